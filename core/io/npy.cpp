@@ -1,0 +1,340 @@
+#include "io/npy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/quote.hpp"
+
+namespace attn {
+
+static_assert(std::endian::native == std::endian::little);
+
+namespace {
+
+constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::size_t max_rank = 64;  // NumPy's own limit
+
+Error bad(std::string what) { return Error{"this .npy file " + std::move(what)}; }
+
+struct ElementType {
+    DType dtype;
+    bool big_endian;
+};
+
+// descr, such as '<f4': byte order, kind, size in bytes.
+Result<ElementType> parse_descr(std::string_view descr) {
+    struct Known {
+        std::string_view code;
+        DType dtype;
+    };
+    constexpr std::array known{
+        Known{"b1", DType::boolean}, Known{"u1", DType::u8},  Known{"i1", DType::i8},  Known{"u2", DType::u16},
+        Known{"i2", DType::i16},     Known{"u4", DType::u32}, Known{"i4", DType::i32}, Known{"u8", DType::u64},
+        Known{"i8", DType::i64},     Known{"f2", DType::f16}, Known{"f4", DType::f32}, Known{"f8", DType::f64},
+        Known{"V2", DType::bf16},  // how NumPy writes the bfloat16 of ml_dtypes
+    };
+    if (descr == "bfloat16") return ElementType{DType::bf16, false};
+    const std::string_view order = descr.substr(0, 1);
+    const std::string_view code = order.empty() ? order : descr.substr(1);
+    if (order == "<" || order == ">" || order == "|") {
+        const auto* match = std::ranges::find(known, code, &Known::code);
+        const bool ordered = order != "|" || code.ends_with('1') || code == "V2";
+        if (match != known.end() && ordered) return ElementType{match->dtype, order == ">"};
+    }
+    std::string kind;
+    switch (code.empty() ? ' ' : code.front()) {
+        case 'O': kind = " (Python objects)"; break;
+        case 'c': kind = " (complex numbers)"; break;
+        case 'S':
+        case 'U': kind = " (strings)"; break;
+        case 'm':
+        case 'M': kind = " (dates)"; break;
+        default: break;
+    }
+    return bad("has elements of type " + quote(descr) + kind +
+               ", which cannot be read here; save booleans, integers or floats of 16 to 64 bits");
+}
+
+// The header is a Python dict literal with three known keys.
+class HeaderParser {
+  public:
+    explicit HeaderParser(std::string_view text) : text_(text) {}
+
+    Result<NpyArray> parse() {
+        if (!take('{')) return broken("'{'");
+        while (!take('}')) {
+            const auto key = string();
+            if (!key) return broken("a key in quotes or '}'");
+            if (!take(':')) return broken("':'");
+            if (Status status = value(*key); !status) return status.error();
+            if (take(',')) continue;
+            if (!take('}')) return broken("',' or '}'");
+            break;
+        }
+        skip_space();
+        if (at_ < text_.size()) return broken("nothing more");
+        if (!element_) return bad("has no 'descr' in its header, so the type of its elements is unknown");
+        if (!fortran_order_) return bad("has no 'fortran_order' in its header");
+        if (!shape_) return bad("has no 'shape' in its header");
+        return NpyArray{element_->dtype, *shape_, element_->big_endian, *fortran_order_, {}};
+    }
+
+  private:
+    Status value(std::string_view key) {
+        const auto twice = [&] { return bad("has " + quote(key) + " twice in its header"); };
+        if (key == "descr") {
+            if (element_) return twice();
+            if (peek() == '[') return bad("is a structured array (its 'descr' is a list), which cannot be read here");
+            const auto descr = string();
+            if (!descr) return broken("a type in quotes");
+            auto element = parse_descr(*descr);
+            if (!element) return element.error();
+            element_ = *element;
+        } else if (key == "fortran_order") {
+            if (fortran_order_) return twice();
+            if (word("True"))
+                fortran_order_ = true;
+            else if (word("False"))
+                fortran_order_ = false;
+            else
+                return broken("True or False");
+        } else if (key == "shape") {
+            if (shape_) return twice();
+            auto dims = tuple();
+            if (!dims) return dims.error();
+            shape_ = *std::move(dims);
+        } else {
+            return bad("has an unknown key " + quote(key) +
+                       " in its header; only descr, fortran_order and shape belong there");
+        }
+        return ok();
+    }
+
+    Result<Shape> tuple() {
+        if (!take('(')) return broken("a tuple of dimensions");
+        Shape dims;
+        while (!take(')')) {
+            if (dims.size() == max_rank) return bad("has more than 64 dimensions");
+            auto dim = integer();
+            if (!dim) return dim.error();
+            dims.push_back(*dim);
+            if (take(',')) continue;
+            if (dims.size() == 1) return broken("','");  // (3) is a number in Python, (3,) a tuple
+            if (!take(')')) return broken("',' or ')'");
+            break;
+        }
+        return dims;
+    }
+
+    Result<Index> integer() {
+        constexpr Index max = std::numeric_limits<Index>::max();
+        skip_space();
+        if (!is_digit()) return broken("a dimension that is not negative");
+        Index value = 0;
+        for (; is_digit(); ++at_) {
+            const Index digit = text_[at_] - '0';
+            if (value > (max - digit) / 10) return bad("has a dimension that is larger than the address space");
+            value = value * 10 + digit;
+        }
+        if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote 3L
+        return value;
+    }
+
+    std::optional<std::string_view> string() {
+        const char quote_mark = peek();
+        if (quote_mark != '\'' && quote_mark != '"') return std::nullopt;
+        const std::size_t end = text_.find(quote_mark, at_ + 1);
+        if (end == text_.npos) return std::nullopt;
+        const std::string_view content = text_.substr(at_ + 1, end - at_ - 1);
+        if (content.find('\\') != content.npos) return std::nullopt;
+        at_ = end + 1;
+        return content;
+    }
+
+    bool word(std::string_view expected) {
+        skip_space();
+        if (!text_.substr(at_).starts_with(expected)) return false;
+        at_ += expected.size();
+        return true;
+    }
+
+    bool take(char expected) {
+        if (peek() != expected) return false;
+        ++at_;
+        return true;
+    }
+
+    char peek() {
+        skip_space();
+        return at_ < text_.size() ? text_[at_] : '\0';
+    }
+
+    void skip_space() {
+        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
+    }
+
+    bool is_digit() const { return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; }
+
+    Error broken(std::string_view expected) {
+        const std::string found = at_ < text_.size() ? quote(text_.substr(at_, 12)) : "its end";
+        return bad("has a broken header: at character " + std::to_string(at_) + " it should have " +
+                   std::string(expected) + " but has " + found);
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+    std::optional<ElementType> element_;
+    std::optional<bool> fortran_order_;
+    std::optional<Shape> shape_;
+};
+
+// The elements as little-endian, row-major bytes; `storage` holds them where the file has them otherwise.
+std::span<const std::byte> row_major(const NpyArray& array, std::vector<std::byte>& storage) {
+    const std::size_t width = byte_size(array.dtype);
+    const bool transpose = array.fortran_order && array.shape.size() > 1;
+    const bool swap = array.big_endian && width > 1;
+    if (array.data.empty() || (!transpose && !swap)) return array.data;
+
+    storage.assign(array.data.begin(), array.data.end());
+    if (transpose) {
+        const std::size_t rank = array.shape.size();
+        std::vector<std::size_t> strides(rank, width), position(rank, 0);
+        for (std::size_t axis = 1; axis < rank; ++axis)
+            strides[axis] = strides[axis - 1] * static_cast<std::size_t>(array.shape[axis - 1]);
+        std::size_t source = 0;
+        for (std::size_t target = 0; target < storage.size(); target += width) {
+            std::memcpy(&storage[target], &array.data[source], width);
+            for (std::size_t axis = rank; axis-- > 0;) {  // next position, last axis fastest
+                source += strides[axis];
+                if (++position[axis] < static_cast<std::size_t>(array.shape[axis])) break;
+                source -= strides[axis] * position[axis];
+                position[axis] = 0;
+            }
+        }
+    }
+    if (swap)
+        for (auto element = storage.begin(); element != storage.end(); element += static_cast<Index>(width))
+            std::reverse(element, element + static_cast<Index>(width));
+    return storage;
+}
+
+template <std::integral T>
+Result<std::vector<std::int64_t>> widen(std::span<const std::byte> bytes) {
+    std::vector<std::int64_t> out(bytes.size() / sizeof(T));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        T value;
+        std::memcpy(&value, &bytes[i * sizeof(T)], sizeof(T));
+        if (!std::in_range<std::int64_t>(value))
+            return bad("has the value " + std::to_string(value) + ", which does not fit in 64 bits with a sign");
+        out[i] = static_cast<std::int64_t>(value);
+    }
+    return out;
+}
+
+template <class T>
+std::vector<std::byte> write(const Shape& shape, std::span<const T> values, std::string_view descr) {
+    std::string dims;
+    for (Index d : shape) dims += (dims.empty() ? "" : ", ") + std::to_string(d);
+    if (shape.size() == 1) dims += ',';
+    std::string header =
+        "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
+    // NumPy leaves room for the first dimension to grow to 21 digits, then pads to a multiple of 64.
+    if (!shape.empty()) header.append(21 - std::to_string(shape.front()).size(), ' ');
+    constexpr std::size_t preamble = 10, alignment = 64;
+    header.append(alignment - (preamble + header.size() + 1) % alignment, ' ');
+    header += '\n';
+
+    std::vector<std::byte> out(preamble + header.size() + values.size_bytes());
+    std::memcpy(out.data(), magic.data(), magic.size());
+    out[6] = std::byte{1};
+    out[8] = static_cast<std::byte>(header.size() & 0xff);
+    out[9] = static_cast<std::byte>(header.size() >> 8);
+    std::memcpy(out.data() + preamble, header.data(), header.size());
+    if (!values.empty()) std::memcpy(out.data() + preamble + header.size(), values.data(), values.size_bytes());
+    return out;
+}
+
+}  // namespace
+
+Result<NpyArray> parse_npy(std::span<const std::byte> file) {
+    const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+    if (!text.starts_with(magic)) return Error{"this is not a .npy file: it does not begin with \\x93NUMPY"};
+    if (file.size() < 8) return bad("ends within its first 8 bytes");
+    const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(file[i]); };
+    const std::uint32_t major = byte_at(6), minor = byte_at(7);
+    if (major < 1 || major > 3 || minor != 0)
+        return bad("has version " + std::to_string(major) + "." + std::to_string(minor) +
+                   "; versions 1.0, 2.0 and 3.0 can be read");
+
+    const std::size_t length_bytes = major == 1 ? 2 : 4;
+    const std::size_t preamble = 8 + length_bytes;
+    if (file.size() < preamble) return bad("ends within the length of its header");
+    std::uint32_t length = 0;
+    for (std::size_t i = 0; i < length_bytes; ++i) length |= byte_at(8 + i) << (8 * i);
+    if (length > file.size() - preamble)
+        return bad("says that its header has " + std::to_string(length) + " bytes, but only " +
+                   std::to_string(file.size() - preamble) + " follow");
+
+    auto array = HeaderParser(text.substr(preamble, length)).parse();
+    if (!array) return array;
+
+    const auto width = static_cast<Index>(byte_size(array->dtype));
+    const auto count = element_count(array->shape, width);
+    if (!count) return bad("cannot be read: " + count.error().message);
+    const auto needed = static_cast<std::size_t>(*count * width);
+    const std::size_t present = file.size() - preamble - length;
+    if (needed != present)
+        return bad("has shape " + to_string(array->shape) + " of " + std::string(name(array->dtype)) +
+                   ", which takes " + std::to_string(needed) + " bytes, but " + std::to_string(present) +
+                   " follow its header" + (present < needed ? "; it is cut short" : ""));
+    array->data = file.subspan(preamble + length);
+    return array;
+}
+
+Result<Tensor> to_tensor(const NpyArray& array) {
+    if (auto count = element_count(array.shape, sizeof(float)); !count) return count.error();
+    std::vector<std::byte> storage;
+    Tensor tensor(array.shape);
+    convert_to_f32(array.dtype, row_major(array, storage), tensor.values());
+    return tensor;
+}
+
+Result<std::vector<std::int64_t>> to_int64(const NpyArray& array) {
+    std::vector<std::byte> storage;
+    const auto bytes = row_major(array, storage);
+    switch (array.dtype) {
+        case DType::boolean:
+        case DType::u8: return widen<std::uint8_t>(bytes);
+        case DType::i8: return widen<std::int8_t>(bytes);
+        case DType::u16: return widen<std::uint16_t>(bytes);
+        case DType::i16: return widen<std::int16_t>(bytes);
+        case DType::u32: return widen<std::uint32_t>(bytes);
+        case DType::i32: return widen<std::int32_t>(bytes);
+        case DType::u64: return widen<std::uint64_t>(bytes);
+        case DType::i64: return widen<std::int64_t>(bytes);
+        case DType::f16:
+        case DType::bf16:
+        case DType::f32:
+        case DType::f64: break;
+    }
+    return bad("holds " + std::string(name(array.dtype)) + " where whole numbers are needed");
+}
+
+std::vector<std::byte> write_npy(const Shape& shape, std::span<const float> values) {
+    return write(shape, values, "<f4");
+}
+std::vector<std::byte> write_npy(const Shape& shape, std::span<const std::int32_t> values) {
+    return write(shape, values, "<i4");
+}
+std::vector<std::byte> write_npy(const Shape& shape, std::span<const std::int64_t> values) {
+    return write(shape, values, "<i8");
+}
+
+}  // namespace attn
