@@ -1,0 +1,39 @@
+# Options every target shares, and the target `project_warnings`.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# The same operations in the same order, whatever the compiler: a multiply and an add are fused only
+# where a kernel says so.
+add_compile_options(-ffp-contract=off)
+
+if(EMSCRIPTEN)
+    add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint)
+    if(ATTN_SIMD STREQUAL "relaxed")
+        add_compile_options(-mrelaxed-simd)
+    endif()
+endif()
+
+if(ATTN_SANITIZE OR ATTN_FUZZ)
+    set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all)
+    add_compile_options(${sanitizers} -fno-omit-frame-pointer)
+    add_compile_definitions(_GLIBCXX_ASSERTIONS)
+    add_link_options(${sanitizers})
+endif()
+if(ATTN_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+add_library(project_warnings INTERFACE)
+target_compile_options(project_warnings INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+if(EMSCRIPTEN)
+    # EM_JS and EM_ASM are written with these.
+    target_compile_options(project_warnings INTERFACE
+        -Wno-dollar-in-identifier-extension -Wno-gnu-zero-variadic-macro-arguments)
+endif()
+
+# What ships is built without exceptions and run-time type information; tests have both.
+add_library(shipping_options INTERFACE)
+target_compile_options(shipping_options INTERFACE -fno-exceptions -fno-rtti)

@@ -1,0 +1,64 @@
+# Libraries by pinned version: from the system or the cache folder where they are there, else from upstream.
+include(FetchContent)
+include(CacheFolder)
+
+# Offers a folder to FetchContent in place of a download.
+function(use_folder name folder)
+    if(EXISTS ${folder} AND NOT FETCHCONTENT_SOURCE_DIR_${name})
+        set(FETCHCONTENT_SOURCE_DIR_${name} ${folder} CACHE PATH "")
+    endif()
+endfunction()
+
+# fetch(NAME ARGS...) sets NAME_SOURCE_DIR; no build files of the library itself are run.
+macro(fetch name)
+    FetchContent_Declare(${name} ${ARGN} SOURCE_SUBDIR none)
+    FetchContent_MakeAvailable(${name})
+endmacro()
+
+# header_library(TARGET FOLDER)
+function(header_library target folder)
+    add_library(${target} INTERFACE IMPORTED GLOBAL)
+    target_include_directories(${target} INTERFACE ${folder})
+endfunction()
+
+# Eigen 3.4
+if(EXISTS /usr/include/eigen3/Eigen/Core)
+    header_library(Eigen3::Eigen /usr/include/eigen3)
+else()
+    fetch(eigen GIT_REPOSITORY https://gitlab.com/libeigen/eigen.git GIT_TAG 3.4.0 GIT_SHALLOW ON)
+    header_library(Eigen3::Eigen ${eigen_SOURCE_DIR})
+endif()
+
+# nlohmann/json 3.11. Its system headers get a folder of their own: /usr/include as a whole would bring
+# the system's C library into the WebAssembly build. Errors are values, never exceptions, in every part.
+if(EXISTS /usr/include/nlohmann/json.hpp)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
+    file(CREATE_LINK /usr/include/nlohmann ${CMAKE_BINARY_DIR}/include/nlohmann SYMBOLIC)
+    header_library(nlohmann_json::nlohmann_json ${CMAKE_BINARY_DIR}/include)
+else()
+    fetch(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git GIT_TAG v3.11.3 GIT_SHALLOW ON)
+    header_library(nlohmann_json::nlohmann_json ${nlohmann_json_SOURCE_DIR}/include)
+endif()
+target_compile_definitions(nlohmann_json::nlohmann_json INTERFACE JSON_NOEXCEPTION)
+
+# Catch2 as its one amalgamated file, which compiles ten times faster than the many.
+use_folder(CATCH2 ${ATTN_CACHE}/catch2-3.7.1)
+fetch(catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.7.1 GIT_SHALLOW ON)
+add_library(catch2_amalgamated STATIC EXCLUDE_FROM_ALL ${catch2_SOURCE_DIR}/extras/catch_amalgamated.cpp)
+target_include_directories(catch2_amalgamated SYSTEM PUBLIC ${catch2_SOURCE_DIR}/extras)
+
+if(EMSCRIPTEN)
+    target_compile_options(catch2_amalgamated PUBLIC -fwasm-exceptions)
+
+    use_folder(IMGUI ${ATTN_CACHE}/imgui-1.92.2b)
+    fetch(imgui GIT_REPOSITORY https://github.com/ocornut/imgui.git GIT_TAG v1.92.2b GIT_SHALLOW ON)
+    set(backends ${imgui_SOURCE_DIR}/backends)
+    add_library(imgui STATIC
+        ${imgui_SOURCE_DIR}/imgui.cpp ${imgui_SOURCE_DIR}/imgui_draw.cpp
+        ${imgui_SOURCE_DIR}/imgui_tables.cpp ${imgui_SOURCE_DIR}/imgui_widgets.cpp
+        ${backends}/imgui_impl_glfw.cpp ${backends}/imgui_impl_opengl3.cpp)
+    target_include_directories(imgui SYSTEM PUBLIC ${imgui_SOURCE_DIR} ${backends})
+    target_compile_definitions(imgui PUBLIC
+        IMGUI_IMPL_OPENGL_ES3 IMGUI_USER_CONFIG="${PROJECT_SOURCE_DIR}/cmake/imgui_config.h")
+    target_link_libraries(imgui PRIVATE shipping_options)
+endif()
