@@ -1,0 +1,75 @@
+// Everything that one run of a model computed, kept linearly in the sequence.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attention/record.hpp"
+#include "model/model.hpp"
+
+namespace attn {
+
+// One block, in the order of its arithmetic (n tokens, d = width of the residual stream):
+//   attention_input  = norm(residual_in)
+//   attention        = Q, K (after RoPE), V and output of every head
+//   attention_output = output of all heads · W_O + bias
+//   residual_middle  = residual_in + attention_output
+//   mlp_input        = norm(residual_middle)
+//   mlp_hidden       = act(mlp_input · W_up + bias), or silu(mlp_input · W_gate) · (mlp_input · W_up)
+//   mlp_output       = mlp_hidden · W_down + bias; the next residual_in = residual_middle + mlp_output
+struct LayerTrace {
+    Tensor residual_in;       // [n, d]
+    Tensor attention_input;   // [n, d]
+    Record attention;         // q, output [heads, n, head_width]; k, v [kv_heads, n, head_width]
+    Tensor attention_output;  // [n, d]
+    Tensor residual_middle;   // [n, d]
+    Tensor mlp_input;         // [n, d]
+    Tensor mlp_hidden;        // [n, d_ff]
+    Tensor mlp_output;        // [n, d]
+};
+
+struct NamedTensor {
+    std::string name;               // "layers.0.attention.q"
+    std::vector<std::string> axes;  // {"head", "query", "head_width"}
+    const Tensor* tensor;           // lives as long as its Trace
+};
+
+// Immutable.
+class Trace {
+  public:
+    const Model& model() const { return *model_; }
+    std::shared_ptr<const Model> shared_model() const { return model_; }
+    std::span<const std::int32_t> ids() const { return ids_; }
+    Index tokens() const { return std::ssize(ids_); }
+
+    const Tensor& token_embedding() const { return token_embedding_; }        // [n, d]
+    const Tensor& position_embedding() const { return position_embedding_; }  // [n, d]; empty where RoPE turns Q and K
+    const std::vector<LayerTrace>& layers() const { return layers_; }
+    const Tensor& final_residual() const { return final_residual_; }  // [n, d]
+    const Tensor& final_norm() const { return final_norm_; }          // [n, d], normalised; the head reads it
+
+    // [rows, vocabulary], computed on demand.
+    Tensor logits(Range rows) const;
+    // [rows, d]: output of the head · its rows of W_O. Summed over the heads, plus the bias of W_O, this is
+    // attention_output.
+    Tensor head_contribution(Index layer, Index head, Range rows) const;
+
+    // Every tensor above, in the order of the arithmetic.
+    std::vector<NamedTensor> tensors() const;
+    std::int64_t memory_bytes() const;
+
+  private:
+    friend class Forward;
+    Trace() = default;
+    std::shared_ptr<const Model> model_;
+    const Kernels* kernels_ = nullptr;
+    std::vector<std::int32_t> ids_;
+    Tensor token_embedding_, position_embedding_;
+    std::vector<LayerTrace> layers_;
+    Tensor final_residual_, final_norm_;
+};
+
+}  // namespace attn
