@@ -1,0 +1,70 @@
+// Which query may look at which key: an expression, evaluated per cell, never stored densely unless painted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/table.hpp"
+#include "tensor/tensor.hpp"
+
+namespace attn {
+
+// Dense bits [heads|1, rows|1, cols|1] that broadcast over axes of size 1; cells beyond the stored
+// rows or columns of an axis larger than 1 are not allowed.
+struct PaintedBits {
+    Index heads = 1;
+    Index rows = 0;
+    Index cols = 0;
+    std::vector<std::uint8_t> allowed;
+
+    bool operator==(const PaintedBits&) const = default;
+};
+
+// Immutable; copies share. A default Mask allows every cell.
+class Mask {
+  public:
+    Mask() = default;
+
+    // Query q may look at key k when …
+    static Mask everything();
+    static Mask causal(Index offset = 0);            // k <= q + offset; offset = past length, may be negative
+    static Mask window(Index before, Index after);   // q - before <= k <= q + after
+    static Mask padding(Index visible_keys);         // k < visible_keys
+    static Mask same_document(std::vector<std::int32_t> query_document, std::vector<std::int32_t> key_document);
+    static Mask prefix(Index length);                // k < length or k <= q (prefix language model)
+    static Mask strided(Index stride);               // (q - k) is a multiple of stride
+    // block_allowed is [query blocks, key blocks], row-major, blocks of block × block cells.
+    static Mask block_sparse(Index block, Index query_blocks, Index key_blocks, std::vector<std::uint8_t> block_allowed);
+    static Mask global_local(std::vector<Index> global_tokens, Index radius);  // q or k global, or |q - k| <= radius
+    static Mask painted(PaintedBits bits);
+
+    friend Mask operator&(const Mask&, const Mask&);
+    friend Mask operator|(const Mask&, const Mask&);
+    friend Mask operator!(const Mask&);
+
+    bool is_everything() const { return !node_; }
+    bool allows(Index head, Index query, Index key) const;
+    // out[i] = allows(head, query, first_key + i).
+    void row(Index head, Index query, Index first_key, std::span<std::uint8_t> out) const;
+
+    // What a tile holds; `some` where that is not known cheaply.
+    Coverage tile(Index head, Range queries, Range keys) const;
+    CellRule rule() const;  // borrows this mask
+
+    // "causal(0) & window(3,0)"; painted bits, documents and blocks are written out, so parse(text()) == *this.
+    std::string text() const;
+    static Result<Mask> parse(std::string_view text);
+
+    bool operator==(const Mask& other) const;
+
+    struct Node;
+
+  private:
+    explicit Mask(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+    std::shared_ptr<const Node> node_;
+};
+
+}  // namespace attn

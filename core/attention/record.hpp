@@ -1,0 +1,70 @@
+// One attention call, kept linearly in the sequence: Q, K, V, output and two numbers a row. Everything
+// quadratic is recomputed for the window being looked at.
+//
+// For head h, query i, key j, with kv head g = h / (heads / kv_heads):
+//   raw          r = Σ_a Q[h,i,a] K[g,j,a]
+//   scaled       s = scale · r
+//   capped       c = softcap · tanh(s / softcap), or s without a soft cap
+//   masked       m = c + bias, or −inf where the mask forbids
+//   weight       w = exp(m − max_j m) / Σ_j exp(m − max_j m)
+//   contribution w · ‖V[g,j]‖
+//   output       O[h,i,b] = Σ_j w V[g,j,b]
+// Order and defaults as the ONNX Attention operator, opset 24.
+//
+// Defined results at the edges:
+//   a cell that the mask forbids has weight exactly 0 and its key and value are never read;
+//   a row without an allowed cell, or with only −inf scores, has zero weights and a zero output;
+//   +inf scores share the weight of their row equally, every other cell of it has 0;
+//   a NaN score in an allowed cell makes the weights and the output of its row NaN, and of no other row.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "attention/spec.hpp"
+#include "kernels/table.hpp"
+
+namespace attn {
+
+enum class Stage { raw, scaled, capped, masked, weight, contribution };
+std::string_view name(Stage);
+
+class Record {
+  public:
+    // q [heads, n_q, d_k], k [kv_heads, n_k, d_k], v [kv_heads, n_k, d_v]; heads a multiple of kv_heads.
+    // Any of n_q, n_k may be 0. Memory beyond the arguments: O(n_q · d_v).
+    static Result<Record> run(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
+                              const Kernels& kernels = default_kernels());
+
+    const AttentionSpec& spec() const { return spec_; }
+    float scale() const { return scale_; }
+    Index heads() const { return q_.dim(0); }
+    Index kv_heads() const { return k_.dim(0); }
+    Index queries() const { return q_.dim(1); }
+    Index keys() const { return k_.dim(1); }
+    Index d_k() const { return q_.dim(2); }
+    Index d_v() const { return v_.dim(2); }
+    Index kv_head(Index head) const { return head / (heads() / kv_heads()); }
+
+    const Tensor& q() const { return q_; }
+    const Tensor& k() const { return k_; }
+    const Tensor& v() const { return v_; }
+    const Tensor& output() const { return output_; }          // [heads, n_q, d_v]
+    const Tensor& row_max() const { return row_max_; }        // [heads, n_q], max of masked scores; −inf: empty row
+    // [heads, n_q], log Σ exp(m − row_max). Kept apart from the maximum, so that weights stay exact where
+    // scores are large: row log-sum-exp = row_max + row_log_sum.
+    const Tensor& row_log_sum() const { return row_log_sum_; }
+
+    // out [rows, cols], row-major: the stage in that window. Ranges lie within [0, queries] × [0, keys].
+    void stage(Stage stage, Index head, Range rows, Range cols, std::span<float> out) const;
+    float cell(Stage stage, Index head, Index query, Index key) const;
+
+  private:
+    Record() = default;
+    AttentionSpec spec_;
+    float scale_ = 1;
+    const Kernels* kernels_ = nullptr;
+    Tensor q_, k_, v_, output_, row_max_, row_log_sum_;
+};
+
+}  // namespace attn

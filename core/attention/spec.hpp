@@ -1,0 +1,32 @@
+// What one attention call computes, besides its Q, K and V.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "attention/mask.hpp"
+#include "kernels/table.hpp"
+#include "tensor/tensor.hpp"
+
+namespace attn {
+
+// Additive scores [heads|1, n_q|1, n_k|1], broadcast over axes of size 1.
+struct Bias {
+    std::shared_ptr<const Tensor> values;  // rank 3, or null
+
+    bool empty() const { return !values; }
+    float at(Index head, Index query, Index key) const;
+    bool operator==(const Bias& other) const;
+};
+
+struct AttentionSpec {
+    std::optional<float> scale;  // 1/√d_k when absent
+    float softcap = 0;           // c·tanh(s/c) before mask and bias; 0: none
+    Mask mask;
+    Bias bias;
+    SoftmaxPrecision softmax_precision = SoftmaxPrecision::f32;
+
+    bool operator==(const AttentionSpec&) const = default;
+};
+
+}  // namespace attn

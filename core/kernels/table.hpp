@@ -1,0 +1,87 @@
+// The fast loops behind one table, so that an instruction set is a row in it and every row is tested against
+// the double-precision reference.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "tensor/dtype.hpp"
+#include "tensor/tensor.hpp"
+
+namespace attn {
+
+// A weight matrix as it lies in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any float type.
+struct WeightView {
+    enum class Layout { in_out, out_in };
+    const std::byte* data = nullptr;  // little-endian, row-major, any alignment
+    DType dtype = DType::f32;         // f32, f16 or bf16
+    Index in = 0;
+    Index out = 0;
+    Layout layout = Layout::out_in;
+};
+
+// Type in which exp and its sum are computed ("softmax_precision" of the ONNX Attention operator).
+enum class SoftmaxPrecision { f32, f64, f16, bf16 };
+
+enum class Coverage { none, some, all };
+
+// The mask as the kernels see it; the default allows every cell.
+struct CellRule {
+    const void* self = nullptr;
+    // allowed[i] = whether query may look at key first_key + i.
+    void (*row)(const void* self, Index head, Index query, Index first_key, std::span<std::uint8_t> allowed) = nullptr;
+    // What a tile holds, so that whole tiles can be skipped; `some` is always a right answer.
+    Coverage (*tile)(const void* self, Index head, Range queries, Range keys) = nullptr;
+};
+
+struct AttentionCall {
+    ConstHeads q;  // [heads, n_q, d_k]
+    ConstHeads k;  // [kv_heads, n_k, d_k]; heads a multiple of kv_heads, repeat-interleave
+    ConstHeads v;  // [kv_heads, n_k, d_v]
+    float scale = 1;
+    float softcap = 0;  // 0: none
+    CellRule rule;
+    ConstHeads bias;    // [heads, n_q, n_k] with stride 0 on broadcast heads or rows; null data: none
+    bool bias_one_column = false;  // every key of a row takes column 0
+    SoftmaxPrecision softmax_precision = SoftmaxPrecision::f32;
+    HeadsView<float> output;         // [heads, n_q, d_v]
+    MatrixView<float> row_max;       // [heads, n_q]
+    MatrixView<float> row_log_sum;   // [heads, n_q]
+};
+
+struct Kernels {
+    std::string_view name;
+
+    // Online softmax over key tiles (Milakov & Gimelshein 2018, arXiv 1805.02867; Rabe & Staats 2021,
+    // arXiv 2112.05682). No n_q × n_k buffer. Results at the edges as attention/record.hpp says.
+    void (*attention)(const AttentionCall&);
+
+    // scores[i, j] = Σ_a q[i, a] k[j, a]; q [rows, d], k [cols, d], scores [rows, cols].
+    void (*dot_products)(ConstMatrix q, ConstMatrix k, MatrixView<float> scores);
+
+    // y = x W + bias; x [n, in], y [n, out], bias [out] or empty.
+    void (*linear)(ConstMatrix x, const WeightView& weight, std::span<const float> bias, MatrixView<float> y);
+
+    void (*softmax)(MatrixView<float> rows);  // in place, over the last axis
+
+    // y = (x − mean) / √(var + epsilon) · gain + bias, over each row; bias may be empty.
+    void (*layer_norm)(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,
+                       MatrixView<float> y);
+    // y = x / √(mean(x²) + epsilon) · gain, over each row (Zhang & Sennrich 2019, arXiv 1910.07467).
+    void (*rms_norm)(ConstMatrix x, std::span<const float> gain, float epsilon, MatrixView<float> y);
+
+    void (*gelu)(std::span<float> x);       // x Φ(x), exact, by erf
+    void (*gelu_tanh)(std::span<float> x);  // its tanh form, "gelu_new" (Hendrycks & Gimpel 2016, arXiv 1606.08415)
+    void (*silu)(std::span<float> x);       // x / (1 + exp(−x))
+
+    // Rotary positions (Su et al. 2021, arXiv 2104.09864), in place on rows [n, d] of one head: row i turns the
+    // pairs by angles given as cosine and sine [n, rotary_dim / 2]. Half layout pairs (a, a + rotary_dim/2),
+    // interleaved pairs (2a, 2a + 1); columns beyond rotary_dim stay.
+    void (*rope)(MatrixView<float> rows, ConstMatrix cosine, ConstMatrix sine, bool interleaved);
+};
+
+const Kernels& reference_kernels();  // plain loops in double, rounded once at the end; slow, kept for ever
+const Kernels& portable_kernels();   // f32, Eigen for the matrix products; any machine
+const Kernels& default_kernels();    // the fastest that this machine runs
+
+}  // namespace attn

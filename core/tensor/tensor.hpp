@@ -1,0 +1,104 @@
+// Shapes, owning tensors and strided views. Row-major, 64-byte aligned.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/result.hpp"
+
+namespace attn {
+
+using Index = std::ptrdiff_t;
+using Shape = std::vector<Index>;
+
+// Product of the dimensions (1 for rank 0); an error when a dimension is negative or the product of
+// elements times `bytes_per_element` does not fit in Index.
+Result<Index> element_count(const Shape& shape, Index bytes_per_element = 1);
+
+std::string to_string(const Shape& shape);  // "3×4"; "scalar" for rank 0
+
+// Half open, [begin, end).
+struct Range {
+    Index begin = 0;
+    Index end = 0;
+    Index size() const { return end - begin; }
+    bool operator==(const Range&) const = default;
+};
+
+template <class T>
+struct AlignedAllocator {
+    using value_type = T;
+    static constexpr std::align_val_t alignment{64};
+    AlignedAllocator() = default;
+    template <class U>
+    AlignedAllocator(const AlignedAllocator<U>&) {}
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), alignment)); }
+    void deallocate(T* p, std::size_t) { ::operator delete(p, alignment); }
+    bool operator==(const AlignedAllocator&) const = default;
+};
+
+template <class T>
+using AlignedVector = std::vector<T, AlignedAllocator<T>>;
+
+// [rows, cols]; elements of a row are contiguous, rows are row_stride elements apart.
+template <class T>
+struct MatrixView {
+    T* data = nullptr;
+    Index rows = 0;
+    Index cols = 0;
+    Index row_stride = 0;
+
+    T* row(Index r) const { return data + r * row_stride; }
+    T& operator()(Index r, Index c) const { return data[r * row_stride + c]; }
+    operator MatrixView<const T>() const { return {data, rows, cols, row_stride}; }
+};
+
+// [heads, rows, cols]; elements of a row are contiguous.
+template <class T>
+struct HeadsView {
+    T* data = nullptr;
+    Index heads = 0;
+    Index rows = 0;
+    Index cols = 0;
+    Index head_stride = 0;
+    Index row_stride = 0;
+
+    MatrixView<T> head(Index h) const { return {data + h * head_stride, rows, cols, row_stride}; }
+    operator HeadsView<const T>() const { return {data, heads, rows, cols, head_stride, row_stride}; }
+};
+
+using ConstMatrix = MatrixView<const float>;
+using ConstHeads = HeadsView<const float>;
+
+// Owning f32 tensor.
+class Tensor {
+  public:
+    Tensor() = default;
+    explicit Tensor(Shape shape);  // zeros; the caller has checked element_count
+    Tensor(Shape shape, std::span<const float> values);
+
+    const Shape& shape() const { return shape_; }
+    Index rank() const { return std::ssize(shape_); }
+    Index dim(Index axis) const { return shape_[static_cast<std::size_t>(axis)]; }
+    Index size() const { return std::ssize(values_); }
+    float* data() { return values_.data(); }
+    const float* data() const { return values_.data(); }
+    std::span<float> values() { return values_; }
+    std::span<const float> values() const { return values_; }
+
+    MatrixView<float> matrix();        // rank 2
+    ConstMatrix matrix() const;        // rank 2
+    HeadsView<float> heads();          // rank 3, [heads, rows, cols]
+    ConstHeads heads() const;          // rank 3
+
+    bool operator==(const Tensor&) const = default;
+
+  private:
+    Shape shape_;
+    AlignedVector<float> values_;
+};
+
+}  // namespace attn

@@ -1,0 +1,49 @@
+// One change a person can make: the only way State changes, and one step of undo.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "app/state.hpp"
+
+namespace attn::app {
+
+struct OpenLens { LensId lens; };
+struct OpenPreset { PresetId preset; };
+struct SetCell { CellRef cell; double value; };
+// Replaces an input matrix from its top left cell on, growing it and everything that must agree with it.
+struct PasteCells { CellRef at; Matrix cells; };
+enum class Axis { queries, keys, d_k, d_v, d_model };
+struct Resize { Axis axis; Index size; };       // rows and columns are added as zeros at the end
+struct RemoveAt { Axis axis; Index index; };    // one token or one component
+struct SetSource { Source source; };            // keeps what is on screen: Q, K, V stay when X goes
+struct Generate { std::uint32_t seed; };
+struct SetScaling { bool by_sqrt_d; };
+struct SetTemperature { float temperature; };
+struct SetSoftcap { float softcap; };
+struct SetMask { WorkedMask::Kind kind; Index offset; Index before; Index after; };
+struct PaintMask { Index query; Index key; bool allowed; };
+struct SetLabel { bool key; Index index; std::string text; };
+struct SetText { std::string text; };
+struct SetModel { std::string name; };
+struct SetMap { MapStage stage; };
+struct SetFlowMass { float mass; };
+struct SetSampling { SamplingState sampling; };
+struct Select { Selection selection; };
+struct Pin { std::optional<CellRef> cell; };
+
+using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
+                             SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, SetModel, SetMap,
+                             SetFlowMass, SetSampling, Select, Pin>;
+
+// The state after the command, or one sentence why it cannot be.
+Result<State> apply(const State& state, const Command& command);
+
+// What the status line says of it: "Q[cat, 1] 0.5 → 0.7".
+std::string describe(const State& before, const Command& command);
+
+// Choosing and pinning are remembered in links but are no step of undo.
+bool is_navigation(const Command& command);
+
+}  // namespace attn::app

@@ -1,0 +1,42 @@
+// The worked examples of the tutorials: their inputs, and the numbers they print where those are wrong.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "app/state.hpp"
+
+namespace attn::app {
+
+struct PresetInfo {
+    PresetId id;
+    std::string_view key;       // in links
+    std::string_view letter;
+    std::string_view title;     // in the list
+    std::string_view question;  // heading of the lens
+    std::string_view story;     // one or two sentences: what to see, what to try
+};
+
+std::span<const PresetInfo> presets();
+const PresetInfo& info(PresetId);
+std::optional<PresetId> preset_by_key(std::string_view key);
+
+WorkedState preset_state(PresetId);
+
+// Fills Q, then K, then V of the present shapes with numpy.random.RandomState(seed).randn.
+void generate_qkv(WorkedState& worked, std::uint32_t seed);
+
+// What a tutorial prints for a computed cell, where that differs from the exact value when both are rounded
+// to the digits it prints.
+struct Printed {
+    MatrixId matrix;
+    Index row;
+    Index col;
+    double value;
+    std::string_view text;  // as printed
+};
+std::span<const Printed> printed_values(PresetId);
+const Printed* printed_value(PresetId, MatrixId, Index row, Index col);
+
+}  // namespace attn::app

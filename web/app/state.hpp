@@ -1,0 +1,143 @@
+// Everything that a person can set: plain, comparable, serialisable. Two States say what to recompute, a list
+// of them is undo, one of them in text is a link. What follows from a State (runs, traces) is not in it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.hpp"
+
+namespace attn::app {
+
+enum class LensId { worked, sentence };
+
+// The tutorials' worked examples, named as people know them; letters as in the preset list of the page.
+enum class PresetId {
+    cat_sat_mat,       // A: X 3×4, W = I
+    three_tokens,      // B: Q = K 3×2, V 3×3
+    hello_query,       // C1: one query, two keys
+    hello_scores,      // C2: a 2×2 score matrix
+    causal_row,        // D: one masked row of scores
+    saturation,        // E: softmax of a large and of a small score row
+    information_flow,  // F: a 3×3 score matrix
+    seeded_normal,     // J: 4×8 standard normal Q, K, V
+};
+
+// A small matrix whose cells a person may edit. In double: 0.1 is kept as typed, and the f64 column of the
+// inspector is exact for it; runs round it to f32.
+struct Matrix {
+    Index rows = 0;
+    Index cols = 0;
+    std::vector<double> values;  // row-major
+
+    Matrix() = default;
+    Matrix(Index r, Index c) : rows(r), cols(c), values(static_cast<std::size_t>(r * c), 0.0) {}
+    Matrix(Index r, Index c, std::vector<double> v) : rows(r), cols(c), values(std::move(v)) {}
+    double& at(Index r, Index c) { return values[static_cast<std::size_t>(r * cols + c)]; }
+    double at(Index r, Index c) const { return values[static_cast<std::size_t>(r * cols + c)]; }
+    bool empty() const { return values.empty(); }
+    bool operator==(const Matrix&) const = default;
+};
+
+// The matrices of the ladder. x … scores are inputs (which of them depends on Source), the rest is computed.
+enum class MatrixId { x, w_q, w_k, w_v, q, k, v, raw, scaled, capped, masked, weight, output };
+inline constexpr int matrix_count = 13;
+
+// Where Q, K, V come from.
+enum class Source {
+    projections,  // Q = X W_Q, K = X W_K, V = X W_V
+    qkv,          // Q, K, V given
+    scores,       // the raw scores given; V may be absent
+};
+
+// Where the cells of an input matrix came from before somebody edited one.
+struct Origin {
+    enum class Kind { preset, generated, entered };
+    Kind kind = Kind::preset;
+    std::uint32_t seed = 0;  // generated: numpy.random.RandomState(seed).randn for Q, then K, then V
+    bool operator==(const Origin&) const = default;
+};
+
+struct WorkedMask {
+    enum class Kind { none, causal, window, painted };
+    Kind kind = Kind::none;
+    Index offset = 0;                     // causal: key <= query + offset
+    Index before = 1, after = 1;          // window
+    std::vector<std::uint8_t> painted;    // [n_q, n_k], 1: may look
+    bool operator==(const WorkedMask&) const = default;
+};
+
+inline constexpr Index worked_size_limit = 64;  // rows or columns of any matrix of the ladder
+
+struct WorkedState {
+    PresetId preset = PresetId::cat_sat_mat;
+    Source source = Source::projections;
+    Matrix x, w_q, w_k, w_v;  // projections: [n, d], [d, d_k], [d, d_k], [d, d_v]
+    Matrix q, k, v;           // qkv: [n_q, d_k], [n_k, d_k], [n_k, d_v]; scores: v or empty
+    Matrix scores;            // scores: [n_q, n_k]
+    Origin origin;
+    std::vector<std::string> query_labels, key_labels;
+    bool scale_by_sqrt_d = true;  // 1/√d_k; not offered for Source::scores
+    float temperature = 1;        // softmax(s / T)
+    float softcap = 0;            // 0: none
+    WorkedMask mask;
+
+    bool operator==(const WorkedState&) const = default;
+    Index queries() const;
+    Index keys() const;
+    Index d_k() const;  // 0 for Source::scores
+    Index d_v() const;  // 0 without values
+    Matrix* input(MatrixId id);  // null where the matrix is computed in this source
+    const Matrix* input(MatrixId id) const { return const_cast<WorkedState*>(this)->input(id); }
+};
+
+struct SamplingState {
+    float temperature = 0.8f;  // 0: greedy
+    Index top_k = 40;          // 0: all
+    float top_p = 1;
+    std::uint64_t seed = 7;
+    bool operator==(const SamplingState&) const = default;
+};
+
+// What the large map of lens Sentence shows.
+enum class MapStage { scaled, weight, contribution };
+
+struct SentenceState {
+    std::string text;
+    std::string model;  // name of the folder the text was explored with; empty: none yet
+    MapStage map = MapStage::weight;
+    float flow_mass = 0.8f;  // edges that make up this share of each row are drawn
+    SamplingState sampling;
+    bool operator==(const SentenceState&) const = default;
+};
+
+// Shared by all lenses: chosen here, lit there.
+struct Selection {
+    Index layer = 0;
+    Index head = 0;
+    std::optional<Index> query;
+    std::optional<Index> key;
+    bool operator==(const Selection&) const = default;
+};
+
+// A cell whose explanation is pinned. In lens Sentence the matrix belongs to the selected layer and head.
+struct CellRef {
+    MatrixId matrix = MatrixId::weight;
+    Index row = 0;
+    Index col = 0;
+    bool operator==(const CellRef&) const = default;
+};
+
+struct State {
+    LensId lens = LensId::worked;
+    WorkedState worked;
+    SentenceState sentence;
+    Selection selection;
+    std::optional<CellRef> pin;
+    bool operator==(const State&) const = default;
+};
+
+State default_state();
+
+}  // namespace attn::app
