@@ -12,6 +12,7 @@ if(EMSCRIPTEN)
     add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint)
     if(ATTN_SIMD STREQUAL "relaxed")
         add_compile_options(-mrelaxed-simd)
+        include(RelaxedNode)
     endif()
 endif()
 

@@ -1,0 +1,41 @@
+# Sourced by tools/serve and tools/test: where things are, and how progress is told.
+# The caller sets `steps`, the number of times it will call `step`.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/attention-explorer
+logs=$root/build/log
+step_number=0
+SECONDS=0
+mkdir -p "$cache" "$logs"
+cd "$root"
+
+say() { printf '%s\n' "$*"; }
+
+step() {
+    step_number=$((step_number + 1))
+    printf '[%d/%d  %d:%02d] %s\n' "$step_number" "$steps" $((SECONDS / 60)) $((SECONDS % 60)) "$*"
+}
+
+fail() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# logged NAME COMMAND...  On a terminal the output is shown. Elsewhere it goes to build/log/NAME.log, and
+# what matters of it is shown when the command fails.
+logged() {
+    local log=$logs/$1.log code=0
+    shift
+    if [[ -t 1 ]]; then
+        "$@" || code=$?
+    else
+        "$@" >"$log" 2>&1 || code=$?
+        if ((code)); then
+            grep -m 20 -E '(error|Error|FAILED|fatal)' "$log" || true
+            say "--- the end of ${log#"$root"/}"
+            tail -n 60 "$log"
+        fi
+    fi
+    ((code == 0)) || say "failed: $*"
+    return "$code"
+}

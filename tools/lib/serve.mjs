@@ -1,0 +1,103 @@
+// A static file server for the built page: node serve.mjs FOLDER [PORT], or serve({folder, port}).
+// It sends the headers that isolate the page from other origins, so that it may share memory with threads.
+import { createReadStream } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const types = {
+    '.html': 'text/html; charset=utf-8',
+    '.js': 'text/javascript; charset=utf-8',
+    '.mjs': 'text/javascript; charset=utf-8',
+    '.css': 'text/css; charset=utf-8',
+    '.json': 'application/json',
+    '.wasm': 'application/wasm',
+    '.svg': 'image/svg+xml',
+    '.png': 'image/png',
+    '.otf': 'font/otf',
+    '.ttf': 'font/ttf',
+};
+
+const headers = {
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Embedder-Policy': 'require-corp',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-cache',
+};
+
+// The file a request means, or nothing when there is none inside the folder.
+async function find(folder, url) {
+    try {
+        const path = decodeURIComponent(new URL(url, 'http://localhost').pathname);
+        const file = await realpath(join(folder, path.endsWith('/') ? path + 'index.html' : path));
+        const status = await stat(file);
+        return file.startsWith(folder + sep) && status.isFile() ? { file, status } : undefined;
+    } catch {
+        return undefined;
+    }
+}
+
+async function answer(folder, request, response) {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+        response.writeHead(405, { ...headers, Allow: 'GET, HEAD' }).end();
+        return;
+    }
+    const found = await find(folder, request.url);
+    if (!found) {
+        response.writeHead(404, { ...headers, 'Content-Type': 'text/plain' }).end('Not found\n');
+        return;
+    }
+    const { file, status } = found;
+    const etag = `"${status.size.toString(16)}-${Math.floor(status.mtimeMs).toString(16)}"`;
+    if (request.headers['if-none-match'] === etag) {
+        response.writeHead(304, { ...headers, ETag: etag }).end();
+        return;
+    }
+    response.writeHead(200, {
+        ...headers,
+        'Content-Type': types[extname(file)] ?? 'application/octet-stream',
+        'Content-Length': status.size,
+        'Last-Modified': status.mtime.toUTCString(),
+        ETag: etag,
+    });
+    if (request.method === 'HEAD') {
+        response.end();
+    } else {
+        createReadStream(file).on('error', () => response.destroy()).pipe(response);
+    }
+}
+
+// Port 0 takes any free port. The result names the address and ends the server.
+export async function serve({ folder, port = 0 }) {
+    const root = await realpath(folder);
+    const server = createServer((request, response) => answer(root, request, response));
+    await new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, '127.0.0.1', resolve);
+    });
+    return {
+        url: `http://127.0.0.1:${server.address().port}/`,
+        close: () => new Promise((resolve) => {
+            server.close(resolve);
+            server.closeAllConnections();
+        }),
+    };
+}
+
+if (process.argv[1] && (await realpath(process.argv[1])) === fileURLToPath(import.meta.url)) {
+    const [folder, port = '8000'] = process.argv.slice(2);
+    try {
+        const { url } = await serve({ folder, port: Number(port) });
+        console.log(`Open ${url.replace('127.0.0.1', 'localhost')}`);
+    } catch (error) {
+        const reasons = {
+            EADDRINUSE: `port ${port} is in use; choose another: tools/serve --port N`,
+            EACCES: `port ${port} needs more rights; choose one above 1023: tools/serve --port N`,
+            ENOENT: `there is no folder ${folder}`,
+        };
+        console.error(`serve: ${reasons[error.code] ?? error.message}`);
+        process.exitCode = 1;
+    }
+}
