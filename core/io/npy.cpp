@@ -35,9 +35,10 @@ Result<ElementType> parse_descr(std::string_view descr) {
         DType dtype;
     };
     constexpr std::array known{
-        Known{"b1", DType::boolean}, Known{"u1", DType::u8},  Known{"i1", DType::i8},  Known{"u2", DType::u16},
-        Known{"i2", DType::i16},     Known{"u4", DType::u32}, Known{"i4", DType::i32}, Known{"u8", DType::u64},
-        Known{"i8", DType::i64},     Known{"f2", DType::f16}, Known{"f4", DType::f32}, Known{"f8", DType::f64},
+        Known{"b1", DType::boolean}, Known{"u1", DType::u8},  Known{"i1", DType::i8},
+        Known{"u2", DType::u16},     Known{"i2", DType::i16}, Known{"u4", DType::u32},
+        Known{"i4", DType::i32},     Known{"u8", DType::u64}, Known{"i8", DType::i64},
+        Known{"f2", DType::f16},     Known{"f4", DType::f32}, Known{"f8", DType::f64},
         Known{"V2", DType::bf16},  // how NumPy writes the bfloat16 of ml_dtypes
     };
     if (descr == "bfloat16") return ElementType{DType::bf16, false};
@@ -50,13 +51,22 @@ Result<ElementType> parse_descr(std::string_view descr) {
     }
     std::string kind;
     switch (code.empty() ? ' ' : code.front()) {
-        case 'O': kind = " (Python objects)"; break;
-        case 'c': kind = " (complex numbers)"; break;
+        case 'O':
+            kind = " (Python objects)";
+            break;
+        case 'c':
+            kind = " (complex numbers)";
+            break;
         case 'S':
-        case 'U': kind = " (strings)"; break;
+        case 'U':
+            kind = " (strings)";
+            break;
         case 'm':
-        case 'M': kind = " (dates)"; break;
-        default: break;
+        case 'M':
+            kind = " (dates)";
+            break;
+        default:
+            break;
     }
     return bad("has elements of type " + quote(descr) + kind +
                ", which cannot be read here; save booleans, integers or floats of 16 to 64 bits");
@@ -91,7 +101,8 @@ class HeaderParser {
         const auto twice = [&] { return bad("has " + quote(key) + " twice in its header"); };
         if (key == "descr") {
             if (element_) return twice();
-            if (peek() == '[') return bad("is a structured array (its 'descr' is a list), which cannot be read here");
+            if (peek() == '[')
+                return bad("is a structured array (its 'descr' is a list), which cannot be read here");
             const auto descr = string();
             if (!descr) return broken("a type in quotes");
             auto element = parse_descr(*descr);
@@ -140,7 +151,8 @@ class HeaderParser {
         Index value = 0;
         for (; is_digit(); ++at_) {
             const Index digit = text_[at_] - '0';
-            if (value > (max - digit) / 10) return bad("has a dimension that is larger than the address space");
+            if (value > (max - digit) / 10)
+                return bad("has a dimension that is larger than the address space");
             value = value * 10 + digit;
         }
         if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote 3L
@@ -232,7 +244,8 @@ Result<std::vector<std::int64_t>> widen(std::span<const std::byte> bytes) {
         T value;
         std::memcpy(&value, &bytes[i * sizeof(T)], sizeof(T));
         if (!std::in_range<std::int64_t>(value))
-            return bad("has the value " + std::to_string(value) + ", which does not fit in 64 bits with a sign");
+            return bad("has the value " + std::to_string(value) +
+                       ", which does not fit in 64 bits with a sign");
         out[i] = static_cast<std::int64_t>(value);
     }
     return out;
@@ -257,7 +270,8 @@ std::vector<std::byte> write(const Shape& shape, std::span<const T> values, std:
     out[8] = static_cast<std::byte>(header.size() & 0xff);
     out[9] = static_cast<std::byte>(header.size() >> 8);
     std::memcpy(out.data() + preamble, header.data(), header.size());
-    if (!values.empty()) std::memcpy(out.data() + preamble + header.size(), values.data(), values.size_bytes());
+    if (!values.empty())
+        std::memcpy(out.data() + preamble + header.size(), values.data(), values.size_bytes());
     return out;
 }
 
@@ -311,18 +325,27 @@ Result<std::vector<std::int64_t>> to_int64(const NpyArray& array) {
     const auto bytes = row_major(array, storage);
     switch (array.dtype) {
         case DType::boolean:
-        case DType::u8: return widen<std::uint8_t>(bytes);
-        case DType::i8: return widen<std::int8_t>(bytes);
-        case DType::u16: return widen<std::uint16_t>(bytes);
-        case DType::i16: return widen<std::int16_t>(bytes);
-        case DType::u32: return widen<std::uint32_t>(bytes);
-        case DType::i32: return widen<std::int32_t>(bytes);
-        case DType::u64: return widen<std::uint64_t>(bytes);
-        case DType::i64: return widen<std::int64_t>(bytes);
+        case DType::u8:
+            return widen<std::uint8_t>(bytes);
+        case DType::i8:
+            return widen<std::int8_t>(bytes);
+        case DType::u16:
+            return widen<std::uint16_t>(bytes);
+        case DType::i16:
+            return widen<std::int16_t>(bytes);
+        case DType::u32:
+            return widen<std::uint32_t>(bytes);
+        case DType::i32:
+            return widen<std::int32_t>(bytes);
+        case DType::u64:
+            return widen<std::uint64_t>(bytes);
+        case DType::i64:
+            return widen<std::int64_t>(bytes);
         case DType::f16:
         case DType::bf16:
         case DType::f32:
-        case DType::f64: break;
+        case DType::f64:
+            break;
     }
     return bad("holds " + std::string(name(array.dtype)) + " where whole numbers are needed");
 }

@@ -17,7 +17,7 @@ struct NpyArray {
     DType dtype = DType::f32;
     Shape shape;
     bool big_endian = false;
-    bool fortran_order = false;  // first axis fastest
+    bool fortran_order = false;       // first axis fastest
     std::span<const std::byte> data;  // into the parsed file; exactly elements × byte_size(dtype)
 };
 

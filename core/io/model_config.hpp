@@ -1,0 +1,69 @@
+// A model's config.json, as transformers 4 and 5 write it, for the families that this program runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/result.hpp"
+#include "tensor/tensor.hpp"
+
+namespace attn {
+
+enum class Family {
+    gpt2,   // learned positions, LayerNorm, one hidden layer in the MLP
+    llama,  // rotary positions, RMSNorm, gated MLP, grouped heads: also mistral and qwen2
+};
+
+enum class Activation { relu, gelu, gelu_tanh, silu };
+
+struct RopeScaling {
+    enum class Kind { none, linear, llama3 };
+    Kind kind = Kind::none;
+    double factor = 1;            // linear, llama3
+    double low_freq_factor = 1;   // llama3
+    double high_freq_factor = 4;  // llama3
+    Index original_context = 0;   // llama3
+    bool operator==(const RopeScaling&) const = default;
+};
+
+struct ModelConfig {
+    Family family = Family::gpt2;
+    std::string model_type;  // as the file has it: "gpt2", "llama", "mistral", "qwen2"
+    std::string dtype;       // of the published weights, as the file has it; empty: not said
+
+    Index vocab_size = 0;
+    Index layers = 0;
+    Index heads = 0;
+    Index kv_heads = 0;  // divides heads
+    Index d_model = 0;
+    Index head_dim = 0;  // even where there are rotary positions; heads · head_dim may differ from d_model
+    Index d_ff = 0;
+    Index context = 0;  // most positions the model was made for
+
+    double norm_epsilon = 0;
+    Activation activation = Activation::gelu_tanh;
+    bool qkv_bias = false;
+    bool attention_output_bias = false;
+    bool mlp_bias = false;
+    bool tie_word_embeddings = false;
+
+    bool scale_by_head_dim = true;      // scores divided by √head_dim
+    bool scale_by_layer_index = false;  // and by layer + 1
+
+    double rope_theta = 0;  // llama
+    RopeScaling rope_scaling;
+    std::vector<Index> windows;  // by layer: keys a query sees, itself among them; 0: all
+
+    // As the file has them: they may lie outside the vocabulary.
+    std::vector<std::int64_t> bos_ids;
+    std::vector<std::int64_t> eos_ids;
+
+    bool operator==(const ModelConfig&) const = default;
+};
+
+Result<ModelConfig> parse_model_config(std::span<const std::byte> json);
+
+}  // namespace attn
