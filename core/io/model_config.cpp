@@ -23,6 +23,8 @@ constexpr Index max_width = Index{1} << 17;
 constexpr Index max_head_dim = Index{1} << 14;
 constexpr Index max_hidden = Index{1} << 20;
 constexpr Index max_context = Index{1} << 26;
+constexpr double max_theta = 1e12;
+constexpr double max_factor = 1e6;
 
 std::string shown(const json& value) {
     if (value.is_object()) return "an object";
@@ -39,6 +41,8 @@ class Reader {
     void refuse(std::string what) {
         if (problem_.empty()) problem_ = "config.json " + std::move(what);
     }
+
+    Reader inside(const json& object) const { return Reader(object, problem_); }
 
     bool has(const char* key) const { return object_.contains(key); }
 
@@ -63,12 +67,15 @@ class Reader {
         return absent;
     }
 
-    double number(const char* key, double absent) {
+    double number(const char* key, double absent, double min, double max) {
         const json* value = find(key);
         if (!value) return absent;
-        const double read = value->is_number() ? value->get<double>() : 0;
-        if (!(read > 0)) wrong(key, *value, "a number above 0");
-        return read;
+        if (value->is_number()) {
+            const auto read = value->get<double>();
+            if (min <= read && read <= max) return read;
+        }
+        wrong(key, *value, "a number from " + shown(min) + " to " + shown(max));
+        return absent;
     }
 
     bool flag(const char* key, bool absent) {
@@ -90,7 +97,8 @@ class Reader {
     std::vector<std::int64_t> ids(const char* key) {
         std::vector<std::int64_t> out;
         const auto add = [&](const json& value) {
-            if (value.is_number_integer())
+            const auto* large = value.get_ptr<const json::number_unsigned_t*>();
+            if (value.is_number_integer() && (!large || std::in_range<std::int64_t>(*large)))
                 out.push_back(value.get<std::int64_t>());
             else
                 wrong(key, value, "a token id or a list of token ids");
@@ -137,7 +145,7 @@ void read_gpt2(Reader& in, ModelConfig& c) {
     c.kv_heads = c.heads;
     c.head_dim = c.d_model / c.heads;
     c.d_ff = in.size("n_inner", max_hidden, 4 * c.d_model);
-    c.norm_epsilon = in.number("layer_norm_epsilon", 1e-5);
+    c.norm_epsilon = in.number("layer_norm_epsilon", 1e-5, 1e-12, 1);
     c.activation = activation(in, "activation_function", "gelu_new");
     c.qkv_bias = c.attention_output_bias = c.mlp_bias = true;
     c.tie_word_embeddings = in.flag("tie_word_embeddings", true);
@@ -152,8 +160,8 @@ void read_gpt2(Reader& in, ModelConfig& c) {
 }
 
 // transformers 4: rope_theta, rope_scaling with rope_type or type. transformers 5: all in rope_parameters.
-void read_rope(Reader& top, ModelConfig& c, std::string& problem) {
-    c.rope_theta = top.number("rope_theta", 10'000);
+void read_rope(Reader& top, ModelConfig& c) {
+    c.rope_theta = top.number("rope_theta", 10'000, 1, max_theta);
     const char* key = top.find("rope_parameters") ? "rope_parameters" : "rope_scaling";
     const json* object = top.find(key);
     if (!object) return;
@@ -162,9 +170,9 @@ void read_rope(Reader& top, ModelConfig& c, std::string& problem) {
         return top.refuse("has " + quote(key) +
                           " that differ between kinds of layers, which is not supported");
 
-    Reader in(*object, problem);
-    c.rope_theta = in.number("rope_theta", c.rope_theta);
-    if (in.number("partial_rotary_factor", 1) != 1)
+    Reader in = top.inside(*object);
+    c.rope_theta = in.number("rope_theta", c.rope_theta, 1, max_theta);
+    if (in.number("partial_rotary_factor", 1, 0, 1) != 1)
         in.refuse("rotates only a part of each head (partial_rotary_factor), which is not supported");
     const std::string_view type = in.word(in.has("rope_type") ? "rope_type" : "type", "default");
     if (type == "default") return;
@@ -175,13 +183,12 @@ void read_rope(Reader& top, ModelConfig& c, std::string& problem) {
     const bool llama3 = type == "llama3";
     c.rope_scaling.kind = llama3 ? RopeScaling::Kind::llama3 : RopeScaling::Kind::linear;
     if (!in.find("factor")) return in.refuse("has no 'factor' in " + quote(key));
-    c.rope_scaling.factor = in.number("factor", 1);
-    if (c.rope_scaling.factor < 1) in.refuse("has a 'factor' below 1 in " + quote(key));
+    c.rope_scaling.factor = in.number("factor", 1, 1, max_factor);
     if (!llama3) return;
     for (const char* needed : {"low_freq_factor", "high_freq_factor", "original_max_position_embeddings"})
         if (!in.find(needed)) in.refuse("has no " + quote(needed) + " in " + quote(key));
-    c.rope_scaling.low_freq_factor = in.number("low_freq_factor", 1);
-    c.rope_scaling.high_freq_factor = in.number("high_freq_factor", 4);
+    c.rope_scaling.low_freq_factor = in.number("low_freq_factor", 1, 1e-3, max_factor);
+    c.rope_scaling.high_freq_factor = in.number("high_freq_factor", 4, 1e-3, max_factor);
     c.rope_scaling.original_context = in.size("original_max_position_embeddings", max_context);
     if (c.rope_scaling.low_freq_factor >= c.rope_scaling.high_freq_factor)
         in.refuse("has a 'low_freq_factor' that is not below 'high_freq_factor' in " + quote(key));
@@ -214,7 +221,7 @@ void read_windows(Reader& in, ModelConfig& c) {
     }
 }
 
-void read_llama(Reader& in, ModelConfig& c, std::string& problem) {
+void read_llama(Reader& in, ModelConfig& c) {
     c.d_model = in.size("hidden_size", max_width);
     c.d_ff = in.size("intermediate_size", max_hidden);
     c.layers = in.size("num_hidden_layers", max_layers);
@@ -222,7 +229,7 @@ void read_llama(Reader& in, ModelConfig& c, std::string& problem) {
     c.kv_heads = in.size("num_key_value_heads", max_heads, c.heads);
     c.context = in.size("max_position_embeddings", max_context);
     c.head_dim = in.size("head_dim", max_head_dim, c.d_model / c.heads);
-    c.norm_epsilon = in.number("rms_norm_eps", 1e-6);
+    c.norm_epsilon = in.number("rms_norm_eps", 1e-6, 1e-12, 1);
     c.activation = activation(in, "hidden_act", "silu");
     if (c.model_type == "llama") {
         c.qkv_bias = c.attention_output_bias = in.flag("attention_bias", false);
@@ -231,7 +238,7 @@ void read_llama(Reader& in, ModelConfig& c, std::string& problem) {
         c.qkv_bias = c.model_type == "qwen2";
     }
     c.tie_word_embeddings = in.flag("tie_word_embeddings", false);
-    read_rope(in, c, problem);
+    read_rope(in, c);
     read_windows(in, c);
 
     if (!in.find("head_dim") && c.d_model % c.heads != 0)
@@ -279,7 +286,7 @@ Result<ModelConfig> parse_model_config(std::span<const std::byte> text) {
         read_gpt2(in, c);
     } else if (type == "llama" || type == "mistral" || type == "qwen2") {
         c.family = Family::llama;
-        read_llama(in, c, problem);
+        read_llama(in, c);
     } else {
         in.refuse("has model_type " + quote(type) +
                   ", which is not supported yet; the supported ones are gpt2, llama, mistral and qwen2");

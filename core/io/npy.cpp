@@ -51,22 +51,13 @@ Result<ElementType> parse_descr(std::string_view descr) {
     }
     std::string kind;
     switch (code.empty() ? ' ' : code.front()) {
-        case 'O':
-            kind = " (Python objects)";
-            break;
-        case 'c':
-            kind = " (complex numbers)";
-            break;
+        case 'O': kind = " (Python objects)"; break;
+        case 'c': kind = " (complex numbers)"; break;
         case 'S':
-        case 'U':
-            kind = " (strings)";
-            break;
+        case 'U': kind = " (strings)"; break;
         case 'm':
-        case 'M':
-            kind = " (dates)";
-            break;
-        default:
-            break;
+        case 'M': kind = " (dates)"; break;
+        default: break;
     }
     return bad("has elements of type " + quote(descr) + kind +
                ", which cannot be read here; save booleans, integers or floats of 16 to 64 bits");
@@ -325,27 +316,18 @@ Result<std::vector<std::int64_t>> to_int64(const NpyArray& array) {
     const auto bytes = row_major(array, storage);
     switch (array.dtype) {
         case DType::boolean:
-        case DType::u8:
-            return widen<std::uint8_t>(bytes);
-        case DType::i8:
-            return widen<std::int8_t>(bytes);
-        case DType::u16:
-            return widen<std::uint16_t>(bytes);
-        case DType::i16:
-            return widen<std::int16_t>(bytes);
-        case DType::u32:
-            return widen<std::uint32_t>(bytes);
-        case DType::i32:
-            return widen<std::int32_t>(bytes);
-        case DType::u64:
-            return widen<std::uint64_t>(bytes);
-        case DType::i64:
-            return widen<std::int64_t>(bytes);
+        case DType::u8: return widen<std::uint8_t>(bytes);
+        case DType::i8: return widen<std::int8_t>(bytes);
+        case DType::u16: return widen<std::uint16_t>(bytes);
+        case DType::i16: return widen<std::int16_t>(bytes);
+        case DType::u32: return widen<std::uint32_t>(bytes);
+        case DType::i32: return widen<std::int32_t>(bytes);
+        case DType::u64: return widen<std::uint64_t>(bytes);
+        case DType::i64: return widen<std::int64_t>(bytes);
         case DType::f16:
         case DType::bf16:
         case DType::f32:
-        case DType::f64:
-            break;
+        case DType::f64: break;
     }
     return bad("holds " + std::string(name(array.dtype)) + " where whole numbers are needed");
 }
