@@ -1,0 +1,45 @@
+// One number, explained: what the inspector writes, whichever lens the number is in.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/session.hpp"
+
+namespace attn::app {
+
+struct Explained {
+    std::string title;       // "Scores[cat, sat]"
+    std::string provenance;  // "computed · f32"
+    bool masked = false;     // the cell may not be looked at
+    double f32 = 0;
+    double f64 = 0;
+
+    std::string formula;  // "Σ_a Q[cat, a] · K[sat, a]"
+    // The operands of a sum, one a row.
+    struct Operand {
+        std::string name;
+        double left = 0;
+        double right = 0;
+        double product = 0;
+    };
+    std::string operands_title;
+    std::vector<Operand> operands;
+
+    // The chain the cell stands in: "scaled", "1.27 × 0.5", "0.635".
+    struct Step {
+        std::string name;
+        std::string arithmetic;
+        std::string value;
+        bool current = false;
+    };
+    std::vector<Step> steps;
+
+    std::string note;  // what a tutorial prints, why a cell is empty
+};
+
+// Empty where the state has no such cell.
+std::optional<Explained> explain_cell(const Session& session, const CellRef& cell);
+
+}  // namespace attn::app

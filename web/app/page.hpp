@@ -1,0 +1,25 @@
+// What the program asks of the page around it; web/platform implements it over the shell's JavaScript.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn::app {
+
+class Page {
+  public:
+    virtual ~Page() = default;
+    virtual void notice(const std::string& sentence, bool error) = 0;
+    virtual void announce(const std::string& sentence) = 0;  // for screen readers
+    virtual void set_url(const std::string& fragment, bool push) = 0;
+    virtual void set_sentence(const std::string& text, bool enabled, const std::string& placeholder) = 0;
+    virtual void set_title(const std::string& title) = 0;
+    virtual void set_history(bool can_undo, bool can_redo) = 0;
+    // The ids of the sentence box are now the earlier ones and this one.
+    virtual void append_token(std::int32_t id) = 0;
+    virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;
+};
+
+}  // namespace attn::app

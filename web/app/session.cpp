@@ -1,0 +1,252 @@
+#include "app/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "app/presets.hpp"
+#include "app/url.hpp"
+
+namespace attn::app {
+
+namespace {
+
+double now_ms() {
+    using namespace std::chrono;
+    return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
+}
+
+Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
+
+constexpr Index next_shown = 12;
+
+}  // namespace
+
+Session::Session(Page& page) : page_(page), history_(default_state()) { rerun_worked(); }
+
+const WorkedRun* Session::worked_before() const {
+    const WorkedState& now = state().worked;
+    const WorkedState& then = worked_before_for_;
+    const bool same_shapes = worked_before_ && now.source == then.source && now.queries() == then.queries() &&
+                             now.keys() == then.keys() && now.d_k() == then.d_k() && now.d_v() == then.d_v() &&
+                             now.x.cols == then.x.cols && now.preset == then.preset;
+    return same_shapes ? &*worked_before_ : nullptr;
+}
+
+std::optional<float> Session::progress() const {
+    if (forward_) return forward_->progress();
+    const Thumbnails& maps = sentence_.thumbnails;
+    const Index all = maps.layers() * maps.heads();
+    if (maps.done() < all) return static_cast<float>(maps.done()) / static_cast<float>(all);
+    return std::nullopt;
+}
+
+void Session::perform(const Command& command, std::uint64_t gesture) {
+    const State before = state();
+    if (Status done = history_.perform(command, gesture); !done) {
+        page_.notice(done.error().message, true);
+        return;
+    }
+    if (state() == before) return;
+    if (!is_navigation(command)) last_edit_ = describe(before, command);
+    const bool new_page = std::holds_alternative<OpenLens>(command) || std::holds_alternative<OpenPreset>(command) ||
+                          std::holds_alternative<SetModel>(command);
+    if (std::holds_alternative<OpenLens>(command)) show_sentence_box();
+    state_changed(new_page);
+}
+
+void Session::undo() {
+    const State before = state();
+    if (!history_.undo()) return;
+    last_edit_ = "undone";
+    if (state().sentence.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
+    state_changed(false);
+}
+
+void Session::redo() {
+    const State before = state();
+    if (!history_.redo()) return;
+    last_edit_ = "redone";
+    if (state().sentence.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
+    state_changed(false);
+}
+
+void Session::open_fragment(const std::string& fragment) {
+    ParsedFragment parsed = parse_fragment(fragment);
+    if (!parsed.note.empty()) page_.notice(parsed.note, false);
+    const std::string wanted = parsed.state.sentence.model;
+    if (!wanted.empty() && wanted != model_name_)
+        page_.notice("This link was made with the model '" + wanted + "'. Drop its folder onto the page to see the same.",
+                     false);
+    if (model_) parsed.state.sentence.model = model_name_;
+    history_.replace(std::move(parsed.state));
+    show_sentence_box();
+    rerun_worked();
+    refresh_next();
+    page_.set_history(history_.can_undo(), history_.can_redo());
+}
+
+void Session::state_changed(bool push_url) {
+    rerun_worked();
+    refresh_next();
+    page_.set_url(to_fragment(state()), push_url);
+    page_.set_history(history_.can_undo(), history_.can_redo());
+}
+
+void Session::rerun_worked() {
+    if (worked_ && worked_for_ == state().worked) return;
+    auto run = run_worked(state().worked);
+    if (!run) {  // shapes are kept consistent by the commands, so this is a defect worth seeing
+        page_.notice(run.error().message, true);
+        return;
+    }
+    worked_for_ = state().worked;
+    worked_ = *std::move(run);
+    const WorkedState& before = history_.before_last_step().worked;
+    if (worked_before_ && worked_before_for_ == before) return;
+    worked_before_for_ = before;
+    worked_before_.reset();
+    if (auto earlier = run_worked(before)) worked_before_ = *std::move(earlier);
+}
+
+void Session::show_sentence_box() {
+    const bool enabled = model_ != nullptr;
+    page_.set_sentence(state().sentence.text, enabled,
+                       enabled ? "Type a sentence for " + model_name_
+                               : "Drop a model folder onto the page to see a sentence through a real transformer");
+}
+
+void Session::text_typed(const std::string& text) {
+    if (text == state().sentence.text) return;
+    perform(SetText{text}, 1);
+    if (model_ && state().lens != LensId::sentence) perform(OpenLens{LensId::sentence});
+}
+
+void Session::tokens(const std::string& text, std::vector<std::int32_t> ids, std::vector<std::string> pieces,
+                     Index total) {
+    if (!model_) return;
+    if (text != state().sentence.text) perform(SetText{text}, 1);
+    if (ids == ids_ && sentence_.trace) return;
+    const Index context = model_->config().context;
+    if (total > context)
+        page_.notice("The text has " + std::to_string(total) + " tokens; " + model_name_ + " reads " +
+                         std::to_string(context) + ", so the first " + std::to_string(context) + " are shown.",
+                     false);
+    if (std::ssize(ids) > context) {
+        ids.resize(static_cast<std::size_t>(context));
+        pieces.resize(static_cast<std::size_t>(context));
+    }
+    tokens_text_ = text;
+    ids_ = std::move(ids);
+    pieces_ = std::move(pieces);
+    start_forward();
+}
+
+bool Session::load_model() {
+    auto model = intake_.load();
+    if (!model) {
+        page_.notice(model.error().message, true);
+        return false;
+    }
+    model_ = *std::move(model);
+    model_name_ = intake_.name();
+    for (const std::string& note : model_->notes()) page_.notice(model_name_ + ": " + note, false);
+    forward_.reset();
+    generator_.reset();
+    sentence_ = {};
+    next_ = {};
+    ids_.clear();
+    perform(SetModel{model_name_});
+    if (state().lens != LensId::sentence) perform(OpenLens{LensId::sentence});
+    page_.set_title(model_name_);
+    show_sentence_box();
+    return true;
+}
+
+void Session::start_forward() {
+    forward_.reset();
+    playing_ = playing_ && generator_;
+    if (ids_.empty()) {
+        sentence_ = {};
+        next_ = {};
+        return;
+    }
+    auto forward = Forward::start(model_, ids_);
+    if (!forward) {
+        page_.notice(forward.error().message, true);
+        return;
+    }
+    forward_ = *std::move(forward);
+    forward_started_ms_ = now_ms();
+}
+
+void Session::forward_finished() {
+    auto trace = forward_->finish();
+    forward_.reset();
+    if (!trace) {
+        page_.notice(trace.error().message, true);
+        return;
+    }
+    forward_ms_ = now_ms() - forward_started_ms_;
+    const Index n = (*trace)->tokens();
+    sentence_ = {*trace, pieces_, Thumbnails(*trace), (*trace)->logits({n - 1, n}), ++versions_};
+    Selection selection = state().selection;
+    const auto& layers = (*trace)->layers();
+    selection.layer = std::min(selection.layer, std::ssize(layers) - 1);
+    selection.head = std::min(selection.head, layers[0].attention.heads() - 1);
+    if (selection.query && *selection.query >= n) selection.query.reset();
+    if (selection.key && *selection.key >= n) selection.key.reset();
+    if (!(selection == state().selection)) perform(Select{selection});
+    if (const auto& pin = state().pin; pin && (pin->row >= n || (is_stage(pin->matrix) && pin->col >= n)))
+        perform(Pin{std::nullopt});
+    next_ = {};
+    refresh_next();
+    page_.announce(std::to_string(n) + " tokens, " + std::to_string(layers.size()) + " layers of " +
+                   std::to_string(layers[0].attention.heads()) + " heads.");
+}
+
+void Session::refresh_next() {
+    if (!sentence_.trace || (!next_.candidates.empty() && next_for_ == state().sentence.sampling)) return;
+    next_for_ = state().sentence.sampling;
+    next_.candidates = next_token_distribution(sentence_.logits.values(), sampling_of(next_for_), next_shown);
+    std::vector<std::int32_t> ids;
+    for (const Candidate& c : next_.candidates) ids.push_back(c.id);
+    next_.pieces = page_.ids_to_text(ids);
+    next_.pieces.resize(ids.size());
+}
+
+void Session::generate_step() { step_wanted_ = sentence_.trace != nullptr; }
+
+bool Session::work(double budget_ms) {
+    const double until = now_ms() + budget_ms;
+    while (forward_) {
+        if (!forward_->step()) forward_finished();
+        if (now_ms() >= until) return true;
+    }
+    while (sentence_.trace && sentence_.thumbnails.step())
+        if (now_ms() >= until) return true;
+    if (sentence_.trace && (step_wanted_ || playing_)) {
+        step_wanted_ = false;
+        const Sampling sampling = sampling_of(state().sentence.sampling);
+        // A generator goes on while the text is what it made; any edit starts another.
+        if (!generator_ || !std::ranges::equal(generator_->ids(), ids_) || !(next_for_ == generator_for_)) {
+            auto generator = Generator::start(*sentence_.trace, sampling);
+            if (!generator) {
+                playing_ = false;
+                page_.notice(generator.error().message, true);
+                return false;
+            }
+            generator_ = *std::move(generator);
+            generator_for_ = next_for_;
+        }
+        auto id = generator_->next();
+        if (!id) {
+            playing_ = false;
+            page_.notice(id.error().message, false);
+            return false;
+        }
+        page_.append_token(*id);  // the page answers with tokens()
+    }
+    return forward_.has_value() || playing_;
+}
+
+}  // namespace attn::app
