@@ -12,6 +12,7 @@ function(embed_text target header namespace)
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+    cmake_minimum_required(VERSION 3.25)
     set(text "// Generated.\n#pragma once\n#include <string_view>\n\nnamespace ${NAMESPACE} {\n")
     foreach(file IN LISTS FILES)
         get_filename_component(name ${file} NAME)

@@ -22,7 +22,7 @@ fail() {
 }
 
 # logged NAME COMMAND...  On a terminal the output is shown. Elsewhere it goes to build/log/NAME.log, and
-# what matters of it is shown when the command fails.
+# its end is shown when the command fails.
 logged() {
     local log=$logs/$1.log code=0
     shift
@@ -31,9 +31,8 @@ logged() {
     else
         "$@" >"$log" 2>&1 || code=$?
         if ((code)); then
-            grep -m 20 -E '(error|Error|FAILED|fatal)' "$log" || true
             say "--- the end of ${log#"$root"/}"
-            tail -n 60 "$log"
+            tail -n 80 "$log"
         fi
     fi
     ((code == 0)) || say "failed: $*"

@@ -5,7 +5,7 @@ emscripten_version=3.1.69
 emscripten_minimum=3.1.60
 
 build_packages=(
-    cmake ninja:ninja-build node:nodejs npm git python3 g++
+    cmake ninja:ninja-build node:nodejs npm git /usr/bin/python3:python3 g++
     clang-19 lld-19 llvm-19 libclang-rt-19-dev xz:xz-utils ca-certificates debian-archive-keyring
     libeigen3-dev nlohmann-json3-dev fonts-inter fonts-jetbrains-mono fonts-dejavu-core
 )
@@ -16,7 +16,7 @@ on_debian() { [[ -r /etc/debian_version && -x /usr/bin/apt-get ]]; }
 # Testing and unstable have no number, and everything Debian 13 has.
 debian_12() { [[ $(</etc/debian_version) == 12* ]]; }
 
-# installs_packages NAME...  Installs what is missing. COMMAND:PACKAGE is missing when the command is not on
+# install_packages NAME...  Installs what is missing. COMMAND:PACKAGE is missing when the command is not on
 # PATH, any other name when there is neither a command nor an installed package of that name.
 install_packages() {
     local missing=() name
@@ -30,7 +30,7 @@ install_packages() {
     say "      installing ${missing[*]}"
     logged apt-update apt-get update
     DEBIAN_FRONTEND=noninteractive logged apt-install \
-        apt-get install -y --no-install-recommends "${missing[@]}"
+        apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 "${missing[@]}"
 }
 
 # An Emscripten that is already here and new enough.
