@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { ModelFiles, bytes, listed, tokenizerTexts, tooLarge } from '../../../web/shell/model_files.js';
+
+const file = (text = '{}', size = text.length) => ({ size, text: async () => text });
+const entries = (...paths) => paths.map((path) => ({ path, file: file(path) }));
+const index = (...shards) => ({
+    path: 'model.safetensors.index.json',
+    file: file(JSON.stringify({ weight_map: Object.fromEntries(shards.map((shard, i) => [`w${i}`, shard])) })),
+});
+const hub = (folder) => entries(...['config.json', 'model.safetensors', 'tokenizer.json'].map((name) => `${folder}/${name}`));
+
+test('a folder is a model, named after the folder; other files are named', async () => {
+    const { model } = await new ModelFiles().add([...hub('a/tiny'), ...entries('a/tiny/LICENSE', 'a/tiny/.gitattributes')]);
+    assert.equal(model.name, 'tiny');
+    assert.deepEqual(model.weights, ['model.safetensors']);
+    assert.deepEqual(model.ignored, ['LICENSE']);
+    assert.equal(await model.files.get('config.json').text(), 'a/tiny/config.json');
+});
+
+test('loose files accumulate in any order until a model is complete', async () => {
+    const files = new ModelFiles();
+    assert.equal((await files.add(entries('config.json'))).waiting,
+        'config.json is here; still needed: model.safetensors and tokenizer.json.');
+    assert.equal((await files.add(entries('merges.txt'))).waiting,
+        'config.json and merges.txt are here; still needed: model.safetensors and vocab.json.');
+    assert.match((await files.add(entries('vocab.json'))).waiting, /still needed: model\.safetensors\.$/);
+    const { model } = await files.add(entries('model.safetensors'));
+    assert.equal(model.name, '');
+    assert.match((await files.add(entries('vocab.txt'))).waiting, /^vocab\.txt is here/);
+});
+
+test('an index asks for its shards', async () => {
+    const files = new ModelFiles();
+    assert.match((await files.add(entries('model-00001-of-00002.safetensors', 'config.json', 'vocab.txt'))).waiting,
+        /still needed: model\.safetensors\.index\.json\.$/);
+    assert.match((await files.add([index('model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors')])).waiting,
+        /still needed: model-00002-of-00002\.safetensors\.$/);
+    const { model } = await files.add(entries('model-00002-of-00002.safetensors'));
+    assert.deepEqual(model.weights, ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors']);
+});
+
+test('an index that cannot be read is refused', async () => {
+    await assert.rejects(new ModelFiles().add([{ path: 'model.safetensors.index.json', file: file('[') }]), /could not be read as an index/);
+});
+
+test('two models at once are refused, whole or in parts', async () => {
+    await assert.rejects(new ModelFiles().add([...hub('a'), ...hub('b')]), /two models or more \(a and b\)/);
+    await assert.rejects(new ModelFiles().add(entries('a/config.json', 'b/config.json')), /two models or more/);
+});
+
+test('one whole model among parts is taken', async () => {
+    const { model } = await new ModelFiles().add([...hub('m'), ...entries('m/pooling/config.json')]);
+    assert.equal(model.name, 'm');
+});
+
+test('what is no part of a model is refused by name', async () => {
+    await assert.rejects(new ModelFiles().add(entries('notes.md')), /^Error: notes\.md is not part of a model/);
+    await assert.rejects(new ModelFiles().add([]), /no files/);
+});
+
+test('sizes are judged before anything is read', () => {
+    const model = (size, json = 10) => ({
+        files: new Map([['model.safetensors', file('', size)], ['tokenizer.json', file('', json)]]),
+        weights: ['model.safetensors'],
+    });
+    assert.equal(tooLarge(model(1e9)), null);
+    assert.equal(tooLarge(model(5e9)), 'model.safetensors is 5.0 GB; a browser tab can hold about 2 GB: choose a smaller model.');
+    assert.match(tooLarge(model(1e9, 3e8)), /^tokenizer\.json is 300 MB/);
+});
+
+test('the tokenizer gets its files and no others', async () => {
+    const texts = await tokenizerTexts(new Map([['config.json', file()], ['vocab.txt', file('a\nb')]]));
+    assert.deepEqual(texts, { 'vocab.txt': 'a\nb' });
+});
+
+test('words for lists and sizes', () => {
+    assert.equal(listed(['a']), 'a');
+    assert.equal(listed(['a', 'b', 'c']), 'a, b and c');
+    assert.equal(listed(['a', 'b', 'c', 'd', 'e']), 'a, b, c and 2 more');
+    assert.deepEqual([346744, 3750768, 548e6].map(bytes), ['347 kB', '3.8 MB', '548 MB']);
+});

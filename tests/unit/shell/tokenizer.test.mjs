@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Tokenizer } from '../../../web/shell/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs';
+import { createTokenizer } from '../../../web/shell/tokenizer.js';
+import { shared } from './shared.mjs';
+
+const create = (texts, vocabSize) => createTokenizer(texts, Tokenizer, vocabSize);
+const wordLevel = (vocab, more = {}) => ({
+    'tokenizer.json': JSON.stringify({ pre_tokenizer: { type: 'Whitespace' }, model: { type: 'WordLevel', vocab, ...more } }),
+});
+const { skip } = shared;
+const gpt2 = skip || create({
+    'vocab.json': shared.text('tokenizers/gpt2-vocab.json'),
+    'merges.txt': shared.text('tokenizers/gpt2-merges.txt'),
+});
+const bert = skip || create({ 'vocab.txt': shared.text('tokenizers/bert-vocab.txt') });
+
+test('GPT-2 from vocab.json and merges.txt: every case', { skip }, () => {
+    for (const { text, ids, special } of shared.lines('tokenizers/gpt2.jsonl')) {
+        assert.deepEqual([...gpt2.encode(text, { special }).ids], ids, JSON.stringify(text));
+        assert.equal(gpt2.decode(ids), text);
+    }
+});
+
+test('BERT from vocab.txt: every case', { skip }, () => {
+    for (const { text, ids, special } of shared.lines('tokenizers/bert_uncased.jsonl')) {
+        assert.deepEqual([...bert.encode(text, { special }).ids], ids, JSON.stringify(text));
+    }
+    assert.deepEqual([...bert.encode('hello').ids], [101, 7592, 102]);
+});
+
+for (const model of ['babyllama-tok105', 'gpt-nano-sort']) {
+    test(`${model}: every case, and ids within the vocabulary`, { skip }, () => {
+        const { vocab_size: size } = shared.json(`models/${model}/config.json`);
+        const tokenizer = create(shared.tokenizer(model), size);
+        for (const { text, ids, tokens, decoded_skip_special: decoded } of shared.json(`models/expect/${model}.json`).tokenizer_cases) {
+            const encoded = tokenizer.encode(text);
+            assert.deepEqual([...encoded.ids], ids, JSON.stringify(text));
+            assert.equal(encoded.fault, null);
+            assert.deepEqual(ids.map(tokenizer.idToToken), tokens);
+            assert.equal(tokenizer.decode(ids), decoded);
+        }
+        assert.throws(() => create(shared.tokenizer(model), size - 1), /ids up to \d+, but the model's vocab_size is \d+/);
+    });
+}
+
+test('a word without a token gives one sentence and no ids', { skip }, () => {
+    const tokenizer = create(shared.tokenizer('gpt-nano-sort'), 3);
+    const { ids, fault } = tokenizer.encode('A D B D');
+    assert.equal(ids.length, 0);
+    assert.equal(fault, "'D' has no token in this model's vocabulary (known: A, B, C).");
+    assert.match(tokenizer.encode('Once upon a time').fault, /^'Once', 'upon', 'a' and 1 more have no token/);
+});
+
+test('words are split by Unicode, and the unknown token is used where the vocabulary has it', () => {
+    const tokenizer = create(wordLevel({ '[UNK]': 0, 'für': 1, '!': 2 }, { unk_token: '[UNK]' }));
+    assert.deepEqual([...tokenizer.encode('für über!').ids], [1, 0, 2]);
+});
+
+test('pieces show spaces, breaks, bytes and invisible characters', { skip }, () => {
+    const pieces = (text) => [...gpt2.encode(text).ids].map(gpt2.piece);
+    assert.deepEqual(pieces(' Hello\tthere\n'), ['·Hello', '⇥', 'there', '↵']);
+    assert.deepEqual(pieces('half ½'), ['half', '·½']);
+    assert.deepEqual(pieces('▁'), ['\\xE2\\x96', '\\x81']);
+    assert.deepEqual(pieces('a\u200db'), ['a', '\\xE2\\x80', '\\x8D', 'b']);
+    assert.equal(gpt2.piece(50256), '<|endoftext|>');
+    assert.equal(gpt2.piece(60000), '#60000');
+    const llama = create(shared.tokenizer('babyllama-tok105'));
+    assert.deepEqual([...llama.encode('a b').ids].map(llama.piece), ['<s>', '·', 'a', '·', 'b']);
+});
+
+test('byte pieces of SentencePiece vocabularies', () => {
+    const model = { type: 'BPE', vocab: { '<unk>': 0, '<0xC3>': 1, '<0xA9>': 2, '▁': 3, '<0x0A>': 4 }, merges: [], unk_token: '<unk>', byte_fallback: true };
+    const tokenizer = create({ 'tokenizer.json': JSON.stringify({
+        model,
+        decoder: { type: 'Sequence', decoders: [{ type: 'Replace', pattern: { String: '▁' }, content: ' ' }, { type: 'ByteFallback' }, { type: 'Fuse' }] },
+    }) });
+    assert.deepEqual([...tokenizer.encode('▁é\n').ids], [3, 1, 2, 4]);
+    assert.deepEqual([3, 1, 2, 4].map(tokenizer.piece), ['·', '\\xC3', '\\xA9', '↵']);
+    assert.equal(tokenizer.decode([3, 1, 2]), ' é');
+});
+
+test('files that are no tokenizer are refused in one sentence', () => {
+    const refused = (texts, reason) => assert.throws(() => create(texts), (error) => reason.test(error.message) && /\.$/.test(error.message));
+    refused({}, /There is no tokenizer/);
+    refused({ 'tokenizer.json': '{"model":' }, /^tokenizer\.json is not valid JSON/);
+    refused({ 'tokenizer.json': '{}' }, /holds no vocabulary/);
+    refused({ 'tokenizer.json': '{"model":{"type":"BPE","vocab":{"a":0},"merges":[]},"pre_tokenizer":{"type":"Runes"}}' }, /Unknown PreTokenizer type: Runes/);
+});
+
+test('nothing to encode and nothing to decode', { skip }, () => {
+    assert.equal(gpt2.encode('').ids.length, 0);
+    assert.equal(gpt2.decode([]), '');
+    assert.equal(gpt2.decode([60000]), '');
+});
+
+test('100,000 characters', { skip }, () => {
+    const { ids } = gpt2.encode(shared.text('corpora/grimm.txt').slice(0, 100000));
+    assert.ok(ids.length > 20000);
+});
