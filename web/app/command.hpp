@@ -20,8 +20,8 @@ struct RemoveAt { Axis axis; Index index; };    // one token or one component
 struct SetSource { Source source; };            // keeps what is on screen: Q, K, V stay when X goes
 struct Generate { std::uint32_t seed; };
 struct SetScaling { bool by_sqrt_d; };
-struct SetTemperature { float temperature; };
-struct SetSoftcap { float softcap; };
+struct SetTemperature { double temperature; };
+struct SetSoftcap { double softcap; };
 struct SetMask { WorkedMask::Kind kind; Index offset; Index before; Index after; };
 struct PaintMask { Index query; Index key; bool allowed; };
 struct SetLabel { bool key; Index index; std::string text; };

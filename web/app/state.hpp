@@ -36,6 +36,7 @@ struct Matrix {
     Matrix(Index r, Index c, std::vector<double> v) : rows(r), cols(c), values(std::move(v)) {}
     double& at(Index r, Index c) { return values[static_cast<std::size_t>(r * cols + c)]; }
     double at(Index r, Index c) const { return values[static_cast<std::size_t>(r * cols + c)]; }
+    bool holds(Index r, Index c) const { return r >= 0 && r < rows && c >= 0 && c < cols; }
     bool empty() const { return values.empty(); }
     bool operator==(const Matrix&) const = default;
 };
@@ -55,10 +56,13 @@ enum class Source {
 struct Origin {
     enum class Kind { preset, generated, entered };
     Kind kind = Kind::preset;
-    std::uint32_t seed = 0;  // generated: numpy.random.RandomState(seed).randn for Q, then K, then V
+    // generated: numpy.random.RandomState(seed).randn for Q, then K, then V of these shapes
+    std::uint32_t seed = 0;
+    Index queries = 0, keys = 0, d_k = 0, d_v = 0;
     bool operator==(const Origin&) const = default;
 };
 
+// Only the members of its kind differ from the defaults.
 struct WorkedMask {
     enum class Kind { none, causal, window, painted };
     Kind kind = Kind::none;
@@ -70,6 +74,7 @@ struct WorkedMask {
 
 inline constexpr Index worked_size_limit = 64;  // rows or columns of any matrix of the ladder
 
+// The matrices that its source does not use are empty.
 struct WorkedState {
     PresetId preset = PresetId::cat_sat_mat;
     Source source = Source::projections;
@@ -77,10 +82,10 @@ struct WorkedState {
     Matrix q, k, v;           // qkv: [n_q, d_k], [n_k, d_k], [n_k, d_v]; scores: v or empty
     Matrix scores;            // scores: [n_q, n_k]
     Origin origin;
-    std::vector<std::string> query_labels, key_labels;
+    std::vector<std::string> query_labels, key_labels;  // [n_q], [n_k]; the same for projections
     bool scale_by_sqrt_d = true;  // 1/√d_k; not offered for Source::scores
-    float temperature = 1;        // softmax(s / T)
-    float softcap = 0;            // 0: none
+    double temperature = 1;       // softmax(s / T)
+    double softcap = 0;           // 0: none
     WorkedMask mask;
 
     bool operator==(const WorkedState&) const = default;
