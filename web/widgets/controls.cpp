@@ -1,0 +1,144 @@
+#include "widgets/controls.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "widgets/landmarks.hpp"
+
+namespace attn::ui {
+
+namespace {
+std::uint64_t gesture_number = 1;
+constexpr float label_width = 92;
+}  // namespace
+
+std::uint64_t gesture() { return gesture_number; }
+void next_gesture() { ++gesture_number; }
+
+bool button(const char* name, const char* label, bool enabled) {
+    ImGui::BeginDisabled(!enabled);
+    ImGui::PushID(name);
+    const bool pressed = ImGui::Button(label);
+    ImGui::PopID();
+    ImGui::EndDisabled();
+    landmark_item(name);
+    return pressed;
+}
+
+std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken) {
+    std::optional<int> chosen;
+    ImGui::PushID(name);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {2, 4});
+    for (int i = 0; i < static_cast<int>(labels.size()); ++i) {
+        const char* label = labels[static_cast<std::size_t>(i)];
+        if (i > 0) {
+            const float right = ImGui::GetItemRectMax().x + 2 + text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x;
+            if (right <= ImGui::GetWindowPos().x + ImGui::GetContentRegionMax().x) ImGui::SameLine();
+        }
+        const bool on = i == taken;
+        if (on) {
+            ImGui::PushStyleColor(ImGuiCol_Button, theme().accent_soft);
+            ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme().accent_soft);
+        }
+        if (ImGui::Button(label) && !on) chosen = i;
+        if (on) ImGui::PopStyleColor(2);
+        landmark_item(std::string(name) + "/" + label);
+    }
+    ImGui::PopStyleVar();
+    ImGui::PopID();
+    return chosen;
+}
+
+std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most) {
+    std::optional<Index> changed;
+    ImGui::PushID(name);
+    ImGui::AlignTextToFramePadding();
+    ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
+    ImGui::TextUnformatted(label);
+    ImGui::PopStyleColor();
+    ImGui::SameLine(label_width);
+    ImGui::BeginDisabled(value <= least);
+    if (ImGui::Button("−")) changed = value - 1;
+    ImGui::EndDisabled();
+    landmark_item(std::string(name) + "/less");
+    ImGui::SameLine(0, 6);
+    {
+        Type mono(Face::mono, size_body);
+        const std::string text = std::to_string(value);
+        const float width = 30;
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        draw_text(ImGui::GetWindowDrawList(), {at.x + (width - text_size(text).x) / 2, at.y + ImGui::GetStyle().FramePadding.y},
+                  theme().text, text);
+        ImGui::Dummy({width, ImGui::GetFrameHeight()});
+    }
+    ImGui::SameLine(0, 6);
+    ImGui::BeginDisabled(value >= most);
+    if (ImGui::Button("+")) changed = value + 1;
+    ImGui::EndDisabled();
+    landmark_item(std::string(name) + "/more");
+    ImGui::PopID();
+    return changed;
+}
+
+std::optional<double> slider(const char* name, const char* label, double value, double least, double most,
+                             const char* format, bool logarithmic) {
+    std::optional<double> changed;
+    ImGui::PushID(name);
+    ImGui::AlignTextToFramePadding();
+    ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
+    ImGui::TextUnformatted(label);
+    ImGui::PopStyleColor();
+    ImGui::SameLine(label_width);
+    ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x, 170.0f));
+    double moved = value;
+    const ImGuiSliderFlags flags = ImGuiSliderFlags_AlwaysClamp | (logarithmic ? ImGuiSliderFlags_Logarithmic : 0);
+    {
+        Type mono(Face::mono, size_small);
+        if (ImGui::SliderScalar("##value", ImGuiDataType_Double, &moved, &least, &most, format, flags) &&
+            moved != value)
+            changed = moved;
+    }
+    landmark_item(name);
+    ImGui::PopID();
+    return changed;
+}
+
+void heading(const char* text) {
+    Type type(Face::semibold, size_heading);
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(text);
+    ImGui::PopTextWrapPos();
+}
+
+void caption(const char* text) {
+    Type type(Face::regular, size_small);
+    ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(text);
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+}
+
+void badge(const char* text, ImU32 fill, ImU32 ink) {
+    Type type(Face::mono, 12);
+    const ImVec2 size = text_size(text), at = ImGui::GetCursorScreenPos();
+    const ImVec2 box{size.x + 16, size.y + 6};
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRectFilled(at, {at.x + box.x, at.y + box.y}, fill, box.y / 2);
+    draw_text(list, {at.x + 8, at.y + 3}, ink, text);
+    ImGui::Dummy(box);
+}
+
+void tooltip(const char* text) {
+    if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
+    if (ImGui::BeginTooltip()) {
+        ImGui::PushTextWrapPos(320);
+        ImGui::TextUnformatted(text);
+        ImGui::PopTextWrapPos();
+        ImGui::EndTooltip();
+    }
+    ImGui::PopStyleVar();
+}
+
+}  // namespace attn::ui

@@ -1,0 +1,36 @@
+// Small controls with one look: buttons, choices, steppers, sliders. Each names itself as a landmark.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "tensor/tensor.hpp"
+#include "widgets/theme.hpp"
+
+namespace attn::ui {
+
+bool button(const char* name, const char* label, bool enabled = true);
+
+// A row of choices, one of them taken; the index of a newly taken one.
+std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken);
+
+// "label  − value +"; the new value.
+std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most);
+
+// A labelled slider with its value in numbers beside it; the new value while it is dragged or typed
+// (Ctrl+click types). `active` says whether a drag is under way.
+std::optional<double> slider(const char* name, const char* label, double value, double least, double most,
+                             const char* format, bool logarithmic = false);
+
+// A number of the gesture under way: the same for all commands of one drag, another for the next.
+std::uint64_t gesture();
+void next_gesture();  // when the mouse goes up or a field is left
+
+void heading(const char* text);           // of a lens
+void caption(const char* text);           // dim, wrapped
+void badge(const char* text, ImU32 fill, ImU32 ink);
+void tooltip(const char* text);           // for the last item
+
+}  // namespace attn::ui

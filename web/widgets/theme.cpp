@@ -1,0 +1,158 @@
+#include "widgets/theme.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+namespace attn::ui {
+
+namespace {
+
+constexpr ImU32 rgb(unsigned hex) {
+    return IM_COL32((hex >> 16) & 255u, (hex >> 8) & 255u, hex & 255u, 255);
+}
+
+constexpr Theme dark_theme{
+    .dark = true, .background = rgb(0x0d1014), .surface = rgb(0x15191f), .raised = rgb(0x1e242c),
+    .hovered = rgb(0x28303a), .border = rgb(0x2a313b), .text = rgb(0xe8ebef), .dim = rgb(0x929ba8),
+    .accent = rgb(0x62a8ff), .accent_soft = rgb(0x1c3a63), .changed = rgb(0xf0a23c), .error = rgb(0xff7b72),
+    .masked = rgb(0x191d23),
+};
+
+constexpr Theme light_theme{
+    .dark = false, .background = rgb(0xf4f6f9), .surface = rgb(0xffffff), .raised = rgb(0xe9edf3),
+    .hovered = rgb(0xdde4ed), .border = rgb(0xd4dae3), .text = rgb(0x161a20), .dim = rgb(0x5c6673),
+    .accent = rgb(0x1261d1), .accent_soft = rgb(0xd6e6fb), .changed = rgb(0xb35900), .error = rgb(0xc0271d),
+    .masked = rgb(0xe6e9ee),
+};
+
+const Theme* current = &dark_theme;
+
+struct Faces {
+    std::array<ImFont*, 3> fonts{};
+};
+Faces faces;
+
+using Stops = std::array<unsigned, 9>;
+// Viridis (van der Walt & Smith, matplotlib, CC0) at ninths.
+constexpr Stops viridis{0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
+// A single-hue ramp of even lightness steps, for a light page.
+constexpr Stops blues{0xf2f6fb, 0xdce9f6, 0xc2daee, 0x9dc6e2, 0x70aed4, 0x4793c6, 0x2676b4, 0x0f5a9c, 0x0a3a70};
+constexpr Stops dark_diverging{0x8cc2ff, 0x4f97f0, 0x2b66bf, 0x22406f, 0x1c222a, 0x6b401b, 0xb3661c, 0xe8923a, 0xffc98c};
+constexpr Stops light_diverging{0x0d4f9e, 0x3c80c9, 0x82b2e0, 0xc3dbf0, 0xf3f4f6, 0xf7d9b8, 0xeaab66, 0xcb7626, 0x8f4607};
+
+ImU32 along(const Stops& stops, float t) {
+    if (std::isnan(t)) return rgb(0xff00c8);
+    const float x = std::clamp(t, 0.0f, 1.0f) * static_cast<float>(stops.size() - 1);
+    const auto i = std::min(static_cast<std::size_t>(x), stops.size() - 2);
+    const float f = x - static_cast<float>(i);
+    const auto channel = [&](unsigned shift) {
+        const auto a = static_cast<float>((stops[i] >> shift) & 255u), b = static_cast<float>((stops[i + 1] >> shift) & 255u);
+        return static_cast<int>(a + (b - a) * f + 0.5f);
+    };
+    return IM_COL32(channel(16), channel(8), channel(0), 255);
+}
+
+}  // namespace
+
+const Theme& theme() { return *current; }
+
+void use_theme(bool dark) {
+    current = dark ? &dark_theme : &light_theme;
+    dark ? ImGui::StyleColorsDark() : ImGui::StyleColorsLight();
+    ImGuiStyle& style = ImGui::GetStyle();
+    const Theme& t = *current;
+    const auto set = [&](ImGuiCol slot, ImU32 colour) { style.Colors[slot] = ImGui::ColorConvertU32ToFloat4(colour); };
+    set(ImGuiCol_Text, t.text);
+    set(ImGuiCol_TextDisabled, t.dim);
+    set(ImGuiCol_WindowBg, t.background);
+    set(ImGuiCol_ChildBg, 0);
+    set(ImGuiCol_PopupBg, t.surface);
+    set(ImGuiCol_Border, t.border);
+    set(ImGuiCol_FrameBg, t.raised);
+    set(ImGuiCol_FrameBgHovered, t.hovered);
+    set(ImGuiCol_FrameBgActive, t.hovered);
+    set(ImGuiCol_Button, t.raised);
+    set(ImGuiCol_ButtonHovered, t.hovered);
+    set(ImGuiCol_ButtonActive, t.accent_soft);
+    set(ImGuiCol_Header, t.accent_soft);
+    set(ImGuiCol_HeaderHovered, t.hovered);
+    set(ImGuiCol_HeaderActive, t.accent_soft);
+    set(ImGuiCol_SliderGrab, t.accent);
+    set(ImGuiCol_SliderGrabActive, t.accent);
+    set(ImGuiCol_CheckMark, t.accent);
+    set(ImGuiCol_Separator, t.border);
+    set(ImGuiCol_ScrollbarBg, 0);
+    set(ImGuiCol_ScrollbarGrab, t.border);
+    set(ImGuiCol_ScrollbarGrabHovered, t.dim);
+    set(ImGuiCol_ScrollbarGrabActive, t.dim);
+    set(ImGuiCol_NavCursor, t.accent);
+    set(ImGuiCol_TextSelectedBg, with_alpha(t.accent, 0.35f));
+    style.WindowPadding = {0, 0};
+    style.WindowRounding = 0;
+    style.WindowBorderSize = 0;
+    style.ChildRounding = 0;
+    style.PopupRounding = 8;
+    style.FrameRounding = 6;
+    style.GrabRounding = 6;
+    style.ScrollbarSize = 10;
+    style.FramePadding = {10, 6};
+    style.ItemSpacing = {8, 8};
+    style.FontSizeBase = size_body;
+}
+
+void add_font(Face face, const void* bytes, int size) {
+    ImFontConfig config;
+    config.FontDataOwnedByAtlas = false;
+    faces.fonts[static_cast<std::size_t>(face)] =
+        ImGui::GetIO().Fonts->AddFontFromMemoryTTF(const_cast<void*>(bytes), size, size_body, &config);
+}
+
+void add_fallback_font(const void* bytes, int size) {
+    for (ImFont* font : faces.fonts) {
+        ImFontConfig config;
+        config.FontDataOwnedByAtlas = false;
+        config.MergeMode = true;
+        config.DstFont = font;
+        ImGui::GetIO().Fonts->AddFontFromMemoryTTF(const_cast<void*>(bytes), size, size_body, &config);
+    }
+}
+
+Type::Type(Face face, float size) { ImGui::PushFont(faces.fonts[static_cast<std::size_t>(face)], size); }
+Type::~Type() { ImGui::PopFont(); }
+
+ImU32 sequential(float t) { return along(current->dark ? viridis : blues, t); }
+ImU32 diverging(float t) { return along(current->dark ? dark_diverging : light_diverging, 0.5f + 0.5f * t); }
+
+ImU32 ink_on(ImU32 fill) {
+    const ImVec4 c = ImGui::ColorConvertU32ToFloat4(fill);
+    const float luminance = 0.2126f * c.x * c.x + 0.7152f * c.y * c.y + 0.0722f * c.z * c.z;
+    return luminance > 0.2f ? IM_COL32(10, 12, 16, 255) : IM_COL32(255, 255, 255, 255);
+}
+
+ImU32 with_alpha(ImU32 colour, float alpha) {
+    return (colour & ~IM_COL32_A_MASK) | (static_cast<ImU32>(alpha * 255.0f + 0.5f) << IM_COL32_A_SHIFT);
+}
+
+ImVec2 text_size(std::string_view text) {
+    return ImGui::CalcTextSize(text.data(), text.data() + text.size());
+}
+
+void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text) {
+    list->AddText({std::floor(at.x), std::floor(at.y)}, colour, text.data(), text.data() + text.size());
+}
+
+void draw_text_within(ImDrawList* list, ImVec2 at, float width, ImU32 colour, std::string_view text) {
+    if (text_size(text).x <= width) return draw_text(list, at, colour, text);
+    while (!text.empty()) {
+        do text.remove_suffix(1);
+        while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0u) == 0x80u);
+        // The lead byte of what was cut goes too.
+        if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0u) text.remove_suffix(1);
+        const std::string shortened = std::string(text) + "…";
+        if (text_size(shortened).x <= width) return draw_text(list, at, colour, shortened);
+    }
+}
+
+}  // namespace attn::ui
