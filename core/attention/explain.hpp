@@ -18,8 +18,8 @@ struct Term {
 };
 
 struct CellExplanation {
-    float f32 = 0;   // what the run has
-    double f64 = 0;  // the same expression from the same inputs in double precision
+    float f32 = 0;        // what the run has
+    double f64 = 0;       // the same expression from the same inputs in double precision
     bool allowed = true;  // false: the mask forbids this cell
 
     // raw: Q[i,a] · K[j,a] over a. contribution, output: weight · V. Empty for the other stages.

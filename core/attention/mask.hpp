@@ -30,15 +30,18 @@ class Mask {
 
     // Query q may look at key k when …
     static Mask everything();
-    static Mask causal(Index offset = 0);            // k <= q + offset; offset = past length, may be negative
-    static Mask window(Index before, Index after);   // q - before <= k <= q + after
-    static Mask padding(Index visible_keys);         // k < visible_keys
-    static Mask same_document(std::vector<std::int32_t> query_document, std::vector<std::int32_t> key_document);
-    static Mask prefix(Index length);                // k < length or k <= q (prefix language model)
-    static Mask strided(Index stride);               // (q - k) is a multiple of stride
+    static Mask causal(Index offset = 0);           // k <= q + offset; offset = past length, may be negative
+    static Mask window(Index before, Index after);  // q - before <= k <= q + after
+    static Mask padding(Index visible_keys);        // k < visible_keys
+    static Mask same_document(std::vector<std::int32_t> query_document,
+                              std::vector<std::int32_t> key_document);
+    static Mask prefix(Index length);   // k < length or k <= q (prefix language model)
+    static Mask strided(Index stride);  // (q - k) is a multiple of stride
     // block_allowed is [query blocks, key blocks], row-major, blocks of block × block cells.
-    static Mask block_sparse(Index block, Index query_blocks, Index key_blocks, std::vector<std::uint8_t> block_allowed);
-    static Mask global_local(std::vector<Index> global_tokens, Index radius);  // q or k global, or |q - k| <= radius
+    static Mask block_sparse(Index block, Index query_blocks, Index key_blocks,
+                             std::vector<std::uint8_t> block_allowed);
+    static Mask global_local(std::vector<Index> global_tokens,
+                             Index radius);  // q or k global, or |q - k| <= radius
     static Mask painted(PaintedBits bits);
 
     friend Mask operator&(const Mask&, const Mask&);

@@ -49,8 +49,8 @@ class Record {
     const Tensor& q() const { return q_; }
     const Tensor& k() const { return k_; }
     const Tensor& v() const { return v_; }
-    const Tensor& output() const { return output_; }          // [heads, n_q, d_v]
-    const Tensor& row_max() const { return row_max_; }        // [heads, n_q], max of masked scores; −inf: empty row
+    const Tensor& output() const { return output_; }    // [heads, n_q, d_v]
+    const Tensor& row_max() const { return row_max_; }  // [heads, n_q], max of masked scores; −inf: empty row
     // [heads, n_q], log Σ exp(m − row_max). Kept apart from the maximum, so that weights stay exact where
     // scores are large: row log-sum-exp = row_max + row_log_sum.
     const Tensor& row_log_sum() const { return row_log_sum_; }

@@ -29,7 +29,8 @@ enum class Coverage { none, some, all };
 struct CellRule {
     const void* self = nullptr;
     // allowed[i] = whether query may look at key first_key + i.
-    void (*row)(const void* self, Index head, Index query, Index first_key, std::span<std::uint8_t> allowed) = nullptr;
+    void (*row)(const void* self, Index head, Index query, Index first_key,
+                std::span<std::uint8_t> allowed) = nullptr;
     // What a tile holds, so that whole tiles can be skipped; `some` is always a right answer.
     Coverage (*tile)(const void* self, Index head, Range queries, Range keys) = nullptr;
 };
@@ -40,13 +41,13 @@ struct AttentionCall {
     ConstHeads v;  // [kv_heads, n_k, d_v]
     float scale = 1;
     float softcap = 0;  // 0: none
-    CellRule rule;
-    ConstHeads bias;    // [heads, n_q, n_k] with stride 0 on broadcast heads or rows; null data: none
+    CellRule rule{};
+    ConstHeads bias{};  // [heads, n_q, n_k] with stride 0 on broadcast heads or rows; null data: none
     bool bias_one_column = false;  // every key of a row takes column 0
     SoftmaxPrecision softmax_precision = SoftmaxPrecision::f32;
-    HeadsView<float> output;         // [heads, n_q, d_v]
-    MatrixView<float> row_max;       // [heads, n_q]
-    MatrixView<float> row_log_sum;   // [heads, n_q]
+    HeadsView<float> output;        // [heads, n_q, d_v]
+    MatrixView<float> row_max;      // [heads, n_q]
+    MatrixView<float> row_log_sum;  // [heads, n_q]
 };
 
 struct Kernels {
@@ -70,9 +71,10 @@ struct Kernels {
     // y = x / √(mean(x²) + epsilon) · gain, over each row (Zhang & Sennrich 2019, arXiv 1910.07467).
     void (*rms_norm)(ConstMatrix x, std::span<const float> gain, float epsilon, MatrixView<float> y);
 
-    void (*gelu)(std::span<float> x);       // x Φ(x), exact, by erf
-    void (*gelu_tanh)(std::span<float> x);  // its tanh form, "gelu_new" (Hendrycks & Gimpel 2016, arXiv 1606.08415)
-    void (*silu)(std::span<float> x);       // x / (1 + exp(−x))
+    void (*gelu)(std::span<float> x);  // x Φ(x), exact, by erf
+    void (*gelu_tanh)(
+        std::span<float> x);  // its tanh form, "gelu_new" (Hendrycks & Gimpel 2016, arXiv 1606.08415)
+    void (*silu)(std::span<float> x);  // x / (1 + exp(−x))
 
     // Rotary positions (Su et al. 2021, arXiv 2104.09864), in place on rows [n, d] of one head: row i turns the
     // pairs by angles given as cosine and sine [n, rotary_dim / 2]. Half layout pairs (a, a + rotary_dim/2),

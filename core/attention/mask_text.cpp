@@ -1,0 +1,271 @@
+// A mask as text, for a link or a text box:
+//
+//   expression  = conjunction { "|" conjunction }
+//   conjunction = unary { "&" unary }
+//   unary       = "!" unary | "(" expression ")" | name [ "(" argument { "," argument } ")" ]
+//   argument    = integer | "[" [ integer { "," integer } ] "]" | bits
+//   bits        = hexadecimal digits, four cells each, first cell in the highest bit
+//
+// What is parsed may come from anyone: its length, depth and number of terms are bounded, and nothing is
+// allocated that the text does not itself hold.
+
+#include <algorithm>
+#include <charconv>
+
+#include "attention/mask_node.hpp"
+
+namespace attn {
+
+namespace {
+
+constexpr std::size_t longest_text = std::size_t{1} << 22;  // a painted 4096×4096 has 2^22 digits
+constexpr int deepest_nesting = 32;
+constexpr int most_terms = 256;
+
+// --- writing --------------------------------------------------------------------------------------------
+
+std::string digits(const std::vector<std::uint8_t>& bits) {
+    std::string text((bits.size() + 3) / 4, '0');
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        std::size_t value = 0;
+        for (std::size_t b = 0; b < 4; ++b)
+            value = value * 2 + (4 * i + b < bits.size() ? bits[4 * i + b] : 0);
+        text[i] = "0123456789abcdef"[value];
+    }
+    return text;
+}
+
+template <class List>
+std::string list(const List& values) {
+    std::string text = "[";
+    for (const auto v : values) text += (text.size() > 1 ? "," : "") + std::to_string(v);
+    return text + "]";
+}
+
+std::string call(const char* name, std::initializer_list<std::string> arguments) {
+    std::string text;
+    for (const std::string& argument : arguments) text += (text.empty() ? "" : ",") + argument;
+    return name + ("(" + text + ")");
+}
+
+std::string number(Index n) { return std::to_string(n); }
+
+std::string write(const Causal& m) { return call("causal", {number(m.offset)}); }
+std::string write(const Window& m) { return call("window", {number(m.before), number(m.after)}); }
+std::string write(const Padding& m) { return call("padding", {number(m.visible_keys)}); }
+std::string write(const SameDocument& m) { return call("same_document", {list(m.query), list(m.key)}); }
+std::string write(const Prefix& m) { return call("prefix", {number(m.length)}); }
+std::string write(const Strided& m) { return call("strided", {number(m.stride)}); }
+std::string write(const BlockSparse& m) {
+    return call("block_sparse",
+                {number(m.block), number(m.query_blocks), number(m.key_blocks), digits(m.allowed)});
+}
+std::string write(const GlobalLocal& m) { return call("global_local", {list(m.tokens), number(m.radius)}); }
+std::string write(const PaintedBits& m) {
+    return call("painted", {number(m.heads), number(m.rows), number(m.cols), digits(m.allowed)});
+}
+
+template <class T>
+bool is(const Mask& mask) {
+    const Mask::Node* node = Mask::Node::of(mask);
+    return node && std::holds_alternative<T>(node->value);
+}
+
+std::string write(const Conjunction& m) {
+    std::string text;
+    for (const Mask& o : m.operands)
+        text += (text.empty() ? "" : " & ") + (is<Disjunction>(o) ? "(" + o.text() + ")" : o.text());
+    return text;
+}
+std::string write(const Disjunction& m) {
+    std::string text;
+    for (const Mask& o : m.operands) text += (text.empty() ? "" : " | ") + o.text();
+    return text;
+}
+std::string write(const Negation& m) {
+    const bool compound = is<Conjunction>(m.operand) || is<Disjunction>(m.operand);
+    return compound ? "!(" + m.operand.text() + ")" : "!" + m.operand.text();
+}
+
+// --- reading --------------------------------------------------------------------------------------------
+
+class Parser {
+  public:
+    explicit Parser(std::string_view text) : text_(text) {}
+
+    Result<Mask> parse() {
+        Mask mask = expression(0);
+        skip_space();
+        if (at_ < text_.size()) fail("stands something unexpected; join terms with & or |");
+        if (failed_) return Error{std::move(message_)};
+        return mask;
+    }
+
+  private:
+    // The first failure is kept; afterwards every reader returns at once.
+    void fail(const std::string& what) {
+        if (failed_) return;
+        failed_ = true;
+        message_ = "mask: at character " + std::to_string(at_ + 1) + " " + what;
+    }
+
+    void skip_space() {
+        while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    }
+    bool take(char c) {
+        skip_space();
+        if (failed_ || at_ >= text_.size() || text_[at_] != c) return false;
+        ++at_;
+        return true;
+    }
+    void expect(char c) {
+        if (!take(c)) fail(std::string("a '") + c + "' is missing");
+    }
+
+    Mask expression(int depth) {
+        Mask mask = conjunction(depth);
+        while (take('|')) mask = mask | conjunction(depth);
+        return mask;
+    }
+    Mask conjunction(int depth) {
+        Mask mask = unary(depth);
+        while (take('&')) mask = mask & unary(depth);
+        return mask;
+    }
+    Mask unary(int depth) {
+        if (depth > deepest_nesting) fail("the expression is nested too deeply; use fewer brackets");
+        if (++terms_ > most_terms) fail("the expression is too long; use at most 256 terms");
+        if (failed_) return {};
+        if (take('!')) return !unary(depth + 1);
+        if (take('(')) {
+            Mask mask = expression(depth + 1);
+            expect(')');
+            return mask;
+        }
+        return term();
+    }
+
+    Mask term() {
+        skip_space();
+        const std::size_t begin = at_;
+        while (at_ < text_.size() && ((text_[at_] >= 'a' && text_[at_] <= 'z') || text_[at_] == '_')) ++at_;
+        const std::string_view name = text_.substr(begin, at_ - begin);
+        if (name == "everything") return {};
+        const auto known = {"causal",  "window",       "padding",      "same_document", "prefix",
+                            "strided", "block_sparse", "global_local", "painted"};
+        if (std::ranges::find(known, name) == known.end()) {
+            at_ = begin;
+            fail("a term is missing; write for example causal(0), window(3,0), padding(5) or everything");
+            return {};
+        }
+        expect('(');
+        Mask mask = arguments(name);
+        expect(')');
+        return failed_ ? Mask() : mask;
+    }
+
+    Mask arguments(std::string_view name) {
+        if (name == "causal") return Mask::causal(integer(-position_limit));
+        if (name == "padding") return Mask::padding(integer(0));
+        if (name == "prefix") return Mask::prefix(integer(0));
+        if (name == "strided") return Mask::strided(integer(1));
+        if (name == "window") {
+            const Index before = integer(-position_limit);
+            return Mask::window(before, next_integer(-position_limit));
+        }
+        if (name == "same_document") {
+            auto query = integers<std::int32_t>();
+            expect(',');
+            return Mask::same_document(std::move(query), integers<std::int32_t>());
+        }
+        if (name == "global_local") {
+            auto tokens = integers<Index>();
+            return Mask::global_local(std::move(tokens), next_integer(0));
+        }
+        if (name == "block_sparse") {
+            const Index block = integer(1), rows = next_integer(0), columns = next_integer(0);
+            auto allowed = next_bits({rows, columns});
+            return failed_ ? Mask() : Mask::block_sparse(block, rows, columns, std::move(allowed));
+        }
+        const Index heads = integer(0), rows = next_integer(0), columns = next_integer(0);
+        auto allowed = next_bits({heads, rows, columns});
+        return failed_ ? Mask() : Mask::painted({heads, rows, columns, std::move(allowed)});
+    }
+
+    Index integer(Index least) {
+        skip_space();
+        if (failed_) return least;
+        Index value = 0;
+        const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+        if (error == std::errc::invalid_argument) {
+            fail("a whole number is missing");
+        } else if (error != std::errc() || value < least || value > position_limit) {
+            fail("a number is out of range; it must lie between " + std::to_string(least) + " and " +
+                 std::to_string(position_limit));
+        } else {
+            at_ = static_cast<std::size_t>(end - text_.data());
+            return value;
+        }
+        return least;
+    }
+    Index next_integer(Index least) {
+        expect(',');
+        return integer(least);
+    }
+
+    template <class T>
+    std::vector<T> integers() {
+        std::vector<T> values;
+        expect('[');
+        if (take(']')) return values;
+        do values.push_back(static_cast<T>(integer(-position_limit)));
+        while (take(','));
+        expect(']');
+        return values;
+    }
+
+    std::vector<std::uint8_t> next_bits(const Shape& shape) {
+        expect(',');
+        skip_space();
+        if (failed_) return {};
+        const auto size = element_count(shape);
+        const std::size_t begin = at_;
+        while (at_ < text_.size() && hex(text_[at_]) >= 0) ++at_;
+        const std::string_view written = text_.substr(begin, at_ - begin);
+        if (!size || written.size() != (static_cast<std::size_t>(*size) + 3) / 4) {
+            fail("the digits do not fit " + to_string(shape) +
+                 "; write one hexadecimal digit for four cells");
+            return {};
+        }
+        std::vector<std::uint8_t> allowed(static_cast<std::size_t>(*size));
+        for (std::size_t i = 0; i < allowed.size(); ++i) allowed[i] = hex(written[i / 4]) >> (3 - i % 4) & 1;
+        return allowed;
+    }
+    static int hex(char c) {
+        if (c >= '0' && c <= '9') return c - '0';
+        if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+        return -1;
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+    int terms_ = 0;
+    bool failed_ = false;
+    std::string message_;
+};
+
+}  // namespace
+
+std::string Mask::text() const {
+    if (!node_) return "everything";
+    return std::visit([](const auto& m) { return write(m); }, node_->value);
+}
+
+Result<Mask> Mask::parse(std::string_view text) {
+    if (text.size() > longest_text)
+        return Error{"mask: the text is longer than " + std::to_string(longest_text) +
+                     " characters; describe the mask by a rule such as causal(0)"};
+    return Parser(text).parse();
+}
+
+}  // namespace attn

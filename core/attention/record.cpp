@@ -1,0 +1,179 @@
+#include "attention/record.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/exp.hpp"
+
+namespace attn {
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+Status check(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec) {
+    const auto wrong = [](const std::string& what) { return Error{"attention: " + what}; };
+    const auto axes = [&](const char* name, const Tensor& t, const char* expected) {
+        return wrong(std::string(name) + " is " + to_string(t.shape()) + "; give it the three axes " +
+                     expected);
+    };
+    if (q.rank() != 3) return axes("q", q, "[heads, n_q, d_k]");
+    if (k.rank() != 3) return axes("k", k, "[kv_heads, n_k, d_k]");
+    if (v.rank() != 3) return axes("v", v, "[kv_heads, n_k, d_v]");
+
+    const Index heads = q.dim(0), kv_heads = k.dim(0);
+    if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0)
+        return wrong("q has " + std::to_string(heads) + " heads and k has " + std::to_string(kv_heads) +
+                     "; the first must be a multiple of the second");
+    if (v.dim(0) != kv_heads || v.dim(1) != k.dim(1))
+        return wrong("k is " + to_string(k.shape()) + " and v is " + to_string(v.shape()) +
+                     "; their heads and keys must be the same");
+    if (q.dim(2) != k.dim(2) || q.dim(2) < 1)
+        return wrong("q is " + to_string(q.shape()) + " and k is " + to_string(k.shape()) +
+                     "; their last axes must be the same and not empty");
+    if (const auto size = element_count({heads, q.dim(1), v.dim(2)}, sizeof(float)); !size)
+        return wrong("the output does not fit into memory: " + size.error().message);
+
+    if (spec.bias.empty()) return ok();
+    const Tensor& bias = *spec.bias.values;
+    const Shape scores{heads, q.dim(1), k.dim(1)};
+    bool fits = bias.rank() == 3;
+    for (Index axis = 0; fits && axis < 3; ++axis)
+        fits = bias.dim(axis) == 1 || bias.dim(axis) == scores[static_cast<std::size_t>(axis)];
+    if (!fits)
+        return wrong("the bias is " + to_string(bias.shape()) + " and the scores are " + to_string(scores) +
+                     "; each axis of the bias must be 1 or that of the scores");
+    return ok();
+}
+
+// The bias as the kernels take it, with stride 0 on axes of size 1.
+void set_bias(AttentionCall& call, const Bias& bias, Index heads, Index queries, Index keys) {
+    if (bias.empty()) return;
+    const Tensor& b = *bias.values;
+    call.bias = {b.data(),
+                 heads,
+                 queries,
+                 keys,
+                 b.dim(0) == 1 ? 0 : b.dim(1) * b.dim(2),
+                 b.dim(1) == 1 ? 0 : b.dim(2)};
+    call.bias_one_column = b.dim(2) == 1;
+}
+
+float round_to(SoftmaxPrecision precision, float score) {
+    switch (precision) {
+        case SoftmaxPrecision::f16: return f16_to_f32(f32_to_f16(score));
+        case SoftmaxPrecision::bf16: return bf16_to_f32(f32_to_bf16(score));
+        default: return score;
+    }
+}
+
+// exp(score − max) / Σ from the two numbers that a record keeps of the row.
+float weight(float score, float max, float log_sum, SoftmaxPrecision precision) {
+    if (std::isnan(log_sum)) return log_sum;
+    score = round_to(precision, score);
+    if (std::isinf(max)) return max > 0 && score == max ? std::exp(-log_sum) : 0;
+    if (precision == SoftmaxPrecision::f32) return exp_f32(score - max - log_sum);
+    const float exponential =
+        precision == SoftmaxPrecision::f64
+            ? static_cast<float>(std::exp(static_cast<double>(score) - static_cast<double>(max)))
+            : round_to(precision, exp_f32(round_to(precision, score - max)));
+    return exponential / std::exp(log_sum);
+}
+
+}  // namespace
+
+std::string_view name(Stage stage) {
+    switch (stage) {
+        case Stage::raw: return "raw";
+        case Stage::scaled: return "scaled";
+        case Stage::capped: return "capped";
+        case Stage::masked: return "masked";
+        case Stage::weight: return "weight";
+        case Stage::contribution: return "contribution";
+    }
+    return "";
+}
+
+Result<Record> Record::run(Tensor q, Tensor k, Tensor v, AttentionSpec spec, const Kernels& kernels) {
+    if (auto status = check(q, k, v, spec); !status) return status.error();
+
+    Record record;
+    record.scale_ = spec.scale.value_or(1 / std::sqrt(static_cast<float>(q.dim(2))));
+    record.spec_ = std::move(spec);
+    record.kernels_ = &kernels;
+    record.q_ = std::move(q);
+    record.k_ = std::move(k);
+    record.v_ = std::move(v);
+    record.output_ = Tensor({record.heads(), record.queries(), record.d_v()});
+    record.row_max_ = Tensor({record.heads(), record.queries()});
+    record.row_log_sum_ = Tensor({record.heads(), record.queries()});
+
+    AttentionCall call{.q = std::as_const(record.q_).heads(),
+                       .k = std::as_const(record.k_).heads(),
+                       .v = std::as_const(record.v_).heads(),
+                       .scale = record.scale_,
+                       .softcap = record.spec_.softcap,
+                       .rule = record.spec_.mask.rule(),
+                       .softmax_precision = record.spec_.softmax_precision,
+                       .output = record.output_.heads(),
+                       .row_max = record.row_max_.matrix(),
+                       .row_log_sum = record.row_log_sum_.matrix()};
+    set_bias(call, record.spec_.bias, record.heads(), record.queries(), record.keys());
+    kernels.attention(call);
+    return record;
+}
+
+void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<float> out) const {
+    if (rows.size() <= 0 || cols.size() <= 0) return;
+    const ConstMatrix q = q_.heads().head(head), k = k_.heads().head(kv_head(head)),
+                      v = v_.heads().head(kv_head(head));
+    const std::size_t width = static_cast<std::size_t>(cols.size());
+    kernels_->dot_products({q.row(rows.begin), rows.size(), d_k(), q.row_stride},
+                           {k.row(cols.begin), cols.size(), d_k(), k.row_stride},
+                           {out.data(), rows.size(), cols.size(), cols.size()});
+    if (stage == Stage::raw) return;
+
+    for (float& s : out) s *= scale_;
+    if (stage == Stage::scaled) return;
+
+    if (spec_.softcap != 0)
+        for (float& s : out) s = spec_.softcap * std::tanh(s / spec_.softcap);
+    if (stage == Stage::capped) return;
+
+    std::vector<float> norms;  // ‖V[j]‖ of the columns
+    if (stage == Stage::contribution)
+        for (Index j = cols.begin; j < cols.end; ++j) {
+            double squares = 0;
+            for (Index b = 0; b < d_v(); ++b)
+                squares += static_cast<double>(v(j, b)) * static_cast<double>(v(j, b));
+            norms.push_back(static_cast<float>(std::sqrt(squares)));
+        }
+
+    std::vector<std::uint8_t> allowed(width);
+    for (Index i = rows.begin; i < rows.end; ++i) {
+        const auto row = out.subspan(static_cast<std::size_t>(i - rows.begin) * width, width);
+        spec_.mask.row(head, i, cols.begin, allowed);
+        const float max = row_max_.data()[head * queries() + i];
+        const float log_sum = row_log_sum_.data()[head * queries() + i];
+        for (std::size_t j = 0; j < width; ++j) {
+            if (!allowed[j]) {
+                row[j] = stage == Stage::masked ? -infinity : 0;
+                continue;
+            }
+            if (!spec_.bias.empty()) row[j] += spec_.bias.at(head, i, cols.begin + static_cast<Index>(j));
+            if (stage == Stage::masked) continue;
+            row[j] = weight(row[j], max, log_sum, spec_.softmax_precision);
+            // Not a product where the weight is 0: it takes nothing even from an infinite value.
+            if (stage == Stage::contribution && row[j] != 0) row[j] *= norms[j];
+        }
+    }
+}
+
+float Record::cell(Stage stage, Index head, Index query, Index key) const {
+    float value = 0;
+    this->stage(stage, head, {query, query + 1}, {key, key + 1}, {&value, 1});
+    return value;
+}
+
+}  // namespace attn

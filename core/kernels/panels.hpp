@@ -1,0 +1,42 @@
+// The one matrix product of the portable kernels: C (+)= A · B with B packed into panels of 16 columns.
+//
+// Every element of C is one sum in the order of the inner index, whatever else is in the call, so a row
+// computed alone has the same bits as the same row among many. Eigen's own product does not promise that: it
+// changes kernels with the shape. Eigen's fixed-size arrays serve as the vector type.
+#pragma once
+
+#include "kernels/table.hpp"
+#include "tensor/tensor.hpp"
+
+namespace attn {
+
+inline constexpr Index panel_width = 16;
+
+// B [depth, cols] as panels [depth, 16], the last one filled up with zeros.
+class Panels {
+  public:
+    void pack(ConstMatrix b);             // b [depth, cols]
+    void pack_transposed(ConstMatrix b);  // b [cols, depth]
+    // Columns `columns` of a weight matrix [in, out], widened to f32.
+    void pack(const WeightView& weight, Range columns);
+
+    Index depth() const { return depth_; }
+    Index cols() const { return cols_; }
+    const float* panel(Index p) const { return values_.data() + p * depth_ * panel_width; }
+
+  private:
+    void resize(Index depth, Index cols);
+    float* row(Index column, Index k) {
+        return values_.data() + (column / panel_width * depth_ + k) * panel_width + column % panel_width;
+    }
+
+    Index depth_ = 0;
+    Index cols_ = 0;
+    AlignedVector<float> values_;
+};
+
+// c [rows, cols] = a [rows, depth] · b, or c + a · b.
+void multiply(ConstMatrix a, const Panels& b, MatrixView<float> c);
+void multiply_add(ConstMatrix a, const Panels& b, MatrixView<float> c);
+
+}  // namespace attn

@@ -1,0 +1,232 @@
+// Tiled attention: 64 queries × 64 keys at a time, online softmax over the key tiles.
+//
+// Tiles of keys begin at multiples of 64 and are always treated as full, keys beyond the last one as masked,
+// and nothing in a row's arithmetic depends on the other rows. So a query decoded against a cache has the same
+// bits as in the full causal pass.
+
+#include "kernels/portable_attention.hpp"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "kernels/exp.hpp"
+#include "kernels/panels.hpp"
+
+namespace attn {
+
+namespace {
+
+constexpr Index tile_rows = 64;
+constexpr Index tile_keys = 64;
+constexpr Index lanes = 16;
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+using TileRow = std::span<float, tile_keys>;
+using Lanes = Eigen::Array<float, lanes, 1>;
+
+// The largest score, NaN left aside.
+float largest(TileRow scores) {
+    std::array<float, lanes> most;
+    most.fill(-infinity);
+    for (std::size_t j = 0; j < tile_keys; j += lanes)
+        for (std::size_t l = 0; l < lanes; ++l) most[l] = scores[j + l] > most[l] ? scores[j + l] : most[l];
+    return *std::ranges::max_element(most);
+}
+
+float sum(TileRow values) {
+    Lanes total = Eigen::Map<const Lanes>(values.data());
+    for (std::size_t j = lanes; j < tile_keys; j += lanes)
+        total += Eigen::Map<const Lanes>(values.data() + j);
+    return total.sum();
+}
+
+float round_to(SoftmaxPrecision precision, float value) {
+    switch (precision) {
+        case SoftmaxPrecision::f16: return f16_to_f32(f32_to_f16(value));
+        case SoftmaxPrecision::bf16: return bf16_to_f32(f32_to_bf16(value));
+        default: return value;
+    }
+}
+
+// Replaces the scores by exp(score − max) and returns their sum. Infinite maxima as attention/record.hpp says.
+double exponentiate(TileRow scores, float max, SoftmaxPrecision precision) {
+    if (std::isinf(max)) {
+        for (float& s : scores) s = std::isnan(s) ? s : static_cast<float>(max > 0 && s == max);
+        return sum(scores);
+    }
+    if (precision == SoftmaxPrecision::f32) {
+        for (float& s : scores) s = exp_f32(s - max);
+        return sum(scores);
+    }
+    double total = 0;
+    for (float& s : scores) {
+        const double e = precision == SoftmaxPrecision::f64
+                             ? std::exp(static_cast<double>(s) - static_cast<double>(max))
+                             : round_to(precision, exp_f32(round_to(precision, s - max)));
+        s = static_cast<float>(e);
+        total += e;
+    }
+    return total;
+}
+
+bool all_finite(ConstMatrix m) {
+    bool finite = true;
+    for (Index r = 0; r < m.rows; ++r) {
+        std::uint32_t found = 0;
+        for (Index c = 0; c < m.cols; ++c)
+            found |= (std::bit_cast<std::uint32_t>(m(r, c)) & 0x7f800000u) == 0x7f800000u;
+        finite = finite && !found;
+    }
+    return finite;
+}
+
+struct RowState {
+    float max = -infinity;
+    double sum = 0;
+};
+
+// One head's block of at most 64 queries.
+class QueryTile {
+  public:
+    QueryTile(const AttentionCall& call, Index head, Range queries)
+        : call_(call),
+          head_(head),
+          queries_(queries),
+          q_(rows_of(call.q.head(head), queries)),
+          k_(call.k.head(head / (call.q.heads / call.k.heads))),
+          v_(call.v.head(head / (call.q.heads / call.k.heads))),
+          output_(rows_of(call.output.head(head), queries)) {}
+
+    void run() {
+        for (Index i = 0; i < output_.rows; ++i) std::fill_n(output_.row(i), output_.cols, 0.0f);
+        // Rounded exponentials cannot be rescaled to a larger maximum afterwards: find it first.
+        if (call_.softmax_precision != SoftmaxPrecision::f32) {
+            for_each_tile([&](Range, float* scores) {
+                for (Index i = 0; i < queries_.size(); ++i)
+                    state(i).max = std::max(state(i).max, largest(tile_row(scores, i)));
+            });
+        }
+        for_each_tile([&](Range keys, float* scores) { accumulate(keys, scores); });
+        finish();
+    }
+
+  private:
+    template <class T>
+    static MatrixView<T> rows_of(MatrixView<T> m, Range rows) {
+        return {m.row(rows.begin), rows.size(), m.cols, m.row_stride};
+    }
+    static TileRow tile_row(float* scores, Index i) { return TileRow(scores + i * tile_keys, tile_keys); }
+    RowState& state(Index i) { return states_[static_cast<std::size_t>(i)]; }
+
+    // f(keys, masked scores [queries, 64]) for every key tile that holds an allowed cell.
+    template <class F>
+    void for_each_tile(F f) {
+        for (Index begin = 0; begin < k_.rows; begin += tile_keys) {
+            const Range keys{begin, std::min(begin + tile_keys, k_.rows)};
+            Coverage coverage = call_.rule.row ? Coverage::some : Coverage::all;
+            if (call_.rule.tile) coverage = call_.rule.tile(call_.rule.self, head_, queries_, keys);
+            if (coverage == Coverage::none) continue;
+
+            panels_.pack_transposed(rows_of(k_, keys));
+            multiply(q_, panels_, {scores_.data(), queries_.size(), keys.size(), tile_keys});
+            for (Index i = 0; i < queries_.size(); ++i) mask(i, keys, coverage, tile_row(scores_.data(), i));
+            f(keys, scores_.data());
+        }
+    }
+
+    // raw scores -> masked scores
+    void mask(Index i, Range keys, Coverage coverage, TileRow scores) {
+        const Index query = queries_.begin + i;
+        const TileRow::size_type count = static_cast<std::size_t>(keys.size());
+        for (float& s : scores.first(count)) s *= call_.scale;
+        if (call_.softcap != 0)
+            for (float& s : scores.first(count)) s = call_.softcap * std::tanh(s / call_.softcap);
+        if (call_.bias.data) {
+            const float* bias = call_.bias.head(head_).row(query);
+            for (std::size_t j = 0; j < count; ++j)
+                scores[j] += bias[call_.bias_one_column ? 0 : static_cast<std::size_t>(keys.begin) + j];
+        }
+        if (call_.softmax_precision == SoftmaxPrecision::f16 ||
+            call_.softmax_precision == SoftmaxPrecision::bf16)
+            for (float& s : scores.first(count)) s = round_to(call_.softmax_precision, s);
+        if (coverage == Coverage::some) {
+            std::array<std::uint8_t, tile_keys> allowed;
+            call_.rule.row(call_.rule.self, head_, query, keys.begin, std::span(allowed).first(count));
+            for (std::size_t j = 0; j < count; ++j) scores[j] = allowed[j] ? scores[j] : -infinity;
+        }
+        std::ranges::fill(scores.subspan(count), -infinity);
+    }
+
+    // One step of the online softmax and its product with V.
+    void accumulate(Range keys, float* scores) {
+        for (Index i = 0; i < queries_.size(); ++i) {
+            const TileRow row = tile_row(scores, i);
+            const float max = std::max(state(i).max, largest(row));
+            if (max != state(i).max) rescale(i, max);
+            state(i).sum += exponentiate(row, max, call_.softmax_precision);
+        }
+        const MatrixView<float> weights{scores, queries_.size(), keys.size(), tile_keys};
+        const ConstMatrix values = rows_of(v_, keys);
+        if (all_finite(values)) {
+            panels_.pack(values);
+            multiply_add(weights, panels_, output_);
+        } else {
+            multiply_add_present(weights, values);
+        }
+    }
+
+    void rescale(Index i, float max) {
+        const float factor = std::isinf(max) ? 0 : exp_f32(state(i).max - max);
+        state(i).max = max;
+        state(i).sum *= static_cast<double>(factor);
+        float* out = output_.row(i);
+        // Not a product where the factor is 0: weights that have become 0 leave nothing of an infinite value.
+        if (factor == 0)
+            std::fill_n(out, output_.cols, 0.0f);
+        else
+            for (Index b = 0; b < output_.cols; ++b) out[b] *= factor;
+    }
+
+    // The same sums in the same order, without the keys of zero weight: 0 · inf must not reach the output.
+    void multiply_add_present(ConstMatrix weights, ConstMatrix values) {
+        for (Index i = 0; i < weights.rows; ++i)
+            for (Index j = 0; j < weights.cols; ++j) {
+                const float w = weights(i, j);
+                if (w == 0) continue;
+                for (Index b = 0; b < values.cols; ++b) output_(i, b) += values(j, b) * w;
+            }
+    }
+
+    void finish() {
+        for (Index i = 0; i < queries_.size(); ++i) {
+            const float total = round_to(call_.softmax_precision, static_cast<float>(state(i).sum));
+            call_.row_max(head_, queries_.begin + i) = state(i).max;
+            call_.row_log_sum(head_, queries_.begin + i) = std::log(total);
+            if (total == 0) continue;
+            for (Index b = 0; b < output_.cols; ++b) output_(i, b) /= total;
+        }
+    }
+
+    const AttentionCall& call_;
+    Index head_;
+    Range queries_;
+    ConstMatrix q_, k_, v_;
+    MatrixView<float> output_;
+    Panels panels_;
+    std::array<RowState, tile_rows> states_;
+    alignas(64) std::array<float, tile_rows * tile_keys> scores_;
+};
+
+}  // namespace
+
+void portable_attention(const AttentionCall& call) {
+    for (Index head = 0; head < call.q.heads; ++head)
+        for (Index begin = 0; begin < call.q.rows; begin += tile_rows)
+            QueryTile(call, head, {begin, std::min(begin + tile_rows, call.q.rows)}).run();
+}
+
+}  // namespace attn
