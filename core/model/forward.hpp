@@ -33,7 +33,4 @@ class Forward {
 Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
                                                  const Kernels& kernels = default_kernels());
 
-// Memory of the Trace of that many tokens, so that a run too large can be refused before it starts.
-std::int64_t trace_bytes(const ModelConfig& config, Index tokens);
-
 }  // namespace attn

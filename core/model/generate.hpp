@@ -30,12 +30,13 @@ struct Candidate {
 // logit / temperature over the whole vocabulary; then only the top_k largest stay (with what equals the last of
 // them), then the fewest whose probabilities reach top_p, and what stays is divided by its sum: the order of
 // Hugging Face's TemperatureLogitsWarper, TopKLogitsWarper and TopPLogitsWarper (Holtzman et al. 2019, arXiv
-// 1904.09751). Temperature 0 gives one token with probability 1. Empty where a logit is NaN.
+// 1904.09751). Temperature 0 gives one token with probability 1. Empty where a logit is NaN or the largest is
+// infinite.
 std::vector<Candidate> next_token_distribution(std::span<const float> logits, const Sampling& sampling, Index at_most);
 
 class Generator {
   public:
-    // Runs the prompt; fails as Forward::start does.
+    // Runs the prompt; fails as Forward::start does, and where a number of the sampling is out of range.
     static Result<Generator> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
                                    const Sampling& sampling);
     // Goes on from a run that exists: its keys and values become the cache.
@@ -47,11 +48,11 @@ class Generator {
     // One slice of running the newest token: a layer, or a part of the vocabulary; true while there is more to do
     // before next() can choose. Calling it is optional.
     bool step();
-    // Chooses and appends a token. Fails when the context is full or the logits are NaN.
+    // Chooses and appends a token. Fails when the context is full or the logits are not finite.
     Result<std::int32_t> next();
 
     std::span<const std::int32_t> ids() const;  // the prompt and what was chosen
-    // Of the last position that has run, [vocabulary]: those from which the next token is chosen once step() is false.
+    // [vocabulary], of the last token; while step() is true, partly still of the one before.
     std::span<const float> logits() const;
 
   private:

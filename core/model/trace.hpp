@@ -12,7 +12,7 @@
 
 namespace attn {
 
-// One block, in the order of its arithmetic (n tokens, d = width of the residual stream):
+// One block, in the order of its arithmetic (n tokens, d = d_model):
 //   attention_input  = norm(residual_in)
 //   attention        = Q, K (after RoPE), V and output of every head
 //   attention_output = output of all heads · W_O + bias
@@ -23,7 +23,7 @@ namespace attn {
 struct LayerTrace {
     Tensor residual_in;       // [n, d]
     Tensor attention_input;   // [n, d]
-    Record attention;         // q, output [heads, n, head_width]; k, v [kv_heads, n, head_width]
+    Record attention;         // q, output [heads, n, head_dim]; k, v [kv_heads, n, head_dim]
     Tensor attention_output;  // [n, d]
     Tensor residual_middle;   // [n, d]
     Tensor mlp_input;         // [n, d]
@@ -33,15 +33,15 @@ struct LayerTrace {
 
 struct NamedTensor {
     std::string name;               // "layers.0.attention.q"
-    std::vector<std::string> axes;  // {"head", "query", "head_width"}
+    std::vector<std::string> axes;  // {"head", "query", "head_dim"}
     const Tensor* tensor;           // lives as long as its Trace
 };
 
 // Immutable.
 class Trace {
   public:
-    const Model& model() const { return *model_; }
-    std::shared_ptr<const Model> shared_model() const { return model_; }
+    const std::shared_ptr<const Model>& model() const { return model_; }
+    const Kernels& kernels() const { return *kernels_; }  // those that ran
     std::span<const std::int32_t> ids() const { return ids_; }
     Index tokens() const { return std::ssize(ids_); }
 
@@ -71,5 +71,8 @@ class Trace {
     std::vector<LayerTrace> layers_;
     Tensor final_residual_, final_norm_;
 };
+
+// Memory of the Trace of that many tokens, so that a run too large can be refused before it starts.
+std::int64_t trace_bytes(const ModelConfig& config, Index tokens);
 
 }  // namespace attn

@@ -1,0 +1,69 @@
+// GPT-2 (Radford et al. 2019): learned positions, LayerNorm before each half of a block, matrices stored
+// [in, out] ("Conv1D"), Q, K and V in one of them.
+#include <array>
+#include <cmath>
+
+#include "model/families.hpp"
+
+namespace attn {
+
+namespace {
+
+using When = WeightRule::When;
+
+constexpr std::array weights{
+    WeightRule{"wte.weight", Axis::vocabulary, Axis::d_model},
+    WeightRule{"wpe.weight", Axis::position, Axis::d_model},
+    WeightRule{"h.*.ln_1.weight", Axis::d_model},
+    WeightRule{"h.*.ln_1.bias", Axis::d_model},
+    WeightRule{"h.*.attn.c_attn.weight", Axis::d_model, Axis::qkv},
+    WeightRule{"h.*.attn.c_attn.bias", Axis::qkv},
+    WeightRule{"h.*.attn.c_proj.weight", Axis::q, Axis::d_model},
+    WeightRule{"h.*.attn.c_proj.bias", Axis::d_model},
+    WeightRule{"h.*.ln_2.weight", Axis::d_model},
+    WeightRule{"h.*.ln_2.bias", Axis::d_model},
+    WeightRule{"h.*.mlp.c_fc.weight", Axis::d_model, Axis::d_ff},
+    WeightRule{"h.*.mlp.c_fc.bias", Axis::d_ff},
+    WeightRule{"h.*.mlp.c_proj.weight", Axis::d_ff, Axis::d_model},
+    WeightRule{"h.*.mlp.c_proj.bias", Axis::d_model},
+    WeightRule{"ln_f.weight", Axis::d_model},
+    WeightRule{"ln_f.bias", Axis::d_model},
+    WeightRule{"lm_head.weight", Axis::vocabulary, Axis::d_model, When::untied},
+};
+
+constexpr std::array<std::string_view, 2> buffers{"h.*.attn.bias", "h.*.attn.masked_bias"};  // the causal mask
+
+Network assemble(const Model& model) {
+    const ModelConfig& config = model.config();
+    const auto conv1d = WeightView::Layout::in_out;
+    Network network{.token_embedding = matrix(model, "wte.weight", WeightView::Layout::out_in),
+                    .position_embedding = matrix(model, "wpe.weight", WeightView::Layout::out_in),
+                    .rotary = {},
+                    .blocks = {},
+                    .final_norm = norm(model, "ln_f", Norm::Kind::layer),
+                    .head = head(model, "wte.weight")};
+    for (Index layer = 0; layer < config.layers; ++layer) {
+        const std::string h = "h." + std::to_string(layer) + ".";
+        double scale = config.scale_by_head_dim ? 1 / std::sqrt(static_cast<double>(config.head_dim)) : 1.0;
+        if (config.scale_by_layer_index) scale /= static_cast<double>(layer + 1);
+        network.blocks.push_back({.attention_norm = norm(model, h + "ln_1", Norm::Kind::layer),
+                                  .qkv = {linear(model, h + "attn.c_attn", conv1d)},
+                                  .scale = static_cast<float>(scale),
+                                  .window = 0,
+                                  .attention_out = linear(model, h + "attn.c_proj", conv1d),
+                                  .mlp_norm = norm(model, h + "ln_2", Norm::Kind::layer),
+                                  .gate = {},
+                                  .up = linear(model, h + "mlp.c_fc", conv1d),
+                                  .down = linear(model, h + "mlp.c_proj", conv1d)});
+    }
+    return network;
+}
+
+}  // namespace
+
+const FamilyRules& gpt2_rules() {
+    static constexpr FamilyRules rules{"transformer.", weights, buffers, assemble};
+    return rules;
+}
+
+}  // namespace attn

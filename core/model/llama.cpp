@@ -1,0 +1,96 @@
+// Llama (Touvron et al. 2023, arXiv 2302.13971) and its kin, Mistral and Qwen2: rotary positions, RMSNorm, gated
+// MLP, several query heads to a key/value head, matrices stored [out, in].
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "model/families.hpp"
+
+namespace attn {
+
+namespace {
+
+using When = WeightRule::When;
+
+constexpr std::array weights{
+    WeightRule{"embed_tokens.weight", Axis::vocabulary, Axis::d_model},
+    WeightRule{"layers.*.input_layernorm.weight", Axis::d_model},
+    WeightRule{"layers.*.self_attn.q_proj.weight", Axis::q, Axis::d_model},
+    WeightRule{"layers.*.self_attn.q_proj.bias", Axis::q, Axis::none, When::qkv_bias},
+    WeightRule{"layers.*.self_attn.k_proj.weight", Axis::kv, Axis::d_model},
+    WeightRule{"layers.*.self_attn.k_proj.bias", Axis::kv, Axis::none, When::qkv_bias},
+    WeightRule{"layers.*.self_attn.v_proj.weight", Axis::kv, Axis::d_model},
+    WeightRule{"layers.*.self_attn.v_proj.bias", Axis::kv, Axis::none, When::qkv_bias},
+    WeightRule{"layers.*.self_attn.o_proj.weight", Axis::d_model, Axis::q},
+    WeightRule{"layers.*.self_attn.o_proj.bias", Axis::d_model, Axis::none, When::attention_output_bias},
+    WeightRule{"layers.*.post_attention_layernorm.weight", Axis::d_model},
+    WeightRule{"layers.*.mlp.gate_proj.weight", Axis::d_ff, Axis::d_model},
+    WeightRule{"layers.*.mlp.gate_proj.bias", Axis::d_ff, Axis::none, When::mlp_bias},
+    WeightRule{"layers.*.mlp.up_proj.weight", Axis::d_ff, Axis::d_model},
+    WeightRule{"layers.*.mlp.up_proj.bias", Axis::d_ff, Axis::none, When::mlp_bias},
+    WeightRule{"layers.*.mlp.down_proj.weight", Axis::d_model, Axis::d_ff},
+    WeightRule{"layers.*.mlp.down_proj.bias", Axis::d_model, Axis::none, When::mlp_bias},
+    WeightRule{"norm.weight", Axis::d_model},
+    WeightRule{"lm_head.weight", Axis::vocabulary, Axis::d_model, When::untied},
+};
+
+constexpr std::array<std::string_view, 2> buffers{"layers.*.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq"};
+
+// Radians a position for each pair: theta^(−2a / head_dim) (Su et al. 2021, arXiv 2104.09864), stretched to longer
+// contexts. linear: all divided by the factor (Chen et al. 2023, arXiv 2306.15595). llama3: a pair that turns fewer
+// than low_freq_factor times in the original context is divided, one that turns more than high_freq_factor times
+// stays, those between are mixed (as Meta's llama-models and transformers' rope_type "llama3").
+std::vector<double> rotary_frequencies(const ModelConfig& config) {
+    std::vector<double> frequencies;
+    const RopeScaling& scaling = config.rope_scaling;
+    for (Index pair = 0; pair < config.head_dim / 2; ++pair) {
+        const double exponent = 2 * static_cast<double>(pair) / static_cast<double>(config.head_dim);
+        const double plain = std::pow(config.rope_theta, -exponent);
+        double kept = 1;  // share of the plain frequency
+        if (scaling.kind == RopeScaling::Kind::linear) kept = 0;
+        if (scaling.kind == RopeScaling::Kind::llama3) {
+            const double turns = static_cast<double>(scaling.original_context) * plain / (2 * std::numbers::pi);
+            kept = (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
+            kept = std::min(std::max(kept, 0.0), 1.0);
+        }
+        frequencies.push_back(kept * plain + (1 - kept) * plain / scaling.factor);
+    }
+    return frequencies;
+}
+
+Network assemble(const Model& model) {
+    const ModelConfig& config = model.config();
+    const auto out_in = WeightView::Layout::out_in;
+    Network network{.token_embedding = matrix(model, "embed_tokens.weight", out_in),
+                    .position_embedding = {},
+                    .rotary = rotary_frequencies(config),
+                    .blocks = {},
+                    .final_norm = norm(model, "norm", Norm::Kind::rms),
+                    .head = head(model, "embed_tokens.weight")};
+    for (Index layer = 0; layer < config.layers; ++layer) {
+        const std::string in_layer = "layers." + std::to_string(layer) + ".";
+        const std::string attention = in_layer + "self_attn.";
+        const std::string mlp = in_layer + "mlp.";
+        network.blocks.push_back(
+            {.attention_norm = norm(model, in_layer + "input_layernorm", Norm::Kind::rms),
+             .qkv = {linear(model, attention + "q_proj", out_in), linear(model, attention + "k_proj", out_in),
+                     linear(model, attention + "v_proj", out_in)},
+             .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(config.head_dim))),
+             .window = config.windows[static_cast<std::size_t>(layer)],
+             .attention_out = linear(model, attention + "o_proj", out_in),
+             .mlp_norm = norm(model, in_layer + "post_attention_layernorm", Norm::Kind::rms),
+             .gate = linear(model, mlp + "gate_proj", out_in),
+             .up = linear(model, mlp + "up_proj", out_in),
+             .down = linear(model, mlp + "down_proj", out_in)});
+    }
+    return network;
+}
+
+}  // namespace
+
+const FamilyRules& llama_rules() {
+    static constexpr FamilyRules rules{"model.", weights, buffers, assemble};
+    return rules;
+}
+
+}  // namespace attn

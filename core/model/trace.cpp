@@ -1,0 +1,89 @@
+#include "model/trace.hpp"
+
+#include "model/block.hpp"
+
+namespace attn {
+
+Tensor Trace::logits(Range range) const {
+    const Linear& head = model_->network().head;
+    Tensor out({range.size(), head.weight.out});
+    apply(*kernels_, head, rows(final_norm_.matrix(), range), out.matrix());
+    return out;
+}
+
+namespace {
+
+// The rows of W_O that one head's output meets, widened to f32 where they do not lie together.
+struct HeadOutput {
+    Tensor storage;
+    WeightView weight;
+};
+
+HeadOutput output_matrix(const WeightView& all, Index head, Index head_dim) {
+    const auto element = static_cast<Index>(byte_size(all.dtype));
+    HeadOutput out{{}, all};
+    out.weight.in = head_dim;
+    if (all.layout == WeightView::Layout::in_out) {
+        out.weight.data += head * head_dim * all.out * element;
+        return out;
+    }
+    out.storage = Tensor({all.out, head_dim});
+    for (Index row = 0; row < all.out; ++row) {
+        const std::byte* first = all.data + (row * all.in + head * head_dim) * element;
+        convert_to_f32(all.dtype, {first, static_cast<std::size_t>(head_dim * element)},
+                       {out.storage.matrix().row(row), static_cast<std::size_t>(head_dim)});
+    }
+    out.weight.data = reinterpret_cast<const std::byte*>(out.storage.data());
+    out.weight.dtype = DType::f32;
+    return out;
+}
+
+}  // namespace
+
+Tensor Trace::head_contribution(Index layer, Index head, Range range) const {
+    const auto at = static_cast<std::size_t>(layer);
+    const Record& attention = layers_[at].attention;
+    const HeadOutput w_o = output_matrix(model_->network().blocks[at].attention_out.weight, head, attention.d_v());
+    Tensor out({range.size(), w_o.weight.out});
+    kernels_->linear(rows(attention.output().heads().head(head), range), w_o.weight, {}, out.matrix());
+    return out;
+}
+
+std::vector<NamedTensor> Trace::tensors() const {
+    std::vector<NamedTensor> all;
+    const std::vector<std::string> width{"token", "d_model"};
+    all.push_back({"token_embedding", width, &token_embedding_});
+    if (position_embedding_.size() > 0) all.push_back({"position_embedding", width, &position_embedding_});
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+        const LayerTrace& layer = layers_[l];
+        const auto name = [&](const char* part) { return "layers." + std::to_string(l) + "." + part; };
+        all.push_back({name("residual_in"), width, &layer.residual_in});
+        all.push_back({name("attention_input"), width, &layer.attention_input});
+        all.push_back({name("attention.q"), {"head", "query", "head_dim"}, &layer.attention.q()});
+        all.push_back({name("attention.k"), {"kv_head", "key", "head_dim"}, &layer.attention.k()});
+        all.push_back({name("attention.v"), {"kv_head", "key", "head_dim"}, &layer.attention.v()});
+        all.push_back({name("attention.output"), {"head", "query", "head_dim"}, &layer.attention.output()});
+        all.push_back({name("attention.row_max"), {"head", "query"}, &layer.attention.row_max()});
+        all.push_back({name("attention.row_log_sum"), {"head", "query"}, &layer.attention.row_log_sum()});
+        all.push_back({name("attention_output"), width, &layer.attention_output});
+        all.push_back({name("residual_middle"), width, &layer.residual_middle});
+        all.push_back({name("mlp_input"), width, &layer.mlp_input});
+        all.push_back({name("mlp_hidden"), {"token", "d_ff"}, &layer.mlp_hidden});
+        all.push_back({name("mlp_output"), width, &layer.mlp_output});
+    }
+    all.push_back({"final_residual", width, &final_residual_});
+    all.push_back({"final_norm", width, &final_norm_});
+    return all;
+}
+
+std::int64_t Trace::memory_bytes() const { return trace_bytes(model_->config(), tokens()); }
+
+std::int64_t trace_bytes(const ModelConfig& config, Index tokens) {
+    const std::int64_t d = config.d_model;
+    const std::int64_t heads = 2 * config.heads * (config.head_dim + 1) + 2 * config.kv_heads * config.head_dim;
+    const std::int64_t layer = 6 * d + heads + config.d_ff;
+    const std::int64_t embeddings = config.family == Family::gpt2 ? 2 * d : d;
+    return std::int64_t{sizeof(float)} * tokens * (embeddings + config.layers * layer + 2 * d);
+}
+
+}  // namespace attn
