@@ -60,14 +60,6 @@ void set_bias(AttentionCall& call, const Bias& bias, Index heads, Index queries,
     call.bias_one_column = b.dim(2) == 1;
 }
 
-float round_to(SoftmaxPrecision precision, float score) {
-    switch (precision) {
-        case SoftmaxPrecision::f16: return f16_to_f32(f32_to_f16(score));
-        case SoftmaxPrecision::bf16: return bf16_to_f32(f32_to_bf16(score));
-        default: return score;
-    }
-}
-
 // exp(score − max) / Σ from the two numbers that a record keeps of the row.
 float weight(float score, float max, float log_sum, SoftmaxPrecision precision) {
     if (std::isnan(log_sum)) return log_sum;
@@ -95,7 +87,7 @@ std::string_view name(Stage stage) {
     return "";
 }
 
-Result<Record> Record::run(Tensor q, Tensor k, Tensor v, AttentionSpec spec, const Kernels& kernels) {
+Result<Record> Record::prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec, const Kernels& kernels) {
     if (auto status = check(q, k, v, spec); !status) return status.error();
 
     Record record;
@@ -108,20 +100,74 @@ Result<Record> Record::run(Tensor q, Tensor k, Tensor v, AttentionSpec spec, con
     record.output_ = Tensor({record.heads(), record.queries(), record.d_v()});
     record.row_max_ = Tensor({record.heads(), record.queries()});
     record.row_log_sum_ = Tensor({record.heads(), record.queries()});
-
-    AttentionCall call{.q = std::as_const(record.q_).heads(),
-                       .k = std::as_const(record.k_).heads(),
-                       .v = std::as_const(record.v_).heads(),
-                       .scale = record.scale_,
-                       .softcap = record.spec_.softcap,
-                       .rule = record.spec_.mask.rule(),
-                       .softmax_precision = record.spec_.softmax_precision,
-                       .output = record.output_.heads(),
-                       .row_max = record.row_max_.matrix(),
-                       .row_log_sum = record.row_log_sum_.matrix()};
-    set_bias(call, record.spec_.bias, record.heads(), record.queries(), record.keys());
-    kernels.attention(call);
     return record;
+}
+
+Result<Record> Record::run(Tensor q, Tensor k, Tensor v, AttentionSpec spec, const Kernels& kernels) {
+    auto record = prepare(std::move(q), std::move(k), std::move(v), std::move(spec), kernels);
+    if (record) kernels.attention(record->call());
+    return record;
+}
+
+AttentionCall Record::call() {
+    AttentionCall call{.q = std::as_const(q_).heads(),
+                       .k = std::as_const(k_).heads(),
+                       .v = std::as_const(v_).heads(),
+                       .scale = scale_,
+                       .softcap = spec_.softcap,
+                       .rule = spec_.mask.rule(),
+                       .softmax_precision = spec_.softmax_precision,
+                       .output = output_.heads(),
+                       .row_max = row_max_.matrix(),
+                       .row_log_sum = row_log_sum_.matrix()};
+    set_bias(call, spec_.bias, heads(), queries(), keys());
+    return call;
+}
+
+namespace {
+
+// The rule of a call to which head 0 and query 0 are those given here.
+struct ShiftedRule {
+    CellRule rule;
+    Index head;
+    Index query;
+
+    CellRule shifted() const {
+        return {.self = this, .row = rule.row ? &row : nullptr, .tile = rule.tile ? &tile : nullptr};
+    }
+    static void row(const void* self, Index head, Index query, Index first_key,
+                    std::span<std::uint8_t> allowed) {
+        const auto& s = *static_cast<const ShiftedRule*>(self);
+        s.rule.row(s.rule.self, s.head + head, s.query + query, first_key, allowed);
+    }
+    static Coverage tile(const void* self, Index head, Range queries, Range keys) {
+        const auto& s = *static_cast<const ShiftedRule*>(self);
+        return s.rule.tile(s.rule.self, s.head + head, {s.query + queries.begin, s.query + queries.end},
+                           keys);
+    }
+};
+
+// One head, and of its rows a range.
+template <class T>
+HeadsView<T> part(const HeadsView<T>& all, Index head, Range rows) {
+    return {all.head(head).row(rows.begin), 1, rows.size(), all.cols, 0, all.row_stride};
+}
+
+}  // namespace
+
+void Record::compute(Index head, Range queries) {
+    AttentionCall call = this->call();
+    const ShiftedRule rule{call.rule, head, queries.begin};
+    call.rule = rule.shifted();
+    call.q = part(call.q, head, queries);
+    call.k = part(call.k, kv_head(head), {0, keys()});
+    call.v = part(call.v, kv_head(head), {0, keys()});
+    if (call.bias.data) call.bias = part(call.bias, head, queries);
+    call.output = part(call.output, head, queries);
+    call.row_max = {call.row_max.row(head) + queries.begin, 1, queries.size(), call.row_max.row_stride};
+    call.row_log_sum = {call.row_log_sum.row(head) + queries.begin, 1, queries.size(),
+                        call.row_log_sum.row_stride};
+    kernels_->attention(call);
 }
 
 void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<float> out) const {

@@ -36,6 +36,12 @@ class Record {
     static Result<Record> run(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                               const Kernels& kernels = default_kernels());
 
+    // run in parts: checks and allocates, then each part of a head's queries on its own, in any order. Output and
+    // row numbers are those of run, bit for bit; until its part is computed a row holds zeros.
+    static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
+                                  const Kernels& kernels = default_kernels());
+    void compute(Index head, Range queries);
+
     const AttentionSpec& spec() const { return spec_; }
     float scale() const { return scale_; }
     Index heads() const { return q_.dim(0); }
@@ -61,6 +67,7 @@ class Record {
 
   private:
     Record() = default;
+    AttentionCall call();  // all heads and queries
     AttentionSpec spec_;
     float scale_ = 1;
     const Kernels* kernels_ = nullptr;

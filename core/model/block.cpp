@@ -10,7 +10,8 @@ RotaryTable rotary_table(std::span<const double> frequencies, Index first, Index
     RotaryTable table{Tensor({count, pairs}), Tensor({count, pairs})};
     for (Index row = 0; row < count; ++row) {
         for (Index pair = 0; pair < pairs; ++pair) {
-            const double angle = static_cast<double>(first + row) * frequencies[static_cast<std::size_t>(pair)];
+            const double angle =
+                static_cast<double>(first + row) * frequencies[static_cast<std::size_t>(pair)];
             table.cosine.matrix()(row, pair) = static_cast<float>(std::cos(angle));
             table.sine.matrix()(row, pair) = static_cast<float>(std::sin(angle));
         }
@@ -71,11 +72,13 @@ void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normali
     }
 }
 
-void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads, MatrixView<float> attention_output) {
+void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
+                 MatrixView<float> attention_output) {
     Tensor side_by_side({heads.rows, heads.heads * heads.cols});
     for (Index row = 0; row < heads.rows; ++row)
         for (Index head = 0; head < heads.heads; ++head)
-            std::copy_n(heads.head(head).row(row), heads.cols, side_by_side.matrix().row(row) + head * heads.cols);
+            std::copy_n(heads.head(head).row(row), heads.cols,
+                        side_by_side.matrix().row(row) + head * heads.cols);
     apply(kernels, block.attention_out, side_by_side.matrix(), attention_output);
 }
 
@@ -114,7 +117,8 @@ void apply(const Kernels& kernels, const Linear& linear, ConstMatrix x, MatrixVi
 
 void add(ConstMatrix a, ConstMatrix b, MatrixView<float> sum) {
     for (Index row = 0; row < sum.rows; ++row)
-        for (Index column = 0; column < sum.cols; ++column) sum(row, column) = a(row, column) + b(row, column);
+        for (Index column = 0; column < sum.cols; ++column)
+            sum(row, column) = a(row, column) + b(row, column);
 }
 
 }  // namespace attn

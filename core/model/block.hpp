@@ -30,7 +30,8 @@ RotaryTable rotary_table(std::span<const double> frequencies, Index first, Index
 // out [ids, d_model]: rows of a table [rows, d_model].
 void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixView<float> out);
 
-void normalise(const Kernels& kernels, const Norm& norm, ConstMatrix x, MatrixView<float> y);  // [rows, d_model]
+void normalise(const Kernels& kernels, const Norm& norm, ConstMatrix x,
+               MatrixView<float> y);  // [rows, d_model]
 
 struct QkvRows {
     HeadsView<float> q;  // [heads, rows, head_dim]
@@ -42,7 +43,8 @@ void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normali
                  ConstMatrix sine, const QkvRows& out);
 
 // attention_output [rows, d_model] from the heads' outputs [heads, rows, head_dim].
-void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads, MatrixView<float> attention_output);
+void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
+                 MatrixView<float> attention_output);
 
 // mlp_hidden [rows, d_ff] from normalised rows [rows, d_model].
 void mlp_hidden(const Kernels& kernels, const Block& block, Activation activation, ConstMatrix normalised,

@@ -56,7 +56,8 @@ bool asked_for(WeightRule::When when, const ModelConfig& config) {
 }
 
 DeclaredWeight declare(const WeightRule& rule, std::string weight_name, const ModelConfig& config) {
-    DeclaredWeight declared{std::move(weight_name), {std::string(name(rule.rows))}, {size(rule.rows, config)}};
+    DeclaredWeight declared{
+        std::move(weight_name), {std::string(name(rule.rows))}, {size(rule.rows, config)}};
     if (rule.cols != Axis::none) {
         declared.axes.emplace_back(name(rule.cols));
         declared.shape.push_back(size(rule.cols, config));

@@ -51,8 +51,9 @@ bool matches(std::string_view pattern, std::string_view text);
 // Parts of a Network, by the names of declared weights.
 WeightView matrix(const Model& model, std::string_view name, WeightView::Layout layout);
 Tensor vector(const Model& model, std::string_view name);  // widened to f32
-Linear linear(const Model& model, const std::string& name, WeightView::Layout layout);  // bias where there is one
-Norm norm(const Model& model, const std::string& name, Norm::Kind kind);                // likewise
+Linear linear(const Model& model, const std::string& name,
+              WeightView::Layout layout);                                 // bias where there is one
+Norm norm(const Model& model, const std::string& name, Norm::Kind kind);  // likewise
 // The head of the logits: the embedding's own matrix where they are tied.
 Linear head(const Model& model, std::string_view embedding);
 

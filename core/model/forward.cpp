@@ -116,9 +116,10 @@ void Forward::Run::project(const Slice& slice) {
     }
     const MatrixView<float> input = rows(normalised.matrix(), slice.tokens);
     normalise(*trace->kernels_, block(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
-    project_qkv(*trace->kernels_, block(slice), input, rows(rotary.cosine.matrix(), slice.tokens),
-                rows(rotary.sine.matrix(), slice.tokens),
-                {rows(q.heads(), slice.tokens), rows(k.heads(), slice.tokens), rows(v.heads(), slice.tokens)});
+    project_qkv(
+        *trace->kernels_, block(slice), input, rows(rotary.cosine.matrix(), slice.tokens),
+        rows(rotary.sine.matrix(), slice.tokens),
+        {rows(q.heads(), slice.tokens), rows(k.heads(), slice.tokens), rows(v.heads(), slice.tokens)});
 }
 
 void Forward::Run::prepare(const Slice& slice) {
@@ -126,7 +127,8 @@ void Forward::Run::prepare(const Slice& slice) {
     spec.scale = block(slice).scale;
     spec.mask = Mask::causal();
     if (block(slice).window > 0) spec.mask = spec.mask & Mask::window(block(slice).window - 1, 0);
-    auto attention = Record::prepare(std::move(q), std::move(k), std::move(v), std::move(spec), *trace->kernels_);
+    auto attention =
+        Record::prepare(std::move(q), std::move(k), std::move(v), std::move(spec), *trace->kernels_);
     if (!attention) {
         failure = attention.error();
         return;
@@ -175,7 +177,8 @@ void Forward::Run::finish(const Slice& slice) {
         trace->final_norm_ = Tensor(trace->final_residual_.shape());
     }
     normalise(*trace->kernels_, trace->model_->network().final_norm,
-              rows(trace->final_residual_.matrix(), slice.tokens), rows(trace->final_norm_.matrix(), slice.tokens));
+              rows(trace->final_residual_.matrix(), slice.tokens),
+              rows(trace->final_norm_.matrix(), slice.tokens));
 }
 
 Forward::Forward(std::unique_ptr<Run> run) : run_(std::move(run)) {}
@@ -219,8 +222,8 @@ Result<std::shared_ptr<const Trace>> Forward::finish() {
     return std::shared_ptr<const Trace>(std::move(run_->trace));
 }
 
-Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
-                                                 const Kernels& kernels) {
+Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model,
+                                                 std::vector<std::int32_t> ids, const Kernels& kernels) {
     auto forward = Forward::start(std::move(model), std::move(ids), kernels);
     if (!forward) return forward.error();
     return forward->finish();

@@ -30,7 +30,8 @@ class Forward {
     std::unique_ptr<Run> run_;
 };
 
-Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
+Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model,
+                                                 std::vector<std::int32_t> ids,
                                                  const Kernels& kernels = default_kernels());
 
 }  // namespace attn

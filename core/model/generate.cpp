@@ -1,9 +1,10 @@
+#include "model/generate.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "model/block.hpp"
 #include "model/forward.hpp"
-#include "model/generate.hpp"
 
 namespace attn {
 
@@ -37,14 +38,14 @@ struct Generator::State {
     Sampling sampling;
     Random random;
     std::vector<std::int32_t> ids;
-    std::vector<float> logits;  // [vocabulary]
+    std::vector<float> logits;         // [vocabulary]
     std::vector<Tensor> keys, values;  // by layer, [kv_heads, capacity, head_dim]
 
     Index position;
     std::size_t layers_done = 0;
     Index logits_done = 0;
-    RotaryTable rotary;   // [1, pairs]
-    Tensor residual;      // [1, d_model]
+    RotaryTable rotary;  // [1, pairs]
+    Tensor residual;     // [1, d_model]
 };
 
 Generator::State::State(const Trace& prompt, const Sampling& how)
@@ -94,7 +95,8 @@ void Generator::State::run_layer(std::size_t l) {
 
     // The newest query may look at every key that it is given, so there is no mask.
     const Index first = block.window > 0 ? std::max<Index>(0, here.end - block.window) : 0;
-    Tensor attended({config.heads, 1, config.head_dim}), row_max({config.heads, 1}), row_log_sum({config.heads, 1});
+    Tensor attended({config.heads, 1, config.head_dim}), row_max({config.heads, 1}),
+        row_log_sum({config.heads, 1});
     AttentionCall call;
     call.q = q.heads();
     call.k = rows(keys[l].heads(), {first, here.end});
@@ -166,7 +168,8 @@ Result<std::int32_t> Generator::next() {
     while (step()) {
     }
     if (s.waits()) return Error{"the context of " + std::to_string(s.context()) + " tokens is full"};
-    const std::vector<Candidate> candidates = next_token_distribution(s.logits, s.sampling, std::ssize(s.logits));
+    const std::vector<Candidate> candidates =
+        next_token_distribution(s.logits, s.sampling, std::ssize(s.logits));
     if (candidates.empty())
         return Error{"no token can be chosen: the logits after position " + std::to_string(s.position - 1) +
                      " are not finite numbers"};

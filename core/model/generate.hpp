@@ -32,7 +32,8 @@ struct Candidate {
 // Hugging Face's TemperatureLogitsWarper, TopKLogitsWarper and TopPLogitsWarper (Holtzman et al. 2019, arXiv
 // 1904.09751). Temperature 0 gives one token with probability 1. Empty where a logit is NaN or the largest is
 // infinite.
-std::vector<Candidate> next_token_distribution(std::span<const float> logits, const Sampling& sampling, Index at_most);
+std::vector<Candidate> next_token_distribution(std::span<const float> logits, const Sampling& sampling,
+                                               Index at_most);
 
 class Generator {
   public:

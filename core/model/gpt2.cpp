@@ -31,7 +31,8 @@ constexpr std::array weights{
     WeightRule{"lm_head.weight", Axis::vocabulary, Axis::d_model, When::untied},
 };
 
-constexpr std::array<std::string_view, 2> buffers{"h.*.attn.bias", "h.*.attn.masked_bias"};  // the causal mask
+constexpr std::array<std::string_view, 2> buffers{"h.*.attn.bias",
+                                                  "h.*.attn.masked_bias"};  // the causal mask
 
 Network assemble(const Model& model) {
     const ModelConfig& config = model.config();

@@ -34,7 +34,8 @@ constexpr std::array weights{
     WeightRule{"lm_head.weight", Axis::vocabulary, Axis::d_model, When::untied},
 };
 
-constexpr std::array<std::string_view, 2> buffers{"layers.*.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq"};
+constexpr std::array<std::string_view, 2> buffers{"layers.*.self_attn.rotary_emb.inv_freq",
+                                                  "rotary_emb.inv_freq"};
 
 // Radians a position for each pair: theta^(−2a / head_dim) (Su et al. 2021, arXiv 2104.09864), stretched to longer
 // contexts. linear: all divided by the factor (Chen et al. 2023, arXiv 2306.15595). llama3: a pair that turns fewer
@@ -49,7 +50,8 @@ std::vector<double> rotary_frequencies(const ModelConfig& config) {
         double kept = 1;  // share of the plain frequency
         if (scaling.kind == RopeScaling::Kind::linear) kept = 0;
         if (scaling.kind == RopeScaling::Kind::llama3) {
-            const double turns = static_cast<double>(scaling.original_context) * plain / (2 * std::numbers::pi);
+            const double turns =
+                static_cast<double>(scaling.original_context) * plain / (2 * std::numbers::pi);
             kept = (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
             kept = std::min(std::max(kept, 0.0), 1.0);
         }

@@ -57,7 +57,8 @@ Status keep_indexed(const SafetensorsIndex& index, std::map<std::string, Bytes>&
     for (const std::string& file : index.files)
         if (!files.contains(file))
             return Error{"model.safetensors.index.json names the file " + quote(file) + ", which is missing"};
-    std::erase_if(files, [&](const auto& entry) { return !std::ranges::binary_search(index.files, entry.first); });
+    std::erase_if(files,
+                  [&](const auto& entry) { return !std::ranges::binary_search(index.files, entry.first); });
     return ok();
 }
 
@@ -65,8 +66,8 @@ Status check_index(const SafetensorsIndex& index, const StoredTensors& stored, s
     for (const auto& [name, file] : index.weight_map) {
         const auto place = stored.find(without_prefix(name, prefix));
         if (place == stored.end() || *place->second.file != file)
-            return Error{"model.safetensors.index.json says that tensor " + quote(name) + " is in " + quote(file) +
-                         ", but it is not there"};
+            return Error{"model.safetensors.index.json says that tensor " + quote(name) + " is in " +
+                         quote(file) + ", but it is not there"};
     }
     return ok();
 }
@@ -83,8 +84,8 @@ Result<Weight> check(const DeclaredWeight& declared, const StoredTensor& stored)
         return Error{tensor + " holds " + std::string(stored.dtype_name) +
                      " values, which are not supported as weights; F32, F16 and BF16 are"};
     if (stored.shape != declared.shape)
-        return Error{tensor + " has shape " + to_string(stored.shape) + ", expected " + to_string(declared.shape) +
-                     " (" + joined(declared.axes, " × ") + ") by config.json"};
+        return Error{tensor + " has shape " + to_string(stored.shape) + ", expected " +
+                     to_string(declared.shape) + " (" + joined(declared.axes, " × ") + ") by config.json"};
     return Weight{.name = declared.name,
                   .axes = declared.axes,
                   .shape = declared.shape,
@@ -119,7 +120,8 @@ Error missing(const std::vector<DeclaredWeight>& absent) {
     std::vector<std::string> names;
     for (const DeclaredWeight& weight : absent)
         if (names.size() < shown) names.push_back(quote(weight.name) + " (" + to_string(weight.shape) + ")");
-    std::string text = "the weights lack tensor" + std::string(absent.size() > 1 ? "s " : " ") + joined(names, ", ");
+    std::string text =
+        "the weights lack tensor" + std::string(absent.size() > 1 ? "s " : " ") + joined(names, ", ");
     if (absent.size() > shown) text += " and " + std::to_string(absent.size() - shown) + " more";
     return Error{text + ", for which config.json asks"};
 }
@@ -176,7 +178,8 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
         if (!checked) return checked.error();
         checked->nan_count = count_nans(checked->dtype, checked->bytes);
         if (checked->nan_count > 0)
-            model->notes_.push_back("tensor " + quote(weight.name) + " holds " + std::to_string(checked->nan_count) +
+            model->notes_.push_back("tensor " + quote(weight.name) + " holds " +
+                                    std::to_string(checked->nan_count) +
                                     (checked->nan_count == 1 ? " NaN value" : " NaN values"));
         model->weights_.push_back(std::move(*checked));
     }
@@ -189,7 +192,8 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
 
 std::int64_t Model::parameter_count() const {
     std::int64_t count = 0;
-    for (const Weight& weight : weights_) count += static_cast<std::int64_t>(weight.bytes.size() / byte_size(weight.dtype));
+    for (const Weight& weight : weights_)
+        count += static_cast<std::int64_t>(weight.bytes.size() / byte_size(weight.dtype));
     return count;
 }
 

@@ -20,9 +20,10 @@ namespace attn {
 using Bytes = std::vector<std::byte>;
 
 struct ModelFiles {
-    Bytes config;                          // config.json
-    std::optional<Bytes> index;            // model.safetensors.index.json, where the weights lie in shards
-    std::map<std::string, Bytes> weights;  // by file name: model.safetensors, model-00001-of-00002.safetensors, …
+    Bytes config;                // config.json
+    std::optional<Bytes> index;  // model.safetensors.index.json, where the weights lie in shards
+    std::map<std::string, Bytes>
+        weights;  // by file name: model.safetensors, model-00001-of-00002.safetensors, …
 };
 
 // One tensor of the model, still in its file.

@@ -23,7 +23,8 @@ std::size_t kept(std::span<const Candidate> sorted, const Sampling& sampling) {
         double total = 0, before = 0;
         for (const Candidate& c : sorted.first(count)) total += c.probability;
         std::size_t i = 0;
-        for (; i < count && before < static_cast<double>(sampling.top_p) * total; ++i) before += sorted[i].probability;
+        for (; i < count && before < static_cast<double>(sampling.top_p) * total; ++i)
+            before += sorted[i].probability;
         count = i;
     }
     return count;
@@ -31,7 +32,8 @@ std::size_t kept(std::span<const Candidate> sorted, const Sampling& sampling) {
 
 }  // namespace
 
-std::vector<Candidate> next_token_distribution(std::span<const float> logits, const Sampling& sampling, Index at_most) {
+std::vector<Candidate> next_token_distribution(std::span<const float> logits, const Sampling& sampling,
+                                               Index at_most) {
     std::vector<Candidate> all;
     all.reserve(logits.size());
     for (float logit : logits) {
@@ -45,7 +47,8 @@ std::vector<Candidate> next_token_distribution(std::span<const float> logits, co
 
     const auto temperature = static_cast<double>(sampling.temperature);
     for (Candidate& c : all)
-        c.probability = std::exp((static_cast<double>(c.logit) - static_cast<double>(best.logit)) / temperature);
+        c.probability =
+            std::exp((static_cast<double>(c.logit) - static_cast<double>(best.logit)) / temperature);
     const bool everything_stays = sampling.top_k == 0 && sampling.top_p >= 1;
     double total = 0;
     if (everything_stays) {

@@ -43,7 +43,8 @@ HeadOutput output_matrix(const WeightView& all, Index head, Index head_dim) {
 Tensor Trace::head_contribution(Index layer, Index head, Range range) const {
     const auto at = static_cast<std::size_t>(layer);
     const Record& attention = layers_[at].attention;
-    const HeadOutput w_o = output_matrix(model_->network().blocks[at].attention_out.weight, head, attention.d_v());
+    const HeadOutput w_o =
+        output_matrix(model_->network().blocks[at].attention_out.weight, head, attention.d_v());
     Tensor out({range.size(), w_o.weight.out});
     kernels_->linear(rows(attention.output().heads().head(head), range), w_o.weight, {}, out.matrix());
     return out;
@@ -80,7 +81,8 @@ std::int64_t Trace::memory_bytes() const { return trace_bytes(model_->config(), 
 
 std::int64_t trace_bytes(const ModelConfig& config, Index tokens) {
     const std::int64_t d = config.d_model;
-    const std::int64_t heads = 2 * config.heads * (config.head_dim + 1) + 2 * config.kv_heads * config.head_dim;
+    const std::int64_t heads =
+        2 * config.heads * (config.head_dim + 1) + 2 * config.kv_heads * config.head_dim;
     const std::int64_t layer = 6 * d + heads + config.d_ff;
     const std::int64_t embeddings = config.family == Family::gpt2 ? 2 * d : d;
     return std::int64_t{sizeof(float)} * tokens * (embeddings + config.layers * layer + 2 * d);

@@ -45,8 +45,10 @@ class Trace {
     std::span<const std::int32_t> ids() const { return ids_; }
     Index tokens() const { return std::ssize(ids_); }
 
-    const Tensor& token_embedding() const { return token_embedding_; }        // [n, d]
-    const Tensor& position_embedding() const { return position_embedding_; }  // [n, d]; empty where RoPE turns Q and K
+    const Tensor& token_embedding() const { return token_embedding_; }  // [n, d]
+    const Tensor& position_embedding() const {
+        return position_embedding_;
+    }  // [n, d]; empty where RoPE turns Q and K
     const std::vector<LayerTrace>& layers() const { return layers_; }
     const Tensor& final_residual() const { return final_residual_; }  // [n, d]
     const Tensor& final_norm() const { return final_norm_; }          // [n, d], normalised; the head reads it
