@@ -46,14 +46,18 @@ class TreeBuilder {
         return true;
     }
 
-    bool parse_error(std::size_t position, const std::string&, const json::exception& error) {
+    bool parse_error(std::size_t read, const std::string&, const json::exception& error) {
         // what(): "[…] parse error at …: syntax error while parsing … - REASON; last read: '…'; expected …"
         std::string_view reason = error.what();
         const auto dash = reason.find(" - ");
-        if (dash == reason.npos) return refuse(" has a number that is too large" + at(position));
+        if (dash == reason.npos) return refuse(" has a number that is too large" + at(read));
         reason.remove_prefix(dash + 3);
         reason = reason.substr(0, reason.find("; last read"));
-        return refuse(" is not valid JSON" + at(position) + ": " + std::string(reason));
+        return refuse(" is not valid JSON" + at(read) + ": " + std::string(reason));
+    }
+
+    bool zero_byte(std::size_t offset) {
+        return refuse(" is not valid JSON" + at(offset + 1) + ": it has a zero byte");
     }
 
   private:
@@ -94,10 +98,11 @@ class TreeBuilder {
         return false;
     }
 
-    std::string at(std::size_t position) const {
-        const std::string_view before = text_.substr(0, position);
+    // Of the last of the first `read` characters.
+    std::string at(std::size_t read) const {
+        const std::string_view before = text_.substr(0, std::max<std::size_t>(read, 1) - 1);
         const auto line = std::ranges::count(before, '\n') + 1;
-        const std::size_t column = before.size() - (before.rfind('\n') + 1);  // npos + 1 is 0
+        const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
         return " at line " + std::to_string(line) + ", column " + std::to_string(column);
     }
 
@@ -125,7 +130,10 @@ Result<json> parse_json(std::span<const std::byte> bytes, std::string_view what,
                      std::to_string(limits.bytes) + " can be read here"};
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     TreeBuilder builder(text, what, limits);
-    const bool complete = json::sax_parse(text.begin(), text.end(), &builder);
+    // The lexer takes a zero byte for the end of the text.
+    const std::size_t zero = text.find('\0');
+    const bool complete =
+        zero == text.npos ? json::sax_parse(text.begin(), text.end(), &builder) : builder.zero_byte(zero);
     return std::move(builder).result(complete);
 }
 

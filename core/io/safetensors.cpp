@@ -128,7 +128,7 @@ Status check_layout(const std::vector<TensorEntry>& tensors, std::uint64_t data_
         if (entry->begin != at)
             return bad("has tensor " + quote(entry->name) + " at byte " + std::to_string(entry->begin) +
                        " of its data where byte " + std::to_string(at) +
-                       " should come next; tensors must neither " +
+                       " should come next; tensors must not " +
                        (entry->begin < at ? "overlap" : "leave holes"));
         at = entry->end;
     }

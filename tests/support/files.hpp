@@ -1,0 +1,27 @@
+// Files and literals as bytes.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace attn::test {
+
+// Empty where there is no such file.
+inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+// Of a text that outlives the call.
+inline std::span<const std::byte> as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+inline std::filesystem::path source_dir() { return ATTN_SOURCE_DIR; }
+
+}  // namespace attn::test

@@ -1,0 +1,21 @@
+// Checkpoints, texts and conformance cases by others, which lie beside the project and may be absent.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace attn::test {
+
+// The folder `subfolder` of $ATTN_SHARED, or of `shared` next to the repository; none where it is not there.
+inline std::optional<std::filesystem::path> shared_data(std::string_view subfolder) {
+    const char* given = std::getenv("ATTN_SHARED");
+    const auto root = given ? std::filesystem::path(given)
+                            : std::filesystem::path(ATTN_SOURCE_DIR).parent_path() / "shared";
+    const auto folder = root / subfolder;
+    if (!std::filesystem::is_directory(folder)) return std::nullopt;
+    return folder;
+}
+
+}  // namespace attn::test
