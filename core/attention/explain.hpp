@@ -2,7 +2,7 @@
 // should be.
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
 #include "attention/record.hpp"
@@ -28,6 +28,34 @@ struct CellExplanation {
     // The chain of this cell in double, valid for every stage.
     double raw = 0, scale = 0, scaled = 0, capped = 0, bias = 0, masked = 0;
     double row_max = 0, exponential = 0, row_sum = 0, weight = 0;  // weight = exponential / row_sum
+
+    double chain_value(Stage stage) const;  // raw … weight
+};
+
+// The raw scores of one query and what is done to them.
+struct ScoreRow {
+    std::vector<double> raw;            // [n_k]
+    std::vector<double> bias;           // [n_k], or empty
+    std::vector<std::uint8_t> allowed;  // [n_k]
+    double scale = 1;
+    double softcap = 0;  // 0: none
+};
+
+// From raw scores to weights in double.
+class RowChain {
+  public:
+    explicit RowChain(ScoreRow row);
+
+    CellExplanation at(Index key) const;  // all but f32, f64 and terms
+    double row_max() const { return max_; }
+    double row_sum() const { return sum_; }
+
+  private:
+    double exponential(const CellExplanation& cell) const;
+    CellExplanation to_masked(Index key) const;
+
+    ScoreRow row_;
+    double max_, sum_ = 0;
 };
 
 // The stage at (head, query, key).

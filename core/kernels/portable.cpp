@@ -129,6 +129,4 @@ const Kernels& portable_kernels() {
     return kernels;
 }
 
-const Kernels& default_kernels() { return portable_kernels(); }
-
 }  // namespace attn

@@ -44,14 +44,6 @@ float sum(TileRow values) {
     return total.sum();
 }
 
-float round_to(SoftmaxPrecision precision, float value) {
-    switch (precision) {
-        case SoftmaxPrecision::f16: return f16_to_f32(f32_to_f16(value));
-        case SoftmaxPrecision::bf16: return bf16_to_f32(f32_to_bf16(value));
-        default: return value;
-    }
-}
-
 // Replaces the scores by exp(score − max) and returns their sum. Infinite maxima as attention/record.hpp says.
 double exponentiate(TileRow scores, float max, SoftmaxPrecision precision) {
     if (std::isinf(max)) {

@@ -23,6 +23,9 @@ struct WeightView {
 // Type in which exp and its sum are computed ("softmax_precision" of the ONNX Attention operator).
 enum class SoftmaxPrecision { f32, f64, f16, bf16 };
 
+// The nearest f16 or bf16; f32 and f64 leave the value as it is.
+float round_to(SoftmaxPrecision precision, float value);
+
 enum class Coverage { none, some, all };
 
 // The mask as the kernels see it; the default allows every cell.

@@ -1,0 +1,135 @@
+#include <catch_amalgamated.hpp>
+#include <cstring>
+#include <vector>
+
+#include "kernels/table.hpp"
+#include "support/kernels.hpp"
+
+using namespace attn;
+using namespace attn::test;
+using Catch::Matchers::WithinAbs;
+
+namespace {
+
+// A weight matrix as a file holds it, deliberately off alignment.
+struct StoredWeight {
+    std::vector<std::byte> bytes;
+    WeightView view;
+
+    StoredWeight(const Tensor& values, DType dtype, Index in, Index out, WeightView::Layout layout)
+        : bytes(1 + static_cast<std::size_t>(values.size()) * byte_size(dtype)) {
+        std::byte* to = bytes.data() + 1;
+        for (float v : values.values()) {
+            const std::uint16_t half = dtype == DType::f16 ? f32_to_f16(v) : f32_to_bf16(v);
+            if (dtype == DType::f32)
+                std::memcpy(to, &v, sizeof v);
+            else
+                std::memcpy(to, &half, sizeof half);
+            to += byte_size(dtype);
+        }
+        view = {bytes.data() + 1, dtype, in, out, layout};
+    }
+};
+
+// n products of standard-normal numbers summed in f32: each of the n roundings is at most 2^-24 of a partial
+// sum, which stays below 4√n but for rare cases; a fifth of the worst case n · 2^-24 · 4√n leaves ample room.
+double sum_bound(Index n) {
+    const double terms = static_cast<double>(n);
+    return 1e-6 + 0.2 * terms * 0x1p-24 * 4 * std::sqrt(terms);
+}
+
+}  // namespace
+
+TEST_CASE("linear is x W + b for either layout and every weight type", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const auto dtype = GENERATE(DType::f32, DType::f16, DType::bf16);
+    const auto layout = GENERATE(WeightView::Layout::in_out, WeightView::Layout::out_in);
+    for (const auto [n, in, out] : {std::array<Index, 3>{1, 1, 1},
+                                    {3, 5, 7},
+                                    {2, 64, 64},
+                                    {5, 130, 129},
+                                    {1, 65, 130},
+                                    {130, 17, 63},
+                                    {4, 300, 16}}) {
+        const Tensor x = random_tensor({n, in}, 1), b = random_tensor({out}, 2);
+        const StoredWeight w(random_tensor({in, out}, 3), dtype, in, out, layout);
+        Tensor y({n, out}), expected({n, out});
+        kernels.linear(x.matrix(), w.view, b.values(), y.matrix());
+        reference_kernels().linear(x.matrix(), w.view, b.values(), expected.matrix());
+        INFO(n << " " << in << " " << out);
+        REQUIRE_THAT(largest_difference(y.values(), expected.values()), WithinAbs(0, sum_bound(in)));
+
+        kernels.linear(x.matrix(), w.view, {}, y.matrix());
+        reference_kernels().linear(x.matrix(), w.view, {}, expected.matrix());
+        REQUIRE_THAT(largest_difference(y.values(), expected.values()), WithinAbs(0, sum_bound(in)));
+    }
+}
+
+TEST_CASE("linear by hand: both layouts", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Tensor x({1, 2}, std::vector<float>{1, 2}), w({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+    Tensor y({1, 3});
+    const WeightView in_out{reinterpret_cast<const std::byte*>(w.data()), DType::f32, 2, 3,
+                            WeightView::Layout::in_out};
+    kernels.linear(x.matrix(), in_out, std::vector<float>{0, 0, 1}, y.matrix());
+    CHECK(y == Tensor({1, 3}, std::vector<float>{9, 12, 16}));
+    const WeightView out_in{reinterpret_cast<const std::byte*>(w.data()), DType::f32, 2, 3,
+                            WeightView::Layout::out_in};
+    kernels.linear(x.matrix(), out_in, {}, y.matrix());
+    CHECK(y == Tensor({1, 3}, std::vector<float>{5, 11, 17}));
+}
+
+TEST_CASE("A row of linear has the same bits whatever rows are beside it", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const Index n = 7, in = 129, out = 83;
+    const Tensor x = random_tensor({n, in}, 4), w = random_tensor({in, out}, 5), b = random_tensor({out}, 6);
+    const WeightView weight{reinterpret_cast<const std::byte*>(w.data()), DType::f32, in, out,
+                            WeightView::Layout::in_out};
+    Tensor all({n, out});
+    kernels.linear(x.matrix(), weight, b.values(), all.matrix());
+    for (Index first = 0; first < n; ++first)
+        for (Index count = 1; first + count <= n; ++count) {
+            Tensor some({count, out});
+            kernels.linear({x.matrix().row(first), count, in, in}, weight, b.values(), some.matrix());
+            REQUIRE(some ==
+                    Tensor({count, out}, all.values().subspan(static_cast<std::size_t>(first * out),
+                                                              static_cast<std::size_t>(count * out))));
+        }
+}
+
+TEST_CASE("linear of no rows or no inputs", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    Tensor none({0, 4});
+    const std::vector<float> w(16), b{1, 2, 3, 4};
+    const auto* bytes = reinterpret_cast<const std::byte*>(w.data());
+    kernels.linear(Tensor({0, 4}).matrix(), {bytes, DType::f32, 4, 4}, b, none.matrix());
+    Tensor y({2, 4});
+    kernels.linear(Tensor({2, 0}).matrix(), {bytes, DType::f32, 0, 4}, b, y.matrix());
+    CHECK(y == Tensor({2, 4}, std::vector<float>{1, 2, 3, 4, 1, 2, 3, 4}));
+}
+
+TEST_CASE("dot_products are Q Kᵀ", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    for (const auto [rows, cols, d] :
+         {std::array<Index, 3>{1, 1, 1}, {1, 130, 3}, {130, 1, 64}, {65, 63, 33}, {2, 129, 128}, {3, 4, 0}}) {
+        const Tensor q = random_tensor({rows, d}, 7), k = random_tensor({cols, d}, 8);
+        Tensor scores({rows, cols}), expected({rows, cols});
+        kernels.dot_products(q.matrix(), k.matrix(), scores.matrix());
+        reference_kernels().dot_products(q.matrix(), k.matrix(), expected.matrix());
+        INFO(rows << " " << cols << " " << d);
+        REQUIRE_THAT(largest_difference(scores.values(), expected.values()), WithinAbs(0, sum_bound(d)));
+    }
+}
+
+TEST_CASE("A dot product has the same bits in every window", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const Tensor q = random_tensor({9, 37}, 9), k = random_tensor({70, 37}, 10);
+    Tensor all({9, 70}), one({1, 1});
+    kernels.dot_products(q.matrix(), k.matrix(), all.matrix());
+    for (Index i = 0; i < 9; ++i)
+        for (Index j = 0; j < 70; ++j) {
+            kernels.dot_products({q.matrix().row(i), 1, 37, 37}, {k.matrix().row(j), 1, 37, 37},
+                                 one.matrix());
+            REQUIRE(one.data()[0] == all.matrix()(i, j));
+        }
+}
