@@ -1,8 +1,8 @@
 #include "model/model.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+#include <limits>
 
 #include "io/quote.hpp"
 #include "io/safetensors.hpp"
@@ -102,7 +102,7 @@ std::int64_t count_nans(std::span<const std::byte> bytes, Bits infinity) {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(Bits)) {
         Bits value;
         std::memcpy(&value, bytes.data() + i, sizeof value);
-        count += (value & static_cast<Bits>(~Bits{0} >> 1)) > infinity;
+        count += (value & (std::numeric_limits<Bits>::max() >> 1)) > infinity;
     }
     return count;
 }

@@ -1,0 +1,170 @@
+#include "model/forward.hpp"
+
+#include "models.hpp"
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+const std::vector<std::int32_t> some_ids{3, 1, 4, 1, 5, 9, 2};
+
+std::shared_ptr<const Trace> trace_of(const std::string& name) {
+    auto trace = run_forward(load(golden_folder(name)), some_ids);
+    REQUIRE(trace);
+    return *trace;
+}
+
+std::string refusal(std::vector<std::int32_t> ids) {
+    const auto forward = Forward::start(load(golden_folder("gpt2-f32")), std::move(ids));
+    REQUIRE(!forward);
+    return forward.error().message;
+}
+
+// A GPT-2 large enough for several slices of everything: width 512, 4 heads, one layer.
+std::shared_ptr<const Model> wide_model() {
+    const Index d = 512, vocabulary = 8, context = 200;
+    const nlohmann::json config{{"model_type", "gpt2"},
+                                {"vocab_size", vocabulary},
+                                {"n_positions", context},
+                                {"n_embd", d},
+                                {"n_head", 4},
+                                {"n_layer", 1}};
+    std::vector<StoredTensor> tensors;
+    const auto put = [&](const std::string& name, Shape shape) {
+        const auto count = static_cast<std::size_t>(*element_count(shape));
+        Bytes bytes;
+        for (std::size_t i = 0; i < count; ++i) {
+            const float value =
+                static_cast<float>(static_cast<int>((i * 7919 + name.size()) % 201) - 100) * 1e-3f;
+            const auto raw = std::as_bytes(std::span(&value, 1));
+            bytes.insert(bytes.end(), raw.begin(), raw.end());
+        }
+        tensors.push_back({name, "F32", std::move(shape), std::move(bytes)});
+    };
+    put("wte.weight", {vocabulary, d});
+    put("wpe.weight", {context, d});
+    for (const char* norm : {"h.0.ln_1", "h.0.ln_2", "ln_f"})
+        for (const char* part : {".weight", ".bias"}) put(std::string(norm) + part, {d});
+    const auto linear = [&](const std::string& name, Index in, Index out) {
+        put(name + ".weight", {in, out});
+        put(name + ".bias", {out});
+    };
+    linear("h.0.attn.c_attn", d, 3 * d);
+    linear("h.0.attn.c_proj", d, d);
+    linear("h.0.mlp.c_fc", d, 4 * d);
+    linear("h.0.mlp.c_proj", 4 * d, d);
+    const std::string text = config.dump();
+    const auto bytes = as_bytes(text);
+    ModelFiles files{.config = {bytes.begin(), bytes.end()}, .index = {}, .weights = {}};
+    files.weights["model.safetensors"] = write_safetensors(tensors);
+    auto model = Model::load(std::move(files));
+    REQUIRE(model);
+    return *model;
+}
+
+}  // namespace
+
+TEST_CASE("a run in steps is the run in one go, bit for bit", "[model]") {
+    const auto model = wide_model();
+    std::vector<std::int32_t> ids(200);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * i % 8);
+
+    auto forward = Forward::start(model, ids);
+    REQUIRE(forward);
+    CHECK(forward->progress() == 0);
+    int steps = 0;
+    float progress = 0;
+    while (forward->step()) {
+        ++steps;
+        CHECK(forward->progress() >= progress);
+        progress = forward->progress();
+    }
+    CHECK(steps > 30);
+    CHECK(forward->progress() == 1);
+    const auto stepped = forward->finish();
+    const auto at_once = run_forward(model, ids);
+    REQUIRE(stepped);
+    REQUIRE(at_once);
+
+    const auto a = (*stepped)->tensors(), b = (*at_once)->tensors();
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        INFO(a[i].name);
+        CHECK(a[i].name == b[i].name);
+        CHECK(a[i].axes.size() == static_cast<std::size_t>(a[i].tensor->rank()));
+        CHECK(*a[i].tensor == *b[i].tensor);
+    }
+    // The attention in parts is that of one call.
+    const LayerTrace& layer = (*stepped)->layers().front();
+    const auto whole =
+        Record::run(layer.attention.q(), layer.attention.k(), layer.attention.v(), layer.attention.spec());
+    REQUIRE(whole);
+    CHECK(layer.attention.output() == whole->output());
+    CHECK(layer.attention.row_max() == whole->row_max());
+    CHECK(layer.attention.row_log_sum() == whole->row_log_sum());
+}
+
+TEST_CASE("the heads' contributions and the bias make the attention output", "[model]") {
+    const std::string name = GENERATE("gpt2-untied-f16", "llama3-scaled-f32");
+    const auto trace = trace_of(name);
+    const Range rows{2, 6};
+    for (Index l = 0; l < std::ssize(trace->layers()); ++l) {
+        const LayerTrace& layer = trace->layers()[static_cast<std::size_t>(l)];
+        const std::string bias_name = name.starts_with("gpt2")
+                                          ? "h." + std::to_string(l) + ".attn.c_proj.bias"
+                                          : "layers." + std::to_string(l) + ".self_attn.o_proj.bias";
+        const Weight* bias = trace->model()->weight(bias_name);
+        REQUIRE(bias);
+        const Tensor bias_values = to_tensor(*bias);
+        const Index d = trace->model()->config().d_model;
+        Tensor sum({rows.size(), d});
+        for (Index row = 0; row < rows.size(); ++row)
+            std::ranges::copy(bias_values.values(), sum.matrix().row(row));
+        for (Index head = 0; head < layer.attention.heads(); ++head) {
+            const Tensor part = trace->head_contribution(l, head, rows);
+            for (Index i = 0; i < sum.size(); ++i) sum.data()[i] += part.data()[i];
+        }
+        CHECK(deviation(sum.values(), {layer.attention_output.matrix().row(rows.begin),
+                                       static_cast<std::size_t>(sum.size())}) < 1e-5);
+    }
+}
+
+TEST_CASE("the residual stream is the sum of what was written to it", "[model]") {
+    const auto trace = trace_of("gpt2-f32");
+    Tensor sum = trace->token_embedding();
+    const auto add = [&](const Tensor& t) {
+        for (Index i = 0; i < sum.size(); ++i) sum.data()[i] += t.data()[i];
+    };
+    add(trace->position_embedding());
+    for (const LayerTrace& layer : trace->layers()) {
+        CHECK(layer.residual_in == sum);
+        add(layer.attention_output);
+        CHECK(layer.residual_middle == sum);
+        add(layer.mlp_output);
+    }
+    CHECK(trace->final_residual() == sum);
+}
+
+TEST_CASE("logits of some rows are those of all rows", "[model]") {
+    const auto trace = trace_of("qwen2-linear-f32");
+    const Tensor all = trace->logits({0, trace->tokens()}), last = trace->logits({5, 7});
+    CHECK(last.shape() == Shape{2, trace->model()->config().vocab_size});
+    CHECK(deviation(last.values(), all.values().subspan(static_cast<std::size_t>(5 * all.dim(1)))) < 1e-5);
+}
+
+TEST_CASE("a trace takes the memory that was foretold", "[model]") {
+    const auto trace = trace_of(GENERATE("gpt2-f32", "llama-sharded-bf16"));
+    std::int64_t bytes = 0;
+    for (const NamedTensor& named : trace->tensors())
+        bytes += 4 * static_cast<std::int64_t>(named.tensor->size());
+    CHECK(trace->memory_bytes() == bytes);
+}
+
+TEST_CASE("ids that no run can take are refused in one sentence", "[model]") {
+    CHECK(refusal({}) == "there are no token ids to run");
+    CHECK(refusal({0, 1, 2, 31}) == "token id 31 at position 3 is outside the vocabulary of 31");
+    CHECK(refusal({-1}) == "token id -1 at position 0 is outside the vocabulary of 31");
+    CHECK(refusal(std::vector<std::int32_t>(19)) ==
+          "19 tokens are more than the context of 18 that this model was made for");
+}
