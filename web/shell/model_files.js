@@ -5,9 +5,8 @@ const tokenizerFiles = ['tokenizer.json', 'tokenizer_config.json', 'special_toke
 const index = 'model.safetensors.index.json';
 const shard = /^model-\d+-of-\d+\.safetensors$/;
 
-const isRecognised = (name) => name === 'config.json' || name === 'model.safetensors' || name === index
-    || tokenizerFiles.includes(name) || shard.test(name);
 const isWeights = (name) => name.endsWith('.safetensors');
+const isRecognised = (name) => name === 'config.json' || name === index || tokenizerFiles.includes(name) || isWeights(name);
 
 export function listed(names, most = 4) {
     const shown = names.length > most ? [...names.slice(0, most - 1), `${names.length - most + 1} more`] : names;
@@ -118,7 +117,9 @@ export class ModelFiles {
     }
 
     async #describe(name, files, ignored) {
-        return { name, files, weights: (await weightsOf(files)).filter(isWeights), ignored };
+        const weights = (await weightsOf(files)).filter(isWeights);
+        const unused = [...files.keys()].filter((file) => isWeights(file) && !weights.includes(file));
+        return { name, files, weights, ignored: [...unused, ...ignored] };
     }
 }
 

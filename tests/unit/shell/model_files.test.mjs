@@ -11,10 +11,10 @@ const index = (...shards) => ({
 const hub = (folder) => entries(...['config.json', 'model.safetensors', 'tokenizer.json'].map((name) => `${folder}/${name}`));
 
 test('a folder is a model, named after the folder; other files are named', async () => {
-    const { model } = await new ModelFiles().add([...hub('a/tiny'), ...entries('a/tiny/LICENSE', 'a/tiny/.gitattributes')]);
+    const { model } = await new ModelFiles().add([...hub('a/tiny'), ...entries('a/tiny/LICENSE', 'a/tiny/fp16.safetensors', 'a/tiny/.gitattributes')]);
     assert.equal(model.name, 'tiny');
     assert.deepEqual(model.weights, ['model.safetensors']);
-    assert.deepEqual(model.ignored, ['LICENSE']);
+    assert.deepEqual(model.ignored, ['fp16.safetensors', 'LICENSE']);
     assert.equal(await model.files.get('config.json').text(), 'a/tiny/config.json');
 });
 

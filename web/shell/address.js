@@ -1,0 +1,66 @@
+// The page's address: its fragment is the program's state.
+
+const rest = 350;  // ms between replacements of an address; browsers refuse a hundred in thirty seconds
+
+export class Address {
+    #waiting = null;
+    #timer = 0;
+    #seen = location.hash.slice(1);
+
+    // onMove(fragment) is called on back, forward and an edited address.
+    constructor(onMove) {
+        const moved = () => {
+            const fragment = location.hash.slice(1);
+            if (fragment !== this.#seen) {
+                this.#drop();
+                this.#seen = fragment;
+                onMove(fragment);
+            }
+        };
+        window.addEventListener('popstate', moved);
+        window.addEventListener('hashchange', moved);
+        window.addEventListener('pagehide', () => this.settle());
+    }
+
+    get fragment() {
+        return this.#seen;
+    }
+
+    set(fragment, push) {
+        if (push) {
+            this.settle();
+            if (fragment !== this.#seen) {
+                this.#write('pushState', fragment);
+            }
+        } else {
+            this.#waiting = fragment;
+            this.#timer ||= setTimeout(() => this.settle(), rest);
+        }
+    }
+
+    // The address in full, up to date.
+    get link() {
+        this.settle();
+        return location.href;
+    }
+
+    // Writes a replacement that is still waiting.
+    settle() {
+        const fragment = this.#waiting;
+        this.#drop();
+        if (fragment !== null && fragment !== this.#seen) {
+            this.#write('replaceState', fragment);
+        }
+    }
+
+    #drop() {
+        clearTimeout(this.#timer);
+        this.#timer = 0;
+        this.#waiting = null;
+    }
+
+    #write(method, fragment) {
+        history[method](null, '', fragment ? `#${fragment}` : location.pathname + location.search);
+        this.#seen = location.hash.slice(1);
+    }
+}

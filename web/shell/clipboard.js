@@ -1,0 +1,43 @@
+// Copying and pasting. A key press may write the clipboard at once; a button inside the canvas may be refused, and
+// then its text waits for the next copy key.
+
+export class Clipboard {
+    #waiting = '';
+
+    constructor({ stage, notices }) {
+        this.notices = notices;
+        this.stage = stage;
+    }
+
+    async write(text, done = 'Copied.') {
+        try {
+            await navigator.clipboard.writeText(text);
+            this.notices.info(done);
+        } catch {
+            this.#waiting = text;
+            this.stage.focus();
+            this.notices.info('Press Ctrl+C (⌘C) to copy it: this browser lets only a key press write the clipboard.');
+        }
+    }
+
+    // Copy and paste with the focus on the canvas belong to the program.
+    attach(program) {
+        const onStage = () => document.activeElement === this.stage || document.activeElement === document.body;
+        document.addEventListener('copy', (event) => {
+            const text = onStage() && getSelection().isCollapsed ? this.#waiting || program.copyText() : '';
+            if (text) {
+                event.clipboardData.setData('text/plain', text);
+                event.preventDefault();
+                this.#waiting = '';
+                this.notices.info('Copied.');
+            }
+        });
+        document.addEventListener('paste', (event) => {
+            const text = onStage() ? event.clipboardData.getData('text/plain') : '';
+            if (text) {
+                program.paste(text);
+                event.preventDefault();
+            }
+        });
+    }
+}

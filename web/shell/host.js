@@ -1,0 +1,40 @@
+// What the program may ask of the page: Module.shell of the contract in program.js. The program calls these inside
+// its frames, so whatever calls back into it waits until the call has returned.
+
+import { announce } from './live.js';
+
+const soon = queueMicrotask;
+
+export function createHost({ address, bar, box, clipboard, notices, canvas }) {
+    const host = {
+        // Set once the program runs.
+        program: null,
+        tokens: null,
+        models: null,
+
+        notice: (text, kind) => (kind === 'error' ? notices.error(text) : notices.info(text)),
+        announce,
+        setUrl: (fragment, push) => address.set(fragment, Boolean(push)),
+        setSentence(text, enabled, placeholder) {
+            box.set(text, Boolean(enabled), placeholder);
+            soon(() => host.tokens.hand(box.text));
+        },
+        setTitle: (text) => bar.setTitle(text),
+        setHistory: (canUndo, canRedo) => bar.setHistory(Boolean(canUndo), Boolean(canRedo)),
+        idsToText: (ids) => host.tokens.pieces(ids),
+        appendToken: (id) => soon(() => host.tokens.append(id)),
+        copy: (text) => clipboard.write(text),
+        download(name, at, size, mime) {
+            const link = document.createElement('a');
+            link.href = URL.createObjectURL(new Blob([host.program.read(at, size)], { type: mime }));
+            link.download = name;
+            link.click();
+            setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+        },
+        cursor(name) {
+            canvas.style.cursor = name;
+        },
+        openBundled: (name) => soon(() => host.models.openBundled(name || undefined)),
+    };
+    return host;
+}

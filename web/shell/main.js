@@ -1,0 +1,155 @@
+// Starts the page: picks a build of the program, loads it, and connects the two.
+
+import { Address } from './address.js';
+import { Bar } from './bar.js';
+import { Clipboard } from './clipboard.js';
+import { curtain } from './curtain.js';
+import { attachChooser, attachDrop } from './drop.js';
+import { createHost } from './host.js';
+import { attachKeys } from './keys.js';
+import { LoadError, Progress, fetchBytes, fetchManifest, fetchProgram } from './loading.js';
+import { Models } from './models.js';
+import { notices } from './notices.js';
+import { Program } from './program.js';
+import { SentenceBox } from './sentence.js';
+import { chooseVariant, hasWebGL2 } from './support.js';
+import { attachTable } from './table.js';
+import { Theme } from './theme.js';
+import { Tokens } from './tokens.js';
+import { attachWakers } from './wake.js';
+
+const element = (id) => document.getElementById(id);
+const stage = element('stage');
+const canvas = element('canvas');
+
+let program = null;
+let tokens = null;
+let models = null;
+
+const theme = new Theme(() => program?.theme(theme.dark));
+const address = new Address((fragment) => program?.fragment(fragment));
+const clipboard = new Clipboard({ stage, notices });
+const box = new SentenceBox((text) => {
+    program?.sentence(text);
+    tokens?.hand(text);
+});
+const bar = new Bar({
+    onUndo: () => program?.undo(),
+    onRedo: () => program?.redo(),
+    onLink() {
+        const { link } = address;
+        const long = link.length > 2000 ? ` It has ${link.length.toLocaleString('en')} characters; some programs cut long links.` : '';
+        clipboard.write(link, `The link is copied.${long}`);
+    },
+});
+const host = createHost({ address, bar, box, clipboard, notices, canvas });
+attachKeys({
+    stage,
+    undo: () => program?.undo(),
+    redo: () => program?.redo(),
+    enter: () => box.settle(),
+    escape: () => bar.escape(),
+});
+
+function open(entries) {
+    if (models) {
+        models.open(entries);
+    } else {
+        notices.info('The program is still loading: drop the files again in a moment.');
+    }
+}
+
+attachDrop({ overlay: element('drop'), onFiles: open, onError: (error) => notices.error(error.message) });
+attachChooser(element('folder-input'), open);
+attachChooser(element('files-input'), open);
+
+function stopped(reason) {
+    document.querySelector('header').inert = true;
+    curtain.fail('The program has stopped', `${reason} Reload the page to go on: the address keeps your place, `
+        + 'a model has to be opened again.');
+}
+
+window.addEventListener('error', ({ error }) => {
+    if (error instanceof WebAssembly.RuntimeError) {
+        stopped(`It reported: ${error.message}.`);
+    }
+});
+window.addEventListener('unhandledrejection', ({ reason }) => {
+    if (reason instanceof WebAssembly.RuntimeError) {
+        stopped(`It reported: ${reason.message}.`);
+    }
+});
+
+async function load(variant) {
+    const manifest = await fetchManifest();
+    const font = (name) => Object.keys(manifest).find((path) => path.startsWith(`fonts/${name}.`)) ?? `fonts/${name}`;
+    const fonts = ['Inter-Regular', 'Inter-SemiBold', 'JetBrainsMono-Regular'].map(font);
+    const progress = new Progress(manifest, [`explorer-${variant}.wasm`, `explorer-${variant}.mjs`, ...fonts], curtain.progress);
+    const [module, ...bytes] = await Promise.all([
+        fetchProgram(variant, manifest, progress, {
+            canvas,
+            shell: host,
+            onAbort: (what) => stopped(`It reported: ${String(what || 'abort')}.`),
+        }),
+        ...fonts.map((path) => fetchBytes(path, progress)),
+    ]);
+    return { manifest, module, fonts: bytes, fallback: font('DejaVuSans') };
+}
+
+function useFonts([regular, semibold, mono]) {
+    [['Inter', regular, '400'], ['Inter', semibold, '600'], ['JetBrains Mono', mono, '400']]
+        .forEach(([family, bytes, weight]) => document.fonts.add(new FontFace(family, bytes, { weight })));
+}
+
+async function addFallbackFont(path) {
+    try {
+        program.font(3, await fetchBytes(path));
+        program.wake();
+    } catch {
+        notices.info('Some characters will show as boxes: their font could not be fetched.');
+    }
+}
+
+function cannotDraw() {
+    curtain.fail('This browser does not draw WebGL2', 'The page draws with WebGL2, which is absent or switched off here. '
+        + 'Switch hardware acceleration on, or use another browser.', { reload: false });
+}
+
+async function start() {
+    const variant = chooseVariant(new URLSearchParams(location.search).get('variant'));
+    if (!variant) {
+        curtain.fail('This browser cannot run the page', 'It needs WebAssembly with SIMD: Chrome or Edge 91, Firefox 89, '
+            + 'Safari 16.4, or newer.', { reload: false });
+        return;
+    }
+    if (!hasWebGL2()) {
+        cannotDraw();
+        return;
+    }
+    const { manifest, module, fonts, fallback } = await load(variant);
+    globalThis.explorer = module;  // for the browser tests' probe
+    host.program = program = new Program(module);
+    host.tokens = tokens = new Tokens(program, box);
+    host.models = models = new Models({ program, tokens, notices, manifest });
+    useFonts(fonts);
+    fonts.forEach((bytes, kind) => program.font(kind, bytes));
+    if (!program.started(address.fragment, theme.dark, matchMedia('(prefers-reduced-motion: reduce)').matches)) {
+        cannotDraw();
+        return;
+    }
+
+    curtain.lift();
+    bar.enable();
+    bar.offer(models.bundled, (name) => models.openBundled(name));
+    clipboard.attach(program);
+    attachTable({ program, clipboard, notices });
+    attachWakers({ program, stage, canvas, notices });
+    addFallbackFont(fallback);
+}
+
+start().catch((error) => {
+    curtain.fail('The page could not start', error instanceof LoadError ? error.message : `It reported: ${error.message}.`);
+    if (!(error instanceof LoadError)) {
+        throw error;
+    }
+});

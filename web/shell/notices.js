@@ -1,0 +1,73 @@
+// Messages of one sentence. Errors and pending matters stand above the stage until dismissed and cover nothing;
+// other messages float over it for a while.
+
+const area = () => document.getElementById('notices');
+const shortly = (text) => Math.min(4000 + 50 * text.length, 12000);
+
+function button(label, action) {
+    const made = document.createElement('button');
+    made.type = 'button';
+    made.textContent = label;
+    made.addEventListener('click', action);
+    return made;
+}
+
+function place(kind, text, action) {
+    const notice = document.createElement('div');
+    notice.className = `notice ${kind}`;
+    notice.setAttribute('role', kind === 'error' ? 'alert' : 'status');
+    const words = document.createElement('p');
+    words.textContent = text;
+    notice.append(words, action(notice));
+    area().append(notice);
+    return notice;
+}
+
+const dismiss = (then) => (notice) => button('Dismiss', () => {
+    notice.remove();
+    then?.();
+});
+
+function only(kind) {
+    area().querySelectorAll(`.${kind}`).forEach((notice) => notice.remove());
+}
+
+let passing = 0;
+
+export const notices = {
+    info(text) {
+        only('info');
+        const notice = place('info', text, dismiss());
+        clearTimeout(passing);
+        passing = setTimeout(() => notice.remove(), shortly(text));
+    },
+
+    error(text) {
+        const standing = [...area().querySelectorAll('.error')];
+        if (!standing.some((notice) => notice.querySelector('p').textContent === text)) {
+            standing.slice(0, -1).forEach((notice) => notice.remove());
+            place('error', text, dismiss());
+        }
+    },
+
+    // A matter that stays open until it is settled: one per `matter`, null ends it. Dismissing it calls `forget`.
+    pending(matter, text, forget) {
+        only(matter);
+        if (text) {
+            place(`pending ${matter}`, text, dismiss(forget));
+        }
+    },
+
+    // Work with a progress bar and a way out of it. Returns (text, share) => void, and end() on it.
+    progress(text, cancel) {
+        only('progress');
+        const bar = document.createElement('progress');
+        const notice = place('progress', text, () => button('Cancel', cancel));
+        notice.insertBefore(bar, notice.lastChild);
+        const update = (now, share) => {
+            notice.firstChild.textContent = now;
+            bar.value = share;
+        };
+        return Object.assign(update, { end: () => notice.remove() });
+    },
+};

@@ -1,0 +1,118 @@
+// The program's exports as calls on plain values: the one module that touches the program's memory.
+//
+// The contract. Strings are UTF-8 with a closing zero; the shell allocates what it passes with _malloc and frees it
+// after the call. A returned string belongs to the program and is good until its next call. Flags are 0 or 1.
+//
+// shell → program
+//   _explorer_font(kind, bytes, size)      kind 0 regular, 1 semibold, 2 mono: before start; 3 fallback: at any time.
+//                                          The program copies.
+//   _explorer_start(fragment, dark, reduced_motion) → 0 when it cannot draw
+//   _explorer_fragment(fragment)           back, forward or an edited address; without '#', as in the address
+//   _explorer_theme(dark)  _explorer_wake()
+//   _explorer_sentence(text)               the person changed the text; tokens follow when a model is open
+//   _explorer_tokens(text, ids, count, total, pieces)
+//                                          ids: int32[count], the first of `total` as far as the context goes;
+//                                          pieces: JSON array of `count` display strings
+//   _explorer_model_name(name)             then for config.json, the index and each weight file:
+//   _explorer_model_buffer(name, size_low, size_high) → address for the bytes, 0 when refused
+//   _explorer_model_check_header(name)     once the header's bytes are written → 0, or 1 when refused
+//   _explorer_model_load() → 0, or 1 when refused; the earlier model stays until this succeeds
+//   _explorer_model_discard()
+//   _explorer_model_info() → JSON {name, family, layers, heads, context, vocab}
+//   _explorer_paste(text)  _explorer_undo()  _explorer_redo()
+//   _explorer_table() → JSON {title, columns, rows, note?}: rows of cells, the first cell of each its heading
+//   _explorer_copy_text() → what Ctrl+C on the canvas should copy, or empty
+//   _explorer_context_lost()  _explorer_context_restored()
+//   A refusal comes with a notice that says why.
+//
+// program → shell, on Module.shell (see host.js)
+//   notice(text, 'info' | 'error')  announce(text)  setUrl(fragment, push)  setSentence(text, enabled, placeholder)
+//   setTitle(text)  setHistory(can_undo, can_redo)  idsToText(ids) → JSON array of display strings  appendToken(id)
+//   copy(text)  download(name, address, size, mime)  cursor(css_name)  openBundled(name)
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export class Program {
+    #module;
+
+    constructor(module) {
+        this.#module = module;
+    }
+
+    #allocate(bytes) {
+        const address = this.#module._malloc(Math.max(bytes.length, 1)) >>> 0;
+        if (address === 0) {
+            throw new Error('The page has run out of memory.');
+        }
+        this.#module.HEAPU8.set(bytes, address);
+        return address;
+    }
+
+    // Calls an export. Text and bytes among the arguments are passed by address, for this call only.
+    #call(name, ...values) {
+        const allocated = [];
+        const pass = (value) => {
+            if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
+                return Number(value);
+            }
+            allocated.push(this.#allocate(typeof value === 'string' ? encoder.encode(`${value}\0`) : value));
+            return allocated.at(-1);
+        };
+        try {
+            return this.#module[name](...values.map(pass));
+        } finally {
+            allocated.forEach((address) => this.#module._free(address));
+        }
+    }
+
+    #string(address) {
+        const heap = this.#module.HEAPU8;
+        return decoder.decode(heap.subarray(address >>> 0, heap.indexOf(0, address >>> 0)));
+    }
+
+    // Bytes of the program, copied.
+    read(address, size) {
+        return this.#module.HEAPU8.slice(address >>> 0, (address >>> 0) + size);
+    }
+
+    write(address, bytes) {
+        this.#module.HEAPU8.set(bytes, address);
+    }
+
+    // The 64-bit length that a safetensors file begins with.
+    readLength(address) {
+        const view = new DataView(this.#module.HEAPU8.buffer, address, 8);
+        return view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
+    }
+
+    font(kind, bytes) { this.#call('_explorer_font', kind, bytes, bytes.length); }
+    started(fragment, dark, reducedMotion) { return this.#call('_explorer_start', fragment, dark, reducedMotion) !== 0; }
+    fragment(fragment) { this.#call('_explorer_fragment', fragment); }
+    theme(dark) { this.#call('_explorer_theme', dark); }
+    wake() { this.#call('_explorer_wake'); }
+
+    sentence(text) { this.#call('_explorer_sentence', text); }
+    tokens(text, ids, total, pieces) {
+        const bytes = new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength);
+        this.#call('_explorer_tokens', text, bytes, ids.length, total, JSON.stringify(pieces));
+    }
+
+    modelName(name) { this.#call('_explorer_model_name', name); }
+    modelBuffer(name, size) {
+        return this.#call('_explorer_model_buffer', name, size >>> 0, Math.floor(size / 2 ** 32)) >>> 0;
+    }
+    modelHeaderAccepted(name) { return this.#call('_explorer_model_check_header', name) === 0; }
+    modelLoaded() { return this.#call('_explorer_model_load') === 0; }
+    modelDiscard() { this.#call('_explorer_model_discard'); }
+    modelInfo() { return JSON.parse(this.#string(this.#call('_explorer_model_info'))); }
+
+    paste(text) { this.#call('_explorer_paste', text); }
+    undo() { this.#call('_explorer_undo'); }
+    redo() { this.#call('_explorer_redo'); }
+    table() { return JSON.parse(this.#string(this.#call('_explorer_table'))); }
+    copyText() { return this.#string(this.#call('_explorer_copy_text')); }
+
+    contextLost() { this.#call('_explorer_context_lost'); }
+    contextRestored() { this.#call('_explorer_context_restored'); }
+}

@@ -1,0 +1,20 @@
+// What this browser can run. No DOM but a scratch canvas.
+
+const head = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10];
+const probes = {
+    simd: [...head, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11],
+    relaxed: [...head, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11],
+};
+const runs = (variant) => typeof WebAssembly === 'object' && WebAssembly.validate(Uint8Array.from(probes[variant]));
+
+// The program's best build for this browser, or undefined. `asked` forces one that can run.
+export function chooseVariant(asked) {
+    const able = ['relaxed', 'simd'].filter(runs);
+    return able.includes(asked) ? asked : able[0];
+}
+
+export function hasWebGL2() {
+    const context = document.createElement('canvas').getContext('webgl2');
+    context?.getExtension('WEBGL_lose_context')?.loseContext();
+    return context !== null;
+}

@@ -1,0 +1,15 @@
+// Splits long texts off the page's thread. The first message is the tokenizer's files, each further one a text
+// with a port for the answer.
+
+import { createTokenizer } from './tokenizer.js';
+import { Tokenizer } from './tokenizers.min.mjs';
+
+let tokenizer;
+
+onmessage = ({ data, ports: [port] }) => {
+    if (port) {
+        port.postMessage(tokenizer.encode(data));
+    } else {
+        tokenizer = createTokenizer(data, Tokenizer);
+    }
+};

@@ -1,0 +1,33 @@
+// What the program must hear of besides its own input: size, pixels, visibility, the drawing context.
+
+export function attachWakers({ program, stage, canvas, notices }) {
+    const wake = () => program.wake();
+    new ResizeObserver(wake).observe(stage);
+    document.addEventListener('visibilitychange', wake);
+
+    function watchPixels() {
+        matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener('change', () => {
+            wake();
+            watchPixels();
+        }, { once: true });
+    }
+    watchPixels();
+
+    canvas.addEventListener('webglcontextlost', (event) => {
+        event.preventDefault();
+        program.contextLost();
+        notices.pending('context', 'The browser has taken the drawing context away; the picture returns when it gives it back.');
+    });
+    canvas.addEventListener('webglcontextrestored', () => {
+        notices.pending('context', null);
+        program.contextRestored();
+    });
+
+    // Pinching a trackpad arrives as Ctrl+wheel and belongs to the map, not to the page's zoom.
+    canvas.addEventListener('wheel', (event) => {
+        if (event.ctrlKey) {
+            event.preventDefault();
+        }
+    }, { passive: false });
+    canvas.addEventListener('contextmenu', (event) => event.preventDefault());
+}
