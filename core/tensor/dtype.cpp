@@ -77,7 +77,8 @@ std::uint16_t f32_to_f16(float value) {
     const std::uint32_t sign = (bits >> 16) & 0x8000u;
     const std::uint32_t magnitude = bits & 0x7fffffffu;
     if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
-    if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520 and above round to inf
+    if (magnitude >= 0x477ff000u)
+        return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520 and above round to inf
     std::uint32_t half;
     if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 lets the adder round to multiples of 2^-24
         const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
@@ -95,6 +96,13 @@ std::uint16_t f32_to_bf16(float value) {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
     return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+void round_to(DType dtype, std::span<float> values) {
+    if (dtype == DType::f16)
+        for (float& v : values) v = f16_to_f32(f32_to_f16(v));
+    if (dtype == DType::bf16)
+        for (float& v : values) v = bf16_to_f32(f32_to_bf16(v));
 }
 
 void convert_to_f32(DType dtype, std::span<const std::byte> bytes, std::span<float> out) {

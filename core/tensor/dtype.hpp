@@ -18,6 +18,9 @@ std::uint16_t f32_to_f16(float value);  // overflow gives ±inf, NaN stays NaN
 float bf16_to_f32(std::uint16_t bits);
 std::uint16_t f32_to_bf16(float value);
 
+// Each value becomes the nearest of that type; types other than f16 and bf16 keep it.
+void round_to(DType dtype, std::span<float> values);
+
 // out.size() elements of `dtype` from little-endian, possibly unaligned bytes; bytes.size() == out.size() * byte_size.
 void convert_to_f32(DType dtype, std::span<const std::byte> bytes, std::span<float> out);
 

@@ -1,0 +1,54 @@
+// The Attention operator of ONNX, opset 23 and 24 (https://onnx.ai/onnx/operators/onnx__Attention.html), on
+// Records: one a batch entry.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "attention/record.hpp"
+#include "tensor/dtype.hpp"
+
+namespace attn::onnx {
+
+// Added to the scores, or, where boolean, allowing the cells that are not 0. Rank 2 to 4, broadcast to
+// [batch, heads, n_q, n_k]; where its last axis is shorter than n_k, the keys beyond it are forbidden.
+struct AttentionMask {
+    Tensor values;
+    bool boolean = false;
+};
+
+struct AttentionInputs {
+    Tensor q;  // [batch, heads, n_q, d_k], or [batch, n_q, heads · d_k] with the numbers of heads
+    Tensor k;  // [batch, kv_heads, n_new, d_k], or [batch, n_new, kv_heads · d_k]
+    Tensor v;  // [batch, kv_heads, n_new, d_v], or [batch, n_new, kv_heads · d_v]
+    std::optional<AttentionMask> mask;
+    std::optional<Tensor> past_key;    // [batch, kv_heads, n_past, d_k]; n_k = n_past + n_new
+    std::optional<Tensor> past_value;  // [batch, kv_heads, n_past, d_v]
+    std::optional<std::vector<std::int64_t>> nonpad_kv_seqlen;  // [batch], keys that are not padding
+
+    std::optional<Index> heads;     // q_num_heads
+    std::optional<Index> kv_heads;  // kv_num_heads
+    // Query i sees keys up to i + n_past, or up to i + nonpad_kv_seqlen − n_q, which may be negative.
+    bool causal = false;
+    std::optional<float> scale;
+    float softcap = 0;                                  // none where it is not positive
+    std::optional<SoftmaxPrecision> softmax_precision;  // that of `dtype` when absent
+    DType dtype = DType::f32;                           // of q, k and v; the outputs are rounded to it
+};
+
+struct AttentionOutputs {
+    Tensor y;                     // laid out as q, with d_v for d_k
+    Tensor present_key;           // [batch, kv_heads, n_k, d_k]
+    Tensor present_value;         // [batch, kv_heads, n_k, d_v]
+    std::vector<Record> records;  // [batch]
+    DType dtype = DType::f32;
+};
+
+Result<AttentionOutputs> attention(const AttentionInputs& inputs, const Kernels& kernels = default_kernels());
+
+// What qk_matmul_output_mode 0, 1, 2, 3 stands for: scaled, capped, masked, weight. The only quadratic output,
+// so made only where it is asked for: [batch, heads, n_q, n_k].
+Result<Tensor> qk_matmul_output(const AttentionOutputs& outputs, std::int64_t mode);
+
+}  // namespace attn::onnx
