@@ -1,7 +1,6 @@
 #include "app/command.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/format.hpp"
 #include "app/presets.hpp"
@@ -16,167 +15,58 @@ struct Overloaded : Ts... {
     using Ts::operator()...;
 };
 
-Result<State> too_large(std::string_view what, Index size) {
-    return Error{std::string(what) + " of " + std::to_string(size) + " is outside 1 to " +
-                 std::to_string(worked_size_limit) + "; larger tensors belong into a model or a file."};
+Error bad_size(Index size) {
+    return {"A matrix here has 1 to " + std::to_string(worked_size_limit) + " rows and columns, not " +
+            std::to_string(size) + "."};
 }
 
-void resize_rows(Matrix& m, Index rows) {
-    m.values.resize(static_cast<std::size_t>(rows * m.cols), 0.0);
-    m.rows = rows;
+Error bad_value(MatrixId matrix, double value) {
+    return {std::string(symbol(matrix)) + " cannot hold " + shortest(value) + ": a cell holds what f32 can, up to 3.4e38" +
+            (matrix == MatrixId::raw ? ", or inf or -inf." : ".")};
 }
 
-void resize_cols(Matrix& m, Index cols) {
-    Matrix out(m.rows, cols);
-    for (Index r = 0; r < m.rows; ++r)
-        for (Index c = 0; c < std::min(cols, m.cols); ++c) out.at(r, c) = m.at(r, c);
-    m = std::move(out);
+bool may_select(const State& state, const Selection& s) {
+    const bool worked = state.lens == LensId::worked;
+    const auto within = [](Index i, Index size) { return i >= 0 && i < size; };
+    return within(s.layer, position_limit) && within(s.head, position_limit) &&
+           (!s.query || within(*s.query, worked ? state.worked.queries() : position_limit)) &&
+           (!s.key || within(*s.key, worked ? state.worked.keys() : position_limit));
 }
 
-void erase_row(Matrix& m, Index row) {
-    const auto at = m.values.begin() + row * m.cols;
-    m.values.erase(at, at + m.cols);
-    --m.rows;
+bool may_pin(const State& state, const CellRef& cell) {
+    const MatrixShape shape = state.lens == LensId::worked ? shape_of(state.worked, cell.matrix)
+                                                           : MatrixShape{position_limit, position_limit};
+    return cell.row >= 0 && cell.row < shape.rows && cell.col >= 0 && cell.col < shape.cols;
 }
 
-void erase_col(Matrix& m, Index col) {
-    Matrix out(m.rows, m.cols - 1);
-    for (Index r = 0; r < m.rows; ++r)
-        for (Index c = 0, to = 0; c < m.cols; ++c)
-            if (c != col) out.at(r, to++) = m.at(r, c);
-    m = std::move(out);
-}
-
-void resize_labels(std::vector<std::string>& labels, Index size) {
-    while (std::ssize(labels) < size) labels.push_back("t" + std::to_string(labels.size()));
-    labels.resize(static_cast<std::size_t>(size));
-}
-
-// Where rows or columns of a matrix follow an axis.
-struct Edge {
-    Matrix* matrix;
-    bool rows;
-};
-
-std::vector<Edge> edges(WorkedState& w, Axis axis) {
-    switch (w.source) {
-        case Source::projections:
-            switch (axis) {
-                case Axis::queries:
-                case Axis::keys: return {{&w.x, true}};
-                case Axis::d_model: return {{&w.x, false}, {&w.w_q, true}, {&w.w_k, true}, {&w.w_v, true}};
-                case Axis::d_k: return {{&w.w_q, false}, {&w.w_k, false}};
-                case Axis::d_v: return {{&w.w_v, false}};
-            }
-            break;
-        case Source::qkv:
-            switch (axis) {
-                case Axis::queries: return {{&w.q, true}};
-                case Axis::keys: return {{&w.k, true}, {&w.v, true}};
-                case Axis::d_k: return {{&w.q, false}, {&w.k, false}};
-                case Axis::d_v: return {{&w.v, false}};
-                case Axis::d_model: break;
-            }
-            break;
-        case Source::scores:
-            switch (axis) {
-                case Axis::queries: return {{&w.scores, true}};
-                case Axis::keys:
-                    if (w.v.empty()) return {{&w.scores, false}};
-                    return {{&w.scores, false}, {&w.v, true}};
-                case Axis::d_v:
-                    if (!w.v.empty()) return {{&w.v, false}};
-                    break;
-                case Axis::d_k:
-                case Axis::d_model: break;
-            }
-            break;
-    }
-    return {};
-}
-
-bool moves_queries(const WorkedState& w, Axis axis) {
-    return axis == Axis::queries || (axis == Axis::keys && w.source == Source::projections);
-}
-bool moves_keys(const WorkedState& w, Axis axis) {
-    return axis == Axis::keys || (axis == Axis::queries && w.source == Source::projections);
-}
-
-// Painted bits of the new shape: kept where the cell remains, allowed where it is new.
-void repaint(WorkedMask& mask, Index old_queries, Index old_keys, Index queries, Index keys) {
-    if (mask.painted.empty()) return;
-    std::vector<std::uint8_t> painted(static_cast<std::size_t>(queries * keys), 1);
-    for (Index i = 0; i < std::min(queries, old_queries); ++i)
-        for (Index j = 0; j < std::min(keys, old_keys); ++j)
-            painted[static_cast<std::size_t>(i * keys + j)] = mask.painted[static_cast<std::size_t>(i * old_keys + j)];
-    mask.painted = std::move(painted);
-}
-
-void erase_painted(WorkedMask& mask, Index queries, Index keys, std::optional<Index> query, std::optional<Index> key) {
-    if (mask.painted.empty()) return;
-    std::vector<std::uint8_t> painted;
-    for (Index i = 0; i < queries; ++i)
-        for (Index j = 0; j < keys; ++j)
-            if (i != query && j != key) painted.push_back(mask.painted[static_cast<std::size_t>(i * keys + j)]);
-    mask.painted = std::move(painted);
-}
-
-bool resize(WorkedState& w, Axis axis, Index size) {
-    const auto moved = edges(w, axis);
-    if (moved.empty()) return false;
-    const Index old_queries = w.queries(), old_keys = w.keys();
-    for (const Edge& e : moved) e.rows ? resize_rows(*e.matrix, size) : resize_cols(*e.matrix, size);
-    resize_labels(w.query_labels, w.queries());
-    resize_labels(w.key_labels, w.keys());
-    repaint(w.mask, old_queries, old_keys, w.queries(), w.keys());
-    return true;
-}
-
-Index size_of(WorkedState& w, Axis axis) {
-    const auto moved = edges(w, axis);
-    if (moved.empty()) return 0;
-    return moved[0].rows ? moved[0].matrix->rows : moved[0].matrix->cols;
-}
-
-void remove_at(WorkedState& w, Axis axis, Index index) {
-    const bool queries = moves_queries(w, axis), keys = moves_keys(w, axis);
-    erase_painted(w.mask, w.queries(), w.keys(), queries ? std::optional(index) : std::nullopt,
-                  keys ? std::optional(index) : std::nullopt);
-    for (const Edge& e : edges(w, axis)) e.rows ? erase_row(*e.matrix, index) : erase_col(*e.matrix, index);
-    if (queries && index < std::ssize(w.query_labels)) w.query_labels.erase(w.query_labels.begin() + index);
-    if (keys && index < std::ssize(w.key_labels)) w.key_labels.erase(w.key_labels.begin() + index);
-}
-
-// The axes along the rows and columns of an input matrix.
-std::pair<Axis, Axis> axes_of(MatrixId id) {
-    switch (id) {
-        case MatrixId::x: return {Axis::queries, Axis::d_model};
-        case MatrixId::w_q:
-        case MatrixId::w_k: return {Axis::d_model, Axis::d_k};
-        case MatrixId::w_v: return {Axis::d_model, Axis::d_v};
-        case MatrixId::q: return {Axis::queries, Axis::d_k};
-        case MatrixId::k: return {Axis::keys, Axis::d_k};
-        case MatrixId::v: return {Axis::keys, Axis::d_v};
-        default: return {Axis::queries, Axis::keys};
-    }
+// Painting starts from what the present mask allows.
+void start_painting(WorkedState& w) {
+    const Mask now = spec_of(w).mask;
+    w.mask = {.kind = WorkedMask::Kind::painted};
+    for (Index i = 0; i < w.queries(); ++i)
+        for (Index j = 0; j < w.keys(); ++j) w.mask.painted.push_back(now.allows(0, i, j));
 }
 
 Result<State> paste(State state, const PasteCells& command) {
     WorkedState& w = state.worked;
-    if (!w.input(command.at.matrix))
-        return Error{std::string(symbol(command.at.matrix)) + " is computed here; paste into one of the inputs."};
+    const auto [id, top, left] = command.at;
+    Matrix* m = w.input(id);
+    if (!m) return Error{std::string(symbol(id)) + " is computed here; paste into one of the inputs."};
+    if (!m->holds(top, left)) return Error{"There is no such cell to paste at."};
     if (command.cells.empty()) return Error{"The pasted text holds no numbers."};
-    const auto [row_axis, col_axis] = axes_of(command.at.matrix);
-    const Index rows = command.at.row + command.cells.rows, cols = command.at.col + command.cells.cols;
-    if (rows > worked_size_limit) return too_large("A matrix height", rows);
-    if (cols > worked_size_limit) return too_large("A matrix width", cols);
-    if (rows > size_of(w, row_axis)) resize(w, row_axis, rows);
-    if (cols > size_of(w, col_axis)) resize(w, col_axis, cols);
-    Matrix& m = *w.input(command.at.matrix);
+    const auto [row_axis, col_axis] = axes_of(id);
+    for (const auto& [axis, size] : {std::pair(row_axis, top + command.cells.rows),
+                                     std::pair(col_axis, left + command.cells.cols)}) {
+        if (size > worked_size_limit) return bad_size(size);
+        if (size > size_of(w, axis)) resize(w, axis, size);
+    }
     for (Index r = 0; r < command.cells.rows; ++r)
-        for (Index c = 0; c < command.cells.cols; ++c)
-            m.at(command.at.row + r, command.at.col + c) = command.cells.at(r, c);
-    w.origin = {Origin::Kind::entered, 0};
+        for (Index c = 0; c < command.cells.cols; ++c) {
+            const double value = command.cells.at(r, c);
+            if (!may_hold(id, value)) return bad_value(id, value);
+            m->at(top + r, left + c) = value;
+        }
+    w.origin = {.kind = Origin::Kind::entered};
     return state;
 }
 
@@ -185,37 +75,36 @@ Result<State> set_source(State state, Source source) {
     if (source == w.source) return state;
     auto run = run_worked(w);
     if (!run) return run.error();
-    const Index queries = w.queries(), keys = w.keys();
+    const Source before = w.source;
+    const Index d_v = w.d_v();
+    Matrix scores;
+    if (source == Source::scores) scores = exact_scaled_scores(w, *run);
+    w.clear_matrices();
     switch (source) {
         case Source::qkv:
-            w.q = run->q;
-            w.k = run->k;
-            w.v = run->v;
+            w.q = std::move(run->q);
+            w.k = std::move(run->k);
+            w.v = std::move(run->v);
             break;
-        case Source::projections: {
-            if (queries != keys || w.source == Source::scores)
+        case Source::projections:
+            if (before == Source::scores || run->q.rows != run->k.rows)
                 return Error{"X gives one query and one key a token, so it needs as many queries as keys and Q, K, V "
                              "to start from; this example has another shape."};
             // X = Q and W_Q = I keep Q; K and V follow from X from now on.
-            w.x = run->q;
-            w.w_q = w.w_k = Matrix(w.x.cols, w.x.cols);
-            w.w_v = Matrix(w.x.cols, w.d_v() ? w.d_v() : w.x.cols);
-            for (Index i = 0; i < w.x.cols; ++i) {
-                w.w_q.at(i, i) = w.w_k.at(i, i) = 1;
-                if (i < w.w_v.cols) w.w_v.at(i, i) = 1;
-            }
+            w.x = std::move(run->q);
+            w.w_q = w.w_k = identity(w.x.cols, w.x.cols);
+            w.w_v = identity(w.x.cols, d_v);
             w.key_labels = w.query_labels;
             break;
-        }
         case Source::scores:
-            w.v = run->v;
-            w.scores = run->matrix(w, MatrixId::scaled);
+            w.scores = std::move(scores);
+            w.v = std::move(run->v);
             w.scale_by_sqrt_d = false;
-            w.temperature = 1;
             break;
     }
     w.source = source;
-    w.origin = {Origin::Kind::entered, 0};
+    w.origin = {.kind = Origin::Kind::entered};
+    if (auto fits = check_inputs(w); !fits) return Error{"That cannot be the new source: " + fits.error().message};
     return state;
 }
 
@@ -223,7 +112,11 @@ struct Applier {
     State state;
 
     Result<State> operator()(const OpenLens& c) {
+        if (c.lens == state.lens) return state;
         state.lens = c.lens;
+        // Rows, keys and cells of one lens are not those of another.
+        state.selection.query.reset();
+        state.selection.key.reset();
         state.pin.reset();
         return state;
     }
@@ -236,16 +129,17 @@ struct Applier {
     }
     Result<State> operator()(const SetCell& c) {
         Matrix* m = state.worked.input(c.cell.matrix);
-        if (!m || c.cell.row < 0 || c.cell.row >= m->rows || c.cell.col < 0 || c.cell.col >= m->cols)
+        if (!m || !m->holds(c.cell.row, c.cell.col))
             return Error{"That cell cannot be edited: it is computed from the inputs."};
+        if (!may_hold(c.cell.matrix, c.value)) return bad_value(c.cell.matrix, c.value);
         m->at(c.cell.row, c.cell.col) = c.value;
         return state;
     }
     Result<State> operator()(const PasteCells& c) { return paste(state, c); }
     Result<State> operator()(const Resize& c) {
-        if (c.size < 1 || c.size > worked_size_limit) return too_large("A size", c.size);
-        if (!resize(state.worked, c.axis, c.size)) return Error{"This example has no such dimension to change."};
-        state.pin.reset();
+        if (c.size < 1 || c.size > worked_size_limit) return bad_size(c.size);
+        if (size_of(state.worked, c.axis) == 0) return Error{"This example has no such dimension to change."};
+        resize(state.worked, c.axis, c.size);
         return state;
     }
     Result<State> operator()(const RemoveAt& c) {
@@ -253,73 +147,61 @@ struct Applier {
         if (c.index < 0 || c.index >= size) return Error{"There is no row or column " + std::to_string(c.index) + "."};
         if (size == 1) return Error{"The last row or column stays: attention needs at least one."};
         remove_at(state.worked, c.axis, c.index);
+        state.selection.query.reset();
+        state.selection.key.reset();
         state.pin.reset();
         return state;
     }
-    Result<State> operator()(const SetSource& c) {
-        state.pin.reset();
-        return set_source(state, c.source);
-    }
+    Result<State> operator()(const SetSource& c) { return set_source(state, c.source); }
     Result<State> operator()(const Generate& c) {
-        if (state.worked.source != Source::qkv) {
-            auto converted = set_source(state, Source::qkv);
-            if (!converted) return converted;
-            state = *std::move(converted);
-        }
-        generate_qkv(state.worked, c.seed);
+        WorkedState& w = state.worked;
+        const Index keys = w.keys(), d_k = w.source == Source::scores ? keys : w.d_k();
+        generate_qkv(w, {Origin::Kind::generated, c.seed, w.queries(), keys, d_k, w.d_v() ? w.d_v() : keys});
         return state;
     }
     Result<State> operator()(const SetScaling& c) {
+        if (state.worked.source == Source::scores && c.by_sqrt_d)
+            return Error{"Given scores have no d_k to be scaled by."};
         state.worked.scale_by_sqrt_d = c.by_sqrt_d;
         return state;
     }
     Result<State> operator()(const SetTemperature& c) {
-        if (!(c.temperature >= 0.01f && c.temperature <= 100.0f))
-            return Error{"The temperature " + shortest(static_cast<double>(c.temperature)) + " is outside 0.01 to 100."};
+        if (!(c.temperature >= 0.01 && c.temperature <= 100))
+            return Error{"The temperature " + shortest(c.temperature) + " is outside 0.01 to 100."};
         state.worked.temperature = c.temperature;
         return state;
     }
     Result<State> operator()(const SetSoftcap& c) {
-        if (!(c.softcap >= 0 && c.softcap <= 1000.0f))
-            return Error{"The soft cap " + shortest(static_cast<double>(c.softcap)) + " is outside 0 (off) to 1000."};
+        if (!(c.softcap == 0 || (c.softcap >= 0.01 && c.softcap <= 1000)))
+            return Error{"The soft cap " + shortest(c.softcap) + " is neither 0 (off) nor from 0.01 to 1000."};
         state.worked.softcap = c.softcap;
         return state;
     }
     Result<State> operator()(const SetMask& c) {
         WorkedState& w = state.worked;
-        if (std::abs(c.offset) > worked_size_limit || c.before < 0 || c.after < 0 || c.before > worked_size_limit ||
-            c.after > worked_size_limit)
+        const auto reaches = [](Index tokens) { return tokens >= 0 && tokens <= worked_size_limit; };
+        if (c.offset < -worked_size_limit || c.offset > worked_size_limit || !reaches(c.before) || !reaches(c.after))
             return Error{"A mask reaches at most " + std::to_string(worked_size_limit) + " tokens here."};
-        // Painting starts from what the present mask allows.
-        if (c.kind == WorkedMask::Kind::painted && w.mask.kind != WorkedMask::Kind::painted) {
-            const Mask now = spec_of(w).mask;
-            w.mask.painted.assign(static_cast<std::size_t>(w.queries() * w.keys()), 1);
-            for (Index i = 0; i < w.queries(); ++i)
-                for (Index j = 0; j < w.keys(); ++j)
-                    w.mask.painted[static_cast<std::size_t>(i * w.keys() + j)] = now.allows(0, i, j);
+        switch (c.kind) {
+            case WorkedMask::Kind::none: w.mask = {}; break;
+            case WorkedMask::Kind::causal: w.mask = {.kind = c.kind, .offset = c.offset}; break;
+            case WorkedMask::Kind::window: w.mask = {.kind = c.kind, .before = c.before, .after = c.after}; break;
+            case WorkedMask::Kind::painted: start_painting(w); break;
         }
-        if (c.kind != WorkedMask::Kind::painted) w.mask.painted.clear();
-        w.mask.kind = c.kind;
-        w.mask.offset = c.offset;
-        w.mask.before = c.before;
-        w.mask.after = c.after;
         return state;
     }
     Result<State> operator()(const PaintMask& c) {
         WorkedState& w = state.worked;
         if (c.query < 0 || c.query >= w.queries() || c.key < 0 || c.key >= w.keys())
             return Error{"That cell lies outside the mask."};
-        if (w.mask.kind != WorkedMask::Kind::painted) {
-            auto painted = (*this)(SetMask{WorkedMask::Kind::painted, w.mask.offset, w.mask.before, w.mask.after});
-            if (!painted) return painted;
-        }
+        start_painting(w);
         w.mask.painted[static_cast<std::size_t>(c.query * w.keys() + c.key)] = c.allowed;
         return state;
     }
     Result<State> operator()(const SetLabel& c) {
         WorkedState& w = state.worked;
         const bool shared = w.source == Source::projections;
-        if (c.text.size() > 64) return Error{"A token name holds at most 64 bytes."};
+        if (!is_label(c.text)) return Error{"A token's name is UTF-8 of at most 64 bytes."};
         for (auto* labels : {&w.query_labels, &w.key_labels}) {
             if (!shared && (labels == &w.key_labels) != c.key) continue;
             if (c.index < 0 || c.index >= std::ssize(*labels)) return Error{"There is no such token."};
@@ -328,10 +210,12 @@ struct Applier {
         return state;
     }
     Result<State> operator()(const SetText& c) {
+        if (!is_utf8(c.text)) return Error{"The text is not UTF-8."};
         state.sentence.text = c.text;
         return state;
     }
     Result<State> operator()(const SetModel& c) {
+        if (!is_model_name(c.name)) return Error{"A model's name is UTF-8 of at most 200 bytes."};
         state.sentence.model = c.name;
         state.selection = {};
         state.pin.reset();
@@ -354,10 +238,12 @@ struct Applier {
         return state;
     }
     Result<State> operator()(const Select& c) {
+        if (!may_select(state, c.selection)) return Error{"There is no such row or column to choose."};
         state.selection = c.selection;
         return state;
     }
     Result<State> operator()(const Pin& c) {
+        if (c.cell && !may_pin(state, *c.cell)) return Error{"There is no such cell to pin."};
         state.pin = c.cell;
         return state;
     }
@@ -365,36 +251,81 @@ struct Applier {
 
 }  // namespace
 
-Result<State> apply(const State& state, const Command& command) { return std::visit(Applier{state}, command); }
+bool is_label(std::string_view text) { return text.size() <= 64 && is_utf8(text); }
+bool is_model_name(std::string_view text) { return text.size() <= 200 && is_utf8(text); }
+
+Result<State> apply(const State& state, const Command& command) {
+    auto next = std::visit(Applier{state}, command);
+    if (!next) return next;
+    // What a smaller or another example no longer has is no longer chosen.
+    if (!may_select(*next, next->selection)) next->selection.query = next->selection.key = std::nullopt;
+    if (next->pin && !may_pin(*next, *next->pin)) next->pin.reset();
+    return next;
+}
 
 std::string describe(const State& before, const Command& command) {
+    const WorkedState& w = before.worked;
+    const auto axis_name = [&](Axis axis) -> std::string {
+        switch (axis) {
+            case Axis::queries: return w.source == Source::projections ? "tokens" : "queries";
+            case Axis::keys: return w.source == Source::projections ? "tokens" : "keys";
+            case Axis::d_k: return "d_k";
+            case Axis::d_v: return "d_v";
+            case Axis::d_model: return "d_model";
+        }
+        return "";
+    };
     return std::visit(
         Overloaded{
             [&](const SetCell& c) {
-                const Matrix* m = before.worked.input(c.cell.matrix);
-                const std::string was = m ? shortest(m->at(c.cell.row, c.cell.col)) : "";
-                return cell_name(before.worked, c.cell) + " " + was + " → " + shortest(c.value);
+                const Matrix* m = w.input(c.cell.matrix);
+                if (!m || !m->holds(c.cell.row, c.cell.col)) return std::string();
+                return cell_name(w, c.cell) + " " + shortest(m->at(c.cell.row, c.cell.col)) + " → " + shortest(c.value);
             },
-            [](const OpenLens&) { return std::string("opened a lens"); },
+            [](const OpenLens& c) {
+                return std::string(c.lens == LensId::worked ? "opened Worked example" : "opened Sentence");
+            },
             [](const OpenPreset& c) { return "example " + std::string(info(c.preset).letter); },
             [](const PasteCells& c) {
                 return "pasted " + std::to_string(c.cells.rows) + "×" + std::to_string(c.cells.cols) + " into " +
                        std::string(symbol(c.at.matrix));
             },
-            [](const Resize& c) { return "size " + std::to_string(c.size); },
-            [](const RemoveAt& c) { return "removed " + std::to_string(c.index); },
-            [](const SetSource&) { return std::string("changed the source"); },
+            [&](const Resize& c) {
+                return axis_name(c.axis) + " " + std::to_string(size_of(w, c.axis)) + " → " + std::to_string(c.size);
+            },
+            [&](const RemoveAt& c) { return "removed " + std::to_string(c.index) + " of " + axis_name(c.axis); },
+            [](const SetSource& c) {
+                switch (c.source) {
+                    case Source::projections: return std::string("from X and projections");
+                    case Source::qkv: return std::string("from Q, K, V");
+                    case Source::scores: break;
+                }
+                return std::string("from scores");
+            },
             [](const Generate& c) { return "generated with seed " + std::to_string(c.seed); },
             [](const SetScaling& c) { return std::string(c.by_sqrt_d ? "scale 1/√d_k" : "no scale"); },
-            [](const SetTemperature& c) { return "temperature " + fixed(static_cast<double>(c.temperature), 2); },
-            [](const SetSoftcap& c) { return "soft cap " + fixed(static_cast<double>(c.softcap), 1); },
-            [](const SetMask&) { return std::string("mask"); },
-            [](const PaintMask&) { return std::string("painted the mask"); },
-            [](const SetLabel&) { return std::string("renamed a token"); },
+            [](const SetTemperature& c) { return "temperature " + shortest(c.temperature); },
+            [](const SetSoftcap& c) {
+                return c.softcap == 0 ? std::string("no soft cap") : "soft cap " + shortest(c.softcap);
+            },
+            [](const SetMask& c) {
+                switch (c.kind) {
+                    case WorkedMask::Kind::none: return std::string("no mask");
+                    case WorkedMask::Kind::causal: return "causal mask, offset " + std::to_string(c.offset);
+                    case WorkedMask::Kind::window:
+                        return "window of " + std::to_string(c.before) + " before, " + std::to_string(c.after) + " after";
+                    case WorkedMask::Kind::painted: break;
+                }
+                return std::string("painted mask");
+            },
+            [&](const PaintMask& c) {
+                return (c.allowed ? "allowed " : "hid ") + cell_name(w, {MatrixId::masked, c.query, c.key});
+            },
+            [](const SetLabel& c) { return "renamed to " + c.text; },
             [](const SetText&) { return std::string("text"); },
             [](const SetModel& c) { return "model " + c.name; },
             [](const SetMap&) { return std::string("map"); },
-            [](const SetFlowMass&) { return std::string("flow"); },
+            [](const SetFlowMass& c) { return "edges for " + shortest(c.mass) + " of each row"; },
             [](const SetSampling&) { return std::string("sampling"); },
             [](const Select&) { return std::string("selection"); },
             [](const Pin&) { return std::string("pin"); },

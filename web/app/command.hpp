@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 
-#include "app/state.hpp"
+#include "app/axes.hpp"
 
 namespace attn::app {
 
@@ -14,7 +15,6 @@ struct OpenPreset { PresetId preset; };
 struct SetCell { CellRef cell; double value; };
 // Replaces an input matrix from its top left cell on, growing it and everything that must agree with it.
 struct PasteCells { CellRef at; Matrix cells; };
-enum class Axis { queries, keys, d_k, d_v, d_model };
 struct Resize { Axis axis; Index size; };       // rows and columns are added as zeros at the end
 struct RemoveAt { Axis axis; Index index; };    // one token or one component
 struct SetSource { Source source; };            // keeps what is on screen: Q, K, V stay when X goes
@@ -22,7 +22,7 @@ struct Generate { std::uint32_t seed; };
 struct SetScaling { bool by_sqrt_d; };
 struct SetTemperature { double temperature; };
 struct SetSoftcap { double softcap; };
-struct SetMask { WorkedMask::Kind kind; Index offset; Index before; Index after; };
+struct SetMask { WorkedMask::Kind kind; Index offset = 0; Index before = 0; Index after = 0; };
 struct PaintMask { Index query; Index key; bool allowed; };
 struct SetLabel { bool key; Index index; std::string text; };
 struct SetText { std::string text; };
@@ -42,6 +42,10 @@ Result<State> apply(const State& state, const Command& command);
 
 // What the status line says of it: "Q[cat, 1] 0.5 → 0.7".
 std::string describe(const State& before, const Command& command);
+
+// Whether a token or a model may be called so.
+bool is_label(std::string_view text);
+bool is_model_name(std::string_view text);
 
 // Choosing and pinning are remembered in links but are no step of undo.
 bool is_navigation(const Command& command);

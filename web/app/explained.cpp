@@ -122,14 +122,11 @@ std::optional<Explained> explain_worked_cell(const Session& session, const CellR
     // A given score has a future as well: what becomes of it.
     const bool given_score = scores_given && cell.matrix == MatrixId::raw;
     if (why.kind == Kind::stage || given_score) {
-        const CellExplanation chain =
-            given_score ? explain(session.worked().record, Stage::raw, 0, cell.row, cell.col) : why.cell;
         std::string scale_text;
         if (!scores_given && worked.scale_by_sqrt_d) scale_text += " / √" + std::to_string(worked.d_k());
-        if (worked.temperature != 1) scale_text += " / " + shortest(static_cast<double>(worked.temperature));
+        if (worked.temperature != 1) scale_text += " / " + shortest(worked.temperature);
         if (scale_text.empty()) scale_text = " × 1";
-        add_chain(out, chain, session.worked().record.spec(),
-                  given_score ? Stage::raw : stage_of(cell.matrix), scale_text);
+        add_chain(out, why.cell, spec_of(worked), stage_of(cell.matrix), scale_text);
         if (scores_given) out.steps.front().arithmetic = "given";
     }
     out.note = note_of(worked, cell, out.f64);

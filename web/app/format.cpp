@@ -1,20 +1,34 @@
 #include "app/format.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <limits>
 
 namespace attn::app {
 
-std::string shortest(double value) {
+namespace {
+
+template <class Number>
+std::string to_text(Number value) {
     char text[32];
     const auto end = std::to_chars(text, text + sizeof text, value).ptr;
     return {text, end};
 }
 
+}  // namespace
+
+std::string shortest(double value) { return to_text(value); }
+std::string shortest(float value) { return to_text(value); }
+
 std::string fixed(double value, int decimals) {
     if (std::isnan(value)) return "NaN";
     if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
+    if (value == 0) value = 0;  // no "-0.000"
     const double size = std::abs(value);
     const bool tiny = value != 0 && size < 0.5 * std::pow(10.0, -decimals);
     const bool huge = size >= 1e6;
@@ -24,6 +38,39 @@ std::string fixed(double value, int decimals) {
     else
         std::snprintf(text, sizeof text, "%.*f", decimals, value);
     return text;
+}
+
+std::optional<double> read_number(std::string_view text) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (text == "inf") return infinity;
+    if (text == "-inf") return -infinity;
+    // strtod reads more than decimals: "0x1p3", "nan", leading blanks.
+    std::array<char, 64> buffer{};
+    if (text.empty() || text.size() >= buffer.size() ||
+        text.find_first_not_of("0123456789+-.eE") != std::string_view::npos)
+        return std::nullopt;
+    std::ranges::copy(text, buffer.begin());
+    char* end = nullptr;
+    const double value = std::strtod(buffer.data(), &end);
+    if (end != buffer.data() + text.size() || std::isinf(value)) return std::nullopt;
+    return value;
+}
+
+bool is_utf8(std::string_view text) {
+    for (std::size_t i = 0; i < text.size();) {
+        const auto lead = static_cast<std::uint8_t>(text[i++]);
+        if (lead < 0x80) continue;
+        const int following = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
+        if (lead < 0xc2 || lead > 0xf4) return false;
+        std::uint32_t code = lead & (0x3fu >> following);
+        for (int n = 0; n < following; ++n, ++i) {
+            if (i == text.size() || (static_cast<std::uint8_t>(text[i]) & 0xc0) != 0x80) return false;
+            code = code << 6 | (static_cast<std::uint8_t>(text[i]) & 0x3fu);
+        }
+        const bool overlong = code < (following == 3 ? 0x10000u : following == 2 ? 0x800u : 0x80u);
+        if (overlong || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
+    }
+    return true;
 }
 
 }  // namespace attn::app

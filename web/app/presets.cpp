@@ -60,7 +60,10 @@ constexpr Printed hello_query_printed[] = {
     {weight, 0, 0, 0.499, "0.499"}, {weight, 0, 1, 0.501, "0.501"},
 };
 constexpr Printed hello_scores_printed[] = {
-    {weight, 0, 0, 0.62, "0.62"}, {weight, 0, 1, 0.38, "0.38"}, {weight, 1, 0, 0.40, "0.40"}, {weight, 1, 1, 0.60, "0.60"},
+    {weight, 0, 0, 0.62, "0.62"},   {weight, 0, 1, 0.38, "0.38"},   {weight, 1, 0, 0.40, "0.40"},
+    {weight, 1, 1, 0.60, "0.60"},   {output, 0, 0, 0.146, "0.146"}, {output, 0, 1, 0.108, "0.108"},
+    {output, 0, 2, 0.192, "0.192"}, {output, 1, 0, 0.144, "0.144"}, {output, 1, 1, 0.112, "0.112"},
+    {output, 1, 2, 0.188, "0.188"},
 };
 constexpr Printed causal_row_printed[] = {
     {weight, 0, 0, 0.28, "0.28"}, {weight, 0, 1, 0.41, "0.41"}, {weight, 0, 2, 0.31, "0.31"},
@@ -73,12 +76,6 @@ constexpr Printed information_flow_printed[] = {
     {weight, 1, 0, 0.20, "0.20"}, {weight, 1, 1, 0.50, "0.50"}, {weight, 1, 2, 0.30, "0.30"},
     {weight, 2, 0, 0.15, "0.15"}, {weight, 2, 1, 0.45, "0.45"}, {weight, 2, 2, 0.40, "0.40"},
 };
-
-Matrix identity(Index n) {
-    Matrix m(n, n);
-    for (Index i = 0; i < n; ++i) m.at(i, i) = 1;
-    return m;
-}
 
 void label(WorkedState& state, std::vector<std::string> queries, std::vector<std::string> keys) {
     state.query_labels = std::move(queries);
@@ -120,7 +117,7 @@ WorkedState preset_state(PresetId id) {
         case PresetId::cat_sat_mat:
             state.source = Source::projections;
             state.x = {3, 4, {1.0, 0.5, 0.2, 0.8, 0.3, 0.9, 0.1, 0.4, 0.6, 0.2, 0.7, 0.3}};
-            state.w_q = state.w_k = state.w_v = identity(4);
+            state.w_q = state.w_k = state.w_v = identity(4, 4);
             label(state, {"cat", "sat", "mat"}, {"cat", "sat", "mat"});
             break;
         case PresetId::three_tokens:
@@ -151,19 +148,38 @@ WorkedState preset_state(PresetId id) {
             label(state, {"The", "cat", "sat"}, {"The", "cat", "sat"});
             break;
         case PresetId::seeded_normal:
-            set_qkv(state, {4, 8}, {4, 8}, {4, 8});
-            generate_qkv(state, 42);
+            generate_qkv(state, {Origin::Kind::generated, 42, 4, 4, 8, 8});
             label(state, {"t0", "t1", "t2", "t3"}, {"t0", "t1", "t2", "t3"});
             break;
     }
     return state;
 }
 
-void generate_qkv(WorkedState& worked, std::uint32_t seed) {
-    NumpyRandom random(seed);
+void generate_qkv(WorkedState& worked, const Origin& origin) {
+    worked.clear_matrices();
+    worked.source = Source::qkv;
+    worked.q = Matrix(origin.queries, origin.d_k);
+    worked.k = Matrix(origin.keys, origin.d_k);
+    worked.v = Matrix(origin.keys, origin.d_v);
+    NumpyRandom random(origin.seed);
     for (Matrix* m : {&worked.q, &worked.k, &worked.v})
         for (double& value : m->values) value = random.normal();
-    worked.origin = {Origin::Kind::generated, seed};
+    worked.origin = origin;
+}
+
+WorkedState origin_state(const WorkedState& worked) {
+    WorkedState state = preset_state(worked.preset);
+    if (state.origin == worked.origin) return state;
+    switch (worked.origin.kind) {
+        case Origin::Kind::preset: break;
+        case Origin::Kind::generated: generate_qkv(state, worked.origin); break;
+        case Origin::Kind::entered:
+            state.clear_matrices();
+            state.source = worked.source;
+            state.origin = worked.origin;
+            break;
+    }
+    return state;
 }
 
 std::span<const Printed> printed_values(PresetId id) {

@@ -24,8 +24,11 @@ std::optional<PresetId> preset_by_key(std::string_view key);
 
 WorkedState preset_state(PresetId);
 
-// Fills Q, then K, then V of the present shapes with numpy.random.RandomState(seed).randn.
-void generate_qkv(WorkedState& worked, std::uint32_t seed);
+// Makes Q, K, V the source: standard normal numbers of the shapes that the origin names.
+void generate_qkv(WorkedState& worked, const Origin& origin);
+
+// The preset with the inputs that the origin gave it, before any edit; without inputs where they were entered.
+WorkedState origin_state(const WorkedState& worked);
 
 // What a tutorial prints for a computed cell, where that differs from the exact value when both are rounded
 // to the digits it prints.

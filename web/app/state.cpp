@@ -1,8 +1,30 @@
 #include "app/state.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "app/presets.hpp"
 
 namespace attn::app {
+
+Matrix identity(Index rows, Index cols) {
+    Matrix m(rows, cols);
+    for (Index i = 0; i < std::min(rows, cols); ++i) m.at(i, i) = 1;
+    return m;
+}
+
+std::span<const MatrixId> inputs_of(Source source) {
+    using enum MatrixId;
+    static constexpr std::array projections{x, w_q, w_k, w_v};
+    static constexpr std::array qkv{q, k, v};
+    static constexpr std::array scores{raw, v};
+    switch (source) {
+        case Source::projections: return projections;
+        case Source::qkv: return qkv;
+        case Source::scores: break;
+    }
+    return scores;
+}
 
 Index WorkedState::queries() const {
     switch (source) {
@@ -33,19 +55,28 @@ Index WorkedState::d_k() const {
 
 Index WorkedState::d_v() const { return source == Source::projections ? w_v.cols : v.cols; }
 
-Matrix* WorkedState::input(MatrixId id) {
-    const bool projected = source == Source::projections;
+Matrix* WorkedState::stored(MatrixId id) {
     switch (id) {
-        case MatrixId::x: return projected ? &x : nullptr;
-        case MatrixId::w_q: return projected ? &w_q : nullptr;
-        case MatrixId::w_k: return projected ? &w_k : nullptr;
-        case MatrixId::w_v: return projected ? &w_v : nullptr;
-        case MatrixId::q: return source == Source::qkv ? &q : nullptr;
-        case MatrixId::k: return source == Source::qkv ? &k : nullptr;
-        case MatrixId::v: return projected || v.empty() ? nullptr : &v;
-        case MatrixId::raw: return source == Source::scores ? &scores : nullptr;
+        case MatrixId::x: return &x;
+        case MatrixId::w_q: return &w_q;
+        case MatrixId::w_k: return &w_k;
+        case MatrixId::w_v: return &w_v;
+        case MatrixId::q: return &q;
+        case MatrixId::k: return &k;
+        case MatrixId::v: return &v;
+        case MatrixId::raw: return &scores;
         default: return nullptr;
     }
+}
+
+Matrix* WorkedState::input(MatrixId id) {
+    if (std::ranges::find(inputs_of(source), id) == inputs_of(source).end()) return nullptr;
+    Matrix* m = stored(id);
+    return m->empty() ? nullptr : m;
+}
+
+void WorkedState::clear_matrices() {
+    for (Matrix* m : {&x, &w_q, &w_k, &w_v, &q, &k, &v, &scores}) *m = {};
 }
 
 State default_state() {

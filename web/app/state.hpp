@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct Matrix {
     bool operator==(const Matrix&) const = default;
 };
 
+Matrix identity(Index rows, Index cols);
+
 // The matrices of the ladder. x … scores are inputs (which of them depends on Source), the rest is computed.
 enum class MatrixId { x, w_q, w_k, w_v, q, k, v, raw, scaled, capped, masked, weight, output };
 inline constexpr int matrix_count = 13;
@@ -51,6 +54,7 @@ enum class Source {
     qkv,          // Q, K, V given
     scores,       // the raw scores given; V may be absent
 };
+std::span<const MatrixId> inputs_of(Source source);
 
 // Where the cells of an input matrix came from before somebody edited one.
 struct Origin {
@@ -68,11 +72,12 @@ struct WorkedMask {
     Kind kind = Kind::none;
     Index offset = 0;                     // causal: key <= query + offset
     Index before = 1, after = 1;          // window
-    std::vector<std::uint8_t> painted;    // [n_q, n_k], 1: may look
+    std::vector<std::uint8_t> painted = {};    // [n_q, n_k], 1: may look
     bool operator==(const WorkedMask&) const = default;
 };
 
-inline constexpr Index worked_size_limit = 64;  // rows or columns of any matrix of the ladder
+inline constexpr Index worked_size_limit = 64;      // rows or columns of any matrix of the ladder
+inline constexpr Index position_limit = 1'000'000;  // layers, heads and tokens that can be chosen
 
 // The matrices that its source does not use are empty.
 struct WorkedState {
@@ -93,8 +98,11 @@ struct WorkedState {
     Index keys() const;
     Index d_k() const;  // 0 for Source::scores
     Index d_v() const;  // 0 without values
-    Matrix* input(MatrixId id);  // null where the matrix is computed in this source
+    Matrix* input(MatrixId id);  // null where the matrix is computed in this source, or absent
     const Matrix* input(MatrixId id) const { return const_cast<WorkedState*>(this)->input(id); }
+    Matrix* stored(MatrixId id);  // the member of that name, whatever the source; null for stages but raw
+    const Matrix* stored(MatrixId id) const { return const_cast<WorkedState*>(this)->stored(id); }
+    void clear_matrices();
 };
 
 struct SamplingState {

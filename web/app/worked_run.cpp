@@ -3,29 +3,25 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/format.hpp"
 #include "app/presets.hpp"
 
 namespace attn::app {
 
 namespace {
 
-// [n, m] = a [n, d] · b [d, m], summed in order in f32.
+// [n, m] = a [n, d] · b [d, m], summed in order; operands and sum are of type Number.
+template <class Number>
 Matrix multiply(const Matrix& a, const Matrix& b) {
     Matrix c(a.rows, b.cols);
     for (Index i = 0; i < a.rows; ++i)
         for (Index j = 0; j < b.cols; ++j) {
-            float sum = 0;
+            Number sum = 0;
             for (Index p = 0; p < a.cols; ++p)
-                sum += static_cast<float>(a.at(i, p)) * static_cast<float>(b.at(p, j));
+                sum += static_cast<Number>(a.at(i, p)) * static_cast<Number>(b.at(p, j));
             c.at(i, j) = static_cast<double>(sum);
         }
     return c;
-}
-
-Matrix identity(Index n) {
-    Matrix m(n, n);
-    for (Index i = 0; i < n; ++i) m.at(i, i) = 1;
-    return m;
 }
 
 Tensor one_head(const Matrix& m) {
@@ -34,19 +30,46 @@ Tensor one_head(const Matrix& m) {
     return tensor;
 }
 
-Matrix from_stage(const Record& record, Stage stage) {
-    Matrix m(record.queries(), record.keys());
-    std::vector<float> values(m.values.size());
-    record.stage(stage, 0, {0, m.rows}, {0, m.cols}, values);
-    m.values.assign(values.begin(), values.end());
-    return m;
+Matrix as_matrix(const Tensor& tensor) {
+    return {tensor.dim(1), tensor.dim(2), {tensor.values().begin(), tensor.values().end()}};
 }
 
-const Matrix* weight_matrix(const WorkedState& state, MatrixId id) {
+double scale_of(const WorkedState& state) {
+    const bool divide = state.scale_by_sqrt_d && state.source != Source::scores;
+    return 1.0 / ((divide ? std::sqrt(static_cast<double>(state.d_k())) : 1.0) * state.temperature);
+}
+
+// Given scores: the stages before the mask, which the record does not know.
+bool is_given_stage(const WorkedState& state, MatrixId id) {
+    return state.source == Source::scores && (id == MatrixId::raw || id == MatrixId::scaled || id == MatrixId::capped);
+}
+
+float given_stage(const WorkedState& state, MatrixId id, Index query, Index key) {
+    const auto raw = static_cast<float>(state.scores.at(query, key));
+    if (id == MatrixId::raw) return raw;
+    const float scaled = raw * static_cast<float>(scale_of(state)), cap = static_cast<float>(state.softcap);
+    return id == MatrixId::scaled || cap == 0 ? scaled : cap * std::tanh(scaled / cap);
+}
+
+ScoreRow score_row(const WorkedState& state, const WorkedRun& run, Index query) {
+    ScoreRow row;
+    row.scale = scale_of(state);
+    row.softcap = state.softcap;
+    row.allowed.resize(static_cast<std::size_t>(state.keys()));
+    run.record.spec().mask.row(0, query, 0, row.allowed);
+    for (Index j = 0; j < state.keys(); ++j) {
+        double raw = state.source == Source::scores ? state.scores.at(query, j) : 0;
+        for (Index a = 0; a < run.q.cols; ++a) raw += run.q.at(query, a) * run.k.at(j, a);
+        row.raw.push_back(raw);
+    }
+    return row;
+}
+
+const Matrix& weight_matrix(const WorkedState& state, MatrixId id) {
     switch (id) {
-        case MatrixId::q: return &state.w_q;
-        case MatrixId::k: return &state.w_k;
-        default: return &state.w_v;
+        case MatrixId::q: return state.w_q;
+        case MatrixId::k: return state.w_k;
+        default: return state.w_v;
     }
 }
 
@@ -59,20 +82,17 @@ std::string row_label(const WorkedState& state, MatrixId id, Index row) {
 }
 
 std::string provenance_of_input(const WorkedState& state, CellRef cell) {
-    WorkedState original = state;
-    switch (state.origin.kind) {
-        case Origin::Kind::entered: return "typed or pasted";
-        case Origin::Kind::generated: generate_qkv(original, state.origin.seed); break;
-        case Origin::Kind::preset: original = preset_state(state.preset); break;
-    }
+    const Origin& origin = state.origin;
+    if (origin.kind == Origin::Kind::entered) return "typed, pasted or carried over";
+    const bool generated = origin.kind == Origin::Kind::generated;
+    const std::string from = generated ? "numpy.random.seed(" + std::to_string(origin.seed) + "), randn"
+                                       : "example " + std::string(info(state.preset).letter);
+    const WorkedState original = origin_state(state);
     const Matrix* then = original.input(cell.matrix);
-    const Matrix* now = state.input(cell.matrix);
-    const bool same = then && cell.row < then->rows && cell.col < then->cols &&
-                      then->at(cell.row, cell.col) == now->at(cell.row, cell.col);
-    if (!same) return "typed";
-    if (state.origin.kind == Origin::Kind::generated)
-        return "generated: numpy.random.seed(" + std::to_string(state.origin.seed) + "), randn";
-    return "from example " + std::string(info(state.preset).letter);
+    if (!then || !then->holds(cell.row, cell.col)) return "added; " + from + " has no such cell";
+    const double before = then->at(cell.row, cell.col);
+    if (before == state.input(cell.matrix)->at(cell.row, cell.col)) return (generated ? "generated: " : "from ") + from;
+    return "changed; " + from + " has " + shortest(before) + " here";
 }
 
 }  // namespace
@@ -123,10 +143,8 @@ MatrixShape shape_of(const WorkedState& state, MatrixId id) {
 
 AttentionSpec spec_of(const WorkedState& state) {
     AttentionSpec spec;
-    const bool divide = state.scale_by_sqrt_d && state.source != Source::scores && state.d_k() > 0;
-    const double root = divide ? std::sqrt(static_cast<double>(state.d_k())) : 1.0;
-    spec.scale = static_cast<float>(1.0 / (root * static_cast<double>(state.temperature)));
-    spec.softcap = state.softcap;
+    spec.scale = static_cast<float>(scale_of(state));
+    spec.softcap = static_cast<float>(state.softcap);
     switch (state.mask.kind) {
         case WorkedMask::Kind::none: break;
         case WorkedMask::Kind::causal: spec.mask = Mask::causal(state.mask.offset); break;
@@ -139,54 +157,88 @@ AttentionSpec spec_of(const WorkedState& state) {
 }
 
 Result<WorkedRun> run_worked(const WorkedState& state) {
-    Matrix q, k, v;
+    AttentionSpec spec = spec_of(state);
+    Matrix q, k, v = state.v;
+    Tensor q32, k32, v32;
     switch (state.source) {
         case Source::projections:
-            q = multiply(state.x, state.w_q);
-            k = multiply(state.x, state.w_k);
-            v = multiply(state.x, state.w_v);
+            q = multiply<double>(state.x, state.w_q);
+            k = multiply<double>(state.x, state.w_k);
+            v = multiply<double>(state.x, state.w_v);
+            q32 = one_head(multiply<float>(state.x, state.w_q));
+            k32 = one_head(multiply<float>(state.x, state.w_k));
+            v32 = one_head(multiply<float>(state.x, state.w_v));
             break;
         case Source::qkv:
             q = state.q;
             k = state.k;
-            v = state.v;
+            q32 = one_head(q);
+            k32 = one_head(k);
+            v32 = one_head(v);
             break;
-        case Source::scores:  // S · I = S, so given scores are one more attention call
-            q = state.scores;
-            k = identity(state.keys());
-            v = state.v.empty() ? identity(state.keys()) : state.v;
+        case Source::scores: {
+            // Not S · I, where an infinite score times 0 would be NaN, but zero scores and S, capped, as the bias.
+            Tensor bias({1, state.queries(), state.keys()});
+            const auto cells = bias.heads().head(0);
+            for (Index i = 0; i < cells.rows; ++i)
+                for (Index j = 0; j < cells.cols; ++j) cells(i, j) = given_stage(state, MatrixId::capped, i, j);
+            spec.bias.values = std::make_shared<Tensor>(std::move(bias));
+            if (v.empty()) v = identity(state.keys(), state.keys());
+            q32 = Tensor({1, state.queries(), 1});
+            k32 = Tensor({1, state.keys(), 1});
+            v32 = one_head(v);
             break;
+        }
     }
-    auto record = Record::run(one_head(q), one_head(k), one_head(v), spec_of(state));
+    auto record = Record::run(std::move(q32), std::move(k32), std::move(v32), std::move(spec));
     if (!record) return record.error();
     return WorkedRun{std::move(q), std::move(k), std::move(v), *std::move(record)};
 }
 
+Matrix exact_scaled_scores(const WorkedState& state, const WorkedRun& run) {
+    WorkedState plain = state;
+    plain.temperature = 1;
+    Matrix scores(state.queries(), state.keys());
+    for (Index i = 0; i < scores.rows; ++i) {
+        const ScoreRow row = score_row(plain, run, i);
+        for (Index j = 0; j < scores.cols; ++j) scores.at(i, j) = row.scale * row.raw[static_cast<std::size_t>(j)];
+    }
+    return scores;
+}
+
 Matrix WorkedRun::matrix(const WorkedState& state, MatrixId id) const {
     if (const Matrix* input = state.input(id)) return *input;
-    if (shape_of(state, id) == MatrixShape{}) return {};
+    const auto [rows, cols] = shape_of(state, id);
+    if (rows == 0) return {};
     switch (id) {
-        case MatrixId::q: return q;
-        case MatrixId::k: return k;
-        case MatrixId::v: return v;
-        case MatrixId::output: {
-            const auto values = record.output().values();
-            return {record.queries(), record.d_v(), {values.begin(), values.end()}};
-        }
-        default: return from_stage(record, stage_of(id));
+        case MatrixId::q: return as_matrix(record.q());
+        case MatrixId::k: return as_matrix(record.k());
+        case MatrixId::v: return as_matrix(record.v());
+        case MatrixId::output: return as_matrix(record.output());
+        default: break;
     }
+    Tensor cells({1, rows, cols});
+    if (is_given_stage(state, id)) {
+        const auto scores = cells.heads().head(0);
+        for (Index i = 0; i < rows; ++i)
+            for (Index j = 0; j < cols; ++j) scores(i, j) = given_stage(state, id, i, j);
+    } else {
+        record.stage(stage_of(id), 0, {0, rows}, {0, cols}, cells.values());
+    }
+    return as_matrix(cells);
 }
 
 float WorkedRun::value(const WorkedState& state, CellRef cell) const {
-    if (const Matrix* input = state.input(cell.matrix)) return static_cast<float>(input->at(cell.row, cell.col));
-    switch (cell.matrix) {
-        case MatrixId::q: return static_cast<float>(q.at(cell.row, cell.col));
-        case MatrixId::k: return static_cast<float>(k.at(cell.row, cell.col));
-        case MatrixId::v: return static_cast<float>(v.at(cell.row, cell.col));
-        case MatrixId::output:
-            return record.output().heads().head(0)(cell.row, cell.col);
-        default: return record.cell(stage_of(cell.matrix), 0, cell.row, cell.col);
+    const auto [id, row, col] = cell;
+    if (const Matrix* input = state.input(id)) return static_cast<float>(input->at(row, col));
+    switch (id) {
+        case MatrixId::q: return record.q().heads().head(0)(row, col);
+        case MatrixId::k: return record.k().heads().head(0)(row, col);
+        case MatrixId::v: return record.v().heads().head(0)(row, col);
+        case MatrixId::output: return record.output().heads().head(0)(row, col);
+        default: break;
     }
+    return is_given_stage(state, id) ? given_stage(state, id, row, col) : record.cell(stage_of(id), 0, row, col);
 }
 
 std::string cell_name(const WorkedState& state, CellRef cell) {
@@ -197,31 +249,34 @@ std::string cell_name(const WorkedState& state, CellRef cell) {
 }
 
 WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run, CellRef cell) {
+    using Kind = WorkedExplanation::Kind;
+    const auto [id, row, col] = cell;
+    const Matrix* input = state.input(id);
     WorkedExplanation out;
-    if (state.input(cell.matrix)) {
-        out.kind = WorkedExplanation::Kind::input;
-        out.provenance = provenance_of_input(state, cell);
-        out.cell.f32 = run.value(state, cell);
-        out.cell.f64 = state.input(cell.matrix)->at(cell.row, cell.col);
-        return out;
+    if (is_stage(id)) {
+        out.kind = Kind::stage;
+        out.cell = RowChain(score_row(state, run, row)).at(col);
+        out.cell.f64 = out.cell.chain_value(stage_of(id));
+        if (id == MatrixId::raw)
+            for (Index a = 0; a < run.q.cols; ++a) out.cell.terms.push_back({a, run.q.at(row, a), run.k.at(col, a)});
+    } else if (id == MatrixId::output) {
+        out.kind = Kind::output;
+        const RowChain chain(score_row(state, run, row));
+        for (Index j = 0; j < state.keys(); ++j) out.cell.terms.push_back({j, chain.at(j).weight, run.v.at(j, col)});
+        for (const Term& term : out.cell.terms) out.cell.f64 += term.product();
+    } else if (!input) {
+        out.kind = Kind::projection;
+        const Matrix& w = weight_matrix(state, id);
+        for (Index p = 0; p < state.x.cols; ++p) out.cell.terms.push_back({p, state.x.at(row, p), w.at(p, col)});
+        for (const Term& term : out.cell.terms) out.cell.f64 += term.product();
     }
     out.provenance = "computed";
-    if (is_stage(cell.matrix)) {
-        out.kind = WorkedExplanation::Kind::stage;
-        out.cell = explain(run.record, stage_of(cell.matrix), 0, cell.row, cell.col);
-    } else if (cell.matrix == MatrixId::output) {
-        out.kind = WorkedExplanation::Kind::output;
-        out.cell = explain_output(run.record, 0, cell.row, cell.col);
-    } else {
-        out.kind = WorkedExplanation::Kind::projection;
-        const Matrix& w = *weight_matrix(state, cell.matrix);
-        out.cell.f32 = run.value(state, cell);
-        for (Index p = 0; p < state.x.cols; ++p) {
-            const Term term{p, state.x.at(cell.row, p), w.at(p, cell.col)};
-            out.cell.terms.push_back(term);
-            out.cell.f64 += term.product();
-        }
+    if (input) {
+        out.kind = Kind::input;
+        out.provenance = provenance_of_input(state, cell);
+        out.cell.f64 = input->at(row, col);
     }
+    out.cell.f32 = run.value(state, cell);
     return out;
 }
 

@@ -1,0 +1,568 @@
+#include "app/url.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/command.hpp"
+#include "app/format.hpp"
+#include "app/presets.hpp"
+#include "app/worked_run.hpp"
+#include "io/quote.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::size_t fragment_limit = std::size_t{1} << 20;
+constexpr std::ptrdiff_t text_limit = 2000;  // characters
+
+constexpr std::array<std::string_view, matrix_count> matrix_names{
+    "X", "W_Q", "W_K", "W_V", "Q", "K", "V", "scores", "scaled", "capped", "masked", "weight", "output"};
+std::string_view name_of(MatrixId id) { return matrix_names[static_cast<std::size_t>(id)]; }
+
+constexpr std::array<std::string_view, 3> source_names{"projections", "qkv", "scores"};
+constexpr std::array<std::string_view, 3> map_names{"scaled", "weight", "contribution"};
+
+// Text ------------------------------------------------------------------------------------------------------
+
+std::string percent_encode(std::string_view text) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~,:";
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (plain.find(c) != std::string_view::npos)
+            out += c;
+        else
+            out.append("%").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+    }
+    return out;
+}
+
+std::optional<unsigned> hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return std::nullopt;
+}
+
+std::optional<std::string> percent_decode(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            out += text[i];
+            continue;
+        }
+        if (text.size() - i < 3) return std::nullopt;
+        const auto high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
+        if (!high || !low) return std::nullopt;
+        out += static_cast<char>(*high << 4 | *low);
+        i += 2;
+    }
+    return out;
+}
+
+// Stops at more parts than any value has.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const auto at = text.find(separator);
+        parts.push_back(text.substr(0, at));
+        if (at == std::string_view::npos || std::ssize(parts) > worked_size_limit * worked_size_limit) return parts;
+        text.remove_prefix(at + 1);
+    }
+}
+
+template <class Integer>
+std::optional<Integer> read_integer(std::string_view text) {
+    Integer value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::optional<std::vector<Index>> read_integers(std::string_view text) {
+    std::vector<Index> values;
+    for (const auto part : split(text, ',')) {
+        const auto value = read_integer<Index>(part);
+        if (!value) return std::nullopt;
+        values.push_back(*value);
+    }
+    return values;
+}
+
+template <std::size_t n>
+std::optional<int> index_of(const std::array<std::string_view, n>& names, std::string_view name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<int>(found - names.begin());
+}
+
+std::string join(std::span<const Index> values) {
+    std::string text;
+    for (const Index value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
+    return text;
+}
+
+// Values ----------------------------------------------------------------------------------------------------
+
+std::string write_matrix(const Matrix& m) {
+    std::string text = std::to_string(m.rows) + "x" + std::to_string(m.cols);
+    char separator = ':';
+    for (const double value : m.values) {
+        text += separator + shortest(value);
+        separator = ',';
+    }
+    return text;
+}
+
+std::optional<Matrix> read_matrix(std::string_view text) {
+    const auto cross = text.find('x'), colon = text.find(':');
+    if (cross == std::string_view::npos || colon == std::string_view::npos || colon < cross) return std::nullopt;
+    const auto rows = read_integer<Index>(text.substr(0, cross));
+    const auto cols = read_integer<Index>(text.substr(cross + 1, colon - cross - 1));
+    const auto within = [](const std::optional<Index>& size) { return size && *size >= 1 && *size <= worked_size_limit; };
+    if (!within(rows) || !within(cols)) return std::nullopt;
+    const auto numbers = split(text.substr(colon + 1), ',');
+    if (std::ssize(numbers) != *rows * *cols) return std::nullopt;
+    Matrix m(*rows, *cols);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const auto value = read_number(numbers[i]);
+        if (!value) return std::nullopt;
+        m.values[i] = *value;
+    }
+    return m;
+}
+
+// Names joined by commas; a comma or backslash in a name stands after a backslash.
+std::string write_labels(const std::vector<std::string>& labels) {
+    std::string text;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (i) text += ',';
+        for (const char c : labels[i]) {
+            if (c == ',' || c == '\\') text += '\\';
+            text += c;
+        }
+    }
+    return text;
+}
+
+bool read_labels(std::vector<std::string>& labels, std::string_view text) {
+    std::vector<std::string> read(1);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == ',') {
+            if (read.size() == labels.size()) return false;
+            read.emplace_back();
+            continue;
+        }
+        if (text[i] == '\\' && i + 1 < text.size()) ++i;
+        read.back() += text[i];
+    }
+    if (read.size() != labels.size() || !std::ranges::all_of(read, is_label)) return false;
+    labels = std::move(read);
+    return true;
+}
+
+std::string write_mask(const WorkedMask& mask) {
+    switch (mask.kind) {
+        case WorkedMask::Kind::none: return "none";
+        case WorkedMask::Kind::causal: return "causal," + std::to_string(mask.offset);
+        case WorkedMask::Kind::window: return "window," + std::to_string(mask.before) + "," + std::to_string(mask.after);
+        case WorkedMask::Kind::painted: break;
+    }
+    // Four cells a digit, the first in its highest bit.
+    std::string text = "painted,";
+    for (std::size_t i = 0; i < mask.painted.size(); i += 4) {
+        unsigned digit = 0;
+        for (std::size_t bit = i; bit < std::min(i + 4, mask.painted.size()); ++bit)
+            digit |= static_cast<unsigned>(mask.painted[bit] != 0) << (3 - (bit - i));
+        text += "0123456789abcdef"[digit];
+    }
+    return text;
+}
+
+bool take(State& state, const Command& command) {
+    auto next = app::apply(state, command);
+    if (!next) return false;
+    state = *std::move(next);
+    return true;
+}
+
+bool read_painted(WorkedState& worked, std::string_view digits) {
+    const auto cells = static_cast<std::size_t>(worked.queries() * worked.keys());
+    if (digits.size() != (cells + 3) / 4) return false;
+    WorkedMask mask{.kind = WorkedMask::Kind::painted};
+    for (std::size_t i = 0; i < cells; ++i) {
+        const auto digit = hex_digit(digits[i / 4]);
+        if (!digit) return false;
+        mask.painted.push_back(*digit >> (3 - i % 4) & 1);
+    }
+    worked.mask = std::move(mask);
+    return true;
+}
+
+bool read_mask(State& state, std::string_view text) {
+    if (text == "none") return take(state, SetMask{WorkedMask::Kind::none});
+    const auto comma = text.find(',');
+    if (comma == std::string_view::npos) return false;
+    const auto kind = text.substr(0, comma);
+    text.remove_prefix(comma + 1);
+    if (kind == "painted") return read_painted(state.worked, text);
+    const auto reach = read_integers(text);
+    if (!reach) return false;
+    if (kind == "causal" && reach->size() == 1)
+        return take(state, SetMask{.kind = WorkedMask::Kind::causal, .offset = (*reach)[0]});
+    if (kind == "window" && reach->size() == 2)
+        return take(state, SetMask{.kind = WorkedMask::Kind::window, .before = (*reach)[0], .after = (*reach)[1]});
+    return false;
+}
+
+std::string write_source(const WorkedState& w) {
+    const Origin& o = w.origin;
+    if (o.kind != Origin::Kind::generated) return std::string(source_names[static_cast<std::size_t>(w.source)]);
+    return "randn," + std::to_string(o.seed) + "," + join(std::array{o.queries, o.keys, o.d_k, o.d_v});
+}
+
+bool read_source(WorkedState& worked, std::string_view text) {
+    if (const auto source = index_of(source_names, text)) {
+        worked.clear_matrices();
+        worked.source = static_cast<Source>(*source);
+        worked.origin = {.kind = Origin::Kind::entered};
+        return true;
+    }
+    const auto parts = split(text, ',');
+    if (parts.size() != 6 || parts[0] != "randn") return false;
+    const auto seed = read_integer<std::uint32_t>(parts[1]);
+    std::array<Index, 4> sizes{};
+    for (std::size_t i = 0; i < 4; ++i) sizes[i] = read_integer<Index>(parts[i + 2]).value_or(0);
+    if (!seed || std::ranges::any_of(sizes, [](Index size) { return size < 1 || size > worked_size_limit; })) return false;
+    generate_qkv(worked, {Origin::Kind::generated, *seed, sizes[0], sizes[1], sizes[2], sizes[3]});
+    return true;
+}
+
+bool read_pin(State& state, std::string_view text) {
+    const auto parts = split(text, '.');
+    if (parts.size() != 3) return false;
+    const auto matrix = index_of(matrix_names, parts[0]);
+    const auto row = read_integer<Index>(parts[1]), col = read_integer<Index>(parts[2]);
+    return matrix && row && col && take(state, Pin{CellRef{static_cast<MatrixId>(*matrix), *row, *col}});
+}
+
+bool fits_into_a_link(std::string_view text) {
+    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
+    return std::ssize(text) - std::ranges::count_if(text, continues) <= text_limit;
+}
+
+std::string write_sampling(const SamplingState& s) {
+    return shortest(s.temperature) + "," + std::to_string(s.top_k) + "," + shortest(s.top_p) + "," + std::to_string(s.seed);
+}
+
+bool read_sampling(State& state, std::string_view text) {
+    const auto parts = split(text, ',');
+    if (parts.size() != 4) return false;
+    const auto temperature = read_number(parts[0]), top_p = read_number(parts[2]);
+    const auto top_k = read_integer<Index>(parts[1]);
+    const auto seed = read_integer<std::uint64_t>(parts[3]);
+    return temperature && top_k && top_p && seed &&
+           take(state, SetSampling{{static_cast<float>(*temperature), *top_k, static_cast<float>(*top_p), *seed}});
+}
+
+bool read_chosen(State& state, std::string_view text, void (*choose)(Selection&, Index)) {
+    const auto index = read_integer<Index>(text);
+    if (!index) return false;
+    Selection selection = state.selection;
+    choose(selection, *index);
+    return take(state, Select{selection});
+}
+
+// Keys ------------------------------------------------------------------------------------------------------
+
+// Read in this order, after `lens`, `ex`, `source` and the matrices.
+struct Setting {
+    std::string_view key;
+    std::string_view expected;  // "the link's value is not …"
+    bool (*read)(State&, const std::string& value);
+    // `usual` is what a link without this key gives; nothing where it says the same.
+    std::optional<std::string> (*write)(const State& state, const State& usual);
+};
+
+template <class Value, class Write>
+std::optional<std::string> unless_usual(const Value& value, const Value& usual, Write write) {
+    if (value == usual) return std::nullopt;
+    return write(value);
+}
+
+std::optional<std::string> write_index(const std::optional<Index>& index) {
+    return index ? std::optional(std::to_string(*index)) : std::nullopt;
+}
+
+constexpr Setting settings[] = {
+    {"queries", "a name of at most 64 bytes for each query",
+     [](State& s, const std::string& value) {
+         WorkedState& w = s.worked;
+         if (!read_labels(w.query_labels, value)) return false;
+         if (w.source == Source::projections) w.key_labels = w.query_labels;
+         return true;
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.worked.query_labels, usual.worked.query_labels, write_labels);
+     }},
+    {"keys", "a name of at most 64 bytes for each key, where keys are not the queries",
+     [](State& s, const std::string& value) {
+         return s.worked.source != Source::projections && read_labels(s.worked.key_labels, value);
+     },
+     [](const State& s, const State& usual) -> std::optional<std::string> {
+         if (s.worked.source == Source::projections) return std::nullopt;
+         return unless_usual(s.worked.key_labels, usual.worked.key_labels, write_labels);
+     }},
+    {"scale", "sqrt (where there is a d_k) or none",
+     [](State& s, const std::string& value) {
+         return (value == "sqrt" || value == "none") && take(s, SetScaling{value == "sqrt"});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.worked.scale_by_sqrt_d, usual.worked.scale_by_sqrt_d,
+                             [](bool by_sqrt_d) { return std::string(by_sqrt_d ? "sqrt" : "none"); });
+     }},
+    {"T", "a number from 0.01 to 100",
+     [](State& s, const std::string& value) {
+         const auto number = read_number(value);
+         return number && take(s, SetTemperature{*number});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.worked.temperature, usual.worked.temperature, [](double t) { return shortest(t); });
+     }},
+    {"cap", "0 or a number from 0.01 to 1000",
+     [](State& s, const std::string& value) {
+         const auto number = read_number(value);
+         return number && take(s, SetSoftcap{*number});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.worked.softcap, usual.worked.softcap, [](double cap) { return shortest(cap); });
+     }},
+    {"mask", "none, causal,offset, window,before,after or painted cells of its size",
+     [](State& s, const std::string& value) { return read_mask(s, value); },
+     [](const State& s, const State& usual) { return unless_usual(s.worked.mask, usual.worked.mask, write_mask); }},
+    {"layer", "the number of a layer",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.layer = i; });
+     },
+     [](const State& s, const State&) {
+         return s.selection.layer ? write_index(s.selection.layer) : std::nullopt;
+     }},
+    {"head", "the number of a head",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.head = i; });
+     },
+     [](const State& s, const State&) { return s.selection.head ? write_index(s.selection.head) : std::nullopt; }},
+    {"query", "the number of a query",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.query = i; });
+     },
+     [](const State& s, const State&) { return write_index(s.selection.query); }},
+    {"key", "the number of a key",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.key = i; });
+     },
+     [](const State& s, const State&) { return write_index(s.selection.key); }},
+    {"pin", "a cell of this example, as weight.0.1",
+     [](State& s, const std::string& value) { return read_pin(s, value); },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         if (!s.pin) return std::nullopt;
+         return std::string(name_of(s.pin->matrix)) + "." + std::to_string(s.pin->row) + "." + std::to_string(s.pin->col);
+     }},
+    {"text", "UTF-8 text of at most 2,000 characters",
+     [](State& s, const std::string& value) { return fits_into_a_link(value) && take(s, SetText{value}); },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const std::string& text = s.sentence.text;
+         return text.empty() || !fits_into_a_link(text) ? std::nullopt : std::optional(text);
+     }},
+    {"model", "the name of a model",
+     [](State& s, const std::string& value) {
+         if (!is_model_name(value)) return false;
+         s.sentence.model = value;
+         return true;
+     },
+     [](const State& s, const State&) {
+         return s.sentence.model.empty() ? std::nullopt : std::optional(s.sentence.model);
+     }},
+    {"map", "scaled, weight or contribution",
+     [](State& s, const std::string& value) {
+         const auto stage = index_of(map_names, value);
+         return stage && take(s, SetMap{static_cast<MapStage>(*stage)});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.sentence.map, usual.sentence.map, [](MapStage stage) {
+             return std::string(map_names[static_cast<std::size_t>(stage)]);
+         });
+     }},
+    {"flow", "a number from 0 to 1",
+     [](State& s, const std::string& value) {
+         const auto mass = read_number(value);
+         return mass && take(s, SetFlowMass{static_cast<float>(*mass)});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.sentence.flow_mass, usual.sentence.flow_mass, [](float mass) { return shortest(mass); });
+     }},
+    {"sampling", "temperature,top-k,top-p,seed",
+     [](State& s, const std::string& value) { return read_sampling(s, value); },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.sentence.sampling, usual.sentence.sampling, write_sampling);
+     }},
+};
+
+// The state that a link of the same example and source gives without any other key.
+State usual_of(const State& state) {
+    State usual = default_state();
+    usual.worked = origin_state(state.worked);
+    resize_labels(usual.worked.query_labels, state.worked.queries());
+    resize_labels(usual.worked.key_labels, state.worked.keys());
+    return usual;
+}
+
+// Reading ---------------------------------------------------------------------------------------------------
+
+constexpr std::string_view first_keys[] = {"v", "lens", "ex", "source"};
+
+bool is_known(std::string_view key) {
+    const auto inputs = std::span(matrix_names).first(static_cast<std::size_t>(MatrixId::raw) + 1);
+    return std::ranges::find(first_keys, key) != std::end(first_keys) || std::ranges::find(inputs, key) != inputs.end() ||
+           std::ranges::find(settings, key, &Setting::key) != std::end(settings);
+}
+
+class Reader {
+  public:
+    explicit Reader(std::string_view fragment) {
+        while (!fragment.empty()) {
+            const auto end = std::min(fragment.find('&'), fragment.size());
+            if (end > 0) add(fragment.substr(0, end));
+            fragment.remove_prefix(std::min(end + 1, fragment.size()));
+        }
+    }
+
+    ParsedFragment read() {
+        if (const auto version = given("v"); version && *version != "1")
+            return {default_state(), "The link is of version " + quote(*version) +
+                                         " and this page reads version 1, so the first example is shown."};
+        value("lens", "worked or sentence", [&](const std::string& text) {
+            return (text == "worked" || text == "sentence") &&
+                   take(state_, OpenLens{text == "worked" ? LensId::worked : LensId::sentence});
+        });
+        value("ex", "one of the examples", [&](const std::string& text) {
+            const auto preset = preset_by_key(text);
+            return preset && take(state_, OpenPreset{*preset});
+        });
+        read_inputs();
+        const State usual = usual_of(state_);
+        state_.worked.query_labels = usual.worked.query_labels;
+        state_.worked.key_labels = usual.worked.key_labels;
+        for (const Setting& setting : settings)
+            value(setting.key, setting.expected, [&](const std::string& text) { return setting.read(state_, text); });
+        if (dropped_ > 1) note_ += ", and " + std::to_string(dropped_ - 1) + " more of its values were left out";
+        if (dropped_ > 0) note_ += ".";
+        return {std::move(state_), std::move(note_)};
+    }
+
+  private:
+    struct Given {
+        std::string key;
+        std::string value;
+    };
+
+    void add(std::string_view part) {
+        const auto equals = part.find('=');
+        const std::string_view raw_key = part.substr(0, equals);
+        const std::string_view raw_value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
+        const auto key = percent_decode(raw_key), value = percent_decode(raw_value);
+        if (!key || !is_known(*key))
+            drop("The link's key " + quote(key ? *key : raw_key) + " is not known here");
+        else if (given(*key))
+            drop("The link gives " + quote(*key) + " twice, and the first is used");
+        else if (!value)
+            drop("The link's value " + quote(raw_value) + " for " + quote(*key) +
+                 " is not percent-encoded text, and the default is used");
+        else
+            given_.push_back({*key, *value});
+    }
+
+    const std::string* given(std::string_view key) const {
+        const auto found = std::ranges::find(given_, key, &Given::key);
+        return found == given_.end() ? nullptr : &found->value;
+    }
+
+    // The first thing dropped is named, the rest counted.
+    void drop(std::string what) {
+        if (dropped_++ == 0) note_ = std::move(what);
+    }
+
+    template <class Read>
+    void value(std::string_view key, std::string_view expected, Read read) {
+        const std::string* text = given(key);
+        if (text && !read(*text))
+            drop("The link's value " + quote(*text) + " for " + quote(key) + " is not " + std::string(expected) +
+                 ", and the default is used");
+    }
+
+    // All of them or, where they do not fit together, none: half a set of matrices is another example.
+    void read_inputs() {
+        WorkedState& worked = state_.worked;
+        value("source", "projections, qkv, scores or randn,seed,queries,keys,d_k,d_v",
+              [&](const std::string& text) { return read_source(worked, text); });
+        const auto inputs = inputs_of(worked.source);
+        for (int i = 0; i <= static_cast<int>(MatrixId::raw); ++i) {
+            const auto id = static_cast<MatrixId>(i);
+            if (std::ranges::find(inputs, id) == inputs.end())
+                value(name_of(id), "an input of this example", [](const std::string&) { return false; });
+            else
+                value(name_of(id), "rows x columns: numbers, up to 64x64 of them", [&](const std::string& text) {
+                    auto matrix = read_matrix(text);
+                    if (!matrix) return false;
+                    *worked.stored(id) = *std::move(matrix);
+                    return true;
+                });
+        }
+        if (const auto fits = check_inputs(worked); !fits) {
+            std::string why = fits.error().message;
+            why.pop_back();
+            drop("The link's matrices are left out: " + why);
+            worked = preset_state(worked.preset);
+        }
+    }
+
+    std::vector<Given> given_;
+    State state_ = default_state();
+    std::string note_;
+    int dropped_ = 0;
+};
+
+}  // namespace
+
+std::string to_fragment(const State& state) {
+    std::string fragment;
+    const auto add = [&](std::string_view key, std::string_view value) {
+        fragment.append("&").append(key).append("=").append(percent_encode(value));
+    };
+    if (state.lens == LensId::sentence) add("lens", "sentence");
+    if (state.worked.preset != default_state().worked.preset) add("ex", info(state.worked.preset).key);
+    if (state.worked.origin != preset_state(state.worked.preset).origin) add("source", write_source(state.worked));
+    const State usual = usual_of(state);
+    for (const MatrixId id : inputs_of(state.worked.source)) {
+        const Matrix& matrix = *state.worked.stored(id);
+        if (matrix != *usual.worked.stored(id)) add(name_of(id), write_matrix(matrix));
+    }
+    for (const Setting& setting : settings)
+        if (const auto value = setting.write(state, usual)) add(setting.key, *value);
+    return fragment.empty() ? fragment : "v=1" + fragment;
+}
+
+ParsedFragment parse_fragment(std::string_view fragment) {
+    if (fragment.starts_with('#')) fragment.remove_prefix(1);
+    if (fragment.size() > fragment_limit)
+        return {default_state(), "The link is longer than a million characters, so the first example is shown."};
+    return Reader(fragment).read();
+}
+
+}  // namespace attn::app
