@@ -11,6 +11,7 @@ export const curtain = {
 
     lift() {
         element('curtain').hidden = true;
+        element('about').hidden = true;
     },
 
     // Only the first failure is told; later ones follow from it.

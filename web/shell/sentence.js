@@ -4,6 +4,7 @@ const patience = 150;  // ms without a keystroke before the text is taken
 
 export class SentenceBox {
     #box = document.getElementById('sentence');
+    #hint = document.getElementById('sentence-hint');
     #fault = document.getElementById('sentence-fault');
     #timer = 0;
     #told = '';
@@ -52,7 +53,7 @@ export class SentenceBox {
             this.show(text);
         }
         this.#box.disabled = !enabled;
-        this.#box.placeholder = placeholder;
+        this.#box.placeholder = this.#hint.textContent = placeholder;
     }
 
     show(text) {
