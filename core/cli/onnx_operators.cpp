@@ -92,14 +92,13 @@ Result<std::size_t> axis_of(std::int64_t axis, const Tensor& x) {
 
 // --- Attention ------------------------------------------------------------------------------------------
 
-Result<std::optional<SoftmaxPrecision>> softmax_precision(std::optional<std::int64_t> type) {
-    if (!type) return std::optional<SoftmaxPrecision>();
-    switch (*type) {
-        case onnx_float: return std::optional(SoftmaxPrecision::f32);
-        case onnx_double: return std::optional(SoftmaxPrecision::f64);
-        case onnx_float16: return std::optional(SoftmaxPrecision::f16);
-        case onnx_bfloat16: return std::optional(SoftmaxPrecision::bf16);
-        default: return Error{"softmax_precision " + std::to_string(*type) + " is no float type"};
+Result<SoftmaxPrecision> softmax_precision(std::int64_t type) {
+    switch (type) {
+        case onnx_float: return SoftmaxPrecision::f32;
+        case onnx_double: return SoftmaxPrecision::f64;
+        case onnx_float16: return SoftmaxPrecision::f16;
+        case onnx_bfloat16: return SoftmaxPrecision::bf16;
+        default: return Error{"softmax_precision " + std::to_string(type) + " is no float type"};
     }
 }
 
@@ -127,7 +126,8 @@ Outputs attention(Call& call) {
     in.scale = call.attributes.number("scale");
     in.softcap = call.attributes.number("softcap").value_or(0);
     const auto mode = call.attributes.integer("qk_matmul_output_mode").value_or(0);
-    const auto precision = softmax_precision(call.attributes.integer("softmax_precision"));
+    const auto precision =
+        softmax_precision(call.attributes.integer("softmax_precision").value_or(onnx_float));
     if (auto status = call.attributes.check(); !status) return status.error();
     if (!precision) return precision.error();
     in.softmax_precision = *precision;

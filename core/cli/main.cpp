@@ -1,0 +1,122 @@
+// attn: runs a model from the command line.
+#include <array>
+#include <cstdio>
+
+#include "cli/arguments.hpp"
+#include "cli/model_folder.hpp"
+#include "cli/trace_files.hpp"
+#include "model/forward.hpp"
+#include "model/generate.hpp"
+
+namespace {
+
+using namespace attn;
+
+constexpr std::string_view usage = R"(usage:
+  attn trace MODEL --ids 1,2,3 --out DIR
+      Runs the tokens and writes into DIR: logits.npy (tokens, vocabulary), attention.npy (layers, heads,
+      queries, keys), every activation of the run as .npy, and tensors.json, which lists names, axes and shapes.
+  attn generate MODEL --ids 1,2,3 [--steps 64] [--temperature 0] [--top-k 0] [--top-p 1] [--seed 0]
+      Prints the ids of the tokens that follow, on one line. Temperature 0 takes the likeliest token.
+
+MODEL is a folder as it lies on a model hub: config.json, and model.safetensors or
+model.safetensors.index.json with the files that it names.
+)";
+
+enum Exit { success = 0, failure = 1, misuse = 2 };
+
+int fail(const Error& error) {
+    std::fprintf(stderr, "attn: %s\n", error.message.c_str());
+    return failure;
+}
+
+int refuse(const Error& error) {
+    std::fprintf(stderr, "attn: %s; attn --help explains\n", error.message.c_str());
+    return misuse;
+}
+
+Result<std::shared_ptr<const Model>> load(const std::string& folder) {
+    auto model = load_model_folder(folder);
+    if (model)
+        for (const std::string& note : (*model)->notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
+    return model;
+}
+
+int run_trace(std::span<const std::string> words) {
+    constexpr std::array<std::string_view, 2> options{"--ids", "--out"};
+    const auto arguments = Arguments::parse(words, options);
+    if (!arguments) return refuse(arguments.error());
+    if (arguments->positional().size() != 1) return refuse({"trace takes one MODEL"});
+    auto ids = arguments->ids("--ids");
+    if (!ids) return refuse(ids.error());
+    const auto out = arguments->text("--out");
+    if (!out) return refuse(out.error());
+
+    auto model = load(arguments->positional().front());
+    if (!model) return fail(model.error());
+    const std::int64_t bytes = trace_bytes((*model)->config(), std::ssize(*ids));
+    if (auto status = check_memory("a run of " + std::to_string(ids->size()) + " tokens", bytes); !status)
+        return fail(status.error());
+    const auto trace = run_forward(std::move(*model), std::move(*ids));
+    if (!trace) return fail(trace.error());
+    if (auto status = write_trace(**trace, *out); !status) return fail(status.error());
+    return success;
+}
+
+int run_generate(std::span<const std::string> words) {
+    constexpr std::array<std::string_view, 6> options{"--ids",   "--steps", "--temperature",
+                                                      "--top-k", "--top-p", "--seed"};
+    const auto arguments = Arguments::parse(words, options);
+    if (!arguments) return refuse(arguments.error());
+    if (arguments->positional().size() != 1) return refuse({"generate takes one MODEL"});
+    auto ids = arguments->ids("--ids");
+    if (!ids) return refuse(ids.error());
+    const auto steps = arguments->number<Index>("--steps", 64);
+    if (!steps) return refuse(steps.error());
+    if (*steps < 0) return refuse({"--steps takes a whole number from 0 on"});
+    const Sampling standard;
+    const auto temperature = arguments->number("--temperature", standard.temperature);
+    if (!temperature) return refuse(temperature.error());
+    const auto top_k = arguments->number("--top-k", standard.top_k);
+    if (!top_k) return refuse(top_k.error());
+    const auto top_p = arguments->number("--top-p", standard.top_p);
+    if (!top_p) return refuse(top_p.error());
+    const auto seed = arguments->number("--seed", standard.seed);
+    if (!seed) return refuse(seed.error());
+
+    auto model = load(arguments->positional().front());
+    if (!model) return fail(model.error());
+    auto generator =
+        Generator::start(std::move(*model), std::move(*ids),
+                         {.temperature = *temperature, .top_k = *top_k, .top_p = *top_p, .seed = *seed});
+    if (!generator) return fail(generator.error());
+    for (Index step = 0; step < *steps; ++step) {
+        const auto id = generator->next();
+        if (!id) {
+            std::printf("\n");
+            return fail(id.error());
+        }
+        std::printf("%s%d", step > 0 ? " " : "", *id);
+        std::fflush(stdout);
+    }
+    std::printf("\n");
+    return success;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+    const std::vector<std::string> words(values + 1, values + count);
+    if (words.empty()) {
+        std::fwrite(usage.data(), 1, usage.size(), stderr);
+        return misuse;
+    }
+    const std::span<const std::string> rest = std::span(words).subspan(1);
+    if (words.front() == "trace") return run_trace(rest);
+    if (words.front() == "generate") return run_generate(rest);
+    if (words.front() == "--help" || words.front() == "-h") {
+        std::fwrite(usage.data(), 1, usage.size(), stdout);
+        return success;
+    }
+    return refuse({"there is no command " + words.front()});
+}

@@ -1,0 +1,22 @@
+// Models in folders laid out as on a model hub.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "model/model.hpp"
+
+namespace attn {
+
+// Reads config.json and model.safetensors, or model.safetensors.index.json and the files that it names. Refuses
+// what does not fit into this machine's memory before reading it.
+Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder);
+
+Status write_file(const std::string& path, std::span<const std::byte> bytes);
+
+// An error with both sizes when `what` takes more memory than this machine has.
+Status check_memory(const std::string& what, std::int64_t bytes);
+
+}  // namespace attn
