@@ -28,6 +28,7 @@ export class Bar {
     setTitle(text) {
         element('model-name').textContent = text;
         this.#button.title = text;
+        this.#button.setAttribute('aria-label', `${text}; open a model`);
     }
 
     setHistory(canUndo, canRedo) {

@@ -29,5 +29,7 @@ export function attachWakers({ program, stage, canvas, notices }) {
             event.preventDefault();
         }
     }, { passive: false });
+    // A touch on the canvas closes the phone's keyboard; a mouse moves the focus by itself.
+    canvas.addEventListener('touchstart', () => document.activeElement?.blur(), { passive: true });
     canvas.addEventListener('contextmenu', (event) => event.preventDefault());
 }
