@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "app/presets.hpp"
 #include "app/url.hpp"
@@ -246,7 +247,7 @@ bool Session::work(double budget_ms) {
         }
         page_.append_token(*id);  // the page answers with tokens()
     }
-    return forward_.has_value() || playing_;
+    return forward_.has_value() || playing_ || std::exchange(frame_wanted_, false);
 }
 
 }  // namespace attn::app

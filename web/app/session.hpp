@@ -69,6 +69,8 @@ class Session {
 
     // Works on jobs for about `budget_ms`; true while there is more to do.
     bool work(double budget_ms);
+    // From a lens that has not computed all that it shows.
+    void continue_next_frame() { frame_wanted_ = true; }
     void report_error(const Error& error) { page_.notice(error.message, true); }
 
   private:
@@ -101,7 +103,7 @@ class Session {
 
     std::optional<Generator> generator_;
     SamplingState generator_for_;
-    bool step_wanted_ = false, playing_ = false;
+    bool step_wanted_ = false, playing_ = false, frame_wanted_ = false;
 };
 
 }  // namespace attn::app

@@ -1,0 +1,70 @@
+#version 300 es
+// Colours the cells of a field of values. Where cells are smaller than pixels, a pixel shows the strongest of
+// those under it.
+precision highp float;
+precision highp int;
+precision highp sampler2D;
+
+uniform sampler2D values;    // one channel; see the codes below
+uniform sampler2D palette;   // 256 × 1
+uniform int rows;            // of the field
+uniform vec2 frame;          // pixels
+uniform vec2 origin;         // of cell (0, 0), in pixels, downwards
+uniform vec2 cell;           // pixels a cell
+uniform int tile_columns;    // cells of a tile, of which the field holds a row …
+uniform float tile_pitch;    // … so many pixels apart
+uniform vec2 range;          // values at the two ends of the palette
+uniform bool is_signed;      // the strongest value is the farthest from zero
+uniform float gap;           // pixels left out between cells
+uniform vec4 masked_colour;
+uniform vec4 nan_colour;
+
+out vec4 colour;
+
+// As render/heatmap.cpp writes them: values beyond float's everyday range stand for what a sampler may not keep.
+const float masked_code = -3.0e38;
+bool is_nan(float v) { return v > 2.9e38; }
+bool is_masked(float v) { return v < -2.9e38; }
+
+float stronger(float a, float b) {
+    if (is_masked(a) || is_nan(b)) return b;
+    if (is_masked(b) || is_nan(a)) return a;
+    return (is_signed ? abs(b) > abs(a) : b > a) ? b : a;
+}
+
+void main() {
+    vec2 place = vec2(gl_FragCoord.x, frame.y - gl_FragCoord.y) - origin;
+    int tile = int(floor(place.x / tile_pitch));
+    place.x -= float(tile) * tile_pitch;
+    if (place.x >= float(tile_columns) * cell.x) discard;
+
+    vec2 inside = fract(place / cell) * cell;
+    if (gap > 0.0 && any(greaterThanEqual(inside, cell - gap))) discard;
+
+    ivec2 first = ivec2(floor(place / cell)), last = first;
+    if (cell.x < 1.0) {
+        first.x = int(floor((place.x - 0.5) / cell.x + 1.0e-3));
+        last.x = int(ceil((place.x + 0.5) / cell.x - 1.0e-3)) - 1;
+    }
+    if (cell.y < 1.0) {
+        first.y = int(floor((place.y - 0.5) / cell.y + 1.0e-3));
+        last.y = int(ceil((place.y + 0.5) / cell.y - 1.0e-3)) - 1;
+    }
+    ivec2 limit = ivec2(tile_columns, rows) - 1;
+    first = clamp(first, ivec2(0), limit);
+    last = clamp(last, first, limit);
+
+    float value = masked_code;
+    for (int row = first.y; row <= last.y; ++row)
+        for (int column = first.x; column <= last.x; ++column)
+            value = stronger(value, texelFetch(values, ivec2(tile * tile_columns + column, row), 0).r);
+
+    if (is_nan(value)) {
+        colour = nan_colour;
+    } else if (is_masked(value)) {
+        colour = masked_colour;
+    } else {
+        float t = clamp((value - range.x) / (range.y - range.x), 0.0, 1.0);
+        colour = texelFetch(palette, ivec2(int(t * 255.0 + 0.5), 0), 0);
+    }
+}

@@ -1,0 +1,107 @@
+#include "analysis/head_scores.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+#include <limits>
+
+#include "support/numbers.hpp"
+
+using namespace attn;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+// A causal head whose weights are `rows` (each sums to 1): scores ln w against unit keys.
+Record causal_head(const std::vector<std::vector<double>>& rows) {
+    const Index n = std::ssize(rows);
+    Tensor q({1, n, n}), k({1, n, n}), v({1, n, 1});
+    for (Index i = 0; i < n; ++i) {
+        k.data()[i * n + i] = 1;
+        v.data()[i] = 2;
+        for (Index j = 0; j <= i; ++j)
+            q.data()[i * n + j] =
+                static_cast<float>(std::log(rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]));
+    }
+    return *Record::run(std::move(q), std::move(k), std::move(v), {.scale = 1.0f, .mask = Mask::causal()});
+}
+
+HeadScores scores_of(const Record& record, Index head, std::span<const std::int32_t> ids) {
+    HeadScoring scoring(record, head, ids);
+    while (scoring.step()) {
+    }
+    REQUIRE(scoring.done());
+    return scoring.scores();
+}
+
+}  // namespace
+
+TEST_CASE("the worked example of TransformerLens' head detector") {
+    const Record record = causal_head({{1}, {0.5, 0.5}, {0.2, 0.3, 0.5}, {0.1, 0.15, 0.5, 0.25}});
+    const std::vector<std::int32_t> ids{7, 8, 7, 9};
+    const HeadScores s = scores_of(record, 0, ids);
+    CHECK_THAT(s.previous_token, WithinAbs(0.325, 1e-6));
+    CHECK_THAT(s.current_token, WithinAbs((1 + 0.5 + 0.5 + 0.25) / 4, 1e-6));
+    CHECK_THAT(s.first_token, WithinAbs((1 + 0.5 + 0.2 + 0.1) / 4, 1e-6));
+    CHECK_THAT(s.duplicate_token, WithinAbs(0.2 / 4, 1e-6));  // the second 7 looks at the first
+    CHECK_THAT(s.induction, WithinAbs(0.3 / 4, 1e-6));        // and at what followed it
+
+    const auto entropy = [](std::initializer_list<double> row) {
+        double h = 0;
+        for (const double w : row) h -= w * std::log(w);
+        return h;
+    };
+    const double h1 = entropy({0.5, 0.5}), h2 = entropy({0.2, 0.3, 0.5}),
+                 h3 = entropy({0.1, 0.15, 0.5, 0.25});
+    CHECK_THAT(s.entropy, WithinAbs((h1 + h2 + h3) / 4, 1e-6));
+    CHECK_THAT(s.spread, WithinAbs((h1 / std::log(2) + h2 / std::log(3) + h3 / std::log(4)) / 3, 1e-6));
+    CHECK_THAT(s.scaled_least, WithinRel(static_cast<float>(std::log(0.1)), 1e-6f));
+    CHECK(s.scaled_most == 0);
+    CHECK_THAT(s.contribution_most, WithinRel(2.0f, 1e-6f));
+}
+
+TEST_CASE("slices and tiles add up to the sums over all cells") {
+    const Index n = GENERATE(Index{1}, Index{37}, Index{300});
+    const Mask mask = GENERATE(Mask::everything(), Mask::causal(), Mask::causal() & Mask::window(5, 0));
+    const Record record = *Record::run(test::random_tensor({4, n, 8}, 1), test::random_tensor({2, n, 8}, 2),
+                                       test::random_tensor({2, n, 3}, 3), {.mask = mask});
+    std::vector<std::int32_t> ids;
+    for (Index i = 0; i < n; ++i) ids.push_back(static_cast<std::int32_t>(i % 7));
+
+    const Index head = 3;
+    double all = 0, previous = 0, induction = 0, entropy = 0, rows = 0;
+    float least = std::numeric_limits<float>::infinity(), most = -least, contribution = 0;
+    for (Index q = 0; q < n; ++q) {
+        ++rows;
+        for (Index k = 0; k < n; ++k) {
+            if (!mask.allows(head, q, k)) continue;
+            const double w = static_cast<double>(record.cell(Stage::weight, head, q, k));
+            all += w;
+            if (w > 0) entropy -= w * std::log(w);
+            if (k == q - 1) previous += w;
+            if (k >= 1 && k <= q && ids[static_cast<std::size_t>(k - 1)] == ids[static_cast<std::size_t>(q)])
+                induction += w;
+            least = std::min(least, record.cell(Stage::scaled, head, q, k));
+            most = std::max(most, record.cell(Stage::scaled, head, q, k));
+            contribution = std::max(contribution, record.cell(Stage::contribution, head, q, k));
+        }
+    }
+    const HeadScores s = scores_of(record, head, ids);
+    CHECK_THAT(s.previous_token, WithinAbs(previous / all, 1e-5));
+    CHECK_THAT(s.induction, WithinAbs(induction / all, 1e-5));
+    CHECK_THAT(s.entropy, WithinAbs(entropy / rows, 1e-4));
+    CHECK_THAT(s.scaled_least, WithinAbs(least, 1e-4));
+    CHECK_THAT(s.scaled_most, WithinAbs(most, 1e-4));
+    CHECK_THAT(s.contribution_most, WithinAbs(contribution, 1e-4));
+}
+
+TEST_CASE("a row that may look at nothing counts nowhere") {
+    const Record record = *Record::run(test::random_tensor({1, 3, 4}, 4), test::random_tensor({1, 3, 4}, 5),
+                                       test::random_tensor({1, 3, 2}, 6), {.mask = Mask::causal(-1)});
+    const std::vector<std::int32_t> ids{1, 2, 3};
+    const HeadScores s = scores_of(record, 0, ids);  // row 0 empty, row 1 sees key 0 alone, row 2 sees two
+    CHECK(s.current_token == 0);
+    CHECK(s.entropy > 0);
+    CHECK(s.spread <= 1);
+    CHECK_THAT(s.entropy, WithinAbs(s.spread * std::log(2) / 2, 1e-6));
+}

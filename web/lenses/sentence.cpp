@@ -1,0 +1,242 @@
+// Lens Sentence: a person's own text through a real transformer. The heads, the chosen one large, who looks where,
+// how a score comes about, and what would come next.
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/sentence_view.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::lenses {
+
+namespace {
+
+constexpr float two_columns_from = 680, column_gap = 32;
+constexpr double frame_ms = 4;
+
+Pointed pointed;  // in the last frame
+
+// Measures the chosen head in slices, anew whenever another text or head is chosen.
+struct Measuring {
+    std::shared_ptr<const Trace> trace;
+    Index layer = 0, head = 0;
+    HeadScoring scoring;
+};
+Measuring measuring;
+
+void measure(SentenceView& view) {
+    const app::Selection& s = view.selection();
+    if (measuring.trace != view.run.trace || measuring.layer != s.layer || measuring.head != s.head) {
+        measuring = {view.run.trace, s.layer, s.head, {}};
+        measuring.scoring = HeadScoring(view.record(), s.head, measuring.trace->ids());
+    }
+    do view.more |= measuring.scoring.step();
+    while (!measuring.scoring.done() && !view.deadline.passed());
+    view.scores = measuring.scoring.scores();
+    view.measured = measuring.scoring.done();
+}
+
+// Drawn on one line as far as they fit, then on the next.
+void badge(const std::string& text, const char* meaning, bool first) {
+    ui::Type mono(ui::Face::mono, 12);
+    const float width = ui::text_size(text).x + 16;
+    const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+    if (ImGui::GetItemRectMax().x + 10 + width <= right) ImGui::SameLine(0, first ? 14 : 6);
+    ui::badge(text.c_str(), ui::theme().accent_soft,
+              ui::theme().dark ? ui::theme().text : ui::theme().accent);
+    ui::tooltip(meaning);
+}
+
+void head_heading(const SentenceView& view) {
+    const app::Selection& s = view.selection();
+    ui::heading(("Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head)).c_str());
+    if (!view.measured) return badge("measuring …", "Adding up this head's weights", true);
+    struct Share {
+        const char* name;
+        double value;
+        const char* meaning;
+    };
+    const HeadScores& m = view.scores;
+    std::vector<Share> shares{
+        {"previous token", m.previous_token,
+         "Share of all weight that lies on the token just before: Σ A[i, i−1] / Σ A"},
+        {"first token", m.first_token, "Share of all weight that lies on the first token: Σ A[i, 0] / Σ A"},
+        {"itself", m.current_token, "Share of all weight that lies on the word itself: Σ A[i, i] / Σ A"},
+        {"same token before", m.duplicate_token,
+         "Share of all weight that lies on earlier copies of the same token"},
+        {"after a copy", m.induction,
+         "Share of all weight that lies on tokens just after an earlier copy (induction)"}};
+    std::ranges::sort(shares, std::greater{},
+                      [](const Share& s) { return std::isnan(s.value) ? 0 : s.value; });
+    for (std::size_t i = 0; i < 2; ++i)
+        badge(std::string(shares[i].name) + " " + app::fixed(shares[i].value, 2), shares[i].meaning, i == 0);
+    badge("entropy " + app::fixed(m.entropy, 2) + " nats",
+          "How spread the rows are: −Σ w ln w, mean over the rows. 0: every word looks at one token alone.",
+          false);
+    badge("spread " + app::fixed(100 * m.spread, 0) + " %",
+          "Entropy as a share of the most it could be, ln of the keys a row may look at; mean over the rows.",
+          false);
+}
+
+// ---- Before there is anything to show ----------------------------------------------------------------------------
+
+void paragraph(const char* text, ImU32 colour) {
+    ImGui::PushStyleColor(ImGuiCol_Text, colour);
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + std::min(ImGui::GetContentRegionAvail().x, 620.0f));
+    ImGui::TextUnformatted(text);
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+}
+
+void invitation() {
+    const ui::Theme& t = ui::theme();
+    ui::heading("Your sentence through a real transformer");
+    ImGui::Dummy({0, 4});
+    paragraph("Drop the folder of a model onto this page, or choose “Open model…” above.", t.text);
+    ImGui::Dummy({0, 4});
+    paragraph(
+        "As it lies on a model hub: config.json, model.safetensors (or its shards with their index) and "
+        "tokenizer.json, or vocab.json with merges.txt.",
+        t.dim);
+    paragraph(
+        "GPT-2, Llama, Mistral and Qwen2 architectures, weights in f32, f16 or bf16. Nothing leaves this "
+        "machine: "
+        "the model runs here, in the page.",
+        t.dim);
+    ImGui::Dummy({0, 4});
+    paragraph(
+        "Then type, and see every head of every layer, each weight with the numbers it comes from, and what "
+        "the "
+        "model would say next.",
+        t.dim);
+    ui::landmark_item("sentence/invitation");
+}
+
+void invitation_to_type(const app::Session& session) {
+    ui::heading(session.model_name().c_str());
+    ImGui::Dummy({0, 4});
+    paragraph("Type a sentence above.", ui::theme().text);
+    const ModelConfig& config = session.model()->config();
+    const std::string facts = std::to_string(config.layers) + " layers × " + std::to_string(config.heads) +
+                              " heads, " + std::to_string(session.model()->parameter_count()) +
+                              " parameters, up to " + std::to_string(config.context) + " tokens.";
+    paragraph(facts.c_str(), ui::theme().dim);
+    ui::landmark_item("sentence/type");
+}
+
+void progress(const app::Session& session) {
+    const auto share = session.progress();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    if (share) {
+        ImDrawList* list = ImGui::GetWindowDrawList();
+        const float top = at.y - 12;
+        list->AddRectFilled({at.x, top}, {at.x + width, top + 3}, ui::theme().raised, 2);
+        list->AddRectFilled({at.x, top}, {at.x + width * *share, top + 3}, ui::theme().accent, 2);
+        ui::Type small(ui::Face::regular, ui::size_small);
+        const std::string text = std::string(session.progress_name()) + " " +
+                                 app::fixed(100 * static_cast<double>(*share), 0) + " %";
+        ui::draw_text(list, {at.x + width - ui::text_size(text).x, top + 7}, ui::theme().dim, text);
+    }
+}
+
+// ---- Layout ------------------------------------------------------------------------------------------------------
+
+void column(const char* name, float width, auto&& draw) {
+    ImGui::BeginChild(name, {width, 0}, ImGuiChildFlags_AutoResizeY,
+                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    draw(ImGui::GetContentRegionAvail().x);
+    ImGui::EndChild();
+}
+
+void section(const char* title) {
+    ui::Type semibold(ui::Face::semibold, ui::size_title);
+    ImGui::TextUnformatted(title);
+}
+
+void space() { ImGui::Dummy({0, 8}); }
+
+void heads(SentenceView& view, float width, float most_height) {
+    section("Heads");
+    sentence_heads(view, width, most_height);
+}
+
+void parts(SentenceView& view) {
+    const float width = ImGui::GetContentRegionAvail().x;
+    const float window = std::max(ImGui::GetWindowHeight(), 480.0f);
+    sentence_flow(view, width);
+    space();
+    if (width < two_columns_from) {
+        sentence_map(view, width, 1e6f);
+        space();
+        heads(view, width, window * 0.7f);
+        space();
+        sentence_ladder(view, width);
+        space();
+        sentence_next(view, width);
+        return;
+    }
+    const float left = std::floor((width - column_gap) * 0.48f);
+    column("left", left, [&](float w) {
+        heads(view, w, window * 0.55f);
+        space();
+        sentence_next(view, w);
+    });
+    ImGui::SameLine(0, column_gap);
+    column("right", width - left - column_gap, [&](float w) {
+        sentence_map(view, w, window * 0.62f);
+        space();
+        sentence_ladder(view, w);
+    });
+}
+
+}  // namespace
+
+void SentenceView::select(std::optional<Index> query, std::optional<Index> key) {
+    app::Selection s = selection();
+    s.query = query;
+    s.key = key;
+    session.perform(app::Select{s}, ui::gesture());
+}
+
+void SentenceView::select_head(Index layer, Index head) {
+    app::Selection s = selection();
+    s.layer = layer;
+    s.head = head;
+    session.perform(app::Select{s}, ui::gesture());
+}
+
+bool clicked() {
+    const ImGuiIO& io = ImGui::GetIO();
+    return ImGui::IsMouseReleased(0) &&
+           io.MouseDragMaxDistanceSqr[0] < io.MouseDragThreshold * io.MouseDragThreshold;
+}
+
+std::string quoted(const std::string& piece) { return "“" + piece + "”"; }
+
+void sentence(app::Session& session, Hover& hover) {
+    hover = {};
+    if (!session.model()) return invitation();
+    progress(session);
+    const app::SentenceRun* run = session.sentence();
+    if (!run) return invitation_to_type(session);
+
+    const Deadline deadline(frame_ms);
+    const auto within = [&](std::optional<Index> token) {
+        return token && *token < run->trace->tokens() ? token : std::nullopt;
+    };
+    SentenceView view{session, *run, hover, deadline, {}, false, {within(pointed.query), within(pointed.key)},
+                      {}};
+    measure(view);
+    head_heading(view);
+    ui::caption("Hover a word to see where it looks. Click a thumbnail to change head. Wheel zooms the map.");
+    parts(view);
+    if (view.more) session.continue_next_frame();
+    pointed = view.now;
+    if (session.state().pin && !ImGui::GetIO().WantTextInput &&
+        ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteFocused))
+        session.perform(app::Pin{std::nullopt});
+}
+
+}  // namespace attn::lenses

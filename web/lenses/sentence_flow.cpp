@@ -1,0 +1,246 @@
+// The tokens on one line, and arcs from each to those that it looks at.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lenses/sentence_view.hpp"
+#include "widgets/arcs.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::lenses {
+
+namespace {
+
+constexpr float chip_gap = 4, chip_pad = 7, least_chip = 26, piece_height = 22, id_height = 16;
+constexpr float chip_height = piece_height + id_height + 4, arcs_height = ui::arc_most_height + 6;
+constexpr Index all_rows_up_to = 256;    // tokens; of longer texts the rows in view are drawn
+constexpr std::size_t most_edges = 64;   // of a row that is not pointed at
+constexpr std::size_t most_rows = 4096;  // kept
+
+struct Edge {
+    Index key;
+    float weight;
+};
+
+// The rows of one head, strongest edges first.
+struct Rows {
+    std::uint64_t version = 0;
+    Index layer = 0, head = 0;
+    std::map<Index, std::vector<Edge>> rows;
+};
+Rows known;
+
+struct Chips {
+    std::uint64_t version = 0;
+    float font_size = 0;
+    std::vector<float> left, width;
+    float total = 0;
+
+    float centre(Index i) const {
+        return left[static_cast<std::size_t>(i)] + width[static_cast<std::size_t>(i)] / 2;
+    }
+};
+Chips chips;
+std::optional<Index> shown_query;  // the chosen one that was last scrolled to
+
+void measure_chips(const SentenceView& view) {
+    ui::Type face(ui::Face::regular, ui::size_body);
+    if (chips.version == view.run.version && chips.font_size == ImGui::GetFontSize()) return;
+    chips = {view.run.version, ImGui::GetFontSize(), {}, {}, 0};
+    for (Index i = 0; i < view.tokens(); ++i) {
+        float width = ui::text_size(view.piece(i)).x;
+        {
+            ui::Type mono(ui::Face::mono, ui::size_small);
+            width = std::max(
+                width, ui::text_size(std::to_string(view.run.trace->ids()[static_cast<std::size_t>(i)])).x);
+        }
+        chips.left.push_back(chips.total);
+        chips.width.push_back(std::max(std::ceil(width) + 2 * chip_pad, least_chip));
+        chips.total += chips.width.back() + chip_gap;
+    }
+}
+
+const std::vector<Edge>* row_of(SentenceView& view, Index query, bool compute) {
+    if (const auto found = known.rows.find(query); found != known.rows.end()) return &found->second;
+    if (!compute) return nullptr;
+    if (known.rows.size() >= most_rows) known.rows.clear();
+    std::vector<float> weights(static_cast<std::size_t>(view.tokens()));
+    view.record().stage(Stage::weight, view.selection().head, {query, query + 1}, {0, view.tokens()},
+                        weights);
+    std::vector<Edge>& edges = known.rows[query];
+    for (Index k = 0; k < view.tokens(); ++k)
+        if (const float w = weights[static_cast<std::size_t>(k)]; w > 0) edges.push_back({k, w});
+    std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
+        return a.weight != b.weight ? a.weight > b.weight : a.key < b.key;
+    });
+    return &edges;
+}
+
+// How many of the row's edges make up that share of it.
+std::size_t count_for(const std::vector<Edge>& edges, float mass) {
+    double sum = 0;
+    std::size_t count = 0;
+    // Weights sum to 1 but for rounding.
+    while (count < edges.size() && sum < static_cast<double>(mass) - 1e-6)
+        sum += static_cast<double>(edges[count++].weight);
+    return count;
+}
+
+void title(SentenceView& view, float width) {
+    {
+        ui::Type semibold(ui::Face::semibold, ui::size_title);
+        ImGui::AlignTextToFramePadding();
+        ImGui::TextUnformatted("Flow");
+    }
+    ImGui::SameLine(0, 14);
+    float percent = view.session.state().sentence.flow_mass * 100;
+    ImGui::SetNextItemWidth(110);
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    {
+        ui::Type mono(ui::Face::mono, ui::size_small);
+        if (ImGui::SliderFloat("##mass", &percent, 0, 100, "%.0f %%", ImGuiSliderFlags_AlwaysClamp))
+            view.session.perform(app::SetFlowMass{percent / 100}, ui::gesture());
+    }
+    ImGui::PopStyleVar();
+    ui::landmark_item("flow/mass");
+    ImGui::SameLine(0, 10);
+    ui::Type small(ui::Face::regular, ui::size_small);
+    ImGui::AlignTextToFramePadding();
+    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+    ImGui::TextUnformatted(width > 520
+                               ? "of what each word looks at is drawn, from the word to those before it"
+                               : "of each word is drawn");
+    ImGui::PopStyleColor();
+}
+
+struct Line {
+    ImVec2 corner;
+    float chips_top;
+    float clip_left, clip_right;
+    Range visible;  // chips
+
+    float x(Index token) const { return corner.x + chips.centre(token); }
+};
+
+Line line_at(ImVec2 corner, Index n) {
+    const ImDrawList* list = ImGui::GetWindowDrawList();
+    Line line{corner, corner.y + arcs_height, list->GetClipRectMin().x, list->GetClipRectMax().x, {0, 0}};
+    const auto index_at = [&](float x) {
+        return std::upper_bound(chips.left.begin(), chips.left.end(), x - corner.x) - chips.left.begin();
+    };
+    line.visible = {std::max(index_at(line.clip_left) - 1, Index{0}), std::min(index_at(line.clip_right), n)};
+    return line;
+}
+
+void draw_edges(const Line& line, Index query, const std::vector<Edge>& edges, std::size_t count,
+                ImU32 colour, float strength) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    // The weakest first, so that the strong ones lie on top.
+    for (std::size_t i = count; i-- > 0;) {
+        const auto [key, weight] = edges[i];
+        const float from = line.x(query), to = line.x(key);
+        if (std::max(from, to) < line.clip_left || std::min(from, to) > line.clip_right) continue;
+        const float alpha = strength * (0.2f + 0.8f * weight);
+        ui::draw_arc(list, from, to, line.chips_top - 2, 1 + 4 * weight, ui::with_alpha(colour, alpha));
+    }
+}
+
+void draw_arcs(SentenceView& view, const Line& line) {
+    const app::Selection& s = view.selection();
+    if (known.version != view.run.version || known.layer != s.layer || known.head != s.head)
+        known = {view.run.version, s.layer, s.head, {}};
+    const float mass = view.session.state().sentence.flow_mass;
+    const bool focused = view.pointed.query || s.query;
+    const Range rows = view.tokens() <= all_rows_up_to ? Range{0, view.tokens()} : line.visible;
+    bool first = true;
+    for (Index q = rows.begin; q < rows.end; ++q) {
+        if (focused && q == view.query()) continue;
+        const auto* edges = row_of(view, q, first || !view.deadline.passed());
+        first = false;
+        if (!edges) {
+            view.more = true;
+            continue;
+        }
+        draw_edges(line, q, *edges, std::min(count_for(*edges, mass), most_edges), ui::theme().dim,
+                   focused ? 0.35f : 0.9f);
+    }
+    if (!focused) return;
+    const auto* edges = row_of(view, view.query(), true);
+    draw_edges(line, view.query(), *edges, count_for(*edges, mass), ui::theme().accent, 1);
+}
+
+void draw_chips(SentenceView& view, const Line& line) {
+    const ui::Theme& t = ui::theme();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const bool focused = view.pointed.query || view.selection().query;
+    const auto* edges = focused ? row_of(view, view.query(), false) : nullptr;
+    std::map<Index, float> looked_at;
+    if (edges)
+        for (std::size_t i = 0; i < count_for(*edges, view.session.state().sentence.flow_mass); ++i)
+            looked_at[(*edges)[i].key] = (*edges)[i].weight;
+    for (Index i = line.visible.begin; i < line.visible.end; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const ImVec2 min{line.corner.x + chips.left[at], line.chips_top},
+            max{min.x + chips.width[at], min.y + chip_height};
+        const bool chosen = focused && i == view.query();
+        list->AddRectFilled(min, max, chosen ? t.accent_soft : t.raised, 5);
+        if (const auto found = looked_at.find(i); found != looked_at.end())
+            list->AddRectFilled(min, max, ui::with_alpha(t.accent, 0.08f + 0.4f * found->second), 5);
+        if (i == view.selection().query) list->AddRect(min, max, t.accent, 5, 0, 1.5f);
+        const auto centred = [&](std::string_view text, float y, ImU32 ink) {
+            ui::draw_text(list, {min.x + (chips.width[at] - ui::text_size(text).x) / 2, y}, ink, text);
+        };
+        {
+            ui::Type face(ui::Face::regular, ui::size_body);
+            centred(view.piece(i), min.y + 4, t.text);
+        }
+        ui::Type mono(ui::Face::mono, ui::size_small);
+        centred(std::to_string(view.run.trace->ids()[at]), min.y + piece_height + 1, t.dim);
+        ui::landmark("token/" + std::to_string(i), min, max);
+    }
+}
+
+std::optional<Index> chip_under(const Line& line, ImVec2 mouse, Index n) {
+    const float x = mouse.x - line.corner.x;
+    const Index i = std::upper_bound(chips.left.begin(), chips.left.end(), x) - chips.left.begin() - 1;
+    return i >= 0 && i < n ? std::optional(i) : std::nullopt;
+}
+
+}  // namespace
+
+void sentence_flow(SentenceView& view, float width) {
+    title(view, width);
+    measure_chips(view);
+    const float bar = chips.total > width ? ImGui::GetStyle().ScrollbarSize + 2 : 0;
+    ImGui::BeginChild("flow", {width, arcs_height + chip_height + bar}, 0,
+                      ImGuiWindowFlags_HorizontalScrollbar);
+    const Line line = line_at(ImGui::GetCursorScreenPos(), view.tokens());
+    ImGui::InvisibleButton("tokens", {std::max(chips.total, 1.0f), arcs_height + chip_height});
+    const ImGuiIO& io = ImGui::GetIO();
+    const bool dragged = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
+    if (ImGui::IsItemActive() && dragged) ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
+    if (ImGui::IsItemHovered()) {
+        if (const auto token = chip_under(line, io.MousePos, view.tokens())) {
+            view.point(token, std::nullopt);
+            ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+            if (ImGui::IsItemDeactivated() && !dragged) {
+                const bool chosen = view.selection().query == token;
+                shown_query = token;
+                view.select(chosen ? std::nullopt : token, std::nullopt);
+            }
+        }
+    }
+    if (view.selection().query != shown_query) {
+        shown_query = view.selection().query;
+        if (shown_query && *shown_query < view.tokens()) {
+            const float x = chips.centre(*shown_query);
+            if (x < ImGui::GetScrollX() || x > ImGui::GetScrollX() + width) ImGui::SetScrollX(x - width / 2);
+        }
+    }
+    draw_arcs(view, line);
+    draw_chips(view, line);
+    ImGui::EndChild();
+}
+
+}  // namespace attn::lenses

@@ -1,0 +1,351 @@
+// The chosen head large: a street map of its cells that zooms and pans.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "app/format.hpp"
+#include "app/map_tiles.hpp"
+#include "lenses/sentence_view.hpp"
+#include "widgets/axis_labels.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::lenses {
+
+namespace {
+
+using app::MapStage;
+using app::MapTiles;
+
+constexpr float most_cell = 64, number_cell = 34, gap_cell = 7, axis_height = 20;
+constexpr Index most_landmarks = 32 * 32;
+constexpr std::array<const char*, 3> stage_names{"scores", "weights", "contribution"};
+constexpr std::array<const char*, 3> stage_titles{"scaled score", "weight", "weight × ‖V‖"};
+
+// Where on the map a person is: not State, as the scroll position of a page is not.
+struct Place {
+    Index tokens = 0;
+    float zoom = 1;            // 1: the whole map
+    float query = 0, key = 0;  // the cell in the upper left corner
+};
+Place place;
+MapTiles tiles;
+
+struct Plot {
+    ImVec2 min;
+    float side;  // points
+    float cell;  // points, at this zoom
+    Index n;
+
+    ImVec2 max() const { return {min.x + side, min.y + side}; }
+    float x(float key) const { return min.x + (key - place.key) * cell; }
+    float y(float query) const { return min.y + (query - place.query) * cell; }
+    Range queries() const { return shown(place.query); }
+    Range keys() const { return shown(place.key); }
+
+  private:
+    Range shown(float first) const {
+        return {static_cast<Index>(first),
+                std::min(n, static_cast<Index>(std::ceil(first + side / cell - 1e-3f)))};
+    }
+};
+
+app::MatrixId matrix_of(MapStage stage) {
+    return stage == MapStage::scaled ? app::MatrixId::scaled : app::MatrixId::weight;
+}
+
+ui::ColourScale scale_of(const SentenceView& view, MapStage stage) {
+    switch (stage) {
+        case MapStage::scaled:
+            return ui::diverging_scale(
+                std::max(std::abs(view.scores.scaled_least), std::abs(view.scores.scaled_most)));
+        case MapStage::weight: return ui::sequential_scale(1);
+        case MapStage::contribution: return ui::sequential_scale(view.scores.contribution_most);
+    }
+    return {};
+}
+
+float value_at(const SentenceView& view, MapStage stage, Index query, Index key) {
+    if (!view.allows(query, key)) return -std::numeric_limits<float>::infinity();
+    return view.record().cell(app::stage_of(stage), view.selection().head, query, key);
+}
+
+void keep_inside(const Plot& plot) {
+    const float last = std::max(static_cast<float>(plot.n) - plot.side / plot.cell, 0.0f);
+    place.query = std::clamp(place.query, 0.0f, last);
+    place.key = std::clamp(place.key, 0.0f, last);
+}
+
+// ---- Cells -------------------------------------------------------------------------------------------------------
+
+render::Heatmap heatmap_of(const Plot& plot, const MapTiles::Tile& tile, Index level, Index row, Index col) {
+    const float block = static_cast<float>(Index{1} << level),
+                span = static_cast<float>(MapTiles::side) * block;
+    render::Heatmap map;
+    map.key = tile.serial;
+    map.values = tile.values.data();
+    map.rows = tile.rows;
+    map.cols = tile.cols;
+    map.origin = {plot.x(static_cast<float>(col) * span), plot.y(static_cast<float>(row) * span)};
+    map.cell = {plot.cell * block, plot.cell * block};
+    map.min = {std::max(map.origin.x, plot.min.x), std::max(map.origin.y, plot.min.y)};
+    const auto n = static_cast<float>(plot.n);
+    map.max = {std::min({map.origin.x + span * plot.cell, plot.x(n), plot.max().x}),
+               std::min({map.origin.y + span * plot.cell, plot.y(n), plot.max().y})};
+    map.gaps = plot.cell >= gap_cell;
+    return map;
+}
+
+// Until a tile is complete the nearest coarser one that is stands in for it.
+std::optional<render::Heatmap> stand_in(const Plot& plot, Index level, Index row, Index col) {
+    const float span = static_cast<float>(MapTiles::side << level);
+    for (Index up = 1; up <= 8; ++up) {
+        const MapTiles::Tile* tile = tiles.find(level + up, row >> up, col >> up);
+        if (!tile) continue;
+        render::Heatmap map = heatmap_of(plot, *tile, level + up, row >> up, col >> up);
+        const ImVec2 min{plot.x(static_cast<float>(col) * span), plot.y(static_cast<float>(row) * span)};
+        map.min = {std::max(map.min.x, min.x), std::max(map.min.y, min.y)};
+        map.max = {std::min(map.max.x, min.x + span * plot.cell),
+                   std::min(map.max.y, min.y + span * plot.cell)};
+        map.gaps = false;
+        return map;
+    }
+    return std::nullopt;
+}
+
+void draw_cells(SentenceView& view, const Plot& plot, const ui::ColourScale& scale) {
+    const float density = ImGui::GetIO().DisplayFramebufferScale.x;
+    Index level = 0;
+    while (plot.cell * density * static_cast<float>(Index{1} << level) < 1) ++level;
+    const Index span = MapTiles::side << level;
+    const Range queries = plot.queries(), keys = plot.keys();
+
+    const auto visit = [&](auto&& what) {
+        for (Index row = queries.begin / span; row * span < queries.end; ++row)
+            for (Index col = keys.begin / span; col * span < keys.end; ++col) what(row, col);
+    };
+    visit([&](Index row, Index col) { tiles.want(level, row, col); });
+    do view.more |= tiles.step();
+    while (!view.deadline.passed() && view.more);
+
+    std::vector<render::Heatmap> maps;
+    visit([&](Index row, Index col) {
+        if (const MapTiles::Tile* tile = tiles.find(level, row, col))
+            maps.push_back(heatmap_of(plot, *tile, level, row, col));
+        else if (auto coarser = stand_in(plot, level, row, col))
+            maps.push_back(*coarser);
+    });
+    for (render::Heatmap& map : maps) ui::use_scale(map, scale);
+    render::draw(ImGui::GetWindowDrawList(), maps);
+}
+
+void draw_numbers(const SentenceView& view, const Plot& plot, const ui::ColourScale& scale) {
+    if (plot.cell < number_cell) return;
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const bool weights = view.session.state().sentence.map == MapStage::weight;
+    for (Index q = plot.queries().begin; q < plot.queries().end; ++q)
+        for (Index k = plot.keys().begin; k < plot.keys().end; ++k) {
+            const float* value = tiles.cell(q, k);
+            if (!value || (std::isinf(*value) && *value < 0)) continue;
+            for (int decimals = weights ? 3 : 2; decimals >= 0; --decimals) {
+                const std::string text = app::fixed(static_cast<double>(*value), decimals);
+                const ImVec2 size = ui::text_size(text);
+                if (size.x > plot.cell - 4 && decimals > 0) continue;
+                ui::draw_text(list,
+                              {plot.x(static_cast<float>(k)) + (plot.cell - size.x) / 2,
+                               plot.y(static_cast<float>(q)) + (plot.cell - size.y) / 2},
+                              ui::ink_on(scale.colour(*value)), text);
+                break;
+            }
+        }
+}
+
+// ---- What is pointed at, chosen, pinned --------------------------------------------------------------------------
+
+void outline(const Plot& plot, Range queries, Range keys, ImU32 colour, float thick) {
+    ImVec2 a{plot.x(static_cast<float>(keys.begin)), plot.y(static_cast<float>(queries.begin))};
+    ImVec2 b{plot.x(static_cast<float>(keys.end)), plot.y(static_cast<float>(queries.end))};
+    const auto widen = [](float& low, float& high) {  // cells of less than a point still show
+        if (high - low < 4) low -= (4 - (high - low)) / 2, high = low + 4;
+    };
+    widen(a.x, b.x);
+    widen(a.y, b.y);
+    ImGui::GetWindowDrawList()->AddRect({a.x - 1, a.y - 1}, {b.x, b.y}, colour,
+                                        plot.cell >= gap_cell ? 3.0f : 0, 0, thick);
+}
+
+void draw_marks(const SentenceView& view, const Plot& plot) {
+    const ui::Theme& t = ui::theme();
+    const Range all{0, plot.n};
+    if (const auto key = view.key()) outline(plot, all, {*key, *key + 1}, ui::with_alpha(t.dim, 0.8f), 1);
+    outline(plot, {view.query(), view.query() + 1}, all, t.accent, 2);
+    if (const auto& pin = view.session.state().pin; pin && app::is_stage(pin->matrix))
+        outline(plot, {pin->row, pin->row + 1}, {pin->col, pin->col + 1}, t.accent, 3);
+    if (view.pointed.query && view.pointed.key)
+        outline(plot, {*view.pointed.query, *view.pointed.query + 1},
+                {*view.pointed.key, *view.pointed.key + 1}, t.text, 2);
+}
+
+void set_landmarks(const Plot& plot) {
+    const Range queries = plot.queries(), keys = plot.keys();
+    if (queries.size() * keys.size() > most_landmarks) return;
+    const ImVec2 low = plot.min, high = plot.max();
+    for (Index q = queries.begin; q < queries.end; ++q)
+        for (Index k = keys.begin; k < keys.end; ++k) {
+            const float x = plot.x(static_cast<float>(k)), y = plot.y(static_cast<float>(q));
+            ui::landmark("map/" + std::to_string(q) + "/" + std::to_string(k),
+                         {std::max(x, low.x), std::max(y, low.y)},
+                         {std::min(x + plot.cell, high.x), std::min(y + plot.cell, high.y)});
+        }
+}
+
+void draw_labels(const SentenceView& view, const Plot& plot, ui::AxisLabels rows, ui::AxisLabels columns) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    rows.shown = plot.queries();
+    rows.first = plot.y(static_cast<float>(rows.shown.begin));
+    columns.shown = plot.keys();
+    columns.first = plot.x(static_cast<float>(columns.shown.begin));
+    rows.cell = columns.cell = plot.cell;
+    rows.strong = view.query();
+    columns.lit = view.key();
+    // A name half out of view goes with its cell.
+    list->PushClipRect({plot.min.x - 200, plot.min.y - 2}, {plot.min.x, plot.max().y + 2}, true);
+    ui::draw_row_labels(list, rows, plot.min.x);
+    list->PopClipRect();
+    ui::draw_column_labels(list, columns, plot.min.y);
+    ui::Type small(ui::Face::regular, ui::size_small);
+    ui::draw_text(list, {plot.min.x - 8 - ui::text_size("query ↓").x, plot.max().y + 3}, ui::theme().dim,
+                  "query ↓");
+    ui::draw_text(list, {plot.max().x - ui::text_size("key →").x, plot.max().y + 3}, ui::theme().dim,
+                  "key →");
+}
+
+// ---- Mouse -------------------------------------------------------------------------------------------------------
+
+void zoom_by(Plot& plot, float fit, float factor, ImVec2 around) {
+    const float most = std::max(most_cell / fit, 1.0f);
+    const float key = place.key + (around.x - plot.min.x) / plot.cell,
+                query = place.query + (around.y - plot.min.y) / plot.cell;
+    place.zoom = std::clamp(place.zoom * factor, 1.0f, most);
+    plot.cell = fit * place.zoom;
+    place.key = key - (around.x - plot.min.x) / plot.cell;
+    place.query = query - (around.y - plot.min.y) / plot.cell;
+}
+
+void act(SentenceView& view, Plot& plot, float fit) {
+    const ImGuiIO& io = ImGui::GetIO();
+    ImGui::SetCursorScreenPos(plot.min);
+    ImGui::InvisibleButton("plot", {plot.side, plot.side});
+    ui::landmark_item("map");
+    ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
+    const bool hovered = ImGui::IsItemHovered();
+    if (hovered && io.MouseWheel != 0) zoom_by(plot, fit, std::exp(io.MouseWheel * 0.2f), io.MousePos);
+    if (ImGui::IsItemActive() && ImGui::IsMouseDragging(0)) {
+        if (place.zoom > 1) {
+            place.key -= io.MouseDelta.x / plot.cell;
+            place.query -= io.MouseDelta.y / plot.cell;
+            ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeAll);
+        }
+    }
+    if (hovered && ImGui::IsMouseDoubleClicked(0)) {
+        place.zoom = 1;
+        plot.cell = fit;
+    }
+    keep_inside(plot);
+    if (!hovered) return;
+
+    const auto at = [&](float mouse, float low, float first) {
+        return std::clamp(static_cast<Index>(first + (mouse - low) / plot.cell), Index{0}, plot.n - 1);
+    };
+    const Index query = at(io.MousePos.y, plot.min.y, place.query),
+                key = at(io.MousePos.x, plot.min.x, place.key);
+    const app::CellRef cell{matrix_of(view.session.state().sentence.map), query, key};
+    view.point(query, key);
+    view.hover.cell = cell;
+    const bool still = io.MouseDragMaxDistanceSqr[0] < io.MouseDragThreshold * io.MouseDragThreshold;
+    if (ImGui::IsItemDeactivated() && still && !ImGui::IsMouseDoubleClicked(0)) {
+        view.session.perform(app::Pin{cell}, ui::gesture());
+        view.select(query, key);
+    }
+}
+
+void controls(SentenceView& view, float right) {
+    {
+        ui::Type title(ui::Face::semibold, ui::size_title);
+        ImGui::AlignTextToFramePadding();
+        ImGui::TextUnformatted("Map");
+    }
+    ImGui::SameLine(0, 14);
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 4});
+    const auto stage = static_cast<int>(view.session.state().sentence.map);
+    if (const auto chosen = ui::choice("map/stage", stage_names, stage))
+        view.session.perform(app::SetMap{static_cast<MapStage>(*chosen)});
+    ImGui::PopStyleVar();
+    if (place.zoom <= 1) return;
+    const std::string text = app::fixed(static_cast<double>(place.zoom), 1) + "×";
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    ImGui::SameLine();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ui::draw_text(ImGui::GetWindowDrawList(), {right - ui::text_size(text).x, at.y + 5}, ui::theme().dim,
+                  text);
+    ImGui::NewLine();
+}
+
+}  // namespace
+
+void sentence_map(SentenceView& view, float width, float most_height) {
+    const Index n = view.tokens();
+    if (std::abs(n - place.tokens) > 1) place = {};  // another text; one more token is the same, going on
+    place.tokens = n;
+    const MapStage stage = view.session.state().sentence.map;
+    tiles.show(view.run.trace, view.selection().layer, view.selection().head, stage);
+    controls(view, ImGui::GetCursorScreenPos().x + width);
+
+    ui::AxisLabels rows;
+    rows.names = view.run.pieces;
+    rows.shown = {0, n};
+    rows.most = std::min(96.0f, width * 0.2f);
+    ui::AxisLabels columns = rows;
+    const float left = std::max(ui::row_labels_width(rows), 54.0f);
+    const float below = axis_height + 10 + ui::colour_bar_height;
+    const float density = ImGui::GetIO().DisplayFramebufferScale.x;
+    // Whole pixels a cell where cells are that large, so that all are alike.
+    const auto cell_for = [&](float room) {
+        const float fit = std::min(room / static_cast<float>(n), most_cell);
+        return fit >= 3 ? std::floor(fit * density) / density : fit;
+    };
+    columns.cell = cell_for(width - left);
+    const float top = ui::column_labels_height(columns);
+    const float fit = cell_for(
+        std::max(std::min(width - left, most_height - top - below - ImGui::GetFrameHeight()), 120.0f));
+    const float side = fit * static_cast<float>(n);
+
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    Plot plot{{std::floor(corner.x + left), std::floor(corner.y + top)}, side, fit * place.zoom, n};
+    act(view, plot, fit);
+
+    const ui::ColourScale scale = scale_of(view, stage);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->PushClipRect({plot.min.x - 2, plot.min.y - 2}, {plot.max().x + 2, plot.max().y + 2}, true);
+    draw_cells(view, plot, scale);
+    draw_numbers(view, plot, scale);
+    draw_marks(view, plot);
+    list->PopClipRect();
+    draw_labels(view, plot, rows, columns);
+    set_landmarks(plot);
+
+    std::optional<float> marked;
+    if (view.query() < n && view.key() && *view.key() < n)
+        marked = value_at(view, stage, view.query(), *view.key());
+    const float bar_width = std::min(side, 240.0f);
+    ui::colour_bar({plot.min.x, plot.max().y + axis_height + 8}, std::max(bar_width, 160.0f), scale,
+                   stage_titles[static_cast<std::size_t>(stage)], marked);
+    ImGui::SetCursorScreenPos(corner);
+    ImGui::Dummy({width, top + side + below});
+    if (!render::heatmap_fault().empty())
+        ui::caption(("The map cannot be drawn here: " + render::heatmap_fault()).c_str());
+}
+
+}  // namespace attn::lenses

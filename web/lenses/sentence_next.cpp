@@ -1,0 +1,80 @@
+// What the model would say next, how a token is drawn from that, and generation step by step.
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/sentence_view.hpp"
+#include "widgets/bars.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::lenses {
+
+namespace {
+
+constexpr std::size_t shown = 8;
+
+void buttons(SentenceView& view) {
+    if (ui::button("next/step", "Step", !view.session.playing())) view.session.generate_step();
+    ui::tooltip("Draw one token and append it to the text");
+    ImGui::SameLine();
+    if (ui::button("next/play", view.session.playing() ? "Pause" : "Play"))
+        view.session.play(!view.session.playing());
+    ui::tooltip("Go on until paused, or until the model's context is full");
+}
+
+void sampling(SentenceView& view) {
+    app::SamplingState s = view.session.state().sentence.sampling;
+    const app::SamplingState before = s;
+    if (const auto t =
+            ui::slider("next/temperature", "temperature", static_cast<double>(s.temperature), 0, 3, "%.2f"))
+        s.temperature = static_cast<float>(*t);
+    const Index vocabulary = view.run.logits.size();
+    // 0 stands for "all"; the slider's right end is the whole vocabulary.
+    const double top_k = static_cast<double>(s.top_k > 0 ? std::min(s.top_k, vocabulary) : vocabulary);
+    const bool every = s.top_k == 0 || s.top_k >= vocabulary;
+    if (const auto k = ui::slider("next/top_k", "top-k", top_k, 1, static_cast<double>(vocabulary),
+                                  every ? "all" : "%.0f", true)) {
+        const auto chosen = static_cast<Index>(std::lround(*k));
+        s.top_k = chosen >= vocabulary ? 0 : chosen;
+    }
+    if (const auto p = ui::slider("next/top_p", "top-p", static_cast<double>(s.top_p), 0.01, 1, "%.2f"))
+        s.top_p = static_cast<float>(*p);
+    if (const auto seed = ui::stepper("next/seed", "seed", static_cast<Index>(s.seed), 0, Index{1} << 30))
+        s.seed = static_cast<std::uint64_t>(*seed);
+    if (!(s == before)) view.session.perform(app::SetSampling{s}, ui::gesture());
+}
+
+}  // namespace
+
+void sentence_next(SentenceView& view, float width) {
+    {
+        ui::Type semibold(ui::Face::semibold, ui::size_title);
+        ImGui::AlignTextToFramePadding();
+        ImGui::TextUnformatted("Next token");
+    }
+    ImGui::SameLine(0, 18);
+    buttons(view);
+
+    const auto& next = view.session.next_tokens();
+    std::vector<ui::Bar> bars;
+    float most = 0;
+    for (std::size_t i = 0; i < std::min(next.candidates.size(), shown); ++i) {
+        const auto probability = static_cast<float>(next.candidates[i].probability);
+        most = std::max(most, probability);
+        bars.push_back(
+            {next.pieces[i], probability, app::fixed(next.candidates[i].probability, 4), false, false});
+    }
+    if (bars.empty())
+        ui::caption("The logits of the last position are not finite, so no token can be drawn.");
+    else if (const auto over = ui::bar_list("next", width, bars, most, ui::sequential_scale(1))) {
+        const Candidate& c = next.candidates[static_cast<std::size_t>(*over)];
+        const std::string text = "id " + std::to_string(c.id) + " · logit " +
+                                 app::fixed(static_cast<double>(c.logit), 4) + " · probability " +
+                                 app::fixed(c.probability, 6);
+        ImGui::SetTooltip("%s", text.c_str());
+    }
+    sampling(view);
+}
+
+}  // namespace attn::lenses

@@ -1,0 +1,76 @@
+// The parts of lens Sentence and what they share while one frame is drawn.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "analysis/head_scores.hpp"
+#include "lenses/lens.hpp"
+#include "widgets/heatmap.hpp"
+
+namespace attn::lenses {
+
+// How long a frame may compute. The first step always has time, so that every job ends.
+class Deadline {
+  public:
+    explicit Deadline(double ms)
+        : until_(Clock::now() +
+                 std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms))) {
+    }
+    bool passed() const { return Clock::now() >= until_; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point until_;
+};
+
+// A token or a pair of tokens under the cursor, wherever on the lens that is.
+struct Pointed {
+    std::optional<Index> query, key;
+};
+
+struct SentenceView {
+    app::Session& session;
+    const app::SentenceRun& run;
+    Hover& hover;
+    const Deadline& deadline;
+    HeadScores scores;  // of the chosen head, of the rows measured so far
+    bool measured;      // of all rows
+    Pointed pointed;    // in the frame before: all parts show it
+    Pointed now;        // in this frame so far
+    bool more = false;  // some part has more to compute
+
+    const app::Selection& selection() const { return session.state().selection; }
+    const Record& record() const {
+        return run.trace->layers()[static_cast<std::size_t>(selection().layer)].attention;
+    }
+    Index tokens() const { return run.trace->tokens(); }
+    const std::string& piece(Index token) const { return run.pieces[static_cast<std::size_t>(token)]; }
+    bool allows(Index query, Index key) const {
+        return record().spec().mask.allows(selection().head, query, key);
+    }
+
+    // The row that is looked at: under the cursor, else chosen, else the last.
+    Index query() const { return pointed.query.value_or(selection().query.value_or(tokens() - 1)); }
+    std::optional<Index> key() const { return pointed.query || pointed.key ? pointed.key : selection().key; }
+
+    void point(std::optional<Index> query, std::optional<Index> key) { now = {query, key}; }
+    void select(std::optional<Index> query, std::optional<Index> key);
+    void select_head(Index layer, Index head);
+};
+
+// The mouse went up where it had gone down.
+bool clicked();
+
+// "big", as people would quote it.
+std::string quoted(const std::string& piece);
+
+// Each draws itself at the cursor, `width` points wide.
+void sentence_flow(SentenceView& view, float width);
+void sentence_heads(SentenceView& view, float width, float most_height);
+void sentence_map(SentenceView& view, float width, float most_height);
+void sentence_ladder(SentenceView& view, float width);
+void sentence_next(SentenceView& view, float width);
+
+}  // namespace attn::lenses

@@ -1,0 +1,26 @@
+#include "render/context.hpp"
+
+#include <GLES3/gl3.h>
+
+namespace attn::render {
+
+namespace {
+std::uint64_t number = 1, themes = 1;
+}
+
+void begin_frame(int width, int height, float red, float green, float blue) {
+    glViewport(0, 0, width, height);
+    glDisable(GL_SCISSOR_TEST);
+    glClearColor(red, green, blue, 1);
+    glClear(GL_COLOR_BUFFER_BIT);
+}
+
+void context_restored() { ++number; }
+
+std::uint64_t context_number() { return number; }
+
+void theme_changed() { ++themes; }
+
+std::uint64_t theme_number() { return themes; }
+
+}  // namespace attn::render

@@ -1,0 +1,98 @@
+#include "render/heatmap.hpp"
+
+#include <GLES3/gl3.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "render/context.hpp"
+#include "render/program.hpp"
+#include "render/textures.hpp"
+#include "shaders.hpp"
+
+namespace attn::render {
+
+namespace {
+
+struct Pass {
+    Program program{shaders::heatmap_vert, shaders::heatmap_frag};
+    GLuint vertex_array = 0;  // empty: the vertices follow from their numbers
+    std::uint64_t context = 0;
+};
+
+Pass& pass() {
+    static Pass it;
+    return it;
+}
+
+bool begin() {
+    Pass& p = pass();
+    if (!p.program.use()) return false;
+    if (p.context != context_number()) {
+        p.context = context_number();
+        glGenVertexArrays(1, &p.vertex_array);
+    }
+    glBindVertexArray(p.vertex_array);
+    return true;
+}
+
+void set_colour(const char* name, ImU32 colour) {
+    const ImVec4 c = ImGui::ColorConvertU32ToFloat4(colour);
+    glUniform4f(pass().program.uniform(name), c.x, c.y, c.z, c.w);
+}
+
+void run(const ImDrawList*, const ImDrawCmd* command) {
+    Heatmap h;
+    std::memcpy(&h, command->UserCallbackData, sizeof h);
+    const ImDrawData& data = *ImGui::GetDrawData();
+    const float scale = data.FramebufferScale.x;
+    const float width = std::floor(data.DisplaySize.x * scale),
+                height = std::floor(data.DisplaySize.y * scale);
+    const auto pixels = [&](float x, float y) {
+        return ImVec2((x - data.DisplayPos.x) * scale, (y - data.DisplayPos.y) * scale);
+    };
+    const ImVec2 min = pixels(std::max(h.min.x, command->ClipRect.x), std::max(h.min.y, command->ClipRect.y));
+    const ImVec2 max = pixels(std::min(h.max.x, command->ClipRect.z), std::min(h.max.y, command->ClipRect.w));
+    if (!(min.x < max.x && min.y < max.y) || !begin()) return;
+
+    const Program& program = pass().program;
+    glScissor(0, 0, static_cast<GLsizei>(width), static_cast<GLsizei>(height));
+    glActiveTexture(GL_TEXTURE1);
+    bind_colours(h.palette->key, h.palette->colours);
+    glActiveTexture(GL_TEXTURE0);
+    bind_values(h.key, {h.values, static_cast<std::size_t>(h.rows * h.cols)}, h.rows, h.cols);
+
+    const ImVec2 origin = pixels(h.origin.x, h.origin.y);
+    const Index tile_columns = h.tile_columns ? h.tile_columns : h.cols;
+    const float pitch = h.tile_columns ? h.tile_pitch * scale : 1e9f;
+    glUniform1i(program.uniform("values"), 0);
+    glUniform1i(program.uniform("palette"), 1);
+    glUniform4f(program.uniform("rectangle"), min.x, min.y, max.x, max.y);
+    glUniform2f(program.uniform("frame"), width, height);
+    glUniform1i(program.uniform("rows"), static_cast<GLint>(h.rows));
+    glUniform2f(program.uniform("origin"), origin.x, origin.y);
+    glUniform2f(program.uniform("cell"), h.cell.x * scale, h.cell.y * scale);
+    glUniform1i(program.uniform("tile_columns"), static_cast<GLint>(tile_columns));
+    glUniform1f(program.uniform("tile_pitch"), pitch);
+    glUniform2f(program.uniform("range"), h.low, h.high);
+    glUniform1i(program.uniform("is_signed"), h.is_signed);
+    glUniform1f(program.uniform("gap"), h.gaps ? std::max(1.0f, std::floor(scale + 0.25f)) : 0);
+    set_colour("masked_colour", h.masked);
+    set_colour("nan_colour", h.nan);
+    glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+}
+
+}  // namespace
+
+void draw(ImDrawList* list, std::span<const Heatmap> heatmaps) {
+    for (const Heatmap& heatmap : heatmaps) {
+        Heatmap copy = heatmap;
+        list->AddCallback(run, &copy, sizeof copy);
+    }
+    list->AddCallback(ImDrawCallback_ResetRenderState, nullptr);
+}
+
+const std::string& heatmap_fault() { return pass().program.fault(); }
+
+}  // namespace attn::render

@@ -1,0 +1,27 @@
+// A vertex and a fragment shader, compiled when first used and again in a new context.
+#pragma once
+
+#include <GLES3/gl3.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace attn::render {
+
+class Program {
+  public:
+    Program(std::string_view vertex, std::string_view fragment) : vertex_(vertex), fragment_(fragment) {}
+
+    bool use();  // false: it does not compile here, see fault()
+    GLint uniform(const char* name) const { return glGetUniformLocation(program_, name); }
+    const std::string& fault() const { return fault_; }
+
+  private:
+    std::string_view vertex_, fragment_;
+    GLuint program_ = 0;
+    std::uint64_t context_ = 0;
+    std::string fault_;
+};
+
+}  // namespace attn::render

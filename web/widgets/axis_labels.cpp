@@ -1,0 +1,110 @@
+#include "widgets/axis_labels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace attn::ui {
+
+namespace {
+
+constexpr float slant = 1.0472f;  // 60°
+constexpr float text_height = 12, row_pitch = 13, slanted_pitch = 15, column_gap = 4;
+
+float widest(const AxisLabels& labels) {
+    float width = 0;
+    for (Index i = labels.shown.begin; i < labels.shown.end; ++i)
+        width = std::max(width, text_size(labels.names[static_cast<std::size_t>(i)]).x);
+    return std::min(width, labels.most);
+}
+
+bool upright(const AxisLabels& labels) {
+    return widest(labels) + column_gap <= std::max(labels.cell, row_pitch);
+}
+
+// The names that have room, the marked ones before the others; the others evenly, from the first on.
+std::vector<Index> placed(const AxisLabels& labels, float pitch) {
+    std::vector<Index> chosen;
+    const auto free = [&](Index i) {
+        return std::ranges::all_of(chosen, [&](Index other) {
+            return static_cast<float>(std::abs(i - other)) * labels.cell >= pitch - 0.01f;
+        });
+    };
+    for (const std::optional<Index> marked : {labels.strong, labels.lit})
+        if (marked && *marked >= labels.shown.begin && *marked < labels.shown.end && free(*marked))
+            chosen.push_back(*marked);
+    const auto marked_count = chosen.size();
+    const auto every = static_cast<Index>(std::ceil(pitch / labels.cell - 0.01f));
+    const Index first = (labels.shown.begin + every - 1) / every * every;
+    for (Index i = first; i < labels.shown.end; i += every) {
+        const bool room = std::all_of(
+            chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(marked_count), [&](Index other) {
+                return static_cast<float>(std::abs(i - other)) * labels.cell >= pitch - 0.01f;
+            });
+        if (room) chosen.push_back(i);
+    }
+    return chosen;
+}
+
+ImU32 ink(const AxisLabels& labels, Index i) {
+    return i == labels.strong ? theme().accent : i == labels.lit ? theme().text : theme().dim;
+}
+
+float centre(const AxisLabels& labels, Index i) {
+    return labels.first + (static_cast<float>(i - labels.shown.begin) + 0.5f) * labels.cell;
+}
+
+}  // namespace
+
+void draw_slanted_text(ImDrawList* list, ImVec2 at, float angle, float width, ImU32 colour,
+                       std::string_view text) {
+    // Drawn where nothing of it is clipped away, then turned into place.
+    const ImVec2 from{std::floor(list->GetClipRectMin().x) + 1, std::floor(list->GetClipRectMin().y) + 1};
+    const float base = from.y + ImGui::GetFontSize() * 0.8f;
+    const int first = list->VtxBuffer.Size;
+    draw_text_within(list, from, width, colour, text);
+    const float c = std::cos(angle), s = std::sin(angle);
+    for (int i = first; i < list->VtxBuffer.Size; ++i) {
+        ImVec2& p = list->VtxBuffer[i].pos;
+        const float x = p.x - from.x, y = p.y - base;
+        p = {at.x + c * x - s * y, at.y + s * x + c * y};
+    }
+}
+
+float column_labels_height(const AxisLabels& labels) {
+    Type type(Face::regular, text_height);
+    if (upright(labels)) return text_height + 6;
+    return std::ceil(widest(labels) * std::sin(slant)) + 10;
+}
+
+float row_labels_width(const AxisLabels& labels) {
+    Type type(Face::regular, text_height);
+    return std::ceil(widest(labels)) + 6;
+}
+
+void draw_column_labels(ImDrawList* list, const AxisLabels& labels, float bottom) {
+    Type type(Face::regular, text_height);
+    const bool straight = upright(labels);
+    const float pitch = straight ? widest(labels) + column_gap : slanted_pitch;
+    for (const Index i : placed(labels, pitch)) {
+        const std::string& name = labels.names[static_cast<std::size_t>(i)];
+        if (straight)
+            draw_text(list, {centre(labels, i) - text_size(name).x / 2, bottom - text_height - 4},
+                      ink(labels, i), name);
+        else
+            draw_slanted_text(list, {centre(labels, i) + 3, bottom - 4}, -slant, labels.most, ink(labels, i),
+                              name);
+    }
+}
+
+void draw_row_labels(ImDrawList* list, const AxisLabels& labels, float right) {
+    Type type(Face::regular, text_height);
+    for (const Index i : placed(labels, row_pitch)) {
+        const std::string& name = labels.names[static_cast<std::size_t>(i)];
+        const float width = std::min(text_size(name).x, labels.most);
+        draw_text_within(list, {right - 5 - width, centre(labels, i) - text_height / 2 - 2}, labels.most,
+                         ink(labels, i), name);
+    }
+}
+
+}  // namespace attn::ui

@@ -1,0 +1,46 @@
+#include "widgets/bars.hpp"
+
+#include <algorithm>
+
+#include "widgets/landmarks.hpp"
+
+namespace attn::ui {
+
+namespace {
+constexpr float line_height = 24, bar_height = 16, name_width = 64, number_width = 76, gap = 10;
+}
+
+float bar_list_height(Index bars) { return static_cast<float>(bars) * line_height; }
+
+std::optional<Index> bar_list(const std::string& name, float width, std::span<const Bar> bars, float most,
+                              const ColourScale& scale) {
+    Type mono(Face::mono, size_small);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float room = std::max(width - name_width - number_width - 2 * gap, 20.0f);
+    std::optional<Index> hovered;
+    for (Index i = 0; i < std::ssize(bars); ++i) {
+        const Bar& bar = bars[static_cast<std::size_t>(i)];
+        const ImVec2 min{at.x, at.y + static_cast<float>(i) * line_height},
+            max{min.x + width, min.y + line_height};
+        const bool over = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max);
+        if (over) hovered = i;
+        if (over || bar.lit) list->AddRectFilled(min, max, bar.lit ? theme().accent_soft : theme().raised, 4);
+        const float text_y = min.y + (line_height - ImGui::GetFontSize()) / 2;
+        const ImU32 ink = bar.quiet ? theme().dim : theme().text;
+        const float wide = std::min(text_size(bar.name).x, name_width);
+        draw_text_within(list, {min.x + name_width - wide, text_y}, name_width, ink, bar.name);
+        const float left = min.x + name_width + gap, top = min.y + (line_height - bar_height) / 2;
+        const float length = most > 0 ? std::clamp(bar.value / most, 0.0f, 1.0f) * room : 0;
+        list->AddRectFilled({left, top}, {left + std::max(length, 1.5f), top + bar_height},
+                            scale.colour(bar.value), 3);
+        // So that the colours nearest to the page's own can be seen.
+        if (length > 3) list->AddRect({left, top}, {left + length, top + bar_height}, theme().border, 3);
+        draw_text(list, {left + std::max(length, 1.5f) + gap, text_y}, ink, bar.number);
+        landmark(name + "/" + std::to_string(i), min, max);
+    }
+    ImGui::Dummy({width, bar_list_height(std::ssize(bars))});
+    return hovered;
+}
+
+}  // namespace attn::ui

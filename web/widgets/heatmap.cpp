@@ -1,0 +1,103 @@
+#include "widgets/heatmap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "app/format.hpp"
+#include "render/textures.hpp"
+
+namespace attn::ui {
+
+namespace {
+
+constexpr ImU32 not_a_number = IM_COL32(255, 0, 200, 255);  // as the colour maps have it
+
+const render::Palette& palette(bool diverging_map) {
+    struct Built {
+        render::Palette palette;
+        const Theme* theme = nullptr;
+    };
+    static Built both[2];
+    Built& built = both[diverging_map];
+    if (built.palette.key == 0) built.palette.key = render::new_key();
+    if (built.theme != &theme()) {
+        built.theme = &theme();
+        for (std::size_t i = 0; i < built.palette.colours.size(); ++i) {
+            const float t = static_cast<float>(i) / static_cast<float>(built.palette.colours.size() - 1);
+            built.palette.colours[i] = diverging_map ? diverging(2 * t - 1) : sequential(t);
+        }
+    }
+    return built.palette;
+}
+
+std::string end_text(float value) {
+    return value == std::floor(value) ? app::fixed(static_cast<double>(value), 0)
+                                      : app::fixed(static_cast<double>(value), 2);
+}
+
+}  // namespace
+
+float ColourScale::position(float value) const {
+    return std::clamp((value - low) / (high - low), 0.0f, 1.0f);
+}
+
+ImU32 ColourScale::colour(float value) const {
+    if (std::isnan(value)) return not_a_number;
+    if (std::isinf(value) && value < 0) return theme().masked;
+    return diverging ? ui::diverging(2 * position(value) - 1) : sequential(position(value));
+}
+
+ColourScale sequential_scale(float high) { return {0, high > 0 ? high : 1, false}; }
+
+ColourScale diverging_scale(float extent) {
+    return {extent > 0 ? -extent : -1, extent > 0 ? extent : 1, true};
+}
+
+void use_scale(render::Heatmap& heatmap, const ColourScale& scale) {
+    heatmap.palette = &palette(scale.diverging);
+    heatmap.low = scale.low;
+    heatmap.high = scale.high;
+    heatmap.is_signed = scale.diverging;
+    heatmap.masked = theme().masked;
+    heatmap.nan = not_a_number;
+}
+
+void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title,
+                std::optional<float> marked) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    constexpr int steps = 64;
+    constexpr float thick = 10, top = 5;
+    const auto x = [&](float t) { return at.x + t * width; };
+    for (int i = 0; i < steps; ++i) {
+        const float a = static_cast<float>(i) / steps, b = static_cast<float>(i + 1) / steps;
+        const ImU32 left = scale.diverging ? diverging(2 * a - 1) : sequential(a);
+        const ImU32 right = scale.diverging ? diverging(2 * b - 1) : sequential(b);
+        list->AddRectFilledMultiColor({x(a), at.y + top}, {x(b), at.y + top + thick}, left, right, right,
+                                      left);
+    }
+    list->AddRect({at.x, at.y + top}, {at.x + width, at.y + top + thick}, theme().border);
+    Type type(Face::mono, 12);
+    const float text_y = at.y + top + thick + 4;
+    const auto centred = [&](float where, ImU32 ink, std::string_view text) {
+        const float w = text_size(text).x;
+        draw_text(list, {std::clamp(where - w / 2, at.x, at.x + width - w), text_y}, ink, text);
+    };
+    if (marked && !std::isinf(*marked)) {
+        const float where = x(scale.position(*marked));
+        list->AddTriangleFilled({where - 5, at.y - 2}, {where + 5, at.y - 2}, {where, at.y + top - 1},
+                                theme().accent);
+        list->AddLine({where, at.y + top}, {where, at.y + top + thick}, theme().accent, 2);
+    }
+    draw_text(list, {at.x, text_y}, theme().dim, end_text(scale.low));
+    const std::string high = end_text(scale.high);
+    draw_text(list, {at.x + width - text_size(high).x, text_y}, theme().dim, high);
+    const std::string value = marked ? app::fixed(static_cast<double>(*marked), 4) : std::string();
+    const bool masked = marked && std::isinf(*marked) && *marked < 0;
+    centred(at.x + width / 2, marked ? theme().text : theme().dim,
+            masked   ? std::string(title) + " masked"
+            : marked ? std::string(title) + " " + value
+                     : std::string(title));
+}
+
+}  // namespace attn::ui

@@ -1,0 +1,33 @@
+// Values as colours: the scale that a map, its bar and its numbers share.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "render/heatmap.hpp"
+#include "widgets/theme.hpp"
+
+namespace attn::ui {
+
+// From `low` to `high`; a diverging scale is centred on zero.
+struct ColourScale {
+    float low = 0, high = 1;
+    bool diverging = false;
+
+    ImU32 colour(float value) const;    // −inf: masked; NaN stands out
+    float position(float value) const;  // 0 … 1 along the bar
+};
+
+// [0, high], or [−extent, extent] when diverging; an extent of 0 becomes 1.
+ColourScale sequential_scale(float high);
+ColourScale diverging_scale(float extent);
+
+// Sets what the pass needs to know of colours.
+void use_scale(render::Heatmap& heatmap, const ColourScale& scale);
+
+inline constexpr float colour_bar_height = 34;
+// The bar with its title between the two ends, and the value that is looked at marked on it.
+void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title,
+                std::optional<float> marked);
+
+}  // namespace attn::ui
