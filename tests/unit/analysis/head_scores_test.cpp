@@ -12,6 +12,13 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
+AttentionSpec spec_of(Mask mask, std::optional<float> scale = std::nullopt) {
+    AttentionSpec spec;
+    spec.mask = std::move(mask);
+    spec.scale = scale;
+    return spec;
+}
+
 // A causal head whose weights are `rows` (each sums to 1): scores ln w against unit keys.
 Record causal_head(const std::vector<std::vector<double>>& rows) {
     const Index n = std::ssize(rows);
@@ -23,7 +30,7 @@ Record causal_head(const std::vector<std::vector<double>>& rows) {
             q.data()[i * n + j] =
                 static_cast<float>(std::log(rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]));
     }
-    return *Record::run(std::move(q), std::move(k), std::move(v), {.scale = 1.0f, .mask = Mask::causal()});
+    return *Record::run(std::move(q), std::move(k), std::move(v), spec_of(Mask::causal(), 1));
 }
 
 HeadScores scores_of(const Record& record, Index head, std::span<const std::int32_t> ids) {
@@ -64,7 +71,7 @@ TEST_CASE("slices and tiles add up to the sums over all cells") {
     const Index n = GENERATE(Index{1}, Index{37}, Index{300});
     const Mask mask = GENERATE(Mask::everything(), Mask::causal(), Mask::causal() & Mask::window(5, 0));
     const Record record = *Record::run(test::random_tensor({4, n, 8}, 1), test::random_tensor({2, n, 8}, 2),
-                                       test::random_tensor({2, n, 3}, 3), {.mask = mask});
+                                       test::random_tensor({2, n, 3}, 3), spec_of(mask));
     std::vector<std::int32_t> ids;
     for (Index i = 0; i < n; ++i) ids.push_back(static_cast<std::int32_t>(i % 7));
 
@@ -97,7 +104,7 @@ TEST_CASE("slices and tiles add up to the sums over all cells") {
 
 TEST_CASE("a row that may look at nothing counts nowhere") {
     const Record record = *Record::run(test::random_tensor({1, 3, 4}, 4), test::random_tensor({1, 3, 4}, 5),
-                                       test::random_tensor({1, 3, 2}, 6), {.mask = Mask::causal(-1)});
+                                       test::random_tensor({1, 3, 2}, 6), spec_of(Mask::causal(-1)));
     const std::vector<std::int32_t> ids{1, 2, 3};
     const HeadScores s = scores_of(record, 0, ids);  // row 0 empty, row 1 sees key 0 alone, row 2 sees two
     CHECK(s.current_token == 0);
