@@ -33,7 +33,7 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
         const char* label = labels[static_cast<std::size_t>(i)];
         if (i > 0) {
             const float right = ImGui::GetItemRectMax().x + 2 + text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x;
-            if (right <= ImGui::GetWindowPos().x + ImGui::GetContentRegionMax().x) ImGui::SameLine();
+            if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine();
         }
         const bool on = i == taken;
         if (on) {

@@ -1,0 +1,199 @@
+// The page inside the canvas: rail of lenses, the lens, the inspector, the status line.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "app/explained.hpp"
+#include "app/format.hpp"
+#include "app/table.hpp"
+#include "lenses/lens.hpp"
+#include "platform/program.hpp"
+#include "platform/window.hpp"
+#include "render/context.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/inspector.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/scroll.hpp"
+
+namespace attn::platform {
+
+namespace {
+
+using app::LensId;
+using app::Session;
+
+constexpr float rail_width = 176, inspector_width = 320, status_height = 28, narrow_below = 820, padding = 24;
+
+struct LensEntry {
+    LensId id;
+    const char* name;
+    void (*draw)(Session&, lenses::Hover&);
+};
+constexpr std::array<LensEntry, 2> lens_list{{
+    {LensId::worked, "Worked example", lenses::worked_example},
+    {LensId::sentence, "Sentence", lenses::sentence},
+}};
+
+lenses::Hover hover;
+
+const LensEntry& current_lens(const Session& s) {
+    return *std::ranges::find(lens_list, s.state().lens, &LensEntry::id);
+}
+
+void lens_button(Session& s, const LensEntry& lens, ImVec2 size) {
+    const bool on = s.state().lens == lens.id;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::PushStyleColor(ImGuiCol_Button, on ? ui::theme().accent_soft : 0u);
+    ImGui::PushStyleColor(ImGuiCol_Text, on ? ui::theme().text : ui::theme().dim);
+    ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, {size.x > 150 ? 0.0f : 0.5f, 0.5f});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {14, 6});
+    {
+        ui::Type face(on ? ui::Face::semibold : ui::Face::regular, ui::size_body);
+        if (ImGui::Button(lens.name, size)) s.perform(app::OpenLens{lens.id});
+    }
+    ImGui::PopStyleVar(2);
+    ImGui::PopStyleColor(2);
+    ui::landmark_item(std::string("lens/") + (lens.id == LensId::worked ? "worked" : "sentence"));
+    if (on && size.x > 150)
+        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 8}, {at.x + 3, at.y + size.y - 8}, ui::theme().accent, 2);
+}
+
+void panel(const char* name, ImVec2 at, ImVec2 size, ImU32 fill, ImVec2 inset, auto draw) {
+    ImGui::SetCursorScreenPos(at);
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, fill);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, inset);
+    ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding);
+    ImGui::PopStyleVar();
+    draw();
+    ui::scroll_by_drag();
+    ImGui::EndChild();
+    ImGui::PopStyleColor();
+}
+
+void explanation(Session& s) {
+    const auto pinned = s.state().pin;
+    const auto shown = hover.cell ? hover.cell : pinned;
+    if (shown) {
+        if (const auto why = app::explain_cell(s, *shown)) return ui::inspector(*why, shown == pinned);
+    }
+    {
+        ui::Type semibold(ui::Face::semibold, 18);
+        ImGui::TextUnformatted("Every number explains itself");
+    }
+    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(
+        "Point at a cell to see where its value comes from: the operands, the sum, in single and in double precision.\n\n"
+        "Click to keep it here while you change other numbers.");
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+}
+
+std::string shapes(const Session& s) {
+    if (s.state().lens == LensId::worked) {
+        const auto& w = s.state().worked;
+        std::string text = "n_q " + std::to_string(w.queries()) + "   n_k " + std::to_string(w.keys());
+        if (w.d_k()) text += "   d_k " + std::to_string(w.d_k());
+        if (w.d_v()) text += "   d_v " + std::to_string(w.d_v());
+        return text + "   f32";
+    }
+    const app::SentenceRun* run = s.sentence();
+    if (!run) return s.model() ? s.model_name() : "no model";
+    const auto& layers = run->trace->layers();
+    return std::to_string(run->trace->tokens()) + " tokens   " + std::to_string(layers.size()) + " layers × " +
+           std::to_string(layers[0].attention.heads()) + " heads   forward " + app::fixed(s.forward_ms(), 0) + " ms";
+}
+
+void status(Session& s, float width) {
+    ui::Type mono(ui::Face::mono, 12);
+    std::string text = shapes(s);
+    if (!s.last_edit().empty() && width > 600) text += "   last edit: " + s.last_edit();
+    if (width > 600) text += "   " + std::string(instruction_set()) + ", 1 thread";
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110, ui::theme().dim, text);
+    const std::string memory = app::fixed(static_cast<double>(heap_in_use()) / 1e6, 1) + " MB";
+    ui::draw_text(ImGui::GetWindowDrawList(), {at.x + width - 16 - ui::text_size(memory).x, at.y}, ui::theme().dim, memory);
+}
+
+void wide(Session& s, ImVec2 at, ImVec2 size) {
+    const ui::Theme& t = ui::theme();
+    const float height = size.y - status_height;
+    panel("rail", at, {rail_width, height}, t.surface, {8, 14}, [&] {
+        for (const LensEntry& lens : lens_list) lens_button(s, lens, {rail_width - 16, 34});
+    });
+    panel("lens", {at.x + rail_width, at.y}, {size.x - rail_width - inspector_width, height}, 0, {padding, 18},
+          [&] { current_lens(s).draw(s, hover); });
+    panel("inspector", {at.x + size.x - inspector_width, at.y}, {inspector_width, height}, t.surface, {20, 20},
+          [&] { explanation(s); });
+    panel("status", {at.x, at.y + height}, {size.x, status_height}, t.surface, {14, 7}, [&] { status(s, size.x - 14); });
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddLine({at.x + rail_width, at.y}, {at.x + rail_width, at.y + height}, t.border);
+    list->AddLine({at.x + size.x - inspector_width, at.y}, {at.x + size.x - inspector_width, at.y + height}, t.border);
+    list->AddLine({at.x, at.y + height}, {at.x + size.x, at.y + height}, t.border);
+}
+
+// A phone: lenses as tabs, the inspector as a sheet below.
+void narrow(Session& s, ImVec2 at, ImVec2 size) {
+    const ui::Theme& t = ui::theme();
+    const float tabs = 52;
+    const bool explains = hover.cell || s.state().pin;
+    const float sheet = explains ? std::floor(size.y * 0.42f) : 0;
+    panel("tabs", at, {size.x, tabs}, t.surface, {8, 6}, [&] {
+        for (const LensEntry& lens : lens_list) {
+            lens_button(s, lens, {std::min(150.0f, (size.x - 24) / 2), 40});
+            ImGui::SameLine(0, 8);
+        }
+    });
+    panel("lens", {at.x, at.y + tabs}, {size.x, size.y - tabs - sheet - status_height}, 0, {14, 14},
+          [&] { current_lens(s).draw(s, hover); });
+    if (explains)
+        panel("inspector", {at.x, at.y + size.y - sheet - status_height}, {size.x, sheet}, t.surface, {16, 14},
+              [&] { explanation(s); });
+    panel("status", {at.x, at.y + size.y - status_height}, {size.x, status_height}, t.surface, {14, 7},
+          [&] { status(s, size.x - 14); });
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddLine({at.x, at.y + tabs}, {at.x + size.x, at.y + tabs}, t.border);
+    list->AddLine({at.x, at.y + size.y - sheet - status_height}, {at.x + size.x, at.y + size.y - sheet - status_height}, t.border);
+}
+
+void shortcuts(Session& s) {
+    if (ImGui::GetIO().WantTextInput) return;
+    if (ImGui::Shortcut(ImGuiMod_Ctrl | ImGuiKey_Z, ImGuiInputFlags_RouteGlobal)) s.undo();
+    if (ImGui::Shortcut(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, ImGuiInputFlags_RouteGlobal)) s.redo();
+}
+
+}  // namespace
+
+void draw_page() {
+    Session& s = session();
+    ui::clear_landmarks();
+    const ImGuiViewport* view = ImGui::GetMainViewport();
+    ImGui::SetNextWindowPos(view->Pos);
+    ImGui::SetNextWindowSize(view->Size);
+    ImGui::Begin("page", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNavFocus);
+    view->Size.x < narrow_below ? narrow(s, view->Pos, view->Size) : wide(s, view->Pos, view->Size);
+    ImGui::End();
+    shortcuts(s);
+    if (!ImGui::IsAnyItemActive()) ui::next_gesture();
+}
+
+void pasted(const std::string& text) {
+    Session& s = session();
+    const auto& pin = s.state().pin;
+    if (s.state().lens != LensId::worked || !pin)
+        return s.report_error({"To paste numbers, first click the cell where they should begin."});
+    auto cells = app::parse_numbers(text);
+    if (!cells) return s.report_error(cells.error());
+    s.perform(app::PasteCells{*pin, *std::move(cells)});
+}
+
+void theme_changed() { render::theme_changed(); }
+
+}  // namespace attn::platform
+
+int main() { return 0; }

@@ -1,0 +1,229 @@
+// The functions that the shell's JavaScript calls, and the Page over the shell. The contract is written at the
+// top of web/shell/program.js.
+#include <emscripten.h>
+#include <imgui.h>
+#include <malloc.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/table.hpp"
+#include "platform/program.hpp"
+#include "platform/window.hpp"
+#include "widgets/theme.hpp"
+
+namespace attn::platform {
+
+namespace {
+
+EM_JS_DEPS(bridge, "$UTF8ToString,$stringToNewUTF8")
+EM_JS(void, js_notice, (const char* text, int error), {
+    Module.shell.notice(UTF8ToString(text), error ? "error" : "info");
+});
+EM_JS(void, js_announce, (const char* text), { Module.shell.announce(UTF8ToString(text)); });
+EM_JS(void, js_set_url, (const char* fragment, int push), { Module.shell.setUrl(UTF8ToString(fragment), !!push); });
+EM_JS(void, js_set_sentence, (const char* text, int enabled, const char* placeholder), {
+    Module.shell.setSentence(UTF8ToString(text), !!enabled, UTF8ToString(placeholder));
+});
+EM_JS(void, js_set_title, (const char* title), { Module.shell.setTitle(UTF8ToString(title)); });
+EM_JS(void, js_set_history, (int can_undo, int can_redo), { Module.shell.setHistory(!!can_undo, !!can_redo); });
+EM_JS(void, js_append_token, (int id), { Module.shell.appendToken(id); });
+EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
+    return stringToNewUTF8(Module.shell.idsToText(Array.from(new Int32Array(HEAPU8.buffer, ids, count))));
+});
+EM_JS(void, js_copy, (const char* text), { Module.shell.copy(UTF8ToString(text)); });
+
+class ShellPage : public app::Page {
+  public:
+    void notice(const std::string& sentence, bool error) override { js_notice(sentence.c_str(), error); }
+    void announce(const std::string& sentence) override { js_announce(sentence.c_str()); }
+    void set_url(const std::string& fragment, bool push) override { js_set_url(fragment.c_str(), push); }
+    void set_sentence(const std::string& text, bool enabled, const std::string& placeholder) override {
+        js_set_sentence(text.c_str(), enabled, placeholder.c_str());
+    }
+    void set_title(const std::string& title) override { js_set_title(title.c_str()); }
+    void set_history(bool can_undo, bool can_redo) override { js_set_history(can_undo, can_redo); }
+    void append_token(std::int32_t id) override { js_append_token(id); }
+    std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
+        char* json = js_ids_to_text(ids.data(), static_cast<int>(ids.size()));
+        std::vector<std::string> pieces = strings(json);
+        std::free(json);
+        return pieces;
+    }
+
+    static std::vector<std::string> strings(const char* json) {
+        const auto parsed = nlohmann::json::parse(json, nullptr, false);
+        std::vector<std::string> out;
+        if (parsed.is_array())
+            for (const auto& item : parsed) out.push_back(item.is_string() ? item.get<std::string>() : std::string());
+        return out;
+    }
+};
+
+struct Program {
+    ShellPage page;
+    app::Session session{page};
+    std::string last_paste;
+};
+
+// Fonts outlive everything: ImGui rasterises glyphs from them as they are needed.
+std::vector<std::vector<std::byte>>& fonts() {
+    static std::vector<std::vector<std::byte>> kept;
+    return kept;
+}
+
+Program& running() {
+    static Program it;
+    return it;
+}
+
+// The shell reads a returned string before its next call.
+const char* returned(std::string text) {
+    static std::string kept;
+    kept = std::move(text);
+    return kept.c_str();
+}
+
+void ensure_imgui() {
+    if (ImGui::GetCurrentContext()) return;
+    ImGui::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.ConfigInputTextCursorBlink = false;
+    io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
+    ImGuiPlatformIO& platform = ImGui::GetPlatformIO();
+    platform.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) { js_copy(text); };
+    platform.Platform_GetClipboardTextFn = [](ImGuiContext*) { return running().last_paste.c_str(); };
+}
+
+}  // namespace
+
+app::Session& session() { return running().session; }
+
+std::string_view instruction_set() {
+#ifdef __wasm_relaxed_simd__
+    return "relaxed SIMD";
+#else
+    return "SIMD";
+#endif
+}
+
+std::size_t heap_in_use() { return mallinfo().uordblks; }
+
+}  // namespace attn::platform
+
+using namespace attn;
+using namespace attn::platform;
+
+extern "C" {
+
+// kind: 0 regular, 1 semibold, 2 mono, 3 fallback for glyphs that those lack.
+EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int size) {
+    ensure_imgui();
+    const auto& kept = fonts().emplace_back(bytes, bytes + size);
+    if (kind == 3)
+        ui::add_fallback_font(kept.data(), size);
+    else
+        ui::add_font(static_cast<ui::Face>(kind), kept.data(), size);
+    wake();
+}
+
+// 0: no WebGL2 context.
+EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int /*reduced_motion: nothing here moves by itself*/) {
+    ensure_imgui();
+    ui::use_theme(dark != 0);
+    const bool open = open_window({.draw = draw_page, .work = [] { return session().work(4); }});
+    if (!open) return 0;
+    session().open_fragment(fragment);
+    return 1;
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_fragment(const char* fragment) {
+    session().open_fragment(fragment);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_theme(int dark) {
+    ui::use_theme(dark != 0);
+    theme_changed();
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_wake() { wake(); }
+
+EMSCRIPTEN_KEEPALIVE void explorer_sentence(const char* text) {
+    session().text_typed(text);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_tokens(const char* text, const std::int32_t* ids, int count, int total,
+                                          const char* pieces) {
+    session().tokens(text, {ids, ids + count}, ShellPage::strings(pieces), total);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_model_name(const char* name) { session().intake().name(name); }
+
+// Where the file's bytes go; null when it is refused (a notice says why).
+EMSCRIPTEN_KEEPALIVE std::byte* explorer_model_buffer(const char* name, unsigned size_low, unsigned size_high) {
+    const std::uint64_t size = (static_cast<std::uint64_t>(size_high) << 32) | size_low;
+    auto buffer = session().intake().buffer(name, size);
+    if (buffer) return *buffer;
+    session().report_error(buffer.error());
+    return nullptr;
+}
+
+EMSCRIPTEN_KEEPALIVE int explorer_model_check_header(const char* name) {
+    Status checked = session().intake().check_header(name);
+    if (checked) return 0;
+    session().report_error(checked.error());
+    return 1;
+}
+
+EMSCRIPTEN_KEEPALIVE int explorer_model_load() {
+    wake();
+    return session().load_model() ? 0 : 1;
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_model_discard() { session().intake().discard(); }
+
+EMSCRIPTEN_KEEPALIVE const char* explorer_model_info() {
+    if (!session().model()) return returned("{}");
+    const ModelConfig& config = session().model()->config();
+    return returned(nlohmann::json{{"name", session().model_name()},
+                                   {"layers", config.layers},
+                                   {"heads", config.heads},
+                                   {"context", config.context},
+                                   {"vocab", config.vocab_size}}
+                        .dump());
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_paste(const char* text) {
+    running().last_paste = text;
+    if (ImGui::GetIO().WantTextInput)
+        ImGui::GetIO().AddInputCharactersUTF8(text);
+    else
+        pasted(text);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_undo() {
+    session().undo();
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_redo() {
+    session().redo();
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE const char* explorer_table() { return returned(app::table_json(session())); }
+EMSCRIPTEN_KEEPALIVE const char* explorer_copy_text() { return returned(app::table_text(session())); }
+
+EMSCRIPTEN_KEEPALIVE void explorer_context_lost() { context_lost(); }
+EMSCRIPTEN_KEEPALIVE void explorer_context_restored() { context_restored(); }
+
+}  // extern "C"

@@ -1,0 +1,21 @@
+// The one running program, as its parts on this platform see it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/session.hpp"
+
+namespace attn::platform {
+
+app::Session& session();
+
+std::string_view instruction_set();  // "SIMD" or "relaxed SIMD"
+std::size_t heap_in_use();           // bytes
+
+// In main.cpp.
+void draw_page();
+void pasted(const std::string& text);  // while no text field is active
+void theme_changed();
+
+}  // namespace attn::platform

@@ -1,0 +1,122 @@
+// The Probe: what a browser test may ask of the running page. Nothing here changes anything.
+#include <emscripten.h>
+#include <imgui.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "app/explained.hpp"
+#include "app/url.hpp"
+#include "platform/program.hpp"
+#include "platform/window.hpp"
+#include "widgets/landmarks.hpp"
+
+using namespace attn;
+using platform::session;
+
+namespace {
+
+// The caller reads the string before its next question.
+const char* answer(const nlohmann::json& json) {
+    static std::string kept;
+    kept = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return kept.c_str();
+}
+
+nlohmann::json finite_or_text(double value) {
+    if (std::isfinite(value)) return value;
+    return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+}  // namespace
+
+extern "C" {
+
+EMSCRIPTEN_KEEPALIVE int probe_frame_count() { return static_cast<int>(platform::frames_drawn()); }
+
+// True while a run or the head maps are being computed.
+EMSCRIPTEN_KEEPALIVE int probe_busy() { return session().progress().has_value() || session().playing(); }
+
+// {"lens", "fragment", "tokens", "model", "last_edit", "pin", "can_undo"…}
+EMSCRIPTEN_KEEPALIVE const char* probe_state() {
+    const app::State& s = session().state();
+    nlohmann::json json{{"lens", s.lens == app::LensId::worked ? "worked" : "sentence"},
+                        {"fragment", app::to_fragment(s)},
+                        {"text", s.sentence.text},
+                        {"model", session().model_name()},
+                        {"layer", s.selection.layer},
+                        {"head", s.selection.head},
+                        {"last_edit", session().last_edit()},
+                        {"tokens", session().sentence() ? session().sentence()->trace->tokens() : 0}};
+    if (s.selection.query) json["query"] = *s.selection.query;
+    if (s.selection.key) json["key"] = *s.selection.key;
+    if (s.pin) json["pin"] = {static_cast<int>(s.pin->matrix), s.pin->row, s.pin->col};
+    if (session().sentence()) {
+        const auto ids = session().sentence()->trace->ids();
+        json["ids"] = std::vector<int>(ids.begin(), ids.end());
+        json["pieces"] = session().sentence()->pieces;
+    }
+    return answer(json);
+}
+
+// A ladder matrix by MatrixId, as the run has it in f32: [[…], …].
+EMSCRIPTEN_KEEPALIVE const char* probe_matrix(int id) {
+    const app::WorkedState& worked = session().state().worked;
+    const auto matrix = static_cast<app::MatrixId>(id);
+    const app::MatrixShape shape = app::shape_of(worked, matrix);
+    nlohmann::json rows = nlohmann::json::array();
+    for (Index r = 0; r < shape.rows; ++r) {
+        nlohmann::json row = nlohmann::json::array();
+        for (Index c = 0; c < shape.cols; ++c)
+            row.push_back(finite_or_text(static_cast<double>(session().worked().value(worked, {matrix, r, c}))));
+        rows.push_back(std::move(row));
+    }
+    return answer(rows);
+}
+
+// The weights of one head of the present sentence: [[…], …].
+EMSCRIPTEN_KEEPALIVE const char* probe_attention(int layer, int head) {
+    nlohmann::json rows = nlohmann::json::array();
+    const app::SentenceRun* run = session().sentence();
+    if (!run || layer >= std::ssize(run->trace->layers())) return answer(rows);
+    const Record& record = run->trace->layers()[static_cast<std::size_t>(layer)].attention;
+    const Index n = run->trace->tokens();
+    std::vector<float> cells(static_cast<std::size_t>(n * n));
+    record.stage(Stage::weight, head, {0, n}, {0, n}, cells);
+    for (Index r = 0; r < n; ++r)
+        rows.push_back(std::vector<float>(cells.begin() + r * n, cells.begin() + (r + 1) * n));
+    return answer(rows);
+}
+
+// Logits of the last position.
+EMSCRIPTEN_KEEPALIVE const char* probe_logits() {
+    const app::SentenceRun* run = session().sentence();
+    if (!run) return answer(nlohmann::json::array());
+    const auto values = run->logits.values();
+    return answer(std::vector<float>(values.begin(), values.end()));
+}
+
+// What the inspector says of a cell.
+EMSCRIPTEN_KEEPALIVE const char* probe_explain(int matrix, int row, int col) {
+    const auto why = app::explain_cell(session(), {static_cast<app::MatrixId>(matrix), row, col});
+    if (!why) return answer(nullptr);
+    nlohmann::json operands = nlohmann::json::array();
+    for (const auto& o : why->operands) operands.push_back({o.left, o.right, o.product});
+    return answer({{"title", why->title},
+                   {"provenance", why->provenance},
+                   {"f32", finite_or_text(why->f32)},
+                   {"f64", finite_or_text(why->f64)},
+                   {"formula", why->formula},
+                   {"note", why->note},
+                   {"operands", operands}});
+}
+
+// Where things are on the canvas, in CSS pixels: {"name": [left, top, right, bottom]}.
+EMSCRIPTEN_KEEPALIVE const char* probe_landmarks() {
+    nlohmann::json json = nlohmann::json::object();
+    for (const auto& [name, rect] : ui::landmarks()) json[name] = {rect.min.x, rect.min.y, rect.max.x, rect.max.y};
+    return answer(json);
+}
+
+}  // extern "C"

@@ -1,0 +1,155 @@
+#include "widgets/inspector.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::ui {
+
+namespace {
+
+// More operands than this are summed up in one line.
+constexpr std::size_t operands_shown = 16;
+
+void line(Face face, float size, ImU32 colour, const std::string& text) {
+    Type type(face, size);
+    ImGui::PushStyleColor(ImGuiCol_Text, colour);
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(text.c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+}
+
+void value(const app::Explained& why) {
+    line(Face::mono, 28, theme().accent, app::fixed(why.f32, 6));
+    landmark_item("inspector/f32");
+    Type mono(Face::mono, size_small);
+    ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
+    ImGui::Text("f64  %s", app::fixed(why.f64, 12).c_str());
+    landmark_item("inspector/f64");
+    const double off = std::abs(why.f32 - why.f64);
+    if (std::isfinite(off) && off > 0) ImGui::Text("f32 is off by %s", app::fixed(off, 3).c_str());
+    ImGui::PopStyleColor();
+}
+
+void operands(const app::Explained& why) {
+    if (why.operands.empty()) return;
+    ImGui::Dummy({0, 6});
+    line(Face::semibold, size_body, theme().text, why.operands_title);
+    double largest = 0, sum = 0;
+    for (const auto& o : why.operands) {
+        sum += o.product;
+        if (std::isfinite(o.product)) largest = std::max(largest, std::abs(o.product));
+    }
+    // The largest first where not all fit, so that what decides is seen.
+    std::vector<const app::Explained::Operand*> order;
+    for (const auto& o : why.operands) order.push_back(&o);
+    if (order.size() > operands_shown)
+        std::ranges::stable_sort(order, [](auto* a, auto* b) { return std::abs(a->product) > std::abs(b->product); });
+    const std::size_t shown = std::min(order.size(), operands_shown);
+
+    Type mono(Face::mono, size_small);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetTextLineHeight() + 5;
+    const float digit = text_size("0").x;
+    const float name_width = digit * 6;
+    const bool named = std::ranges::any_of(order, [](auto* o) { return !o->name.empty() && !std::isdigit(o->name[0]); });
+    const float start = named ? name_width : 0;
+    const float product_width = digit * 8, factors_width = digit * 16;
+    const float bar_left = start + factors_width + 6, bar_right = width - product_width - 6;
+    const auto right_aligned = [&](float x, float y, ImU32 colour, const std::string& text) {
+        draw_text(list, {x - text_size(text).x, y}, colour, text);
+    };
+    for (std::size_t i = 0; i < shown; ++i) {
+        const auto& o = *order[i];
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        if (named) draw_text_within(list, at, name_width - 6, theme().dim, o.name);
+        right_aligned(at.x + start + digit * 7, at.y, theme().text, app::fixed(o.left, 3));
+        draw_text(list, {at.x + start + digit * 7.5f, at.y}, theme().dim, "×");
+        right_aligned(at.x + start + digit * 16, at.y, theme().text, app::fixed(o.right, 3));
+        if (bar_right - bar_left > 16 && largest > 0 && std::isfinite(o.product)) {
+            const float middle = (bar_left + bar_right) / 2;
+            const bool negative = std::ranges::any_of(order, [](auto* p) { return p->product < 0; });
+            const float zero = negative ? middle : bar_left;
+            const float reach = negative ? (bar_right - bar_left) / 2 : bar_right - bar_left;
+            const float length = reach * static_cast<float>(o.product / largest);
+            list->AddRectFilled({at.x + std::min(zero, zero + length), at.y + 2},
+                                {at.x + std::max(zero, zero + length) + 1, at.y + height - 5},
+                                diverging(static_cast<float>(o.product / largest)), 2);
+        }
+        right_aligned(at.x + width, at.y, theme().text, app::fixed(o.product, 4));
+        ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
+    }
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    list->AddLine({at.x, at.y}, {at.x + width, at.y}, theme().border);
+    const std::size_t left_out = order.size() - shown;
+    draw_text(list, {at.x, at.y + 5}, theme().dim,
+              left_out ? "sum, with " + std::to_string(left_out) + " smaller terms" : std::string("sum"));
+    right_aligned(at.x + width, at.y + 5, theme().text, app::fixed(sum, 4));
+    ImGui::Dummy({width, height + 4});
+}
+
+void steps(const app::Explained& why) {
+    if (why.steps.empty()) return;
+    ImGui::Dummy({0, 4});
+    line(Face::semibold, size_body, theme().text, "Step by step");
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const float width = ImGui::GetContentRegionAvail().x;
+    for (const auto& step : why.steps) {
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        float height = 0;
+        {
+            Type small(Face::regular, size_small);
+            height = ImGui::GetTextLineHeight() + 6;
+            if (step.current) list->AddRectFilled({at.x - 6, at.y - 2}, {at.x + width + 6, at.y + height - 3}, theme().accent_soft, 4);
+            draw_text(list, at, step.current ? theme().text : theme().dim, step.name);
+        }
+        Type mono(Face::mono, size_small);
+        const float value_width = text_size(step.value).x;
+        draw_text(list, {at.x + width - value_width, at.y}, theme().text, step.value);
+        draw_text_within(list, {at.x + 92, at.y}, width - 92 - value_width - 8, theme().dim, step.arithmetic);
+        ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
+    }
+}
+
+void note(const app::Explained& why) {
+    if (why.note.empty()) return;
+    ImGui::Dummy({0, 6});
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    Type small(Face::regular, size_small);
+    const ImVec2 size = ImGui::CalcTextSize(why.note.c_str(), nullptr, false, width - 28);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRectFilled(at, {at.x + width, at.y + size.y + 20}, theme().raised, 6);
+    list->AddRectFilled(at, {at.x + 3, at.y + size.y + 20}, theme().changed, 2);
+    ImGui::SetCursorScreenPos({at.x + 14, at.y + 10});
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width - 28);
+    ImGui::TextUnformatted(why.note.c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::SetCursorScreenPos({at.x, at.y + size.y + 24});
+    ImGui::Dummy({width, 0});
+    landmark("inspector/note", at, {at.x + width, at.y + size.y + 20});
+}
+
+}  // namespace
+
+void inspector(const app::Explained& why, bool pinned) {
+    {
+        Type semibold(Face::semibold, 18);
+        ImGui::PushTextWrapPos(0);
+        ImGui::TextUnformatted(why.title.c_str());
+        ImGui::PopTextWrapPos();
+    }
+    landmark_item("inspector/title");
+    line(Face::regular, size_small, theme().dim, why.provenance + (pinned ? " · pinned" : ""));
+    value(why);
+    if (!why.formula.empty()) line(Face::mono, size_small, theme().text, why.formula);
+    operands(why);
+    steps(why);
+    note(why);
+}
+
+}  // namespace attn::ui

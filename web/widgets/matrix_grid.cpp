@@ -1,0 +1,262 @@
+#include "widgets/matrix_grid.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::ui {
+
+namespace {
+
+constexpr float title_height = 22, notation_height = 18, header_height = 18, axis_height = 17;
+constexpr float gap = 2, drag_threshold = 3;
+
+struct Scale {
+    bool diverging = false;
+    float most = 1;
+};
+
+// Zero to the largest, or symmetric about zero where a cell is negative; infinities do not count.
+Scale scale_of(const app::Matrix& m) {
+    Scale scale{false, 0};
+    for (double v : m.values) {
+        if (!std::isfinite(v)) continue;
+        scale.diverging |= v < 0;
+        scale.most = std::max(scale.most, static_cast<float>(std::abs(v)));
+    }
+    if (scale.most == 0) scale.most = 1;
+    return scale;
+}
+
+ImU32 fill_of(const Scale& scale, double value) {
+    const float t = static_cast<float>(value) / scale.most;
+    return scale.diverging ? diverging(t) : sequential(t);
+}
+
+std::string label_of(std::span<const std::string> labels, Index i) {
+    return i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
+}
+
+float top_of_cells() { return title_height + notation_height + header_height; }
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+struct Painter {
+    const MatrixGrid& grid;
+    const GridMetrics& metrics;
+    ImVec2 at;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const Theme& t = theme();
+
+    std::pair<ImVec2, ImVec2> rect(Index r, Index c) const { return cell_rect(grid, metrics, at, {r, c}); }
+
+    void title() const {
+        const float left = at.x + metrics.label_width;
+        {
+            Type semibold(Face::semibold, size_title);
+            draw_text(list, {left, at.y}, t.text, grid.title);
+        }
+        const float title_width = [&] {
+            Type semibold(Face::semibold, size_title);
+            return text_size(grid.title).x;
+        }();
+        Type mono(Face::mono, 12);
+        const std::string shape = std::to_string(grid.values->rows) + "×" + std::to_string(grid.values->cols);
+        const ImVec2 size = text_size(shape);
+        const ImVec2 box{left + title_width + 10, at.y + 2};
+        list->AddRectFilled(box, {box.x + size.x + 14, box.y + size.y + 3}, t.raised, 9);
+        draw_text(list, {box.x + 7, box.y + 1}, t.dim, shape);
+        draw_text(list, {left, at.y + title_height}, t.dim, grid.notation);
+    }
+
+    void labels(const GridReply& reply) const {
+        Type small(Face::regular, size_small);
+        const float line = ImGui::GetTextLineHeight();
+        const bool sparse = metrics.cell_width < 18;
+        for (Index c = 0; c < grid.values->cols; ++c) {
+            if (sparse && c % 8 != 0) continue;
+            const auto [min, max] = rect(0, c);
+            const std::string text = label_of(grid.column_labels, c);
+            const float room = sparse ? metrics.cell_width * 8 : metrics.cell_width - 2;
+            const float width = std::min(text_size(text).x, room);
+            const bool lit = grid.lit_column == c || (reply.hovered && reply.hovered->second == c);
+            draw_text_within(list, {(min.x + max.x - width) / 2, min.y - header_height}, room, lit ? t.text : t.dim, text);
+        }
+        const bool sparse_rows = metrics.cell_height < line - 2;
+        for (Index r = 0; r < grid.values->rows; ++r) {
+            if (sparse_rows && r % 8 != 0) continue;
+            const auto [min, max] = rect(r, 0);
+            const std::string text = label_of(grid.row_labels, r);
+            const float room = metrics.label_width - 8, width = std::min(text_size(text).x, room);
+            const bool lit = grid.lit_row == r || (reply.hovered && reply.hovered->first == r);
+            draw_text_within(list, {min.x - 8 - width, (min.y + max.y - line) / 2}, room, lit ? t.text : t.dim, text);
+        }
+    }
+
+    void axes(const Scale& scale) const {
+        Type small(Face::regular, 12);
+        const auto [first, first_max] = rect(0, 0);
+        const auto [last_min, last] = rect(grid.values->rows - 1, grid.values->cols - 1);
+        const float y = last.y + 3;
+        const std::string row = grid.row_axis + " ↓", column = grid.column_axis + " →";
+        const float row_width = text_size(row).x, column_width = text_size(column).x;
+        draw_text(list, {first.x - 8 - row_width, y}, t.dim, row);
+        draw_text(list, {std::max(last.x - column_width, first.x), y}, t.dim, column);
+        // The colour bar, where there is room between the titles.
+        const float bar_left = first.x, bar_right = last.x - column_width - 10;
+        Type mono(Face::mono, 12);
+        const std::string least = scale.diverging ? app::fixed(-static_cast<double>(scale.most), 1) : "0";
+        const std::string most = app::fixed(static_cast<double>(scale.most), scale.most < 1 ? 2 : 1);
+        const float from = bar_left + text_size(least).x + 4, to = bar_right - text_size(most).x - 4;
+        if (to - from < 24) return;
+        draw_text(list, {bar_left, y}, t.dim, least);
+        constexpr int steps = 24;
+        for (int i = 0; i < steps; ++i) {
+            const float a = from + (to - from) * static_cast<float>(i) / steps;
+            const float b = from + (to - from) * static_cast<float>(i + 1) / steps;
+            const float u = static_cast<float>(i) / (steps - 1);
+            list->AddRectFilled({a, y + 6}, {b, y + 11}, scale.diverging ? diverging(2 * u - 1) : sequential(u));
+        }
+        draw_text(list, {to + 4, y}, t.dim, most);
+    }
+
+    void cell(Index r, Index c, const Scale& scale, bool hovered) const {
+        const auto [min, max] = rect(r, c);
+        const double value = grid.values->at(r, c);
+        const bool open = !grid.allowed || grid.allowed(r, c);
+        const float rounding = metrics.numbers ? 3.0f : 1.0f;
+        const ImU32 fill = open && !(std::isinf(value) && value < 0) ? fill_of(scale, value) : t.masked;
+        list->AddRectFilled(min, max, fill, rounding);
+        if (!open && metrics.cell_width >= 14)  // a hatch: hidden is not zero
+            list->AddLine({min.x + 4, max.y - 4}, {max.x - 4, min.y + 4}, with_alpha(t.dim, 0.45f), 1);
+        if (metrics.numbers && (open || value != 0)) {
+            Type mono(Face::mono, size_small);
+            const std::string text = app::fixed(value, grid.decimals);
+            const ImVec2 size = text_size(text);
+            const float room = max.x - min.x - 2;
+            const ImVec2 where{min.x + std::max((max.x - min.x - size.x) / 2, 1.0f), (min.y + max.y - size.y) / 2};
+            draw_text_within(list, where, room, open ? ink_on(fill) : t.dim, text);
+        }
+        if (grid.noted && metrics.numbers && grid.noted(r, c))
+            list->AddTriangleFilled({max.x - 8, min.y}, {max.x, min.y}, {max.x, min.y + 8}, t.changed);
+        const bool moved = grid.before && !same(value, grid.before->at(r, c));
+        if (moved) list->AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, t.changed, rounding + 1, 0, 2);
+        if (grid.pinned == CellAt{r, c})
+            list->AddRect({min.x - 2, min.y - 2}, {max.x + 2, max.y + 2}, t.accent, rounding + 2, 0, 2.5f);
+        else if (hovered)
+            list->AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, t.text, rounding + 1, 0, 1.5f);
+    }
+
+    void lit() const {
+        const ImU32 wash = with_alpha(t.accent, 0.9f);
+        const Index rows = grid.values->rows, cols = grid.values->cols;
+        if (grid.lit_row && *grid.lit_row < rows)
+            list->AddRect({rect(*grid.lit_row, 0).first.x - 3, rect(*grid.lit_row, 0).first.y - 3},
+                          {rect(*grid.lit_row, cols - 1).second.x + 3, rect(*grid.lit_row, 0).second.y + 3},
+                          with_alpha(wash, 0.35f), 4, 0, 1);
+        if (grid.lit_column && *grid.lit_column < cols)
+            list->AddRect({rect(0, *grid.lit_column).first.x - 3, rect(0, 0).first.y - 3},
+                          {rect(0, *grid.lit_column).second.x + 3, rect(rows - 1, 0).second.y + 3},
+                          with_alpha(wash, 0.35f), 4, 0, 1);
+    }
+};
+
+std::optional<CellAt> cell_under(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at, ImVec2 point) {
+    const float x = point.x - at.x - metrics.label_width, y = point.y - at.y - top_of_cells();
+    if (x < 0 || y < 0) return std::nullopt;
+    const auto c = static_cast<Index>(x / metrics.cell_width), r = static_cast<Index>(y / metrics.cell_height);
+    if (r >= grid.values->rows || c >= grid.values->cols) return std::nullopt;
+    return CellAt{r, c};
+}
+
+}  // namespace
+
+GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
+    GridMetrics metrics;
+    {
+        Type small(Face::regular, size_small);
+        float widest = text_size(grid.row_axis + " ↓").x;
+        for (const std::string& label : grid.row_labels) widest = std::max(widest, text_size(label).x);
+        metrics.label_width = std::clamp(widest + 12, 24.0f, 96.0f);
+    }
+    Type mono(Face::mono, size_small);
+    float widest = 0;
+    for (double value : grid.values->values) widest = std::max(widest, text_size(app::fixed(value, grid.decimals)).x);
+    metrics.cell_width = std::clamp(widest + 9, 40.0f, 84.0f);
+    const float room = (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
+    if (room < widest + 5) {
+        metrics.numbers = false;
+        metrics.cell_width = std::clamp(room, 4.0f, 22.0f);
+        metrics.cell_height = metrics.cell_width;
+    } else {
+        metrics.cell_width = std::min(metrics.cell_width, room);
+    }
+    return metrics;
+}
+
+ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics) {
+    const float cells = metrics.cell_width * static_cast<float>(grid.values->cols);
+    Type semibold(Face::semibold, size_title);
+    const float title = text_size(grid.title).x + 64;
+    return {metrics.label_width + std::max(cells, title),
+            top_of_cells() + metrics.cell_height * static_cast<float>(grid.values->rows) + axis_height};
+}
+
+std::pair<ImVec2, ImVec2> cell_rect(const MatrixGrid&, const GridMetrics& metrics, ImVec2 at, CellAt cell) {
+    const ImVec2 min{at.x + metrics.label_width + metrics.cell_width * static_cast<float>(cell.second),
+                     at.y + top_of_cells() + metrics.cell_height * static_cast<float>(cell.first)};
+    return {min, {min.x + metrics.cell_width - gap, min.y + metrics.cell_height - gap}};
+}
+
+GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at) {
+    GridReply reply;
+    const Index rows = grid.values->rows, cols = grid.values->cols;
+    const ImVec2 size = grid_size(grid, metrics);
+    ImGui::SetCursorScreenPos({at.x, at.y + title_height + notation_height});
+    ImGui::PushID(grid.name.c_str());
+    ImGui::InvisibleButton("cells", {size.x, size.y - title_height - notation_height});
+    ImGui::PopID();
+
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const auto under = cell_under(grid, metrics, at, mouse);
+    if (ImGui::IsItemHovered() && under) {
+        reply.hovered = under;
+        std::tie(reply.hovered_min, reply.hovered_max) = cell_rect(grid, metrics, at, *under);
+        reply.wheel = ImGui::GetIO().MouseWheel;
+        if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) reply.double_clicked = under;
+        if (grid.editable) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+    }
+    if (ImGui::IsItemActive()) {
+        const ImVec2 down = ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left];
+        reply.dragged = cell_under(grid, metrics, at, down);
+        reply.drag = ImGui::IsMouseDragging(ImGuiMouseButton_Left, drag_threshold) ? ImGui::GetIO().MouseDelta.x : 0;
+    }
+    const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, drag_threshold);
+    if (ImGui::IsItemDeactivated() && moved.x == 0 && moved.y == 0 && under)
+        reply.clicked = cell_under(grid, metrics, at, ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left]);
+    if (ImGui::IsItemClicked() && !under) {
+        const float x = mouse.x - at.x - metrics.label_width, y = mouse.y - at.y - top_of_cells();
+        const auto c = static_cast<Index>(std::floor(x / metrics.cell_width));
+        const auto r = static_cast<Index>(std::floor(y / metrics.cell_height));
+        if (x < 0 && r >= 0 && r < rows) reply.row_label = r;
+        if (y < 0 && c >= 0 && c < cols) reply.column_label = c;
+    }
+
+    const Painter paint{grid, metrics, at};
+    const Scale scale = scale_of(*grid.values);
+    paint.title();
+    paint.labels(reply);
+    for (Index r = 0; r < rows; ++r)
+        for (Index c = 0; c < cols; ++c) {
+            paint.cell(r, c, scale, reply.hovered == CellAt{r, c});
+            const auto [min, max] = cell_rect(grid, metrics, at, {r, c});
+            landmark(grid.name + "/" + std::to_string(r) + "/" + std::to_string(c), min, max);
+        }
+    paint.lit();
+    if (rows > 0 && cols > 0) paint.axes(scale);
+    return reply;
+}
+
+}  // namespace attn::ui
