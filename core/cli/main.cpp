@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/arguments.hpp"
+#include "cli/conformance.hpp"
 #include "cli/model_folder.hpp"
 #include "cli/trace_files.hpp"
 #include "model/forward.hpp"
@@ -18,6 +19,8 @@ constexpr std::string_view usage = R"(usage:
       queries, keys), every activation of the run as .npy, and tensors.json, which lists names, axes and shapes.
   attn generate MODEL --ids 1,2,3 [--steps 64] [--temperature 0] [--top-k 0] [--top-p 1] [--seed 0]
       Prints the ids of the tokens that follow, on one line. Temperature 0 takes the likeliest token.
+  attn conformance DIR...
+      Runs recorded cases of ONNX operators, each a folder with a meta.json, and compares their outputs.
 
 MODEL is a folder as it lies on a model hub: config.json, and model.safetensors or
 model.safetensors.index.json with the files that it names.
@@ -114,6 +117,8 @@ int main(int count, char** values) {
     const std::span<const std::string> rest = std::span(words).subspan(1);
     if (words.front() == "trace") return run_trace(rest);
     if (words.front() == "generate") return run_generate(rest);
+    if (words.front() == "conformance")
+        return rest.empty() ? refuse({"conformance takes a DIR"}) : run_conformance(rest);
     if (words.front() == "--help" || words.front() == "-h") {
         std::fwrite(usage.data(), 1, usage.size(), stdout);
         return success;
