@@ -25,7 +25,7 @@ namespace {
 using app::LensId;
 using app::Session;
 
-constexpr float rail_width = 176, inspector_width = 320, status_height = 28, narrow_below = 820, padding = 24;
+constexpr float rail_width = 176, inspector_width = 320, status_height = 28, narrow_below = 820, padding = 22;
 
 struct LensEntry {
     LensId id;
@@ -58,7 +58,8 @@ void lens_button(Session& s, const LensEntry& lens, ImVec2 size) {
     ImGui::PopStyleColor(2);
     ui::landmark_item(std::string("lens/") + (lens.id == LensId::worked ? "worked" : "sentence"));
     if (on && size.x > 150)
-        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 8}, {at.x + 3, at.y + size.y - 8}, ui::theme().accent, 2);
+        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 8}, {at.x + 3, at.y + size.y - 8},
+                                                  ui::theme().accent, 2);
 }
 
 void panel(const char* name, ImVec2 at, ImVec2 size, ImU32 fill, ImVec2 inset, auto draw) {
@@ -70,12 +71,13 @@ void panel(const char* name, ImVec2 at, ImVec2 size, ImU32 fill, ImVec2 inset, a
     draw();
     ui::scroll_by_drag();
     ImGui::EndChild();
+    ui::landmark_item(std::string("panel/") + name);
     ImGui::PopStyleColor();
 }
 
 void explanation(Session& s) {
     const auto pinned = s.state().pin;
-    const auto shown = hover.cell ? hover.cell : pinned;
+    const auto shown = explained_cell();
     if (shown) {
         if (const auto why = app::explain_cell(s, *shown)) return ui::inspector(*why, shown == pinned);
     }
@@ -86,7 +88,8 @@ void explanation(Session& s) {
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
     ImGui::PushTextWrapPos(0);
     ImGui::TextUnformatted(
-        "Point at a cell to see where its value comes from: the operands, the sum, in single and in double precision.\n\n"
+        "Point at a cell to see where its value comes from: the operands, the sum, in single and in double "
+        "precision.\n\n"
         "Click to keep it here while you change other numbers.");
     ImGui::PopTextWrapPos();
     ImGui::PopStyleColor();
@@ -103,8 +106,9 @@ std::string shapes(const Session& s) {
     const app::SentenceRun* run = s.sentence();
     if (!run) return s.model() ? s.model_name() : "no model";
     const auto& layers = run->trace->layers();
-    return std::to_string(run->trace->tokens()) + " tokens   " + std::to_string(layers.size()) + " layers × " +
-           std::to_string(layers[0].attention.heads()) + " heads   forward " + app::fixed(s.forward_ms(), 0) + " ms";
+    return std::to_string(run->trace->tokens()) + " tokens   " + std::to_string(layers.size()) +
+           " layers × " + std::to_string(layers[0].attention.heads()) + " heads   forward " +
+           app::fixed(s.forward_ms(), 0) + " ms";
 }
 
 void status(Session& s, float width) {
@@ -115,7 +119,8 @@ void status(Session& s, float width) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110, ui::theme().dim, text);
     const std::string memory = app::fixed(static_cast<double>(heap_in_use()) / 1e6, 1) + " MB";
-    ui::draw_text(ImGui::GetWindowDrawList(), {at.x + width - 16 - ui::text_size(memory).x, at.y}, ui::theme().dim, memory);
+    ui::draw_text(ImGui::GetWindowDrawList(), {at.x + width - 16 - ui::text_size(memory).x, at.y},
+                  ui::theme().dim, memory);
 }
 
 void wide(Session& s, ImVec2 at, ImVec2 size) {
@@ -124,14 +129,16 @@ void wide(Session& s, ImVec2 at, ImVec2 size) {
     panel("rail", at, {rail_width, height}, t.surface, {8, 14}, [&] {
         for (const LensEntry& lens : lens_list) lens_button(s, lens, {rail_width - 16, 34});
     });
-    panel("lens", {at.x + rail_width, at.y}, {size.x - rail_width - inspector_width, height}, 0, {padding, 18},
-          [&] { current_lens(s).draw(s, hover); });
-    panel("inspector", {at.x + size.x - inspector_width, at.y}, {inspector_width, height}, t.surface, {20, 20},
-          [&] { explanation(s); });
-    panel("status", {at.x, at.y + height}, {size.x, status_height}, t.surface, {14, 7}, [&] { status(s, size.x - 14); });
+    panel("lens", {at.x + rail_width, at.y}, {size.x - rail_width - inspector_width, height}, 0,
+          {padding, 18}, [&] { current_lens(s).draw(s, hover); });
+    panel("inspector", {at.x + size.x - inspector_width, at.y}, {inspector_width, height}, t.surface,
+          {20, 20}, [&] { explanation(s); });
+    panel("status", {at.x, at.y + height}, {size.x, status_height}, t.surface, {14, 7},
+          [&] { status(s, size.x - 14); });
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddLine({at.x + rail_width, at.y}, {at.x + rail_width, at.y + height}, t.border);
-    list->AddLine({at.x + size.x - inspector_width, at.y}, {at.x + size.x - inspector_width, at.y + height}, t.border);
+    list->AddLine({at.x + size.x - inspector_width, at.y}, {at.x + size.x - inspector_width, at.y + height},
+                  t.border);
     list->AddLine({at.x, at.y + height}, {at.x + size.x, at.y + height}, t.border);
 }
 
@@ -150,13 +157,14 @@ void narrow(Session& s, ImVec2 at, ImVec2 size) {
     panel("lens", {at.x, at.y + tabs}, {size.x, size.y - tabs - sheet - status_height}, 0, {14, 14},
           [&] { current_lens(s).draw(s, hover); });
     if (explains)
-        panel("inspector", {at.x, at.y + size.y - sheet - status_height}, {size.x, sheet}, t.surface, {16, 14},
-              [&] { explanation(s); });
+        panel("inspector", {at.x, at.y + size.y - sheet - status_height}, {size.x, sheet}, t.surface,
+              {16, 14}, [&] { explanation(s); });
     panel("status", {at.x, at.y + size.y - status_height}, {size.x, status_height}, t.surface, {14, 7},
           [&] { status(s, size.x - 14); });
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddLine({at.x, at.y + tabs}, {at.x + size.x, at.y + tabs}, t.border);
-    list->AddLine({at.x, at.y + size.y - sheet - status_height}, {at.x + size.x, at.y + size.y - sheet - status_height}, t.border);
+    list->AddLine({at.x, at.y + size.y - sheet - status_height},
+                  {at.x + size.x, at.y + size.y - sheet - status_height}, t.border);
 }
 
 void shortcuts(Session& s) {
@@ -174,8 +182,9 @@ void draw_page() {
     ImGui::SetNextWindowPos(view->Pos);
     ImGui::SetNextWindowSize(view->Size);
     ImGui::Begin("page", nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBringToFrontOnFocus |
-                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNavFocus);
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse |
+                     ImGuiWindowFlags_NoNavFocus);
     view->Size.x < narrow_below ? narrow(s, view->Pos, view->Size) : wide(s, view->Pos, view->Size);
     ImGui::End();
     shortcuts(s);
@@ -191,6 +200,8 @@ void pasted(const std::string& text) {
     if (!cells) return s.report_error(cells.error());
     s.perform(app::PasteCells{*pin, *std::move(cells)});
 }
+
+std::optional<app::CellRef> explained_cell() { return hover.cell ? hover.cell : session().state().pin; }
 
 void theme_changed() { render::theme_changed(); }
 

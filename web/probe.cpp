@@ -38,7 +38,7 @@ EMSCRIPTEN_KEEPALIVE int probe_frame_count() { return static_cast<int>(platform:
 // True while a run or the head maps are being computed.
 EMSCRIPTEN_KEEPALIVE int probe_busy() { return session().progress().has_value() || session().playing(); }
 
-// {"lens", "fragment", "tokens", "model", "last_edit", "pin", "can_undo"…}
+// {"lens", "fragment", "tokens", "model", "last_edit", "pin", "shown"…}; "shown": the cell that the inspector explains
 EMSCRIPTEN_KEEPALIVE const char* probe_state() {
     const app::State& s = session().state();
     nlohmann::json json{{"lens", s.lens == app::LensId::worked ? "worked" : "sentence"},
@@ -52,6 +52,8 @@ EMSCRIPTEN_KEEPALIVE const char* probe_state() {
     if (s.selection.query) json["query"] = *s.selection.query;
     if (s.selection.key) json["key"] = *s.selection.key;
     if (s.pin) json["pin"] = {static_cast<int>(s.pin->matrix), s.pin->row, s.pin->col};
+    if (const auto cell = platform::explained_cell())
+        json["shown"] = {static_cast<int>(cell->matrix), cell->row, cell->col};
     if (session().sentence()) {
         const auto ids = session().sentence()->trace->ids();
         json["ids"] = std::vector<int>(ids.begin(), ids.end());
@@ -69,7 +71,8 @@ EMSCRIPTEN_KEEPALIVE const char* probe_matrix(int id) {
     for (Index r = 0; r < shape.rows; ++r) {
         nlohmann::json row = nlohmann::json::array();
         for (Index c = 0; c < shape.cols; ++c)
-            row.push_back(finite_or_text(static_cast<double>(session().worked().value(worked, {matrix, r, c}))));
+            row.push_back(
+                finite_or_text(static_cast<double>(session().worked().value(worked, {matrix, r, c}))));
         rows.push_back(std::move(row));
     }
     return answer(rows);
@@ -115,7 +118,8 @@ EMSCRIPTEN_KEEPALIVE const char* probe_explain(int matrix, int row, int col) {
 // Where things are on the canvas, in CSS pixels: {"name": [left, top, right, bottom]}.
 EMSCRIPTEN_KEEPALIVE const char* probe_landmarks() {
     nlohmann::json json = nlohmann::json::object();
-    for (const auto& [name, rect] : ui::landmarks()) json[name] = {rect.min.x, rect.min.y, rect.max.x, rect.max.y};
+    for (const auto& [name, rect] : ui::landmarks())
+        json[name] = {rect.min.x, rect.min.y, rect.max.x, rect.max.y};
     return answer(json);
 }
 
