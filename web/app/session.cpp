@@ -48,7 +48,8 @@ void Session::perform(const Command& command, std::uint64_t gesture) {
         return;
     }
     if (state() == before) return;
-    if (!is_navigation(command)) last_edit_ = describe(before, command);
+    // Of a gesture, the whole way it went.
+    if (!is_navigation(command)) last_edit_ = describe(history_.before_last_step(), command);
     const bool new_page = std::holds_alternative<OpenLens>(command) || std::holds_alternative<OpenPreset>(command) ||
                           std::holds_alternative<SetModel>(command);
     if (std::holds_alternative<OpenLens>(command)) show_sentence_box();

@@ -75,28 +75,31 @@ void generator(Session& session, const WorkedState& w) {
 
 void scale_choice(Session& session, const WorkedState& w) {
     if (w.source == Source::scores) return;
+    next_control(160);
     label("scale");
     static constexpr const char* names[] = {"1/√d_k", "none"};
     if (const auto chosen = ui::choice("scale", names, w.scale_by_sqrt_d ? 0 : 1))
         session.perform(app::SetScaling{*chosen == 0});
-    next_control(270);
 }
 
 void compact_slider(Session& session, const char* name, const char* text, double value, double least, double most,
                     const char* format, bool logarithmic, auto command) {
     label(text);
-    ImGui::SetNextItemWidth(120);
+    ImGui::SetNextItemWidth(110);
     double moved = value;
-    ui::Type mono(ui::Face::mono, ui::size_small);
     const ImGuiSliderFlags flags = ImGuiSliderFlags_AlwaysClamp | (logarithmic ? ImGuiSliderFlags_Logarithmic : 0);
     const std::string id = "##" + std::string(name);
-    if (ImGui::SliderScalar(id.c_str(), ImGuiDataType_Double, &moved, &least, &most, format, flags))
+    // The number stands beside the slider, where the knob does not cover it.
+    if (ImGui::SliderScalar(id.c_str(), ImGuiDataType_Double, &moved, &least, &most, "", flags))
         session.perform(command(moved), ui::gesture());
     ui::landmark_item(name);
+    ImGui::SameLine(0, 8);
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    ImGui::AlignTextToFramePadding();
+    ImGui::Text(format, value);
 }
 
 void mask_choice(Session& session, const WorkedState& w) {
-    next_control(420);
     label("mask");
     static constexpr const char* names[] = {"none", "causal", "window", "painted"};
     WorkedMask mask = w.mask;
@@ -106,7 +109,7 @@ void mask_choice(Session& session, const WorkedState& w) {
         set();
     }
     const auto step = [&](const char* name, const char* text, Index& value, Index least) {
-        ImGui::SameLine(0, 14);
+        next_control(150);
         label(text);
         ImGui::PushID(name);
         if (ImGui::Button("−") && value > least) {
@@ -132,7 +135,7 @@ void mask_choice(Session& session, const WorkedState& w) {
             step("mask/after", "ahead", mask.after, 0);
             break;
         case WorkedMask::Kind::painted:
-            ImGui::SameLine(0, 14);
+            next_control(280);
             ImGui::AlignTextToFramePadding();
             ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
             ImGui::TextUnformatted("click cells of Masked to hide or show them");
@@ -199,14 +202,15 @@ void worked_controls(Session& session) {
     preset_menu(session, w);
     source_choice(session, w);
     generator(session, w);
+    mask_choice(session, w);
     scale_choice(session, w);
+    next_control(250);
     compact_slider(session, "temperature", "temperature", w.temperature, 0.05f, 20, "%.2f", true,
                    [](double t) { return app::SetTemperature{t}; });
-    next_control(220);
+    sizes(session, w);
+    next_control(230);
     compact_slider(session, "softcap", "soft cap", w.softcap, 0, 10, w.softcap > 0 ? "%.1f" : "off", false,
                    [](double c) { return app::SetSoftcap{std::round(c * 10) / 10}; });
-    mask_choice(session, w);
-    sizes(session, w);
     ImGui::PopStyleVar();
 }
 

@@ -50,7 +50,7 @@ std::string title_of(const WorkedState& w, MatrixId id) {
         }
         case MatrixId::capped: return "Capped  ± " + app::fixed(w.softcap, 1);
         case MatrixId::masked: return "Masked";
-        case MatrixId::weight: return "Weights  softmax";
+        case MatrixId::weight: return "Weights";
         case MatrixId::output: return "Output  AV";
     }
     return "";
@@ -307,12 +307,12 @@ struct Ladder {
                 ui::MatrixGrid g = grid(id, values, comparable ? &before : nullptr);
                 const ui::GridMetrics metrics = ui::grid_metrics(g, narrow ? width : std::min(width, 460.0f));
                 const ImVec2 size = ui::grid_size(g, metrics);
-                const float sign_width = 26;
+                const char* sign = sign_before(w, id);
+                const float sign_width = *sign ? 26 : 8;
                 if (!first && at.x + sign_width + size.x > right) {
                     at = {left, at.y + tallest + 18};
                     tallest = 0;
                 }
-                const char* sign = sign_before(w, id);
                 if (*sign && at.x > left) {
                     ui::Type large(ui::Face::regular, 20);
                     const float middle = at.y + 58 + metrics.cell_height * static_cast<float>(values.rows) / 2;
@@ -323,7 +323,7 @@ struct Ladder {
                 typing_field(g, metrics, at, id);
                 answer(reply, id, next);
                 tallest = std::max(tallest, size.y);
-                at.x += size.x + 10;
+                at.x += size.x + 8;
                 first = false;
             }
             if (bars_wanted && app::is_stage(row.back()) && row_bars(at, right)) bars_wanted = false;

@@ -62,10 +62,10 @@ struct Painter {
             Type semibold(Face::semibold, size_title);
             return text_size(grid.title).x;
         }();
-        Type mono(Face::mono, 12);
+        Type mono(Face::mono, size_small);
         const std::string shape = std::to_string(grid.values->rows) + "×" + std::to_string(grid.values->cols);
         const ImVec2 size = text_size(shape);
-        const ImVec2 box{left + title_width + 10, at.y + 2};
+        const ImVec2 box{left + title_width + 10, at.y + 1};
         list->AddRectFilled(box, {box.x + size.x + 14, box.y + size.y + 3}, t.raised, 9);
         draw_text(list, {box.x + 7, box.y + 1}, t.dim, shape);
         draw_text(list, {left, at.y + title_height}, t.dim, grid.notation);
@@ -179,7 +179,7 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
         Type small(Face::regular, size_small);
         float widest = text_size(grid.row_axis + " ↓").x;
         for (const std::string& label : grid.row_labels) widest = std::max(widest, text_size(label).x);
-        metrics.label_width = std::clamp(widest + 12, 24.0f, 96.0f);
+        metrics.label_width = std::clamp(widest + 9, 24.0f, 96.0f);
     }
     Type mono(Face::mono, size_small);
     float widest = 0;
@@ -198,8 +198,9 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
 
 ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics) {
     const float cells = metrics.cell_width * static_cast<float>(grid.values->cols);
+    // A title may reach into the gap to its right neighbour.
     Type semibold(Face::semibold, size_title);
-    const float title = text_size(grid.title).x + 64;
+    const float title = text_size(grid.title).x + 4;
     return {metrics.label_width + std::max(cells, title),
             top_of_cells() + metrics.cell_height * static_cast<float>(grid.values->rows) + axis_height};
 }

@@ -1,5 +1,7 @@
 #include "widgets/theme.hpp"
 
+#include <imgui_internal.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -116,6 +118,8 @@ void add_fallback_font(const void* bytes, int size) {
         config.MergeMode = true;
         config.DstFont = font;
         ImGui::GetIO().Fonts->AddFontFromMemoryTTF(const_cast<void*>(bytes), size, size_body, &config);
+        // Glyphs that were missing until now are remembered as missing.
+        ImFontAtlasFontDiscardBakes(ImGui::GetIO().Fonts, font, 0);
     }
 }
 
