@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "app/format.hpp"
 #include "app/worked_run.hpp"
 
 namespace attn::app {
@@ -148,7 +149,7 @@ Status check_inputs(const WorkedState& worked) {
             std::ssize(m->values) != m->rows * m->cols)
             return Error{with_shape(id, *m) + " is outside 1×1 to 64×64."};
         for (const double value : m->values)
-            if (!may_hold(id, value)) return Error{std::string(symbol(id)) + " holds a number that f32 cannot hold."};
+            if (!may_hold(id, value)) return Error{std::string(symbol(id)) + " cannot hold " + shortest(value) + "."};
     }
     for (const Axis axis : {Axis::queries, Axis::keys, Axis::d_k, Axis::d_v, Axis::d_model}) {
         const auto sides = edges(worked, axis);

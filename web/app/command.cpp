@@ -73,31 +73,28 @@ Result<State> paste(State state, const PasteCells& command) {
 Result<State> set_source(State state, Source source) {
     WorkedState& w = state.worked;
     if (source == w.source) return state;
-    auto run = run_worked(w);
+    const WorkedState before = w;
+    const bool scores_given = before.source == Source::scores;
+    auto run = run_worked(before);
     if (!run) return run.error();
-    const Source before = w.source;
-    const Index d_v = w.d_v();
-    Matrix scores;
-    if (source == Source::scores) scores = exact_scaled_scores(w, *run);
     w.clear_matrices();
     switch (source) {
-        case Source::qkv:
-            w.q = std::move(run->q);
-            w.k = std::move(run->k);
+        case Source::qkv:  // S = S I
+            w.q = scores_given ? before.scores : std::move(run->q);
+            w.k = scores_given ? identity(before.keys(), before.keys()) : std::move(run->k);
             w.v = std::move(run->v);
             break;
-        case Source::projections:
-            if (before == Source::scores || run->q.rows != run->k.rows)
+        case Source::projections:  // X = Q and W_Q = I keep Q; K and V follow from X from now on
+            if (scores_given || before.queries() != before.keys())
                 return Error{"X gives one query and one key a token, so it needs as many queries as keys and Q, K, V "
                              "to start from; this example has another shape."};
-            // X = Q and W_Q = I keep Q; K and V follow from X from now on.
             w.x = std::move(run->q);
-            w.w_q = w.w_k = identity(w.x.cols, w.x.cols);
-            w.w_v = identity(w.x.cols, d_v);
+            w.w_q = w.w_k = identity(before.d_k(), before.d_k());
+            w.w_v = identity(before.d_k(), before.d_v());
             w.key_labels = w.query_labels;
             break;
         case Source::scores:
-            w.scores = std::move(scores);
+            w.scores = exact_scaled_scores(before, *run);
             w.v = std::move(run->v);
             w.scale_by_sqrt_d = false;
             break;

@@ -10,14 +10,19 @@ void History::remember() {
 }
 
 Status History::perform(const Command& command, std::uint64_t gesture) {
-    auto next = apply(present_, command);
+    auto next = app::apply(present_, command);
     if (!next) return next.error();
     if (*next == present_) return ok();
-    const bool same_gesture = gesture != 0 && gesture == gesture_ && command.index() == command_kind_;
     if (!is_navigation(command)) {
-        if (!same_gesture || past_.empty()) remember();
+        const bool same_gesture = gesture != 0 && gesture == gesture_ && command.index() == command_kind_;
         gesture_ = gesture;
         command_kind_ = command.index();
+        if (!same_gesture) {
+            remember();
+        } else if (*next == past_.back()) {  // back where the gesture began
+            past_.pop_back();
+            gesture_ = 0;
+        }
     }
     present_ = *std::move(next);
     return ok();

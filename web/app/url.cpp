@@ -420,6 +420,7 @@ State usual_of(const State& state) {
     usual.worked = origin_state(state.worked);
     resize_labels(usual.worked.query_labels, state.worked.queries());
     resize_labels(usual.worked.key_labels, state.worked.keys());
+    if (usual.worked.source == Source::projections) usual.worked.key_labels = usual.worked.query_labels;
     return usual;
 }
 
@@ -480,10 +481,10 @@ class Reader {
         if (!key || !is_known(*key))
             drop("The link's key " + quote(key ? *key : raw_key) + " is not known here");
         else if (given(*key))
-            drop("The link gives " + quote(*key) + " twice, and the first is used");
+            drop("The link gives " + quote(*key) + " twice; the first is used");
         else if (!value)
             drop("The link's value " + quote(raw_value) + " for " + quote(*key) +
-                 " is not percent-encoded text, and the default is used");
+                 " is not percent-encoded text; the default is used");
         else
             given_.push_back({*key, *value});
     }
@@ -503,7 +504,7 @@ class Reader {
         const std::string* text = given(key);
         if (text && !read(*text))
             drop("The link's value " + quote(*text) + " for " + quote(key) + " is not " + std::string(expected) +
-                 ", and the default is used");
+                 "; the default is used");
     }
 
     // All of them or, where they do not fit together, none: half a set of matrices is another example.

@@ -1,0 +1,65 @@
+#include "app/format.hpp"
+
+#include <bit>
+#include <catch_amalgamated.hpp>
+#include <cstdint>
+#include <limits>
+
+#include "tensor/random.hpp"
+
+using namespace attn::app;
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+}  // namespace
+
+TEST_CASE("shortest writes what reads back") {
+    CHECK(shortest(0.1) == "0.1");
+    CHECK(shortest(-2.0) == "-2");
+    CHECK(shortest(1e-7) == "1e-07");
+    CHECK(shortest(-infinity) == "-inf");
+    CHECK(shortest(0.8f) == "0.8");
+    attn::Random random(1);
+    for (int i = 0; i < 100'000; ++i) {
+        const auto bits = random.bits();
+        const auto value = std::bit_cast<double>(bits);
+        const auto single = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+        if (value == value) REQUIRE(read_number(shortest(value)) == value);
+        if (single == single) REQUIRE(static_cast<float>(*read_number(shortest(single))) == single);
+    }
+}
+
+TEST_CASE("fixed keeps a number readable") {
+    CHECK(fixed(0.43275, 3) == "0.433");
+    CHECK(fixed(-0.43275, 3) == "-0.433");
+    CHECK(fixed(2, 2) == "2.00");
+    CHECK(fixed(0, 3) == "0.000");
+    CHECK(fixed(-0.0, 3) == "0.000");
+    CHECK(fixed(0.0004, 3) == "4.0e-04");
+    CHECK(fixed(-1e-43, 4) == "-1.00e-43");
+    CHECK(fixed(1234567, 3) == "1.2e+06");
+    CHECK(fixed(-1e300, 1) == "-1e+300");
+    CHECK(fixed(infinity, 3) == "∞");
+    CHECK(fixed(-infinity, 3) == "−∞");
+    CHECK(fixed(not_a_number, 3) == "NaN");
+}
+
+TEST_CASE("read_number takes decimal numbers and infinities, nothing else") {
+    CHECK(read_number("0.5") == 0.5);
+    CHECK(read_number("-1e3") == -1000);
+    CHECK(read_number("+.5") == 0.5);
+    CHECK(read_number("1e-400") == 0);
+    CHECK(read_number("inf") == infinity);
+    CHECK(read_number("-inf") == -infinity);
+    for (const char* text : {"", "banana", "nan", "-nan", "infinity", "0x10", " 1", "1 ", "1,5", "1e", "--1", "1e999", "-1e999", "."})
+        CHECK_FALSE(read_number(text));
+    CHECK_FALSE(read_number(std::string(100, '1')));
+}
+
+TEST_CASE("is_utf8 refuses broken, overlong and surrogate sequences") {
+    for (const char* text : {"", "cat", "Käse", "注意", "🐈", "\xf4\x8f\xbf\xbf"}) CHECK(is_utf8(text));
+    for (const char* text : {"\x80", "\xc3", "\xc3(", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
+                             "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xe6\xb3"})
+        CHECK_FALSE(is_utf8(text));
+}

@@ -1,0 +1,111 @@
+#include "app/history.hpp"
+
+#include "unit/app/support.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using enum MatrixId;
+
+namespace {
+SetCell cell(double value) { return {{x, 0, 1}, value}; }
+double value(const History& h) { return h.present().worked.x.at(0, 1); }
+}  // namespace
+
+TEST_CASE("undo and redo walk the same path both ways") {
+    History h(default_state());
+    CHECK_FALSE(h.undo());
+    CHECK_FALSE(h.redo());
+    REQUIRE(h.perform(cell(0.6), 0));
+    REQUIRE(h.perform(cell(0.7), 0));
+    CHECK(h.undo());
+    CHECK(value(h) == 0.6);
+    CHECK(h.before_last_step().worked.x.at(0, 1) == 0.7);
+    CHECK(h.undo());
+    CHECK(h.present() == default_state());
+    CHECK_FALSE(h.can_undo());
+    CHECK(h.redo());
+    CHECK(h.redo());
+    CHECK(value(h) == 0.7);
+    CHECK(h.before_last_step().worked.x.at(0, 1) == 0.6);
+    CHECK_FALSE(h.redo());
+}
+
+TEST_CASE("a drag is one step, the next drag another") {
+    History h(default_state());
+    for (const double v : {0.51, 0.52, 0.53}) REQUIRE(h.perform(cell(v), 1));
+    for (const double v : {0.6, 0.7}) REQUIRE(h.perform(cell(v), 2));
+    CHECK(h.before_last_step().worked.x.at(0, 1) == 0.53);
+    CHECK(h.undo());
+    CHECK(value(h) == 0.53);
+    CHECK(h.undo());
+    CHECK(value(h) == 0.5);
+    CHECK_FALSE(h.can_undo());
+}
+
+TEST_CASE("commands of another kind in the same gesture are another step") {
+    History h(default_state());
+    REQUIRE(h.perform(cell(0.6), 1));
+    REQUIRE(h.perform(SetTemperature{2}, 1));
+    CHECK(h.undo());
+    CHECK(value(h) == 0.6);
+    CHECK(h.present().worked.temperature == 1);
+}
+
+TEST_CASE("a drag that comes back to where it began is no step") {
+    History h(default_state());
+    REQUIRE(h.perform(SetTemperature{2}, 0));
+    REQUIRE(h.perform(cell(0.6), 1));
+    REQUIRE(h.perform(cell(0.5), 1));
+    CHECK(h.undo());
+    CHECK(h.present() == default_state());
+}
+
+TEST_CASE("a new step forgets what was undone") {
+    History h(default_state());
+    REQUIRE(h.perform(cell(0.6), 0));
+    CHECK(h.undo());
+    REQUIRE(h.perform(cell(0.7), 0));
+    CHECK_FALSE(h.can_redo());
+    // The gesture of before the undo is over.
+    History g(default_state());
+    REQUIRE(g.perform(cell(0.6), 1));
+    CHECK(g.undo());
+    REQUIRE(g.perform(cell(0.7), 1));
+    CHECK(g.undo());
+    CHECK(g.present() == default_state());
+}
+
+TEST_CASE("choosing and pinning are no step, and go with the one they follow") {
+    History h(default_state());
+    REQUIRE(h.perform(Select{{0, 0, 1, 2}}, 0));
+    REQUIRE(h.perform(Pin{CellRef{weight, 1, 2}}, 0));
+    CHECK_FALSE(h.can_undo());
+    CHECK(h.present().pin == CellRef{weight, 1, 2});
+    REQUIRE(h.perform(cell(0.6), 0));
+    CHECK(h.undo());
+    CHECK(h.present().pin == CellRef{weight, 1, 2});
+    // Choosing something does not forget what was undone.
+    REQUIRE(h.perform(Pin{}, 0));
+    CHECK(h.can_redo());
+}
+
+TEST_CASE("what changes nothing or is refused is no step") {
+    History h(default_state());
+    REQUIRE(h.perform(cell(0.5), 0));
+    CHECK_FALSE(h.perform(SetTemperature{1000}, 0));
+    CHECK_FALSE(h.can_undo());
+    CHECK(h.present() == default_state());
+}
+
+TEST_CASE("a link is a step, and only so many steps are kept") {
+    History h(default_state());
+    h.replace(*app::apply(default_state(), OpenPreset{PresetId::causal_row}));
+    CHECK(h.undo());
+    CHECK(h.present() == default_state());
+    h.replace(default_state());
+    CHECK(h.can_redo());
+    for (int i = 0; i < 500; ++i) REQUIRE(h.perform(SetTemperature{1 + 0.01 * i}, 0));
+    int steps = 0;
+    while (h.undo()) ++steps;
+    CHECK(steps == 200);
+}
