@@ -72,7 +72,7 @@ void Session::redo() {
     state_changed(false);
 }
 
-void Session::open_fragment(const std::string& fragment) {
+State Session::read_fragment(const std::string& fragment) {
     ParsedFragment parsed = parse_fragment(fragment);
     if (!parsed.note.empty()) page_.notice(parsed.note, false);
     const std::string wanted = parsed.state.sentence.model;
@@ -80,7 +80,20 @@ void Session::open_fragment(const std::string& fragment) {
         page_.notice("This link was made with the model '" + wanted + "'. Drop its folder onto the page to see the same.",
                      false);
     if (model_) parsed.state.sentence.model = model_name_;
-    history_.replace(std::move(parsed.state));
+    return std::move(parsed.state);
+}
+
+void Session::start(const std::string& fragment) {
+    history_ = History(read_fragment(fragment));
+    state_replaced();
+}
+
+void Session::open_fragment(const std::string& fragment) {
+    history_.replace(read_fragment(fragment));
+    state_replaced();
+}
+
+void Session::state_replaced() {
     show_sentence_box();
     rerun_worked();
     refresh_next();

@@ -54,7 +54,8 @@ class Session {
     void perform(const Command& command, std::uint64_t gesture = 0);
     void undo();
     void redo();
-    void open_fragment(const std::string& fragment);
+    void start(const std::string& fragment);          // the address the page was opened with
+    void open_fragment(const std::string& fragment);  // a step back, forward, or to an edited address
 
     // From the sentence box.
     void text_typed(const std::string& text);
@@ -74,6 +75,8 @@ class Session {
     void report_error(const Error& error) { page_.notice(error.message, true); }
 
   private:
+    State read_fragment(const std::string& fragment);
+    void state_replaced();
     void state_changed(bool push_url);
     void rerun_worked();
     void start_forward();

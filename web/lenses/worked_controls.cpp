@@ -200,6 +200,12 @@ void worked_controls(Session& session) {
     const WorkedState& w = session.state().worked;
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 5});
     preset_menu(session, w);
+    // On a phone the picture comes first.
+    static bool unfolded = false;
+    if (ImGui::GetContentRegionAvail().x < 640) {
+        if (ui::button("adjust", unfolded ? "Fewer settings" : "Adjust mask, scale, sizes …")) unfolded = !unfolded;
+        if (!unfolded) return ImGui::PopStyleVar();
+    }
     source_choice(session, w);
     generator(session, w);
     mask_choice(session, w);

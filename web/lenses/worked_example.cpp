@@ -375,9 +375,11 @@ void worked_example(Session& session, Hover& hover) {
     const WorkedState& w = session.state().worked;
     const app::PresetInfo& preset = app::info(w.preset);
     ui::heading(std::string(preset.question).c_str());
-    ui::caption((std::string(preset.story) +
-                 " Drag, turn the wheel over, or click and type any number of the inputs; orange outlines mark what moved.")
-                    .c_str());
+    const bool narrow = ImGui::GetContentRegionAvail().x < 640;
+    const char* how = narrow ? " Drag any input sideways; orange outlines mark what moved."
+                             : " Drag, turn the wheel over, or click and type any number of the inputs; orange outlines "
+                               "mark what moved.";
+    ui::caption((std::string(preset.story) + how).c_str());
     ImGui::Dummy({0, 2});
     worked_controls(session);
     ImGui::Dummy({0, 6});

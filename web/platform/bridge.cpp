@@ -137,7 +137,7 @@ EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int /*re
     ui::use_theme(dark != 0);
     const bool open = open_window({.draw = draw_page, .work = [] { return session().work(4); }});
     if (!open) return 0;
-    session().open_fragment(fragment);
+    session().start(fragment);
     return 1;
 }
 
