@@ -1,0 +1,47 @@
+// Any bytes as a link; the State that is read is written again and must read the same, run, and explain itself.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "app/axes.hpp"
+#include "app/format.hpp"
+#include "app/url.hpp"
+#include "app/worked_run.hpp"
+
+using namespace attn;
+using namespace attn::app;
+
+namespace {
+
+void require(bool condition) {
+    if (!condition) std::abort();
+}
+
+void check_worked(const WorkedState& w) {
+    require(static_cast<bool>(check_inputs(w)));
+    require(std::ssize(w.query_labels) == w.queries() && std::ssize(w.key_labels) == w.keys());
+    const auto run = run_worked(w);
+    require(static_cast<bool>(run));
+    for (int i = 0; i < matrix_count; ++i) {
+        const auto id = static_cast<MatrixId>(i);
+        const auto [rows, cols] = shape_of(w, id);
+        require(rows <= worked_size_limit && cols <= worked_size_limit);
+        if (rows == 0) continue;
+        const WorkedExplanation why = explain_worked(w, *run, {id, rows - 1, cols - 1});
+        require(!std::isnan(why.cell.f64) && !why.provenance.empty());
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const ParsedFragment first = parse_fragment({reinterpret_cast<const char*>(data), size});
+    require(first.note.size() < 400 && is_utf8(first.note));
+    check_worked(first.state.worked);
+    const ParsedFragment second = parse_fragment(to_fragment(first.state));
+    require(second.note.empty());
+    require(second.state == first.state);
+    return 0;
+}
