@@ -17,7 +17,8 @@ if(EMSCRIPTEN)
 endif()
 
 if(ATTN_SANITIZE OR ATTN_FUZZ)
-    set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all)
+    # vptr reads type information, which what ships is built without.
+    set(sanitizers -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all)
     add_compile_options(${sanitizers} -fno-omit-frame-pointer)
     add_compile_definitions(_GLIBCXX_ASSERTIONS)
     add_link_options(${sanitizers})
