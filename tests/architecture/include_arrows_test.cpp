@@ -1,0 +1,159 @@
+// The rooms of the house and the arrows between them: which room's files may include what.
+#include <algorithm>
+#include <catch_amalgamated.hpp>
+#include <filesystem>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/files.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names of rooms, separated by spaces; a room may always include itself.
+struct Room {
+    std::string folder;
+    std::string may_include;
+};
+
+const std::string whole_core = "tensor io kernels attention model text train analysis";
+
+const std::vector<Room> rooms{
+    {"core/tensor", ""},
+    {"core/io", "tensor"},
+    {"core/kernels", "tensor"},
+    {"core/attention", "tensor kernels"},
+    {"core/model", "tensor io kernels attention"},
+    {"core/text", "tensor io"},
+    {"core/train", "tensor io kernels attention model text"},
+    {"core/analysis", "tensor kernels attention model"},
+    {"core/cli", whole_core},
+    {"web/app", whole_core},
+    {"web/render", "tensor shaders.hpp"},
+    {"web/widgets", "tensor app render"},
+    {"web/lenses", whole_core + " app render widgets"},
+    {"web/platform", "app render widgets"},
+    {"web/main.cpp", whole_core + " app render widgets lenses platform"},
+    {"web/probe.cpp", whole_core + " app widgets platform"},
+};
+
+// What comes from outside, by how its header begins, and the only folders where it may be included.
+struct Outsider {
+    std::string header;
+    std::vector<std::string> folders;
+};
+
+const std::vector<Outsider> outsiders{
+    {"imgui_impl_", {"web/platform"}},
+    {"imgui", {"web/render", "web/widgets", "web/lenses", "web/platform", "web/main.cpp", "web/probe.cpp"}},
+    {"GLFW", {"web/platform"}},
+    {"GL", {"web/render", "web/platform"}},
+    {"emscripten", {"web/platform", "web/probe.cpp"}},
+    {"filesystem", {"core/cli"}},
+    {"fstream", {"core/cli"}},
+};
+
+bool lies_in(const std::string& file, const std::string& folder) {
+    return file == folder || file.starts_with(folder + "/");
+}
+
+bool names(const std::string& list, const std::string& word) {
+    std::istringstream words(list);
+    return std::ranges::count(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>(),
+                              word) > 0;
+}
+
+// "core/io/npy.cpp includes attention/mask.hpp" and its like, one for each arrow the other way.
+std::vector<std::string> complaints(const std::string& file, const std::string& text) {
+    const auto room = std::ranges::find_if(rooms, [&](const Room& r) { return lies_in(file, r.folder); });
+    if (room == rooms.end()) return {file + " lies in no room that has rules"};
+    std::vector<std::string> found;
+    const std::string own = fs::path(room->folder).filename().string();
+    static const std::regex include(R"re((?:^|\n)[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">])re");
+    for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
+        const std::string header = (*it)[2], to = header.substr(0, header.find('/'));
+        const auto outsider =
+            std::ranges::find_if(outsiders, [&](const Outsider& o) { return header.starts_with(o.header); });
+        const bool allowed = outsider != outsiders.end()
+                                 ? std::ranges::any_of(outsider->folders,
+                                                       [&](const std::string& f) { return lies_in(file, f); })
+                                 : (*it)[1] == "<" || to == own || names(room->may_include, to);
+        if (!allowed) found.push_back(file + " includes " + header);
+    }
+    if (text.find("__EMSCRIPTEN__") != std::string::npos && !lies_in(file, "web/platform"))
+        found.push_back(file + " asks for __EMSCRIPTEN__");
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("no file includes what its room may not know") {
+    const fs::path root = attn::test::source_dir();
+    std::vector<std::string> found;
+    int files = 0;
+    for (const char* house : {"core", "web"})
+        for (auto it = fs::recursive_directory_iterator(root / house);
+             it != fs::recursive_directory_iterator(); ++it) {
+            if (it->path().filename() == "node_modules") it.disable_recursion_pending();
+            const fs::path extension = it->path().extension();
+            if (extension != ".cpp" && extension != ".hpp") continue;
+            ++files;
+            const std::string file = fs::relative(it->path(), root).generic_string();
+            const auto bytes = attn::test::read_file(it->path());
+            std::ranges::move(complaints(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}),
+                              std::back_inserter(found));
+        }
+    for (const std::string& text : found) UNSCOPED_INFO(text);
+    CHECK(found.empty());
+    CHECK(files > 80);
+}
+
+TEST_CASE("an arrow the other way is found") {
+    const auto [file, header] = GENERATE(table<std::string, std::string>({
+        {"core/tensor/a.hpp", "\"io/npy.hpp\""},
+        {"core/io/a.cpp", "\"kernels/table.hpp\""},
+        {"core/kernels/a.cpp", "\"attention/mask.hpp\""},
+        {"core/attention/a.cpp", "\"model/trace.hpp\""},
+        {"core/model/a.cpp", "\"analysis/head_scores.hpp\""},
+        {"core/analysis/a.cpp", "<imgui.h>"},
+        {"core/model/a.cpp", "<fstream>"},
+        {"core/kernels/a.cpp", "<emscripten/threading.h>"},
+        {"web/app/a.cpp", "\"widgets/theme.hpp\""},
+        {"web/app/a.cpp", "<imgui.h>"},
+        {"web/render/a.cpp", "\"widgets/theme.hpp\""},
+        {"web/render/a.cpp", "<GLFW/glfw3.h>"},
+        {"web/widgets/a.cpp", "\"lenses/lens.hpp\""},
+        {"web/widgets/a.cpp", "<GLES3/gl3.h>"},
+        {"web/lenses/a.cpp", "\"platform/window.hpp\""},
+        {"web/lenses/a.cpp", "<emscripten.h>"},
+        {"web/main.cpp", "<GLES3/gl3.h>"},
+        {"web/elsewhere/a.cpp", "<vector>"},
+    }));
+    INFO(file << " includes " << header);
+    CHECK(complaints(file, "#pragma once\n#include <vector>\n  #  include " + header + "\n").size() == 1);
+}
+
+TEST_CASE("the arrows of the house are allowed") {
+    const auto [file, header] = GENERATE(table<std::string, std::string>({
+        {"core/io/a.cpp", "\"tensor/result.hpp\""},
+        {"core/io/a.cpp", "\"io/npy.hpp\""},
+        {"core/model/a.cpp", "\"attention/record.hpp\""},
+        {"core/cli/a.cpp", "<filesystem>"},
+        {"web/app/a.cpp", "\"model/trace.hpp\""},
+        {"web/lenses/a.cpp", "\"widgets/controls.hpp\""},
+        {"web/render/a.cpp", "\"shaders.hpp\""},
+        {"web/platform/a.cpp", "<imgui_impl_glfw.h>"},
+        {"web/probe.cpp", "<emscripten.h>"},
+    }));
+    INFO(file << " includes " << header);
+    CHECK(complaints(file, "#include " + header + "\n").empty());
+}
+
+TEST_CASE("platform macros stay on the platform") {
+    CHECK(complaints("web/platform/a.cpp", "#ifdef __EMSCRIPTEN__\n").empty());
+    CHECK(complaints("core/io/a.cpp", "#ifdef __EMSCRIPTEN__\n").size() == 1);
+}
