@@ -5,18 +5,16 @@
 
 namespace attn {
 
-RotaryTable rotary_table(std::span<const double> frequencies, Index first, Index count) {
-    const Index pairs = std::ssize(frequencies);
-    RotaryTable table{Tensor({count, pairs}), Tensor({count, pairs})};
-    for (Index row = 0; row < count; ++row) {
-        for (Index pair = 0; pair < pairs; ++pair) {
+void fill_rotary(std::span<const double> frequencies, Index first, MatrixView<float> cosine,
+                 MatrixView<float> sine) {
+    for (Index row = 0; row < cosine.rows; ++row) {
+        for (Index pair = 0; pair < cosine.cols; ++pair) {
             const double angle =
                 static_cast<double>(first + row) * frequencies[static_cast<std::size_t>(pair)];
-            table.cosine.matrix()(row, pair) = static_cast<float>(std::cos(angle));
-            table.sine.matrix()(row, pair) = static_cast<float>(std::sin(angle));
+            cosine(row, pair) = static_cast<float>(std::cos(angle));
+            sine(row, pair) = static_cast<float>(std::sin(angle));
         }
     }
-    return table;
 }
 
 void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixView<float> out) {

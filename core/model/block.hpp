@@ -20,12 +20,14 @@ HeadsView<T> rows(HeadsView<T> m, Range range) {
     return {m.data + range.begin * m.row_stride, m.heads, range.size(), m.cols, m.head_stride, m.row_stride};
 }
 
-// Cosines and sines of the positions that follow each other from `first`, [count, pairs].
+// Cosines and sines of positions, [tokens, pairs].
 struct RotaryTable {
     Tensor cosine;
     Tensor sine;
 };
-RotaryTable rotary_table(std::span<const double> frequencies, Index first, Index count);
+// The rows of the positions that follow each other from `first`.
+void fill_rotary(std::span<const double> frequencies, Index first, MatrixView<float> cosine,
+                 MatrixView<float> sine);
 
 // out [ids, d_model]: rows of a table [rows, d_model].
 void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixView<float> out);

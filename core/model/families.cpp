@@ -4,32 +4,32 @@
 
 namespace attn {
 
-std::string_view name(Axis axis) {
+std::string_view name(WeightAxis axis) {
     switch (axis) {
-        case Axis::none: return "";
-        case Axis::vocabulary: return "vocabulary";
-        case Axis::position: return "position";
-        case Axis::d_model: return "d_model";
-        case Axis::q: return "q";
-        case Axis::kv: return "kv";
-        case Axis::qkv: return "qkv";
-        case Axis::d_ff: return "d_ff";
+        case WeightAxis::none: return "";
+        case WeightAxis::vocabulary: return "vocabulary";
+        case WeightAxis::position: return "position";
+        case WeightAxis::d_model: return "d_model";
+        case WeightAxis::q: return "q";
+        case WeightAxis::kv: return "kv";
+        case WeightAxis::qkv: return "qkv";
+        case WeightAxis::d_ff: return "d_ff";
     }
     return "";
 }
 
-Index size(Axis axis, const ModelConfig& config) {
+Index size(WeightAxis axis, const ModelConfig& config) {
     const Index q = config.heads * config.head_dim;
     const Index kv = config.kv_heads * config.head_dim;
     switch (axis) {
-        case Axis::none: return 1;
-        case Axis::vocabulary: return config.vocab_size;
-        case Axis::position: return config.context;
-        case Axis::d_model: return config.d_model;
-        case Axis::q: return q;
-        case Axis::kv: return kv;
-        case Axis::qkv: return q + 2 * kv;
-        case Axis::d_ff: return config.d_ff;
+        case WeightAxis::none: return 1;
+        case WeightAxis::vocabulary: return config.vocab_size;
+        case WeightAxis::position: return config.context;
+        case WeightAxis::d_model: return config.d_model;
+        case WeightAxis::q: return q;
+        case WeightAxis::kv: return kv;
+        case WeightAxis::qkv: return q + 2 * kv;
+        case WeightAxis::d_ff: return config.d_ff;
     }
     return 0;
 }
@@ -58,7 +58,7 @@ bool asked_for(WeightRule::When when, const ModelConfig& config) {
 DeclaredWeight declare(const WeightRule& rule, std::string weight_name, const ModelConfig& config) {
     DeclaredWeight declared{
         std::move(weight_name), {std::string(name(rule.rows))}, {size(rule.rows, config)}};
-    if (rule.cols != Axis::none) {
+    if (rule.cols != WeightAxis::none) {
         declared.axes.emplace_back(name(rule.cols));
         declared.shape.push_back(size(rule.cols, config));
     }

@@ -12,16 +12,16 @@
 namespace attn {
 
 // The sides of weights: they name them and give their sizes. q and kv stand for all heads side by side.
-enum class Axis { none, vocabulary, position, d_model, q, kv, qkv, d_ff };
-std::string_view name(Axis axis);
-Index size(Axis axis, const ModelConfig& config);
+enum class WeightAxis { none, vocabulary, position, d_model, q, kv, qkv, d_ff };
+std::string_view name(WeightAxis axis);
+Index size(WeightAxis axis, const ModelConfig& config);
 
 // One row of a family's table of tensors.
 struct WeightRule {
     enum class When { always, qkv_bias, attention_output_bias, mlp_bias, untied };
     std::string_view pattern;  // '*' stands for the layer
-    Axis rows = Axis::none;
-    Axis cols = Axis::none;  // none: a vector
+    WeightAxis rows = WeightAxis::none;
+    WeightAxis cols = WeightAxis::none;  // none: a vector
     When when = When::always;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "model/block.hpp"
 
@@ -22,6 +23,7 @@ struct Forward::Run {
     void plan(void (Run::*work)(const Slice&), Index layer, Index head, double operations_per_token);
     void plan_layer(Index layer);
 
+    void embed(const Slice&);
     void project(const Slice&);
     void prepare(const Slice&);
     void attend(const Slice&);
@@ -48,6 +50,7 @@ struct Forward::Run {
 namespace {
 
 constexpr double slice_operations = 40e6;
+constexpr Index operations_per_angle = 200;  // that a sine and a cosine take as long as
 
 Shape tokens_by(Index tokens, Index width) { return {tokens, width}; }
 
@@ -59,22 +62,16 @@ Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> 
     const Network& network = model->network();
     const Index n = std::ssize(ids);
 
-    trace->token_embedding_ = Tensor(tokens_by(n, config.d_model));
-    look_up(network.token_embedding, ids, trace->token_embedding_.matrix());
-    residual = trace->token_embedding_;
-    if (network.position_embedding) {
-        std::vector<std::int32_t> positions(ids.size());
-        for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int32_t>(i);
-        trace->position_embedding_ = Tensor(tokens_by(n, config.d_model));
-        look_up(*network.position_embedding, positions, trace->position_embedding_.matrix());
-        add(trace->token_embedding_.matrix(), trace->position_embedding_.matrix(), residual.matrix());
-    }
-    rotary = rotary_table(network.rotary, 0, n);
-    normalised = Tensor(tokens_by(n, config.d_model));
+    const Shape pairs = tokens_by(n, std::ssize(network.rotary));
+    rotary = {Tensor(pairs), Tensor(pairs)};
+    residual = Tensor(tokens_by(n, config.d_model));
+    trace->token_embedding_ = residual;
+    if (network.position_embedding) trace->position_embedding_ = residual;
 
     trace->ids_ = std::move(ids);
     trace->kernels_ = &kernels;
     trace->model_ = std::move(model);
+    plan(&Run::embed, 0, 0, static_cast<double>(config.d_model + operations_per_angle * pairs[1]));
     for (Index l = 0; l < config.layers; ++l) plan_layer(l);
     plan(&Run::finish, 0, 0, static_cast<double>(config.d_model));
 }
@@ -103,6 +100,22 @@ void Forward::Run::plan_layer(Index l) {
     plan(&Run::leave_attention, l, 0, 2 * q_width * d);
     plan(&Run::fill_hidden, l, 0, 2 * gated * d * d_ff);
     plan(&Run::leave_mlp, l, 0, 2 * d_ff * d);
+}
+
+void Forward::Run::embed(const Slice& slice) {
+    const Network& network = trace->model_->network();
+    const auto to = [&](Tensor& tensor) { return rows(tensor.matrix(), slice.tokens); };
+    const auto begin = static_cast<std::size_t>(slice.tokens.begin);
+    const auto count = static_cast<std::size_t>(slice.tokens.size());
+    fill_rotary(network.rotary, slice.tokens.begin, to(rotary.cosine), to(rotary.sine));
+    const auto ids = std::span(trace->ids_).subspan(begin, count);
+    look_up(network.token_embedding, ids, to(trace->token_embedding_));
+    look_up(network.token_embedding, ids, to(residual));
+    if (!network.position_embedding) return;
+    std::vector<std::int32_t> positions(count);
+    std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(begin));
+    look_up(*network.position_embedding, positions, to(trace->position_embedding_));
+    add(to(residual), to(trace->position_embedding_), to(residual));
 }
 
 void Forward::Run::project(const Slice& slice) {

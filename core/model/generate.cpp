@@ -57,6 +57,8 @@ Generator::State::State(const Trace& prompt, const Sampling& how)
       position(prompt.tokens()) {
     const Tensor last = prompt.logits({position - 1, position});
     logits.assign(last.values().begin(), last.values().end());
+    const Shape one_position{1, std::ssize(model->network().rotary)};
+    rotary = {Tensor(one_position), Tensor(one_position)};
     for (const LayerTrace& layer : prompt.layers()) {
         keys.push_back(layer.attention.k());
         values.push_back(layer.attention.v());
@@ -74,7 +76,7 @@ void Generator::State::enter() {
         look_up(*network.position_embedding, {&at, 1}, embedding.matrix());
         add(residual.matrix(), embedding.matrix(), residual.matrix());
     }
-    rotary = rotary_table(network.rotary, position, 1);
+    fill_rotary(network.rotary, position, rotary.cosine.matrix(), rotary.sine.matrix());
     const Index capacity = keys.front().dim(1);
     if (position < capacity) return;
     for (std::vector<Tensor>* caches : {&keys, &values})
