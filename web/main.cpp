@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "app/explained.hpp"
@@ -167,6 +168,15 @@ void narrow(Session& s, ImVec2 at, ImVec2 size) {
                   {at.x + size.x, at.y + size.y - sheet - status_height}, t.border);
 }
 
+// Says a newly pinned cell to those who listen.
+void announce_pin(Session& s) {
+    static std::optional<app::CellRef> said;
+    if (s.state().pin == said) return;
+    said = s.state().pin;
+    if (!said) return;
+    if (const auto why = app::explain_cell(s, *said)) s.announce(why->title + " is " + app::fixed(why->f32, 4) + ". " + why->note);
+}
+
 void shortcuts(Session& s) {
     if (ImGui::GetIO().WantTextInput) return;
     if (ImGui::Shortcut(ImGuiMod_Ctrl | ImGuiKey_Z, ImGuiInputFlags_RouteGlobal)) s.undo();
@@ -188,6 +198,7 @@ void draw_page() {
     view->Size.x < narrow_below ? narrow(s, view->Pos, view->Size) : wide(s, view->Pos, view->Size);
     ImGui::End();
     shortcuts(s);
+    announce_pin(s);
     if (!ImGui::IsAnyItemActive()) ui::next_gesture();
 }
 

@@ -72,6 +72,7 @@ class Session {
     bool work(double budget_ms);
     // From a lens that has not computed all that it shows.
     void continue_next_frame() { frame_wanted_ = true; }
+    void announce(const std::string& sentence) { page_.announce(sentence); }
     void report_error(const Error& error) { page_.notice(error.message, true); }
 
   private:

@@ -204,7 +204,11 @@ struct Ladder {
 
     void answer(const ui::GridReply& reply, MatrixId id, Hover& next) const {
         const auto cell = [&](ui::CellAt at) { return CellRef{id, at.first, at.second}; };
-        if (reply.hovered) next.cell = cell(*reply.hovered);
+        if (reply.hovered) {
+            next.cell = cell(*reply.hovered);
+            if (const auto* printed = app::printed_value(w.preset, id, reply.hovered->first, reply.hovered->second))
+                compare_with_print(*printed, reply);
+        }
         const app::Matrix* input = w.input(id);
         if (reply.clicked) {
             const bool paints = id == MatrixId::masked && w.mask.kind == WorkedMask::Kind::painted;
@@ -229,6 +233,20 @@ struct Ladder {
         }
         if (reply.row_label || reply.column_label)
             open_label_menu(session, id, reply.row_label, reply.column_label);
+    }
+
+    // "printed 0.65, exact 0.55" beside the cell.
+    void compare_with_print(const app::Printed& printed, const ui::GridReply& reply) const {
+        const auto [r, c] = *reply.hovered;
+        const double exact = app::explain_worked(w, session.worked(), {printed.matrix, r, c}).cell.f64;
+        ui::Type small(ui::Face::regular, ui::size_small);
+        const std::string text = "printed " + std::string(printed.text) + ", exact " + app::fixed(exact, 4);
+        const ImVec2 size = ui::text_size(text);
+        const ImVec2 at{reply.hovered_min.x, reply.hovered_max.y + 5};
+        ImDrawList* list = ImGui::GetForegroundDrawList();
+        list->AddRectFilled(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().raised, 5);
+        list->AddRect(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().changed, 5);
+        ui::draw_text(list, {at.x + 8, at.y + 5}, ui::theme().text, text);
     }
 
     // The field over the cell that is being typed into.
