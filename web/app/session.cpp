@@ -191,7 +191,7 @@ void Session::start_forward() {
         return;
     }
     forward_ = *std::move(forward);
-    forward_started_ms_ = now_ms();
+    forward_ms_ = 0;
 }
 
 void Session::forward_finished() {
@@ -201,7 +201,6 @@ void Session::forward_finished() {
         page_.notice(trace.error().message, true);
         return;
     }
-    forward_ms_ = now_ms() - forward_started_ms_;
     const Index n = (*trace)->tokens();
     sentence_ = {*trace, pieces_, Thumbnails(*trace), (*trace)->logits({n - 1, n}), ++versions_};
     Selection selection = state().selection;
@@ -234,7 +233,10 @@ void Session::generate_step() { step_wanted_ = sentence_.trace != nullptr; }
 bool Session::work(double budget_ms) {
     const double until = now_ms() + budget_ms;
     while (forward_) {
-        if (!forward_->step()) forward_finished();
+        const double began = now_ms();
+        const bool more = forward_->step();
+        forward_ms_ += now_ms() - began;
+        if (!more) forward_finished();
         if (now_ms() >= until) return true;
     }
     while (sentence_.trace && sentence_.thumbnails.step())

@@ -42,6 +42,7 @@ class Session {
     // 0 … 1 while a run or the thumbnails are being computed.
     std::optional<float> progress() const;
     std::string_view progress_name() const { return forward_ ? "forward pass" : "head maps"; }
+    // Computing time of the last forward pass, without the frames drawn between its slices.
     double forward_ms() const { return forward_ms_; }
     // The likeliest next tokens under the State's sampling, with how they read.
     struct Next {
@@ -99,7 +100,7 @@ class Session {
     std::vector<std::int32_t> ids_;
     std::vector<std::string> pieces_;
     std::optional<Forward> forward_;
-    double forward_started_ms_ = 0, forward_ms_ = 0;
+    double forward_ms_ = 0;
     SentenceRun sentence_;
     std::uint64_t versions_ = 0;
     Next next_;
