@@ -20,7 +20,7 @@
 //   _explorer_model_discard()
 //   _explorer_model_info() → JSON {name, family, layers, heads, context, vocab}
 //   _explorer_paste(text)  _explorer_undo()  _explorer_redo()
-//   _explorer_table() → JSON {title, columns, rows, note?}: rows of cells, the first cell of each its heading
+//   _explorer_table() → JSON {title, columns, rows, note?}: the first cell of a row is its heading
 //   _explorer_copy_text() → what Ctrl+C on the canvas should copy, or empty
 //   _explorer_context_lost()  _explorer_context_restored()
 //   A refusal comes with a notice that says why.

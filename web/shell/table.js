@@ -29,11 +29,12 @@ export function attachTable({ program, clipboard, notices }) {
         document.getElementById('table-title').textContent = title;
         document.getElementById('table-note').textContent = note ?? '';
         const head = document.createElement('thead');
-        head.append(row(...columns.map((text) => cell('th', text, 'col'))));
+        const headings = ['', ...columns].slice(-rows[0].length);  // the corner may be left out
+        head.append(row(...headings.map((text) => cell('th', text, 'col'))));
         const body = document.createElement('tbody');
         body.append(...rows.map(([heading, ...values]) => row(cell('th', heading, 'row'), ...values.map((value) => cell('td', value)))));
         table.replaceChildren(head, body);
-        copied = [columns, ...rows].map((cells) => cells.join('\t')).join('\n');
+        copied = [headings, ...rows].map((cells) => cells.join('\t')).join('\n');
         dialog.showModal();
     });
     document.getElementById('table-copy').addEventListener('click', () => {
