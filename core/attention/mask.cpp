@@ -118,16 +118,17 @@ Coverage tile(const Padding& m, Index, Range, Range keys) {
     return either(keys.end <= m.visible_keys, keys.begin >= m.visible_keys);
 }
 Coverage tile(const SameDocument& m, Index, Range queries, Range keys) {
-    queries.end = std::min(queries.end, std::ssize(m.query));
-    if (queries.size() <= 0 || keys.begin >= std::ssize(m.key)) return Coverage::none;
-    const bool beyond = keys.end > std::ssize(m.key);
-    keys.end = std::min(keys.end, std::ssize(m.key));
-    const auto [q_low, q_high] = std::ranges::minmax(std::span(m.query).subspan(
-        static_cast<std::size_t>(queries.begin), static_cast<std::size_t>(queries.size())));
-    const auto [k_low, k_high] = std::ranges::minmax(std::span(m.key).subspan(
-        static_cast<std::size_t>(keys.begin), static_cast<std::size_t>(keys.size())));
-    return either(!beyond && q_low == q_high && k_low == k_high && q_low == k_low,
-                  q_high < k_low || k_high < q_low);
+    const Range known_queries{queries.begin, std::min(queries.end, std::ssize(m.query))};
+    const Range known_keys{keys.begin, std::min(keys.end, std::ssize(m.key))};
+    if (known_queries.size() <= 0 || known_keys.size() <= 0) return Coverage::none;
+    const auto documents = [](const std::vector<std::int32_t>& list, Range range) {
+        return std::ranges::minmax(std::span(list).subspan(static_cast<std::size_t>(range.begin),
+                                                           static_cast<std::size_t>(range.size())));
+    };
+    const auto q = documents(m.query, known_queries), k = documents(m.key, known_keys);
+    const bool one_document = q.min == q.max && k.min == k.max && q.min == k.min;
+    return either(one_document && known_queries == queries && known_keys == keys,
+                  q.max < k.min || k.max < q.min);
 }
 Coverage tile(const Prefix& m, Index, Range queries, Range keys) {
     const Distances d(queries, keys);

@@ -158,14 +158,7 @@ AttentionSpec spec_of(const AttentionInputs& in, const Problem& p, Index b) {
     AttentionSpec spec;
     spec.scale = in.scale;
     spec.softcap = std::max(in.softcap, 0.0f);
-    if (in.softmax_precision)
-        spec.softmax_precision = *in.softmax_precision;
-    else if (in.dtype == DType::f16)
-        spec.softmax_precision = SoftmaxPrecision::f16;
-    else if (in.dtype == DType::bf16)
-        spec.softmax_precision = SoftmaxPrecision::bf16;
-    else if (in.dtype == DType::f64)
-        spec.softmax_precision = SoftmaxPrecision::f64;
+    spec.softmax_precision = in.softmax_precision;
 
     Index offset = p.past();
     if (in.nonpad_kv_seqlen) {

@@ -32,9 +32,10 @@ struct AttentionInputs {
     // Query i sees keys up to i + n_past, or up to i + nonpad_kv_seqlen − n_q, which may be negative.
     bool causal = false;
     std::optional<float> scale;
-    float softcap = 0;                                  // none where it is not positive
-    std::optional<SoftmaxPrecision> softmax_precision;  // that of `dtype` when absent
-    DType dtype = DType::f32;                           // of q, k and v; the outputs are rounded to it
+    float softcap = 0;  // none where it is not positive
+    // Also where q is f16 and nothing is asked for: the recorded f16 cases were computed so.
+    SoftmaxPrecision softmax_precision = SoftmaxPrecision::f32;
+    DType dtype = DType::f32;  // of q, k and v; the outputs are rounded to it
 };
 
 struct AttentionOutputs {

@@ -73,10 +73,8 @@ void Panels::pack(ConstMatrix b) {
 
 void Panels::pack_transposed(ConstMatrix b) {
     resize(b.cols, b.rows);
-    for (Index column = 0; column < cols_; ++column) {
-        float* to = row(column, 0);
-        for (Index k = 0; k < depth_; ++k) to[k * panel_width] = b(column, k);
-    }
+    for (Index column = 0; column < cols_; ++column)
+        for (Index k = 0; k < depth_; ++k) *row(column, k) = b(column, k);
 }
 
 void Panels::pack(const WeightView& weight, Range columns) {

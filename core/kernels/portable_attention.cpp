@@ -84,8 +84,9 @@ struct RowState {
 // One head's block of at most 64 queries.
 class QueryTile {
   public:
-    QueryTile(const AttentionCall& call, Index head, Range queries)
+    QueryTile(const AttentionCall& call, Index head, Range queries, Panels& panels)
         : call_(call),
+          panels_(panels),
           head_(head),
           queries_(queries),
           q_(rows_of(call.q.head(head), queries)),
@@ -204,11 +205,11 @@ class QueryTile {
     }
 
     const AttentionCall& call_;
+    Panels& panels_;  // holds K or V of a tile
     Index head_;
     Range queries_;
     ConstMatrix q_, k_, v_;
     MatrixView<float> output_;
-    Panels panels_;
     std::array<RowState, tile_rows> states_;
     alignas(64) std::array<float, tile_rows * tile_keys> scores_;
 };
@@ -216,9 +217,10 @@ class QueryTile {
 }  // namespace
 
 void portable_attention(const AttentionCall& call) {
+    Panels panels;
     for (Index head = 0; head < call.q.heads; ++head)
         for (Index begin = 0; begin < call.q.rows; begin += tile_rows)
-            QueryTile(call, head, {begin, std::min(begin + tile_rows, call.q.rows)}).run();
+            QueryTile(call, head, {begin, std::min(begin + tile_rows, call.q.rows)}, panels).run();
 }
 
 }  // namespace attn

@@ -1,0 +1,254 @@
+#include "attention/record.hpp"
+
+#include <catch_amalgamated.hpp>
+
+#include "support/numbers.hpp"
+
+using namespace attn;
+using namespace attn::test;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+const Kernels& generate_kernels() { return *GENERATE(&portable_kernels(), &reference_kernels()); }
+
+Tensor tensor(Shape shape, std::vector<float> values) { return Tensor(std::move(shape), values); }
+
+std::vector<float> whole(const Record& r, Stage stage, Index head = 0) {
+    std::vector<float> out(static_cast<std::size_t>(r.queries() * r.keys()));
+    r.stage(stage, head, {0, r.queries()}, {0, r.keys()}, out);
+    return out;
+}
+
+std::string failure(Shape q, Shape k, Shape v, AttentionSpec spec = {}) {
+    const auto record =
+        Record::run(Tensor(std::move(q)), Tensor(std::move(k)), Tensor(std::move(v)), std::move(spec));
+    return record ? "" : record.error().message;
+}
+
+Bias bias_of(Tensor values) { return {std::make_shared<Tensor>(std::move(values))}; }
+
+// A spec that uses everything, for 4 heads, 9 queries and 11 keys.
+AttentionSpec full_spec() {
+    AttentionSpec spec;
+    spec.scale = 0.6f;
+    spec.softcap = 2;
+    spec.mask = Mask::causal(2) & !Mask::window(0, 0);
+    spec.bias = bias_of(random_tensor({4, 9, 11}, 9));
+    return spec;
+}
+
+Record full_record(const Kernels& kernels) {
+    auto record = Record::run(random_tensor({4, 9, 6}, 1), random_tensor({2, 11, 6}, 2),
+                              random_tensor({2, 11, 5}, 3), full_spec(), kernels);
+    REQUIRE(record);
+    return *std::move(record);
+}
+
+}  // namespace
+
+// Values computed in double and rounded to six decimals: half a unit there, and f32 adds less than 1e-7.
+constexpr double six_decimals = 6e-7;
+
+TEST_CASE("cat, sat, mat: every number of the worked example", "[unit][record]") {
+    const Kernels& kernels = generate_kernels();
+    const Tensor x = tensor({1, 3, 4}, {1, .5f, .2f, .8f, .3f, .9f, .1f, .4f, .6f, .2f, .7f, .3f});
+    const auto r = Record::run(x, x, x, {}, kernels);
+    REQUIRE(r);
+    CHECK_THAT(largest_difference(whole(*r, Stage::raw),
+                                  std::vector{1.93f, 1.09f, 1.08f, 1.09f, 1.07f, 0.55f, 1.08f, 0.55f, 0.98f}),
+               WithinAbs(0, six_decimals));
+    CHECK_THAT(largest_difference(whole(*r, Stage::scaled),
+                                  std::vector{.965f, .545f, .540f, .545f, .535f, .275f, .540f, .275f, .490f}),
+               WithinAbs(0, six_decimals));
+    CHECK_THAT(largest_difference(whole(*r, Stage::weight),
+                                  std::vector{.432747f, .284335f, .282917f, .363183f, .359570f, .277247f,
+                                              .367859f, .282223f, .349918f}),
+               WithinAbs(0, six_decimals));
+    CHECK_THAT(largest_difference(r->output().values(),
+                                  std::vector{.687798f, .528859f, .313025f, .544807f, .637402f, .560654f,
+                                              .302666f, .517549f, .662476f, .507914f, .346737f, .512152f}),
+               WithinAbs(0, six_decimals));
+}
+
+TEST_CASE("Three tokens of two components, values of three", "[unit][record]") {
+    const Kernels& kernels = generate_kernels();
+    const Tensor x = tensor({1, 3, 2}, {1, 0, 0, 1, 1, 1});
+    const auto r = Record::run(x, x, tensor({1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), {}, kernels);
+    REQUIRE(r);
+    CHECK_THAT(r->scale(), WithinRel(0.70710678f, 1e-7f));
+    CHECK_THAT(
+        largest_difference(r->output().values(), std::vector{4.f, 5.f, 6.f, 4.610009f, 5.610009f, 6.610009f,
+                                                             4.765704f, 5.765704f, 6.765704f}),
+        WithinAbs(0, 2e-6));  // numbers near 7: 3 units in the last place
+}
+
+TEST_CASE("One causal row", "[unit][record]") {
+    const Kernels& kernels = generate_kernels();
+    AttentionSpec spec;
+    spec.scale = 1;
+    spec.mask = Mask::causal(2);
+    const auto r = Record::run(tensor({1, 1, 1}, {1}), tensor({1, 4, 1}, {.5f, .8f, .3f, .9f}),
+                               Tensor({1, 4, 1}), spec, kernels);
+    REQUIRE(r);
+    CHECK(whole(*r, Stage::masked) == std::vector<float>{.5f, .8f, .3f, -infinity});
+    CHECK_THAT(largest_difference(whole(*r, Stage::weight), std::vector{.315598f, .426013f, .258390f, 0.f}),
+               WithinAbs(0, six_decimals));
+    CHECK(r->cell(Stage::weight, 0, 0, 3) == 0);
+}
+
+TEST_CASE("Every stage follows the formula", "[unit][record]") {
+    const Record r = full_record(generate_kernels());
+    const AttentionSpec spec = full_spec();
+    for (Index h = 0; h < 4; ++h)
+        for (Index i = 0; i < 9; ++i) {
+            const Index g = h / 2;
+            std::vector<double> masked(11), weights(11);
+            double max = -HUGE_VAL, sum = 0;
+            for (Index j = 0; j < 11; ++j) {
+                double raw = 0;
+                for (Index a = 0; a < 6; ++a)
+                    raw += static_cast<double>(r.q().heads().head(h)(i, a)) *
+                           static_cast<double>(r.k().heads().head(g)(j, a));
+                const double scaled = static_cast<double>(0.6f) * raw, capped = 2 * std::tanh(scaled / 2);
+                // Sums of six products below 10, each off by 2^-24 of it.
+                const double bound = 5e-6;
+                CHECK_THAT(r.cell(Stage::raw, h, i, j), WithinAbs(raw, bound));
+                CHECK_THAT(r.cell(Stage::scaled, h, i, j), WithinAbs(scaled, bound));
+                CHECK_THAT(r.cell(Stage::capped, h, i, j), WithinAbs(capped, bound));
+                const bool allowed = j <= i + 2 && i != j;
+                auto& m = masked[static_cast<std::size_t>(j)];
+                m = allowed ? capped + static_cast<double>(spec.bias.at(h, i, j)) : -HUGE_VAL;
+                if (allowed)
+                    CHECK_THAT(r.cell(Stage::masked, h, i, j), WithinAbs(m, bound));
+                else
+                    CHECK(r.cell(Stage::masked, h, i, j) == -infinity);
+                max = std::max(max, m);
+            }
+            for (double m : masked) sum += std::exp(m - max);
+            for (Index j = 0; j < 11; ++j) {
+                const double weight = std::exp(masked[static_cast<std::size_t>(j)] - max) / sum;
+                weights[static_cast<std::size_t>(j)] = weight;
+                double norm = 0;
+                for (Index b = 0; b < 5; ++b)
+                    norm += std::pow(static_cast<double>(r.v().heads().head(g)(j, b)), 2);
+                CHECK_THAT(r.cell(Stage::weight, h, i, j), WithinAbs(weight, 2e-6));
+                CHECK_THAT(r.cell(Stage::contribution, h, i, j), WithinAbs(weight * std::sqrt(norm), 1e-5));
+            }
+            for (Index b = 0; b < 5; ++b) {
+                double output = 0;
+                for (Index j = 0; j < 11; ++j)
+                    output += weights[static_cast<std::size_t>(j)] *
+                              static_cast<double>(r.v().heads().head(g)(j, b));
+                CHECK_THAT(r.output().heads().head(h)(i, b), WithinAbs(output, 1e-5));
+            }
+            CHECK_THAT(r.row_max().matrix()(h, i), WithinAbs(max, 5e-6));
+            CHECK_THAT(r.row_log_sum().matrix()(h, i), WithinAbs(std::log(sum), 5e-6));
+        }
+}
+
+TEST_CASE("A window is the same bits as that part of the whole", "[unit][record]") {
+    const Record r = full_record(generate_kernels());
+    for (const Stage stage :
+         {Stage::raw, Stage::scaled, Stage::capped, Stage::masked, Stage::weight, Stage::contribution}) {
+        const auto all = whole(r, stage, 3);
+        for (const Range rows : {Range{0, 1}, Range{2, 7}, Range{8, 9}, Range{4, 4}})
+            for (const Range cols : {Range{0, 11}, Range{3, 5}, Range{10, 11}, Range{5, 5}}) {
+                std::vector<float> window(static_cast<std::size_t>(rows.size() * cols.size()));
+                r.stage(stage, 3, rows, cols, window);
+                for (Index i = rows.begin; i < rows.end; ++i)
+                    for (Index j = cols.begin; j < cols.end; ++j) {
+                        const auto at =
+                            static_cast<std::size_t>((i - rows.begin) * cols.size() + j - cols.begin);
+                        REQUIRE(window[at] == all[static_cast<std::size_t>(i * 11 + j)]);
+                        REQUIRE(r.cell(stage, 3, i, j) == window[at]);
+                    }
+            }
+    }
+}
+
+TEST_CASE("The bias broadcasts along axes of size 1", "[unit][record]") {
+    const Kernels& kernels = generate_kernels();
+    const Shape shape = GENERATE(Shape{1, 1, 1}, Shape{2, 1, 1}, Shape{1, 3, 1}, Shape{1, 1, 4},
+                                 Shape{2, 3, 4}, Shape{2, 1, 4}, Shape{1, 3, 4});
+    AttentionSpec spec;
+    spec.bias = bias_of(random_tensor(shape, 4));
+    const Tensor q = random_tensor({2, 3, 5}, 5), k = random_tensor({2, 4, 5}, 6),
+                 v = random_tensor({2, 4, 5}, 7);
+    const auto r = Record::run(q, k, v, spec, kernels);
+    REQUIRE(r);
+
+    Tensor wide({2, 3, 4});
+    for (Index h = 0; h < 2; ++h)
+        for (Index i = 0; i < 3; ++i)
+            for (Index j = 0; j < 4; ++j) wide.heads().head(h)(i, j) = spec.bias.at(h, i, j);
+    AttentionSpec widened;
+    widened.bias = bias_of(wide);
+    const auto expected = Record::run(q, k, v, widened, kernels);
+    REQUIRE(expected);
+    CHECK(r->output() == expected->output());
+    for (Index h = 0; h < 2; ++h) CHECK(whole(*r, Stage::weight, h) == whole(*expected, Stage::weight, h));
+}
+
+TEST_CASE("The weights of every precision follow the fused kernel's", "[unit][record]") {
+    const Kernels& kernels = generate_kernels();
+    AttentionSpec spec;
+    spec.softmax_precision =
+        GENERATE(SoftmaxPrecision::f32, SoftmaxPrecision::f64, SoftmaxPrecision::f16, SoftmaxPrecision::bf16);
+    spec.mask = Mask::causal();
+    // Values that are unit vectors: the output is the row of weights.
+    Tensor v({1, 20, 20});
+    for (Index j = 0; j < 20; ++j) v.data()[j * 21] = 1;
+    const auto r =
+        Record::run(random_tensor({1, 20, 8}, 10), random_tensor({1, 20, 8}, 11), v, spec, kernels);
+    REQUIRE(r);
+    // Both divide the same exponentials by the same sum, once as a quotient and once by its logarithm; against
+    // the reference, f32 and f64 scores may round to neighbouring 16-bit numbers.
+    const bool narrow =
+        spec.softmax_precision == SoftmaxPrecision::f16 || spec.softmax_precision == SoftmaxPrecision::bf16;
+    const double bound = narrow && &kernels == &reference_kernels() ? 5e-3 : 5e-7;
+    CHECK_THAT(largest_difference(whole(*r, Stage::weight), r->output().values()), WithinAbs(0, bound));
+}
+
+TEST_CASE("Shapes that do not fit are answered with a sentence", "[unit][record]") {
+    CHECK(failure({2, 3}, {1, 3, 2}, {1, 3, 2}) ==
+          "attention: q is 2×3; give it the three axes [heads, n_q, d_k]");
+    CHECK(failure({1, 2, 3}, {3}, {1, 3, 2}) ==
+          "attention: k is 3; give it the three axes [kv_heads, n_k, d_k]");
+    CHECK(failure({1, 2, 3}, {1, 2, 3}, {}) ==
+          "attention: v is scalar; give it the three axes [kv_heads, n_k, d_v]");
+    CHECK(failure({3, 2, 4}, {2, 2, 4}, {2, 2, 4}) ==
+          "attention: q has 3 heads and k has 2; the first must be a multiple of the second");
+    CHECK(failure({0, 2, 4}, {1, 2, 4}, {1, 2, 4}) ==
+          "attention: q has 0 heads and k has 1; the first must be a multiple of the second");
+    CHECK_FALSE(failure({2, 2, 4}, {0, 2, 4}, {0, 2, 4}).empty());
+    CHECK(failure({1, 2, 4}, {1, 3, 4}, {1, 2, 4}) ==
+          "attention: k is 1×3×4 and v is 1×2×4; their heads and keys must be the same");
+    CHECK(failure({1, 2, 4}, {1, 3, 5}, {1, 3, 5}) ==
+          "attention: q is 1×2×4 and k is 1×3×5; their last axes must be the same and not empty");
+    CHECK_FALSE(failure({1, 2, 0}, {1, 3, 0}, {1, 3, 5}).empty());
+
+    AttentionSpec spec;
+    spec.bias = bias_of(Tensor({1, 2, 2}));
+    CHECK(failure({1, 2, 4}, {1, 3, 4}, {1, 3, 4}, spec) ==
+          "attention: the bias is 1×2×2 and the scores are 1×2×3; each axis of the bias must be 1 or that of "
+          "the "
+          "scores");
+    spec.bias = bias_of(Tensor({2, 3}));
+    CHECK_FALSE(failure({1, 2, 4}, {1, 3, 4}, {1, 3, 4}, spec).empty());
+}
+
+TEST_CASE("Same inputs, same bits", "[unit][record]") {
+    const Kernels& kernels = generate_kernels();
+    const Record a = full_record(kernels), b = full_record(kernels);
+    CHECK(a.output() == b.output());
+    CHECK(a.row_max() == b.row_max());
+    CHECK(a.row_log_sum() == b.row_log_sum());
+    CHECK(whole(a, Stage::contribution, 1) == whole(b, Stage::contribution, 1));
+}
+
+TEST_CASE("Stages have names", "[unit][record]") {
+    CHECK(name(Stage::raw) == "raw");
+    CHECK(name(Stage::contribution) == "contribution");
+}
