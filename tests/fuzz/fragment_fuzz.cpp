@@ -38,7 +38,7 @@ void check_worked(const WorkedState& w) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const ParsedFragment first = parse_fragment({reinterpret_cast<const char*>(data), size});
-    require(first.note.size() < 400 && is_utf8(first.note));
+    require(first.note.size() < 600 && is_utf8(first.note));
     check_worked(first.state.worked);
     const ParsedFragment second = parse_fragment(to_fragment(first.state));
     require(second.note.empty());
