@@ -89,26 +89,30 @@ void paragraph(const char* text, ImU32 colour) {
     ImGui::PopStyleColor();
 }
 
+// One line of a list: a name as it is typed, and what it is.
+void item(const char* name, const char* what) {
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    ImGui::TextUnformatted(name);
+    ImGui::SameLine(ImGui::GetCursorStartPos().x +
+                    std::min(ImGui::GetContentRegionAvail().x * 0.45f, 190.0f));
+    ui::caption(what);
+}
+
 void invitation() {
     const ui::Theme& t = ui::theme();
     ui::heading("Your sentence through a real transformer");
     ImGui::Dummy({0, 4});
     paragraph("Drop the folder of a model onto this page, or choose “Open model…” above.", t.text);
-    ImGui::Dummy({0, 4});
-    paragraph(
-        "As it lies on a model hub: config.json, model.safetensors (or its shards with their index) and "
-        "tokenizer.json, or vocab.json with merges.txt.",
-        t.dim);
-    paragraph(
-        "GPT-2, Llama, Mistral and Qwen2 architectures, weights in f32, f16 or bf16. Nothing leaves this "
-        "machine: "
-        "the model runs here, in the page.",
-        t.dim);
-    ImGui::Dummy({0, 4});
+    paragraph("It is read as it lies on a model hub:", t.dim);
+    ImGui::Dummy({0, 2});
+    item("config.json", "GPT-2, Llama, Mistral or Qwen2");
+    item("model.safetensors", "f32, f16 or bf16; or shards with their index");
+    item("tokenizer.json", "or vocab and merges");
+    ImGui::Dummy({0, 6});
     paragraph(
         "Then type, and see every head of every layer, each weight with the numbers it comes from, and what "
         "the "
-        "model would say next.",
+        "model would say next. Nothing leaves this machine: the model runs here, in the page.",
         t.dim);
     ui::landmark_item("sentence/invitation");
 }
@@ -118,9 +122,10 @@ void invitation_to_type(const app::Session& session) {
     ImGui::Dummy({0, 4});
     paragraph("Type a sentence above.", ui::theme().text);
     const ModelConfig& config = session.model()->config();
-    const std::string facts = std::to_string(config.layers) + " layers × " + std::to_string(config.heads) +
-                              " heads, " + std::to_string(session.model()->parameter_count()) +
-                              " parameters, up to " + std::to_string(config.context) + " tokens.";
+    const std::string facts =
+        std::to_string(config.layers) + " layers × " + std::to_string(config.heads) + " heads, " +
+        app::fixed(static_cast<double>(session.model()->parameter_count()) / 1e6, 2) +
+        " million parameters, texts of up to " + std::to_string(config.context) + " tokens.";
     paragraph(facts.c_str(), ui::theme().dim);
     ui::landmark_item("sentence/type");
 }
@@ -177,7 +182,7 @@ void parts(SentenceView& view) {
         sentence_next(view, width);
         return;
     }
-    const float left = std::floor((width - column_gap) * 0.48f);
+    const float left = std::floor((width - column_gap) * 0.46f);
     column("left", left, [&](float w) {
         heads(view, w, window * 0.55f);
         space();
@@ -185,7 +190,7 @@ void parts(SentenceView& view) {
     });
     ImGui::SameLine(0, column_gap);
     column("right", width - left - column_gap, [&](float w) {
-        sentence_map(view, w, window * 0.62f);
+        sentence_map(view, w, window * 0.7f);
         space();
         sentence_ladder(view, w);
     });
@@ -230,7 +235,10 @@ void sentence(app::Session& session, Hover& hover) {
                       {}};
     measure(view);
     head_heading(view);
-    ui::caption("Hover a word to see where it looks. Click a thumbnail to change head. Wheel zooms the map.");
+    ui::caption(
+        ImGui::GetContentRegionAvail().x < two_columns_from
+            ? "Tap a word to see where it looks, a thumbnail to change head, a cell to have it explained."
+            : "Hover a word to see where it looks. Click a thumbnail to change head. Wheel zooms the map.");
     parts(view);
     if (view.more) session.continue_next_frame();
     pointed = view.now;

@@ -141,7 +141,7 @@ void draw_edges(const Line& line, Index query, const std::vector<Edge>& edges, s
         const auto [key, weight] = edges[i];
         const float from = line.x(query), to = line.x(key);
         if (std::max(from, to) < line.clip_left || std::min(from, to) > line.clip_right) continue;
-        const float alpha = strength * (0.2f + 0.8f * weight);
+        const float alpha = strength * (0.12f + 0.88f * weight);
         ui::draw_arc(list, from, to, line.chips_top - 2, 1 + 4 * weight, ui::with_alpha(colour, alpha));
     }
 }
@@ -163,7 +163,7 @@ void draw_arcs(SentenceView& view, const Line& line) {
             continue;
         }
         draw_edges(line, q, *edges, std::min(count_for(*edges, mass), most_edges), ui::theme().dim,
-                   focused ? 0.35f : 0.9f);
+                   focused ? 0.3f : 0.75f);
     }
     if (!focused) return;
     const auto* edges = row_of(view, view.query(), true);

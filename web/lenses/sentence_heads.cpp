@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "lenses/sentence_view.hpp"
-#include "render/textures.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -17,7 +16,7 @@ constexpr Index most_texels = 2048;
 
 // Some heads of one layer side by side, as the heatmap pass takes them.
 struct Strip {
-    std::uint64_t key = 0;
+    std::uint64_t serial = 0;  // another as soon as it holds more
     Index first_head = 0, heads = 0;
     Index filled = 0;           // heads that are in it
     std::vector<float> texels;  // [side, heads · side]; −inf: masked, or not yet computed
@@ -54,7 +53,7 @@ class Atlas {
                 const Index done =
                     std::clamp(maps.done() - layer * maps.heads() - strip.first_head, Index{0}, strip.heads);
                 if (done == strip.filled) continue;
-                strip.key = render::new_key();
+                strip.serial = ++serials_;
                 for (; strip.filled < done; ++strip.filled)
                     copy_thumbnail(run, layer, strip.first_head + strip.filled, strip);
             }
@@ -67,14 +66,14 @@ class Atlas {
         layers_.assign(static_cast<std::size_t>(maps.layers()), {});
         for (auto& strips : layers_)
             for (Index first = 0; first < maps.heads(); first += most_heads) {
-                Strip strip{render::new_key(), first, std::min(most_heads, maps.heads() - first), 0, {}};
+                Strip strip{++serials_, first, std::min(most_heads, maps.heads() - first), 0, {}};
                 strip.texels.assign(static_cast<std::size_t>(side * side * strip.heads),
                                     -std::numeric_limits<float>::infinity());
                 strips.push_back(std::move(strip));
             }
     }
 
-    std::uint64_t version_ = 0;
+    std::uint64_t version_ = 0, serials_ = 0;
     std::vector<std::vector<Strip>> layers_;
 };
 
@@ -107,7 +106,7 @@ void draw_thumbnails(SentenceView& view, const Grid& grid) {
     for (Index layer = 0; layer < grid.layers; ++layer)
         for (const Strip& strip : atlas.strips(layer)) {
             render::Heatmap map;
-            map.key = strip.key;
+            map.key = {&atlas, strip.serial};
             map.values = strip.texels.data();
             map.rows = side;
             map.cols = strip.heads * side;
@@ -178,6 +177,11 @@ void sentence_heads(SentenceView& view, float width, float most_height) {
     if (ImGui::IsItemFocused() || hovered) walk(view, grid);
     if (ImGui::IsItemDeactivated() && under && ImGui::GetIO().MouseDragMaxDistanceSqr[0] < 36)
         view.select_head(under->first, under->second);
+
+    if (ImGui::IsItemActive() && ImGui::IsMouseDragging(0)) {
+        ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseDelta.x);
+        ImGui::SetScrollY(ImGui::GetScrollY() - ImGui::GetIO().MouseDelta.y);
+    }
 
     draw_thumbnails(view, grid);
     draw_labels(grid, under, view.selection());

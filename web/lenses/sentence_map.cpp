@@ -83,7 +83,7 @@ render::Heatmap heatmap_of(const Plot& plot, const MapTiles::Tile& tile, Index l
     const float block = static_cast<float>(Index{1} << level),
                 span = static_cast<float>(MapTiles::side) * block;
     render::Heatmap map;
-    map.key = tile.serial;
+    map.key = {&tiles, tile.serial};
     map.values = tile.values.data();
     map.rows = tile.rows;
     map.cols = tile.cols;
@@ -201,7 +201,8 @@ void set_landmarks(const Plot& plot) {
         }
 }
 
-void draw_labels(const SentenceView& view, const Plot& plot, ui::AxisLabels rows, ui::AxisLabels columns) {
+void draw_labels(const SentenceView& view, const Plot& plot, ui::AxisLabels rows, ui::AxisLabels columns,
+                 float left) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     rows.shown = plot.queries();
     rows.first = plot.y(static_cast<float>(rows.shown.begin));
@@ -216,8 +217,7 @@ void draw_labels(const SentenceView& view, const Plot& plot, ui::AxisLabels rows
     list->PopClipRect();
     ui::draw_column_labels(list, columns, plot.min.y);
     ui::Type small(ui::Face::regular, ui::size_small);
-    ui::draw_text(list, {plot.min.x - 8 - ui::text_size("query ↓").x, plot.max().y + 3}, ui::theme().dim,
-                  "query ↓");
+    ui::draw_text(list, {left, plot.max().y + 3}, ui::theme().dim, "query ↓");
     ui::draw_text(list, {plot.max().x - ui::text_size("key →").x, plot.max().y + 3}, ui::theme().dim,
                   "key →");
 }
@@ -247,6 +247,8 @@ void act(SentenceView& view, Plot& plot, float fit) {
             place.key -= io.MouseDelta.x / plot.cell;
             place.query -= io.MouseDelta.y / plot.cell;
             ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeAll);
+        } else {
+            ImGui::SetScrollY(ImGui::GetScrollY() - io.MouseDelta.y);
         }
     }
     if (hovered && ImGui::IsMouseDoubleClicked(0)) {
@@ -271,26 +273,28 @@ void act(SentenceView& view, Plot& plot, float fit) {
     }
 }
 
-void controls(SentenceView& view, float right) {
+// Zooms asked for by button, done where the plot is known.
+float controls(SentenceView& view, float width) {
+    const float right = ImGui::GetCursorPosX() + width;
     {
         ui::Type title(ui::Face::semibold, ui::size_title);
         ImGui::AlignTextToFramePadding();
         ImGui::TextUnformatted("Map");
     }
     ImGui::SameLine(0, 14);
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
     const auto stage = static_cast<int>(view.session.state().sentence.map);
     if (const auto chosen = ui::choice("map/stage", stage_names, stage))
         view.session.perform(app::SetMap{static_cast<MapStage>(*chosen)});
+    ImGui::SameLine(right - 56, 0);
+    float factor = 1;
+    if (ui::button("map/out", "−", place.zoom > 1)) factor = 1 / 1.5f;
+    ui::tooltip("Smaller");
+    ImGui::SameLine(right - 26, 0);
+    if (ui::button("map/in", "+")) factor = 1.5f;
+    ui::tooltip("Larger: or turn the wheel over the map; a double click shows it whole");
     ImGui::PopStyleVar();
-    if (place.zoom <= 1) return;
-    const std::string text = app::fixed(static_cast<double>(place.zoom), 1) + "×";
-    ui::Type mono(ui::Face::mono, ui::size_small);
-    ImGui::SameLine();
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    ui::draw_text(ImGui::GetWindowDrawList(), {right - ui::text_size(text).x, at.y + 5}, ui::theme().dim,
-                  text);
-    ImGui::NewLine();
+    return factor;
 }
 
 }  // namespace
@@ -301,14 +305,14 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     place.tokens = n;
     const MapStage stage = view.session.state().sentence.map;
     tiles.show(view.run.trace, view.selection().layer, view.selection().head, stage);
-    controls(view, ImGui::GetCursorScreenPos().x + width);
+    const float factor = controls(view, width);
 
     ui::AxisLabels rows;
     rows.names = view.run.pieces;
     rows.shown = {0, n};
     rows.most = std::min(96.0f, width * 0.2f);
     ui::AxisLabels columns = rows;
-    const float left = std::max(ui::row_labels_width(rows), 54.0f);
+    const float left = std::max(ui::row_labels_width(rows), 24.0f);
     const float below = axis_height + 10 + ui::colour_bar_height;
     const float density = ImGui::GetIO().DisplayFramebufferScale.x;
     // Whole pixels a cell where cells are that large, so that all are alike.
@@ -324,6 +328,7 @@ void sentence_map(SentenceView& view, float width, float most_height) {
 
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     Plot plot{{std::floor(corner.x + left), std::floor(corner.y + top)}, side, fit * place.zoom, n};
+    if (factor != 1) zoom_by(plot, fit, factor, {plot.min.x + side / 2, plot.min.y + side / 2});
     act(view, plot, fit);
 
     const ui::ColourScale scale = scale_of(view, stage);
@@ -333,7 +338,7 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     draw_numbers(view, plot, scale);
     draw_marks(view, plot);
     list->PopClipRect();
-    draw_labels(view, plot, rows, columns);
+    draw_labels(view, plot, rows, columns, corner.x);
     set_landmarks(plot);
 
     std::optional<float> marked;

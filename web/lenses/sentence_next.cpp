@@ -12,7 +12,7 @@ namespace attn::lenses {
 
 namespace {
 
-constexpr std::size_t shown = 8;
+constexpr std::size_t shown = 6;
 
 void buttons(SentenceView& view) {
     if (ui::button("next/step", "Step", !view.session.playing())) view.session.generate_step();
@@ -23,25 +23,34 @@ void buttons(SentenceView& view) {
     ui::tooltip("Go on until paused, or until the model's context is full");
 }
 
-void sampling(SentenceView& view) {
+void sampling(SentenceView& view, float width) {
     app::SamplingState s = view.session.state().sentence.sampling;
     const app::SamplingState before = s;
+    const float half = width > 360 ? std::floor((width - 16) / 2) : width;
+    const auto begin = [half](const char* name) {
+        ImGui::BeginChild(name, {half, 0}, ImGuiChildFlags_AutoResizeY, ImGuiWindowFlags_NoScrollbar);
+    };
+    begin("one");
     if (const auto t =
             ui::slider("next/temperature", "temperature", static_cast<double>(s.temperature), 0, 3, "%.2f"))
         s.temperature = static_cast<float>(*t);
+    if (const auto p = ui::slider("next/top_p", "top-p", static_cast<double>(s.top_p), 0.01, 1, "%.2f"))
+        s.top_p = static_cast<float>(*p);
+    ImGui::EndChild();
+    if (half < width) ImGui::SameLine(0, 16);
+    begin("two");
     const Index vocabulary = view.run.logits.size();
-    // 0 stands for "all"; the slider's right end is the whole vocabulary.
-    const double top_k = static_cast<double>(s.top_k > 0 ? std::min(s.top_k, vocabulary) : vocabulary);
+    // 0 stands for all; the slider's right end is the whole vocabulary.
     const bool every = s.top_k == 0 || s.top_k >= vocabulary;
+    const auto top_k = static_cast<double>(every ? vocabulary : s.top_k);
     if (const auto k = ui::slider("next/top_k", "top-k", top_k, 1, static_cast<double>(vocabulary),
                                   every ? "all" : "%.0f", true)) {
         const auto chosen = static_cast<Index>(std::lround(*k));
         s.top_k = chosen >= vocabulary ? 0 : chosen;
     }
-    if (const auto p = ui::slider("next/top_p", "top-p", static_cast<double>(s.top_p), 0.01, 1, "%.2f"))
-        s.top_p = static_cast<float>(*p);
     if (const auto seed = ui::stepper("next/seed", "seed", static_cast<Index>(s.seed), 0, Index{1} << 30))
         s.seed = static_cast<std::uint64_t>(*seed);
+    ImGui::EndChild();
     if (!(s == before)) view.session.perform(app::SetSampling{s}, ui::gesture());
 }
 
@@ -74,7 +83,7 @@ void sentence_next(SentenceView& view, float width) {
                                  app::fixed(c.probability, 6);
         ImGui::SetTooltip("%s", text.c_str());
     }
-    sampling(view);
+    sampling(view, width);
 }
 
 }  // namespace attn::lenses

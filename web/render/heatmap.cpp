@@ -8,7 +8,6 @@
 
 #include "render/context.hpp"
 #include "render/program.hpp"
-#include "render/textures.hpp"
 #include "shaders.hpp"
 
 namespace attn::render {
@@ -59,7 +58,7 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
     const Program& program = pass().program;
     glScissor(0, 0, static_cast<GLsizei>(width), static_cast<GLsizei>(height));
     glActiveTexture(GL_TEXTURE1);
-    bind_colours(h.palette->key, h.palette->colours);
+    bind_colours({h.palette, 0}, h.palette->colours);
     glActiveTexture(GL_TEXTURE0);
     bind_values(h.key, {h.values, static_cast<std::size_t>(h.rows * h.cols)}, h.rows, h.cols);
 

@@ -4,23 +4,21 @@
 #include <imgui.h>
 
 #include <array>
-#include <cstdint>
 #include <span>
 #include <string>
 
-#include "tensor/tensor.hpp"
+#include "render/textures.hpp"
 
 namespace attn::render {
 
 struct Palette {
-    std::uint64_t key = 0;
     std::array<ImU32, 256> colours{};
 };
 
 struct Heatmap {
     // [rows, cols], at most 2048 a side; −inf: masked. They and the palette stay as they are until the frame is
-    // drawn. The same key, see textures.hpp, means the same values.
-    std::uint64_t key = 0;
+    // drawn.
+    TextureKey key;
     const float* values = nullptr;
     Index rows = 0, cols = 0;
 

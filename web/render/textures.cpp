@@ -22,8 +22,8 @@ struct Texture {
 };
 
 struct Pool {
-    std::map<std::uint64_t, Texture> textures;
-    std::uint64_t keys = 0, context = 0;
+    std::map<TextureKey, Texture> textures;
+    std::uint64_t context = 0;
     int swept = 0;
 };
 Pool pool;
@@ -41,7 +41,7 @@ void sweep(int frame) {
 }
 
 // Binds the texture of that key; true when that version of its contents has to be uploaded.
-bool bind(std::uint64_t key, std::uint64_t version) {
+bool bind(TextureKey key, std::uint64_t version) {
     const int frame = ImGui::GetFrameCount();
     sweep(frame);
     Texture& texture = pool.textures[key];
@@ -66,9 +66,7 @@ float coded(float value) {
 
 }  // namespace
 
-std::uint64_t new_key() { return ++pool.keys; }
-
-void bind_values(std::uint64_t key, std::span<const float> values, Index rows, Index cols) {
+void bind_values(TextureKey key, std::span<const float> values, Index rows, Index cols) {
     if (!bind(key, 1)) return;
     std::vector<float> texels;
     texels.reserve(values.size());
@@ -77,7 +75,7 @@ void bind_values(std::uint64_t key, std::span<const float> values, Index rows, I
                  GL_FLOAT, texels.data());
 }
 
-void bind_colours(std::uint64_t key, std::span<const ImU32> colours) {
+void bind_colours(TextureKey key, std::span<const ImU32> colours) {
     if (!bind(key, theme_number())) return;
     glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<GLsizei>(colours.size()), 1, 0, GL_RGBA,
                  GL_UNSIGNED_BYTE, colours.data());

@@ -1,9 +1,9 @@
-// Textures by key: uploaded when first drawn, dropped when no longer drawn, uploaded again in a new context. The
-// same key stands for the same contents.
+// Textures by key: uploaded when first drawn, dropped when no longer drawn, uploaded again in a new context.
 #pragma once
 
 #include <imgui.h>
 
+#include <compare>
 #include <cstdint>
 #include <span>
 
@@ -11,12 +11,17 @@
 
 namespace attn::render {
 
-std::uint64_t new_key();
+// Whose contents, and which of them: the same key stands for the same contents.
+struct TextureKey {
+    const void* owner = nullptr;
+    std::uint64_t number = 0;
+    auto operator<=>(const TextureKey&) const = default;
+};
 
 // Bind to the active unit. values [rows, cols], at most 2048 a side, where −inf means masked; written so that
 // masked and NaN survive any sampler (shaders/heatmap.frag).
-void bind_values(std::uint64_t key, std::span<const float> values, Index rows, Index cols);
+void bind_values(TextureKey key, std::span<const float> values, Index rows, Index cols);
 // One row of colours; uploaded again when the theme has changed.
-void bind_colours(std::uint64_t key, std::span<const ImU32> colours);
+void bind_colours(TextureKey key, std::span<const ImU32> colours);
 
 }  // namespace attn::render

@@ -5,7 +5,7 @@
 
 namespace attn::ui {
 
-inline constexpr float arc_most_height = 84;
+inline constexpr float arc_most_height = 68;
 // Of an arc whose ends are `span` points apart; long ones flatten out below arc_most_height.
 float arc_height(float span);
 

@@ -9,7 +9,7 @@ namespace attn::ui {
 namespace {
 
 constexpr float slant = 1.0472f;  // 60°
-constexpr float text_height = 12, row_pitch = 13, slanted_pitch = 15, column_gap = 4;
+constexpr float row_pitch = 13, slanted_pitch = 12.5f, column_gap = 4;
 
 float widest(const AxisLabels& labels) {
     float width = 0;
@@ -72,24 +72,24 @@ void draw_slanted_text(ImDrawList* list, ImVec2 at, float angle, float width, Im
 }
 
 float column_labels_height(const AxisLabels& labels) {
-    Type type(Face::regular, text_height);
-    if (upright(labels)) return text_height + 6;
+    Type type(Face::regular, size_small);
+    if (upright(labels)) return size_small + 6;
     return std::ceil(widest(labels) * std::sin(slant)) + 10;
 }
 
 float row_labels_width(const AxisLabels& labels) {
-    Type type(Face::regular, text_height);
+    Type type(Face::regular, size_small);
     return std::ceil(widest(labels)) + 6;
 }
 
 void draw_column_labels(ImDrawList* list, const AxisLabels& labels, float bottom) {
-    Type type(Face::regular, text_height);
+    Type type(Face::regular, size_small);
     const bool straight = upright(labels);
     const float pitch = straight ? widest(labels) + column_gap : slanted_pitch;
     for (const Index i : placed(labels, pitch)) {
         const std::string& name = labels.names[static_cast<std::size_t>(i)];
         if (straight)
-            draw_text(list, {centre(labels, i) - text_size(name).x / 2, bottom - text_height - 4},
+            draw_text(list, {centre(labels, i) - text_size(name).x / 2, bottom - size_small - 4},
                       ink(labels, i), name);
         else
             draw_slanted_text(list, {centre(labels, i) + 3, bottom - 4}, -slant, labels.most, ink(labels, i),
@@ -98,11 +98,11 @@ void draw_column_labels(ImDrawList* list, const AxisLabels& labels, float bottom
 }
 
 void draw_row_labels(ImDrawList* list, const AxisLabels& labels, float right) {
-    Type type(Face::regular, text_height);
+    Type type(Face::regular, size_small);
     for (const Index i : placed(labels, row_pitch)) {
         const std::string& name = labels.names[static_cast<std::size_t>(i)];
         const float width = std::min(text_size(name).x, labels.most);
-        draw_text_within(list, {right - 5 - width, centre(labels, i) - text_height / 2 - 2}, labels.most,
+        draw_text_within(list, {right - 5 - width, centre(labels, i) - size_small / 2}, labels.most,
                          ink(labels, i), name);
     }
 }

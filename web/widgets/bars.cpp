@@ -7,7 +7,8 @@
 namespace attn::ui {
 
 namespace {
-constexpr float line_height = 24, bar_height = 16, name_width = 64, number_width = 76, gap = 10;
+constexpr float line_height = 22, bar_height = 15, least_name = 24, most_name = 72, number_width = 76,
+                gap = 10;
 }
 
 float bar_list_height(Index bars) { return static_cast<float>(bars) * line_height; }
@@ -17,6 +18,8 @@ std::optional<Index> bar_list(const std::string& name, float width, std::span<co
     Type mono(Face::mono, size_small);
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
+    float name_width = least_name;
+    for (const Bar& bar : bars) name_width = std::max(name_width, std::min(text_size(bar.name).x, most_name));
     const float room = std::max(width - name_width - number_width - 2 * gap, 20.0f);
     std::optional<Index> hovered;
     for (Index i = 0; i < std::ssize(bars); ++i) {

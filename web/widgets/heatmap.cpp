@@ -5,7 +5,6 @@
 #include <string>
 
 #include "app/format.hpp"
-#include "render/textures.hpp"
 
 namespace attn::ui {
 
@@ -20,7 +19,6 @@ const render::Palette& palette(bool diverging_map) {
     };
     static Built both[2];
     Built& built = both[diverging_map];
-    if (built.palette.key == 0) built.palette.key = render::new_key();
     if (built.theme != &theme()) {
         built.theme = &theme();
         for (std::size_t i = 0; i < built.palette.colours.size(); ++i) {
