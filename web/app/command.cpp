@@ -34,8 +34,9 @@ bool may_select(const State& state, const Selection& s) {
 }
 
 bool may_pin(const State& state, const CellRef& cell) {
-    const MatrixShape shape = state.lens == LensId::worked ? shape_of(state.worked, cell.matrix)
-                                                           : MatrixShape{position_limit, position_limit};
+    MatrixShape shape = shape_of(state.worked, cell.matrix);
+    if (state.lens == LensId::sentence)  // which shows no projections
+        shape = cell.matrix < MatrixId::q ? MatrixShape{} : MatrixShape{position_limit, position_limit};
     return cell.row >= 0 && cell.row < shape.rows && cell.col >= 0 && cell.col < shape.cols;
 }
 

@@ -83,7 +83,7 @@ std::string at(const std::vector<std::string>& labels, Index i) {
 }
 
 std::string note_of(const WorkedState& worked, const CellRef& cell, double exact) {
-    const Printed* printed = printed_value(worked.preset, cell.matrix, cell.row, cell.col);
+    const Printed* printed = printed_value(worked, cell);
     if (!printed) return "";
     if (worked == preset_state(worked.preset))
         return "The tutorial prints " + std::string(printed->text) + "; the exact value is " + fixed(exact, 6) + ".";

@@ -197,10 +197,12 @@ std::span<const Printed> printed_values(PresetId id) {
     return {};
 }
 
-const Printed* printed_value(PresetId id, MatrixId matrix, Index row, Index col) {
-    for (const Printed& p : printed_values(id))
-        if (p.matrix == matrix && p.row == row && p.col == col) return &p;
-    return nullptr;
+const Printed* printed_value(const WorkedState& worked, const CellRef& cell) {
+    if (worked.origin.kind != Origin::Kind::preset) return nullptr;
+    const auto all = printed_values(worked.preset);
+    const auto found = std::ranges::find_if(
+        all, [&](const Printed& p) { return CellRef{p.matrix, p.row, p.col} == cell; });
+    return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace attn::app

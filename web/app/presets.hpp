@@ -40,6 +40,7 @@ struct Printed {
     std::string_view text;  // as printed
 };
 std::span<const Printed> printed_values(PresetId);
-const Printed* printed_value(PresetId, MatrixId, Index row, Index col);
+// Null where the example no longer stands on the tutorial's numbers.
+const Printed* printed_value(const WorkedState& worked, const CellRef& cell);
 
 }  // namespace attn::app

@@ -94,6 +94,7 @@ void Session::open_fragment(const std::string& fragment) {
 }
 
 void Session::state_replaced() {
+    fit_selection();
     show_sentence_box();
     rerun_worked();
     refresh_next();
@@ -101,6 +102,7 @@ void Session::state_replaced() {
 }
 
 void Session::state_changed(bool push_url) {
+    fit_selection();
     rerun_worked();
     refresh_next();
     page_.set_url(to_fragment(state()), push_url);
@@ -203,19 +205,28 @@ void Session::forward_finished() {
     }
     const Index n = (*trace)->tokens();
     sentence_ = {*trace, pieces_, Thumbnails(*trace), (*trace)->logits({n - 1, n}), ++versions_};
-    Selection selection = state().selection;
-    const auto& layers = (*trace)->layers();
-    selection.layer = std::min(selection.layer, std::ssize(layers) - 1);
-    selection.head = std::min(selection.head, layers[0].attention.heads() - 1);
-    if (selection.query && *selection.query >= n) selection.query.reset();
-    if (selection.key && *selection.key >= n) selection.key.reset();
-    if (!(selection == state().selection)) perform(Select{selection});
-    if (const auto& pin = state().pin; pin && (pin->row >= n || (is_stage(pin->matrix) && pin->col >= n)))
-        perform(Pin{std::nullopt});
+    fit_selection();
     next_ = {};
     refresh_next();
+    const auto& layers = (*trace)->layers();
     page_.announce(std::to_string(n) + " tokens, " + std::to_string(layers.size()) + " layers of " +
                    std::to_string(layers[0].attention.heads()) + " heads.");
+}
+
+void Session::fit_selection() {
+    if (!sentence_.trace) return;
+    const Index n = sentence_.trace->tokens();
+    const auto& layers = sentence_.trace->layers();
+    Selection selection = state().selection;
+    selection.layer = std::min(selection.layer, std::ssize(layers) - 1);
+    selection.head = std::min(selection.head, layers[0].attention.heads() - 1);
+    if (state().lens == LensId::sentence) {
+        if (selection.query && *selection.query >= n) selection.query.reset();
+        if (selection.key && *selection.key >= n) selection.key.reset();
+        if (const auto& pin = state().pin; pin && (pin->row >= n || (is_stage(pin->matrix) && pin->col >= n)))
+            perform(Pin{std::nullopt});
+    }
+    if (!(selection == state().selection)) perform(Select{selection});
 }
 
 void Session::refresh_next() {

@@ -79,6 +79,7 @@ class Session {
   private:
     State read_fragment(const std::string& fragment);
     void state_replaced();
+    void fit_selection();  // to the layers, heads and tokens that are there
     void state_changed(bool push_url);
     void rerun_worked();
     void start_forward();

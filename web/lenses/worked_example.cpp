@@ -181,7 +181,7 @@ struct Ladder {
         const bool after_mask = id == MatrixId::masked || id == MatrixId::weight;
         if (after_mask && w.mask.kind != WorkedMask::Kind::none)
             g.allowed = [mask = session.worked().record.spec().mask](Index r, Index c) { return mask.allows(0, r, c); };
-        g.noted = [preset = w.preset, id](Index r, Index c) { return app::printed_value(preset, id, r, c) != nullptr; };
+        g.noted = [this, id](Index r, Index c) { return app::printed_value(w, {id, r, c}) != nullptr; };
         if (const auto& p = session.state().pin; p && p->matrix == id) g.pinned = ui::CellAt{p->row, p->col};
         light(g, id);
         return g;

@@ -257,6 +257,7 @@ TEST_CASE("the sentence and what is chosen in it") {
     CHECK(refusal(s, Select{{0, 0, position_limit, {}}}) == "There is no such row or column to choose.");
     CHECK(refusal(default_state(), Select{{0, 0, 3, {}}}) == "There is no such row or column to choose.");
     CHECK(after(s, Pin{CellRef{weight, 500, 400}}).pin == CellRef{weight, 500, 400});
+    CHECK(refusal(s, Pin{CellRef{x, 0, 0}}) == "There is no such cell to pin.");
     CHECK(refusal(default_state(), Pin{CellRef{weight, 3, 0}}) == "There is no such cell to pin.");
     CHECK(refusal(opened(PresetId::causal_row), Pin{CellRef{output, 0, 0}}) == "There is no such cell to pin.");
 }

@@ -177,7 +177,7 @@ TEST_CASE("printed numbers are noted exactly where rounding the exact ones gives
                     const double unit = std::pow(10.0, -static_cast<double>(digits));
                     const double exact = explain_worked(s, *run, {print.matrix, r, c}).cell.f64;
                     const bool differs = std::abs(exact - std::stod(text)) > unit / 2 + 1e-12;
-                    const Printed* note = printed_value(preset, print.matrix, r, c);
+                    const Printed* note = printed_value(s, {print.matrix, r, c});
                     REQUIRE((note != nullptr) == differs);
                     if (!note) continue;
                     ++noted;
@@ -187,6 +187,9 @@ TEST_CASE("printed numbers are noted exactly where rounding the exact ones gives
         }
         CHECK(noted == printed_values(preset).size());
     }
+    WorkedState other = preset_state(PresetId::cat_sat_mat);
+    other.origin.kind = Origin::Kind::entered;
+    CHECK_FALSE(printed_value(other, {raw, 1, 2}));
 }
 
 TEST_CASE("every preset has its own key and letter, fits together and says where its numbers come from") {
