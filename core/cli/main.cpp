@@ -1,6 +1,7 @@
 // attn: runs a model from the command line.
 #include <array>
 #include <cstdio>
+#include <optional>
 
 #include "cli/arguments.hpp"
 #include "cli/conformance.hpp"
@@ -93,17 +94,18 @@ int run_generate(std::span<const std::string> words) {
         Generator::start(std::move(*model), std::move(*ids),
                          {.temperature = *temperature, .top_k = *top_k, .top_p = *top_p, .seed = *seed});
     if (!generator) return fail(generator.error());
-    for (Index step = 0; step < *steps; ++step) {
-        const auto id = generator->next();
-        if (!id) {
-            std::printf("\n");
-            return fail(id.error());
+    std::optional<Error> problem;
+    for (Index step = 0; step < *steps && !problem; ++step) {
+        if (const auto id = generator->next()) {
+            std::printf("%s%d", step > 0 ? " " : "", *id);
+            std::fflush(stdout);
+        } else {
+            problem = id.error();
         }
-        std::printf("%s%d", step > 0 ? " " : "", *id);
-        std::fflush(stdout);
     }
     std::printf("\n");
-    return success;
+    std::fflush(stdout);
+    return problem ? fail(*problem) : success;
 }
 
 }  // namespace

@@ -1,0 +1,139 @@
+// The program attn as a person types it.
+#include <sys/wait.h>
+
+#include <array>
+#include <catch_amalgamated.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "io/npy.hpp"
+#include "model/forward.hpp"
+#include "support/files.hpp"
+
+using namespace attn;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+struct Outcome {
+    int code = 0;
+    std::string text;  // both streams
+};
+
+Outcome run(const std::string& arguments) {
+    std::FILE* pipe = popen((ATTN_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
+    REQUIRE(pipe);
+    Outcome outcome;
+    std::array<char, 4096> buffer;
+    while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe))
+        outcome.text.append(buffer.data(), count);
+    outcome.code = WEXITSTATUS(pclose(pipe));
+    return outcome;
+}
+
+std::string golden(const std::string& name) {
+    return "'" + (test::source_dir() / "tests/golden/model" / name).string() + "'";
+}
+
+// Of its own for each case, and gone after it.
+struct Folder {
+    std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("attn-cli-" + std::to_string(getpid()));
+    ~Folder() { std::filesystem::remove_all(path); }
+};
+
+}  // namespace
+
+TEST_CASE("attn without a command, with a wrong one, and with --help", "[cli]") {
+    CHECK(run("").code == 2);
+    CHECK_THAT(run("").text, StartsWith("usage:"));
+    CHECK(run("--help").code == 0);
+    CHECK_THAT(run("--help").text, ContainsSubstring("attn generate MODEL"));
+    CHECK(run("fly").code == 2);
+    CHECK(run("fly").text == "attn: there is no command fly; attn --help explains\n");
+}
+
+TEST_CASE("attn refuses arguments in one sentence", "[cli]") {
+    const auto refused = [](const std::string& arguments, const std::string& sentence) {
+        const Outcome outcome = run(arguments);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.text == "attn: " + sentence + "; attn --help explains\n");
+    };
+    refused("trace", "trace takes one MODEL");
+    refused("trace a b", "trace takes one MODEL");
+    refused("trace m --out d", "--ids is missing");
+    refused("trace m --ids 1", "--out is missing");
+    refused("generate m --ids 1,,2", "--ids takes token ids with commas between them, not '1,,2'");
+    refused("generate m --ids 1,x", "--ids takes token ids with commas between them, not '1,x'");
+    refused("generate m --ids 99999999999",
+            "--ids takes token ids with commas between them, not '99999999999'");
+    refused("generate m --ids 1 --steps many", "--steps takes a number, not 'many'");
+    refused("generate m --ids 1 --steps -1", "--steps takes a whole number from 0 on");
+    refused("generate m --ids 1 --seed", "--seed takes a value");
+    refused("generate m --ids 1 --seed 1 --seed 2", "--seed is given twice");
+    refused("generate m --ids 1 --heat 1", "there is no option --heat");
+    refused("conformance", "conformance takes a DIR");
+}
+
+TEST_CASE("attn says in one sentence why a model does not run", "[cli]") {
+    const auto fails = [](const std::string& arguments, const std::string& sentence) {
+        const Outcome outcome = run(arguments);
+        CHECK(outcome.code == 1);
+        CHECK(outcome.text == "attn: " + sentence + "\n");
+    };
+    fails("generate /nowhere --ids 1", "'/nowhere' is not a folder with a model");
+    fails("generate " + golden("gpt2-f32") + " --ids 31",
+          "token id 31 at position 0 is outside the vocabulary of 31");
+    fails("generate " + golden("gpt2-f32") + " --ids 1 --top-p 0", "top-p must lie above 0 and not above 1");
+    Folder folder;
+    std::filesystem::create_directories(folder.path);
+    std::filesystem::copy(test::source_dir() / "tests/golden/model/gpt2-f32/config.json", folder.path);
+    fails("generate " + folder.path.string() + " --ids 1",
+          "'" + folder.path.string() + "' holds neither model.safetensors nor model.safetensors.index.json");
+}
+
+TEST_CASE("attn generate prints ids on one line", "[cli]") {
+    const Outcome greedy = run("generate " + golden("llama-sharded-bf16") + " --ids 1,2,3 --steps 4");
+    CHECK(greedy.code == 0);
+    CHECK(std::ranges::count(greedy.text, ' ') == 3);
+    CHECK_THAT(greedy.text, EndsWith("\n"));
+
+    const std::string sampled =
+        "generate " + golden("llama-sharded-bf16") + " --ids 1,2,3 --temperature 1 --seed ";
+    CHECK(run(sampled + "1").text == run(sampled + "1").text);
+    CHECK(run(sampled + "1").text != run(sampled + "2").text);
+
+    const Outcome full =
+        run("generate " + golden("gpt2-f32") + " --ids 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16");
+    CHECK(full.code == 1);
+    CHECK_THAT(full.text, EndsWith("\nattn: the context of 18 tokens is full\n"));
+}
+
+TEST_CASE("attn trace writes every tensor and lists them", "[cli]") {
+    Folder folder;
+    const Outcome outcome = run("trace " + golden("qwen2-linear-f32") + " --ids 4,5,6 --out " +
+                                (folder.path / "new/place").string());
+    CHECK(outcome.text.empty());
+    REQUIRE(outcome.code == 0);
+
+    const auto list = test::read_file(folder.path / "new/place/tensors.json");
+    const auto tensors = nlohmann::json::parse(
+        std::string(reinterpret_cast<const char*>(list.data()), list.size()), nullptr, false);
+    REQUIRE(tensors.is_array());
+    for (const auto& entry : tensors) {
+        const auto name = entry["name"].get<std::string>();
+        CAPTURE(name);
+        const auto file = test::read_file(folder.path / "new/place" / (name + ".npy"));
+        const auto array = parse_npy(file);
+        REQUIRE(array);
+        CHECK(array->shape == entry["shape"].get<Shape>());
+        CHECK(entry["axes"].size() == array->shape.size());
+    }
+    const auto attention = test::read_file(folder.path / "new/place/attention.npy");
+    const auto logits = test::read_file(folder.path / "new/place/logits.npy");
+    CHECK(parse_npy(attention)->shape == Shape{2, 4, 3, 3});
+    CHECK(parse_npy(logits)->shape == Shape{3, 31});
+}
