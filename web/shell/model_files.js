@@ -125,8 +125,12 @@ export class ModelFiles {
 
 const most = 2e9;
 
-// One sentence where the model cannot fit, else null.
-export function tooLarge({ files, weights }) {
+// One sentence where sizes say that the model cannot be opened, else null.
+export function unfit({ files, weights }) {
+    const empty = [...files].find(([, file]) => file.size === 0);
+    if (empty) {
+        return `${empty[0]} is empty.`;
+    }
     const total = weights.reduce((sum, name) => sum + files.get(name).size, 0);
     if (total > most) {
         const what = weights.length > 1 ? `The ${weights.length} weight files are` : `${weights[0]} is`;

@@ -1,7 +1,7 @@
 // Opens a model: gathers its files, builds its tokenizer, reads its weights straight into the program's memory.
 // The model that is open stays until the new one is complete and valid.
 
-import { ModelFiles, bytes, listed, tokenizerTexts, tooLarge } from './model_files.js';
+import { ModelFiles, bytes, listed, tokenizerTexts, unfit } from './model_files.js';
 import { createTokenizer } from './tokenizer.js';
 
 class Cancelled extends Error {}
@@ -11,7 +11,7 @@ function siteFile(path, size) {
     const get = async () => {
         const response = await fetch(new URL(path, document.baseURI));
         if (!response.ok) {
-            throw new Error(`${path} could not be fetched: the server answered ${response.status}.`);
+            throw new Error(`The server answered ${response.status}.`);
         }
         return response;
     };
@@ -19,10 +19,21 @@ function siteFile(path, size) {
         size,
         text: async () => (await get()).text(),
         chunks: async () => (await get()).body,
+        trouble: 'check the connection, then try again',
     };
 }
 
 const chunksOf = (file) => file.chunks?.() ?? file.stream();
+
+// Browsers word a failed reading in many ways.
+async function reading(name, file, promise) {
+    try {
+        return await promise;
+    } catch (error) {
+        const trouble = file.trouble ?? 'it has moved or changed since it was chosen';
+        throw new Error(`${name} could not be read: ${trouble}.`, { cause: error });
+    }
+}
 
 export class Models {
     #program;
@@ -68,9 +79,7 @@ export class Models {
             }
         } catch (error) {
             if (!(error instanceof Cancelled)) {
-                this.#notices.error(error.name === 'NotReadableError' || error.name === 'NotFoundError'
-                    ? 'A file could not be read: it has moved or changed since it was chosen.'
-                    : error.message);
+                this.#notices.error(error.message);
             }
         } finally {
             this.#reading = null;
@@ -78,12 +87,12 @@ export class Models {
     }
 
     async #read(model) {
-        const problem = tooLarge(model);
+        const problem = unfit(model);
         if (problem) {
             throw new Error(problem);
         }
         const config = await this.#config(model.files.get('config.json'));
-        const texts = await tokenizerTexts(model.files);
+        const texts = await reading('The tokenizer', model.files.get('config.json'), tokenizerTexts(model.files));
         const { Tokenizer } = await import('./tokenizers.min.mjs');
         const tokenizer = createTokenizer(texts, Tokenizer, config.vocab_size ?? config.text_config?.vocab_size);
 
@@ -107,27 +116,26 @@ export class Models {
     }
 
     async #config(file) {
+        const text = await reading('config.json', file, file.text());
         try {
-            const config = JSON.parse(await file.text());
+            const config = JSON.parse(text);
             if (config?.constructor === Object) {
                 return config;
             }
-        } catch (error) {
-            if (!(error instanceof SyntaxError)) {
-                throw error;
-            }
+        } catch {
+            // Said below.
         }
         throw new Error('config.json is not a valid configuration.');
     }
 
     // All files that the program reads, in slices. False when the program refuses one.
     async #transfer(name, { files, weights }) {
-        const reading = this.#reading;
+        const ticket = this.#reading;
         const index = 'model.safetensors.index.json';
         const names = ['config.json', ...weights.includes('model.safetensors') ? [] : [index], ...weights];
         const total = names.reduce((sum, each) => sum + files.get(each).size, 0);
         let arrived = 0;
-        const progress = this.#notices.progress(`Reading ${name}`, () => { reading.cancelled = true; });
+        const progress = this.#notices.progress(`Reading ${name}`, () => { ticket.cancelled = true; });
         try {
             for (const each of names) {
                 const file = files.get(each);
@@ -137,7 +145,7 @@ export class Models {
                 }
                 let written = 0;
                 let header = each.endsWith('.safetensors') ? null : 0;  // bytes before the tensors; 0: checked
-                for await (const chunk of this.#chunks(file, reading)) {
+                for await (const chunk of this.#chunks(each, file, ticket)) {
                     if (written + chunk.length > file.size) {
                         throw new Error(`${each} is longer than it was said to be.`);
                     }
@@ -165,12 +173,12 @@ export class Models {
         }
     }
 
-    async* #chunks(file, reading) {
-        const reader = (await chunksOf(file)).getReader();
+    async* #chunks(name, file, ticket) {
+        const reader = (await reading(name, file, chunksOf(file))).getReader();
         try {
             for (;;) {
-                const { done, value } = await reader.read();
-                if (reading.cancelled) {
+                const { done, value } = await reading(name, file, reader.read());
+                if (ticket.cancelled) {
                     throw new Cancelled();
                 }
                 if (done) {
@@ -179,7 +187,7 @@ export class Models {
                 yield value;
             }
         } finally {
-            reader.cancel();
+            reader.cancel().catch(() => {});  // it has failed already
         }
     }
 }

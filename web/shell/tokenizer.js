@@ -30,7 +30,8 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
     try {
         library = new Tokenizer(description, config);
     } catch (error) {
-        throw new Error(`The tokenizer cannot be used here: ${error.message.replace(/\.$/, '')}.`);
+        const reason = error instanceof TypeError ? 'a part of it is missing' : error.message.replace(/\.$/, '');
+        throw new Error(`The tokenizer cannot be used here: ${reason}.`);
     }
     const vocabulary = library.model.vocab;
     if (vocabulary.length > vocabSize) {

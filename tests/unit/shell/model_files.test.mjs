@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { ModelFiles, bytes, listed, tokenizerTexts, tooLarge } from '../../../web/shell/model_files.js';
+import { ModelFiles, bytes, listed, tokenizerTexts, unfit } from '../../../web/shell/model_files.js';
 
 const file = (text = '{}', size = text.length) => ({ size, text: async () => text });
 const entries = (...paths) => paths.map((path) => ({ path, file: file(path) }));
@@ -64,9 +64,10 @@ test('sizes are judged before anything is read', () => {
         files: new Map([['model.safetensors', file('', size)], ['tokenizer.json', file('', json)]]),
         weights: ['model.safetensors'],
     });
-    assert.equal(tooLarge(model(1e9)), null);
-    assert.equal(tooLarge(model(5e9)), 'model.safetensors is 5.0 GB; a browser tab can hold about 2 GB: choose a smaller model.');
-    assert.match(tooLarge(model(1e9, 3e8)), /^tokenizer\.json is 300 MB/);
+    assert.equal(unfit(model(1e9)), null);
+    assert.equal(unfit(model(5e9)), 'model.safetensors is 5.0 GB; a browser tab can hold about 2 GB: choose a smaller model.');
+    assert.match(unfit(model(1e9, 3e8)), /^tokenizer\.json is 300 MB/);
+    assert.equal(unfit(model(0)), 'model.safetensors is empty.');
 });
 
 test('the tokenizer gets its files and no others', async () => {
