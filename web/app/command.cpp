@@ -213,6 +213,7 @@ struct Applier {
         return state;
     }
     Result<State> operator()(const SetModel& c) {
+        if (c.name == state.sentence.model) return state;  // a link that names it has chosen already
         if (!is_model_name(c.name)) return Error{"A model's name is UTF-8 of at most 200 bytes."};
         state.sentence.model = c.name;
         state.selection = {};

@@ -91,6 +91,8 @@ Result<Matrix> parse_numbers(const std::string& text) {
             // NumPy closes a row with a bracket.
             if (c == ']' && !rows.back().empty()) rows.emplace_back();
             ++i;
+        } else if (text.compare(i, 6, "array(") == 0) {
+            i += 6;
         } else {
             const std::size_t end = std::min(text.find_first_of("\n\r\t ,;[]()", i), text.size());
             const auto value = read_number(std::string_view(text).substr(i, end - i));

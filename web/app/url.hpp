@@ -1,8 +1,9 @@
 // The State as a URL fragment, so that a link is a document.
 //
-// "#v=1&lens=worked&ex=b&q=2x2:1,0,0,1&mask=causal,0&T=0.5&pin=weight.0.1": keys and values percent-encoded,
-// everything that the default (or the named example) already says is left out. Numbers are written shortest
-// and read back to the same bits. A fragment is hostile input: sizes are checked before anything is allocated.
+// "#v=1&ex=three-tokens&Q=3x2:1,0,0,1,1,2&mask=causal,0&T=0.5&pin=weight.0.1": keys and values
+// percent-encoded, everything that the default (or the named example) already says is left out, and so is a
+// text of more than 2,000 characters. Numbers are written shortest and read back to the same bits. A fragment
+// is hostile input: sizes are checked before anything is allocated.
 #pragma once
 
 #include <string>

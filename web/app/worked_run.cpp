@@ -77,7 +77,7 @@ std::string row_label(const WorkedState& state, MatrixId id, Index row) {
     const bool keys = id == MatrixId::k || id == MatrixId::v;
     const bool weights = id == MatrixId::w_q || id == MatrixId::w_k || id == MatrixId::w_v;
     const auto& labels = keys ? state.key_labels : state.query_labels;
-    if (weights || row >= std::ssize(labels)) return std::to_string(row);
+    if (weights || row < 0 || row >= std::ssize(labels)) return std::to_string(row);
     return labels[static_cast<std::size_t>(row)];
 }
 

@@ -245,6 +245,8 @@ TEST_CASE("the sentence and what is chosen in it") {
     CHECK(refusal(s, SetText{"\xc3"}) == "The text is not UTF-8.");
     State chosen = after(s, Select{{3, 5, 700, 2}});
     CHECK(after(chosen, SetModel{"tiny"}).selection == Selection{});
+    chosen.sentence.model = "tiny";
+    CHECK(after(chosen, SetModel{"tiny"}) == chosen);
     CHECK(refusal(s, SetModel{std::string(201, 'm')}) == "A model's name is UTF-8 of at most 200 bytes.");
     CHECK(after(s, SetMap{MapStage::contribution}).sentence.map == MapStage::contribution);
     CHECK(after(s, SetFlowMass{0.5f}).sentence.flow_mass == 0.5f);

@@ -1,0 +1,166 @@
+// A visit without a browser: what the page is told, and what links do to a run that is there.
+#include "app/session.hpp"
+
+#include <algorithm>
+
+#include "app/explained.hpp"
+#include "app/url.hpp"
+#include "support/files.hpp"
+#include "unit/app/support.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using enum MatrixId;
+
+namespace {
+
+struct FakePage : Page {
+    std::vector<std::string> notices;
+    std::string url;
+    int pushed = 0;
+    bool can_undo = false, can_redo = false;
+
+    void notice(const std::string& sentence, bool) override { notices.push_back(sentence); }
+    void announce(const std::string&) override {}
+    void set_url(const std::string& fragment, bool push) override {
+        url = fragment;
+        pushed += push;
+    }
+    void set_sentence(const std::string&, bool, const std::string&) override {}
+    void set_title(const std::string&) override {}
+    void set_history(bool undo, bool redo) override {
+        can_undo = undo;
+        can_redo = redo;
+    }
+    void append_token(std::int32_t) override {}
+    std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
+        return std::vector<std::string>(ids.size(), "token");
+    }
+};
+
+void load_tiny_model(Session& session) {
+    session.intake().name("tiny");
+    for (const char* file : {"config.json", "model.safetensors"}) {
+        const auto bytes = test::read_file(test::source_dir() / "tests/golden/model/gpt2-f32" / file);
+        REQUIRE_FALSE(bytes.empty());
+        auto buffer = session.intake().buffer(file, bytes.size());
+        REQUIRE(buffer);
+        std::ranges::copy(bytes, *buffer);
+    }
+    REQUIRE(session.load_model());
+}
+
+void finish(Session& session) {
+    for (int i = 0; session.progress() && i < 100'000; ++i) session.work(10);
+    REQUIRE_FALSE(session.progress());
+}
+
+}  // namespace
+
+TEST_CASE("what is done is in the address, in the history and in the run") {
+    FakePage page;
+    Session session(page);
+    session.perform(SetCell{{x, 0, 1}, 0.7});
+    CHECK(page.url == to_fragment(session.state()));
+    CHECK(page.can_undo);
+    CHECK(session.last_edit() == "X[cat, 1] 0.5 → 0.7");
+    CHECK(session.worked().value(session.state().worked, {raw, 0, 1}) == Catch::Approx(1.27));
+    REQUIRE(session.worked_before());
+    CHECK(session.worked_before()->value(session.state_before().worked, {raw, 0, 1}) == Catch::Approx(1.09));
+    session.undo();
+    CHECK(page.url == "");
+    CHECK(page.can_redo);
+    CHECK(session.worked().value(session.state().worked, {raw, 0, 1}) == Catch::Approx(1.09));
+    session.perform(SetTemperature{1000});
+    REQUIRE(page.notices.size() == 1);
+    CHECK(page.notices[0] == "The temperature 1000 is outside 0.01 to 100.");
+    CHECK(page.can_redo);
+}
+
+TEST_CASE("a broken link says so and the rest of it counts") {
+    FakePage page;
+    Session session(page);
+    session.start("ex=three-tokens&T=banana");
+    REQUIRE(page.notices.size() == 1);
+    CHECK(page.notices[0].starts_with("The link's value 'banana' for 'T'"));
+    CHECK(session.state().worked == preset_state(PresetId::three_tokens));
+    CHECK_FALSE(page.can_undo);
+    session.open_fragment("ex=causal-row");
+    CHECK(page.can_undo);
+}
+
+TEST_CASE("whatever a link chooses, the run that is there has it") {
+    FakePage page;
+    Session session(page);
+    load_tiny_model(session);
+    session.tokens("abc", {1, 2, 3}, {"a", "b", "c"}, 3);
+    finish(session);
+    REQUIRE(session.sentence());
+    for (const char* fragment :
+         {"lens=sentence&layer=999999&head=999999&query=999999&key=999999&pin=weight.999999.0",
+          "lens=sentence&layer=1&head=3&query=2&pin=weight.2.3", "lens=sentence&head=2&query=2&key=0&pin=output.2.999",
+          "lens=worked&layer=500&query=2", "lens=sentence&pin=Q.1.1"}) {
+        INFO(fragment);
+        session.open_fragment(fragment);
+        session.perform(OpenLens{LensId::sentence});
+        const Selection& s = session.state().selection;
+        CHECK(s.layer < 2);
+        CHECK(s.head < 3);
+        CHECK((!s.query || *s.query < 3));
+        CHECK((!s.key || *s.key < 3));
+        if (session.state().pin) (void)explain_cell(session, *session.state().pin);
+        for (int i = 0; i < matrix_count; ++i) (void)explain_cell(session, {static_cast<MatrixId>(i), 2, 2});
+    }
+    // Back to the choices of a longer text.
+    session.tokens("abcde", {1, 2, 3, 4, 5}, {"a", "b", "c", "d", "e"}, 5);
+    finish(session);
+    session.perform(Select{{1, 2, 4, 4}});
+    session.perform(SetMap{MapStage::scaled});
+    session.tokens("ab", {1, 2}, {"a", "b"}, 2);
+    finish(session);
+    session.undo();
+    CHECK_FALSE(session.state().selection.query);
+}
+
+TEST_CASE("a link's choices outlive the loading of its model") {
+    FakePage page;
+    Session session(page);
+    session.start("lens=sentence&layer=1&head=2&model=tiny&text=abc");
+    load_tiny_model(session);
+    CHECK(session.state().selection.layer == 1);
+    session.tokens("abc", {1, 2, 3}, {"a", "b", "c"}, 3);
+    finish(session);
+    CHECK(session.state().selection.layer == 1);
+    CHECK(session.state().selection.head == 2);
+    const auto weight_cell = explain_cell(session, {weight, 2, 1});
+    REQUIRE(weight_cell);
+    CHECK(weight_cell->f32 == Catch::Approx(weight_cell->f64).epsilon(1e-5));
+}
+
+TEST_CASE("the inspector writes what a cell is made of") {
+    FakePage page;
+    Session session(page);
+    const auto score = explain_cell(session, {raw, 1, 2});
+    REQUIRE(score);
+    CHECK(score->title == "Scores[sat, mat]");
+    CHECK(score->f64 == Catch::Approx(0.55).epsilon(1e-15));
+    CHECK(score->formula == "Σ_a Q[sat, a] · K[mat, a]");
+    CHECK(score->operands.size() == 4);
+    CHECK(score->note == "The tutorial prints 0.65; the exact value is 0.550000.");
+    session.perform(SetCell{{x, 0, 0}, 2});
+    CHECK(explain_cell(session, {raw, 1, 2})->note ==
+          "The tutorial prints 0.65 for its own numbers; with your edits the exact value is 0.550000.");
+    session.perform(Generate{1});
+    CHECK(explain_cell(session, {raw, 1, 2})->note == "");
+    CHECK_FALSE(explain_cell(session, {raw, 3, 0}));
+    CHECK_FALSE(explain_cell(session, {x, 0, 0}));
+
+    session.perform(OpenPreset{PresetId::causal_row});
+    const auto hidden = explain_cell(session, {raw, 0, 3});
+    REQUIRE(hidden);
+    CHECK(hidden->masked);
+    CHECK(hidden->provenance == "from example D");
+    REQUIRE_FALSE(hidden->steps.empty());
+    CHECK(hidden->steps.front().arithmetic == "given");
+    CHECK(hidden->steps.back().arithmetic == "exactly 0: the mask forbids it");
+}
