@@ -197,6 +197,8 @@ void draw_page() {
                      ImGuiWindowFlags_NoNavFocus);
     view->Size.x < narrow_below ? narrow(s, view->Pos, view->Size) : wide(s, view->Pos, view->Size);
     ImGui::End();
+    // A finger that has left hovers over nothing.
+    if (ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen && !ImGui::IsMouseDown(ImGuiMouseButton_Left)) hover = {};
     shortcuts(s);
     announce_pin(s);
     if (!ImGui::IsAnyItemActive()) ui::next_gesture();

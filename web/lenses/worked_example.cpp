@@ -206,7 +206,7 @@ struct Ladder {
         const auto cell = [&](ui::CellAt at) { return CellRef{id, at.first, at.second}; };
         if (reply.hovered) {
             next.cell = cell(*reply.hovered);
-            if (const auto* printed = app::printed_value(w.preset, id, reply.hovered->first, reply.hovered->second))
+            if (const auto* printed = app::printed_value(w, *next.cell))
                 compare_with_print(*printed, reply);
         }
         const app::Matrix* input = w.input(id);
@@ -222,6 +222,9 @@ struct Ladder {
         if (!input) return;
         if (reply.double_clicked) return reset(cell(*reply.double_clicked));
         if (reply.dragged && reply.drag != 0) {
+            // A finger leaves nothing behind that would show what it moves.
+            const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
+            if (finger && session.state().pin != cell(*reply.dragged)) pin(cell(*reply.dragged));
             const double step = ImGui::GetIO().KeyShift ? per_point / 10 : per_point;
             const double now = input->at(reply.dragged->first, reply.dragged->second);
             set(cell(*reply.dragged), now + step * static_cast<double>(reply.drag));

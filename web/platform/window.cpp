@@ -6,6 +6,7 @@
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
 #include <imgui_impl_opengl3.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <string>
@@ -17,16 +18,20 @@ namespace attn::platform {
 
 namespace {
 
-// How long frames go on after the last event, so that ImGui settles (its tooltips and fades take some frames).
+// How long frames go on after the last event, so that ImGui settles (its tooltips and fades take some frames), and
+// how many there are at least, however slow they are.
 constexpr double awake_ms = 300;
+constexpr int awake_frames = 4;
 
 struct Window {
     GLFWwindow* glfw = nullptr;
     Frame frame;
     double awake_until = 0;
+    int owed = 0;  // frames
     double density = 0;
     long frames = 0;
     bool lost = false;
+    bool left = false;  // the mouse is outside of the canvas
 };
 Window window;
 
@@ -71,12 +76,17 @@ void tick() {
     if (window.lost) return;
     if (window.frame.work()) wake();
     if (size_changed()) wake();
-    if (emscripten_get_now() > window.awake_until) return;
+    if (emscripten_get_now() > window.awake_until && window.owed <= 0) return;
+    --window.owed;
     glfwPollEvents();
     follow_stage();
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplGlfw_NewFrame();
+    // Its backend goes on with the last position that GLFW knows.
+    if (window.left) ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
     ImGui::NewFrame();
+    // ImGui spreads what happens quickly, such as a click, over several frames.
+    if (!ImGui::GetCurrentContext()->InputEventsQueue.empty()) wake();
     window.frame.draw();
     show_cursor();
     ImGui::Render();
@@ -90,13 +100,42 @@ void tick() {
 
 // ImGui's GLFW backend chains the callbacks it finds, so these only need to notice that something happened.
 void wake_on_input() {
-    glfwSetCursorPosCallback(window.glfw, [](GLFWwindow*, double, double) { wake(); });
-    glfwSetMouseButtonCallback(window.glfw, [](GLFWwindow*, int, int, int) { wake(); });
-    glfwSetScrollCallback(window.glfw, [](GLFWwindow*, double, double) { wake(); });
+    glfwSetCursorPosCallback(window.glfw, [](GLFWwindow*, double, double) {
+        window.left = false;
+        wake();
+    });
+    // A finger comes down without having moved there, so the place goes before the button.
+    glfwSetMouseButtonCallback(window.glfw, [](GLFWwindow* glfw, int, int, int) {
+        double x = 0, y = 0;
+        glfwGetCursorPos(glfw, &x, &y);
+        ImGui::GetIO().AddMousePosEvent(static_cast<float>(x), static_cast<float>(y));
+        wake();
+    });
     glfwSetKeyCallback(window.glfw, [](GLFWwindow*, int, int, int, int) { wake(); });
     glfwSetCharCallback(window.glfw, [](GLFWwindow*, unsigned) { wake(); });
-    glfwSetCursorEnterCallback(window.glfw, [](GLFWwindow*, int) { wake(); });
+    glfwSetCursorEnterCallback(window.glfw, [](GLFWwindow*, int entered) {
+        window.left = !entered;
+        wake();
+    });
     glfwSetWindowFocusCallback(window.glfw, [](GLFWwindow*, int) { wake(); });
+}
+
+// ImGui's GLFW backend leaves the wheel out here: GLFW's own rounds small turns away.
+EM_BOOL on_wheel(int, const EmscriptenWheelEvent* event, void*) {
+    const double notch = event->deltaMode == DOM_DELTA_PIXEL ? 100 : event->deltaMode == DOM_DELTA_LINE ? 3 : 1;
+    ImGui::GetIO().AddMouseWheelEvent(static_cast<float>(-event->deltaX / notch), static_cast<float>(-event->deltaY / notch));
+    wake();
+    return EM_TRUE;
+}
+
+// GLFW makes a mouse of the first finger; this tells the two apart.
+EM_BOOL on_touch_start(int, const EmscriptenTouchEvent*, void*) {
+    ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
+    return EM_FALSE;
+}
+EM_BOOL on_mouse(int, const EmscriptenMouseEvent*, void*) {
+    ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_Mouse);
+    return EM_FALSE;
 }
 
 }  // namespace
@@ -109,6 +148,9 @@ bool open_window(Frame frame) {
     if (!window.glfw) return false;
     glfwMakeContextCurrent(window.glfw);
     wake_on_input();
+    emscripten_set_wheel_callback("#canvas", nullptr, false, on_wheel);
+    emscripten_set_touchstart_callback("#canvas", nullptr, true, on_touch_start);
+    emscripten_set_mousemove_callback("#canvas", nullptr, true, on_mouse);
     ImGui_ImplGlfw_InitForOpenGL(window.glfw, true);
     ImGui_ImplOpenGL3_Init("#version 300 es");
     wake();
@@ -116,7 +158,10 @@ bool open_window(Frame frame) {
     return true;
 }
 
-void wake() { window.awake_until = emscripten_get_now() + awake_ms; }
+void wake() {
+    window.awake_until = emscripten_get_now() + awake_ms;
+    window.owed = awake_frames;
+}
 
 long frames_drawn() { return window.frames; }
 

@@ -232,7 +232,9 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     if (ImGui::IsItemActive()) {
         const ImVec2 down = ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left];
         reply.dragged = cell_under(grid, metrics, at, down);
-        reply.drag = ImGui::IsMouseDragging(ImGuiMouseButton_Left, drag_threshold) ? ImGui::GetIO().MouseDelta.x : 0;
+        // Sideways edits; up and down is how fingers scroll.
+        const ImVec2 way = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, drag_threshold);
+        if (std::abs(way.x) > std::abs(way.y)) reply.drag = ImGui::GetIO().MouseDelta.x;
     }
     const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, drag_threshold);
     if (ImGui::IsItemDeactivated() && moved.x == 0 && moved.y == 0 && under)
