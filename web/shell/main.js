@@ -12,7 +12,7 @@ import { Models } from './models.js';
 import { notices } from './notices.js';
 import { Program } from './program.js';
 import { SentenceBox } from './sentence.js';
-import { chooseVariant, hasWebGL2 } from './support.js';
+import { chooseVariant, hasWebGL2, runsSimd } from './support.js';
 import { attachTable } from './table.js';
 import { Theme } from './theme.js';
 import { Tokens } from './tokens.js';
@@ -80,8 +80,12 @@ window.addEventListener('unhandledrejection', ({ reason }) => {
     }
 });
 
-async function load(variant) {
+async function load() {
     const manifest = await fetchManifest();
+    const variant = chooseVariant(manifest, new URLSearchParams(location.search).get('variant'));
+    if (!variant) {
+        throw new LoadError('The site holds no build of the program that this browser runs.');
+    }
     const font = (name) => Object.keys(manifest).find((path) => path.startsWith(`fonts/${name}.`)) ?? `fonts/${name}`;
     const fonts = ['Inter-Regular', 'Inter-SemiBold', 'JetBrainsMono-Regular'].map(font);
     const progress = new Progress(manifest, [`explorer-${variant}.wasm`, `explorer-${variant}.mjs`, ...fonts], curtain.progress);
@@ -116,8 +120,7 @@ function cannotDraw() {
 }
 
 async function start() {
-    const variant = chooseVariant(new URLSearchParams(location.search).get('variant'));
-    if (!variant) {
+    if (!runsSimd()) {
         curtain.fail('This browser cannot run the page', 'It needs WebAssembly with SIMD: Chrome or Edge 91, Firefox 89, '
             + 'Safari 16.4, or newer.', { reload: false });
         return;
@@ -126,7 +129,7 @@ async function start() {
         cannotDraw();
         return;
     }
-    const { manifest, module, fonts, fallback } = await load(variant);
+    const { manifest, module, fonts, fallback } = await load();
     globalThis.explorer = module;  // for the browser tests' probe
     host.program = program = new Program(module);
     host.tokens = tokens = new Tokens(program, box);

@@ -7,9 +7,11 @@ const probes = {
 };
 const runs = (variant) => typeof WebAssembly === 'object' && WebAssembly.validate(Uint8Array.from(probes[variant]));
 
-// The program's best build for this browser, or undefined. `asked` forces one that can run.
-export function chooseVariant(asked) {
-    const able = ['relaxed', 'simd'].filter(runs);
+export const runsSimd = () => runs('simd');
+
+// The best build of the program among the site's files that this browser runs. `asked` forces one.
+export function chooseVariant(manifest, asked) {
+    const able = ['relaxed', 'simd'].filter((variant) => runs(variant) && `explorer-${variant}.wasm` in manifest);
     return able.includes(asked) ? asked : able[0];
 }
 

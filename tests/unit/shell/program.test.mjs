@@ -56,8 +56,10 @@ test('no memory is said in words', () => {
     assert.throws(() => new Program({ _malloc: () => 0 }).paste('x'), /run out of memory/);
 });
 
-test('a build for this engine', () => {
-    assert.ok(['simd', 'relaxed'].includes(chooseVariant(null)));
-    assert.equal(chooseVariant('simd'), 'simd');
-    assert.equal(chooseVariant('nonsense'), chooseVariant(null));
+test('the best build that the site has and this engine runs', () => {
+    const site = (...variants) => Object.fromEntries(variants.map((variant) => [`explorer-${variant}.wasm`, 1]));
+    assert.equal(chooseVariant(site('simd'), null), 'simd');
+    assert.equal(chooseVariant(site('simd', 'relaxed'), 'simd'), 'simd');
+    assert.equal(chooseVariant(site('simd'), 'relaxed'), 'simd');
+    assert.equal(chooseVariant(site(), 'simd'), undefined);
 });
