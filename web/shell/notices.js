@@ -15,7 +15,9 @@ function button(label, action) {
 function place(kind, text, action) {
     const notice = document.createElement('div');
     notice.className = `notice ${kind}`;
-    notice.setAttribute('role', kind === 'error' ? 'alert' : 'status');
+    if (kind === 'error') {
+        notice.setAttribute('role', 'alert');
+    }
     const words = document.createElement('p');
     words.textContent = text;
     notice.append(words, action(notice));
@@ -32,20 +34,26 @@ function only(kind) {
     area().querySelectorAll(`.${kind}`).forEach((notice) => notice.remove());
 }
 
+function says(kind, text) {
+    return [...area().querySelectorAll(`.${kind} p`)].some((words) => words.textContent === text);
+}
+
 let passing = 0;
 
 export const notices = {
     info(text) {
-        only('info');
-        const notice = place('info', text, dismiss());
+        if (!says('info', text)) {
+            only('info');
+            place('info', text, dismiss());
+        }
         clearTimeout(passing);
-        passing = setTimeout(() => notice.remove(), shortly(text));
+        passing = setTimeout(() => only('info'), shortly(text));
     },
 
+    // At most two errors stand; the newest stay.
     error(text) {
-        const standing = [...area().querySelectorAll('.error')];
-        if (!standing.some((notice) => notice.querySelector('p').textContent === text)) {
-            standing.slice(0, -1).forEach((notice) => notice.remove());
+        if (!says('error', text)) {
+            [...area().querySelectorAll('.error')].slice(0, -1).forEach((notice) => notice.remove());
             place('error', text, dismiss());
         }
     },
@@ -64,6 +72,7 @@ export const notices = {
         const bar = document.createElement('progress');
         const notice = place('progress', text, () => button('Cancel', cancel));
         notice.insertBefore(bar, notice.lastChild);
+        notice.setAttribute('aria-live', 'off');  // its text changes with every slice
         const update = (now, share) => {
             notice.firstChild.textContent = now;
             bar.value = share;
