@@ -1,7 +1,6 @@
 #include "app/model_intake.hpp"
 
-#include <algorithm>
-#include <string_view>
+#include <cstdlib>
 
 #include "io/safetensors.hpp"
 
@@ -20,6 +19,12 @@ Result<std::byte*> ModelIntake::buffer(const std::string& file, std::uint64_t si
     if (size > bytes_limit || total_ + size > bytes_limit)
         return Error{file + " is " + gigabytes(size) + "; a browser tab can hold models of up to " +
                      gigabytes(bytes_limit) + " together. Use a smaller model, or the native program."};
+    // Without exceptions a vector that finds no memory ends the program, so ask first.
+    void* room = std::malloc(static_cast<std::size_t>(size) + 1);
+    if (!room)
+        return Error{"There is no memory left for " + file + " (" + gigabytes(size) +
+                     "). Reload the page to free the model that is open, then open this one."};
+    std::free(room);
     total_ += size;
     Bytes bytes(static_cast<std::size_t>(size));
     if (file == "config.json") {

@@ -19,8 +19,19 @@ double now_ms() {
 Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
 
 constexpr Index next_shown = 12;
+std::string as_sentence(std::string message) {
+    if (!message.empty() && message.back() != '.' && message.back() != '?') message += '.';
+    return message;
+}
+
+// Letters typed without a longer pause are one step of undo.
+constexpr double typing_pause_ms = 1000;
+// What model and run may take together of a heap that ends at 2 GB.
+constexpr std::int64_t run_bytes_limit = 1'900'000'000;
 
 }  // namespace
+
+void Session::report_error(const Error& error) { page_.notice(as_sentence(error.message), true); }
 
 Session::Session(Page& page) : page_(page), history_(default_state()) { rerun_worked(); }
 
@@ -28,8 +39,9 @@ const WorkedRun* Session::worked_before() const {
     const WorkedState& now = state().worked;
     const WorkedState& then = worked_before_for_;
     const bool same_shapes = worked_before_ && now.source == then.source && now.queries() == then.queries() &&
-                             now.keys() == then.keys() && now.d_k() == then.d_k() && now.d_v() == then.d_v() &&
-                             now.x.cols == then.x.cols && now.preset == then.preset;
+                             now.keys() == then.keys() && now.d_k() == then.d_k() &&
+                             now.d_v() == then.d_v() && now.x.cols == then.x.cols &&
+                             now.preset == then.preset;
     return same_shapes ? &*worked_before_ : nullptr;
 }
 
@@ -43,14 +55,12 @@ std::optional<float> Session::progress() const {
 
 void Session::perform(const Command& command, std::uint64_t gesture) {
     const State before = state();
-    if (Status done = history_.perform(command, gesture); !done) {
-        page_.notice(done.error().message, true);
-        return;
-    }
+    if (Status done = history_.perform(command, gesture); !done) return report_error(done.error());
     if (state() == before) return;
     // Of a gesture, the whole way it went.
     if (!is_navigation(command)) last_edit_ = describe(history_.before_last_step(), command);
-    const bool new_page = std::holds_alternative<OpenLens>(command) || std::holds_alternative<OpenPreset>(command) ||
+    const bool new_page = std::holds_alternative<OpenLens>(command) ||
+                          std::holds_alternative<OpenPreset>(command) ||
                           std::holds_alternative<SetModel>(command);
     if (std::holds_alternative<OpenLens>(command)) show_sentence_box();
     state_changed(new_page);
@@ -77,7 +87,8 @@ State Session::read_fragment(const std::string& fragment) {
     if (!parsed.note.empty()) page_.notice(parsed.note, false);
     const std::string wanted = parsed.state.sentence.model;
     if (!wanted.empty() && wanted != model_name_)
-        page_.notice("This link was made with the model '" + wanted + "'. Drop its folder onto the page to see the same.",
+        page_.notice("This link was made with the model '" + wanted +
+                         "'. Drop its folder onto the page to see the same.",
                      false);
     if (model_) parsed.state.sentence.model = model_name_;
     return std::move(parsed.state);
@@ -112,10 +123,8 @@ void Session::state_changed(bool push_url) {
 void Session::rerun_worked() {
     if (worked_ && worked_for_ == state().worked) return;
     auto run = run_worked(state().worked);
-    if (!run) {  // shapes are kept consistent by the commands, so this is a defect worth seeing
-        page_.notice(run.error().message, true);
-        return;
-    }
+    // Shapes are kept consistent by the commands, so this would be a defect worth seeing.
+    if (!run) return report_error(run.error());
     worked_for_ = state().worked;
     worked_ = *std::move(run);
     const WorkedState& before = history_.before_last_step().worked;
@@ -127,32 +136,44 @@ void Session::rerun_worked() {
 
 void Session::show_sentence_box() {
     const bool enabled = model_ != nullptr;
-    page_.set_sentence(state().sentence.text, enabled,
-                       enabled ? "Type a sentence for " + model_name_
-                               : "Drop a model folder onto the page to see a sentence through a real transformer");
+    page_.set_sentence(
+        state().sentence.text, enabled,
+        enabled ? "Type a sentence for " + model_name_
+                : "Drop a model folder onto the page to see a sentence through a real transformer");
 }
 
 void Session::text_typed(const std::string& text) {
     if (text == state().sentence.text) return;
-    perform(SetText{text}, 1);
+    set_text(text);
     if (model_ && state().lens != LensId::sentence) perform(OpenLens{LensId::sentence});
+}
+
+void Session::set_text(const std::string& text) {
+    const double now = now_ms();
+    // A generated token is a step of its own.
+    if (awaits_tokens_ || now - typed_at_ms_ > typing_pause_ms) ++typing_;
+    typed_at_ms_ = awaits_tokens_ ? 0 : now;
+    perform(SetText{text}, typing_);
 }
 
 void Session::tokens(const std::string& text, std::vector<std::int32_t> ids, std::vector<std::string> pieces,
                      Index total) {
     if (!model_) return;
-    if (text != state().sentence.text) perform(SetText{text}, 1);
+    if (text != state().sentence.text) set_text(text);
+    awaits_tokens_ = false;
+    // What stands before an empty text, a start token, is nobody's sentence.
+    if (text.empty()) ids.clear();
     if (ids == ids_ && sentence_.trace) return;
     const Index context = model_->config().context;
     if (total > context)
         page_.notice("The text has " + std::to_string(total) + " tokens; " + model_name_ + " reads " +
-                         std::to_string(context) + ", so the first " + std::to_string(context) + " are shown.",
+                         std::to_string(context) + ", so the first " + std::to_string(context) +
+                         " are shown.",
                      false);
     if (std::ssize(ids) > context) {
         ids.resize(static_cast<std::size_t>(context));
         pieces.resize(static_cast<std::size_t>(context));
     }
-    tokens_text_ = text;
     ids_ = std::move(ids);
     pieces_ = std::move(pieces);
     start_forward();
@@ -161,12 +182,13 @@ void Session::tokens(const std::string& text, std::vector<std::int32_t> ids, std
 bool Session::load_model() {
     auto model = intake_.load();
     if (!model) {
-        page_.notice(model.error().message, true);
+        report_error(model.error());
         return false;
     }
     model_ = *std::move(model);
     model_name_ = intake_.name();
-    for (const std::string& note : model_->notes()) page_.notice(model_name_ + ": " + note, false);
+    for (const std::string& note : model_->notes())
+        page_.notice(as_sentence(model_name_ + ": " + note), false);
     forward_.reset();
     generator_.reset();
     sentence_ = {};
@@ -187,11 +209,13 @@ void Session::start_forward() {
         next_ = {};
         return;
     }
+    const std::int64_t needed = model_->memory_bytes() + trace_bytes(model_->config(), std::ssize(ids_));
+    if (needed > run_bytes_limit)
+        return report_error({"A run of " + std::to_string(ids_.size()) + " tokens through " + model_name_ +
+                             " needs " + std::to_string(needed / 1'000'000) +
+                             " MB, more than a browser tab has; shorten the text."});
     auto forward = Forward::start(model_, ids_);
-    if (!forward) {
-        page_.notice(forward.error().message, true);
-        return;
-    }
+    if (!forward) return report_error(forward.error());
     forward_ = *std::move(forward);
     forward_ms_ = 0;
 }
@@ -199,10 +223,7 @@ void Session::start_forward() {
 void Session::forward_finished() {
     auto trace = forward_->finish();
     forward_.reset();
-    if (!trace) {
-        page_.notice(trace.error().message, true);
-        return;
-    }
+    if (!trace) return report_error(trace.error());
     const Index n = (*trace)->tokens();
     sentence_ = {*trace, pieces_, Thumbnails(*trace), (*trace)->logits({n - 1, n}), ++versions_};
     fit_selection();
@@ -252,7 +273,7 @@ bool Session::work(double budget_ms) {
     }
     while (sentence_.trace && sentence_.thumbnails.step())
         if (now_ms() >= until) return true;
-    if (sentence_.trace && (step_wanted_ || playing_)) {
+    if (sentence_.trace && !awaits_tokens_ && (step_wanted_ || playing_)) {
         step_wanted_ = false;
         const Sampling sampling = sampling_of(state().sentence.sampling);
         // A generator goes on while the text is what it made; any edit starts another.
@@ -260,7 +281,7 @@ bool Session::work(double budget_ms) {
             auto generator = Generator::start(*sentence_.trace, sampling);
             if (!generator) {
                 playing_ = false;
-                page_.notice(generator.error().message, true);
+                report_error(generator.error());
                 return false;
             }
             generator_ = *std::move(generator);
@@ -269,9 +290,11 @@ bool Session::work(double budget_ms) {
         auto id = generator_->next();
         if (!id) {
             playing_ = false;
-            page_.notice(id.error().message, false);
+            page_.notice(as_sentence(id.error().message), false);
             return false;
         }
+        if (std::ranges::count(model_->config().eos_ids, *id) > 0) playing_ = false;
+        awaits_tokens_ = true;
         page_.append_token(*id);  // the page answers with tokens()
     }
     return forward_.has_value() || playing_ || std::exchange(frame_wanted_, false);

@@ -21,8 +21,8 @@ struct SentenceRun {
     std::shared_ptr<const Trace> trace;
     std::vector<std::string> pieces;  // [n], how each token reads
     Thumbnails thumbnails;
-    Tensor logits;                    // [1, vocabulary], of the last position
-    std::uint64_t version = 0;        // another run has another number
+    Tensor logits;              // [1, vocabulary], of the last position
+    std::uint64_t version = 0;  // another run has another number
 };
 
 class Session {
@@ -60,7 +60,8 @@ class Session {
 
     // From the sentence box.
     void text_typed(const std::string& text);
-    void tokens(const std::string& text, std::vector<std::int32_t> ids, std::vector<std::string> pieces, Index total);
+    void tokens(const std::string& text, std::vector<std::int32_t> ids, std::vector<std::string> pieces,
+                Index total);
 
     ModelIntake& intake() { return intake_; }
     bool load_model();
@@ -74,7 +75,7 @@ class Session {
     // From a lens that has not computed all that it shows.
     void continue_next_frame() { frame_wanted_ = true; }
     void announce(const std::string& sentence) { page_.announce(sentence); }
-    void report_error(const Error& error) { page_.notice(error.message, true); }
+    void report_error(const Error& error);
 
   private:
     State read_fragment(const std::string& fragment);
@@ -82,6 +83,7 @@ class Session {
     void fit_selection();  // to the layers, heads and tokens that are there
     void state_changed(bool push_url);
     void rerun_worked();
+    void set_text(const std::string& text);
     void start_forward();
     void forward_finished();
     void show_sentence_box();
@@ -97,7 +99,8 @@ class Session {
     std::shared_ptr<const Model> model_;
     std::string model_name_;
 
-    std::string tokens_text_;
+    std::uint64_t typing_ = 0;  // gesture of the letters being typed
+    double typed_at_ms_ = 0;
     std::vector<std::int32_t> ids_;
     std::vector<std::string> pieces_;
     std::optional<Forward> forward_;
@@ -110,6 +113,7 @@ class Session {
     std::optional<Generator> generator_;
     SamplingState generator_for_;
     bool step_wanted_ = false, playing_ = false, frame_wanted_ = false;
+    bool awaits_tokens_ = false;  // a generated token is on its way through the sentence box
 };
 
 }  // namespace attn::app

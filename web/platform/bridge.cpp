@@ -20,16 +20,16 @@ namespace attn::platform {
 namespace {
 
 EM_JS_DEPS(bridge, "$UTF8ToString,$stringToNewUTF8")
-EM_JS(void, js_notice, (const char* text, int error), {
-    Module.shell.notice(UTF8ToString(text), error ? "error" : "info");
-});
+EM_JS(void, js_notice, (const char* text, int error),
+      { Module.shell.notice(UTF8ToString(text), error ? "error" : "info"); });
 EM_JS(void, js_announce, (const char* text), { Module.shell.announce(UTF8ToString(text)); });
-EM_JS(void, js_set_url, (const char* fragment, int push), { Module.shell.setUrl(UTF8ToString(fragment), !!push); });
-EM_JS(void, js_set_sentence, (const char* text, int enabled, const char* placeholder), {
-    Module.shell.setSentence(UTF8ToString(text), !!enabled, UTF8ToString(placeholder));
-});
+EM_JS(void, js_set_url, (const char* fragment, int push),
+      { Module.shell.setUrl(UTF8ToString(fragment), !!push); });
+EM_JS(void, js_set_sentence, (const char* text, int enabled, const char* placeholder),
+      { Module.shell.setSentence(UTF8ToString(text), !!enabled, UTF8ToString(placeholder)); });
 EM_JS(void, js_set_title, (const char* title), { Module.shell.setTitle(UTF8ToString(title)); });
-EM_JS(void, js_set_history, (int can_undo, int can_redo), { Module.shell.setHistory(!!can_undo, !!can_redo); });
+EM_JS(void, js_set_history, (int can_undo, int can_redo),
+      { Module.shell.setHistory(!!can_undo, !!can_redo); });
 EM_JS(void, js_append_token, (int id), { Module.shell.appendToken(id); });
 EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
     return stringToNewUTF8(Module.shell.idsToText(Array.from(new Int32Array(HEAPU8.buffer, ids, count))));
@@ -58,7 +58,8 @@ class ShellPage : public app::Page {
         const auto parsed = nlohmann::json::parse(json, nullptr, false);
         std::vector<std::string> out;
         if (parsed.is_array())
-            for (const auto& item : parsed) out.push_back(item.is_string() ? item.get<std::string>() : std::string());
+            for (const auto& item : parsed)
+                out.push_back(item.is_string() ? item.get<std::string>() : std::string());
         return out;
     }
 };
@@ -132,7 +133,8 @@ EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int si
 }
 
 // 0: no WebGL2 context.
-EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int /*reduced_motion: nothing here moves by itself*/) {
+EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark,
+                                        int /*reduced_motion: nothing here moves by itself*/) {
     ensure_imgui();
     ui::use_theme(dark != 0);
     const bool open = open_window({.draw = draw_page, .work = [] { return session().work(4); }});
@@ -168,7 +170,8 @@ EMSCRIPTEN_KEEPALIVE void explorer_tokens(const char* text, const std::int32_t* 
 EMSCRIPTEN_KEEPALIVE void explorer_model_name(const char* name) { session().intake().name(name); }
 
 // Where the file's bytes go; null when it is refused (a notice says why).
-EMSCRIPTEN_KEEPALIVE std::byte* explorer_model_buffer(const char* name, unsigned size_low, unsigned size_high) {
+EMSCRIPTEN_KEEPALIVE std::byte* explorer_model_buffer(const char* name, unsigned size_low,
+                                                      unsigned size_high) {
     const std::uint64_t size = (static_cast<std::uint64_t>(size_high) << 32) | size_low;
     auto buffer = session().intake().buffer(name, size);
     if (buffer) return *buffer;
@@ -221,7 +224,10 @@ EMSCRIPTEN_KEEPALIVE void explorer_redo() {
 }
 
 EMSCRIPTEN_KEEPALIVE const char* explorer_table() { return returned(app::table_json(session())); }
-EMSCRIPTEN_KEEPALIVE const char* explorer_copy_text() { return returned(app::table_text(session())); }
+EMSCRIPTEN_KEEPALIVE const char* explorer_copy_text() {
+    // A text field copies for itself.
+    return returned(ImGui::GetIO().WantTextInput ? std::string() : app::table_text(session()));
+}
 
 EMSCRIPTEN_KEEPALIVE void explorer_context_lost() { context_lost(); }
 EMSCRIPTEN_KEEPALIVE void explorer_context_restored() { context_restored(); }
