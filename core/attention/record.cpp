@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/exp.hpp"
+#include "kernels/exponentials.hpp"
 
 namespace attn {
 
@@ -60,17 +60,13 @@ void set_bias(AttentionCall& call, const Bias& bias, Index heads, Index queries,
     call.bias_one_column = b.dim(2) == 1;
 }
 
-// exp(score − max) / Σ from the two numbers that a record keeps of the row.
-float weight(float score, float max, float log_sum, SoftmaxPrecision precision) {
-    if (std::isnan(log_sum)) return log_sum;
-    score = round_to(precision, score);
-    if (std::isinf(max)) return max > 0 && score == max ? std::exp(-log_sum) : 0;
-    if (precision == SoftmaxPrecision::f32) return exp_f32(score - max - log_sum);
-    const float exponential =
-        precision == SoftmaxPrecision::f64
-            ? static_cast<float>(std::exp(static_cast<double>(score) - static_cast<double>(max)))
-            : round_to(precision, exp_f32(round_to(precision, score - max)));
-    return exponential / std::exp(log_sum);
+// Masked scores of a row -> weights, from the two numbers that a record keeps of the row.
+void weigh(std::span<float> row, float max, float log_sum, SoftmaxPrecision precision) {
+    for (float& s : row) s = round_to(precision, s);
+    exponentiate(row, max, precision);
+    const float sum = std::exp(log_sum);
+    if (sum == 0) return;
+    for (float& w : row) w /= sum;
 }
 
 }  // namespace
@@ -187,6 +183,7 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
         for (float& s : out) s = spec_.softcap * std::tanh(s / spec_.softcap);
     if (stage == Stage::capped) return;
 
+    const bool weighted = stage == Stage::weight || stage == Stage::contribution;
     std::vector<float> norms;  // ‖V[j]‖ of the columns
     if (stage == Stage::contribution)
         for (Index j = cols.begin; j < cols.end; ++j) {
@@ -199,17 +196,15 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
     std::vector<std::uint8_t> allowed(width);
     for (Index i = rows.begin; i < rows.end; ++i) {
         const auto row = out.subspan(static_cast<std::size_t>(i - rows.begin) * width, width);
+        if (!spec_.bias.empty())
+            for (std::size_t j = 0; j < width; ++j)
+                row[j] += spec_.bias.at(head, i, cols.begin + static_cast<Index>(j));
         spec_.mask.row(head, i, cols.begin, allowed);
-        const float max = row_max_.data()[head * queries() + i];
-        const float log_sum = row_log_sum_.data()[head * queries() + i];
+        if (weighted)
+            weigh(row, row_max_.data()[head * queries() + i], row_log_sum_.data()[head * queries() + i],
+                  spec_.softmax_precision);
         for (std::size_t j = 0; j < width; ++j) {
-            if (!allowed[j]) {
-                row[j] = stage == Stage::masked ? -infinity : 0;
-                continue;
-            }
-            if (!spec_.bias.empty()) row[j] += spec_.bias.at(head, i, cols.begin + static_cast<Index>(j));
-            if (stage == Stage::masked) continue;
-            row[j] = weight(row[j], max, log_sum, spec_.softmax_precision);
+            if (!allowed[j]) row[j] = weighted ? 0 : -infinity;
             // Not a product where the weight is 0: it takes nothing even from an infinite value.
             if (stage == Stage::contribution && row[j] != 0) row[j] *= norms[j];
         }

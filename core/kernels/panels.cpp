@@ -10,46 +10,43 @@ namespace {
 
 using Lanes = Eigen::Array<float, panel_width, 1>;
 
-Lanes load(const float* from) { return Eigen::Map<const Lanes>(from); }
-
-Lanes load(const float* from, Index width) {
-    if (width == panel_width) return load(from);
-    Lanes lanes = Lanes::Zero();
-    std::copy_n(from, width, lanes.data());
-    return lanes;
+// Two rows of C, 16 columns each; two fill the registers of every machine.
+template <bool add>
+void multiply_panel(const float* a0, const float* a1, const float* panel, Index depth, float* c0, float* c1) {
+    Eigen::Map<Lanes> row0(c0), row1(c1);
+    Lanes sum0 = Lanes::Zero(), sum1 = Lanes::Zero();
+    if constexpr (add) sum0 = row0, sum1 = row1;
+    for (Index k = 0; k < depth; ++k) {
+        const Lanes b = Eigen::Map<const Lanes>(panel + k * panel_width);
+        // Not b * a0[k]: Eigen's product with a scalar makes clang 19 go through memory, at a twentieth the speed.
+        const Lanes x0 = Lanes::Constant(a0[k]), x1 = Lanes::Constant(a1[k]);
+        sum0 += b * x0;
+        sum1 += b * x1;
+    }
+    row0 = sum0;
+    row1 = sum1;
 }
 
-void store(const Lanes& lanes, float* to, Index width) {
-    if (width == panel_width)
-        Eigen::Map<Lanes>{to} = lanes;
-    else
-        std::copy_n(lanes.data(), width, to);
-}
-
-// Two rows at a time fill the registers; an odd last row goes through twice, so there is one way only.
+// An odd last row goes through twice, so that there is one way only.
 template <bool add>
 void multiply_panels(ConstMatrix a, const Panels& b, MatrixView<float> c) {
-    const Index depth = b.depth();
     for (Index column = 0; column < b.cols(); column += panel_width) {
         const float* panel = b.panel(column / panel_width);
         const Index width = std::min(panel_width, b.cols() - column);
         for (Index i = 0; i < a.rows; i += 2) {
             const Index next = std::min(i + 1, a.rows - 1);
-            const float* upper = a.row(i);
-            const float* lower = a.row(next);
-            Lanes sum_upper = Lanes::Zero();
-            Lanes sum_lower = Lanes::Zero();
-            if constexpr (add) {
-                sum_upper = load(c.row(i) + column, width);
-                sum_lower = load(c.row(next) + column, width);
+            float* c0 = c.row(i) + column;
+            float* c1 = c.row(next) + column;
+            if (width == panel_width) {
+                multiply_panel<add>(a.row(i), a.row(next), panel, b.depth(), c0, c1);
+                continue;
             }
-            for (Index k = 0; k < depth; ++k) {
-                const Lanes lanes = load(panel + k * panel_width);
-                sum_upper += lanes * upper[k];
-                sum_lower += lanes * lower[k];
-            }
-            store(sum_upper, c.row(i) + column, width);
-            store(sum_lower, c.row(next) + column, width);
+            std::array<float, panel_width> part0{}, part1{};
+            std::copy_n(c0, width, part0.data());
+            std::copy_n(c1, width, part1.data());
+            multiply_panel<add>(a.row(i), a.row(next), panel, b.depth(), part0.data(), part1.data());
+            std::copy_n(part0.data(), width, c0);
+            std::copy_n(part1.data(), width, c1);
         }
     }
 }
@@ -61,20 +58,26 @@ void Panels::resize(Index depth, Index cols) {
     cols_ = cols;
     const Index panels = (cols + panel_width - 1) / panel_width;
     values_.resize(static_cast<std::size_t>(panels * depth * panel_width));
-    if (cols % panel_width != 0) std::fill_n(row(cols - cols % panel_width, 0), depth * panel_width, 0.0f);
+    if (cols % panel_width != 0) std::fill_n(panel(panels - 1), depth * panel_width, 0.0f);
 }
 
 void Panels::pack(ConstMatrix b) {
     resize(b.rows, b.cols);
-    for (Index k = 0; k < depth_; ++k)
-        for (Index column = 0; column < cols_; column += panel_width)
-            std::copy_n(b.row(k) + column, std::min(panel_width, cols_ - column), row(column, k));
+    for (Index column = 0; column < cols_; column += panel_width) {
+        const Index width = std::min(panel_width, cols_ - column);
+        float* to = panel(column / panel_width);
+        for (Index k = 0; k < depth_; ++k, to += panel_width) std::copy_n(b.row(k) + column, width, to);
+    }
 }
 
 void Panels::pack_transposed(ConstMatrix b) {
     resize(b.cols, b.rows);
-    for (Index column = 0; column < cols_; ++column)
-        for (Index k = 0; k < depth_; ++k) *row(column, k) = b(column, k);
+    for (Index column = 0; column < cols_; column += panel_width) {
+        const Index width = std::min(panel_width, cols_ - column);
+        float* to = panel(column / panel_width);
+        for (Index k = 0; k < depth_; ++k, to += panel_width)
+            for (Index c = 0; c < width; ++c) to[c] = b(column + c, k);
+    }
 }
 
 void Panels::pack(const WeightView& weight, Range columns) {
@@ -86,20 +89,25 @@ void Panels::pack(const WeightView& weight, Range columns) {
                        {to, static_cast<std::size_t>(count)});
     };
 
+    std::array<float, 64> run;
     if (weight.layout == WeightView::Layout::in_out) {
+        // Many columns of an input at once: they lie together in the file.
         for (Index k = 0; k < depth_; ++k)
-            for (Index column = 0; column < cols_; column += panel_width)
-                widen(k * weight.out + columns.begin + column, std::min(panel_width, cols_ - column),
-                      row(column, k));
+            for (Index first = 0; first < cols_; first += std::ssize(run)) {
+                const Index count = std::min(std::ssize(run), cols_ - first);
+                widen(k * weight.out + columns.begin + first, count, run.data());
+                for (Index c = 0; c < count; c += panel_width)
+                    std::copy_n(run.data() + c, std::min(panel_width, count - c),
+                                panel((first + c) / panel_width) + k * panel_width);
+            }
         return;
     }
 
-    std::array<float, 64> run;
     for (Index first = 0; first < depth_; first += std::ssize(run)) {
         const Index count = std::min(std::ssize(run), depth_ - first);
         for (Index column = 0; column < cols_; ++column) {
             widen((columns.begin + column) * weight.in + first, count, run.data());
-            float* to = row(column, first);
+            float* to = panel(column / panel_width) + first * panel_width + column % panel_width;
             for (Index k = 0; k < count; ++k) to[k * panel_width] = run[static_cast<std::size_t>(k)];
         }
     }

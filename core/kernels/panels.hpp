@@ -26,9 +26,7 @@ class Panels {
 
   private:
     void resize(Index depth, Index cols);
-    float* row(Index column, Index k) {
-        return values_.data() + (column / panel_width * depth_ + k) * panel_width + column % panel_width;
-    }
+    float* panel(Index p) { return values_.data() + p * depth_ * panel_width; }
 
     Index depth_ = 0;
     Index cols_ = 0;

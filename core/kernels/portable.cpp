@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "kernels/exp.hpp"
+#include "kernels/exponentials.hpp"
 #include "kernels/panels.hpp"
 #include "kernels/portable_attention.hpp"
 #include "kernels/table.hpp"
@@ -46,17 +46,10 @@ void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias
 
 void softmax(MatrixView<float> rows) {
     for (Index r = 0; r < rows.rows; ++r) {
-        float* x = rows.row(r);
-        float max = -std::numeric_limits<float>::infinity();
-        for (Index c = 0; c < rows.cols; ++c) max = x[c] > max ? x[c] : max;
-        if (std::isinf(max))
-            for (Index c = 0; c < rows.cols; ++c)
-                x[c] = std::isnan(x[c]) ? x[c] : static_cast<float>(max > 0 && x[c] == max);
-        else
-            for (Index c = 0; c < rows.cols; ++c) x[c] = exp_f32(x[c] - max);
-        const float total = static_cast<float>(sum(rows.cols, [&](Index c) { return x[c]; }));
+        const std::span row(rows.row(r), static_cast<std::size_t>(rows.cols));
+        const double total = exponentiate(row, largest(row), SoftmaxPrecision::f32);
         if (total == 0) continue;
-        for (Index c = 0; c < rows.cols; ++c) x[c] /= total;
+        for (float& w : row) w /= static_cast<float>(total);
     }
 }
 

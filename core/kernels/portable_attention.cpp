@@ -6,7 +6,6 @@
 
 #include "kernels/portable_attention.hpp"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -14,6 +13,7 @@
 #include <limits>
 
 #include "kernels/exp.hpp"
+#include "kernels/exponentials.hpp"
 #include "kernels/panels.hpp"
 
 namespace attn {
@@ -22,48 +22,9 @@ namespace {
 
 constexpr Index tile_rows = 64;
 constexpr Index tile_keys = 64;
-constexpr Index lanes = 16;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 using TileRow = std::span<float, tile_keys>;
-using Lanes = Eigen::Array<float, lanes, 1>;
-
-// The largest score, NaN left aside.
-float largest(TileRow scores) {
-    std::array<float, lanes> most;
-    most.fill(-infinity);
-    for (std::size_t j = 0; j < tile_keys; j += lanes)
-        for (std::size_t l = 0; l < lanes; ++l) most[l] = scores[j + l] > most[l] ? scores[j + l] : most[l];
-    return *std::ranges::max_element(most);
-}
-
-float sum(TileRow values) {
-    Lanes total = Eigen::Map<const Lanes>(values.data());
-    for (std::size_t j = lanes; j < tile_keys; j += lanes)
-        total += Eigen::Map<const Lanes>(values.data() + j);
-    return total.sum();
-}
-
-// Replaces the scores by exp(score − max) and returns their sum. Infinite maxima as attention/record.hpp says.
-double exponentiate(TileRow scores, float max, SoftmaxPrecision precision) {
-    if (std::isinf(max)) {
-        for (float& s : scores) s = std::isnan(s) ? s : static_cast<float>(max > 0 && s == max);
-        return sum(scores);
-    }
-    if (precision == SoftmaxPrecision::f32) {
-        for (float& s : scores) s = exp_f32(s - max);
-        return sum(scores);
-    }
-    double total = 0;
-    for (float& s : scores) {
-        const double e = precision == SoftmaxPrecision::f64
-                             ? std::exp(static_cast<double>(s) - static_cast<double>(max))
-                             : round_to(precision, exp_f32(round_to(precision, s - max)));
-        s = static_cast<float>(e);
-        total += e;
-    }
-    return total;
-}
 
 bool all_finite(ConstMatrix m) {
     bool finite = true;
@@ -96,7 +57,7 @@ class QueryTile {
 
     void run() {
         for (Index i = 0; i < output_.rows; ++i) std::fill_n(output_.row(i), output_.cols, 0.0f);
-        // Rounded exponentials cannot be rescaled to a larger maximum afterwards: find it first.
+        // Only f32 exponentials are rescaled to a larger maximum afterwards; the others want it first.
         if (call_.softmax_precision != SoftmaxPrecision::f32) {
             for_each_tile([&](Range, float* scores) {
                 for (Index i = 0; i < queries_.size(); ++i)
