@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -47,7 +48,8 @@ inline Bytes write_safetensors(const std::vector<StoredTensor>& tensors) {
     }
     const std::string text = header.dump();
     Bytes file;
-    for (int i = 0; i < 8; ++i) file.push_back(static_cast<std::byte>(text.size() >> (8 * i)));
+    const std::uint64_t length = text.size();
+    for (int i = 0; i < 8; ++i) file.push_back(static_cast<std::byte>(length >> (8 * i)));
     const auto head = as_bytes(text);
     file.insert(file.end(), head.begin(), head.end());
     file.insert(file.end(), data.begin(), data.end());
