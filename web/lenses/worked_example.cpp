@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <utility>
 
 #include "app/format.hpp"
 #include "app/presets.hpp"
@@ -23,13 +25,32 @@ using app::Source;
 using app::WorkedMask;
 using app::WorkedState;
 
-// A number being typed into a cell.
+// A number being typed into a cell. ImGui's field has the keyboard a frame after it is asked for; what is typed
+// until then is kept here.
 struct Typing {
     CellRef cell;
     std::array<char, 40> text{};
     bool focus = true;
+    bool active = false;
+    bool entered = false;
+    bool caret_to_end = false;  // else everything is selected
+
+    void gather() {
+        std::size_t length = std::strlen(text.data());
+        for (const ImWchar c : ImGui::GetIO().InputQueueCharacters)
+            if (c >= ' ' && c < 0x7f && length + 1 < text.size()) text[length++] = static_cast<char>(c);
+        entered |= ImGui::IsKeyPressed(ImGuiKey_Enter) && length > 0;
+    }
 };
 std::optional<Typing> typing;
+
+int put_caret(ImGuiInputTextCallbackData* data) {
+    if (std::exchange(typing->caret_to_end, false)) {
+        data->ClearSelection();
+        data->CursorPos = data->BufTextLen;
+    }
+    return 0;
+}
 
 std::string title_of(const WorkedState& w, MatrixId id) {
     const std::string root = "√" + std::to_string(w.d_k());
@@ -149,9 +170,8 @@ struct Ladder {
     }
 
     void begin_typing(CellRef cell, std::string_view text) const {
-        Typing field{cell, {}, true};
-        text.copy(field.text.data(), field.text.size() - 1);
-        typing = field;
+        typing = Typing{cell};
+        text.copy(typing->text.data(), typing->text.size() - 1);
     }
 
     void pin(CellRef cell) const {
@@ -232,7 +252,8 @@ struct Ladder {
         if (reply.hovered && reply.wheel != 0) {
             const double now = input->at(reply.hovered->first, reply.hovered->second);
             const double step = ImGui::GetIO().KeyShift ? per_notch / 10 : per_notch;
-            set(cell(*reply.hovered), now + step * (reply.wheel > 0 ? 1 : -1));
+            const double notches = std::max(std::abs(static_cast<double>(reply.wheel)), 1.0);
+            set(cell(*reply.hovered), now + step * std::copysign(notches, reply.wheel));
         }
         if (reply.row_label || reply.column_label)
             open_label_menu(session, id, reply.row_label, reply.column_label);
@@ -263,14 +284,17 @@ struct Ladder {
         ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {6, (max.y - min.y + 4 - ImGui::GetTextLineHeight()) / 2});
         ImGui::PushStyleColor(ImGuiCol_FrameBg, ui::theme().surface);
         if (typing->focus) ImGui::SetKeyboardFocusHere();
-        const bool entered = ImGui::InputText("##typing", typing->text.data(), typing->text.size(),
-                                              ImGuiInputTextFlags_EnterReturnsTrue);  // "-inf" is a number, too
+        // Any letter may be typed: "-inf" is a number, too.
+        typing->entered |= ImGui::InputText("##typing", typing->text.data(), typing->text.size(),
+                                            ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackAlways,
+                                            put_caret);
         const bool left = !typing->focus && ImGui::IsItemDeactivated();
         ui::landmark_item("typing");
         typing->focus = false;
+        typing->active = ImGui::IsItemActive();
         ImGui::PopStyleColor();
         ImGui::PopStyleVar();
-        if (!entered && !left) return;
+        if (!typing->entered && !left) return;
         const CellRef cell = typing->cell;
         const std::string text = typing->text.data();
         typing.reset();
@@ -281,6 +305,7 @@ struct Ladder {
     }
 
     void keyboard() const {
+        if (typing && !typing->active) typing->gather();
         if (typing || ImGui::GetIO().WantTextInput || !session.state().pin) return;
         CellRef cell = *session.state().pin;
         const app::MatrixShape shape = app::shape_of(w, cell.matrix);
@@ -302,8 +327,9 @@ struct Ladder {
         for (const ImWchar c : ImGui::GetIO().InputQueueCharacters) {
             const bool starts = (c >= '0' && c <= '9') || c == '-' || c == '.';
             if (!starts || ImGui::GetIO().KeyCtrl) continue;
-            const char first = static_cast<char>(c);
-            return begin_typing(cell, std::string_view(&first, 1));
+            begin_typing(cell, "");
+            typing->caret_to_end = true;
+            return typing->gather();
         }
     }
 
