@@ -94,6 +94,7 @@ void ensure_imgui() {
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
     io.ConfigInputTextCursorBlink = false;
+    io.MouseDoubleClickTime = 0.5f;  // as desktops have it
     io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
     ImGuiPlatformIO& platform = ImGui::GetPlatformIO();
     platform.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) { js_copy(text); };
