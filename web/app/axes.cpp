@@ -67,16 +67,19 @@ void repaint(WorkedMask& mask, Index old_queries, Index old_keys, Index queries,
     std::vector<std::uint8_t> painted(static_cast<std::size_t>(queries * keys), 1);
     for (Index i = 0; i < std::min(queries, old_queries); ++i)
         for (Index j = 0; j < std::min(keys, old_keys); ++j)
-            painted[static_cast<std::size_t>(i * keys + j)] = mask.painted[static_cast<std::size_t>(i * old_keys + j)];
+            painted[static_cast<std::size_t>(i * keys + j)] =
+                mask.painted[static_cast<std::size_t>(i * old_keys + j)];
     mask.painted = std::move(painted);
 }
 
-void erase_painted(WorkedMask& mask, Index queries, Index keys, std::optional<Index> query, std::optional<Index> key) {
+void erase_painted(WorkedMask& mask, Index queries, Index keys, std::optional<Index> query,
+                   std::optional<Index> key) {
     if (mask.kind != WorkedMask::Kind::painted) return;
     std::vector<std::uint8_t> painted;
     for (Index i = 0; i < queries; ++i)
         for (Index j = 0; j < keys; ++j)
-            if (i != query && j != key) painted.push_back(mask.painted[static_cast<std::size_t>(i * keys + j)]);
+            if (i != query && j != key)
+                painted.push_back(mask.painted[static_cast<std::size_t>(i * keys + j)]);
     mask.painted = std::move(painted);
 }
 
@@ -149,7 +152,8 @@ Status check_inputs(const WorkedState& worked) {
             std::ssize(m->values) != m->rows * m->cols)
             return Error{with_shape(id, *m) + " is outside 1×1 to 64×64."};
         for (const double value : m->values)
-            if (!may_hold(id, value)) return Error{std::string(symbol(id)) + " cannot hold " + shortest(value) + "."};
+            if (!may_hold(id, value))
+                return Error{std::string(symbol(id)) + " cannot hold " + shortest(value) + "."};
     }
     for (const Axis axis : {Axis::queries, Axis::keys, Axis::d_k, Axis::d_v, Axis::d_model}) {
         const auto sides = edges(worked, axis);

@@ -21,7 +21,8 @@ Error bad_size(Index size) {
 }
 
 Error bad_value(MatrixId matrix, double value) {
-    return {std::string(symbol(matrix)) + " cannot hold " + shortest(value) + ": a cell holds what f32 can, up to 3.4e38" +
+    return {std::string(symbol(matrix)) + " cannot hold " + shortest(value) +
+            ": a cell holds what f32 can, up to 3.4e38" +
             (matrix == MatrixId::raw ? ", or inf or -inf." : ".")};
 }
 
@@ -56,8 +57,8 @@ Result<State> paste(State state, const PasteCells& command) {
     if (!m->holds(top, left)) return Error{"There is no such cell to paste at."};
     if (command.cells.empty()) return Error{"The pasted text holds no numbers."};
     const auto [row_axis, col_axis] = axes_of(id);
-    for (const auto& [axis, size] : {std::pair(row_axis, top + command.cells.rows),
-                                     std::pair(col_axis, left + command.cells.cols)}) {
+    for (const auto& [axis, size] :
+         {std::pair(row_axis, top + command.cells.rows), std::pair(col_axis, left + command.cells.cols)}) {
         if (size > worked_size_limit) return bad_size(size);
         if (size > size_of(w, axis)) resize(w, axis, size);
     }
@@ -87,8 +88,9 @@ Result<State> set_source(State state, Source source) {
             break;
         case Source::projections:  // X = Q and W_Q = I keep Q; K and V follow from X from now on
             if (scores_given || before.queries() != before.keys())
-                return Error{"X gives one query and one key a token, so it needs as many queries as keys and Q, K, V "
-                             "to start from; this example has another shape."};
+                return Error{
+                    "X gives one query and one key a token, so it needs as many queries as keys and Q, K, V "
+                    "to start from; this example has another shape."};
             w.x = std::move(run->q);
             w.w_q = w.w_k = identity(before.d_k(), before.d_k());
             w.w_v = identity(before.d_k(), before.d_v());
@@ -102,7 +104,8 @@ Result<State> set_source(State state, Source source) {
     }
     w.source = source;
     w.origin = {.kind = Origin::Kind::entered};
-    if (auto fits = check_inputs(w); !fits) return Error{"That cannot be the new source: " + fits.error().message};
+    if (auto fits = check_inputs(w); !fits)
+        return Error{"That cannot be the new source: " + fits.error().message};
     return state;
 }
 
@@ -142,7 +145,8 @@ struct Applier {
     }
     Result<State> operator()(const RemoveAt& c) {
         const Index size = size_of(state.worked, c.axis);
-        if (c.index < 0 || c.index >= size) return Error{"There is no row or column " + std::to_string(c.index) + "."};
+        if (c.index < 0 || c.index >= size)
+            return Error{"There is no row or column " + std::to_string(c.index) + "."};
         if (size == 1) return Error{"The last row or column stays: attention needs at least one."};
         remove_at(state.worked, c.axis, c.index);
         state.selection.query.reset();
@@ -171,19 +175,23 @@ struct Applier {
     }
     Result<State> operator()(const SetSoftcap& c) {
         if (!(c.softcap == 0 || (c.softcap >= 0.01 && c.softcap <= 1000)))
-            return Error{"The soft cap " + shortest(c.softcap) + " is neither 0 (off) nor from 0.01 to 1000."};
+            return Error{"The soft cap " + shortest(c.softcap) +
+                         " is neither 0 (off) nor from 0.01 to 1000."};
         state.worked.softcap = c.softcap;
         return state;
     }
     Result<State> operator()(const SetMask& c) {
         WorkedState& w = state.worked;
         const auto reaches = [](Index tokens) { return tokens >= 0 && tokens <= worked_size_limit; };
-        if (c.offset < -worked_size_limit || c.offset > worked_size_limit || !reaches(c.before) || !reaches(c.after))
+        if (c.offset < -worked_size_limit || c.offset > worked_size_limit || !reaches(c.before) ||
+            !reaches(c.after))
             return Error{"A mask reaches at most " + std::to_string(worked_size_limit) + " tokens here."};
         switch (c.kind) {
             case WorkedMask::Kind::none: w.mask = {}; break;
             case WorkedMask::Kind::causal: w.mask = {.kind = c.kind, .offset = c.offset}; break;
-            case WorkedMask::Kind::window: w.mask = {.kind = c.kind, .before = c.before, .after = c.after}; break;
+            case WorkedMask::Kind::window:
+                w.mask = {.kind = c.kind, .before = c.before, .after = c.after};
+                break;
             case WorkedMask::Kind::painted: start_painting(w); break;
         }
         return state;
@@ -232,7 +240,9 @@ struct Applier {
     Result<State> operator()(const SetSampling& c) {
         const SamplingState& s = c.sampling;
         if (!(s.temperature >= 0 && s.temperature <= 100) || s.top_k < 0 || !(s.top_p > 0 && s.top_p <= 1))
-            return Error{"Sampling takes a temperature from 0 to 100, a top-k of 0 or more and a top-p above 0 up to 1."};
+            return Error{
+                "Sampling takes a temperature from 0 to 100, a top-k of 0 or more and a top-p above 0 up to "
+                "1."};
         state.sentence.sampling = s;
         return state;
     }
@@ -279,20 +289,24 @@ std::string describe(const State& before, const Command& command) {
             [&](const SetCell& c) {
                 const Matrix* m = w.input(c.cell.matrix);
                 if (!m || !m->holds(c.cell.row, c.cell.col)) return std::string();
-                return cell_name(w, c.cell) + " " + shortest(m->at(c.cell.row, c.cell.col)) + " → " + shortest(c.value);
+                return cell_name(w, c.cell) + " " + shortest(m->at(c.cell.row, c.cell.col)) + " → " +
+                       shortest(c.value);
             },
             [](const OpenLens& c) {
                 return std::string(c.lens == LensId::worked ? "opened Worked example" : "opened Sentence");
             },
             [](const OpenPreset& c) { return "example " + std::string(info(c.preset).letter); },
             [](const PasteCells& c) {
-                return "pasted " + std::to_string(c.cells.rows) + "×" + std::to_string(c.cells.cols) + " into " +
-                       std::string(symbol(c.at.matrix));
+                return "pasted " + std::to_string(c.cells.rows) + "×" + std::to_string(c.cells.cols) +
+                       " into " + std::string(symbol(c.at.matrix));
             },
             [&](const Resize& c) {
-                return axis_name(c.axis) + " " + std::to_string(size_of(w, c.axis)) + " → " + std::to_string(c.size);
+                return axis_name(c.axis) + " " + std::to_string(size_of(w, c.axis)) + " → " +
+                       std::to_string(c.size);
             },
-            [&](const RemoveAt& c) { return "removed " + std::to_string(c.index) + " of " + axis_name(c.axis); },
+            [&](const RemoveAt& c) {
+                return "removed " + std::to_string(c.index) + " of " + axis_name(c.axis);
+            },
             [](const SetSource& c) {
                 switch (c.source) {
                     case Source::projections: return std::string("from X and projections");
@@ -312,7 +326,8 @@ std::string describe(const State& before, const Command& command) {
                     case WorkedMask::Kind::none: return std::string("no mask");
                     case WorkedMask::Kind::causal: return "causal mask, offset " + std::to_string(c.offset);
                     case WorkedMask::Kind::window:
-                        return "window of " + std::to_string(c.before) + " before, " + std::to_string(c.after) + " after";
+                        return "window of " + std::to_string(c.before) + " before, " +
+                               std::to_string(c.after) + " after";
                     case WorkedMask::Kind::painted: break;
                 }
                 return std::string("painted mask");

@@ -10,6 +10,7 @@
 
 namespace attn::app {
 
+// clang-format off: one line a command
 struct OpenLens { LensId lens; };
 struct OpenPreset { PresetId preset; };
 struct SetCell { CellRef cell; double value; };
@@ -32,10 +33,11 @@ struct SetFlowMass { float mass; };
 struct SetSampling { SamplingState sampling; };
 struct Select { Selection selection; };
 struct Pin { std::optional<CellRef> cell; };
+// clang-format on
 
-using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
-                             SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, SetModel, SetMap,
-                             SetFlowMass, SetSampling, Select, Pin>;
+using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate,
+                             SetScaling, SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText,
+                             SetModel, SetMap, SetFlowMass, SetSampling, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);

@@ -21,7 +21,8 @@ struct Names {
 };
 
 void add_terms(Explained& out, const CellExplanation& cell) {
-    for (const Term& t : cell.terms) out.operands.push_back({std::to_string(t.index), t.left, t.right, t.product()});
+    for (const Term& t : cell.terms)
+        out.operands.push_back({std::to_string(t.index), t.left, t.right, t.product()});
 }
 
 // raw → scaled → capped → masked → weight, as far as the record goes; `current` is the cell's own stage.
@@ -37,9 +38,9 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         step(Stage::capped, "capped", cap + " · tanh(" + number(c.scaled) + " / " + cap + ")", c.capped);
     }
     if (!spec.mask.is_everything() || !spec.bias.empty()) {
-        const std::string how = !c.allowed            ? "masked: −∞"
-                                : spec.bias.empty()   ? "the mask allows it"
-                                                      : number(c.capped) + " + " + number(c.bias);
+        const std::string how = !c.allowed          ? "masked: −∞"
+                                : spec.bias.empty() ? "the mask allows it"
+                                                    : number(c.capped) + " + " + number(c.bias);
         step(Stage::masked, "masked", how, c.allowed ? c.masked : -std::numeric_limits<double>::infinity());
     }
     if (!c.allowed) {
@@ -51,7 +52,8 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         return;
     }
     out.steps.push_back({"row maximum", "", number(c.row_max), false});
-    out.steps.push_back({"exp(s − max)", "exp(" + number(c.masked - c.row_max) + ")", number(c.exponential), false});
+    out.steps.push_back(
+        {"exp(s − max)", "exp(" + number(c.masked - c.row_max) + ")", number(c.exponential), false});
     out.steps.push_back({"Σ of the row", "", number(c.row_sum), false});
     step(Stage::weight, "weight", number(c.exponential) + " / " + number(c.row_sum), c.weight);
 }
@@ -86,9 +88,10 @@ std::string note_of(const WorkedState& worked, const CellRef& cell, double exact
     const Printed* printed = printed_value(worked, cell);
     if (!printed) return "";
     if (worked == preset_state(worked.preset))
-        return "The tutorial prints " + std::string(printed->text) + "; the exact value is " + fixed(exact, 6) + ".";
-    return "The tutorial prints " + std::string(printed->text) + " for its own numbers; with your edits the exact value is " +
-           fixed(exact, 6) + ".";
+        return "The tutorial prints " + std::string(printed->text) + "; the exact value is " +
+               fixed(exact, 6) + ".";
+    return "The tutorial prints " + std::string(printed->text) +
+           " for its own numbers; with your edits the exact value is " + fixed(exact, 6) + ".";
 }
 
 std::optional<Explained> explain_worked_cell(const Session& session, const CellRef& cell) {
@@ -106,7 +109,9 @@ std::optional<Explained> explain_worked_cell(const Session& session, const CellR
     const bool scores_given = worked.source == Source::scores;
     using Kind = WorkedExplanation::Kind;
     if (why.kind == Kind::projection) {
-        const std::string_view w = cell.matrix == MatrixId::q ? "W_Q" : cell.matrix == MatrixId::k ? "W_K" : "W_V";
+        const std::string_view w = cell.matrix == MatrixId::q   ? "W_Q"
+                                   : cell.matrix == MatrixId::k ? "W_K"
+                                                                : "W_V";
         const std::string row = at(worked.query_labels, cell.row), col = std::to_string(cell.col);
         out.formula = "Σ_b X[" + row + ", b] · " + std::string(w) + "[b, " + col + "]";
         out.operands_title = "X[" + row + ", ·] · " + std::string(w) + "[·, " + col + "]";
@@ -139,12 +144,13 @@ std::optional<Explained> explain_sentence_cell(const Session& session, const Cel
     const Selection& selection = session.state().selection;
     const Record& record = run->trace->layers()[static_cast<std::size_t>(selection.layer)].attention;
     const Index n = run->trace->tokens();
-    const Index cols = is_stage(cell.matrix) ? n : cell.matrix == MatrixId::v || cell.matrix == MatrixId::output
-                                                       ? record.d_v()
-                                                       : record.d_k();
+    const Index cols = is_stage(cell.matrix)                                           ? n
+                       : cell.matrix == MatrixId::v || cell.matrix == MatrixId::output ? record.d_v()
+                                                                                       : record.d_k();
     if (cell.row < 0 || cell.row >= n || cell.col < 0 || cell.col >= cols) return std::nullopt;
     const auto name = [&](Index i) { return quoted(at(run->pieces, i)); };
-    const std::string where = "layer " + std::to_string(selection.layer) + ", head " + std::to_string(selection.head);
+    const std::string where =
+        "layer " + std::to_string(selection.layer) + ", head " + std::to_string(selection.head);
 
     Explained out;
     const Names names{name(cell.row), name(cell.col)};
@@ -152,7 +158,8 @@ std::optional<Explained> explain_sentence_cell(const Session& session, const Cel
     out.title = std::string(symbol(cell.matrix)) + "[" + names.query + ", " +
                 (is_stage(cell.matrix) ? names.key : std::to_string(cell.col)) + "]";
     if (is_stage(cell.matrix)) {
-        const CellExplanation why = explain(record, stage_of(cell.matrix), selection.head, cell.row, cell.col);
+        const CellExplanation why =
+            explain(record, stage_of(cell.matrix), selection.head, cell.row, cell.col);
         // A weight is read together with the dot product it comes from.
         const CellExplanation dot = explain(record, Stage::raw, selection.head, cell.row, cell.col);
         out.masked = !why.allowed;
@@ -173,22 +180,25 @@ std::optional<Explained> explain_sentence_cell(const Session& session, const Cel
         for (const Term& t : why.terms) out.operands.push_back({name(t.index), t.left, t.right, t.product()});
         return out;
     }
-    const Tensor& tensor = cell.matrix == MatrixId::q ? record.q() : cell.matrix == MatrixId::k ? record.k() : record.v();
+    const Tensor& tensor = cell.matrix == MatrixId::q   ? record.q()
+                           : cell.matrix == MatrixId::k ? record.k()
+                                                        : record.v();
     const Index head = cell.matrix == MatrixId::q ? selection.head : record.kv_head(selection.head);
     out.f32 = static_cast<double>(tensor.heads().head(head)(cell.row, cell.col));
     out.f64 = out.f32;
-    out.note = cell.matrix == MatrixId::v ? "A value vector: the normalised residual of this token times W_V."
-                                          : "Component " + std::to_string(cell.col) + " of the " +
-                                                (cell.matrix == MatrixId::q ? "query" : "key") +
-                                                " that enters the score" +
-                                                (run->trace->position_embedding().size() ? "." : ", after its rotary position.");
+    out.note = cell.matrix == MatrixId::v
+                   ? "A value vector: the normalised residual of this token times W_V."
+                   : "Component " + std::to_string(cell.col) + " of the " +
+                         (cell.matrix == MatrixId::q ? "query" : "key") + " that enters the score" +
+                         (run->trace->position_embedding().size() ? "." : ", after its rotary position.");
     return out;
 }
 
 }  // namespace
 
 std::optional<Explained> explain_cell(const Session& session, const CellRef& cell) {
-    return session.state().lens == LensId::worked ? explain_worked_cell(session, cell) : explain_sentence_cell(session, cell);
+    return session.state().lens == LensId::worked ? explain_worked_cell(session, cell)
+                                                  : explain_sentence_cell(session, cell);
 }
 
 }  // namespace attn::app

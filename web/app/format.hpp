@@ -7,9 +7,10 @@
 
 namespace attn::app {
 
-std::string shortest(double value);            // reads back as the same double: "0.1", "-inf", "1e-07"
-std::string shortest(float value);             // as the same float
-std::string fixed(double value, int decimals); // "0.433"; "−∞", "∞", "NaN"; scientific where fixed says nothing
+std::string shortest(double value);  // reads back as the same double: "0.1", "-inf", "1e-07"
+std::string shortest(float value);   // as the same float
+std::string fixed(double value,
+                  int decimals);  // "0.433"; "−∞", "∞", "NaN"; scientific where fixed says nothing
 
 // A decimal number, "inf" or "-inf", the whole text; nothing where it is neither or lies beyond a double.
 std::optional<double> read_number(std::string_view text);

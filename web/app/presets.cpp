@@ -14,40 +14,41 @@ using enum MatrixId;
 constexpr std::array<PresetInfo, 8> preset_list{{
     {PresetId::cat_sat_mat, "cat-sat-mat", "A", "cat · sat · mat  (3×4)",
      "What does each word look for, and what does it find?",
-     "Three words of four numbers. The projections are the identity, so Q, K and V equal X: change one of them and see."},
+     "Three words of four numbers. The projections are the identity, so Q, K and V equal X: change one of "
+     "them and see."},
     {PresetId::three_tokens, "three-tokens", "B", "three tokens  (d_k 2, d_v 3)",
      "What is attention when the numbers are small enough for a pencil?",
-     "Q and K are the same three vectors. The third token points both ways, so its row of scores is the largest."},
-    {PresetId::hello_query, "hello-query", "C1", "Hello World: one query",
-     "Where does \"Hello\" look?",
+     "Q and K are the same three vectors. The third token points both ways, so its row of scores is the "
+     "largest."},
+    {PresetId::hello_query, "hello-query", "C1", "Hello World: one query", "Where does \"Hello\" look?",
      "One query against two keys. The scores nearly agree, so the weights are nearly a half each."},
     {PresetId::hello_scores, "hello-scores", "C2", "Hello World: from scores",
      "How do scores become weights?",
      "Here the scores are given. Raise one and watch its row share the rest."},
-    {PresetId::causal_row, "causal-row", "D", "one causal row",
-     "What changes when the future is hidden?",
+    {PresetId::causal_row, "causal-row", "D", "one causal row", "What changes when the future is hidden?",
      "Position 2 may not look at position 3. Its highest score is hidden, and the rest share the row."},
-    {PresetId::saturation, "saturation", "E", "saturation",
-     "What happens when scores are large?",
-     "A row with one large score leaves nothing to the others. Dot products of d_k standard normal numbers have variance "
+    {PresetId::saturation, "saturation", "E", "saturation", "What happens when scores are large?",
+     "A row with one large score leaves nothing to the others. Dot products of d_k standard normal numbers "
+     "have variance "
      "d_k, which is why attention divides by √d_k. Raise the temperature to soften the row."},
     {PresetId::information_flow, "information-flow", "F", "information flow  (3×3 scores)",
      "Who listens to whom in \"The cat sat\"?",
      "The scores of a figure that many tutorials show, with the weights that really follow from them."},
     {PresetId::seeded_normal, "seeded-normal", "J", "random Q, K, V  (4×8, seed 42)",
      "What does attention do to vectors that know nothing?",
-     "Standard normal numbers, numpy.random.seed(42) as in the tutorial's demo. Set the mask to causal and compare."},
+     "Standard normal numbers, numpy.random.seed(42) as in the tutorial's demo. Set the mask to causal and "
+     "compare."},
 }};
 
 // Where the exact value, rounded to the digits printed, is another number.
 constexpr Printed cat_printed[] = {
-    {raw, 1, 2, 0.65, "0.65"},       {raw, 2, 1, 0.65, "0.65"},       {scaled, 1, 2, 0.325, "0.325"},
-    {scaled, 2, 1, 0.325, "0.325"},  {weight, 1, 0, 0.384, "0.384"},  {weight, 1, 1, 0.377, "0.377"},
-    {weight, 1, 2, 0.239, "0.239"},  {weight, 2, 0, 0.389, "0.389"},  {weight, 2, 1, 0.269, "0.269"},
-    {weight, 2, 2, 0.342, "0.342"},  {output, 0, 1, 0.530, "0.530"},  {output, 0, 3, 0.546, "0.546"},
-    {output, 1, 0, 0.644, "0.644"},  {output, 1, 1, 0.529, "0.529"},  {output, 1, 2, 0.279, "0.279"},
-    {output, 1, 3, 0.538, "0.538"},  {output, 2, 0, 0.666, "0.666"},  {output, 2, 1, 0.477, "0.477"},
-    {output, 2, 2, 0.330, "0.330"},  {output, 2, 3, 0.543, "0.543"},
+    {raw, 1, 2, 0.65, "0.65"},      {raw, 2, 1, 0.65, "0.65"},      {scaled, 1, 2, 0.325, "0.325"},
+    {scaled, 2, 1, 0.325, "0.325"}, {weight, 1, 0, 0.384, "0.384"}, {weight, 1, 1, 0.377, "0.377"},
+    {weight, 1, 2, 0.239, "0.239"}, {weight, 2, 0, 0.389, "0.389"}, {weight, 2, 1, 0.269, "0.269"},
+    {weight, 2, 2, 0.342, "0.342"}, {output, 0, 1, 0.530, "0.530"}, {output, 0, 3, 0.546, "0.546"},
+    {output, 1, 0, 0.644, "0.644"}, {output, 1, 1, 0.529, "0.529"}, {output, 1, 2, 0.279, "0.279"},
+    {output, 1, 3, 0.538, "0.538"}, {output, 2, 0, 0.666, "0.666"}, {output, 2, 1, 0.477, "0.477"},
+    {output, 2, 2, 0.330, "0.330"}, {output, 2, 3, 0.543, "0.543"},
 };
 constexpr Printed three_tokens_printed[] = {
     {weight, 0, 0, 0.38, "0.38"}, {weight, 0, 1, 0.24, "0.24"}, {weight, 0, 2, 0.38, "0.38"},
@@ -58,7 +59,8 @@ constexpr Printed three_tokens_printed[] = {
     {output, 2, 0, 5.7, "5.7"},   {output, 2, 1, 6.7, "6.7"},   {output, 2, 2, 7.7, "7.7"},
 };
 constexpr Printed hello_query_printed[] = {
-    {weight, 0, 0, 0.499, "0.499"}, {weight, 0, 1, 0.501, "0.501"},
+    {weight, 0, 0, 0.499, "0.499"},
+    {weight, 0, 1, 0.501, "0.501"},
 };
 constexpr Printed hello_scores_printed[] = {
     {weight, 0, 0, 0.62, "0.62"},   {weight, 0, 1, 0.38, "0.38"},   {weight, 1, 0, 0.40, "0.40"},
@@ -67,10 +69,15 @@ constexpr Printed hello_scores_printed[] = {
     {output, 1, 2, 0.188, "0.188"},
 };
 constexpr Printed causal_row_printed[] = {
-    {weight, 0, 0, 0.28, "0.28"}, {weight, 0, 1, 0.41, "0.41"}, {weight, 0, 2, 0.31, "0.31"},
+    {weight, 0, 0, 0.28, "0.28"},
+    {weight, 0, 1, 0.41, "0.41"},
+    {weight, 0, 2, 0.31, "0.31"},
 };
 constexpr Printed saturation_printed[] = {
-    {weight, 1, 0, 0.5, "0.5"}, {weight, 1, 1, 0.17, "0.17"}, {weight, 1, 2, 0.17, "0.17"}, {weight, 1, 3, 0.17, "0.17"},
+    {weight, 1, 0, 0.5, "0.5"},
+    {weight, 1, 1, 0.17, "0.17"},
+    {weight, 1, 2, 0.17, "0.17"},
+    {weight, 1, 3, 0.17, "0.17"},
 };
 constexpr Printed information_flow_printed[] = {
     {weight, 0, 0, 0.50, "0.50"}, {weight, 0, 1, 0.30, "0.30"}, {weight, 0, 2, 0.20, "0.20"},
@@ -101,9 +108,7 @@ void set_scores(WorkedState& state, Matrix scores, Matrix v = {}) {
 
 std::span<const PresetInfo> presets() { return preset_list; }
 
-const PresetInfo& info(PresetId id) {
-    return *std::ranges::find(preset_list, id, &PresetInfo::id);
-}
+const PresetInfo& info(PresetId id) { return *std::ranges::find(preset_list, id, &PresetInfo::id); }
 
 std::optional<PresetId> preset_by_key(std::string_view key) {
     const auto found = std::ranges::find(preset_list, key, &PresetInfo::key);
@@ -122,7 +127,8 @@ WorkedState preset_state(PresetId id) {
             label(state, {"cat", "sat", "mat"}, {"cat", "sat", "mat"});
             break;
         case PresetId::three_tokens:
-            set_qkv(state, {3, 2, {1, 0, 0, 1, 1, 1}}, {3, 2, {1, 0, 0, 1, 1, 1}}, {3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}});
+            set_qkv(state, {3, 2, {1, 0, 0, 1, 1, 1}}, {3, 2, {1, 0, 0, 1, 1, 1}},
+                    {3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}});
             label(state, {"t0", "t1", "t2"}, {"t0", "t1", "t2"});
             break;
         case PresetId::hello_query:
@@ -200,8 +206,8 @@ std::span<const Printed> printed_values(PresetId id) {
 const Printed* printed_value(const WorkedState& worked, const CellRef& cell) {
     if (worked.origin.kind != Origin::Kind::preset) return nullptr;
     const auto all = printed_values(worked.preset);
-    const auto found = std::ranges::find_if(
-        all, [&](const Printed& p) { return CellRef{p.matrix, p.row, p.col} == cell; });
+    const auto found =
+        std::ranges::find_if(all, [&](const Printed& p) { return CellRef{p.matrix, p.row, p.col} == cell; });
     return found == all.end() ? nullptr : &*found;
 }
 

@@ -11,7 +11,7 @@ namespace attn::app {
 
 struct PresetInfo {
     PresetId id;
-    std::string_view key;       // in links
+    std::string_view key;  // in links
     std::string_view letter;
     std::string_view title;     // in the list
     std::string_view question;  // heading of the lens

@@ -70,9 +70,9 @@ struct Origin {
 struct WorkedMask {
     enum class Kind { none, causal, window, painted };
     Kind kind = Kind::none;
-    Index offset = 0;                     // causal: key <= query + offset
-    Index before = 1, after = 1;          // window
-    std::vector<std::uint8_t> painted = {};    // [n_q, n_k], 1: may look
+    Index offset = 0;                        // causal: key <= query + offset
+    Index before = 1, after = 1;             // window
+    std::vector<std::uint8_t> painted = {};  // [n_q, n_k], 1: may look
     bool operator==(const WorkedMask&) const = default;
 };
 
@@ -88,16 +88,16 @@ struct WorkedState {
     Matrix scores;            // scores: [n_q, n_k]
     Origin origin;
     std::vector<std::string> query_labels, key_labels;  // [n_q], [n_k]; the same for projections
-    bool scale_by_sqrt_d = true;  // 1/√d_k; not offered for Source::scores
-    double temperature = 1;       // softmax(s / T)
-    double softcap = 0;           // 0: none
+    bool scale_by_sqrt_d = true;                        // 1/√d_k; not offered for Source::scores
+    double temperature = 1;                             // softmax(s / T)
+    double softcap = 0;                                 // 0: none
     WorkedMask mask;
 
     bool operator==(const WorkedState&) const = default;
     Index queries() const;
     Index keys() const;
-    Index d_k() const;  // 0 for Source::scores
-    Index d_v() const;  // 0 without values
+    Index d_k() const;           // 0 for Source::scores
+    Index d_v() const;           // 0 without values
     Matrix* input(MatrixId id);  // null where the matrix is computed in this source, or absent
     const Matrix* input(MatrixId id) const { return const_cast<WorkedState*>(this)->input(id); }
     Matrix* stored(MatrixId id);  // the member of that name, whatever the source; null for stages but raw

@@ -101,7 +101,8 @@ Result<Matrix> parse_numbers(const std::string& text) {
                              std::to_string(rows.size()) + " of the pasted text is not a number."};
             rows.back().push_back(*value);
             if (rows.back().size() > static_cast<std::size_t>(worked_size_limit))
-                return Error{"The pasted rows hold more than " + std::to_string(worked_size_limit) + " numbers."};
+                return Error{"The pasted rows hold more than " + std::to_string(worked_size_limit) +
+                             " numbers."};
             i = end;
         }
     }
@@ -113,8 +114,9 @@ Result<Matrix> parse_numbers(const std::string& text) {
     Matrix m(std::ssize(rows), std::ssize(rows[0]));
     for (std::size_t r = 0; r < rows.size(); ++r) {
         if (rows[r].size() != rows[0].size())
-            return Error{"Row " + std::to_string(r + 1) + " of the pasted text has " + std::to_string(rows[r].size()) +
-                         " numbers, the first row has " + std::to_string(rows[0].size()) + "."};
+            return Error{"Row " + std::to_string(r + 1) + " of the pasted text has " +
+                         std::to_string(rows[r].size()) + " numbers, the first row has " +
+                         std::to_string(rows[0].size()) + "."};
         for (std::size_t c = 0; c < rows[r].size(); ++c)
             m.at(static_cast<Index>(r), static_cast<Index>(c)) = rows[r][c];
     }

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "app/command.hpp"
 #include "app/format.hpp"
+#include "app/link_text.hpp"
 #include "app/presets.hpp"
 #include "app/worked_run.hpp"
 #include "io/quote.hpp"
@@ -27,162 +27,11 @@ std::string_view name_of(MatrixId id) { return matrix_names[static_cast<std::siz
 constexpr std::array<std::string_view, 3> source_names{"projections", "qkv", "scores"};
 constexpr std::array<std::string_view, 3> map_names{"scaled", "weight", "contribution"};
 
-// Text ------------------------------------------------------------------------------------------------------
-
-std::string percent_encode(std::string_view text) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~,:";
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (plain.find(c) != std::string_view::npos)
-            out += c;
-        else
-            out.append("%").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-    }
-    return out;
-}
-
-std::optional<unsigned> hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return std::nullopt;
-}
-
-std::optional<std::string> percent_decode(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            out += text[i];
-            continue;
-        }
-        if (text.size() - i < 3) return std::nullopt;
-        const auto high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
-        if (!high || !low) return std::nullopt;
-        out += static_cast<char>(*high << 4 | *low);
-        i += 2;
-    }
-    return out;
-}
-
-// Stops at more parts than any value has.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-    std::vector<std::string_view> parts;
-    for (;;) {
-        const auto at = text.find(separator);
-        parts.push_back(text.substr(0, at));
-        if (at == std::string_view::npos || std::ssize(parts) > worked_size_limit * worked_size_limit) return parts;
-        text.remove_prefix(at + 1);
-    }
-}
-
-template <class Integer>
-std::optional<Integer> read_integer(std::string_view text) {
-    Integer value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-std::optional<std::vector<Index>> read_integers(std::string_view text) {
-    std::vector<Index> values;
-    for (const auto part : split(text, ',')) {
-        const auto value = read_integer<Index>(part);
-        if (!value) return std::nullopt;
-        values.push_back(*value);
-    }
-    return values;
-}
-
 template <std::size_t n>
 std::optional<int> index_of(const std::array<std::string_view, n>& names, std::string_view name) {
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) return std::nullopt;
     return static_cast<int>(found - names.begin());
-}
-
-std::string join(std::span<const Index> values) {
-    std::string text;
-    for (const Index value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
-    return text;
-}
-
-// Values ----------------------------------------------------------------------------------------------------
-
-std::string write_matrix(const Matrix& m) {
-    std::string text = std::to_string(m.rows) + "x" + std::to_string(m.cols);
-    char separator = ':';
-    for (const double value : m.values) {
-        text += separator + shortest(value);
-        separator = ',';
-    }
-    return text;
-}
-
-std::optional<Matrix> read_matrix(std::string_view text) {
-    const auto cross = text.find('x'), colon = text.find(':');
-    if (cross == std::string_view::npos || colon == std::string_view::npos || colon < cross) return std::nullopt;
-    const auto rows = read_integer<Index>(text.substr(0, cross));
-    const auto cols = read_integer<Index>(text.substr(cross + 1, colon - cross - 1));
-    const auto within = [](const std::optional<Index>& size) { return size && *size >= 1 && *size <= worked_size_limit; };
-    if (!within(rows) || !within(cols)) return std::nullopt;
-    const auto numbers = split(text.substr(colon + 1), ',');
-    if (std::ssize(numbers) != *rows * *cols) return std::nullopt;
-    Matrix m(*rows, *cols);
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const auto value = read_number(numbers[i]);
-        if (!value) return std::nullopt;
-        m.values[i] = *value;
-    }
-    return m;
-}
-
-// Names joined by commas; a comma or backslash in a name stands after a backslash.
-std::string write_labels(const std::vector<std::string>& labels) {
-    std::string text;
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        if (i) text += ',';
-        for (const char c : labels[i]) {
-            if (c == ',' || c == '\\') text += '\\';
-            text += c;
-        }
-    }
-    return text;
-}
-
-bool read_labels(std::vector<std::string>& labels, std::string_view text) {
-    std::vector<std::string> read(1);
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == ',') {
-            if (read.size() == labels.size()) return false;
-            read.emplace_back();
-            continue;
-        }
-        if (text[i] == '\\' && i + 1 < text.size()) ++i;
-        read.back() += text[i];
-    }
-    if (read.size() != labels.size() || !std::ranges::all_of(read, is_label)) return false;
-    labels = std::move(read);
-    return true;
-}
-
-std::string write_mask(const WorkedMask& mask) {
-    switch (mask.kind) {
-        case WorkedMask::Kind::none: return "none";
-        case WorkedMask::Kind::causal: return "causal," + std::to_string(mask.offset);
-        case WorkedMask::Kind::window: return "window," + std::to_string(mask.before) + "," + std::to_string(mask.after);
-        case WorkedMask::Kind::painted: break;
-    }
-    // Four cells a digit, the first in its highest bit.
-    std::string text = "painted,";
-    for (std::size_t i = 0; i < mask.painted.size(); i += 4) {
-        unsigned digit = 0;
-        for (std::size_t bit = i; bit < std::min(i + 4, mask.painted.size()); ++bit)
-            digit |= static_cast<unsigned>(mask.painted[bit] != 0) << (3 - (bit - i));
-        text += "0123456789abcdef"[digit];
-    }
-    return text;
 }
 
 bool take(State& state, const Command& command) {
@@ -192,16 +41,26 @@ bool take(State& state, const Command& command) {
     return true;
 }
 
-bool read_painted(WorkedState& worked, std::string_view digits) {
-    const auto cells = static_cast<std::size_t>(worked.queries() * worked.keys());
-    if (digits.size() != (cells + 3) / 4) return false;
-    WorkedMask mask{.kind = WorkedMask::Kind::painted};
-    for (std::size_t i = 0; i < cells; ++i) {
-        const auto digit = hex_digit(digits[i / 4]);
-        if (!digit) return false;
-        mask.painted.push_back(*digit >> (3 - i % 4) & 1);
+bool read_painted(WorkedState& worked, std::string_view text) {
+    auto cells = read_cells(text, static_cast<std::size_t>(worked.queries() * worked.keys()));
+    if (cells) worked.mask = {.kind = WorkedMask::Kind::painted, .painted = *std::move(cells)};
+    return cells.has_value();
+}
+
+std::string write_mask(const WorkedMask& mask) {
+    switch (mask.kind) {
+        case WorkedMask::Kind::none: return "none";
+        case WorkedMask::Kind::causal: return "causal," + std::to_string(mask.offset);
+        case WorkedMask::Kind::window: return "window," + write_integers(std::array{mask.before, mask.after});
+        case WorkedMask::Kind::painted: break;
     }
-    worked.mask = std::move(mask);
+    return "painted," + write_cells(mask.painted);
+}
+
+bool read_labels(std::vector<std::string>& labels, std::string_view text) {
+    auto names = read_names(text, labels.size());
+    if (!names || !std::ranges::all_of(*names, is_label)) return false;
+    labels = *std::move(names);
     return true;
 }
 
@@ -217,14 +76,17 @@ bool read_mask(State& state, std::string_view text) {
     if (kind == "causal" && reach->size() == 1)
         return take(state, SetMask{.kind = WorkedMask::Kind::causal, .offset = (*reach)[0]});
     if (kind == "window" && reach->size() == 2)
-        return take(state, SetMask{.kind = WorkedMask::Kind::window, .before = (*reach)[0], .after = (*reach)[1]});
+        return take(state,
+                    SetMask{.kind = WorkedMask::Kind::window, .before = (*reach)[0], .after = (*reach)[1]});
     return false;
 }
 
 std::string write_source(const WorkedState& w) {
     const Origin& o = w.origin;
-    if (o.kind != Origin::Kind::generated) return std::string(source_names[static_cast<std::size_t>(w.source)]);
-    return "randn," + std::to_string(o.seed) + "," + join(std::array{o.queries, o.keys, o.d_k, o.d_v});
+    if (o.kind != Origin::Kind::generated)
+        return std::string(source_names[static_cast<std::size_t>(w.source)]);
+    return "randn," + std::to_string(o.seed) + "," +
+           write_integers(std::array{o.queries, o.keys, o.d_k, o.d_v});
 }
 
 bool read_source(WorkedState& worked, std::string_view text) {
@@ -239,7 +101,8 @@ bool read_source(WorkedState& worked, std::string_view text) {
     const auto seed = read_integer<std::uint32_t>(parts[1]);
     std::array<Index, 4> sizes{};
     for (std::size_t i = 0; i < 4; ++i) sizes[i] = read_integer<Index>(parts[i + 2]).value_or(0);
-    if (!seed || std::ranges::any_of(sizes, [](Index size) { return size < 1 || size > worked_size_limit; })) return false;
+    if (!seed || std::ranges::any_of(sizes, [](Index size) { return size < 1 || size > worked_size_limit; }))
+        return false;
     generate_qkv(worked, {Origin::Kind::generated, *seed, sizes[0], sizes[1], sizes[2], sizes[3]});
     return true;
 }
@@ -258,7 +121,8 @@ bool fits_into_a_link(std::string_view text) {
 }
 
 std::string write_sampling(const SamplingState& s) {
-    return shortest(s.temperature) + "," + std::to_string(s.top_k) + "," + shortest(s.top_p) + "," + std::to_string(s.seed);
+    return shortest(s.temperature) + "," + std::to_string(s.top_k) + "," + shortest(s.top_p) + "," +
+           std::to_string(s.seed);
 }
 
 bool read_sampling(State& state, std::string_view text) {
@@ -268,7 +132,8 @@ bool read_sampling(State& state, std::string_view text) {
     const auto top_k = read_integer<Index>(parts[1]);
     const auto seed = read_integer<std::uint64_t>(parts[3]);
     return temperature && top_k && top_p && seed &&
-           take(state, SetSampling{{static_cast<float>(*temperature), *top_k, static_cast<float>(*top_p), *seed}});
+           take(state,
+                SetSampling{{static_cast<float>(*temperature), *top_k, static_cast<float>(*top_p), *seed}});
 }
 
 bool read_chosen(State& state, std::string_view text, void (*choose)(Selection&, Index)) {
@@ -278,8 +143,6 @@ bool read_chosen(State& state, std::string_view text, void (*choose)(Selection&,
     choose(selection, *index);
     return take(state, Select{selection});
 }
-
-// Keys ------------------------------------------------------------------------------------------------------
 
 // Read in this order, after `lens`, `ex`, `source` and the matrices.
 struct Setting {
@@ -309,7 +172,7 @@ constexpr Setting settings[] = {
          return true;
      },
      [](const State& s, const State& usual) {
-         return unless_usual(s.worked.query_labels, usual.worked.query_labels, write_labels);
+         return unless_usual(s.worked.query_labels, usual.worked.query_labels, write_names);
      }},
     {"keys", "a name of at most 64 bytes for each key, where keys are not the queries",
      [](State& s, const std::string& value) {
@@ -317,7 +180,7 @@ constexpr Setting settings[] = {
      },
      [](const State& s, const State& usual) -> std::optional<std::string> {
          if (s.worked.source == Source::projections) return std::nullopt;
-         return unless_usual(s.worked.key_labels, usual.worked.key_labels, write_labels);
+         return unless_usual(s.worked.key_labels, usual.worked.key_labels, write_names);
      }},
     {"scale", "sqrt (where there is a d_k) or none",
      [](State& s, const std::string& value) {
@@ -333,7 +196,8 @@ constexpr Setting settings[] = {
          return number && take(s, SetTemperature{*number});
      },
      [](const State& s, const State& usual) {
-         return unless_usual(s.worked.temperature, usual.worked.temperature, [](double t) { return shortest(t); });
+         return unless_usual(s.worked.temperature, usual.worked.temperature,
+                             [](double t) { return shortest(t); });
      }},
     {"cap", "0 or a number from 0.01 to 1000",
      [](State& s, const std::string& value) {
@@ -341,11 +205,14 @@ constexpr Setting settings[] = {
          return number && take(s, SetSoftcap{*number});
      },
      [](const State& s, const State& usual) {
-         return unless_usual(s.worked.softcap, usual.worked.softcap, [](double cap) { return shortest(cap); });
+         return unless_usual(s.worked.softcap, usual.worked.softcap,
+                             [](double cap) { return shortest(cap); });
      }},
     {"mask", "none, causal,offset, window,before,after or painted cells of its size",
      [](State& s, const std::string& value) { return read_mask(s, value); },
-     [](const State& s, const State& usual) { return unless_usual(s.worked.mask, usual.worked.mask, write_mask); }},
+     [](const State& s, const State& usual) {
+         return unless_usual(s.worked.mask, usual.worked.mask, write_mask);
+     }},
     {"layer", "the number of a layer",
      [](State& s, const std::string& value) {
          return read_chosen(s, value, [](Selection& to, Index i) { to.layer = i; });
@@ -357,7 +224,9 @@ constexpr Setting settings[] = {
      [](State& s, const std::string& value) {
          return read_chosen(s, value, [](Selection& to, Index i) { to.head = i; });
      },
-     [](const State& s, const State&) { return s.selection.head ? write_index(s.selection.head) : std::nullopt; }},
+     [](const State& s, const State&) {
+         return s.selection.head ? write_index(s.selection.head) : std::nullopt;
+     }},
     {"query", "the number of a query",
      [](State& s, const std::string& value) {
          return read_chosen(s, value, [](Selection& to, Index i) { to.query = i; });
@@ -372,7 +241,8 @@ constexpr Setting settings[] = {
      [](State& s, const std::string& value) { return read_pin(s, value); },
      [](const State& s, const State&) -> std::optional<std::string> {
          if (!s.pin) return std::nullopt;
-         return std::string(name_of(s.pin->matrix)) + "." + std::to_string(s.pin->row) + "." + std::to_string(s.pin->col);
+         return std::string(name_of(s.pin->matrix)) + "." + std::to_string(s.pin->row) + "." +
+                std::to_string(s.pin->col);
      }},
     {"text", "UTF-8 text of at most 2,000 characters",
      [](State& s, const std::string& value) { return fits_into_a_link(value) && take(s, SetText{value}); },
@@ -405,7 +275,8 @@ constexpr Setting settings[] = {
          return mass && take(s, SetFlowMass{static_cast<float>(*mass)});
      },
      [](const State& s, const State& usual) {
-         return unless_usual(s.sentence.flow_mass, usual.sentence.flow_mass, [](float mass) { return shortest(mass); });
+         return unless_usual(s.sentence.flow_mass, usual.sentence.flow_mass,
+                             [](float mass) { return shortest(mass); });
      }},
     {"sampling", "temperature,top-k,top-p,seed",
      [](State& s, const std::string& value) { return read_sampling(s, value); },
@@ -424,13 +295,12 @@ State usual_of(const State& state) {
     return usual;
 }
 
-// Reading ---------------------------------------------------------------------------------------------------
-
 constexpr std::string_view first_keys[] = {"v", "lens", "ex", "source"};
 
 bool is_known(std::string_view key) {
     const auto inputs = std::span(matrix_names).first(static_cast<std::size_t>(MatrixId::raw) + 1);
-    return std::ranges::find(first_keys, key) != std::end(first_keys) || std::ranges::find(inputs, key) != inputs.end() ||
+    return std::ranges::find(first_keys, key) != std::end(first_keys) ||
+           std::ranges::find(inputs, key) != inputs.end() ||
            std::ranges::find(settings, key, &Setting::key) != std::end(settings);
 }
 
@@ -461,8 +331,10 @@ class Reader {
         state_.worked.query_labels = usual.worked.query_labels;
         state_.worked.key_labels = usual.worked.key_labels;
         for (const Setting& setting : settings)
-            value(setting.key, setting.expected, [&](const std::string& text) { return setting.read(state_, text); });
-        if (dropped_ > 1) note_ += ", and " + std::to_string(dropped_ - 1) + " more of its values were left out";
+            value(setting.key, setting.expected,
+                  [&](const std::string& text) { return setting.read(state_, text); });
+        if (dropped_ > 1)
+            note_ += ", and " + std::to_string(dropped_ - 1) + " more of its values were left out";
         if (dropped_ > 0) note_ += ".";
         return {std::move(state_), std::move(note_)};
     }
@@ -503,8 +375,8 @@ class Reader {
     void value(std::string_view key, std::string_view expected, Read read) {
         const std::string* text = given(key);
         if (text && !read(*text))
-            drop("The link's value " + quote(*text) + " for " + quote(key) + " is not " + std::string(expected) +
-                 "; the default is used");
+            drop("The link's value " + quote(*text) + " for " + quote(key) + " is not " +
+                 std::string(expected) + "; the default is used");
     }
 
     // All of them or, where they do not fit together, none: half a set of matrices is another example.
@@ -518,12 +390,13 @@ class Reader {
             if (std::ranges::find(inputs, id) == inputs.end())
                 value(name_of(id), "an input of this example", [](const std::string&) { return false; });
             else
-                value(name_of(id), "rows x columns: numbers, up to 64x64 of them", [&](const std::string& text) {
-                    auto matrix = read_matrix(text);
-                    if (!matrix) return false;
-                    *worked.stored(id) = *std::move(matrix);
-                    return true;
-                });
+                value(name_of(id), "rows x columns: numbers, up to 64x64 of them",
+                      [&](const std::string& text) {
+                          auto matrix = read_matrix(text);
+                          if (!matrix) return false;
+                          *worked.stored(id) = *std::move(matrix);
+                          return true;
+                      });
         }
         if (const auto fits = check_inputs(worked); !fits) {
             std::string why = fits.error().message;
@@ -548,7 +421,8 @@ std::string to_fragment(const State& state) {
     };
     if (state.lens == LensId::sentence) add("lens", "sentence");
     if (state.worked.preset != default_state().worked.preset) add("ex", info(state.worked.preset).key);
-    if (state.worked.origin != preset_state(state.worked.preset).origin) add("source", write_source(state.worked));
+    if (state.worked.origin != preset_state(state.worked.preset).origin)
+        add("source", write_source(state.worked));
     const State usual = usual_of(state);
     for (const MatrixId id : inputs_of(state.worked.source)) {
         const Matrix& matrix = *state.worked.stored(id);
@@ -562,7 +436,8 @@ std::string to_fragment(const State& state) {
 ParsedFragment parse_fragment(std::string_view fragment) {
     if (fragment.starts_with('#')) fragment.remove_prefix(1);
     if (fragment.size() > fragment_limit)
-        return {default_state(), "The link is longer than a million characters, so the first example is shown."};
+        return {default_state(),
+                "The link is longer than a million characters, so the first example is shown."};
     return Reader(fragment).read();
 }
 

@@ -17,7 +17,8 @@ std::string to_fragment(const State& state);  // without '#'; empty for the defa
 
 struct ParsedFragment {
     State state;
-    std::string note;  // one sentence when something was dropped; the rest of the state is kept where it can be
+    std::string
+        note;  // one sentence when something was dropped; the rest of the state is kept where it can be
 };
 // Accepts a leading '#'. A fragment that cannot be read at all gives the default state with a note.
 ParsedFragment parse_fragment(std::string_view fragment);

@@ -41,7 +41,8 @@ double scale_of(const WorkedState& state) {
 
 // Given scores: the stages before the mask, which the record does not know.
 bool is_given_stage(const WorkedState& state, MatrixId id) {
-    return state.source == Source::scores && (id == MatrixId::raw || id == MatrixId::scaled || id == MatrixId::capped);
+    return state.source == Source::scores &&
+           (id == MatrixId::raw || id == MatrixId::scaled || id == MatrixId::capped);
 }
 
 float given_stage(const WorkedState& state, MatrixId id, Index query, Index key) {
@@ -91,7 +92,8 @@ std::string provenance_of_input(const WorkedState& state, CellRef cell) {
     const Matrix* then = original.input(cell.matrix);
     if (!then || !then->holds(cell.row, cell.col)) return "added; " + from + " has no such cell";
     const double before = then->at(cell.row, cell.col);
-    if (before == state.input(cell.matrix)->at(cell.row, cell.col)) return (generated ? "generated: " : "from ") + from;
+    if (before == state.input(cell.matrix)->at(cell.row, cell.col))
+        return (generated ? "generated: " : "from ") + from;
     return "changed; " + from + " has " + shortest(before) + " here";
 }
 
@@ -135,7 +137,8 @@ MatrixShape shape_of(const WorkedState& state, MatrixId id) {
         case MatrixId::q: return scores ? MatrixShape{} : MatrixShape{state.queries(), state.d_k()};
         case MatrixId::k: return scores ? MatrixShape{} : MatrixShape{state.keys(), state.d_k()};
         case MatrixId::v: return state.d_v() == 0 ? MatrixShape{} : MatrixShape{state.keys(), state.d_v()};
-        case MatrixId::output: return state.d_v() == 0 ? MatrixShape{} : MatrixShape{state.queries(), state.d_v()};
+        case MatrixId::output:
+            return state.d_v() == 0 ? MatrixShape{} : MatrixShape{state.queries(), state.d_v()};
         default: break;
     }
     return is_stage(id) ? MatrixShape{state.queries(), state.keys()} : MatrixShape{};
@@ -181,7 +184,8 @@ Result<WorkedRun> run_worked(const WorkedState& state) {
             Tensor bias({1, state.queries(), state.keys()});
             const auto cells = bias.heads().head(0);
             for (Index i = 0; i < cells.rows; ++i)
-                for (Index j = 0; j < cells.cols; ++j) cells(i, j) = given_stage(state, MatrixId::capped, i, j);
+                for (Index j = 0; j < cells.cols; ++j)
+                    cells(i, j) = given_stage(state, MatrixId::capped, i, j);
             spec.bias.values = std::make_shared<Tensor>(std::move(bias));
             if (v.empty()) v = identity(state.keys(), state.keys());
             q32 = Tensor({1, state.queries(), 1});
@@ -201,7 +205,8 @@ Matrix exact_scaled_scores(const WorkedState& state, const WorkedRun& run) {
     Matrix scores(state.queries(), state.keys());
     for (Index i = 0; i < scores.rows; ++i) {
         const ScoreRow row = score_row(plain, run, i);
-        for (Index j = 0; j < scores.cols; ++j) scores.at(i, j) = row.scale * row.raw[static_cast<std::size_t>(j)];
+        for (Index j = 0; j < scores.cols; ++j)
+            scores.at(i, j) = row.scale * row.raw[static_cast<std::size_t>(j)];
     }
     return scores;
 }
@@ -238,7 +243,8 @@ float WorkedRun::value(const WorkedState& state, CellRef cell) const {
         case MatrixId::output: return record.output().heads().head(0)(row, col);
         default: break;
     }
-    return is_given_stage(state, id) ? given_stage(state, id, row, col) : record.cell(stage_of(id), 0, row, col);
+    return is_given_stage(state, id) ? given_stage(state, id, row, col)
+                                     : record.cell(stage_of(id), 0, row, col);
 }
 
 std::string cell_name(const WorkedState& state, CellRef cell) {
@@ -258,16 +264,19 @@ WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run,
         out.cell = RowChain(score_row(state, run, row)).at(col);
         out.cell.f64 = out.cell.chain_value(stage_of(id));
         if (id == MatrixId::raw)
-            for (Index a = 0; a < run.q.cols; ++a) out.cell.terms.push_back({a, run.q.at(row, a), run.k.at(col, a)});
+            for (Index a = 0; a < run.q.cols; ++a)
+                out.cell.terms.push_back({a, run.q.at(row, a), run.k.at(col, a)});
     } else if (id == MatrixId::output) {
         out.kind = Kind::output;
         const RowChain chain(score_row(state, run, row));
-        for (Index j = 0; j < state.keys(); ++j) out.cell.terms.push_back({j, chain.at(j).weight, run.v.at(j, col)});
+        for (Index j = 0; j < state.keys(); ++j)
+            out.cell.terms.push_back({j, chain.at(j).weight, run.v.at(j, col)});
         for (const Term& term : out.cell.terms) out.cell.f64 += term.product();
     } else if (!input) {
         out.kind = Kind::projection;
         const Matrix& w = weight_matrix(state, id);
-        for (Index p = 0; p < state.x.cols; ++p) out.cell.terms.push_back({p, state.x.at(row, p), w.at(p, col)});
+        for (Index p = 0; p < state.x.cols; ++p)
+            out.cell.terms.push_back({p, state.x.at(row, p), w.at(p, col)});
         for (const Term& term : out.cell.terms) out.cell.f64 += term.product();
     }
     out.provenance = "computed";

@@ -33,9 +33,9 @@ MatrixShape shape_of(const WorkedState& state, MatrixId id);
 
 // "Q[cat, 2]": how people would say the cell.
 std::string cell_name(const WorkedState& state, CellRef cell);
-std::string_view symbol(MatrixId id);     // "Q", "QKᵀ", "Weights" …
-bool is_stage(MatrixId id);               // raw … weight: rows are queries, columns are keys
-Stage stage_of(MatrixId id);              // only where is_stage
+std::string_view symbol(MatrixId id);  // "Q", "QKᵀ", "Weights" …
+bool is_stage(MatrixId id);            // raw … weight: rows are queries, columns are keys
+Stage stage_of(MatrixId id);           // only where is_stage
 
 // Why the cell has its value.
 struct WorkedExplanation {

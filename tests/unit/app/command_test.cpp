@@ -19,9 +19,12 @@ TEST_CASE("cells: inputs take numbers, computed ones do not") {
     CHECK(after(a, SetCell{{x, 0, 1}, 0.7}).worked.x.at(0, 1) == 0.7);
     CHECK(refusal(a, SetCell{{q, 0, 0}, 1}) == "That cell cannot be edited: it is computed from the inputs.");
     CHECK(refusal(a, SetCell{{x, 3, 0}, 1}) == "That cell cannot be edited: it is computed from the inputs.");
-    CHECK(refusal(a, SetCell{{x, -1, 0}, 1}) == "That cell cannot be edited: it is computed from the inputs.");
-    CHECK(refusal(a, SetCell{{x, 0, 0}, infinity}) == "X cannot hold inf: a cell holds what f32 can, up to 3.4e38.");
-    CHECK(refusal(a, SetCell{{x, 0, 0}, 1e39}) == "X cannot hold 1e+39: a cell holds what f32 can, up to 3.4e38.");
+    CHECK(refusal(a, SetCell{{x, -1, 0}, 1}) ==
+          "That cell cannot be edited: it is computed from the inputs.");
+    CHECK(refusal(a, SetCell{{x, 0, 0}, infinity}) ==
+          "X cannot hold inf: a cell holds what f32 can, up to 3.4e38.");
+    CHECK(refusal(a, SetCell{{x, 0, 0}, 1e39}) ==
+          "X cannot hold 1e+39: a cell holds what f32 can, up to 3.4e38.");
     const State f = opened(PresetId::information_flow);
     CHECK(after(f, SetCell{{raw, 0, 0}, -infinity}).worked.scores.at(0, 0) == -infinity);
     CHECK(refusal(f, SetCell{{raw, 0, 0}, not_a_number}) ==
@@ -53,10 +56,12 @@ TEST_CASE("pasting replaces, and grows what must agree") {
     CHECK(taller.worked.v.rows == 4);
     CHECK(taller.worked.queries() == 3);
     CHECK(taller.worked.key_labels.back() == "t3");
-    CHECK(refusal(b, PasteCells{{weight, 0, 0}, {1, 1, {1}}}) == "Weights is computed here; paste into one of the inputs.");
+    CHECK(refusal(b, PasteCells{{weight, 0, 0}, {1, 1, {1}}}) ==
+          "Weights is computed here; paste into one of the inputs.");
     CHECK(refusal(b, PasteCells{{q, 0, 0}, {}}) == "The pasted text holds no numbers.");
     CHECK(refusal(b, PasteCells{{q, 3, 0}, {1, 1, {1}}}) == "There is no such cell to paste at.");
-    CHECK(refusal(b, PasteCells{{q, 1, 0}, Matrix(64, 1)}) == "A matrix here has 1 to 64 rows and columns, not 65.");
+    CHECK(refusal(b, PasteCells{{q, 1, 0}, Matrix(64, 1)}) ==
+          "A matrix here has 1 to 64 rows and columns, not 65.");
     CHECK(refusal(b, PasteCells{{q, 0, 0}, {1, 1, {infinity}}}) ==
           "Q cannot hold inf: a cell holds what f32 can, up to 3.4e38.");
     // No values were given, so there are none to paste over.
@@ -72,7 +77,8 @@ TEST_CASE("resizing: every matrix along the axis follows, labels and painted cel
     CHECK(a.worked.query_labels == std::vector<std::string>{"cat", "sat", "mat", "t3"});
     CHECK(a.worked.key_labels == a.worked.query_labels);
     CHECK(a.worked.mask.painted == std::vector<std::uint8_t>{1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1});
-    CHECK(after(a, Resize{Axis::queries, 3}).worked.mask.painted == std::vector<std::uint8_t>{1, 1, 1, 1, 1, 0, 1, 1, 1});
+    CHECK(after(a, Resize{Axis::queries, 3}).worked.mask.painted ==
+          std::vector<std::uint8_t>{1, 1, 1, 1, 1, 0, 1, 1, 1});
     CHECK(after(a, Resize{Axis::keys, 4}) == a);
     const WorkedState wide = after(a, Resize{Axis::d_model, 5}).worked;
     CHECK(wide.x.cols == 5);
@@ -87,7 +93,8 @@ TEST_CASE("resizing: every matrix along the axis follows, labels and painted cel
     CHECK(after(c, Resize{Axis::queries, 2}).worked.query_labels == std::vector<std::string>{"Hello", "t1"});
     CHECK(after(c, Resize{Axis::keys, 3}).worked.v.rows == 3);
     CHECK(refusal(c, Resize{Axis::d_model, 3}) == "This example has no such dimension to change.");
-    CHECK(refusal(opened(PresetId::causal_row), Resize{Axis::d_v, 3}) == "This example has no such dimension to change.");
+    CHECK(refusal(opened(PresetId::causal_row), Resize{Axis::d_v, 3}) ==
+          "This example has no such dimension to change.");
     CHECK(refusal(c, Resize{Axis::keys, 0}) == "A matrix here has 1 to 64 rows and columns, not 0.");
     CHECK(refusal(c, Resize{Axis::keys, 65}) == "A matrix here has 1 to 64 rows and columns, not 65.");
 }
@@ -121,7 +128,8 @@ TEST_CASE("removing one token or component") {
     CHECK(c.worked.query_labels == std::vector<std::string>{"Hello"});
     CHECK(c.worked.key_labels == std::vector<std::string>{"World"});
     CHECK(c.worked.mask.painted == std::vector<std::uint8_t>{0});
-    CHECK(refusal(c, RemoveAt{Axis::keys, 0}) == "The last row or column stays: attention needs at least one.");
+    CHECK(refusal(c, RemoveAt{Axis::keys, 0}) ==
+          "The last row or column stays: attention needs at least one.");
     CHECK(refusal(c, RemoveAt{Axis::d_k, 3}) == "There is no row or column 3.");
     CHECK(refusal(c, RemoveAt{Axis::d_k, -1}) == "There is no row or column -1.");
     CHECK(refusal(c, RemoveAt{Axis::d_model, 0}) == "There is no row or column 0.");
@@ -150,8 +158,9 @@ TEST_CASE("another source keeps the weights and what the example shows") {
     CHECK(back.worked.w_q == identity(4, 4));
     CHECK(after(a, SetSource{Source::projections}) == a);
 
-    const std::string square = "X gives one query and one key a token, so it needs as many queries as keys and Q, K, V to "
-                               "start from; this example has another shape.";
+    const std::string square =
+        "X gives one query and one key a token, so it needs as many queries as keys and Q, K, V to "
+        "start from; this example has another shape.";
     CHECK(refusal(scores, SetSource{Source::projections}) == square);
     CHECK(refusal(opened(PresetId::hello_query), SetSource{Source::projections}) == square);
     const State infinite = after(opened(PresetId::information_flow), SetCell{{raw, 0, 0}, -infinity});
@@ -180,7 +189,8 @@ TEST_CASE("generated numbers keep the shape and can be had again") {
 TEST_CASE("scale, temperature and soft cap") {
     const State a = default_state();
     CHECK_FALSE(after(a, SetScaling{false}).worked.scale_by_sqrt_d);
-    CHECK(refusal(opened(PresetId::information_flow), SetScaling{true}) == "Given scores have no d_k to be scaled by.");
+    CHECK(refusal(opened(PresetId::information_flow), SetScaling{true}) ==
+          "Given scores have no d_k to be scaled by.");
     CHECK(after(a, SetTemperature{0.01}).worked.temperature == 0.01);
     CHECK(refusal(a, SetTemperature{0}) == "The temperature 0 is outside 0.01 to 100.");
     CHECK(refusal(a, SetTemperature{101}) == "The temperature 101 is outside 0.01 to 100.");
@@ -235,7 +245,8 @@ TEST_CASE("labels: a token of X is a query and a key, elsewhere they have their 
     CHECK(keyed.key_labels[0] == "Bye");
     CHECK(keyed.query_labels[0] == "Hello");
     CHECK(refusal(c, SetLabel{false, 1, "World"}) == "There is no such token.");
-    CHECK(refusal(c, SetLabel{false, 0, std::string(65, 'x')}) == "A token's name is UTF-8 of at most 64 bytes.");
+    CHECK(refusal(c, SetLabel{false, 0, std::string(65, 'x')}) ==
+          "A token's name is UTF-8 of at most 64 bytes.");
     CHECK(refusal(c, SetLabel{false, 0, "\xff"}) == "A token's name is UTF-8 of at most 64 bytes.");
 }
 
@@ -252,16 +263,19 @@ TEST_CASE("the sentence and what is chosen in it") {
     CHECK(after(s, SetFlowMass{0.5f}).sentence.flow_mass == 0.5f);
     CHECK(refusal(s, SetFlowMass{1.5f}) == "The share of a row lies between 0 and 1.");
     CHECK(after(s, SetSampling{{0, 0, 1, 9}}).sentence.sampling == SamplingState{0, 0, 1, 9});
-    for (const SamplingState& bad : {SamplingState{-1, 0, 1, 0}, SamplingState{1, -1, 1, 0}, SamplingState{1, 0, 0, 0}})
-        CHECK(refusal(s, SetSampling{bad}) ==
-              "Sampling takes a temperature from 0 to 100, a top-k of 0 or more and a top-p above 0 up to 1.");
+    for (const SamplingState& bad :
+         {SamplingState{-1, 0, 1, 0}, SamplingState{1, -1, 1, 0}, SamplingState{1, 0, 0, 0}})
+        CHECK(
+            refusal(s, SetSampling{bad}) ==
+            "Sampling takes a temperature from 0 to 100, a top-k of 0 or more and a top-p above 0 up to 1.");
     CHECK(refusal(s, Select{{-1, 0, {}, {}}}) == "There is no such row or column to choose.");
     CHECK(refusal(s, Select{{0, 0, position_limit, {}}}) == "There is no such row or column to choose.");
     CHECK(refusal(default_state(), Select{{0, 0, 3, {}}}) == "There is no such row or column to choose.");
     CHECK(after(s, Pin{CellRef{weight, 500, 400}}).pin == CellRef{weight, 500, 400});
     CHECK(refusal(s, Pin{CellRef{x, 0, 0}}) == "There is no such cell to pin.");
     CHECK(refusal(default_state(), Pin{CellRef{weight, 3, 0}}) == "There is no such cell to pin.");
-    CHECK(refusal(opened(PresetId::causal_row), Pin{CellRef{output, 0, 0}}) == "There is no such cell to pin.");
+    CHECK(refusal(opened(PresetId::causal_row), Pin{CellRef{output, 0, 0}}) ==
+          "There is no such cell to pin.");
 }
 
 TEST_CASE("the status line says what was done") {

@@ -162,10 +162,12 @@ TEST_CASE("matrices have the shapes that they are said to have, and f64 is near 
             const double size = std::abs(e.cell.f64);
             REQUIRE(!std::isnan(e.cell.f64));
             // Sums of large numbers that cancel say nothing about rounding.
-            const bool plain = std::ranges::all_of(run->q.values, [](double value) { return std::abs(value) < 10; }) &&
-                               std::ranges::all_of(run->k.values, [](double value) { return std::abs(value) < 10; }) &&
-                               std::ranges::all_of(run->v.values, [](double value) { return std::abs(value) < 10; });
-            if (plain && std::isfinite(size) && s.worked.source != Source::scores && s.worked.temperature >= 0.5)
+            const bool plain =
+                std::ranges::all_of(run->q.values, [](double value) { return std::abs(value) < 10; }) &&
+                std::ranges::all_of(run->k.values, [](double value) { return std::abs(value) < 10; }) &&
+                std::ranges::all_of(run->v.values, [](double value) { return std::abs(value) < 10; });
+            if (plain && std::isfinite(size) && s.worked.source != Source::scores &&
+                s.worked.temperature >= 0.5)
                 REQUIRE(std::abs(static_cast<double>(e.cell.f32) - e.cell.f64) <= 1e-4 * std::max(1.0, size));
         }
     }

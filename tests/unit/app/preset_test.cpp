@@ -18,7 +18,8 @@ namespace {
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 // The f32 run to 1e-6 and the f64 explanation to half a unit of the sixth decimal, relative above 1.
-void check_matrix(const WorkedState& state, MatrixId id, const std::vector<double>& exact, double f64_bound = 5e-7) {
+void check_matrix(const WorkedState& state, MatrixId id, const std::vector<double>& exact,
+                  double f64_bound = 5e-7) {
     const auto run = run_worked(state);
     REQUIRE(run);
     const Matrix shown = run->matrix(state, id);
@@ -36,8 +37,9 @@ void check_matrix(const WorkedState& state, MatrixId id, const std::vector<doubl
             const double size = std::max(1.0, std::abs(expected));
             CHECK(std::abs(shown.at(r, c) - expected) <= 1.5e-6 * size);
             CHECK(std::abs(why.cell.f64 - expected) <= f64_bound * size);
-            CHECK(static_cast<double>(why.cell.f32) == (state.input(id) ? static_cast<double>(static_cast<float>(shown.at(r, c)))
-                                                                        : shown.at(r, c)));
+            CHECK(
+                static_cast<double>(why.cell.f32) ==
+                (state.input(id) ? static_cast<double>(static_cast<float>(shown.at(r, c))) : shown.at(r, c)));
         }
 }
 
@@ -54,8 +56,10 @@ const std::map<PresetId, std::vector<Print>>& tutorials() {
          {{raw, 3, {"1.93", "1.09", "1.08", "1.09", "1.07", "0.65", "1.08", "0.65", "0.98"}},
           {scaled, 3, {"0.965", "0.545", "0.540", "0.545", "0.535", "0.325", "0.540", "0.325", "0.490"}},
           {weight, 3, {"0.433", "0.284", "0.283", "0.384", "0.377", "0.239", "0.389", "0.269", "0.342"}},
-          {output, 3,
-           {"0.688", "0.530", "0.313", "0.546", "0.644", "0.529", "0.279", "0.538", "0.666", "0.477", "0.330", "0.543"}}}},
+          {output,
+           3,
+           {"0.688", "0.530", "0.313", "0.546", "0.644", "0.529", "0.279", "0.538", "0.666", "0.477", "0.330",
+            "0.543"}}}},
         {PresetId::three_tokens,
          {{raw, 3, {"1", "0", "1", "0", "1", "1", "1", "1", "2"}},
           {scaled, 3, {"0.71", "0.00", "0.71", "0.00", "0.71", "0.71", "0.71", "0.71", "1.41"}},
@@ -88,15 +92,17 @@ TEST_CASE("A: cat, sat, mat") {
     check_matrix(s, scaled, {.965, .545, .540, .545, .535, .275, .540, .275, .490}, 5e-16);
     check_matrix(s, weight,
                  {.432747, .284335, .282917, .363183, .359570, .277247, .367859, .282223, .349918});
-    check_matrix(s, output, {.687798, .528859, .313025, .544807, .637402, .560654, .302666, .517549, .662476, .507914,
-                             .346737, .512152});
+    check_matrix(s, output,
+                 {.687798, .528859, .313025, .544807, .637402, .560654, .302666, .517549, .662476, .507914,
+                  .346737, .512152});
 }
 
 TEST_CASE("B: three tokens") {
     const WorkedState s = preset_state(PresetId::three_tokens);
     check_matrix(s, raw, {1, 0, 1, 0, 1, 1, 1, 1, 2}, 0);
     check_matrix(s, scaled, {.707107, 0, .707107, 0, .707107, .707107, .707107, .707107, 1.414214});
-    check_matrix(s, weight, {.401112, .197776, .401112, .197776, .401112, .401112, .248255, .248255, .503490});
+    check_matrix(s, weight,
+                 {.401112, .197776, .401112, .197776, .401112, .401112, .248255, .248255, .503490});
     check_matrix(s, output, {4, 5, 6, 4.610009, 5.610009, 6.610009, 4.765704, 5.765704, 6.765704});
 }
 

@@ -98,8 +98,9 @@ TEST_CASE("whatever a link chooses, the run that is there has it") {
     REQUIRE(session.sentence());
     for (const char* fragment :
          {"lens=sentence&layer=999999&head=999999&query=999999&key=999999&pin=weight.999999.0",
-          "lens=sentence&layer=1&head=3&query=2&pin=weight.2.3", "lens=sentence&head=2&query=2&key=0&pin=output.2.999",
-          "lens=worked&layer=500&query=2", "lens=sentence&pin=Q.1.1"}) {
+          "lens=sentence&layer=1&head=3&query=2&pin=weight.2.3",
+          "lens=sentence&head=2&query=2&key=0&pin=output.2.999", "lens=worked&layer=500&query=2",
+          "lens=sentence&pin=Q.1.1"}) {
         INFO(fragment);
         session.open_fragment(fragment);
         session.perform(OpenLens{LensId::sentence});

@@ -25,7 +25,9 @@ inline std::string refusal(const app::State& state, const app::Command& command)
     return next.error().message;
 }
 
-inline app::State opened(app::PresetId preset) { return after(app::default_state(), app::OpenPreset{preset}); }
+inline app::State opened(app::PresetId preset) {
+    return after(app::default_state(), app::OpenPreset{preset});
+}
 
 inline std::vector<double> weights(const app::WorkedState& worked) {
     const auto run = app::run_worked(worked);
@@ -87,7 +89,8 @@ class RandomCommands {
             case 11: return SetScaling{below(2) == 0};
             case 12: return SetTemperature{number()};
             case 13: return SetSoftcap{number()};
-            case 14: return SetMask{static_cast<WorkedMask::Kind>(below(4)), below(140) - 70, below(70), below(5)};
+            case 14:
+                return SetMask{static_cast<WorkedMask::Kind>(below(4)), below(140) - 70, below(70), below(5)};
             case 15: return PaintMask{below(6) - 1, below(6), below(2) == 0};
             case 16: return SetLabel{below(2) == 0, below(6), text()};
             case 17: return SetText{text()};
@@ -108,7 +111,9 @@ class RandomCommands {
     }
 
   private:
-    Index below(Index limit) { return static_cast<Index>(random_.bits() % static_cast<std::uint64_t>(limit)); }
+    Index below(Index limit) {
+        return static_cast<Index>(random_.bits() % static_cast<std::uint64_t>(limit));
+    }
     app::Axis axis() { return static_cast<app::Axis>(below(5)); }
     app::CellRef cell(const app::State& state) {
         const auto inputs = app::inputs_of(state.worked.source);
@@ -128,7 +133,8 @@ class RandomCommands {
         }
     }
     std::string text() {
-        static constexpr const char* pieces[] = {"", "cat", ",", "\\", " ", "=", "&", "%", "#", "+", "ä", "🐈", "\xff", "\n", "a.b"};
+        static constexpr const char* pieces[] = {"",  "cat", ",", "\\", " ",    "=",  "&",  "%",
+                                                 "#", "+",   "ä", "🐈", "\xff", "\n", "a.b"};
         std::string text;
         for (Index i = below(6); i > 0; --i) text += pieces[below(std::ssize(pieces))];
         return below(20) ? text : std::string(static_cast<std::size_t>(below(3000)), 'x');

@@ -7,8 +7,9 @@ using namespace attn::app;
 
 TEST_CASE("pasted numbers: spreadsheets, CSV, NumPy") {
     const Matrix expected(2, 3, {1, -0.5, 2e3, 4, 5, 6});
-    for (const char* text : {"1\t-0.5\t2000\n4\t5\t6\n", "1,-0.5,2e3\r\n4,5,6", "[[1. -0.5 2000.]\n [4. 5. 6.]]",
-                             "array([[1, -0.5, 2e3],\n       [4, 5, 6]])", "1 -.5 +2e3; 4 5 6"}) {
+    for (const char* text :
+         {"1\t-0.5\t2000\n4\t5\t6\n", "1,-0.5,2e3\r\n4,5,6", "[[1. -0.5 2000.]\n [4. 5. 6.]]",
+          "array([[1, -0.5, 2e3],\n       [4, 5, 6]])", "1 -.5 +2e3; 4 5 6"}) {
         INFO(text);
         const auto m = parse_numbers(text);
         REQUIRE(m);

@@ -32,7 +32,8 @@ void check_round_trip(const State& s) {
 TEST_CASE("a link says only what the default does not") {
     State s = default_state();
     CHECK(to_fragment(s) == "");
-    CHECK(to_fragment(after(s, SetCell{{x, 0, 1}, 0.7})) == "v=1&X=3x4:1,0.7,0.2,0.8,0.3,0.9,0.1,0.4,0.6,0.2,0.7,0.3");
+    CHECK(to_fragment(after(s, SetCell{{x, 0, 1}, 0.7})) ==
+          "v=1&X=3x4:1,0.7,0.2,0.8,0.3,0.9,0.1,0.4,0.6,0.2,0.7,0.3");
     CHECK(to_fragment(opened(PresetId::three_tokens)) == "v=1&ex=three-tokens");
     CHECK(to_fragment(opened(PresetId::seeded_normal)) == "v=1&ex=seeded-normal");
     CHECK(to_fragment(after(s, Generate{7})) == "v=1&source=randn,7,3,3,4,4");
@@ -45,8 +46,9 @@ TEST_CASE("a link says only what the default does not") {
     s = after(s, SetLabel{false, 0, "Käse, fein"});
     s = after(s, Select{{0, 0, 1, 2}});
     s = after(s, Pin{CellRef{weight, 0, 1}});
-    CHECK(to_fragment(s) == "v=1&queries=K%C3%A4se%5C,%20fein,sat,mat&scale=none&T=0.5&cap=30&mask=window,2,1"
-                            "&query=1&key=2&pin=weight.0.1");
+    CHECK(to_fragment(s) ==
+          "v=1&queries=K%C3%A4se%5C,%20fein,sat,mat&scale=none&T=0.5&cap=30&mask=window,2,1"
+          "&query=1&key=2&pin=weight.0.1");
     CHECK(to_fragment(after(default_state(), PaintMask{2, 0, false})) == "v=1&mask=painted,fd8");
 
     State sentence = after(default_state(), OpenLens{LensId::sentence});
@@ -57,7 +59,8 @@ TEST_CASE("a link says only what the default does not") {
     sentence = after(sentence, SetSampling{{0, 0, 0.9f, 12345678901234567890u}});
     sentence = after(sentence, Select{{3, 5, 700, {}}});
     CHECK(to_fragment(sentence) ==
-          "v=1&lens=sentence&layer=3&head=5&query=700&text=The%20cat%20%26%20%22I%22%0A&model=tiny&map=scaled&flow=0.5"
+          "v=1&lens=sentence&layer=3&head=5&query=700&text=The%20cat%20%26%20%22I%22%0A&model=tiny&map="
+          "scaled&flow=0.5"
           "&sampling=0,0,0.9,12345678901234567890");
     check_round_trip(s);
     check_round_trip(sentence);
@@ -117,9 +120,11 @@ TEST_CASE("a link may be written by hand, by other programs, and in another orde
 TEST_CASE("what cannot be read is left out, with a sentence that names it") {
     CHECK(after_first("T=banana") ==
           "The link's value 'banana' for 'T' is not a number from 0.01 to 100; the default is used.");
-    CHECK(after_first("T=1000") == "The link's value '1000' for 'T' is not a number from 0.01 to 100; the default is used.");
+    CHECK(after_first("T=1000") ==
+          "The link's value '1000' for 'T' is not a number from 0.01 to 100; the default is used.");
     CHECK(after_first("T=banana&cap=-1&mask=holes") ==
-          "The link's value 'banana' for 'T' is not a number from 0.01 to 100; the default is used, and 2 more of its "
+          "The link's value 'banana' for 'T' is not a number from 0.01 to 100; the default is used, and 2 "
+          "more of its "
           "values were left out.");
     CHECK(after_first("tea=1") == "The link's key 'tea' is not known here.");
     CHECK(after_first("banana") == "The link's key 'banana' is not known here.");
@@ -128,15 +133,18 @@ TEST_CASE("what cannot be read is left out, with a sentence that names it") {
     CHECK(after_first("T=%zz") ==
           "The link's value '%zz' for 'T' is not percent-encoded text; the default is used.");
     CHECK(after_first("text=%ff") ==
-          "The link's value '\\xff' for 'text' is not UTF-8 text of at most 2,000 characters; the default is used.");
+          "The link's value '\\xff' for 'text' is not UTF-8 text of at most 2,000 characters; the default is "
+          "used.");
     CHECK(after_first("T=2&T=3") == "The link gives 'T' twice; the first is used.");
-    CHECK(after_first("v=2") == "The link is of version '2' and this page reads version 1, so the first example is shown.");
+    CHECK(after_first("v=2") ==
+          "The link is of version '2' and this page reads version 1, so the first example is shown.");
     CHECK(after_first("ex=three-tokens&Q=2x3:1,2,3,4,5,6") ==
           "The link's matrices are left out: Q (2×3) and K (3×2) do not fit together.");
     CHECK(after_first("Q=1x1:1") ==
           "The link's value '1x1:1' for 'Q' is not an input of this example; the default is used.");
     CHECK(after_first("source=qkv&Q=1x1:1") == "The link's matrices are left out: K is missing.");
-    CHECK(after_first("X=3x4:1,1,1,1,1,1,1,1,1,1,1,inf") == "The link's matrices are left out: X cannot hold inf.");
+    CHECK(after_first("X=3x4:1,1,1,1,1,1,1,1,1,1,1,inf") ==
+          "The link's matrices are left out: X cannot hold inf.");
     CHECK(after_first("T=" + std::string(10'000, '9')).size() < 200);
     CHECK(after_first(std::string(2'000'000, 'a')) ==
           "The link is longer than a million characters, so the first example is shown.");
@@ -144,19 +152,83 @@ TEST_CASE("what cannot be read is left out, with a sentence that names it") {
 
 TEST_CASE("hostile links change nothing but the note") {
     const char* fragments[] = {
-        "lens=everything", "ex=A", "ex=", "source=", "source=randn", "source=randn,1,1,1,1", "source=randn,1,0,1,1,1",
-        "source=randn,1,65,1,1,1", "source=randn,4294967296,1,1,1,1", "source=randn,-1,1,1,1,1", "source=randn,1,1,1,1,1,1",
-        "X=", "X=3x4", "X=3x4:", "X=3x4:1", "X=0x0:", "X=-3x-4:1,2,3,4,5,6,7,8,9,10,11,12", "X=1000000000x1000000000:1",
-        "X=9223372036854775807x9223372036854775807:1", "X=65x1:1", "X=3x4:1,1,1,1,1,1,1,1,1,1,1,nan",
-        "X=3x4:1,1,1,1,1,1,1,1,1,1,1,1e999", "X=3x4:1,1,1,1,1,1,1,1,1,1,1,1,1", "X=3x4:1,1,1,1,1,1,1,1,1,1,1,1e39",
-        "X=4:3x1", "W_Q=64x64:1", "weight=3x3:1,0,0,0,1,0,0,0,1",
-        "queries=a", "queries=a,b,c,d", "queries=%ff,b,c", "keys=a,b,c", "scale=2", "scale=", "T=0", "T=-1", "T=nan", "T=inf",
-        "T=0x1", "T=", "cap=1001", "cap=nan", "mask=", "mask=causal", "mask=causal,", "mask=causal,65", "mask=causal,1,1",
-        "mask=window,1", "mask=window,-1,1", "mask=window,9223372036854775807,1", "mask=painted,", "mask=painted,ff",
-        "mask=painted,ggg", "mask=painted,ffff", "layer=-1", "head=1000000", "query=3", "key=99999999999999999999", "key=",
-        "pin=weight", "pin=weight.0", "pin=weight.0.3", "pin=weight.-1.0", "pin=banana.0.0", "pin=weight.0.0.0",
-        "map=raw", "flow=2", "flow=nan", "sampling=1", "sampling=1,2,3,4,5", "sampling=-1,0,1,0", "sampling=1,0,1,-1",
-        "v=", "v=1&v=1", "&%", "T%", "\xff\xfe=\x01", "X=3x4:1,,1,1,1,1,1,1,1,1,1,1",
+        "lens=everything",
+        "ex=A",
+        "ex=",
+        "source=",
+        "source=randn",
+        "source=randn,1,1,1,1",
+        "source=randn,1,0,1,1,1",
+        "source=randn,1,65,1,1,1",
+        "source=randn,4294967296,1,1,1,1",
+        "source=randn,-1,1,1,1,1",
+        "source=randn,1,1,1,1,1,1",
+        "X=",
+        "X=3x4",
+        "X=3x4:",
+        "X=3x4:1",
+        "X=0x0:",
+        "X=-3x-4:1,2,3,4,5,6,7,8,9,10,11,12",
+        "X=1000000000x1000000000:1",
+        "X=9223372036854775807x9223372036854775807:1",
+        "X=65x1:1",
+        "X=3x4:1,1,1,1,1,1,1,1,1,1,1,nan",
+        "X=3x4:1,1,1,1,1,1,1,1,1,1,1,1e999",
+        "X=3x4:1,1,1,1,1,1,1,1,1,1,1,1,1",
+        "X=3x4:1,1,1,1,1,1,1,1,1,1,1,1e39",
+        "X=4:3x1",
+        "W_Q=64x64:1",
+        "weight=3x3:1,0,0,0,1,0,0,0,1",
+        "queries=a",
+        "queries=a,b,c,d",
+        "queries=%ff,b,c",
+        "keys=a,b,c",
+        "scale=2",
+        "scale=",
+        "T=0",
+        "T=-1",
+        "T=nan",
+        "T=inf",
+        "T=0x1",
+        "T=",
+        "cap=1001",
+        "cap=nan",
+        "mask=",
+        "mask=causal",
+        "mask=causal,",
+        "mask=causal,65",
+        "mask=causal,1,1",
+        "mask=window,1",
+        "mask=window,-1,1",
+        "mask=window,9223372036854775807,1",
+        "mask=painted,",
+        "mask=painted,ff",
+        "mask=painted,ggg",
+        "mask=painted,ffff",
+        "layer=-1",
+        "head=1000000",
+        "query=3",
+        "key=99999999999999999999",
+        "key=",
+        "pin=weight",
+        "pin=weight.0",
+        "pin=weight.0.3",
+        "pin=weight.-1.0",
+        "pin=banana.0.0",
+        "pin=weight.0.0.0",
+        "map=raw",
+        "flow=2",
+        "flow=nan",
+        "sampling=1",
+        "sampling=1,2,3,4,5",
+        "sampling=-1,0,1,0",
+        "sampling=1,0,1,-1",
+        "v=",
+        "v=1&v=1",
+        "&%",
+        "T%",
+        "\xff\xfe=\x01",
+        "X=3x4:1,,1,1,1,1,1,1,1,1,1,1",
     };
     for (const char* fragment : fragments) {
         INFO(fragment);
@@ -178,7 +250,8 @@ TEST_CASE("fragments with any one byte changed are read into a valid State") {
     Random random(5);
     for (int i = 0; i < 20'000; ++i) {
         std::string changed = fragment;
-        for (int n = 0; n < 1 + i % 3; ++n) changed[random.bits() % changed.size()] = static_cast<char>(random.bits());
+        for (int n = 0; n < 1 + i % 3; ++n)
+            changed[random.bits() % changed.size()] = static_cast<char>(random.bits());
         const ParsedFragment parsed = parse_fragment(changed);
         check_valid(parsed.state);
         REQUIRE(parse_fragment(to_fragment(parsed.state)).state == parsed.state);
