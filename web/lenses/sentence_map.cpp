@@ -44,7 +44,15 @@ struct Plot {
     Range queries() const { return shown(place.query); }
     Range keys() const { return shown(place.key); }
 
+    // Of these the cells whose centre is in view.
+    Range centred_queries() const { return centred(place.query); }
+    Range centred_keys() const { return centred(place.key); }
+
   private:
+    Range centred(float first) const {
+        return {static_cast<Index>(std::ceil(first - 0.5f)),
+                std::min(n, static_cast<Index>(std::floor(first + side / cell - 0.5f + 1e-3f)) + 1)};
+    }
     Range shown(float first) const {
         return {static_cast<Index>(first),
                 std::min(n, static_cast<Index>(std::ceil(first + side / cell - 1e-3f)))};
@@ -153,10 +161,12 @@ void draw_numbers(const SentenceView& view, const Plot& plot, const ui::ColourSc
                 const std::string text = app::fixed(static_cast<double>(*value), decimals);
                 const ImVec2 size = ui::text_size(text);
                 if (size.x > plot.cell - 4 && decimals > 0) continue;
-                ui::draw_text(list,
-                              {plot.x(static_cast<float>(k)) + (plot.cell - size.x) / 2,
-                               plot.y(static_cast<float>(q)) + (plot.cell - size.y) / 2},
-                              ui::ink_on(scale.colour(*value)), text);
+                const ImVec2 at{plot.x(static_cast<float>(k)) + (plot.cell - size.x) / 2,
+                                plot.y(static_cast<float>(q)) + (plot.cell - size.y) / 2};
+                // No number is cut: a cell at the edge that cannot show it whole shows none.
+                if (at.x >= plot.min.x && at.y >= plot.min.y && at.x + size.x <= plot.max().x &&
+                    at.y + size.y <= plot.max().y)
+                    ui::draw_text(list, at, ui::ink_on(scale.colour(*value)), text);
                 break;
             }
         }
@@ -204,15 +214,14 @@ void set_landmarks(const Plot& plot) {
 void draw_labels(const SentenceView& view, const Plot& plot, ui::AxisLabels rows, ui::AxisLabels columns,
                  float left) {
     ImDrawList* list = ImGui::GetWindowDrawList();
-    rows.shown = plot.queries();
+    rows.shown = plot.centred_queries();
     rows.first = plot.y(static_cast<float>(rows.shown.begin));
-    columns.shown = plot.keys();
+    columns.shown = plot.centred_keys();
     columns.first = plot.x(static_cast<float>(columns.shown.begin));
     rows.cell = columns.cell = plot.cell;
     rows.strong = view.query();
     columns.lit = view.key();
-    // A name half out of view goes with its cell.
-    list->PushClipRect({plot.min.x - 200, plot.min.y - 2}, {plot.min.x, plot.max().y + 2}, true);
+    list->PushClipRect({plot.min.x - 200, plot.min.y - 8}, {plot.min.x, plot.max().y + 8}, true);
     ui::draw_row_labels(list, rows, plot.min.x);
     list->PopClipRect();
     ui::draw_column_labels(list, columns, plot.min.y);
