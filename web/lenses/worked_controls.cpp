@@ -135,10 +135,10 @@ void mask_choice(Session& session, const WorkedState& w) {
             step("mask/after", "ahead", mask.after, 0);
             break;
         case WorkedMask::Kind::painted:
-            next_control(280);
+            next_control(150);
             ImGui::AlignTextToFramePadding();
             ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-            ImGui::TextUnformatted("click cells of Masked to hide or show them");
+            ImGui::TextUnformatted("click cells of Masked");
             ImGui::PopStyleColor();
             break;
         case WorkedMask::Kind::none: break;
