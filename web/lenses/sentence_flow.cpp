@@ -14,9 +14,8 @@ namespace {
 
 constexpr float chip_gap = 4, chip_pad = 7, least_chip = 26, piece_height = 22, id_height = 16;
 constexpr float chip_height = piece_height + id_height + 4, arcs_height = ui::arc_most_height + 6;
-constexpr Index all_rows_up_to = 256;    // tokens; of longer texts the rows in view are drawn
-constexpr std::size_t most_edges = 64;   // of a row that is not pointed at
-constexpr std::size_t most_rows = 4096;  // kept
+constexpr std::size_t most_edges = 64;  // of a row that is not pointed at
+constexpr std::size_t most_rows = 512;  // kept
 
 struct Edge {
     Index key;
@@ -64,7 +63,6 @@ void measure_chips(const SentenceView& view) {
 const std::vector<Edge>* row_of(SentenceView& view, Index query, bool compute) {
     if (const auto found = known.rows.find(query); found != known.rows.end()) return &found->second;
     if (!compute) return nullptr;
-    if (known.rows.size() >= most_rows) known.rows.clear();
     std::vector<float> weights(static_cast<std::size_t>(view.tokens()));
     view.record().stage(Stage::weight, view.selection().head, {query, query + 1}, {0, view.tokens()},
                         weights);
@@ -150,21 +148,30 @@ void draw_arcs(SentenceView& view, const Line& line) {
     const app::Selection& s = view.selection();
     if (known.version != view.run.version || known.layer != s.layer || known.head != s.head)
         known = {view.run.version, s.layer, s.head, {}};
+    if (known.rows.size() > most_rows) known.rows.clear();
     const float mass = view.session.state().sentence.flow_mass;
     const bool focused = view.pointed.query || s.query;
-    const Range rows = view.tokens() <= all_rows_up_to ? Range{0, view.tokens()} : line.visible;
-    bool first = true;
-    for (Index q = rows.begin; q < rows.end; ++q) {
+    struct Drawn {
+        Index query;
+        const std::vector<Edge>* edges;
+        std::size_t count;
+    };
+    std::vector<Drawn> drawn;
+    std::size_t total = 0;
+    for (Index q = line.visible.begin; q < line.visible.end; ++q) {
         if (focused && q == view.query()) continue;
-        const auto* edges = row_of(view, q, first || !view.deadline.passed());
-        first = false;
+        const auto* edges = row_of(view, q, drawn.empty() || !view.deadline.passed());
         if (!edges) {
             view.more = true;
             continue;
         }
-        draw_edges(line, q, *edges, std::min(count_for(*edges, mass), most_edges), ui::theme().dim,
-                   focused ? 0.3f : 0.75f);
+        drawn.push_back({q, edges, std::min(count_for(*edges, mass), most_edges)});
+        total += drawn.back().count;
     }
+    // The more arcs, the fainter each, so that a crowd of them stays air.
+    const float crowd = std::min(1.0f, std::sqrt(100 / static_cast<float>(std::max<std::size_t>(total, 1))));
+    for (const Drawn& row : drawn)
+        draw_edges(line, row.query, *row.edges, row.count, ui::theme().dim, crowd * (focused ? 0.3f : 0.75f));
     if (!focused) return;
     const auto* edges = row_of(view, view.query(), true);
     draw_edges(line, view.query(), *edges, count_for(*edges, mass), ui::theme().accent, 1);

@@ -11,7 +11,7 @@ namespace attn::lenses {
 
 namespace {
 
-constexpr float gap = 6, least_side = 28, most_side = 64;
+constexpr float wide_gap = 6, narrow_gap = 4, least_side = 24, most_side = 64;
 constexpr Index most_texels = 2048;
 
 // Some heads of one layer side by side, as the heatmap pass takes them.
@@ -82,7 +82,8 @@ Atlas atlas;
 struct Grid {
     Index layers, heads;
     float side;  // of a thumbnail
-    ImVec2 at;   // of thumbnail (0, 0)
+    float gap;
+    ImVec2 at;  // of thumbnail (0, 0)
 
     float pitch() const { return side + gap; }
     ImVec2 min(Index layer, Index head) const {
@@ -160,6 +161,7 @@ void sentence_heads(SentenceView& view, float width, float most_height) {
     atlas.update(view.run);
 
     const float label_width = maps.layers() > 10 ? 28.0f : 20.0f, label_height = 20;
+    const float gap = maps.heads() > 8 ? narrow_gap : wide_gap;
     const float room = (width - label_width - 2) / static_cast<float>(maps.heads()) - gap;
     const float side = std::clamp(std::floor(room), least_side, most_side);
     const ImVec2 content{label_width + static_cast<float>(maps.heads()) * (side + gap),
@@ -170,7 +172,8 @@ void sentence_heads(SentenceView& view, float width, float most_height) {
 
     ImGui::BeginChild("heads", {width, height}, 0, ImGuiWindowFlags_HorizontalScrollbar);
     const ImVec2 corner = ImGui::GetCursorScreenPos();
-    const Grid grid{maps.layers(), maps.heads(), side, {corner.x + label_width, corner.y + label_height}};
+    const Grid grid{
+        maps.layers(), maps.heads(), side, gap, {corner.x + label_width, corner.y + label_height}};
     ImGui::InvisibleButton("grid", content);
     const bool hovered = ImGui::IsItemHovered();
     const auto under = hovered ? grid.under(ImGui::GetMousePos()) : std::nullopt;
