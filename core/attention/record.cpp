@@ -62,7 +62,7 @@ void set_bias(AttentionCall& call, const Bias& bias, Index heads, Index queries,
 
 // Masked scores of a row -> weights, from the two numbers that a record keeps of the row.
 void weigh(std::span<float> row, float max, float log_sum, SoftmaxPrecision precision) {
-    for (float& s : row) s = round_to(precision, s);
+    round_to(precision, row);
     exponentiate(row, max, precision);
     const float sum = std::exp(log_sum);
     if (sum == 0) return;

@@ -15,7 +15,11 @@
 //   a cell that the mask forbids has weight exactly 0 and its key and value are never read;
 //   a row without an allowed cell, or with only −inf scores, has zero weights and a zero output;
 //   +inf scores share the weight of their row equally, every other cell of it has 0;
-//   a NaN score in an allowed cell makes the weights and the output of its row NaN, and of no other row.
+//   a NaN score in an allowed cell makes the weights and the output of its row NaN, and of no other row;
+//   a weight of 0 takes nothing from its value, even from an infinite one.
+//
+// With a softmax precision of f16 or bf16 the masked scores, their differences from the maximum, the
+// exponentials and the sum are each rounded to it; with f64 exponentials and sum are computed in it.
 #pragma once
 
 #include <span>
@@ -57,7 +61,7 @@ class Record {
     const Tensor& v() const { return v_; }
     const Tensor& output() const { return output_; }    // [heads, n_q, d_v]
     const Tensor& row_max() const { return row_max_; }  // [heads, n_q], max of masked scores; −inf: empty row
-    // [heads, n_q], log Σ exp(m − row_max). Kept apart from the maximum, so that weights stay exact where
+    // [heads, n_q], log Σ exp(m − row_max); −inf: empty row. Kept apart from the maximum, so that weights stay exact where
     // scores are large: row log-sum-exp = row_max + row_log_sum.
     const Tensor& row_log_sum() const { return row_log_sum_; }
 

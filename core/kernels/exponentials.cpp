@@ -42,24 +42,19 @@ double exponentiate(std::span<float> scores, float max, SoftmaxPrecision precisi
         for (float& s : scores) s = std::isnan(s) ? s : static_cast<float>(max > 0 && s == max);
         return sum(scores);
     }
-    switch (precision) {
-        case SoftmaxPrecision::f32:
-            for (float& s : scores) s = exp_f32(s - max);
-            break;
-        case SoftmaxPrecision::f16:
-        case SoftmaxPrecision::bf16:
-            for (float& s : scores) s = round_to(precision, exp_f32(round_to(precision, s - max)));
-            break;
-        case SoftmaxPrecision::f64: {
-            double total = 0;
-            for (float& s : scores) {
-                const double e = std::exp(static_cast<double>(s) - static_cast<double>(max));
-                s = static_cast<float>(e);
-                total += e;
-            }
-            return total;
+    if (precision == SoftmaxPrecision::f64) {
+        double total = 0;
+        for (float& s : scores) {
+            const double e = std::exp(static_cast<double>(s) - static_cast<double>(max));
+            s = static_cast<float>(e);
+            total += e;
         }
+        return total;
     }
+    for (float& s : scores) s -= max;
+    round_to(precision, scores);
+    for (float& s : scores) s = exp_f32(s);
+    round_to(precision, scores);
     return sum(scores);
 }
 

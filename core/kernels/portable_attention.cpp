@@ -104,9 +104,7 @@ class QueryTile {
             for (std::size_t j = 0; j < count; ++j)
                 scores[j] += bias[call_.bias_one_column ? 0 : static_cast<std::size_t>(keys.begin) + j];
         }
-        if (call_.softmax_precision == SoftmaxPrecision::f16 ||
-            call_.softmax_precision == SoftmaxPrecision::bf16)
-            for (float& s : scores.first(count)) s = round_to(call_.softmax_precision, s);
+        round_to(call_.softmax_precision, scores.first(count));
         if (coverage == Coverage::some) {
             std::array<std::uint8_t, tile_keys> allowed;
             call_.rule.row(call_.rule.self, head_, query, keys.begin, std::span(allowed).first(count));
@@ -157,7 +155,8 @@ class QueryTile {
 
     void finish() {
         for (Index i = 0; i < queries_.size(); ++i) {
-            const float total = round_to(call_.softmax_precision, static_cast<float>(state(i).sum));
+            float total = static_cast<float>(state(i).sum);
+            round_to(call_.softmax_precision, {&total, 1});
             call_.row_max(head_, queries_.begin + i) = state(i).max;
             call_.row_log_sum(head_, queries_.begin + i) = std::log(total);
             if (total == 0) continue;

@@ -2,14 +2,9 @@
 
 namespace attn {
 
-float round_to(SoftmaxPrecision precision, float value) {
-    switch (precision) {
-        case SoftmaxPrecision::f16: return f16_to_f32(f32_to_f16(value));
-        case SoftmaxPrecision::bf16: return bf16_to_f32(f32_to_bf16(value));
-        case SoftmaxPrecision::f32:
-        case SoftmaxPrecision::f64: break;
-    }
-    return value;
+void round_to(SoftmaxPrecision precision, std::span<float> values) {
+    if (precision == SoftmaxPrecision::f16) round_to(DType::f16, values);
+    if (precision == SoftmaxPrecision::bf16) round_to(DType::bf16, values);
 }
 
 const Kernels& default_kernels() { return portable_kernels(); }

@@ -23,8 +23,8 @@ struct WeightView {
 // Type in which exp and its sum are computed ("softmax_precision" of the ONNX Attention operator).
 enum class SoftmaxPrecision { f32, f64, f16, bf16 };
 
-// The nearest f16 or bf16; f32 and f64 leave the value as it is.
-float round_to(SoftmaxPrecision precision, float value);
+// Each value becomes the nearest of that precision; f32 and f64 keep it.
+void round_to(SoftmaxPrecision precision, std::span<float> values);
 
 enum class Coverage { none, some, all };
 

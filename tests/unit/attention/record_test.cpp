@@ -168,6 +168,20 @@ TEST_CASE("A window is the same bits as that part of the whole", "[unit][record]
     }
 }
 
+TEST_CASE("Computed in slices, a record has the same bits", "[unit][record]") {
+    const Kernels& kernels = generate_kernels();
+    const Record expected = full_record(kernels);
+    const Index rows = GENERATE(1, 2, 5, 9);
+    auto sliced = Record::prepare(expected.q(), expected.k(), expected.v(), full_spec(), kernels);
+    REQUIRE(sliced);
+    for (Index h = 0; h < 4; ++h)
+        for (Index first = 0; first < 9; first += rows)
+            sliced->compute(h, {first, std::min<Index>(first + rows, 9)});
+    CHECK(sliced->output() == expected.output());
+    CHECK(sliced->row_max() == expected.row_max());
+    CHECK(sliced->row_log_sum() == expected.row_log_sum());
+}
+
 TEST_CASE("The bias broadcasts along axes of size 1", "[unit][record]") {
     const Kernels& kernels = generate_kernels();
     const Shape shape = GENERATE(Shape{1, 1, 1}, Shape{2, 1, 1}, Shape{1, 3, 1}, Shape{1, 1, 4},
