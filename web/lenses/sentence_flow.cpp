@@ -131,7 +131,8 @@ Line line_at(ImVec2 corner, Index n) {
     return line;
 }
 
-void draw_edges(const Line& line, Index query, const std::vector<Edge>& edges, std::size_t count,
+// `most` is the weight drawn strongest.
+void draw_edges(const Line& line, Index query, const std::vector<Edge>& edges, std::size_t count, float most,
                 ImU32 colour, float strength) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     // The weakest first, so that the strong ones lie on top.
@@ -139,7 +140,7 @@ void draw_edges(const Line& line, Index query, const std::vector<Edge>& edges, s
         const auto [key, weight] = edges[i];
         const float from = line.x(query), to = line.x(key);
         if (std::max(from, to) < line.clip_left || std::min(from, to) > line.clip_right) continue;
-        const float alpha = strength * (0.12f + 0.88f * weight);
+        const float alpha = strength * (0.12f + 0.88f * weight / most);
         ui::draw_arc(list, from, to, line.chips_top - 2, 1 + 4 * weight, ui::with_alpha(colour, alpha));
     }
 }
@@ -171,10 +172,13 @@ void draw_arcs(SentenceView& view, const Line& line) {
     // The more arcs, the fainter each, so that a crowd of them stays air.
     const float crowd = std::min(1.0f, std::sqrt(100 / static_cast<float>(std::max<std::size_t>(total, 1))));
     for (const Drawn& row : drawn)
-        draw_edges(line, row.query, *row.edges, row.count, ui::theme().dim, crowd * (focused ? 0.3f : 0.75f));
+        draw_edges(line, row.query, *row.edges, row.count, 1, ui::theme().dim,
+                   crowd * (focused ? 0.3f : 0.75f));
     if (!focused) return;
     const auto* edges = row_of(view, view.query(), true);
-    draw_edges(line, view.query(), *edges, count_for(*edges, mass), ui::theme().accent, 1);
+    if (edges->empty()) return;
+    draw_edges(line, view.query(), *edges, count_for(*edges, mass), edges->front().weight, ui::theme().accent,
+               1);
 }
 
 void draw_chips(SentenceView& view, const Line& line) {

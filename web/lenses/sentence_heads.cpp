@@ -145,7 +145,10 @@ void draw_labels(const Grid& grid, std::optional<std::pair<Index, Index>> lit, c
 // Arrow keys, while the grid has the focus or is under the cursor.
 void walk(SentenceView& view, const Grid& grid) {
     Index layer = view.selection().layer, head = view.selection().head;
-    const auto pressed = [](ImGuiKey key) { return ImGui::Shortcut(key, ImGuiInputFlags_Repeat); };
+    const auto pressed = [](ImGuiKey key) {
+        return ImGui::Shortcut(
+            key, ImGuiInputFlags_Repeat | ImGuiInputFlags_RouteGlobal | ImGuiInputFlags_RouteOverFocused);
+    };
     if (pressed(ImGuiKey_LeftArrow)) --head;
     if (pressed(ImGuiKey_RightArrow)) ++head;
     if (pressed(ImGuiKey_UpArrow)) --layer;
