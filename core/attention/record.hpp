@@ -61,8 +61,8 @@ class Record {
     const Tensor& v() const { return v_; }
     const Tensor& output() const { return output_; }    // [heads, n_q, d_v]
     const Tensor& row_max() const { return row_max_; }  // [heads, n_q], max of masked scores; −inf: empty row
-    // [heads, n_q], log Σ exp(m − row_max); −inf: empty row. Kept apart from the maximum, so that weights stay exact where
-    // scores are large: row log-sum-exp = row_max + row_log_sum.
+    // [heads, n_q], log Σ exp(m − row_max); −inf: empty row. Kept apart from the maximum, so that weights stay
+    // exact where scores are large: row log-sum-exp = row_max + row_log_sum.
     const Tensor& row_log_sum() const { return row_log_sum_; }
 
     // out [rows, cols], row-major: the stage in that window. Ranges lie within [0, queries] × [0, keys].
