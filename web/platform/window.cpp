@@ -37,6 +37,9 @@ Window window;
 
 EM_JS(int, stage_width, (), { return document.getElementById("stage").clientWidth; });
 EM_JS(int, stage_height, (), { return document.getElementById("stage").clientHeight; });
+// GLFW hears of the first change of density only.
+EM_JS_DEPS(window, "$GLFW")
+EM_JS(void, follow_density, (), { GLFW.onDevicePixelRatioChange(); });
 EM_JS(void, set_cursor, (const char* name), { Module.shell.cursor(UTF8ToString(name)); });
 
 // The stage decides the size; GLFW scales the canvas's pixels by the screen's density. Called inside a frame,
@@ -47,6 +50,7 @@ void follow_stage() {
     glfwGetWindowSize(window.glfw, &now_width, &now_height);
     const double density = emscripten_get_device_pixel_ratio();
     if (width == now_width && height == now_height && density == window.density) return;
+    if (window.density != 0 && density != window.density) follow_density();
     window.density = density;
     glfwSetWindowSize(window.glfw, width, height);
 }
@@ -69,7 +73,8 @@ void show_cursor() {
 bool size_changed() {
     int width = 0, height = 0;
     glfwGetWindowSize(window.glfw, &width, &height);
-    return width != stage_width() || height != stage_height() || window.density != emscripten_get_device_pixel_ratio();
+    return width != stage_width() || height != stage_height() ||
+           window.density != emscripten_get_device_pixel_ratio();
 }
 
 void tick() {
@@ -83,7 +88,7 @@ void tick() {
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplGlfw_NewFrame();
     // Its backend goes on with the last position that GLFW knows.
-    if (window.left) ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
+    if (window.left && !ImGui::IsAnyMouseDown()) ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
     ImGui::NewFrame();
     // ImGui spreads what happens quickly, such as a click, over several frames.
     if (!ImGui::GetCurrentContext()->InputEventsQueue.empty()) wake();
@@ -122,8 +127,11 @@ void wake_on_input() {
 
 // ImGui's GLFW backend leaves the wheel out here: GLFW's own rounds small turns away.
 EM_BOOL on_wheel(int, const EmscriptenWheelEvent* event, void*) {
-    const double notch = event->deltaMode == DOM_DELTA_PIXEL ? 100 : event->deltaMode == DOM_DELTA_LINE ? 3 : 1;
-    ImGui::GetIO().AddMouseWheelEvent(static_cast<float>(-event->deltaX / notch), static_cast<float>(-event->deltaY / notch));
+    const double notch = event->deltaMode == DOM_DELTA_PIXEL  ? 100
+                         : event->deltaMode == DOM_DELTA_LINE ? 3
+                                                              : 1;
+    ImGui::GetIO().AddMouseWheelEvent(static_cast<float>(-event->deltaX / notch),
+                                      static_cast<float>(-event->deltaY / notch));
     wake();
     return EM_TRUE;
 }
@@ -144,7 +152,8 @@ bool open_window(Frame frame) {
     window.frame = std::move(frame);
     if (!glfwInit()) return false;
     glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
-    window.glfw = glfwCreateWindow(std::max(stage_width(), 1), std::max(stage_height(), 1), "", nullptr, nullptr);
+    window.glfw =
+        glfwCreateWindow(std::max(stage_width(), 1), std::max(stage_height(), 1), "", nullptr, nullptr);
     if (!window.glfw) return false;
     glfwMakeContextCurrent(window.glfw);
     wake_on_input();
@@ -165,10 +174,12 @@ void wake() {
 
 long frames_drawn() { return window.frames; }
 
-void context_lost() { window.lost = true; }
+void context_lost() {
+    window.lost = true;
+    ImGui_ImplOpenGL3_DestroyDeviceObjects();
+}
 
 void context_restored() {
-    ImGui_ImplOpenGL3_DestroyDeviceObjects();
     render::context_restored();
     ImGui_ImplOpenGL3_CreateDeviceObjects();
     window.lost = false;
