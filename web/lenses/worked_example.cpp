@@ -115,7 +115,8 @@ const char* sign_before(const WorkedState& w, MatrixId id) {
 // The ladder from top to bottom; each row starts a new line where there is room for lines at all.
 std::vector<std::vector<MatrixId>> ladder(const WorkedState& w) {
     std::vector<std::vector<MatrixId>> rows;
-    if (w.source == Source::projections) rows.push_back({MatrixId::x, MatrixId::w_q, MatrixId::w_k, MatrixId::w_v});
+    if (w.source == Source::projections)
+        rows.push_back({MatrixId::x, MatrixId::w_q, MatrixId::w_k, MatrixId::w_v});
     std::vector<MatrixId> stages;
     if (w.source == Source::scores)
         stages = {MatrixId::raw};
@@ -136,7 +137,9 @@ bool rows_are_queries(MatrixId id) {
     return id == MatrixId::x || id == MatrixId::q || app::is_stage(id) || id == MatrixId::output;
 }
 bool rows_are_keys(MatrixId id) { return id == MatrixId::k || id == MatrixId::v; }
-bool is_weight_matrix(MatrixId id) { return id == MatrixId::w_q || id == MatrixId::w_k || id == MatrixId::w_v; }
+bool is_weight_matrix(MatrixId id) {
+    return id == MatrixId::w_q || id == MatrixId::w_k || id == MatrixId::w_v;
+}
 
 std::string_view landmark_name(MatrixId id) {
     constexpr std::array<std::string_view, app::matrix_count> names{
@@ -178,7 +181,7 @@ struct Ladder {
         session.perform(app::Pin{cell});
         app::Selection selection = session.state().selection;
         selection.query = rows_are_queries(cell.matrix) ? std::optional(cell.row) : std::nullopt;
-        selection.key = app::is_stage(cell.matrix) ? std::optional(cell.col)
+        selection.key = app::is_stage(cell.matrix)   ? std::optional(cell.col)
                         : rows_are_keys(cell.matrix) ? std::optional(cell.row)
                                                      : std::nullopt;
         session.perform(app::Select{selection});
@@ -196,11 +199,16 @@ struct Ladder {
         if (rows_are_queries(id)) g.row_labels = w.query_labels;
         if (rows_are_keys(id)) g.row_labels = w.key_labels;
         if (app::is_stage(id)) g.column_labels = w.key_labels;
-        g.row_axis = id == MatrixId::x ? "token" : rows_are_queries(id) ? "query" : rows_are_keys(id) ? "key" : "in";
+        g.row_axis = id == MatrixId::x      ? "token"
+                     : rows_are_queries(id) ? "query"
+                     : rows_are_keys(id)    ? "key"
+                                            : "in";
         g.column_axis = app::is_stage(id) ? "key" : is_weight_matrix(id) ? "out" : "component";
         const bool after_mask = id == MatrixId::masked || id == MatrixId::weight;
         if (after_mask && w.mask.kind != WorkedMask::Kind::none)
-            g.allowed = [mask = session.worked().record.spec().mask](Index r, Index c) { return mask.allows(0, r, c); };
+            g.allowed = [mask = session.worked().record.spec().mask](Index r, Index c) {
+                return mask.allows(0, r, c);
+            };
         g.noted = [this, id](Index r, Index c) { return app::printed_value(w, {id, r, c}) != nullptr; };
         if (const auto& p = session.state().pin; p && p->matrix == id) g.pinned = ui::CellAt{p->row, p->col};
         light(g, id);
@@ -226,8 +234,7 @@ struct Ladder {
         const auto cell = [&](ui::CellAt at) { return CellRef{id, at.first, at.second}; };
         if (reply.hovered) {
             next.cell = cell(*reply.hovered);
-            if (const auto* printed = app::printed_value(w, *next.cell))
-                compare_with_print(*printed, reply);
+            if (const auto* printed = app::printed_value(w, *next.cell)) compare_with_print(*printed, reply);
         }
         const app::Matrix* input = w.input(id);
         if (reply.clicked) {
@@ -281,13 +288,14 @@ struct Ladder {
         const float width = std::max(max.x - min.x, 64.0f);
         ImGui::SetCursorScreenPos({min.x - 2, min.y - 2});
         ImGui::SetNextItemWidth(width);
-        ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {6, (max.y - min.y + 4 - ImGui::GetTextLineHeight()) / 2});
+        ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
+                            {6, (max.y - min.y + 4 - ImGui::GetTextLineHeight()) / 2});
         ImGui::PushStyleColor(ImGuiCol_FrameBg, ui::theme().surface);
         if (typing->focus) ImGui::SetKeyboardFocusHere();
         // Any letter may be typed: "-inf" is a number, too.
-        typing->entered |= ImGui::InputText("##typing", typing->text.data(), typing->text.size(),
-                                            ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackAlways,
-                                            put_caret);
+        typing->entered |= ImGui::InputText(
+            "##typing", typing->text.data(), typing->text.size(),
+            ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackAlways, put_caret);
         const bool left = !typing->focus && ImGui::IsItemDeactivated();
         ui::landmark_item("typing");
         typing->focus = false;
@@ -300,7 +308,8 @@ struct Ladder {
         typing.reset();
         if (ImGui::IsKeyPressed(ImGuiKey_Escape)) return;
         const auto value = app::read_number(text);
-        if (!value) return session.report_error({"'" + text + "' is not a number; the cell keeps its value."});
+        if (!value)
+            return session.report_error({"'" + text + "' is not a number; the cell keeps its value."});
         session.perform(app::SetCell{cell, *value});
     }
 
@@ -362,7 +371,8 @@ struct Ladder {
                 }
                 if (*sign && at.x > left) {
                     ui::Type large(ui::Face::regular, 20);
-                    const float middle = at.y + 58 + metrics.cell_height * static_cast<float>(values.rows) / 2;
+                    const float middle =
+                        at.y + 58 + metrics.cell_height * static_cast<float>(values.rows) / 2;
                     ui::draw_text(ImGui::GetWindowDrawList(), {at.x + 4, middle - 14}, ui::theme().dim, sign);
                 }
                 at.x += at.x > left ? sign_width : 0;
@@ -398,7 +408,8 @@ struct Ladder {
         };
         {
             ui::Type semibold(ui::Face::semibold, ui::size_title);
-            ui::draw_text(list, origin, ui::theme().text, "Where \"" + label(w.query_labels, query) + "\" looks");
+            ui::draw_text(list, origin, ui::theme().text,
+                          "Where \"" + label(w.query_labels, query) + "\" looks");
         }
         ui::Type mono(ui::Face::mono, ui::size_small);
         for (Index key = 0; key < w.keys(); ++key) {
@@ -423,9 +434,10 @@ void worked_example(Session& session, Hover& hover) {
     const app::PresetInfo& preset = app::info(w.preset);
     ui::heading(std::string(preset.question).c_str());
     const bool narrow = ImGui::GetContentRegionAvail().x < 640;
-    const char* how = narrow ? " Drag any input sideways; orange outlines mark what moved."
-                             : " Drag, turn the wheel over, or click and type any number of the inputs; orange outlines "
-                               "mark what moved.";
+    const char* how =
+        narrow ? " Drag any input sideways; orange outlines mark what moved."
+               : " Drag, turn the wheel over, or click and type any number of the inputs; orange outlines "
+                 "mark what moved.";
     ui::caption((std::string(preset.story) + how).c_str());
     ImGui::Dummy({0, 2});
     worked_controls(session);
