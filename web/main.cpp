@@ -147,7 +147,8 @@ void wide(Session& s, ImVec2 at, ImVec2 size) {
 void narrow(Session& s, ImVec2 at, ImVec2 size) {
     const ui::Theme& t = ui::theme();
     const float tabs = 52;
-    const bool explains = hover.cell || s.state().pin;
+    // Not for what is merely pointed at: the sheet would slip under the finger before it has pressed.
+    const bool explains = s.state().pin.has_value();
     const float sheet = explains ? std::floor(size.y * 0.42f) : 0;
     panel("tabs", at, {size.x, tabs}, t.surface, {8, 6}, [&] {
         for (const LensEntry& lens : lens_list) {

@@ -26,19 +26,21 @@ void buttons(SentenceView& view) {
 void sampling(SentenceView& view, float width) {
     app::SamplingState s = view.session.state().sentence.sampling;
     const app::SamplingState before = s;
-    const float half = width > 360 ? std::floor((width - 16) / 2) : width;
-    const auto begin = [half](const char* name) {
-        ImGui::BeginChild(name, {half, 0}, ImGuiChildFlags_AutoResizeY, ImGuiWindowFlags_NoScrollbar);
+    constexpr float gap = 16, second = 200;  // the stepper's width
+    const bool two = width >= 2 * second - gap;
+    const float first = two ? width - gap - second : width;
+    const auto begin = [](const char* name, float wide) {
+        ImGui::BeginChild(name, {wide, 0}, ImGuiChildFlags_AutoResizeY, ImGuiWindowFlags_NoScrollbar);
     };
-    begin("one");
+    begin("one", first);
     if (const auto t =
             ui::slider("next/temperature", "temperature", static_cast<double>(s.temperature), 0, 3, "%.2f"))
         s.temperature = static_cast<float>(*t);
     if (const auto p = ui::slider("next/top_p", "top-p", static_cast<double>(s.top_p), 0.01, 1, "%.2f"))
         s.top_p = static_cast<float>(*p);
     ImGui::EndChild();
-    if (half < width) ImGui::SameLine(0, 16);
-    begin("two");
+    if (two) ImGui::SameLine(0, gap);
+    begin("two", two ? second : width);
     const Index vocabulary = view.run.logits.size();
     // 0 stands for all; the slider's right end is the whole vocabulary.
     const bool every = s.top_k == 0 || s.top_k >= vocabulary;

@@ -9,7 +9,7 @@ namespace attn::ui {
 namespace {
 
 constexpr float slant = 1.0472f;  // 60°
-constexpr float row_pitch = 12.4f, slanted_pitch = 12.5f, column_gap = 4;
+constexpr float row_pitch = 12, slanted_pitch = 12, column_gap = 4;
 
 float widest(const AxisLabels& labels) {
     float width = 0;
