@@ -1,0 +1,262 @@
+// The page as a person has it, with a mouse, a keyboard and files; read through the Probe.
+import { colours, decode } from './png.mjs';
+
+// Numbers of app::MatrixId.
+export const matrices = Object.fromEntries(
+    ['x', 'w_q', 'w_k', 'w_v', 'q', 'k', 'v', 'raw', 'scaled', 'capped', 'masked', 'weight', 'output'].map((name, id) => [name, id]));
+
+const patience = 20000;  // ms in which anything must have come about
+const least_colours = 24;
+
+export class Explorer {
+    problems = [];  // what no test may cause: errors, refusals of the policy, requests to other hosts
+
+    constructor(page, site) {
+        this.page = page;
+        this.site = site;
+        const report = (text) => this.problems.push(text);
+        page.on('console', (message) => {
+            if (message.type() === 'error' || message.type() === 'warning') {
+                report(`console ${message.type()}: ${message.text()}`);
+            }
+        });
+        page.on('pageerror', (error) => report(`page error: ${error.message}`));
+        page.on('crash', () => report('the page crashed'));
+        page.on('request', (request) => {
+            if (!request.url().startsWith(site) && !/^(blob|data):/.test(request.url())) {
+                report(`a request to another place: ${request.url()}`);
+            }
+        });
+    }
+
+    // Loads the page and waits for its first picture.
+    async open(variant, fragment = '') {
+        await this.page.goto(`${this.site}?variant=${variant}${fragment && `#${fragment}`}`);
+        await this.started();
+    }
+
+    async started() {
+        await this.page.waitForFunction(() => document.getElementById('failure')?.hidden === false
+            || globalThis.explorer?._probe_frame_count() > 0, null, { timeout: patience });
+        if (!await this.page.evaluate(() => document.getElementById('failure').hidden)) {
+            throw new Error(`the page failed: ${await this.page.innerText('#failure')}`);
+        }
+    }
+
+    // ---- Reading ---------------------------------------------------------------------------------------------------
+
+    ask(question, ...values) {
+        return this.page.evaluate(([name, args]) => {
+            const answer = explorer[`_probe_${name}`](...args);
+            return name === 'frame_count' || name === 'busy' ? answer : JSON.parse(explorer.UTF8ToString(answer));
+        }, [question, values]);
+    }
+
+    state() { return this.ask('state'); }
+    frames() { return this.ask('frame_count'); }
+    landmarks() { return this.ask('landmarks'); }
+    attention(layer, head) { return this.ask('attention', layer, head); }
+    logits() { return this.ask('logits'); }
+    explain(name, row, column) { return this.ask('explain', matrices[name], row, column); }
+
+    // As doubles; "-inf" and its like as the numbers they are.
+    async matrix(name) {
+        const rows = await this.ask('matrix', matrices[name]);
+        return rows.map((row) => row.map((cell) => (typeof cell === 'string' ? Number(cell.replace('inf', 'Infinity')) : cell)));
+    }
+
+    // What the link says of one key, or undefined.
+    async linked(key) {
+        return new URLSearchParams((await this.state()).fragment).get(key) ?? undefined;
+    }
+
+    notices(kind = '') {
+        return this.page.$$eval(`#notices .notice${kind && `.${kind}`} p`, (all) => all.map((p) => p.textContent));
+    }
+
+    // The value of `ask()` once it satisfies `holds`; asked once a frame.
+    async until(what, ask, holds = Boolean) {
+        for (const end = Date.now() + patience; ;) {
+            const value = await ask();
+            if (holds(value)) {
+                return value;
+            }
+            if (Date.now() > end) {
+                throw new Error(`waited in vain for ${what}; it is ${JSON.stringify(value)?.slice(0, 400)}`);
+            }
+            await this.page.evaluate(() => new Promise(requestAnimationFrame));
+        }
+    }
+
+    untilState(what, holds) { return this.until(what, () => this.state(), holds); }
+
+    // Until a notice says it: that notice, which has to be one sentence.
+    async untilNotice(says, kind = '') {
+        const found = await this.until(`a notice that says ${says}`, () => this.notices(kind), (all) => all.some((text) => says.test(text)));
+        return found.find((text) => says.test(text));
+    }
+
+    // No frame for longer than the page stays awake after the last event, and no work: how many frames there were.
+    settled() {
+        return this.page.evaluate(async (quiet) => {
+            for (let frames = -1, since = 0; ;) {
+                const now = performance.now(), count = explorer._probe_frame_count();
+                if (count !== frames || explorer._probe_busy()) {
+                    [frames, since] = [count, now];
+                } else if (now - since > quiet) {
+                    return count;
+                }
+                await new Promise(requestAnimationFrame);
+            }
+        }, 400);
+    }
+
+    // ---- Acting ----------------------------------------------------------------------------------------------------
+
+    get #canvas() { return this.page.locator('#canvas'); }
+
+    // A landmark in pixels of the window, {left, top, right, bottom, x, y}; undefined while it is not on the canvas.
+    async rect(name) {
+        const landmark = (await this.landmarks())[name];
+        if (!landmark) {
+            return undefined;
+        }
+        const { x, y } = await this.#canvas.boundingBox();
+        const [left, top, right, bottom] = [landmark[0] + x, landmark[1] + y, landmark[2] + x, landmark[3] + y];
+        return { left, top, right, bottom, x: (left + right) / 2, y: (top + bottom) / 2 };
+    }
+
+    // The landmark, once it is there and, by turning the wheel at the edge of the lens, in view.
+    async reveal(name) {
+        let rect = await this.until(`the landmark ${name}`, () => this.rect(name));
+        if (/^(lens|panel|inspector)\//.test(name)) {
+            return rect;
+        }
+        for (;;) {
+            const lens = await this.rect('panel/lens');
+            const hidden = rect.bottom > lens.bottom ? Math.min(rect.bottom - lens.bottom + 8, rect.top - lens.top)
+                : rect.top < lens.top ? rect.top - lens.top - 8 : 0;
+            if (Math.abs(hidden) < 1) {
+                return rect;
+            }
+            await this.page.mouse.move(lens.right - 4, lens.y);
+            await this.page.mouse.wheel(0, Math.sign(hidden) * Math.min(Math.max(Math.abs(hidden), 20), 300));
+            rect = await this.until(`${name} to scroll into view`, () => this.rect(name), ({ top }) => top !== rect.top);
+        }
+    }
+
+    async hover(name) {
+        const { x, y } = await this.reveal(name);
+        await this.page.mouse.move(x, y);
+    }
+
+    async click(name, options) {
+        const { x, y } = await this.reveal(name);
+        await this.page.mouse.move(x, y);
+        await this.page.mouse.click(x, y, options);
+    }
+
+    async tap(name) {
+        const { x, y } = await this.until(`the landmark ${name}`, () => this.rect(name));
+        await this.page.touchscreen.tap(x, y);
+    }
+
+    // To the right by `distance`, in some steps, from the middle of the landmark or from a share of its width.
+    async drag(name, distance, share = 0.5) {
+        const { left, right, y } = await this.reveal(name);
+        const x = left + (right - left) * share;
+        await this.page.mouse.move(x, y);
+        await this.page.mouse.down();
+        await this.page.mouse.move(x + distance, y, { steps: 8 });
+        await this.page.mouse.up();
+    }
+
+    // Upwards; a notch is what a wheel turns at once.
+    async wheel(name, notches = 1) {
+        await this.hover(name);
+        await this.page.mouse.wheel(0, -100 * notches);
+    }
+
+    press(...keys) {
+        return keys.reduce((before, key) => before.then(() => this.page.keyboard.press(key)), Promise.resolve());
+    }
+
+    // Into a cell: click, type, Enter.
+    async type(cell, text) {
+        await this.click(cell);
+        await this.untilState(`${cell} to be pinned`, ({ pin }) => pinName(pin) === cell);
+        await this.page.keyboard.type(text);
+        await this.press('Enter');
+    }
+
+    // One of the tutorials' examples; `key` is its name in links.
+    async choose(letter, key) {
+        await this.click('preset');
+        await this.until('the list of examples', () => this.rect(`preset/${letter}`));
+        await this.settled();  // a list finds its place in its first frames
+        await this.click(`preset/${letter}`);
+        await this.until(`example ${letter}`, () => this.linked('ex'), (ex) => ex === key);
+    }
+
+    // Into the sentence box.
+    async write(text) {
+        const box = this.page.locator('#sentence');
+        await box.click();
+        await this.press('Control+A');
+        await this.page.keyboard.insertText(text);
+        await this.press('Enter');
+    }
+
+    // Files or folders, dropped onto the middle of the page as from a file manager.
+    async drop(...paths) {
+        this.devtools ??= await this.page.context().newCDPSession(this.page);
+        const { width, height } = this.page.viewportSize();
+        for (const type of ['dragEnter', 'dragOver', 'drop']) {
+            await this.devtools.send('Input.dispatchDragEvent',
+                { type, x: width / 2, y: height / 2, data: { items: [], files: paths, dragOperationsMask: 1 } });
+        }
+    }
+
+    // A model's folder; the text, once its run is complete.
+    async openModel(folder, text) {
+        await this.drop(folder);
+        const name = folder.split('/').at(-1);
+        await this.untilState(`${name} to open`, ({ model }) => model === name);
+        if (text !== undefined) {
+            await this.write(text);
+            await this.untilRun(`the run of ${JSON.stringify(text.slice(0, 40))}`, (state) => state.text === text && state.tokens > 0);
+        }
+    }
+
+    async untilRun(what, holds) {
+        await this.untilState(what, holds);
+        await this.until(`${what} to be complete`, () => this.ask('busy'), (busy) => !busy);
+        return this.state();
+    }
+
+    // ---- The picture -----------------------------------------------------------------------------------------------
+
+    // The canvas, with the mouse out of it.
+    async picture() {
+        await this.page.mouse.move(0, 0);
+        await this.settled();
+        return decode(await this.#canvas.screenshot());
+    }
+
+    // What every test ends with.
+    async finish() {
+        const lost = await this.page.evaluate(() => document.getElementById('canvas').getContext('webgl2')?.isContextLost() ?? true);
+        if (lost) {
+            throw new Error('the WebGL context is dead');
+        }
+        const count = colours(decode(await this.#canvas.screenshot()));
+        if (count < least_colours) {
+            throw new Error(`the canvas shows ${count} colours: the picture is flat`);
+        }
+    }
+}
+
+// The landmark of a pinned cell, "x/1/2".
+export function pinName(pin) {
+    return pin && `${Object.keys(matrices)[pin[0]]}/${pin[1]}/${pin[2]}`;
+}

@@ -1,0 +1,106 @@
+// Checkpoints that tests open, and what others computed with them.
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const shared = process.env.ATTN_SHARED ?? here('../../../../shared');
+const golden = here('../../golden/model/gpt2-f32');
+const scratch = mkdtempSync(join(tmpdir(), 'explorer-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+
+const read = (file) => new Uint8Array(readFileSync(file)).buffer;
+const json = (file) => JSON.parse(readFileSync(file, 'utf8'));
+
+// [d0, d1, …] and flat numbers to nested arrays.
+function nested(flat, [size, ...rest]) {
+    const step = flat.length / size;
+    return Array.from({ length: size }, (_, i) => (rest.length ? nested(flat.slice(i * step, (i + 1) * step), rest) : flat[i]));
+}
+
+// Tensors of a file of F32 by name.
+function safetensors(file) {
+    const bytes = read(file);
+    const start = 8 + Number(new DataView(bytes).getBigUint64(0, true));
+    const header = JSON.parse(new TextDecoder().decode(bytes.slice(8, start)));
+    return (name) => {
+        const { shape, data_offsets: [from, to] } = header[name];
+        return nested(Array.from(new Float32Array(bytes.slice(start + from, start + to))), shape);
+    };
+}
+
+function npy(file) {
+    const bytes = read(file);
+    const start = 10 + new DataView(bytes).getUint16(8, true);
+    const header = new TextDecoder().decode(bytes.slice(10, start));
+    if (!header.includes("'<f4'")) {
+        throw new Error(`${file} does not hold '<f4': ${header}`);
+    }
+    const shape = /\(([^)]*)\)/.exec(header)[1].split(',').filter((part) => part.trim()).map(Number);
+    return nested(Array.from(new Float32Array(bytes.slice(start))), shape);
+}
+
+// An empty folder, gone when the tests end.
+export const emptyFolder = () => mkdtempSync(join(scratch, 'folder-'));
+
+// A model's folder with other contents here and there: {file: text or bytes, or null to leave it out}.
+export function variation(folder, changes, name = 'changed') {
+    const copy = join(emptyFolder(), name);
+    cpSync(folder, copy, { recursive: true });
+    for (const [file, contents] of Object.entries(changes)) {
+        contents === null ? rmSync(join(copy, file)) : writeFileSync(join(copy, file), contents);
+    }
+    return copy;
+}
+
+const words = ('the cat sat on a mat and saw its red ball roll under old wooden chair while dog slept near door '
+    + 'then bird sang so they all woke up once again').split(' ');
+
+export const tokenizer = (vocabulary) => JSON.stringify({
+    version: '1.0', truncation: null, padding: null, added_tokens: [], normalizer: null, post_processor: null, decoder: null,
+    pre_tokenizer: { type: 'WhitespaceSplit' },
+    model: { type: 'WordLevel', vocab: Object.fromEntries(vocabulary.map((word, id) => [word, id])), unk_token: '<unk>' },
+});
+
+// A GPT-2 of 2 layers and 3 heads whose every activation PyTorch has computed in float64, with words for its ids.
+function makeTiny() {
+    const folder = variation(golden, { 'expect.safetensors': null, 'tokenizer.json': tokenizer(words) }, 'tiny');
+    const tensor = safetensors(join(golden, 'expect.safetensors'));
+    const ids = tensor('ids');
+    return {
+        folder,
+        words,
+        context: json(join(folder, 'config.json')).n_positions,
+        ids,
+        text: ids.map((id) => words[id]).join(' '),
+        attention: [tensor('layers.0.weights'), tensor('layers.1.weights')],
+        logits: tensor('logits').at(-1),
+        greedy: tensor('greedy'),
+    };
+}
+export const tiny = makeTiny();
+
+// Checkpoints as their authors published them, with float64 runs of an independent program; absent on a user's machine.
+export function published() {
+    if (!existsSync(`${shared}/models/expect`)) {
+        return { absent: `there is no ${shared}/models` };
+    }
+    return {
+        models: ['gpt-nano-sort', 'babyllama-tok105'].map((name) => ({
+            name, folder: `${shared}/models/${name}`, ...json(`${shared}/models/expect/${name}.json`),
+        })),
+    };
+}
+
+const attn = process.env.ATTN ?? here('../../../build/native/attn');
+export const native = {
+    absent: existsSync(attn) ? null : `there is no ${attn}`,
+    // attention[layer][head][query][key] by the native program
+    attention(folder, ids) {
+        const out = emptyFolder();
+        execFileSync(attn, ['trace', folder, '--ids', ids.join(','), '--out', out], { stdio: 'pipe' });
+        return npy(join(out, 'attention.npy'));
+    },
+};

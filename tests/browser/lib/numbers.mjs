@@ -1,0 +1,34 @@
+// Attention in double precision, as the tests expect it, and comparing with it.
+import assert from 'node:assert/strict';
+
+export const transpose = (m) => m[0].map((_, c) => m.map((row) => row[c]));
+export const multiply = (a, b) => a.map((row) => transpose(b).map((column) => row.reduce((sum, x, i) => sum + x * column[i], 0)));
+
+// A row without anything to look at gives zeros.
+function softmax(row) {
+    const most = Math.max(...row);
+    const shares = row.map((x) => (x === -Infinity ? 0 : Math.exp(x - most)));
+    const sum = shares.reduce((a, b) => a + b, 0);
+    return shares.map((x) => (sum > 0 ? x / sum : 0));
+}
+
+const cells = (m, change) => m.map((row, r) => row.map((x, c) => change(x, r, c)));
+
+// From {q, k} or {scores}, and {v}: {raw, scaled, capped, masked, weight, output}.
+export function attention({ q, k, v, scores, scale = q ? 1 / Math.sqrt(q[0].length) : 1, temperature = 1, softcap = 0, allowed = () => true }) {
+    const raw = scores ?? multiply(q, transpose(k));
+    const scaled = cells(raw, (x) => x * scale / temperature);
+    const capped = softcap ? cells(scaled, (x) => softcap * Math.tanh(x / softcap)) : scaled;
+    const masked = cells(capped, (x, r, c) => (allowed(r, c) ? x : -Infinity));
+    const weight = masked.map(softmax);
+    return { raw, scaled, capped, masked, weight, output: v && multiply(weight, v) };
+}
+
+// Nested arrays of numbers, cell by cell; equal infinities are near.
+export function near(actual, expected, tolerance, what) {
+    const a = actual.flat(Infinity), b = expected.flat(Infinity);
+    assert.equal(a.length, b.length, `${what}: ${a.length} numbers instead of ${b.length}`);
+    const off = a.map((x, i) => (x === b[i] ? 0 : Math.abs(x - b[i])));
+    const bad = off.findIndex((x) => !(x <= tolerance));
+    assert.ok(bad < 0, `${what}: number ${bad} is ${a[bad]}, not ${b[bad]}, which is off by ${off[bad]}, more than ${tolerance}`);
+}

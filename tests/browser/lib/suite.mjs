@@ -1,0 +1,103 @@
+// Registers tests and runs them, each on a fresh page.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Explorer } from './explorer.mjs';
+
+const limit = 90000;  // ms a test; none comes near it on an idle machine
+const registered = [];
+
+class Skipped extends Error {}
+
+// From inside a test: it cannot run here, and why.
+export function skip(reason) {
+    throw new Skipped(reason);
+}
+
+// `body(explorer)` on the open page. Options: {each: in every build of the program, not only the best; fragment;
+// context: options of Playwright's context; start: false leaves opening to the body and checks no picture;
+// expected: [patterns of console messages that belong to the test]}.
+export function test(name, ...rest) {
+    const body = rest.pop();
+    registered.push({ name, body, ...rest[0] });
+}
+
+async function withPage({ browser, site, variant, failures, label }, { body, fragment, context: options, start = true, expected = [] }) {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en', colorScheme: 'light', ...options });
+    let timer;
+    const late = new Promise((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`not done after ${limit / 1000} s`)), limit);
+    });
+    const page = await context.newPage();
+    try {
+        const explorer = new Explorer(page, site);
+        explorer.variant = variant;
+        const run = async () => {
+            if (start) {
+                await explorer.open(variant, fragment);
+            }
+            await body(explorer);
+            if (start) {
+                await explorer.finish();
+            }
+            const problems = explorer.problems.filter((text) => !expected.some((pattern) => pattern.test(text)));
+            if (problems.length) {
+                throw new Error(`the page reported\n${problems.join('\n')}`);
+            }
+        };
+        await Promise.race([run(), late]);
+    } catch (error) {
+        if (!(error instanceof Skipped)) {
+            await keepPicture(page, join(failures, `${label.replace(/[^\w-]+/g, '-')}.png`), error);
+        }
+        throw error;
+    } finally {
+        clearTimeout(timer);
+        await context.close();
+    }
+}
+
+async function keepPicture(page, file, error) {
+    try {
+        const picture = await page.screenshot({ timeout: 5000 });
+        mkdirSync(join(file, '..'), { recursive: true });
+        writeFileSync(file, picture);
+        error.message += `\nthe page then: ${file}`;
+    } catch {
+        error.message += '\nthe page then: no picture could be taken';
+    }
+}
+
+function indent(error) {
+    const where = /\(?(file:\S*\.test\.mjs:\d+)/.exec(error.stack)?.[1].replace(/.*\//, '');
+    return `${error.message}${where ? `\nat ${where}` : ''}`.split('\n').map((line) => `             ${line}`).join('\n');
+}
+
+// Imports the topics' files and runs what they register. Returns {passed, failed, skipped}.
+export async function runAll({ topics, filter, variants, ...surroundings }) {
+    const counts = { passed: 0, failed: 0, skipped: 0 };
+    const say = (word, started, label, more = '') =>
+        console.log(`${word.padEnd(5)}${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${label}${more}`);
+    for (const { topic, file } of topics) {
+        registered.length = 0;
+        await import(file);
+        for (const each of [...registered]) {
+            for (const variant of each.each ? variants : variants.slice(0, 1)) {
+                const label = `${topic}: ${each.name}${each.each ? ` [${variant}]` : ''}`;
+                if (!label.includes(filter)) {
+                    continue;
+                }
+                const started = Date.now();
+                try {
+                    await withPage({ ...surroundings, variant, label }, each);
+                    ++counts.passed;
+                    say('ok', started, label);
+                } catch (error) {
+                    const skipped = error instanceof Skipped;
+                    ++counts[skipped ? 'skipped' : 'failed'];
+                    say(skipped ? 'skip' : 'FAIL', started, label, skipped ? `: ${error.message}` : `\n${indent(error)}`);
+                }
+            }
+        }
+    }
+    return counts;
+}

@@ -1,0 +1,73 @@
+// The address: back and forward, links as documents, and links that are broken.
+import assert from 'node:assert/strict';
+import { pinName } from './lib/explorer.mjs';
+import { attention, near } from './lib/numbers.mjs';
+import { test } from './lib/suite.mjs';
+
+const example = (explorer, key) => explorer.until(`example ${key}`, () => explorer.linked('ex'), (ex) => ex === key);
+
+test('back and forward go through lenses and examples, with their edits', async (explorer) => {
+    await explorer.choose('B', 'three-tokens');
+    await explorer.type('v/0/0', '10');
+    await explorer.until('the edit', () => explorer.matrix('v'), (rows) => rows[0][0] === 10);
+    await explorer.choose('F', 'information-flow');
+    await explorer.click('lens/sentence');
+    await explorer.untilState('lens Sentence', ({ lens }) => lens === 'sentence');
+
+    await explorer.page.goBack();
+    await explorer.untilState('lens Worked example', ({ lens }) => lens === 'worked');
+    await example(explorer, 'information-flow');
+    await explorer.page.goBack();
+    await example(explorer, 'three-tokens');
+    assert.equal((await explorer.matrix('v'))[0][0], 10);
+    await explorer.page.goBack();
+    await example(explorer, undefined);
+    await explorer.page.goForward();
+    await example(explorer, 'three-tokens');
+    assert.equal((await explorer.matrix('v'))[0][0], 10);
+});
+
+test('a link is a document: loaded again, everything is there to the last bit', { each: true }, async (explorer) => {
+    await explorer.choose('B', 'three-tokens');
+    await explorer.type('q/0/1', '0.1');
+    await explorer.until('the edit', () => explorer.matrix('q'), (rows) => rows[0][1] === Math.fround(0.1));
+    await explorer.click('mask/causal');
+    await explorer.until('the mask', () => explorer.linked('mask'));
+    await explorer.click('output/2/0');
+    await explorer.untilState('the pin', ({ pin }) => pinName(pin) === 'output/2/0');
+    const [{ fragment }, output] = [await explorer.state(), await explorer.matrix('output')];
+
+    await explorer.page.click('#link');  // the address is up to date from here on
+    await explorer.page.reload();
+    await explorer.started();
+    const again = await explorer.state();
+    assert.deepEqual([again.fragment, pinName(again.pin)], [fragment, 'output/2/0']);
+    assert.deepEqual(await explorer.matrix('output'), output);
+    assert.deepEqual(await explorer.notices('error'), []);
+});
+
+test('a link to numbers opens them', { fragment: 'v=1&ex=three-tokens&T=0.5&mask=causal,0&pin=weight.2.1' }, async (explorer) => {
+    const q = [[1, 0], [0, 1], [1, 1]], v = [[1, 2, 3], [4, 5, 6], [7, 8, 9]];
+    const { weight } = attention({ q, k: q, v, temperature: 0.5, allowed: (i, j) => j <= i });
+    near(await explorer.matrix('weight'), weight, 1e-6, 'weights');
+    assert.equal(pinName((await explorer.state()).pin), 'weight.2.1'.replaceAll('.', '/'));
+});
+
+const broken = {
+    'nonsense': '%%%=&&&=;;',
+    'a version of the future': 'v=999&ex=three-tokens',
+    'an unknown example': 'ex=no-such-thing',
+    'numbers that are none': 'ex=three-tokens&Q=3x2:1,2,x,4,5,6',
+    'a matrix too large to hold': 'ex=three-tokens&Q=100000x100000:1',
+    'a cell that is not there': 'pin=weight.7.7',
+};
+for (const [name, fragment] of Object.entries(broken)) {
+    test(`a broken link, ${name}: a note, and what is sound`, { fragment }, async (explorer) => {
+        const [note] = await explorer.until('the note', () => explorer.notices(), (all) => all.length > 0);
+        assert.match(note, /\.$/);
+        const { lens, pin } = await explorer.state();
+        assert.deepEqual([lens, pin], ['worked', undefined]);
+        const weight = await explorer.matrix('weight');
+        near(weight.map((row) => row.reduce((a, b) => a + b)), weight.map(() => 1), 1e-6, 'sums of rows');
+    });
+}

@@ -1,0 +1,37 @@
+// Drives the built page in Chromium: node tests/browser/run.mjs [PART OF A TEST'S NAME]
+// SITE: the folder of the page, build/site by default; CHROMIUM: the browser, /usr/bin/chromium by default.
+import { existsSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { serve } from '../../tools/lib/serve.mjs';
+import { runAll } from './lib/suite.mjs';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const site = process.env.SITE ?? here('../../build/site');
+
+const variants = ['relaxed', 'simd'].filter((name) => existsSync(`${site}/explorer-${name}.wasm`));
+if (variants.length === 0) {
+    console.error(`There is no page in ${site}: tools/serve --build-only builds it.`);
+    process.exit(1);
+}
+
+const started = Date.now();
+const server = await serve({ folder: site });
+const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist',
+        '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
+});
+const topics = readdirSync(here('.')).filter((name) => name.endsWith('.test.mjs')).sort()
+    .map((name) => ({ topic: name.replace('.test.mjs', ''), file: new URL(name, import.meta.url) }));
+
+let counts;
+try {
+    counts = await runAll({ topics, filter: process.argv[2] ?? '', variants, browser, site: server.url, failures: here('../../build/browser') });
+} finally {
+    await browser.close();
+    await server.close();
+}
+const { passed, failed, skipped } = counts;
+console.log(`${passed} passed, ${failed} failed, ${skipped} skipped in ${((Date.now() - started) / 1000).toFixed(0)} s (${variants.join(', ')})`);
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0;

@@ -1,0 +1,127 @@
+// Lens Sentence: a model dropped onto the page, a sentence typed, and everything that can be looked at.
+import assert from 'node:assert/strict';
+import { matrices, pinName } from './lib/explorer.mjs';
+import { tiny } from './lib/models.mjs';
+import { near } from './lib/numbers.mjs';
+import { test } from './lib/suite.mjs';
+
+const bound = 1e-4;  // attention of an f32 run against float64
+const words = tiny.text.split(' ');
+const last = tiny.ids.length - 1;
+
+async function greedily(explorer) {
+    const { left, right } = await explorer.reveal('next/temperature');
+    await explorer.drag('next/temperature', (left - right) / 2 - 4);
+    await explorer.until('temperature 0', () => explorer.linked('sampling'), (sampling) => sampling?.startsWith('0,'));
+}
+
+test('a dropped model and a typed sentence give the attention that PyTorch gives', { each: true }, async (explorer) => {
+    await explorer.openModel(tiny.folder);
+    assert.equal((await explorer.state()).lens, 'sentence');
+    await explorer.page.click('#sentence');
+    await explorer.page.keyboard.type(tiny.text);
+    const { ids, pieces } = await explorer.untilRun('the run', ({ tokens, text }) => text === tiny.text && tokens === words.length);
+    assert.deepEqual([ids, pieces], [tiny.ids, words]);
+    for (const [layer, heads] of tiny.attention.entries()) {
+        for (const [head, rows] of heads.entries()) {
+            near(await explorer.attention(layer, head), rows, bound, `layer ${layer}, head ${head}`);
+        }
+    }
+    near(await explorer.logits(), tiny.logits, 1e-4, 'logits');
+});
+
+test('every edit of the sentence is followed, and undone', async (explorer) => {
+    await explorer.openModel(tiny.folder, 'the cat sat');
+    await explorer.write('the cat slept near the door');
+    await explorer.untilRun('the longer text', ({ tokens }) => tokens === 6);
+    await explorer.page.click('#undo');
+    const { ids } = await explorer.untilRun('the text before', ({ tokens }) => tokens !== 6);
+    assert.equal(await explorer.page.inputValue('#sentence'), ids.map((id) => tiny.words[id]).join(' '));
+    await explorer.page.click('#redo');
+    await explorer.untilRun('the text again', ({ tokens }) => tokens === 6);
+});
+
+test('a click on a thumbnail chooses its head, arrow keys walk on', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('head/1/2');
+    await explorer.untilState('the head', ({ layer, head }) => layer === 1 && head === 2);
+    await explorer.press('ArrowLeft', 'ArrowUp');
+    await explorer.untilState('the head beside and above', ({ layer, head }) => layer === 0 && head === 1);
+    const why = await explorer.explain('weight', last, 0);
+    near([why.f32, why.f64], [tiny.attention[0][1][last][0], tiny.attention[0][1][last][0]], bound, 'its weight');
+});
+
+test('hovering the map explains the cell, a click keeps it', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.hover('map/4/2');
+    const { shown } = await explorer.untilState('the inspector to show it', ({ shown: at }) => pinName(at) === 'weight/4/2');
+    const why = await explorer.ask('explain', ...shown);
+    near([why.f32, why.f64], [tiny.attention[0][0][4][2], tiny.attention[0][0][4][2]], bound, 'the weight');
+    assert.ok(why.title.includes(words[4]) && why.title.includes(words[2]), why.title);
+    assert.equal(why.operands.length, 6, 'one product for each component of a head');
+    await explorer.click('map/5/1');
+    const { query, key } = await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'weight/5/1');
+    assert.deepEqual([query, key], [5, 1]);
+    assert.equal((await explorer.explain('weight', 2, 7)).f32, 0, 'the future is hidden');
+});
+
+test('the map shows scores and contributions too, zooms under the wheel, and a double click resets it', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('map/stage/scores');
+    await explorer.until('the scores', () => explorer.linked('map'), (map) => map === 'scaled');
+    await explorer.hover('map/3/1');
+    await explorer.untilState('a scaled score', ({ shown: at }) => at?.[0] === matrices.scaled);
+    await explorer.click('map/stage/contribution');
+    await explorer.until('the contributions', () => explorer.linked('map'), (map) => map === 'contribution');
+
+    const width = async () => { const rect = await explorer.rect('map/3/2'); return rect && rect.right - rect.left; };
+    const before = await explorer.until('the map', width);
+    await explorer.wheel('map/3/2', 3);
+    await explorer.until('larger cells', width, (now) => now > 1.3 * before);
+    const { x, y } = await explorer.rect('map/3/2');
+    await explorer.page.mouse.dblclick(x, y);
+    await explorer.until('the cells as they were', width, (now) => Math.abs(now - before) < 1);
+});
+
+test('a word can be followed: hovered, chosen, and let go', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('token/3');
+    await explorer.untilState('the word', ({ query }) => query === 3);
+    await explorer.hover('row/0');
+    const { shown } = await explorer.untilState('the strongest weight of its row', ({ shown: at }) => at?.[0] === matrices.weight && at[1] === 3);
+    near([(await explorer.ask('explain', ...shown)).f32], [Math.max(...tiny.attention[0][0][3])], bound, 'the weight');
+    await explorer.click('token/3');
+    await explorer.untilState('no word', ({ query }) => query === undefined);
+});
+
+test('greedy generation takes the tokens that PyTorch takes, until the context is full', { each: true }, async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await greedily(explorer);
+    for (let steps = 1; steps <= 2; ++steps) {
+        await explorer.click('next/step');
+        const { ids } = await explorer.untilRun(`step ${steps}`, ({ tokens }) => tokens === tiny.ids.length + steps);
+        assert.deepEqual(ids, [...tiny.ids, ...tiny.greedy.slice(0, steps)]);
+    }
+    await explorer.click('next/play');
+    await explorer.untilNotice(/context|18/);
+    const { ids, text, tokens } = await explorer.untilRun('the full context', ({ tokens: count }) => count === tiny.context);
+    assert.deepEqual(ids.slice(0, tiny.ids.length + tiny.greedy.length), [...tiny.ids, ...tiny.greedy]);
+    assert.equal(await explorer.page.inputValue('#sentence'), text);
+    assert.equal(tokens, tiny.context);
+});
+
+test('a link to a sentence waits for its model', { fragment: `v=1&lens=sentence&model=tiny&text=${encodeURIComponent(tiny.text)}&layer=1&head=1` },
+    async (explorer) => {
+        await explorer.untilNotice(/model 'tiny'/);
+        await explorer.drop(tiny.folder);
+        await explorer.untilRun('the sentence of the link', ({ tokens }) => tokens === tiny.ids.length);
+        near(await explorer.attention(1, 1), tiny.attention[1][1], bound, 'attention');
+    });
+
+test('the weights are there as a table, with the words for its sides', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.page.click('#table');
+    const rows = await explorer.page.$$eval('#table-view tbody tr', (all) => all.map((row) => [...row.querySelectorAll('td')].map((td) => Number(td.textContent))));
+    near(rows, tiny.attention[0][0], bound, 'the table');
+    assert.deepEqual(await explorer.page.$$eval('#table-view tbody th', (all) => all.map((th) => th.textContent)), words);
+});

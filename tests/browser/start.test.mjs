@@ -1,0 +1,43 @@
+// Loading the page, and what it says where it cannot run.
+import assert from 'node:assert/strict';
+import { test } from './lib/suite.mjs';
+
+test('it loads, draws and waits', { each: true }, async (explorer) => {
+    const { lens, fragment } = await explorer.state();
+    assert.deepEqual([lens, fragment], ['worked', '']);
+    assert.deepEqual(await explorer.notices(), []);
+    assert.match(await explorer.page.title(), /Attention Explorer/);
+});
+
+test('asked for a build, it takes that one', { each: true, start: false }, async (explorer) => {
+    const fetched = [];
+    explorer.page.on('request', (request) => fetched.push(request.url()));
+    await explorer.open(explorer.variant);
+    assert.deepEqual(fetched.filter((url) => url.endsWith('.wasm')), [`${explorer.site}explorer-${explorer.variant}.wasm`]);
+});
+
+async function failure(explorer) {
+    await explorer.page.goto(`${explorer.site}?variant=${explorer.variant}`);
+    await explorer.page.locator('#failure').waitFor();
+    return explorer.page.innerText('#failure');
+}
+
+test('without WebGL2 it says so', { start: false }, async (explorer) => {
+    await explorer.page.addInitScript(() => {
+        const { getContext } = HTMLCanvasElement.prototype;
+        HTMLCanvasElement.prototype.getContext = function only2d(kind, ...rest) {
+            return kind.startsWith('webgl') ? null : getContext.call(this, kind, ...rest);
+        };
+    });
+    assert.match(await failure(explorer), /WebGL2/);
+});
+
+test('without SIMD it says so', { start: false }, async (explorer) => {
+    await explorer.page.addInitScript(() => { WebAssembly.validate = () => false; });
+    assert.match(await failure(explorer), /SIMD/);
+});
+
+test('a program that does not arrive is a sentence', { start: false, expected: [/status of 503/] }, async (explorer) => {
+    await explorer.page.route(/\.wasm$/, (route) => route.fulfill({ status: 503 }));
+    assert.match(await failure(explorer), /could not be fetched: the server answered 503/);
+});

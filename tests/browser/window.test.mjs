@@ -1,0 +1,140 @@
+// The canvas in its window: idle, sizes, densities, phones, themes, a drawing context that is lost.
+import assert from 'node:assert/strict';
+import { pinName } from './lib/explorer.mjs';
+import { tiny } from './lib/models.mjs';
+import { difference } from './lib/png.mjs';
+import { test } from './lib/suite.mjs';
+
+const canvasSize = (explorer) => explorer.page.evaluate(() => {
+    const canvas = document.getElementById('canvas'), stage = document.getElementById('stage');
+    return { pixels: [canvas.width, canvas.height], shown: [canvas.clientWidth, canvas.clientHeight], stage: [stage.clientWidth, stage.clientHeight] };
+});
+
+// The canvas covers the stage with `density` pixels to each of its points, and the program knows.
+async function fills(explorer, density) {
+    const { stage } = await explorer.until('the canvas to fill the stage', () => canvasSize(explorer), ({ pixels, shown, stage: room }) =>
+        pixels.every((n, i) => n === Math.round(room[i] * density)) && shown.every((n, i) => n === room[i]));
+    await explorer.until('the panels to follow', () => explorer.landmarks(), ({ 'panel/status': status }) =>
+        Math.abs(status[2] - stage[0]) < 1 && Math.abs(status[3] - stage[1]) < 1);
+    return stage;
+}
+
+async function drawsNothing(explorer) {
+    const before = await explorer.settled();
+    await explorer.page.waitForTimeout(2000);
+    assert.equal(await explorer.frames(), before, 'frames drawn while nothing happened');
+    await explorer.page.mouse.move(700, 400);
+    await explorer.until('the mouse to wake it', () => explorer.frames(), (frames) => frames > before);
+}
+
+test('while nothing happens, no frame is drawn', { each: true }, async (explorer) => {
+    await drawsNothing(explorer);
+});
+
+test('with a model open and a sentence shown, no frame is drawn either', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await drawsNothing(explorer);
+});
+
+test('the picture follows the window', async (explorer) => {
+    for (const [width, height] of [[1000, 620], [700, 900], [1720, 1050], [1440, 900]]) {
+        await explorer.page.setViewportSize({ width, height });
+        await fills(explorer, 1);
+    }
+    await explorer.type('x/0/0', '0.5');
+    await explorer.until('the edit', () => explorer.matrix('x'), (rows) => rows[0][0] === 0.5);
+});
+
+test('two pixels to a point: a canvas of twice the size, and clicks that meet', { context: { deviceScaleFactor: 2 } }, async (explorer) => {
+    const [width, height] = await fills(explorer, 2);
+    const { width: seenWidth, height: seenHeight } = await explorer.picture();
+    assert.deepEqual([seenWidth, seenHeight], [2 * width, 2 * height]);
+    await explorer.click('x/2/3');
+    await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'x/2/3');
+});
+
+test('a window moved to another screen changes its density', async (explorer) => {
+    await fills(explorer, 1);
+    const devtools = await explorer.page.context().newCDPSession(explorer.page);
+    const { width, height } = explorer.page.viewportSize();
+    for (const deviceScaleFactor of [2, 1.5, 1]) {
+        await devtools.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor, mobile: false });
+        await fills(explorer, deviceScaleFactor);
+    }
+    await explorer.click('x/1/0');
+    await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'x/1/0');
+});
+
+const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true, hasTouch: true } };
+
+async function swipe(explorer, from, to) {
+    const devtools = explorer.touch ??= await explorer.page.context().newCDPSession(explorer.page);
+    const touch = (type, ...touchPoints) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints });
+    await touch('touchStart', from);
+    for (let step = 1; step <= 8; ++step) {
+        await touch('touchMove', { x: from.x + (to.x - from.x) * step / 8, y: from.y + (to.y - from.y) * step / 8 });
+    }
+    await touch('touchEnd');
+}
+
+test('on a phone it fits, scrolls under a finger, and a tap explains a cell', phone, async (explorer) => {
+    await fills(explorer, 3);
+    const overflow = await explorer.page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `the page is ${overflow} points wider than the screen`);
+    const lens = await explorer.rect('panel/lens');
+    assert.ok(lens.right - lens.left >= 389, 'the lens is as wide as the screen');
+    for (let cell = await explorer.rect('x/1/1'); cell.bottom > lens.bottom - 100; cell = await explorer.rect('x/1/1')) {
+        const edge = { x: lens.right - 6, y: lens.bottom - 20 };
+        await swipe(explorer, edge, { x: edge.x, y: edge.y - 200 });
+        await explorer.until('the finger to scroll', () => explorer.rect('x/1/1'), ({ top }) => top < cell.top - 100);
+        await explorer.settled();
+    }
+    await explorer.tap('x/1/1');
+    await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'x/1/1');
+    const sheet = await explorer.until('the explanation', () => explorer.rect('panel/inspector'));
+    assert.ok(sheet.bottom <= 844 && sheet.right - sheet.left >= 389);
+    await explorer.tap('lens/sentence');
+    await explorer.untilState('the other lens', ({ lens: name }) => name === 'sentence');
+});
+
+const brightness = ({ pixels }) => pixels.reduce((sum, x) => sum + x, 0) / pixels.length;
+
+test('it is dark where the system is, and light when asked', { context: { colorScheme: 'dark' } }, async (explorer) => {
+    assert.ok(brightness(await explorer.picture()) < 80);
+    await explorer.page.click('#theme');
+    assert.ok(brightness(await explorer.picture()) > 170);
+    await explorer.page.emulateMedia({ colorScheme: 'light' });
+    await explorer.page.click('#theme');
+    assert.ok(brightness(await explorer.picture()) < 80);
+});
+
+// Takes the drawing context away and gives it back: the same picture, to the pixel, and a page that goes on.
+async function survives(explorer) {
+    const before = await explorer.picture();
+    await explorer.page.evaluate(() => {
+        globalThis.loss = document.getElementById('canvas').getContext('webgl2').getExtension('WEBGL_lose_context');
+        loss.loseContext();
+    });
+    await explorer.untilNotice(/drawing context away/);
+    await explorer.page.mouse.move(600, 600);
+    await explorer.page.evaluate(() => loss.restoreContext());
+    await explorer.until('the notice to go', () => explorer.notices('context'), (all) => all.length === 0);
+    const after = await explorer.picture();
+    const [, rows] = (await explorer.landmarks())['panel/status'];  // which tells how much memory is in use
+    assert.equal(difference(before, after, rows), 0, 'pixels that differ');
+}
+
+test('a lost drawing context comes back with the same picture', { each: true }, async (explorer) => {
+    await explorer.type('x/0/0', '0.5');
+    await explorer.until('the edit', () => explorer.matrix('x'), (rows) => rows[0][0] === 0.5);
+    await survives(explorer);
+    await survives(explorer);
+    await explorer.press('Control+Z');
+    await explorer.until('undo', () => explorer.matrix('x'), (rows) => rows[0][0] === 1);
+});
+
+test('with the maps of a model as well', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.until('the notice to pass', () => explorer.notices(), (all) => all.length === 0);
+    await survives(explorer);
+});
