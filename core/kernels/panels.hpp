@@ -1,8 +1,8 @@
 // The one matrix product of the portable kernels: C (+)= A · B with B packed into panels of 16 columns.
 //
-// Every element of C is one sum in the order of the inner index, whatever else is in the call, so a row
-// computed alone has the same bits as the same row among many. Eigen's own product does not promise that: it
-// changes kernels with the shape. Eigen's fixed-size arrays serve as the vector type.
+// Every element of C is a sum in the order of the inner index, in blocks of 256, whatever else is in the call.
+// So a row computed alone has the same bits as the same row among many, which Eigen's own product does not
+// promise: it changes kernels with the shape. Eigen's fixed-size arrays serve as the vector type.
 #pragma once
 
 #include "kernels/table.hpp"

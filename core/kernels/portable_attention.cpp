@@ -146,10 +146,11 @@ class QueryTile {
     // The same sums in the same order, without the keys of zero weight: 0 · inf must not reach the output.
     void multiply_add_present(ConstMatrix weights, ConstMatrix values) {
         for (Index i = 0; i < weights.rows; ++i)
-            for (Index j = 0; j < weights.cols; ++j) {
-                const float w = weights(i, j);
-                if (w == 0) continue;
-                for (Index b = 0; b < values.cols; ++b) output_(i, b) += values(j, b) * w;
+            for (Index b = 0; b < values.cols; ++b) {
+                float sum = 0;
+                for (Index j = 0; j < weights.cols; ++j)
+                    if (weights(i, j) != 0) sum += values(j, b) * weights(i, j);
+                output_(i, b) += sum;
             }
     }
 

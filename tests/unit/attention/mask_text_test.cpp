@@ -54,7 +54,7 @@ TEST_CASE("A mask's text is what it was made with", "[unit][mask]") {
     CHECK(Mask().text() == "everything");
     CHECK(Mask::causal(-3).text() == "causal(-3)");
     CHECK((Mask::causal() & Mask::window(3, 0)).text() == "causal(0) & window(3,0)");
-    CHECK((!(Mask::causal() | Mask::padding(4)) & Mask::prefix(2)).text() ==
+    CHECK(((!(Mask::causal() | Mask::padding(4))) & Mask::prefix(2)).text() ==
           "!(causal(0) | padding(4)) & prefix(2)");
     CHECK(((Mask::causal() | Mask::padding(4)) & Mask::strided(2)).text() ==
           "(causal(0) | padding(4)) & strided(2)");
@@ -83,7 +83,7 @@ TEST_CASE("Precedence and spaces", "[unit][mask]") {
           (Mask::causal() | (Mask::padding(1) & Mask::prefix(2))));
     CHECK(*Mask::parse("  ( causal( 0 ) )  ") == Mask::causal());
     CHECK(*Mask::parse("!!causal(0)") == !!Mask::causal());
-    CHECK(*Mask::parse("!causal(0) & padding(1)") == (!Mask::causal() & Mask::padding(1)));
+    CHECK(*Mask::parse("!causal(0) & padding(1)") == ((!Mask::causal()) & Mask::padding(1)));
 }
 
 TEST_CASE("What is no mask is answered with one sentence", "[unit][mask]") {

@@ -11,9 +11,9 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// Standard-normal Q, K, V with the usual scale: scores below about 6 are off by a few 1e-7, weights by as much
-// relatively, and outputs are weighted means of values below 5. Ten times that.
-constexpr double tolerance = 1e-5;
+// Standard-normal Q, K, V with the usual scale: scores below about 8 are off by a few 1e-7, weights by as much
+// relatively, and outputs are weighted means of values below 5. Seen: 1.2e-6.
+constexpr double tolerance = 4e-6;
 
 void check_against_reference(const Kernels& kernels, const AttentionCall& call, double bound = tolerance) {
     const AttentionResult actual = run(kernels, call), expected = run(reference_kernels(), call);
@@ -99,8 +99,8 @@ TEST_CASE("Soft cap", "[unit][kernels]") {
     AttentionCall call = attention_call(q, k, v);
     call.softcap = GENERATE(0.5f, 2.0f, 50.0f);
     call.scale = usual_scale(16);
-    // Scores to 60 before the cap, off by as many units of 6e-8 · 16.
-    check_against_reference(kernels, call, 1e-4);
+    // Scores to 60 before the cap, off by several units of 4e-6. Seen: 3.8e-6.
+    check_against_reference(kernels, call, 2e-5);
 }
 
 TEST_CASE("exp in other precisions", "[unit][kernels]") {
