@@ -13,8 +13,18 @@ namespace {
 
 using Outputs = Result<std::vector<OnnxTensor>>;
 
-// Values of ONNX's enumeration TensorProto.DataType.
-constexpr std::int64_t onnx_float = 1, onnx_float16 = 10, onnx_double = 11, onnx_bfloat16 = 16;
+constexpr std::int64_t onnx_float = 1;
+
+// A float type as ONNX's enumeration TensorProto.DataType counts them.
+std::optional<DType> float_type(std::int64_t type) {
+    switch (type) {
+        case onnx_float: return DType::f32;
+        case 10: return DType::f16;
+        case 11: return DType::f64;
+        case 16: return DType::bf16;
+        default: return std::nullopt;
+    }
+}
 
 // Attributes by name. What is of the wrong type, or never asked for, is an error in the end.
 class Attributes {
@@ -92,13 +102,12 @@ Result<std::size_t> axis_of(std::int64_t axis, const Tensor& x) {
 
 // --- Attention ------------------------------------------------------------------------------------------
 
-Result<SoftmaxPrecision> softmax_precision(std::int64_t type) {
-    switch (type) {
-        case onnx_float: return SoftmaxPrecision::f32;
-        case onnx_double: return SoftmaxPrecision::f64;
-        case onnx_float16: return SoftmaxPrecision::f16;
-        case onnx_bfloat16: return SoftmaxPrecision::bf16;
-        default: return Error{"softmax_precision " + std::to_string(type) + " is no float type"};
+SoftmaxPrecision precision_of(DType dtype) {
+    switch (dtype) {
+        case DType::f16: return SoftmaxPrecision::f16;
+        case DType::bf16: return SoftmaxPrecision::bf16;
+        case DType::f64: return SoftmaxPrecision::f64;
+        default: return SoftmaxPrecision::f32;
     }
 }
 
@@ -126,11 +135,11 @@ Outputs attention(Call& call) {
     in.scale = call.attributes.number("scale");
     in.softcap = call.attributes.number("softcap").value_or(0);
     const auto mode = call.attributes.integer("qk_matmul_output_mode").value_or(0);
-    const auto precision =
-        softmax_precision(call.attributes.integer("softmax_precision").value_or(onnx_float));
+    const std::int64_t softmax = call.attributes.integer("softmax_precision").value_or(onnx_float);
     if (auto status = call.attributes.check(); !status) return status.error();
-    if (!precision) return precision.error();
-    in.softmax_precision = *precision;
+    const auto softmax_type = float_type(softmax);
+    if (!softmax_type) return Error{"softmax_precision " + std::to_string(softmax) + " is no float type"};
+    in.softmax_precision = precision_of(*softmax_type);
 
     auto result = onnx::attention(in, call.kernels);
     if (!result) return result.error();
@@ -246,6 +255,7 @@ struct Normalisation {
     std::size_t axis = 0;
     Index rows = 0, cols = 0;
     float epsilon = 0;
+    DType stash_type = DType::f32;
     std::vector<float> scale, bias;
 };
 
@@ -254,8 +264,8 @@ Result<Normalisation> normalisation_of(Call& call) {
     const float epsilon = call.attributes.number("epsilon").value_or(1e-5f);
     const std::int64_t stash = call.attributes.integer("stash_type").value_or(onnx_float);
     if (auto status = call.attributes.check(); !status) return status.error();
-    if (stash != onnx_float && stash != onnx_double && stash != onnx_float16 && stash != onnx_bfloat16)
-        return Error{"stash_type " + std::to_string(stash) + " is no float type"};
+    const auto stash_type = float_type(stash);
+    if (!stash_type) return Error{"stash_type " + std::to_string(stash) + " is no float type"};
     if (!call.input(0) || !call.input(1)) return Error{"X and Scale are needed"};
 
     const Tensor& x = call.input(0)->values;
@@ -264,6 +274,7 @@ Result<Normalisation> normalisation_of(Call& call) {
     if (!first) return first.error();
     result.axis = *first;
     result.epsilon = epsilon;
+    result.stash_type = *stash_type;
     result.rows = product(std::span(x.shape()).first(*first));
     result.cols = product(std::span(x.shape()).subspan(*first));
     auto scale = broadcast_row(call.input(1)->values, x, *first);
@@ -299,8 +310,8 @@ Outputs layer_normalization(Call& call) {
             static_cast<float>(1 / std::sqrt(variance + static_cast<double>(n->epsilon)));
     }
     return std::vector<OnnxTensor>{{x.dtype, std::move(y), {}},
-                                   {DType::f32, std::move(means), {}},
-                                   {DType::f32, std::move(inverse_deviations), {}}};
+                                   {n->stash_type, std::move(means), {}},
+                                   {n->stash_type, std::move(inverse_deviations), {}}};
 }
 
 Outputs rms_normalization(Call& call) {
