@@ -31,8 +31,9 @@ void measure(SentenceView& view) {
         measuring = {view.run.trace, s.layer, s.head, {}};
         measuring.scoring = HeadScoring(view.record(), s.head, measuring.trace->ids());
     }
-    do view.more |= measuring.scoring.step();
-    while (!measuring.scoring.done() && !view.deadline.passed());
+    while (measuring.scoring.step() && !view.deadline.passed()) {
+    }
+    view.more |= !measuring.scoring.done();
     view.scores = measuring.scoring.scores();
     view.measured = measuring.scoring.done();
 }

@@ -134,8 +134,10 @@ void draw_cells(SentenceView& view, const Plot& plot, const ui::ColourScale& sca
             for (Index col = keys.begin / span; col * span < keys.end; ++col) what(row, col);
     };
     visit([&](Index row, Index col) { tiles.want(level, row, col); });
-    do view.more |= tiles.step();
-    while (!view.deadline.passed() && view.more);
+    bool more = true;
+    do more = tiles.step();
+    while (more && !view.deadline.passed());
+    view.more |= more;
 
     std::vector<render::Heatmap> maps;
     visit([&](Index row, Index col) {
@@ -196,6 +198,20 @@ void draw_marks(const SentenceView& view, const Plot& plot) {
     if (view.pointed.query && view.pointed.key)
         outline(plot, {*view.pointed.query, *view.pointed.query + 1},
                 {*view.pointed.key, *view.pointed.key + 1}, t.text, 2);
+}
+
+// On a phone the inspector comes up over what was tapped: the lens scrolls until the cell is in view again.
+void keep_pin_in_view(const SentenceView& view, const Plot& plot) {
+    static std::optional<app::CellRef> kept;
+    static int frames = 0;  // that the layout still moves
+    const auto& pin = view.session.state().pin;
+    if (pin != kept) frames = 4;
+    kept = pin;
+    if (frames == 0) return;
+    --frames;
+    if (!pin || !app::is_stage(pin->matrix)) return;
+    const float y = plot.y(static_cast<float>(pin->row)), window = ImGui::GetWindowPos().y;
+    if (y < window || y + plot.cell > window + ImGui::GetWindowHeight()) ImGui::SetScrollFromPosY(y - window);
 }
 
 void set_landmarks(const Plot& plot) {
@@ -349,6 +365,7 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     list->PopClipRect();
     draw_labels(view, plot, rows, columns, corner.x);
     set_landmarks(plot);
+    keep_pin_in_view(view, plot);
 
     std::optional<float> marked;
     if (view.query() < n && view.key() && *view.key() < n)
