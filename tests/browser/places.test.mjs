@@ -27,7 +27,9 @@ test('back and forward go through lenses and examples, with their edits', async 
     assert.equal((await explorer.matrix('v'))[0][0], 10);
 });
 
-test('a link is a document: loaded again, everything is there to the last bit', { each: true }, async (explorer) => {
+const clipboard = { context: { permissions: ['clipboard-read', 'clipboard-write'] } };
+
+test('a link is a document: opened again, everything is there to the last bit', { each: true, ...clipboard }, async (explorer) => {
     await explorer.choose('B', 'three-tokens');
     await explorer.type('q/0/1', '0.1');
     await explorer.until('the edit', () => explorer.matrix('q'), (rows) => rows[0][1] === Math.fround(0.1));
@@ -37,8 +39,11 @@ test('a link is a document: loaded again, everything is there to the last bit', 
     await explorer.untilState('the pin', ({ pin }) => pinName(pin) === 'output/2/0');
     const [{ fragment }, output] = [await explorer.state(), await explorer.matrix('output')];
 
-    await explorer.page.click('#link');  // the address is up to date from here on
-    await explorer.page.reload();
+    await explorer.page.click('#link');
+    await explorer.untilNotice(/^The link is copied\.$/);
+    const link = await explorer.page.evaluate(() => navigator.clipboard.readText());
+    await explorer.page.goto('about:blank');
+    await explorer.page.goto(link);
     await explorer.started();
     const again = await explorer.state();
     assert.deepEqual([again.fragment, pinName(again.pin)], [fragment, 'output/2/0']);
@@ -54,20 +59,27 @@ test('a link to numbers opens them', { fragment: 'v=1&ex=three-tokens&T=0.5&mask
 });
 
 const broken = {
-    'nonsense': '%%%=&&&=;;',
+    nonsense: '%%%=&&&=;;',
     'a version of the future': 'v=999&ex=three-tokens',
     'an unknown example': 'ex=no-such-thing',
     'numbers that are none': 'ex=three-tokens&Q=3x2:1,2,x,4,5,6',
     'a matrix too large to hold': 'ex=three-tokens&Q=100000x100000:1',
     'a cell that is not there': 'pin=weight.7.7',
 };
-for (const [name, fragment] of Object.entries(broken)) {
-    test(`a broken link, ${name}: a note, and what is sound`, { fragment }, async (explorer) => {
-        const [note] = await explorer.until('the note', () => explorer.notices(), (all) => all.length > 0);
-        assert.match(note, /\.$/);
-        const { lens, pin } = await explorer.state();
-        assert.deepEqual([lens, pin], ['worked', undefined]);
-        const weight = await explorer.matrix('weight');
-        near(weight.map((row) => row.reduce((a, b) => a + b)), weight.map(() => 1), 1e-6, 'sums of rows');
-    });
+async function defaultWithNote(explorer, name) {
+    const [note] = await explorer.until(`a note about ${name}`, () => explorer.notices('info'), (all) => all.length > 0);
+    assert.match(note, /^The link[^\n]+\.$/, name);
+    const { lens, pin } = await explorer.state();
+    assert.deepEqual([lens, pin], ['worked', undefined], name);
+    const weight = await explorer.matrix('weight');
+    near(weight.map((row) => row.reduce((a, b) => a + b)), weight.map(() => 1), 1e-6, `sums of rows after ${name}`);
 }
+
+test('a broken link opens what is sound in it, with a note', { fragment: 'v=1&no-such-key=1' }, async (explorer) => {
+    await defaultWithNote(explorer, 'an unknown key');
+    for (const [name, fragment] of Object.entries(broken)) {
+        await explorer.dismiss();
+        await explorer.page.evaluate((hash) => { location.hash = hash; }, fragment);  // as in an edited address
+        await defaultWithNote(explorer, name);
+    }
+});

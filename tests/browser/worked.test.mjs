@@ -98,6 +98,7 @@ test('arrow keys walk over the cells, digits begin an edit, Escape unpins', asyn
     await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'x/0/0');
     await explorer.press('ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 'ArrowDown', 'ArrowDown');
     await explorer.untilState('the last row', ({ pin }) => pinName(pin) === 'x/2/1');
+    await explorer.page.locator('#live', { hasText: /mat.*0\.2/ }).waitFor({ state: 'attached' });  // said aloud
     await explorer.page.keyboard.type('.75');
     await explorer.press('Enter');
     await changed(explorer, 'x/2/1', (value) => value === 0.75);

@@ -96,6 +96,13 @@ export class Explorer {
         return found.find((text) => says.test(text));
     }
 
+    // All standing notices.
+    async dismiss() {
+        for (const notice of await this.page.$$('#notices .notice button')) {
+            await notice.click();
+        }
+    }
+
     // No frame for longer than the page stays awake after the last event, and no work: how many frames there were.
     settled() {
         return this.page.evaluate(async (quiet) => {
