@@ -175,7 +175,8 @@ void announce_pin(Session& s) {
     if (s.state().pin == said) return;
     said = s.state().pin;
     if (!said) return;
-    if (const auto why = app::explain_cell(s, *said)) s.announce(why->title + " is " + app::fixed(why->f32, 4) + ". " + why->note);
+    if (const auto why = app::explain_cell(s, *said))
+        s.announce(why->title + " is " + app::fixed(why->f32, 4) + ". " + why->note);
 }
 
 void shortcuts(Session& s) {
@@ -199,7 +200,9 @@ void draw_page() {
     view->Size.x < narrow_below ? narrow(s, view->Pos, view->Size) : wide(s, view->Pos, view->Size);
     ImGui::End();
     // A finger that has left hovers over nothing.
-    if (ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen && !ImGui::IsMouseDown(ImGuiMouseButton_Left)) hover = {};
+    if (ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen &&
+        !ImGui::IsMouseDown(ImGuiMouseButton_Left))
+        hover = {};
     shortcuts(s);
     announce_pin(s);
     if (!ImGui::IsAnyItemActive()) ui::next_gesture();

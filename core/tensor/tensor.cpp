@@ -12,7 +12,8 @@ Result<Index> element_count(const Shape& shape, Index bytes_per_element) {
     for (Index d : shape) {
         if (d < 0) return Error{"shape " + to_string(shape) + " has a negative dimension"};
         if (empty) continue;
-        if (count > limit / d) return Error{"shape " + to_string(shape) + " is larger than the address space"};
+        if (count > limit / d)
+            return Error{"shape " + to_string(shape) + " is larger than the address space"};
         count *= d;
     }
     return empty ? Index{0} : count;

@@ -89,10 +89,10 @@ class Tensor {
     std::span<float> values() { return values_; }
     std::span<const float> values() const { return values_; }
 
-    MatrixView<float> matrix();        // rank 2
-    ConstMatrix matrix() const;        // rank 2
-    HeadsView<float> heads();          // rank 3, [heads, rows, cols]
-    ConstHeads heads() const;          // rank 3
+    MatrixView<float> matrix();  // rank 2
+    ConstMatrix matrix() const;  // rank 2
+    HeadsView<float> heads();    // rank 3, [heads, rows, cols]
+    ConstHeads heads() const;    // rank 3
 
     bool operator==(const Tensor&) const = default;
 

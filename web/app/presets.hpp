@@ -1,6 +1,7 @@
 // The worked examples of the tutorials: their inputs, and the numbers they print where those are wrong.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>

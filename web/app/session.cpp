@@ -163,7 +163,6 @@ void Session::tokens(const std::string& text, std::vector<std::int32_t> ids, std
     awaits_tokens_ = false;
     // What stands before an empty text, a start token, is nobody's sentence.
     if (text.empty()) ids.clear();
-    if (ids == ids_ && sentence_.trace) return;
     const Index context = model_->config().context;
     if (total > context)
         page_.notice("The text has " + std::to_string(total) + " tokens; " + model_name_ + " reads " +
@@ -174,6 +173,7 @@ void Session::tokens(const std::string& text, std::vector<std::int32_t> ids, std
         ids.resize(static_cast<std::size_t>(context));
         pieces.resize(static_cast<std::size_t>(context));
     }
+    if (ids == ids_ && sentence_.trace) return;
     ids_ = std::move(ids);
     pieces_ = std::move(pieces);
     start_forward();
@@ -275,6 +275,11 @@ bool Session::work(double budget_ms) {
         if (now_ms() >= until) return true;
     if (sentence_.trace && !awaits_tokens_ && (step_wanted_ || playing_)) {
         step_wanted_ = false;
+        if (const Index context = model_->config().context; std::ssize(ids_) >= context) {
+            playing_ = false;
+            page_.notice("The context of " + std::to_string(context) + " tokens is full.", false);
+            return false;
+        }
         const Sampling sampling = sampling_of(state().sentence.sampling);
         // A generator goes on while the text is what it made; any edit starts another.
         if (!generator_ || !std::ranges::equal(generator_->ids(), ids_) || !(next_for_ == generator_for_)) {

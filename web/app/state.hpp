@@ -2,6 +2,7 @@
 // of them is undo, one of them in text is a link. What follows from a State (runs, traces) is not in it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

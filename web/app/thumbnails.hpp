@@ -17,11 +17,11 @@ class Thumbnails {
     Thumbnails() = default;
     explicit Thumbnails(std::shared_ptr<const Trace> trace);
 
-    bool step();             // one head, or some rows of a long one; true while there is more to do
-    Index side() const { return side_; }   // pixels a side; n itself up to side_limit
+    bool step();  // one head, or some rows of a long one; true while there is more to do
+    Index side() const { return side_; }  // pixels a side; n itself up to side_limit
     Index layers() const { return layers_; }
     Index heads() const { return heads_; }
-    Index done() const { return next_head_; }  // heads that are complete, in reading order
+    Index done() const { return next_head_; }                    // heads that are complete, in reading order
     std::span<const float> head(Index layer, Index head) const;  // [side, side], query by key
 
   private:

@@ -68,8 +68,8 @@ void generator(Session& session, const WorkedState& w) {
     if (entered && wanted >= 0) session.perform(app::Generate{static_cast<std::uint32_t>(seed = wanted)});
     ImGui::SameLine(0, 6);
     if (ui::button("generate", "Random Q, K, V"))
-        session.perform(app::Generate{static_cast<std::uint32_t>(
-            w.origin.kind == app::Origin::Kind::generated ? seed + 1 : seed)});
+        session.perform(app::Generate{
+            static_cast<std::uint32_t>(w.origin.kind == app::Origin::Kind::generated ? seed + 1 : seed)});
     ui::tooltip("Standard normal numbers, the ones that numpy.random.seed and randn give for this seed.");
 }
 
@@ -82,12 +82,13 @@ void scale_choice(Session& session, const WorkedState& w) {
         session.perform(app::SetScaling{*chosen == 0});
 }
 
-void compact_slider(Session& session, const char* name, const char* text, double value, double least, double most,
-                    const char* format, bool logarithmic, auto command) {
+void compact_slider(Session& session, const char* name, const char* text, double value, double least,
+                    double most, const char* format, bool logarithmic, auto command) {
     label(text);
     ImGui::SetNextItemWidth(110);
     double moved = value;
-    const ImGuiSliderFlags flags = ImGuiSliderFlags_AlwaysClamp | (logarithmic ? ImGuiSliderFlags_Logarithmic : 0);
+    const ImGuiSliderFlags flags =
+        ImGuiSliderFlags_AlwaysClamp | (logarithmic ? ImGuiSliderFlags_Logarithmic : 0);
     const std::string id = "##" + std::string(name);
     // The number stands beside the slider, where the knob does not cover it.
     if (ImGui::SliderScalar(id.c_str(), ImGuiDataType_Double, &moved, &least, &most, "", flags))
@@ -129,7 +130,9 @@ void mask_choice(Session& session, const WorkedState& w) {
         ImGui::PopID();
     };
     switch (w.mask.kind) {
-        case WorkedMask::Kind::causal: step("mask/offset", "key ≤ query +", mask.offset, -app::worked_size_limit); break;
+        case WorkedMask::Kind::causal:
+            step("mask/offset", "key ≤ query +", mask.offset, -app::worked_size_limit);
+            break;
         case WorkedMask::Kind::window:
             step("mask/before", "back", mask.before, 0);
             step("mask/after", "ahead", mask.after, 0);
@@ -154,10 +157,13 @@ void sizes(Session& session, const WorkedState& w) {
     };
     std::vector<Size> all;
     if (w.source == Source::projections) {
-        all = {{"size/n", "tokens", app::Axis::queries, w.queries()}, {"size/d", "d", app::Axis::d_model, w.x.cols},
-               {"size/d_k", "d_k", app::Axis::d_k, w.d_k()}, {"size/d_v", "d_v", app::Axis::d_v, w.d_v()}};
+        all = {{"size/n", "tokens", app::Axis::queries, w.queries()},
+               {"size/d", "d", app::Axis::d_model, w.x.cols},
+               {"size/d_k", "d_k", app::Axis::d_k, w.d_k()},
+               {"size/d_v", "d_v", app::Axis::d_v, w.d_v()}};
     } else {
-        all = {{"size/n_q", "n_q", app::Axis::queries, w.queries()}, {"size/n_k", "n_k", app::Axis::keys, w.keys()}};
+        all = {{"size/n_q", "n_q", app::Axis::queries, w.queries()},
+               {"size/n_k", "n_k", app::Axis::keys, w.keys()}};
         if (w.source == Source::qkv) all.push_back({"size/d_k", "d_k", app::Axis::d_k, w.d_k()});
         if (w.d_v() > 0) all.push_back({"size/d_v", "d_v", app::Axis::d_v, w.d_v()});
     }
@@ -203,7 +209,8 @@ void worked_controls(Session& session) {
     // On a phone the picture comes first.
     static bool unfolded = false;
     if (ImGui::GetContentRegionAvail().x < 640) {
-        if (ui::button("adjust", unfolded ? "Fewer settings" : "Adjust mask, scale, sizes …")) unfolded = !unfolded;
+        if (ui::button("adjust", unfolded ? "Fewer settings" : "Adjust mask, scale, sizes …"))
+            unfolded = !unfolded;
         if (!unfolded) return ImGui::PopStyleVar();
     }
     source_choice(session, w);
@@ -220,7 +227,8 @@ void worked_controls(Session& session) {
     ImGui::PopStyleVar();
 }
 
-void open_label_menu(Session& session, app::MatrixId matrix, std::optional<Index> row, std::optional<Index> column) {
+void open_label_menu(Session& session, app::MatrixId matrix, std::optional<Index> row,
+                     std::optional<Index> column) {
     const WorkedState& w = session.state().worked;
     const auto [row_axis, column_axis] = app::axes_of(matrix);
     LabelMenu opened{row ? row_axis : column_axis, row ? *row : *column, false, false, {}};
@@ -244,13 +252,15 @@ void label_menu(Session& session) {
             if (menu->named) {
                 ImGui::SetNextItemWidth(160);
                 if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-                if (ImGui::InputText("##name", menu->text.data(), menu->text.size(), ImGuiInputTextFlags_EnterReturnsTrue)) {
+                if (ImGui::InputText("##name", menu->text.data(), menu->text.size(),
+                                     ImGuiInputTextFlags_EnterReturnsTrue)) {
                     session.perform(app::SetLabel{menu->key, menu->index, menu->text.data()});
                     ImGui::CloseCurrentPopup();
                 }
                 ui::landmark_item("label/name");
             }
-            const std::string text = menu->named ? "Remove this token" : "Remove component " + std::to_string(menu->index);
+            const std::string text =
+                menu->named ? "Remove this token" : "Remove component " + std::to_string(menu->index);
             if (ui::button("label/remove", text.c_str())) {
                 session.perform(app::RemoveAt{menu->axis, menu->index});
                 ImGui::CloseCurrentPopup();

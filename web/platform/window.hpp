@@ -6,14 +6,14 @@
 namespace attn::platform {
 
 struct Frame {
-    std::function<void()> draw;            // inside an ImGui frame
-    std::function<bool()> work;            // before it; true while jobs want further frames
+    std::function<void()> draw;  // inside an ImGui frame
+    std::function<bool()> work;  // before it; true while jobs want further frames
 };
 
 // Opens the canvas and starts the loop; fonts and theme have been set. False: no WebGL2 context.
 bool open_window(Frame frame);
 
-void wake();                 // something happened: draw for a little while
+void wake();  // something happened: draw for a little while
 long frames_drawn();
 void context_lost();
 void context_restored();

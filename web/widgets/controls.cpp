@@ -32,7 +32,8 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
     for (int i = 0; i < static_cast<int>(labels.size()); ++i) {
         const char* label = labels[static_cast<std::size_t>(i)];
         if (i > 0) {
-            const float right = ImGui::GetItemRectMax().x + 2 + text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x;
+            const float right =
+                ImGui::GetItemRectMax().x + 2 + text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x;
             if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine();
         }
         const bool on = i == taken;
@@ -67,7 +68,8 @@ std::optional<Index> stepper(const char* name, const char* label, Index value, I
         const std::string text = std::to_string(value);
         const float width = 30;
         const ImVec2 at = ImGui::GetCursorScreenPos();
-        draw_text(ImGui::GetWindowDrawList(), {at.x + (width - text_size(text).x) / 2, at.y + ImGui::GetStyle().FramePadding.y},
+        draw_text(ImGui::GetWindowDrawList(),
+                  {at.x + (width - text_size(text).x) / 2, at.y + ImGui::GetStyle().FramePadding.y},
                   theme().text, text);
         ImGui::Dummy({width, ImGui::GetFrameHeight()});
     }
@@ -89,16 +91,22 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     ImGui::TextUnformatted(label);
     ImGui::PopStyleColor();
     ImGui::SameLine(label_width);
-    ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x, 170.0f));
+    // The number stands beside the slider, where the knob does not cover it.
+    constexpr float number_width = 48;
+    ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x - number_width, 150.0f));
     double moved = value;
-    const ImGuiSliderFlags flags = ImGuiSliderFlags_AlwaysClamp | (logarithmic ? ImGuiSliderFlags_Logarithmic : 0);
+    const ImGuiSliderFlags flags =
+        ImGuiSliderFlags_AlwaysClamp | (logarithmic ? ImGuiSliderFlags_Logarithmic : 0);
+    if (ImGui::SliderScalar("##value", ImGuiDataType_Double, &moved, &least, &most, "", flags) &&
+        moved != value)
+        changed = moved;
+    landmark_item(name);
+    ImGui::SameLine(0, 8);
     {
         Type mono(Face::mono, size_small);
-        if (ImGui::SliderScalar("##value", ImGuiDataType_Double, &moved, &least, &most, format, flags) &&
-            moved != value)
-            changed = moved;
+        ImGui::AlignTextToFramePadding();
+        ImGui::Text(format, value);
     }
-    landmark_item(name);
     ImGui::PopID();
     return changed;
 }

@@ -28,9 +28,9 @@ std::optional<double> slider(const char* name, const char* label, double value, 
 std::uint64_t gesture();
 void next_gesture();  // when the mouse goes up or a field is left
 
-void heading(const char* text);           // of a lens
-void caption(const char* text);           // dim, wrapped
+void heading(const char* text);  // of a lens
+void caption(const char* text);  // dim, wrapped
 void badge(const char* text, ImU32 fill, ImU32 ink);
-void tooltip(const char* text);           // for the last item
+void tooltip(const char* text);  // for the last item
 
 }  // namespace attn::ui

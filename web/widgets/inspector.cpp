@@ -48,7 +48,8 @@ void operands(const app::Explained& why) {
     std::vector<const app::Explained::Operand*> order;
     for (const auto& o : why.operands) order.push_back(&o);
     if (order.size() > operands_shown)
-        std::ranges::stable_sort(order, [](auto* a, auto* b) { return std::abs(a->product) > std::abs(b->product); });
+        std::ranges::stable_sort(
+            order, [](auto* a, auto* b) { return std::abs(a->product) > std::abs(b->product); });
     const std::size_t shown = std::min(order.size(), operands_shown);
 
     Type mono(Face::mono, size_small);
@@ -56,7 +57,8 @@ void operands(const app::Explained& why) {
     const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetTextLineHeight() + 5;
     const float digit = text_size("0").x;
     const float name_width = digit * 6;
-    const bool named = std::ranges::any_of(order, [](auto* o) { return !o->name.empty() && !std::isdigit(o->name[0]); });
+    const bool named =
+        std::ranges::any_of(order, [](auto* o) { return !o->name.empty() && !std::isdigit(o->name[0]); });
     const float start = named ? name_width : 0;
     const float product_width = digit * 8, factors_width = digit * 16;
     const float bar_left = start + factors_width + 6, bar_right = width - product_width - 6;
@@ -104,7 +106,9 @@ void steps(const app::Explained& why) {
         {
             Type small(Face::regular, size_small);
             height = ImGui::GetTextLineHeight() + 6;
-            if (step.current) list->AddRectFilled({at.x - 6, at.y - 2}, {at.x + width + 6, at.y + height - 3}, theme().accent_soft, 4);
+            if (step.current)
+                list->AddRectFilled({at.x - 6, at.y - 2}, {at.x + width + 6, at.y + height - 3},
+                                    theme().accent_soft, 4);
             draw_text(list, at, step.current ? theme().text : theme().dim, step.name);
         }
         Type mono(Face::mono, size_small);

@@ -82,7 +82,8 @@ struct Painter {
             const float room = sparse ? metrics.cell_width * 8 : metrics.cell_width - 2;
             const float width = std::min(text_size(text).x, room);
             const bool lit = grid.lit_column == c || (reply.hovered && reply.hovered->second == c);
-            draw_text_within(list, {(min.x + max.x - width) / 2, min.y - header_height}, room, lit ? t.text : t.dim, text);
+            draw_text_within(list, {(min.x + max.x - width) / 2, min.y - header_height}, room,
+                             lit ? t.text : t.dim, text);
         }
         const bool sparse_rows = metrics.cell_height < line - 2;
         for (Index r = 0; r < grid.values->rows; ++r) {
@@ -91,7 +92,8 @@ struct Painter {
             const std::string text = label_of(grid.row_labels, r);
             const float room = metrics.label_width - 8, width = std::min(text_size(text).x, room);
             const bool lit = grid.lit_row == r || (reply.hovered && reply.hovered->first == r);
-            draw_text_within(list, {min.x - 8 - width, (min.y + max.y - line) / 2}, room, lit ? t.text : t.dim, text);
+            draw_text_within(list, {min.x - 8 - width, (min.y + max.y - line) / 2}, room,
+                             lit ? t.text : t.dim, text);
         }
     }
 
@@ -117,7 +119,8 @@ struct Painter {
             const float a = from + (to - from) * static_cast<float>(i) / steps;
             const float b = from + (to - from) * static_cast<float>(i + 1) / steps;
             const float u = static_cast<float>(i) / (steps - 1);
-            list->AddRectFilled({a, y + 6}, {b, y + 11}, scale.diverging ? diverging(2 * u - 1) : sequential(u));
+            list->AddRectFilled({a, y + 6}, {b, y + 11},
+                                scale.diverging ? diverging(2 * u - 1) : sequential(u));
         }
         draw_text(list, {to + 4, y}, t.dim, most);
     }
@@ -136,13 +139,15 @@ struct Painter {
             const std::string text = app::fixed(value, grid.decimals);
             const ImVec2 size = text_size(text);
             const float room = max.x - min.x - 2;
-            const ImVec2 where{min.x + std::max((max.x - min.x - size.x) / 2, 1.0f), (min.y + max.y - size.y) / 2};
+            const ImVec2 where{min.x + std::max((max.x - min.x - size.x) / 2, 1.0f),
+                               (min.y + max.y - size.y) / 2};
             draw_text_within(list, where, room, open ? ink_on(fill) : t.dim, text);
         }
         if (grid.noted && metrics.numbers && grid.noted(r, c))
             list->AddTriangleFilled({max.x - 8, min.y}, {max.x, min.y}, {max.x, min.y + 8}, t.changed);
         const bool moved = grid.before && !same(value, grid.before->at(r, c));
-        if (moved) list->AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, t.changed, rounding + 1, 0, 2);
+        if (moved)
+            list->AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, t.changed, rounding + 1, 0, 2);
         if (grid.pinned == CellAt{r, c})
             list->AddRect({min.x - 2, min.y - 2}, {max.x + 2, max.y + 2}, t.accent, rounding + 2, 0, 2.5f);
         else if (hovered)
@@ -163,10 +168,12 @@ struct Painter {
     }
 };
 
-std::optional<CellAt> cell_under(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at, ImVec2 point) {
+std::optional<CellAt> cell_under(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
+                                 ImVec2 point) {
     const float x = point.x - at.x - metrics.label_width, y = point.y - at.y - top_of_cells();
     if (x < 0 || y < 0) return std::nullopt;
-    const auto c = static_cast<Index>(x / metrics.cell_width), r = static_cast<Index>(y / metrics.cell_height);
+    const auto c = static_cast<Index>(x / metrics.cell_width),
+               r = static_cast<Index>(y / metrics.cell_height);
     if (r >= grid.values->rows || c >= grid.values->cols) return std::nullopt;
     return CellAt{r, c};
 }
@@ -183,9 +190,11 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     }
     Type mono(Face::mono, size_small);
     float widest = 0;
-    for (double value : grid.values->values) widest = std::max(widest, text_size(app::fixed(value, grid.decimals)).x);
+    for (double value : grid.values->values)
+        widest = std::max(widest, text_size(app::fixed(value, grid.decimals)).x);
     metrics.cell_width = std::clamp(widest + 9, 40.0f, 84.0f);
-    const float room = (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
+    const float room =
+        (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
     if (room < widest + 5) {
         metrics.numbers = false;
         metrics.cell_width = std::clamp(room, 4.0f, 22.0f);

@@ -11,12 +11,14 @@ void scroll_by_drag() {
     static ImGuiID dragged = 0;
     const ImGuiID window = ImGui::GetID("scroll");
     const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
-    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left) && ImGui::IsWindowHovered() && !ImGui::IsAnyItemHovered())
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left) && ImGui::IsWindowHovered() &&
+        !ImGui::IsAnyItemHovered())
         dragged = window;
     // A finger that moves up or down scrolls, whatever it started on.
     const ImVec2 way = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 8);
     const ImGuiHoveredFlags anyhow = ImGuiHoveredFlags_AllowWhenBlockedByActiveItem;
-    if (finger && dragged == 0 && std::abs(way.y) > 1.5f * std::abs(way.x) && ImGui::IsWindowHovered(anyhow)) {
+    if (finger && dragged == 0 && std::abs(way.y) > 1.5f * std::abs(way.x) &&
+        ImGui::IsWindowHovered(anyhow)) {
         dragged = window;
         ImGui::ClearActiveID();
     }

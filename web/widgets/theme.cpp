@@ -11,21 +11,37 @@ namespace attn::ui {
 
 namespace {
 
-constexpr ImU32 rgb(unsigned hex) {
-    return IM_COL32((hex >> 16) & 255u, (hex >> 8) & 255u, hex & 255u, 255);
-}
+constexpr ImU32 rgb(unsigned hex) { return IM_COL32((hex >> 16) & 255u, (hex >> 8) & 255u, hex & 255u, 255); }
 
 constexpr Theme dark_theme{
-    .dark = true, .background = rgb(0x0d1014), .surface = rgb(0x15191f), .raised = rgb(0x1e242c),
-    .hovered = rgb(0x28303a), .border = rgb(0x2a313b), .text = rgb(0xe8ebef), .dim = rgb(0x929ba8),
-    .accent = rgb(0x62a8ff), .accent_soft = rgb(0x1c3a63), .changed = rgb(0xf0a23c), .error = rgb(0xff7b72),
+    .dark = true,
+    .background = rgb(0x0d1014),
+    .surface = rgb(0x15191f),
+    .raised = rgb(0x1e242c),
+    .hovered = rgb(0x28303a),
+    .border = rgb(0x2a313b),
+    .text = rgb(0xe8ebef),
+    .dim = rgb(0x929ba8),
+    .accent = rgb(0x62a8ff),
+    .accent_soft = rgb(0x1c3a63),
+    .changed = rgb(0xf0a23c),
+    .error = rgb(0xff7b72),
     .masked = rgb(0x191d23),
 };
 
 constexpr Theme light_theme{
-    .dark = false, .background = rgb(0xf4f6f9), .surface = rgb(0xffffff), .raised = rgb(0xe9edf3),
-    .hovered = rgb(0xdde4ed), .border = rgb(0xd4dae3), .text = rgb(0x161a20), .dim = rgb(0x5c6673),
-    .accent = rgb(0x1261d1), .accent_soft = rgb(0xd6e6fb), .changed = rgb(0xb35900), .error = rgb(0xc0271d),
+    .dark = false,
+    .background = rgb(0xf4f6f9),
+    .surface = rgb(0xffffff),
+    .raised = rgb(0xe9edf3),
+    .hovered = rgb(0xdde4ed),
+    .border = rgb(0xd4dae3),
+    .text = rgb(0x161a20),
+    .dim = rgb(0x5c6673),
+    .accent = rgb(0x1261d1),
+    .accent_soft = rgb(0xd6e6fb),
+    .changed = rgb(0xb35900),
+    .error = rgb(0xc0271d),
     .masked = rgb(0xe6e9ee),
 };
 
@@ -38,11 +54,15 @@ Faces faces;
 
 using Stops = std::array<unsigned, 9>;
 // Viridis (van der Walt & Smith, matplotlib, CC0) at ninths.
-constexpr Stops viridis{0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
+constexpr Stops viridis{0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
+                        0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
 // A single-hue ramp of even lightness steps, for a light page.
-constexpr Stops blues{0xe6eef8, 0xd5e4f4, 0xbcd6ec, 0x9dc6e2, 0x70aed4, 0x4793c6, 0x2676b4, 0x0f5a9c, 0x0a3a70};
-constexpr Stops dark_diverging{0x8cc2ff, 0x4f97f0, 0x2b66bf, 0x22406f, 0x1c222a, 0x6b401b, 0xb3661c, 0xe8923a, 0xffc98c};
-constexpr Stops light_diverging{0x0d4f9e, 0x3c80c9, 0x82b2e0, 0xc3dbf0, 0xf3f4f6, 0xf7d9b8, 0xeaab66, 0xcb7626, 0x8f4607};
+constexpr Stops blues{0xe6eef8, 0xd5e4f4, 0xbcd6ec, 0x9dc6e2, 0x70aed4,
+                      0x4793c6, 0x2676b4, 0x0f5a9c, 0x0a3a70};
+constexpr Stops dark_diverging{0x8cc2ff, 0x4f97f0, 0x2b66bf, 0x22406f, 0x1c222a,
+                               0x6b401b, 0xb3661c, 0xe8923a, 0xffc98c};
+constexpr Stops light_diverging{0x0d4f9e, 0x3c80c9, 0x82b2e0, 0xc3dbf0, 0xf3f4f6,
+                                0xf7d9b8, 0xeaab66, 0xcb7626, 0x8f4607};
 
 ImU32 along(const Stops& stops, float t) {
     if (std::isnan(t)) return rgb(0xff00c8);
@@ -50,7 +70,8 @@ ImU32 along(const Stops& stops, float t) {
     const auto i = std::min(static_cast<std::size_t>(x), stops.size() - 2);
     const float f = x - static_cast<float>(i);
     const auto channel = [&](unsigned shift) {
-        const auto a = static_cast<float>((stops[i] >> shift) & 255u), b = static_cast<float>((stops[i + 1] >> shift) & 255u);
+        const auto a = static_cast<float>((stops[i] >> shift) & 255u),
+                   b = static_cast<float>((stops[i + 1] >> shift) & 255u);
         return static_cast<int>(a + (b - a) * f + 0.5f);
     };
     return IM_COL32(channel(16), channel(8), channel(0), 255);
@@ -65,7 +86,9 @@ void use_theme(bool dark) {
     dark ? ImGui::StyleColorsDark() : ImGui::StyleColorsLight();
     ImGuiStyle& style = ImGui::GetStyle();
     const Theme& t = *current;
-    const auto set = [&](ImGuiCol slot, ImU32 colour) { style.Colors[slot] = ImGui::ColorConvertU32ToFloat4(colour); };
+    const auto set = [&](ImGuiCol slot, ImU32 colour) {
+        style.Colors[slot] = ImGui::ColorConvertU32ToFloat4(colour);
+    };
     set(ImGuiCol_Text, t.text);
     set(ImGuiCol_TextDisabled, t.dim);
     set(ImGuiCol_WindowBg, t.background);

@@ -9,18 +9,18 @@ namespace attn::ui {
 
 struct Theme {
     bool dark;
-    ImU32 background;   // behind the lens
-    ImU32 surface;      // rail, inspector, status line, cards
-    ImU32 raised;       // buttons, badges, fields
-    ImU32 hovered;      // the same under the cursor
+    ImU32 background;  // behind the lens
+    ImU32 surface;     // rail, inspector, status line, cards
+    ImU32 raised;      // buttons, badges, fields
+    ImU32 hovered;     // the same under the cursor
     ImU32 border;
     ImU32 text;
-    ImU32 dim;          // captions, axis titles
+    ImU32 dim;  // captions, axis titles
     ImU32 accent;
     ImU32 accent_soft;  // behind what is chosen
     ImU32 changed;      // what the last edit moved
     ImU32 error;
-    ImU32 masked;       // a cell that may not be looked at
+    ImU32 masked;  // a cell that may not be looked at
 };
 
 const Theme& theme();
@@ -30,9 +30,9 @@ void use_theme(bool dark);  // also sets ImGui's style
 enum class Face { regular, semibold, mono };
 inline constexpr float size_heading = 21, size_title = 16, size_body = 15, size_small = 13;
 
-void add_font(Face face, const void* bytes, int size);     // before the first frame
-void add_fallback_font(const void* bytes, int size);       // glyphs that the others lack
-class Type {                                               // pushes a face and size for its scope
+void add_font(Face face, const void* bytes, int size);  // before the first frame
+void add_fallback_font(const void* bytes, int size);    // glyphs that the others lack
+class Type {                                            // pushes a face and size for its scope
   public:
     Type(Face face, float size);
     ~Type();

@@ -16,6 +16,7 @@ namespace {
 
 struct FakePage : Page {
     std::vector<std::string> notices;
+    std::vector<std::int32_t> appended;
     std::string url;
     int pushed = 0;
     bool can_undo = false, can_redo = false;
@@ -32,7 +33,7 @@ struct FakePage : Page {
         can_undo = undo;
         can_redo = redo;
     }
-    void append_token(std::int32_t) override {}
+    void append_token(std::int32_t id) override { appended.push_back(id); }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
         return std::vector<std::string>(ids.size(), "token");
     }
@@ -136,6 +137,30 @@ TEST_CASE("a link's choices outlive the loading of its model") {
     const auto weight_cell = explain_cell(session, {weight, 2, 1});
     REQUIRE(weight_cell);
     CHECK(weight_cell->f32 == Catch::Approx(weight_cell->f64).epsilon(1e-5));
+}
+
+TEST_CASE("generation ends where the context does") {
+    FakePage page;
+    Session session(page);
+    load_tiny_model(session);
+    std::vector<std::int32_t> ids(17, 3);
+    session.tokens("17", ids, std::vector<std::string>(17, "a"), 17);
+    finish(session);
+    session.play(true);
+    session.work(10);
+    REQUIRE(page.appended.size() == 1);
+    ids.push_back(page.appended[0]);
+    session.tokens("18", ids, std::vector<std::string>(18, "a"), 18);
+    finish(session);
+    CHECK_FALSE(session.work(10));
+    CHECK_FALSE(session.playing());
+    CHECK(page.appended.size() == 1);
+    REQUIRE(page.notices.size() == 1);
+    CHECK(page.notices[0] == "The context of 18 tokens is full.");
+    // What goes beyond it is said, also where the tokens that are shown stay the same.
+    session.tokens("19", ids, std::vector<std::string>(18, "a"), 19);
+    REQUIRE(page.notices.size() == 2);
+    CHECK(page.notices[1].starts_with("The text has 19 tokens; tiny reads 18"));
 }
 
 TEST_CASE("the inspector writes what a cell is made of") {
