@@ -28,25 +28,26 @@ async function withPage({ browser, site, variant, failures, label }, { body, fra
         timer = setTimeout(() => reject(new Error(`not done after ${limit / 1000} s`)), limit);
     });
     const page = await context.newPage();
+    const explorer = new Explorer(page, site);
+    explorer.variant = variant;
+    const reported = () => explorer.problems.filter((text) => !expected.some((pattern) => pattern.test(text)));
+    const run = async () => {
+        if (start) {
+            await explorer.open(variant, fragment);
+        }
+        await body(explorer);
+        if (start) {
+            await explorer.finish();
+        }
+        if (reported().length) {
+            throw new Error('all is well but for what the page reported');
+        }
+    };
     try {
-        const explorer = new Explorer(page, site);
-        explorer.variant = variant;
-        const run = async () => {
-            if (start) {
-                await explorer.open(variant, fragment);
-            }
-            await body(explorer);
-            if (start) {
-                await explorer.finish();
-            }
-            const problems = explorer.problems.filter((text) => !expected.some((pattern) => pattern.test(text)));
-            if (problems.length) {
-                throw new Error(`the page reported\n${problems.join('\n')}`);
-            }
-        };
         await Promise.race([run(), late]);
     } catch (error) {
         if (!(error instanceof Skipped)) {
+            error.message = [error.message, ...reported().map((text) => `the page reported ${text}`)].join('\n');
             await keepPicture(page, join(failures, `${label.replace(/[^\w-]+/g, '-')}.png`), error);
         }
         throw error;
@@ -69,7 +70,8 @@ async function keepPicture(page, file, error) {
 
 function indent(error) {
     const where = /\(?(file:\S*\.test\.mjs:\d+)/.exec(error.stack)?.[1].replace(/.*\//, '');
-    return `${error.message}${where ? `\nat ${where}` : ''}`.split('\n').map((line) => `             ${line}`).join('\n');
+    const text = error.message.replace(/\x1b\[\d+m/g, '');
+    return `${text}${where ? `\nat ${where}` : ''}`.split('\n').map((line) => `             ${line}`).join('\n');
 }
 
 // Imports the topics' files and runs what they register. Returns {passed, failed, skipped}.
