@@ -9,7 +9,7 @@ namespace attn::ui {
 
 namespace {
 std::uint64_t gesture_number = 1;
-constexpr float label_width = 92;
+constexpr float label_width = 86;
 }  // namespace
 
 std::uint64_t gesture() { return gesture_number; }
@@ -92,7 +92,7 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     ImGui::PopStyleColor();
     ImGui::SameLine(label_width);
     // The number stands beside the slider, where the knob does not cover it.
-    constexpr float number_width = 48;
+    constexpr float number_width = 42;
     ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x - number_width, 150.0f));
     double moved = value;
     const ImGuiSliderFlags flags =
