@@ -95,20 +95,22 @@ void title(SentenceView& view, float width) {
     float percent = view.session.state().sentence.flow_mass * 100;
     ImGui::SetNextItemWidth(110);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
-    {
-        ui::Type mono(ui::Face::mono, ui::size_small);
-        if (ImGui::SliderFloat("##mass", &percent, 0, 100, "%.0f %%", ImGuiSliderFlags_AlwaysClamp))
-            view.session.perform(app::SetFlowMass{percent / 100}, ui::gesture());
-    }
+    if (ImGui::SliderFloat("##mass", &percent, 0, 100, "", ImGuiSliderFlags_AlwaysClamp))
+        view.session.perform(app::SetFlowMass{percent / 100}, ui::gesture());
     ImGui::PopStyleVar();
     ui::landmark_item("flow/mass");
+    ImGui::SameLine(0, 8);
+    {
+        ui::Type mono(ui::Face::mono, ui::size_small);
+        ImGui::AlignTextToFramePadding();
+        ImGui::Text("%3.0f %%", static_cast<double>(percent));
+    }
     ImGui::SameLine(0, 10);
     ui::Type small(ui::Face::regular, ui::size_small);
     ImGui::AlignTextToFramePadding();
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-    ImGui::TextUnformatted(width > 520
-                               ? "of what each word looks at is drawn, from the word to those before it"
-                               : "of each word is drawn");
+    ImGui::TextUnformatted(width > 520 ? "of what each word looks at, from the word to those before it"
+                                       : "of each word");
     ImGui::PopStyleColor();
 }
 

@@ -26,7 +26,7 @@ void buttons(SentenceView& view) {
 void sampling(SentenceView& view, float width) {
     app::SamplingState s = view.session.state().sentence.sampling;
     const app::SamplingState before = s;
-    constexpr float gap = 16, second = 200;  // the stepper's width
+    constexpr float gap = 16, second = 290;  // label, slider, number
     const bool two = width >= 2 * second - gap;
     const float first = two ? width - gap - second : width;
     const auto begin = [](const char* name, float wide) {
