@@ -17,19 +17,20 @@ if (variants.length === 0) {
 
 const started = Date.now();
 const server = await serve({ folder: site });
-const browser = await chromium.launch({
+const launch = () => chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist',
         '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
 });
+const browsers = await Promise.all([launch(), launch()]);
 const topics = readdirSync(here('.')).filter((name) => name.endsWith('.test.mjs')).sort()
     .map((name) => ({ topic: name.replace('.test.mjs', ''), file: new URL(name, import.meta.url) }));
 
 let counts;
 try {
-    counts = await runAll({ topics, filter: process.argv[2] ?? '', variants, browser, site: server.url, failures: here('../../build/browser') });
+    counts = await runAll({ topics, filter: process.argv[2] ?? '', variants, browsers, site: server.url, failures: here('../../build/browser') });
 } finally {
-    await browser.close();
+    await Promise.all(browsers.map((browser) => browser.close()));
     await server.close();
 }
 const { passed, failed, skipped } = counts;

@@ -74,32 +74,42 @@ function indent(error) {
     return `${text}${where ? `\nat ${where}` : ''}`.split('\n').map((line) => `             ${line}`).join('\n');
 }
 
-// Imports the topics' files and runs what they register. Returns {passed, failed, skipped}.
-export async function runAll({ topics, filter, variants, ...surroundings }) {
+// Imports the topics' files and runs what they register, one test at a time in each browser: a browser has one
+// clipboard and one focus. Returns {passed, failed, skipped}.
+export async function runAll({ topics, filter, variants, browsers, ...surroundings }) {
     const counts = { passed: 0, failed: 0, skipped: 0 };
-    const say = (word, started, label, more = '') =>
-        console.log(`${word.padEnd(5)}${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${label}${more}`);
+    const waiting = [];
     for (const { topic, file } of topics) {
         registered.length = 0;
         await import(file);
-        for (const each of [...registered]) {
+        for (const each of registered) {
             for (const variant of each.each ? variants : variants.slice(0, 1)) {
                 const label = `${topic}: ${each.name}${each.each ? ` [${variant}]` : ''}`;
-                if (!label.includes(filter)) {
-                    continue;
-                }
-                const started = Date.now();
-                try {
-                    await withPage({ ...surroundings, variant, label }, each);
-                    ++counts.passed;
-                    say('ok', started, label);
-                } catch (error) {
-                    const skipped = error instanceof Skipped;
-                    ++counts[skipped ? 'skipped' : 'failed'];
-                    say(skipped ? 'skip' : 'FAIL', started, label, skipped ? `: ${error.message}` : `\n${indent(error)}`);
+                if (label.includes(filter)) {
+                    waiting.push({ each: { ...each }, variant, label });
                 }
             }
         }
     }
+    await Promise.all(browsers.map(async (browser) => {
+        for (let next = waiting.shift(); next; next = waiting.shift()) {
+            await runOne({ ...surroundings, browser, ...next }, counts);
+        }
+    }));
     return counts;
+}
+
+async function runOne({ each, ...where }, counts) {
+    const started = Date.now();
+    const say = (word, more = '') =>
+        console.log(`${word.padEnd(5)}${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${where.label}${more}`);
+    try {
+        await withPage(where, each);
+        ++counts.passed;
+        say('ok');
+    } catch (error) {
+        const skipped = error instanceof Skipped;
+        ++counts[skipped ? 'skipped' : 'failed'];
+        say(skipped ? 'skip' : 'FAIL', skipped ? `: ${error.message}` : `\n${indent(error)}`);
+    }
 }
