@@ -17,7 +17,8 @@ function(place folder)
 endfunction()
 
 file(MAKE_DIRECTORY ${SITE}/fonts)
-place("" ${PROGRAM} ${wasm} ${SOURCE}/index.html ${shell} ${TOKENIZERS} ${SOURCE}/LICENSE)
+place("" ${PROGRAM} ${wasm} ${SOURCE}/index.html ${shell} ${TOKENIZERS} ${SOURCE}/LICENSE
+    ${SOURCE}/web/third_party_licences.txt)
 place(fonts/ ${FONTS})
 foreach(model IN LISTS models)
     get_filename_component(folder ${model} DIRECTORY)

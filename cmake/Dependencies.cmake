@@ -46,6 +46,7 @@ use_folder(CATCH2 ${ATTN_CACHE}/catch2-3.7.1)
 fetch(catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.7.1 GIT_SHALLOW ON)
 add_library(catch2_amalgamated STATIC EXCLUDE_FROM_ALL ${catch2_SOURCE_DIR}/extras/catch_amalgamated.cpp)
 target_include_directories(catch2_amalgamated SYSTEM PUBLIC ${catch2_SOURCE_DIR}/extras)
+target_compile_options(catch2_amalgamated PRIVATE -O0)  # as the tests, whose precompiled header it makes
 target_precompile_headers(catch2_amalgamated PRIVATE <catch_amalgamated.hpp>)
 
 if(EMSCRIPTEN)

@@ -20,7 +20,8 @@ const server = await serve({ folder: site });
 const launch = () => chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist',
-        '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
+        '--disable-gpu-compositing', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+        '--no-first-run'],
 });
 const browsers = await Promise.all([launch(), launch()]);
 const topics = readdirSync(here('.')).filter((name) => name.endsWith('.test.mjs')).sort()

@@ -16,7 +16,8 @@ export class Explorer {
         this.site = site;
         const report = (text) => this.problems.push(text);
         page.on('console', (message) => {
-            if (message.type() === 'error' || message.type() === 'warning') {
+            // The second is the browser's own, about composing pages without a GPU.
+            if ((message.type() === 'error' || message.type() === 'warning') && !/GPU stall due to ReadPixels/.test(message.text())) {
                 report(`console ${message.type()}: ${message.text()}`);
             }
         });
