@@ -23,6 +23,8 @@ from_suite() {
         -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null
         -o "Dir::State::Lists=$work/apt/lists" -o "Dir::Cache=$work/apt" -o Acquire::Languages=none
         -o APT::Sandbox::User=root -o APT::Default-Release=
+        # A mirror that lags behind is still signed, and what is taken from it has a known version.
+        -o Acquire::Check-Valid-Until=false
     )
     apt-get "${options[@]}" update
     (cd packages && apt-get "${options[@]}" "$@")
