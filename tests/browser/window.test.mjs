@@ -110,12 +110,14 @@ test('it is dark where the system is, and light when asked', { context: { colorS
 
 // Takes the drawing context away and gives it back: the same picture, to the pixel, and a page that goes on.
 async function survives(explorer) {
+    await explorer.page.mouse.move(600, 600);
     const before = await explorer.picture();
     await explorer.page.evaluate(() => {
         globalThis.loss = document.getElementById('canvas').getContext('webgl2').getExtension('WEBGL_lose_context');
         loss.loseContext();
     });
     await explorer.untilNotice(/drawing context away/);
+    await explorer.page.mouse.move(610, 600);
     await explorer.page.mouse.move(600, 600);
     await explorer.page.evaluate(() => loss.restoreContext());
     await explorer.until('the notice to go', () => explorer.notices('context'), (all) => all.length === 0);
