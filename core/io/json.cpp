@@ -56,6 +56,8 @@ class TreeBuilder {
         return refuse(" is not valid JSON" + at(read) + ": " + std::string(reason));
     }
 
+    bool nothing() { return refuse(" is empty; it should hold JSON"); }
+
     bool zero_byte(std::size_t offset) {
         return refuse(" is not valid JSON" + at(offset + 1) + ": it has a zero byte");
     }
@@ -132,8 +134,10 @@ Result<json> parse_json(std::span<const std::byte> bytes, std::string_view what,
     TreeBuilder builder(text, what, limits);
     // The lexer takes a zero byte for the end of the text.
     const std::size_t zero = text.find('\0');
-    const bool complete =
-        zero == text.npos ? json::sax_parse(text.begin(), text.end(), &builder) : builder.zero_byte(zero);
+    const bool complete = zero != text.npos ? builder.zero_byte(zero)
+                          : text.find_first_not_of(" \t\r\n") == text.npos
+                              ? builder.nothing()
+                              : json::sax_parse(text.begin(), text.end(), &builder);
     return std::move(builder).result(complete);
 }
 
