@@ -89,4 +89,7 @@ const Kernels& reference_kernels();  // plain loops in double, rounded once at t
 const Kernels& portable_kernels();   // f32, Eigen for the matrix products; any machine
 const Kernels& default_kernels();    // the fastest that this machine runs
 
+// Every table in f32 that this build and this machine run, the fastest last.
+std::span<const Kernels* const> all_kernels();
+
 }  // namespace attn

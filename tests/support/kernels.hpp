@@ -8,7 +8,13 @@
 
 namespace attn::test {
 
-inline std::vector<const Kernels*> fast_kernels() { return {&portable_kernels()}; }
+inline std::vector<const Kernels*> fast_kernels() { return {all_kernels().begin(), all_kernels().end()}; }
+
+inline std::vector<const Kernels*> fast_and_reference_kernels() {
+    auto kernels = fast_kernels();
+    kernels.push_back(&reference_kernels());
+    return kernels;
+}
 
 struct AttentionResult {
     Tensor output, row_max, row_log_sum;

@@ -6,6 +6,7 @@
 #include "io/json.hpp"
 #include "io/npy.hpp"
 #include "support/files.hpp"
+#include "support/kernels.hpp"
 #include "support/numbers.hpp"
 
 using namespace attn;
@@ -77,7 +78,7 @@ void check_weights(const Record& record, const Tensor& expected) {
 }  // namespace
 
 TEST_CASE("Attention as PyTorch computes it", "[golden]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto found = folders("attention");
     CHECK(found.size() == 10);
     for (const auto& folder : found) {
@@ -93,7 +94,7 @@ TEST_CASE("Attention as PyTorch computes it", "[golden]") {
 }
 
 TEST_CASE("Multi-head attention as PyTorch computes it", "[golden]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto found = folders("multi_head");
     CHECK(found.size() == 4);
     for (const auto& folder : found) {

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "attention/explain.hpp"
+#include "support/kernels.hpp"
 #include "support/numbers.hpp"
 
 namespace {
@@ -42,7 +43,7 @@ std::size_t bytes_of(F f) {
 }  // namespace
 
 TEST_CASE("A run allocates its output, two numbers a row, and tiles", "[unit][record]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto precision = GENERATE(SoftmaxPrecision::f32, SoftmaxPrecision::bf16);
     const Index d = 16;
     for (const Index n : {256, 512, 1024}) {

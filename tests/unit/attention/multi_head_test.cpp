@@ -2,6 +2,7 @@
 
 #include <catch_amalgamated.hpp>
 
+#include "support/kernels.hpp"
 #include "support/numbers.hpp"
 
 using namespace attn;
@@ -40,7 +41,7 @@ std::string failure(const MultiHeadWeights& w, const Tensor& q = x_q, const Tens
 }  // namespace
 
 TEST_CASE("Heads own their columns of the projections", "[unit][multi_head]") {
-    const auto m = run(weights(), *GENERATE(&portable_kernels(), &reference_kernels()));
+    const auto m = run(weights(), *GENERATE(from_range(fast_and_reference_kernels())));
     const auto w = weights();
     CHECK(m.record().q().shape() == Shape{4, 5, 3});
     CHECK(m.record().k().shape() == Shape{2, 8, 3});

@@ -4,6 +4,7 @@
 
 #include <catch_amalgamated.hpp>
 
+#include "support/kernels.hpp"
 #include "support/numbers.hpp"
 
 using namespace attn;
@@ -121,7 +122,7 @@ Expected literally(const AttentionInputs& in, const Sizes& s) {
 }
 
 void check(const AttentionInputs& in, const Sizes& s) {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto out = onnx::attention(in, kernels);
     if (!out) FAIL(out.error().message);
     const Expected expected = literally(in, s);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "attention/record.hpp"
+#include "support/kernels.hpp"
 #include "support/numbers.hpp"
 
 using namespace attn;
@@ -16,7 +17,7 @@ namespace {
 // Standard-normal inputs: see the bound of the kernels' own test.
 constexpr double tolerance = 1e-5;
 
-const Kernels& generate_kernels() { return *GENERATE(&portable_kernels(), &reference_kernels()); }
+const Kernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_kernels())); }
 
 Tensor output_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec,
                  const Kernels& kernels) {

@@ -3,6 +3,7 @@
 #include <catch_amalgamated.hpp>
 
 #include "attention/record.hpp"
+#include "support/kernels.hpp"
 #include "support/numbers.hpp"
 
 using namespace attn;
@@ -12,7 +13,7 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-const Kernels& generate_kernels() { return *GENERATE(&portable_kernels(), &reference_kernels()); }
+const Kernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_kernels())); }
 
 SoftmaxPrecision generate_precision() {
     return GENERATE(SoftmaxPrecision::f32, SoftmaxPrecision::f64, SoftmaxPrecision::f16,

@@ -2,6 +2,7 @@
 
 #include <catch_amalgamated.hpp>
 
+#include "support/kernels.hpp"
 #include "support/numbers.hpp"
 
 using namespace attn;
@@ -11,7 +12,7 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-const Kernels& generate_kernels() { return *GENERATE(&portable_kernels(), &reference_kernels()); }
+const Kernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_kernels())); }
 
 Tensor tensor(Shape shape, std::vector<float> values) { return Tensor(std::move(shape), values); }
 

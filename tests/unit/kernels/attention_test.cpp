@@ -147,7 +147,7 @@ TEST_CASE("A row of attention has the same bits decoded against a cache as in th
 }
 
 TEST_CASE("Same inputs, same bits", "[unit][kernels]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const Tensor q = random_tensor({2, 33, 8}, 23), k = random_tensor({2, 70, 8}, 24),
                  v = random_tensor({2, 70, 8}, 25);
     const AttentionCall call = attention_call(q, k, v);

@@ -35,7 +35,7 @@ TEST_CASE("softmax", "[unit][kernels]") {
 }
 
 TEST_CASE("softmax at the edges", "[unit][kernels]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto softmax = [&](std::vector<float> row) {
         Tensor t({1, std::ssize(row)}, row);
         kernels.softmax(t.matrix());
@@ -90,7 +90,7 @@ TEST_CASE("rms_norm", "[unit][kernels]") {
 }
 
 TEST_CASE("Norms of a constant row", "[unit][kernels]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const Tensor x({1, 4}, std::vector<float>{3, 3, 3, 3});
     const std::vector<float> gain{1, 2, 3, 4}, bias{4, 3, 2, 1};
     Tensor y({1, 4});
@@ -114,7 +114,7 @@ TEST_CASE("Activations", "[unit][kernels]") {
 }
 
 TEST_CASE("Activations at the edges", "[unit][kernels]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto activation = GENERATE(&Kernels::gelu, &Kernels::gelu_tanh, &Kernels::silu);
     std::vector<float> x{0, infinity, not_a_number, 1e10f, -1e10f};
     (kernels.*activation)(x);
@@ -171,7 +171,7 @@ TEST_CASE("rope turns pairs, in both layouts", "[unit][kernels]") {
 }
 
 TEST_CASE("rope by hand: a quarter turn", "[unit][kernels]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const Tensor cosine({1, 2}, std::vector<float>{0, 0}), sine({1, 2}, std::vector<float>{1, 1});
     Tensor half({1, 4}, std::vector<float>{1, 2, 3, 4}), interleaved = half;
     kernels.rope(half.matrix(), cosine.matrix(), sine.matrix(), false);

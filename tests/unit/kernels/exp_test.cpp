@@ -1,10 +1,13 @@
 #include "kernels/exp.hpp"
 
+#include <array>
 #include <bit>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "support/numbers.hpp"
+#include "kernels/simd/exp.hpp"
+#include "kernels/simd/lanes128.hpp"
+#include "support/kernels.hpp"
 
 using namespace attn;
 using namespace attn::test;
@@ -32,4 +35,78 @@ TEST_CASE("exp_f32 at the ends of its range", "[unit][kernels]") {
     CHECK(std::isnan(exp_f32(-not_a_number)));
     // Subnormal results are exact to one step of 2^-149.
     CHECK(exp_f32(-100) == std::exp(-100.0f));
+}
+
+namespace {
+
+using Vector128 = simd::Vector<simd::Lanes128>;
+
+float first(Vector128 v) { return v.v[0]; }
+
+// Every 1009th float of either sign whose magnitude is below `end`.
+template <class F>
+void for_each_sample(float end, F f) {
+    for (const std::uint32_t sign : {0u, 0x80000000u})
+        for (std::uint32_t bits = 0; std::bit_cast<float>(bits) < end; bits += 1009)
+            f(std::bit_cast<float>(bits | sign));
+}
+
+}  // namespace
+
+TEST_CASE("The vectors' exp is within 2 ulp wherever the result is a normal f32", "[unit][kernels]") {
+    for_each_sample(88.72f, [](float x) {
+        if (x < -87.33f) return;
+        const auto expected = static_cast<float>(std::exp(static_cast<double>(x)));
+        REQUIRE_THAT(first(simd::exp(Vector128::broadcast(x))), WithinULP(expected, 2));
+        if (x <= 0)
+            REQUIRE_THAT(first(simd::exp_nonpositive(Vector128::broadcast(x))), WithinULP(expected, 2));
+    });
+}
+
+TEST_CASE("The vectors' exp at the ends of its range", "[unit][kernels]") {
+    const auto exp = [](float x) { return first(simd::exp(Vector128::broadcast(x))); };
+    const auto exp_nonpositive = [](float x) {
+        return first(simd::exp_nonpositive(Vector128::broadcast(x)));
+    };
+    for (const float x : {-infinity, -1e30f, -104.1f}) {
+        CHECK(exp(x) == 0);
+        CHECK(exp_nonpositive(x) == 0);
+    }
+    CHECK(exp(0) == 1);
+    CHECK(exp_nonpositive(0) == 1);
+    CHECK(exp_nonpositive(-0.0f) == 1);
+    CHECK(exp(infinity) == infinity);
+    CHECK(exp(88.73f) == infinity);
+    for (const float x : {not_a_number, -not_a_number}) {
+        CHECK(std::isnan(exp(x)));
+        CHECK(std::isnan(exp_nonpositive(x)));
+    }
+    // Subnormal results are within one step of 2^-149.
+    for (float x = -87.34f; x > -104; x -= 0.0137f) {
+        const double expected = std::exp(static_cast<double>(x));
+        REQUIRE(std::abs(static_cast<double>(exp(x)) - expected) <= 0x1p-149);
+        REQUIRE(std::abs(static_cast<double>(exp_nonpositive(x)) - expected) <= 0x1p-149);
+    }
+}
+
+TEST_CASE("Every table's exp, seen through softmax where 1 + e^x is 1", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    for (float x = -87.33f; x < -17; x += 0.00137f) {
+        std::array<float, 2> row{0, x};
+        kernels.softmax({row.data(), 1, 2, 2});
+        REQUIRE_THAT(row[1], WithinULP(static_cast<float>(std::exp(static_cast<double>(x))), 2));
+    }
+}
+
+TEST_CASE("The vectors' tanh is within 3 ulp", "[unit][kernels]") {
+    for_each_sample(40, [](float x) {
+        const auto expected = static_cast<float>(std::tanh(static_cast<double>(x)));
+        if (std::abs(x) < 1e-30f)
+            REQUIRE(first(simd::tanh(Vector128::broadcast(x))) == expected);
+        else
+            REQUIRE_THAT(first(simd::tanh(Vector128::broadcast(x))), WithinULP(expected, 3));
+    });
+    CHECK(first(simd::tanh(Vector128::broadcast(infinity))) == 1);
+    CHECK(first(simd::tanh(Vector128::broadcast(-infinity))) == -1);
+    CHECK(std::isnan(first(simd::tanh(Vector128::broadcast(not_a_number)))));
 }

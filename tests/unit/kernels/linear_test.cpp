@@ -68,7 +68,7 @@ TEST_CASE("linear is x W + b for either layout and every weight type", "[unit][k
 }
 
 TEST_CASE("linear by hand: both layouts", "[unit][kernels]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const Tensor x({1, 2}, std::vector<float>{1, 2}), w({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
     Tensor y({1, 3});
     const WeightView in_out{reinterpret_cast<const std::byte*>(w.data()), DType::f32, 2, 3,
@@ -100,7 +100,7 @@ TEST_CASE("A row of linear has the same bits whatever rows are beside it", "[uni
 }
 
 TEST_CASE("linear of no rows or no inputs", "[unit][kernels]") {
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     Tensor none({0, 4});
     const std::vector<float> w(16), b{1, 2, 3, 4};
     const auto* bytes = reinterpret_cast<const std::byte*>(w.data());

@@ -1,0 +1,35 @@
+// What a core can do: multiply-adds between registers, and nothing else.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/simd/vector.hpp"
+
+namespace attn::bench {
+
+// Floating-point operations done by one call.
+using Ceiling = double (*)(float* sink);
+
+// The ceiling of the table of that name, or null.
+Ceiling ceiling_of(std::string_view table);
+
+double ceiling128(float* sink);
+double ceiling_relaxed(float* sink);
+double ceiling_avx2(float* sink);
+double ceiling_avx512(float* sink);
+
+template <class V>
+double multiply_adds(float* sink) {
+    constexpr int sums = 12;  // more than latency 4 times two units, fewer than the registers
+    constexpr int steps = 100000;
+    const V a = V::broadcast(sink[0]), b = V::broadcast(sink[1]);
+    V s[sums];
+    for (int i = 0; i < sums; ++i) s[i] = V::broadcast(static_cast<float>(i));
+    for (int step = 0; step < steps; ++step)
+        for (int i = 0; i < sums; ++i) s[i] = V::fma(s[i], a, b);
+    for (int i = 1; i < sums; ++i) s[0] = s[0] + s[i];
+    sink[2] = s[0].total();
+    return 2.0 * sums * steps * V::width;
+}
+
+}  // namespace attn::bench

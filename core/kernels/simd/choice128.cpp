@@ -1,0 +1,12 @@
+#include <array>
+
+#include "kernels/simd/tables.hpp"
+
+namespace attn {
+
+std::span<const Kernels* const> all_kernels() {
+    static const std::array all{&portable_kernels(), &simd::kernels128()};
+    return all;
+}
+
+}  // namespace attn

@@ -1,0 +1,166 @@
+// Softmax, norms, activations and rotary positions over rows of any length. The last elements of a row go through
+// the same operations as the others, in a vector filled up.
+#pragma once
+
+#include "kernels/exponentials.hpp"
+#include "kernels/simd/exp.hpp"
+#include "kernels/simd/outside.hpp"
+#include "kernels/table.hpp"
+
+namespace attn::simd {
+
+// f(i, count) for [i, i + count) up to n, each a vector or what is left.
+template <class V, class F>
+[[gnu::always_inline]] inline void for_each_vector(Index n, F f) {
+    Index i = 0;
+    for (; i + V::width <= n; i += V::width) f(i, V::width);
+    if (i < n) f(i, n - i);
+}
+
+template <class V>
+[[gnu::always_inline]] inline V load_some(const float* p, Index count) {
+    return count == V::width ? V::load(p) : V::load(p, count);
+}
+
+template <class V>
+[[gnu::always_inline]] inline void store_some(V v, float* p, Index count) {
+    count == V::width ? v.store(p) : v.store(p, count);
+}
+
+// Σ term(x) of a row, in f32 over stretches of 64 vectors and in double over them.
+template <class V, class F>
+double sum(const float* x, Index n, F term) {
+    constexpr Index stretch = 64 * V::width;
+    double total = 0;
+    for (Index begin = 0; begin < n; begin += stretch) {
+        V part = V::zero();
+        for_each_vector<V>(least(stretch, n - begin), [&](Index i, Index count) {
+            const V terms = term(load_some<V>(x + begin + i, count));
+            if (count == V::width) {
+                part = part + terms;
+            } else {
+                float some[V::width]{};
+                terms.store(some, count);
+                part = part + V::load(some);
+            }
+        });
+        total += static_cast<double>(part.total());
+    }
+    return total;
+}
+
+template <class V>
+void softmax(MatrixView<float> rows) {
+    for (Index r = 0; r < rows.rows; ++r) {
+        float* row = rows.row(r);
+        const float max = largest({row, static_cast<std::size_t>(rows.cols)});
+        double total = 0;
+        if (__builtin_isinf(max)) {
+            total = exponentiate({row, static_cast<std::size_t>(rows.cols)}, max, SoftmaxPrecision::f32);
+        } else {
+            for_each_vector<V>(rows.cols, [&](Index i, Index count) {
+                store_some(exp_nonpositive(load_some<V>(row + i, count) - V::broadcast(max)), row + i, count);
+            });
+            total = sum<V>(row, rows.cols, [](V e) { return e; });
+        }
+        if (total == 0) continue;
+        for_each_vector<V>(rows.cols, [&](Index i, Index count) {
+            store_some(load_some<V>(row + i, count) / V::broadcast(static_cast<float>(total)), row + i,
+                       count);
+        });
+    }
+}
+
+template <class V>
+void layer_norm(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,
+                MatrixView<float> y) {
+    const double n = static_cast<double>(x.cols);
+    for (Index r = 0; r < x.rows; ++r) {
+        const float* in = x.row(r);
+        float* out = y.row(r);
+        // The rounding of a mean that is large beside the deviations is made good by the mean of what is left.
+        const V first = V::broadcast(static_cast<float>(sum<V>(in, x.cols, [](V v) { return v; }) / n));
+        const double rest = sum<V>(in, x.cols, [&](V v) { return v - first; }) / n;
+        const V mean = first + V::broadcast(static_cast<float>(rest));
+        const double variance = sum<V>(in, x.cols, [&](V v) { return (v - mean) * (v - mean); }) / n;
+        const V factor =
+            V::broadcast(static_cast<float>(1 / square_root(variance + static_cast<double>(epsilon))));
+        for_each_vector<V>(x.cols, [&](Index i, Index count) {
+            const V normal = (load_some<V>(in + i, count) - mean) * factor;
+            const V shift = bias.empty() ? V::zero() : load_some<V>(bias.data() + i, count);
+            store_some(V::fma(normal, load_some<V>(gain.data() + i, count), shift), out + i, count);
+        });
+    }
+}
+
+template <class V>
+void rms_norm(ConstMatrix x, std::span<const float> gain, float epsilon, MatrixView<float> y) {
+    for (Index r = 0; r < x.rows; ++r) {
+        const float* in = x.row(r);
+        float* out = y.row(r);
+        const double mean_square =
+            sum<V>(in, x.cols, [](V v) { return v * v; }) / static_cast<double>(x.cols);
+        const V factor =
+            V::broadcast(static_cast<float>(1 / square_root(mean_square + static_cast<double>(epsilon))));
+        for_each_vector<V>(x.cols, [&](Index i, Index count) {
+            const V normal = load_some<V>(in + i, count) * factor;
+            store_some(normal * load_some<V>(gain.data() + i, count), out + i, count);
+        });
+    }
+}
+
+template <class V, class F>
+void apply(std::span<float> x, F f) {
+    float* data = x.data();
+    for_each_vector<V>(static_cast<Index>(x.size()), [&](Index i, Index count) {
+        store_some(f(load_some<V>(data + i, count)), data + i, count);
+    });
+}
+
+template <class V>
+void gelu(std::span<float> x) {
+    apply<V>(x, [](V v) {
+        const V half = V::broadcast(0.5f);
+        return half * v * (V::broadcast(1) + erf(v * V::broadcast(0.70710678118654752f)));
+    });
+}
+
+// x/2 (1 + tanh u) = x / (1 + exp(−2u)), which loses nothing where the tanh is close to −1.
+template <class V>
+void gelu_tanh(std::span<float> x) {
+    apply<V>(x, [](V v) {
+        const V minus_2u = V::broadcast(-1.5957691216057308f) * (v + V::broadcast(0.044715f) * v * v * v);
+        return v / (V::broadcast(1) + exp(minus_2u));
+    });
+}
+
+template <class V>
+void silu(std::span<float> x) {
+    apply<V>(x, [](V v) { return v / (V::broadcast(1) + exp(V::zero() - v)); });
+}
+
+template <class V>
+void rope(MatrixView<float> rows, ConstMatrix cosine, ConstMatrix sine, bool interleaved) {
+    const Index half = cosine.cols;
+    for (Index r = 0; r < rows.rows; ++r) {
+        float* row = rows.row(r);
+        const float* c = cosine.row(r);
+        const float* s = sine.row(r);
+        if (interleaved) {
+            for (Index a = 0; a < half; ++a) {
+                const float x = row[2 * a], y = row[2 * a + 1];
+                row[2 * a] = x * c[a] - y * s[a];
+                row[2 * a + 1] = x * s[a] + y * c[a];
+            }
+            continue;
+        }
+        for_each_vector<V>(half, [&](Index a, Index count) {
+            const V x = load_some<V>(row + a, count), y = load_some<V>(row + half + a, count);
+            const V cos = load_some<V>(c + a, count), sin = load_some<V>(s + a, count);
+            store_some(x * cos - y * sin, row + a, count);
+            store_some(x * sin + y * cos, row + half + a, count);
+        });
+    }
+}
+
+}  // namespace attn::simd

@@ -1,0 +1,25 @@
+// The table of kernels over one vector type.
+#pragma once
+
+#include "kernels/simd/attention.hpp"
+#include "kernels/simd/elementwise.hpp"
+#include "kernels/simd/linear.hpp"
+
+namespace attn::simd {
+
+template <class V>
+constexpr Kernels kernels_over(std::string_view name) {
+    return {.name = name,
+            .attention = attention<V>,
+            .dot_products = dot_products<V>,
+            .linear = linear<V>,
+            .softmax = softmax<V>,
+            .layer_norm = layer_norm<V>,
+            .rms_norm = rms_norm<V>,
+            .gelu = gelu<V>,
+            .gelu_tanh = gelu_tanh<V>,
+            .silu = silu<V>,
+            .rope = rope<V>};
+}
+
+}  // namespace attn::simd

@@ -1,0 +1,61 @@
+// Four floats: whatever the compiler has for them, SSE2 on any x86-64, simd128 in WebAssembly.
+//
+// The members of every Lanes are always inlined: a copy of them compiled for one instruction set must never be
+// linked into code for another.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.hpp"
+
+namespace attn::simd {
+
+struct Lanes128 {
+    static constexpr Index width = 4;
+    // 16 registers: 2 × 4 sums, 2 factors of A, and B. Eight sums keep two multiply-adds of latency 4 busy.
+    static constexpr int tile_rows = 2;
+    static constexpr int panel_vectors = 4;
+
+    using Floats [[gnu::vector_size(16)]] = float;
+    using Ints [[gnu::vector_size(16)]] = std::int32_t;
+    using Words [[gnu::vector_size(16)]] = std::uint32_t;
+    using Halves [[gnu::vector_size(8)]] = std::uint16_t;
+
+    [[gnu::always_inline]] static Floats fma(Floats a, Floats b, Floats c) { return a * b + c; }
+
+    // b where either is NaN.
+    [[gnu::always_inline]] static Floats max(Floats a, Floats b) { return a > b ? a : b; }
+
+    [[gnu::always_inline]] static float total(Floats v) {
+        v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
+        return v[0] + v[1];
+    }
+
+    [[gnu::always_inline]] static float largest(Floats v) {
+        v = max(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
+        return v[0] > v[1] ? v[0] : v[1];
+    }
+
+    [[gnu::always_inline]] static Floats widen_f16(Halves halves) {
+        const Words bits = __builtin_convertvector(halves, Words);
+        const Words magnitude = bits & 0x7fffu;
+        // Moves the exponent's bias from 15 to 127, exactly, for subnormals too.
+        const Floats value = __builtin_bit_cast(Floats, magnitude << 13) * 0x1p112f;
+        const Words not_finite = __builtin_bit_cast(Words, magnitude > 0x7bffu) & 0x7f800000u;
+        return __builtin_bit_cast(Floats,
+                                  __builtin_bit_cast(Words, value) | not_finite | ((bits & 0x8000u) << 16));
+    }
+
+    [[gnu::always_inline]] static void transpose(Floats* r) {
+        const Floats a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
+        const Floats b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+        const Floats c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+        const Floats d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+        r[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+        r[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+        r[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+        r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+    }
+};
+
+}  // namespace attn::simd

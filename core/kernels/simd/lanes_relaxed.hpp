@@ -1,0 +1,18 @@
+// Four floats in WebAssembly with relaxed SIMD: multiply and add in one step where the machine has one.
+#pragma once
+
+#include <wasm_simd128.h>
+
+#include "kernels/simd/lanes128.hpp"
+
+namespace attn::simd {
+
+struct LanesRelaxed : Lanes128 {
+    [[gnu::always_inline]] static Floats fma(Floats a, Floats b, Floats c) {
+        return __builtin_bit_cast(
+            Floats, wasm_f32x4_relaxed_madd(__builtin_bit_cast(v128_t, a), __builtin_bit_cast(v128_t, b),
+                                            __builtin_bit_cast(v128_t, c)));
+    }
+};
+
+}  // namespace attn::simd

@@ -1,0 +1,76 @@
+// C (+)= A · B, with B in panels and C held in registers, tile_rows rows × one panel at a time.
+//
+// Every element of C is a sum in the order of the inner index, in blocks of 256, each step of a block one fma,
+// whatever else is in the call: a row computed alone, or by another path of these kernels, has the same bits.
+#pragma once
+
+#include "kernels/simd/panels.hpp"
+
+namespace attn::simd {
+
+// Rows of B at a time: that much of a panel stays in the first-level cache, and long sums lose less when made of
+// shorter ones.
+inline constexpr Index depth_block = 256;
+
+enum class Write { over, added };
+
+// a [rows, depth], c [rows, panel width].
+template <class V, Write write, int rows>
+[[gnu::always_inline]] inline void multiply_tile(const float* a, Index a_stride, const float* panel,
+                                                 Index depth, float* c, Index c_stride) {
+    constexpr int vectors = V::Lanes::panel_vectors;
+    V sums[rows][vectors];
+    for (int r = 0; r < rows; ++r)
+        for (int v = 0; v < vectors; ++v) sums[r][v] = V::zero();
+    for (Index k = 0; k < depth; ++k, panel += vectors * V::width) {
+        V b[vectors];
+        for (int v = 0; v < vectors; ++v) b[v] = V::load(panel + v * V::width);
+        for (int r = 0; r < rows; ++r) {
+            const V x = V::broadcast(a[r * a_stride + k]);
+            for (int v = 0; v < vectors; ++v) sums[r][v] = V::fma(x, b[v], sums[r][v]);
+        }
+    }
+    for (int r = 0; r < rows; ++r)
+        for (int v = 0; v < vectors; ++v) {
+            float* to = c + r * c_stride + v * V::width;
+            (write == Write::added ? V::load(to) + sums[r][v] : sums[r][v]).store(to);
+        }
+}
+
+// One panel: a [n, depth], c [n, cols], cols <= panel width.
+template <class V, Write write, int rows = V::Lanes::tile_rows>
+void multiply_panel(const float* a, Index a_stride, Index n, const float* panel, Index depth, float* c,
+                    Index c_stride, Index cols) {
+    constexpr Index width = panel_width<V>;
+    for (; n >= rows; n -= rows, a += rows * a_stride, c += rows * c_stride) {
+        if (cols == width) {
+            multiply_tile<V, write, rows>(a, a_stride, panel, depth, c, c_stride);
+            continue;
+        }
+        float part[rows * width]{};
+        const auto bytes = static_cast<std::size_t>(cols) * sizeof(float);
+        if (write == Write::added)
+            for (int r = 0; r < rows; ++r) __builtin_memcpy(part + r * width, c + r * c_stride, bytes);
+        multiply_tile<V, write, rows>(a, a_stride, panel, depth, part, width);
+        for (int r = 0; r < rows; ++r) __builtin_memcpy(c + r * c_stride, part + r * width, bytes);
+    }
+    if constexpr (rows > 1)
+        if (n > 0) multiply_panel<V, write, rows - 1>(a, a_stride, n, panel, depth, c, c_stride, cols);
+}
+
+// a [rows, depth], b packed [depth, c.cols], c [rows, cols].
+template <class V, Write write>
+void multiply(ConstMatrix a, const float* b, MatrixView<float> c) {
+    constexpr Index width = panel_width<V>;
+    for (Index column = 0; column < c.cols; column += width, b += a.cols * width) {
+        const Index cols = least(width, c.cols - column);
+        float* to = c.data + column;
+        multiply_panel<V, write>(a.data, a.row_stride, a.rows, b, least(depth_block, a.cols), to,
+                                 c.row_stride, cols);
+        for (Index k = depth_block; k < a.cols; k += depth_block)
+            multiply_panel<V, Write::added>(a.data + k, a.row_stride, a.rows, b + k * width,
+                                            least(depth_block, a.cols - k), to, c.row_stride, cols);
+    }
+}
+
+}  // namespace attn::simd

@@ -1,0 +1,26 @@
+// What the files compiled for one instruction set take from the rest of the program instead of from inline
+// functions of the standard library, whose copies the linker would share with code for any machine.
+#pragma once
+
+#include "tensor/tensor.hpp"
+
+namespace attn::simd {
+
+// Floats on a 64-byte boundary, not initialised.
+class Scratch {
+  public:
+    explicit Scratch(Index floats);
+    ~Scratch();
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+    float* const data;
+};
+
+float logarithm(float x);
+double square_root(double x);
+
+constexpr Index least(Index a, Index b) { return a < b ? a : b; }
+constexpr Index round_up(Index n, Index step) { return (n + step - 1) / step * step; }
+
+}  // namespace attn::simd

@@ -1,0 +1,84 @@
+// The vector type that kernels are written over: the lanes of one instruction set, with the operations that are
+// the same for all.
+#pragma once
+
+#include "tensor/tensor.hpp"
+
+namespace attn::simd {
+
+template <class L>
+struct Vector {
+    using Lanes = L;
+    using Floats = typename L::Floats;
+    using Ints = typename L::Ints;
+    using Words = typename L::Words;
+    using Halves = typename L::Halves;
+    static constexpr Index width = L::width;
+
+    Floats v;
+
+    static Vector load(const float* p) {
+        Floats v;
+        __builtin_memcpy(&v, p, sizeof v);
+        return {v};
+    }
+    void store(float* p) const { __builtin_memcpy(p, &v, sizeof v); }
+
+    // The first `count` elements; 0 in the other lanes.
+    static Vector load(const float* p, Index count) {
+        Floats v{};
+        __builtin_memcpy(&v, p, static_cast<std::size_t>(count) * sizeof(float));
+        return {v};
+    }
+    void store(float* p, Index count) const {
+        __builtin_memcpy(p, &v, static_cast<std::size_t>(count) * sizeof(float));
+    }
+
+    static Vector broadcast(float x) { return {x - Floats{}}; }  // not + 0, which loses −0
+    static Vector zero() { return {Floats{}}; }
+
+    // Little-endian, any alignment.
+    static Vector load_f16(const std::byte* p) {
+        Halves h;
+        __builtin_memcpy(&h, p, sizeof h);
+        return {L::widen_f16(h)};
+    }
+    static Vector load_bf16(const std::byte* p) {
+        Halves h;
+        __builtin_memcpy(&h, p, sizeof h);
+        return {__builtin_bit_cast(Floats, __builtin_convertvector(h, Words) << 16)};
+    }
+
+    friend Vector operator+(Vector a, Vector b) { return {a.v + b.v}; }
+    friend Vector operator-(Vector a, Vector b) { return {a.v - b.v}; }
+    friend Vector operator*(Vector a, Vector b) { return {a.v * b.v}; }
+    friend Vector operator/(Vector a, Vector b) { return {a.v / b.v}; }
+
+    // a · b + c, rounded once where the instruction set can; a row of results must not mix it with * and +.
+    static Vector fma(Vector a, Vector b, Vector c) { return {L::fma(a.v, b.v, c.v)}; }
+
+    static Vector max(Vector a, Vector b) { return {L::max(a.v, b.v)}; }  // b where either is NaN
+
+    // Lane by lane: where a < b, x; elsewhere, and where a or b is NaN, y.
+    static Vector where_less(Vector a, Vector b, Vector x, Vector y) { return {a.v < b.v ? x.v : y.v}; }
+
+    static Vector magnitude(Vector a) {
+        return {__builtin_bit_cast(Floats, __builtin_bit_cast(Words, a.v) & 0x7fffffffu)};
+    }
+    static Vector with_sign_of(Vector magnitude, Vector sign) {
+        return {__builtin_bit_cast(Floats, __builtin_bit_cast(Words, magnitude.v) |
+                                               (__builtin_bit_cast(Words, sign.v) & 0x80000000u))};
+    }
+
+    float total() const { return L::total(v); }
+    float largest() const { return L::largest(v); }  // of lanes that are not NaN
+
+    static void transpose(Vector (&rows)[width]) {
+        Floats r[width];
+        for (Index i = 0; i < width; ++i) r[i] = rows[i].v;
+        L::transpose(r);
+        for (Index i = 0; i < width; ++i) rows[i] = {r[i]};
+    }
+};
+
+}  // namespace attn::simd
