@@ -65,7 +65,7 @@ Case linear(Index n, Index in, Index out, DType dtype, WeightView::Layout layout
     }
     const auto run = [=](const Kernels& kernels) {
         kernels.linear(std::as_const(data->x).matrix(), {data->weight.data(), dtype, in, out, layout},
-                       data->bias.values(), data->y.matrix());
+                       data->bias.values(), Activation::none, data->y.matrix());
     };
     const std::string size = std::to_string(n) + "×" + std::to_string(in) + "×" + std::to_string(out);
     return {"linear " + size + " " + std::string(attn::name(dtype)) +
@@ -95,12 +95,12 @@ Case softmax(Index rows, Index cols) {
             }};
 }
 
-Case activation(std::string name, void (*Kernels::*function)(std::span<float>)) {
+Case activation(std::string name, Activation function) {
     const auto x = std::make_shared<Tensor>(uniform({64, 3072}, 10)),
                y = std::make_shared<Tensor>(Shape{64, 3072});
     return {name + " 64×3072 (elements)", static_cast<double>(x->size()), [=](const Kernels& kernels) {
                 std::copy_n(x->data(), x->size(), y->data());
-                (kernels.*function)(y->values());
+                kernels.activate(function, y->values());
             }};
 }
 
@@ -139,9 +139,9 @@ std::vector<Case> cases() {
         all.push_back(linear(1, 768, 3072, DType::bf16, layout));
     }
     all.push_back(softmax(64, 1024));
-    all.push_back(activation("gelu", &Kernels::gelu));
-    all.push_back(activation("gelu_tanh", &Kernels::gelu_tanh));
-    all.push_back(activation("silu", &Kernels::silu));
+    all.push_back(activation("gelu", Activation::gelu));
+    all.push_back(activation("gelu_tanh", Activation::gelu_tanh));
+    all.push_back(activation("silu", Activation::silu));
     all.push_back(norm(64, 768));
     return all;
 }

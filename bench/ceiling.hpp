@@ -18,15 +18,17 @@ double ceiling_relaxed(float* sink);
 double ceiling_avx2(float* sink);
 double ceiling_avx512(float* sink);
 
-template <class V>
+// Not fused, a product of constants would be taken out of the loop; fused, V8 wants the sum as the third operand.
+template <class V, bool fused>
 double multiply_adds(float* sink) {
     constexpr int sums = 12;  // more than latency 4 times two units, fewer than the registers
     constexpr int steps = 100000;
     const V a = V::broadcast(sink[0]), b = V::broadcast(sink[1]);
     V s[sums];
     for (int i = 0; i < sums; ++i) s[i] = V::broadcast(static_cast<float>(i));
-    for (int step = 0; step < steps; ++step)
-        for (int i = 0; i < sums; ++i) s[i] = V::fma(s[i], a, b);
+    for (int step = 0; step < steps; step += 4)
+        for (int again = 0; again < 4; ++again)
+            for (int i = 0; i < sums; ++i) s[i] = fused ? V::fma(a, b, s[i]) : V::fma(s[i], a, b);
     for (int i = 1; i < sums; ++i) s[0] = s[0] + s[i];
     sink[2] = s[0].total();
     return 2.0 * sums * steps * V::width;

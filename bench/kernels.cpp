@@ -8,6 +8,7 @@
 
 #include "cases.hpp"
 #include "ceiling.hpp"
+#include "kernels/workers.hpp"
 
 using namespace attn;
 using namespace attn::bench;
@@ -57,6 +58,7 @@ Rates measure(const Case& c, const Kernels& kernels) {
 }  // namespace
 
 int main(int count, char** arguments) {
+    set_thread_count(1);
     const std::string_view wanted = count > 1 ? arguments[1] : "", table = count > 2 ? arguments[2] : "";
     std::printf("%-44s %-16s %9s %9s %9s\n", "case", "table", "GFLOP/s", "ceiling", "portable");
     for (const Case& c : cases()) {

@@ -37,7 +37,7 @@ WeightView view(const Tensor& w, Range rows) {
 Tensor projected(const Tensor& x, const Tensor& w, const Tensor& b, Index heads, const Kernels& kernels) {
     const Index n = x.dim(0), width = w.dim(1) / heads;
     Tensor side_by_side({n, w.dim(1)}), split({heads, n, width});
-    kernels.linear(x.matrix(), view(w, {0, w.dim(0)}), b.values(), side_by_side.matrix());
+    kernels.linear(x.matrix(), view(w, {0, w.dim(0)}), b.values(), Activation::none, side_by_side.matrix());
     for (Index h = 0; h < heads; ++h)
         for (Index i = 0; i < n; ++i)
             std::copy_n(side_by_side.matrix().row(i) + h * width, width, split.heads().head(h).row(i));
@@ -72,14 +72,14 @@ MultiHeadAttention::MultiHeadAttention(Record record, MultiHeadWeights weights, 
             std::copy_n(record_.output().heads().head(h).row(i), record_.d_v(),
                         concatenated_.matrix().row(i) + h * record_.d_v());
     kernels.linear(std::as_const(concatenated_).matrix(), view(weights_.w_o, {0, weights_.w_o.dim(0)}),
-                   weights_.b_o.values(), output_.matrix());
+                   weights_.b_o.values(), Activation::none, output_.matrix());
 }
 
 Tensor MultiHeadAttention::contribution(Index head) const {
     const Index d_v = record_.d_v();
     Tensor added(output_.shape());
     kernels_->linear(record_.output().heads().head(head), view(weights_.w_o, {head * d_v, (head + 1) * d_v}),
-                     {}, added.matrix());
+                     {}, Activation::none, added.matrix());
     return added;
 }
 

@@ -61,7 +61,9 @@ void set_bias(AttentionCall& call, const Bias& bias, Index heads, Index queries,
 }
 
 // Masked scores of a row -> weights, from the two numbers that a record keeps of the row.
-void weigh(std::span<float> row, float max, float log_sum, SoftmaxPrecision precision) {
+void weigh(const Kernels& kernels, std::span<float> row, float max, float log_sum,
+           SoftmaxPrecision precision) {
+    if (precision == SoftmaxPrecision::f32) return kernels.weights(row, max, log_sum);
     round_to(precision, row);
     exponentiate(row, max, precision);
     const float sum = std::exp(log_sum);
@@ -201,8 +203,8 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
                 row[j] += spec_.bias.at(head, i, cols.begin + static_cast<Index>(j));
         spec_.mask.row(head, i, cols.begin, allowed);
         if (weighted)
-            weigh(row, row_max_.data()[head * queries() + i], row_log_sum_.data()[head * queries() + i],
-                  spec_.softmax_precision);
+            weigh(*kernels_, row, row_max_.data()[head * queries() + i],
+                  row_log_sum_.data()[head * queries() + i], spec_.softmax_precision);
         for (std::size_t j = 0; j < width; ++j) {
             if (!allowed[j]) row[j] = weighted ? 0 : -infinity;
             // Not a product where the weight is 0: it takes nothing even from an infinite value.

@@ -356,7 +356,7 @@ Outputs gelu(Call& call) {
         return Error{"approximate " + quote(approximate) + " is neither none nor tanh"};
     if (!call.input(0)) return Error{"an input is needed"};
     Tensor x = call.input(0)->values;
-    (approximate == "tanh" ? call.kernels.gelu_tanh : call.kernels.gelu)(x.values());
+    call.kernels.activate(approximate == "tanh" ? Activation::gelu_tanh : Activation::gelu, x.values());
     return std::vector<OnnxTensor>{{call.input(0)->dtype, std::move(x), {}}};
 }
 
@@ -367,7 +367,7 @@ Tensor swish_of(const Call& call, Tensor x, float alpha) {
         return x;
     }
     for (float& v : x.values()) v *= alpha;
-    call.kernels.silu(x.values());
+    call.kernels.activate(Activation::silu, x.values());
     for (float& v : x.values()) v /= alpha;
     return x;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tensor/activation.hpp"
 #include "tensor/result.hpp"
 #include "tensor/tensor.hpp"
 
@@ -16,8 +17,6 @@ enum class Family {
     gpt2,   // learned positions, LayerNorm, one hidden layer in the MLP
     llama,  // rotary positions, RMSNorm, gated MLP, grouped heads: also mistral and qwen2
 };
-
-enum class Activation { relu, gelu, gelu_tanh, silu };
 
 struct RopeScaling {
     enum class Kind { none, linear, llama3 };

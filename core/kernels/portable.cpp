@@ -32,16 +32,39 @@ void dot_products(ConstMatrix q, ConstMatrix k, MatrixView<float> scores) {
     }
 }
 
-void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, MatrixView<float> y) {
+void activate(Activation activation, std::span<float> x) {
+    constexpr float twice_sqrt_2_over_pi = 1.5957691216057308f;
+    switch (activation) {
+        case Activation::none: return;
+        case Activation::relu:
+            for (float& v : x) v = v < 0 ? 0 : v;
+            return;
+        case Activation::gelu:
+            for (float& v : x) v = 0.5f * v * (1 + std::erf(v * (std::numbers::sqrt2_v<float> / 2)));
+            return;
+        case Activation::
+            gelu_tanh:  // x/2 (1 + tanh u) = x / (1 + exp(−2u)), which loses nothing near tanh −1
+            for (float& v : x) v = v / (1 + exp_f32(-twice_sqrt_2_over_pi * (v + 0.044715f * v * v * v)));
+            return;
+        case Activation::silu:
+            for (float& v : x) v = v / (1 + exp_f32(-v));
+            return;
+    }
+}
+
+void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, Activation activation,
+            MatrixView<float> y) {
     Panels panels;
     for (Index begin = 0; begin < weight.out; begin += weight_columns) {
         const Range columns{begin, std::min(begin + weight_columns, weight.out)};
         panels.pack(weight, columns);
         multiply(x, panels, {y.data + begin, y.rows, columns.size(), y.row_stride});
     }
-    if (bias.empty()) return;
-    for (Index r = 0; r < y.rows; ++r)
-        for (Index c = 0; c < y.cols; ++c) y(r, c) += bias[static_cast<std::size_t>(c)];
+    for (Index r = 0; r < y.rows; ++r) {
+        const std::span row(y.row(r), static_cast<std::size_t>(y.cols));
+        for (std::size_t c = 0; c < bias.size(); ++c) row[c] += bias[c];
+        activate(activation, row);
+    }
 }
 
 void softmax(MatrixView<float> rows) {
@@ -51,6 +74,13 @@ void softmax(MatrixView<float> rows) {
         if (total == 0) continue;
         for (float& w : row) w /= static_cast<float>(total);
     }
+}
+
+void weights(std::span<float> row, float max, float log_sum) {
+    exponentiate(row, max, SoftmaxPrecision::f32);
+    const float sum = std::exp(log_sum);
+    if (sum == 0) return;
+    for (float& w : row) w /= sum;
 }
 
 void layer_norm(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,
@@ -79,20 +109,6 @@ void rms_norm(ConstMatrix x, std::span<const float> gain, float epsilon, MatrixV
     }
 }
 
-void gelu(std::span<float> x) {
-    for (float& v : x) v = 0.5f * v * (1 + std::erf(v * (std::numbers::sqrt2_v<float> / 2)));
-}
-
-// x/2 (1 + tanh u) = x / (1 + exp(−2u)), which loses nothing where the tanh is close to −1.
-void gelu_tanh(std::span<float> x) {
-    constexpr float twice_sqrt_2_over_pi = 1.5957691216057308f;
-    for (float& v : x) v = v / (1 + exp_f32(-twice_sqrt_2_over_pi * (v + 0.044715f * v * v * v)));
-}
-
-void silu(std::span<float> x) {
-    for (float& v : x) v = v / (1 + exp_f32(-v));
-}
-
 void rope(MatrixView<float> rows, ConstMatrix cosine, ConstMatrix sine, bool interleaved) {
     const Index half = cosine.cols;
     for (Index r = 0; r < rows.rows; ++r)
@@ -113,11 +129,10 @@ const Kernels& portable_kernels() {
                                      .dot_products = dot_products,
                                      .linear = linear,
                                      .softmax = softmax,
+                                     .weights = weights,
                                      .layer_norm = layer_norm,
                                      .rms_norm = rms_norm,
-                                     .gelu = gelu,
-                                     .gelu_tanh = gelu_tanh,
-                                     .silu = silu,
+                                     .activate = activate,
                                      .rope = rope};
     return kernels;
 }

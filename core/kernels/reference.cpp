@@ -53,6 +53,9 @@ Softmax exponentiate(std::vector<double>& scores, SoftmaxPrecision precision) {
 void attention(const AttentionCall& call) {
     const Index group = call.k.heads ? call.q.heads / call.k.heads : 1;
     const Index keys = call.k.rows;
+    for (Index h = 0; h < call.block_max.heads; ++h)
+        for (Index i = 0; i < call.block_max.rows; ++i)
+            std::fill_n(call.block_max.head(h).row(i), call.block_max.cols, 0.0f);
     std::vector<double> row(static_cast<std::size_t>(keys));
     std::vector<std::uint8_t> allowed(static_cast<std::size_t>(keys), 1);
     for (Index h = 0; h < call.q.heads; ++h) {
@@ -73,6 +76,10 @@ void attention(const AttentionCall& call) {
             const Softmax softmax = exponentiate(row, call.softmax_precision);
             call.row_max(h, i) = static_cast<float>(softmax.max);
             call.row_log_sum(h, i) = static_cast<float>(std::log(softmax.sum));
+            for (Index j = 0; call.block_max.data && softmax.sum != 0 && j < keys; ++j) {
+                float& most = call.block_max.head(h)(i / block_size, j / block_size);
+                most = std::max(most, static_cast<float>(row[static_cast<std::size_t>(j)] / softmax.sum));
+            }
             for (Index b = 0; b < v.cols; ++b) {
                 double sum = 0;
                 for (Index j = 0; j < keys; ++j) {
@@ -90,7 +97,24 @@ void dot_products(ConstMatrix q, ConstMatrix k, MatrixView<float> scores) {
         for (Index j = 0; j < k.rows; ++j) scores(i, j) = static_cast<float>(dot(q.row(i), k.row(j), q.cols));
 }
 
-void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, MatrixView<float> y) {
+double activated(Activation activation, double x) {
+    switch (activation) {
+        case Activation::none: return x;
+        case Activation::relu: return x < 0 ? 0 : x;
+        case Activation::gelu: return x * 0.5 * std::erfc(-x / std::numbers::sqrt2);
+        case Activation::gelu_tanh:
+            return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+        case Activation::silu: return x / (1 + std::exp(-x));
+    }
+    return x;
+}
+
+void activate(Activation activation, std::span<float> x) {
+    for (float& v : x) v = static_cast<float>(activated(activation, static_cast<double>(v)));
+}
+
+void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, Activation activation,
+            MatrixView<float> y) {
     const auto element = [&](Index in, Index out) {
         const Index at =
             weight.layout == WeightView::Layout::in_out ? in * weight.out + out : out * weight.in + in;
@@ -103,7 +127,7 @@ void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias
         for (Index o = 0; o < weight.out; ++o) {
             double sum = bias.empty() ? 0 : static_cast<double>(bias[static_cast<std::size_t>(o)]);
             for (Index a = 0; a < weight.in; ++a) sum += static_cast<double>(x(i, a)) * element(a, o);
-            y(i, o) = static_cast<float>(sum);
+            y(i, o) = static_cast<float>(activated(activation, sum));
         }
 }
 
@@ -113,6 +137,19 @@ void softmax(MatrixView<float> rows) {
         const double sum = exponentiate(row, SoftmaxPrecision::f64).sum;
         for (Index c = 0; c < rows.cols; ++c)
             rows(r, c) = sum == 0 ? 0 : static_cast<float>(row[static_cast<std::size_t>(c)] / sum);
+    }
+}
+
+void weights(std::span<float> row, float max, float log_sum) {
+    for (float& w : row) {
+        const double s = static_cast<double>(w), most = static_cast<double>(max);
+        const double e = !std::isinf(max)       ? std::exp(s - most)
+                         : std::isnan(w)        ? s
+                         : max > 0 && s == most ? 1
+                                                : 0;
+        w = log_sum == -std::numeric_limits<float>::infinity()
+                ? 0
+                : static_cast<float>(e / std::exp(static_cast<double>(log_sum)));
     }
 }
 
@@ -144,26 +181,6 @@ void rms_norm(ConstMatrix x, std::span<const float> gain, float epsilon, MatrixV
     }
 }
 
-template <class F>
-void apply(std::span<float> x, F f) {
-    for (float& v : x) v = static_cast<float>(f(static_cast<double>(v)));
-}
-
-void gelu(std::span<float> x) {
-    apply(x, [](double v) { return v * 0.5 * std::erfc(-v / std::numbers::sqrt2); });
-}
-
-void gelu_tanh(std::span<float> x) {
-    apply(x, [](double v) {
-        const double u = std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v);
-        return 0.5 * v * (1 + std::tanh(u));
-    });
-}
-
-void silu(std::span<float> x) {
-    apply(x, [](double v) { return v / (1 + std::exp(-v)); });
-}
-
 void rope(MatrixView<float> rows, ConstMatrix cosine, ConstMatrix sine, bool interleaved) {
     const Index half = cosine.cols;
     for (Index r = 0; r < rows.rows; ++r)
@@ -184,11 +201,10 @@ const Kernels& reference_kernels() {
                                      .dot_products = dot_products,
                                      .linear = linear,
                                      .softmax = softmax,
+                                     .weights = weights,
                                      .layer_norm = layer_norm,
                                      .rms_norm = rms_norm,
-                                     .gelu = gelu,
-                                     .gelu_tanh = gelu_tanh,
-                                     .silu = silu,
+                                     .activate = activate,
                                      .rope = rope};
     return kernels;
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "tensor/activation.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/tensor.hpp"
 
@@ -51,7 +52,10 @@ struct AttentionCall {
     HeadsView<float> output;        // [heads, n_q, d_v]
     MatrixView<float> row_max;      // [heads, n_q]
     MatrixView<float> row_log_sum;  // [heads, n_q]
+    // [heads, ⌈n_q / 64⌉, ⌈n_k / 64⌉], the largest weight of each block of cells; null data: not wanted.
+    HeadsView<float> block_max{};
 };
+inline constexpr Index block_size = 64;  // cells to a side of a block
 
 struct Kernels {
     std::string_view name;
@@ -63,10 +67,15 @@ struct Kernels {
     // scores[i, j] = Σ_a q[i, a] k[j, a]; q [rows, d], k [cols, d], scores [rows, cols].
     void (*dot_products)(ConstMatrix q, ConstMatrix k, MatrixView<float> scores);
 
-    // y = x W + bias; x [n, in], y [n, out], bias [out] or empty.
-    void (*linear)(ConstMatrix x, const WeightView& weight, std::span<const float> bias, MatrixView<float> y);
+    // y = activation(x W + bias); x [n, in], y [n, out], bias [out] or empty.
+    void (*linear)(ConstMatrix x, const WeightView& weight, std::span<const float> bias,
+                   Activation activation, MatrixView<float> y);
 
     void (*softmax)(MatrixView<float> rows);  // in place, over the last axis
+
+    // Masked scores -> weights, exp(score − max) / exp(log_sum), by the two numbers that `attention` gives for a row;
+    // at the edges as there. In place.
+    void (*weights)(std::span<float> row, float max, float log_sum);
 
     // y = (x − mean) / √(var + epsilon) · gain + bias, over each row; bias may be empty.
     void (*layer_norm)(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,
@@ -74,10 +83,7 @@ struct Kernels {
     // y = x / √(mean(x²) + epsilon) · gain, over each row (Zhang & Sennrich 2019, arXiv 1910.07467).
     void (*rms_norm)(ConstMatrix x, std::span<const float> gain, float epsilon, MatrixView<float> y);
 
-    void (*gelu)(std::span<float> x);  // x Φ(x), exact, by erf
-    void (*gelu_tanh)(
-        std::span<float> x);  // its tanh form, "gelu_new" (Hendrycks & Gimpel 2016, arXiv 1606.08415)
-    void (*silu)(std::span<float> x);  // x / (1 + exp(−x))
+    void (*activate)(Activation, std::span<float> x);  // in place
 
     // Rotary positions (Su et al. 2021, arXiv 2104.09864), in place on rows [n, d] of one head: row i turns the
     // pairs by angles given as cosine and sine [n, rotary_dim / 2]. Half layout pairs (a, a + rotary_dim/2),

@@ -80,37 +80,20 @@ void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
     apply(kernels, block.attention_out, side_by_side.matrix(), attention_output);
 }
 
-namespace {
-
-void activate(const Kernels& kernels, Activation activation, std::span<float> x) {
-    switch (activation) {
-        case Activation::relu: std::ranges::replace_if(x, [](float value) { return value < 0; }, 0.0f); break;
-        case Activation::gelu: kernels.gelu(x); break;
-        case Activation::gelu_tanh: kernels.gelu_tanh(x); break;
-        case Activation::silu: kernels.silu(x); break;
-    }
-}
-
-}  // namespace
-
 void mlp_hidden(const Kernels& kernels, const Block& block, Activation activation, ConstMatrix normalised,
                 MatrixView<float> hidden) {
+    if (!block.gate) return apply(kernels, block.up, normalised, hidden, activation);
     apply(kernels, block.up, normalised, hidden);
-    if (!block.gate) {
-        for (Index row = 0; row < hidden.rows; ++row)
-            activate(kernels, activation, {hidden.row(row), static_cast<std::size_t>(hidden.cols)});
-        return;
-    }
     Tensor gate({hidden.rows, hidden.cols});
-    apply(kernels, *block.gate, normalised, gate.matrix());
-    activate(kernels, activation, gate.values());
+    apply(kernels, *block.gate, normalised, gate.matrix(), activation);
     for (Index row = 0; row < hidden.rows; ++row)
         for (Index column = 0; column < hidden.cols; ++column)
             hidden(row, column) *= gate.matrix()(row, column);
 }
 
-void apply(const Kernels& kernels, const Linear& linear, ConstMatrix x, MatrixView<float> y) {
-    kernels.linear(x, linear.weight, linear.bias.values(), y);
+void apply(const Kernels& kernels, const Linear& linear, ConstMatrix x, MatrixView<float> y,
+           Activation activation) {
+    kernels.linear(x, linear.weight, linear.bias.values(), activation, y);
 }
 
 void add(ConstMatrix a, ConstMatrix b, MatrixView<float> sum) {

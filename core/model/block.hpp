@@ -52,7 +52,8 @@ void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
 void mlp_hidden(const Kernels& kernels, const Block& block, Activation activation, ConstMatrix normalised,
                 MatrixView<float> hidden);
 
-void apply(const Kernels& kernels, const Linear& linear, ConstMatrix x, MatrixView<float> y);
+void apply(const Kernels& kernels, const Linear& linear, ConstMatrix x, MatrixView<float> y,
+           Activation activation = Activation::none);
 
 void add(ConstMatrix a, ConstMatrix b, MatrixView<float> sum);
 

@@ -125,7 +125,8 @@ void Generator::State::run_head() {
     WeightView part = network.head.weight;  // [vocabulary, d_model]
     part.data += logits_done * part.in * static_cast<Index>(byte_size(part.dtype));
     part.out = std::min(part.out - logits_done, std::max<Index>(1, operations_per_slice / (2 * part.in)));
-    kernels->linear(normalised.matrix(), part, {}, {logits.data() + logits_done, 1, part.out, part.out});
+    kernels->linear(normalised.matrix(), part, {}, Activation::none,
+                    {logits.data() + logits_done, 1, part.out, part.out});
     logits_done += part.out;
 }
 

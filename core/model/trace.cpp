@@ -46,7 +46,8 @@ Tensor Trace::head_contribution(Index layer, Index head, Range range) const {
     const HeadOutput w_o =
         output_matrix(model_->network().blocks[at].attention_out.weight, head, attention.d_v());
     Tensor out({range.size(), w_o.weight.out});
-    kernels_->linear(rows(attention.output().heads().head(head), range), w_o.weight, {}, out.matrix());
+    kernels_->linear(rows(attention.output().heads().head(head), range), w_o.weight, {}, Activation::none,
+                     out.matrix());
     return out;
 }
 

@@ -1,4 +1,4 @@
-// Fused attention: tiles of about 64 queries × 64 keys, online softmax over the key tiles.
+// Fused attention: tiles of 48 or 64 queries × 64 keys, online softmax over the key tiles.
 //
 // A tile of K and V is packed once for a block of query tiles and for all heads that share it. Tiles of keys begin
 // at multiples of 64 and are treated as full, keys beyond the last one as masked, and nothing in a row's
@@ -11,6 +11,7 @@
 #include "kernels/simd/exp.hpp"
 #include "kernels/simd/multiply.hpp"
 #include "kernels/table.hpp"
+#include "kernels/workers.hpp"
 
 namespace attn::simd {
 
@@ -19,7 +20,7 @@ inline constexpr Index tiles_per_block = 4;
 inline constexpr float infinity = __builtin_huge_valf();
 
 template <class V>
-constexpr Index tile_queries = 64 / V::Lanes::tile_rows * V::Lanes::tile_rows;
+constexpr Index tile_queries = 64 % V::Lanes::tile_rows == 0 ? 64 : 48;
 
 template <class T>
 MatrixView<T> rows_of(MatrixView<T> m, Range rows) {
@@ -37,9 +38,15 @@ bool all_finite(ConstMatrix m) {
     return check.total() == 0;
 }
 
-// Scores -> exp(score − max), their sum.
+// Scores -> exp(score − max); gives their sum, spread over the lanes.
 template <class V>
-float exponentiate_row(float* scores, float max) {
+V exponentiate_row(float* scores, float max) {
+    if (__builtin_isinf(max)) {
+        exponentiate({scores, tile_keys}, max, SoftmaxPrecision::f32);
+        V total = V::zero();
+        for (Index j = 0; j < tile_keys; j += V::width) total = total + V::load(scores + j);
+        return total;
+    }
     const V most = V::broadcast(max);
     V total = V::zero();
     for (Index j = 0; j < tile_keys; j += V::width) {
@@ -47,7 +54,16 @@ float exponentiate_row(float* scores, float max) {
         e.store(scores + j);
         total = total + e;
     }
-    return total.total();
+    return total;
+}
+
+// Rows over lanes -> their results, a row to a lane.
+template <class V, class Combine>
+V across(V (&rows)[V::width], Combine combine) {
+    V::transpose(rows);
+    V result = rows[0];
+    for (Index r = 1; r < V::width; ++r) result = combine(result, rows[r]);
+    return result;
 }
 
 template <class V>
@@ -58,44 +74,44 @@ void scale_by(float factor, float* row, Index n) {
     (V::load(row + i, n - i) * f).store(row + i, n - i);
 }
 
-// The query heads that share one head of K and V, a block of queries at a time.
+// The query heads that share one head of K and V, for a block of queries.
 template <class V>
-class AttentionGroup {
+class AttentionBlock {
   public:
-    AttentionGroup(const AttentionCall& call, Index group)
+    static constexpr Index queries_at_most = tiles_per_block * tile_queries<V>;
+    static_assert(queries_at_most % block_size == 0 && tile_queries<V> % V::width == 0);
+
+    AttentionBlock(const AttentionCall& call, Index kv_head, Range queries)
         : call_(call),
-          group_(group),
-          block_(tile_queries<V> * (group < tiles_per_block ? tiles_per_block / group : 1)),
+          k_(call.k.head(kv_head)),
+          v_(call.v.head(kv_head)),
+          heads_{kv_head * (call.q.heads / call.k.heads), (kv_head + 1) * (call.q.heads / call.k.heads)},
+          queries_(queries),
           packed_k_(packed_size<V>(call.k.cols, tile_keys)),
           packed_v_(packed_size<V>(tile_keys, call.v.cols)),
           scores_(tile_queries<V> * tile_keys),
-          max_(group * block_),
-          sum_(2 * group * block_) {}
+          max_(heads_.size() * queries_at_most),
+          sum_(2 * heads_.size() * queries_at_most),
+          tile_max_(call.block_max.data ? heads_.size() * queries_at_most * call.block_max.cols : 0) {}
 
-    void run(Index kv_head) {
-        k_ = call_.k.head(kv_head);
-        v_ = call_.v.head(kv_head);
-        heads_ = {kv_head * group_, (kv_head + 1) * group_};
-        for (Index begin = 0; begin < call_.q.rows; begin += block_) {
-            queries_ = {begin, least(begin + block_, call_.q.rows)};
-            start();
-            for (Index key = 0; key < k_.rows; key += tile_keys)
-                add_keys({key, least(key + tile_keys, k_.rows)});
-            finish();
-        }
+    void run() {
+        start();
+        for (Index key = 0; key < k_.rows; key += tile_keys) add_keys({key, least(key + tile_keys, k_.rows)});
+        finish();
     }
 
   private:
-    // A row's place in the block: its largest score so far, and the sum of exp(score − largest).
-    struct Row {
-        float& max;
-        double& sum;
-        float* output;
-    };
-    Row row(Index head, Index query) {
-        const Index at = (head - heads_.begin) * block_ + query - queries_.begin;
-        return {max_.data[at], reinterpret_cast<double*>(sum_.data)[at], call_.output.head(head).row(query)};
+    // A row's numbers: its largest score so far, the sum of exp(score − largest), and, where block maxima are wanted, its
+    // largest score in each tile of keys.
+    Index place(Index head, Index query) const {
+        return (head - heads_.begin) * queries_at_most + query - queries_.begin;
     }
+    float& max(Index head, Index query) { return max_.data[place(head, query)]; }
+    double& sum(Index head, Index query) { return reinterpret_cast<double*>(sum_.data)[place(head, query)]; }
+    float* tile_max(Index head, Index query) {
+        return tile_max_.data + place(head, query) * call_.block_max.cols;
+    }
+    float* output(Index head, Index query) { return call_.output.head(head).row(query); }
 
     template <class F>
     void for_each_row(F f) {
@@ -104,11 +120,11 @@ class AttentionGroup {
     }
 
     void start() {
+        for (Index i = 0; i < heads_.size() * queries_at_most; ++i) max_.data[i] = -infinity;
         for_each_row([&](Index head, Index query) {
-            const Row r = row(head, query);
-            r.max = -infinity;
-            r.sum = 0;
-            for (Index b = 0; b < call_.output.cols; ++b) r.output[b] = 0;
+            sum(head, query) = 0;
+            for (Index b = 0; b < call_.output.cols; ++b) output(head, query)[b] = 0;
+            for (Index t = 0; t < call_.block_max.cols; ++t) tile_max(head, query)[t] = -infinity;
         });
     }
 
@@ -137,16 +153,9 @@ class AttentionGroup {
         multiply<V, Write::over>(
             rows_of(call_.q.head(head), queries), packed_k_.data,
             {scores_.data, queries.size(), round_up(keys.size(), panel_width<V>), tile_keys});
-        for (Index i = 0; i < queries.size(); ++i) {
-            float* scores = scores_.data + i * tile_keys;
-            raise_max(row(head, queries.begin + i), mask(head, queries.begin + i, keys, coverage, scores));
-        }
-        for (Index i = 0; i < queries.size(); ++i) {
-            float* scores = scores_.data + i * tile_keys;
-            const Row r = row(head, queries.begin + i);
-            r.sum += __builtin_isinf(r.max) ? exponentiate({scores, tile_keys}, r.max, SoftmaxPrecision::f32)
-                                            : static_cast<double>(exponentiate_row<V>(scores, r.max));
-        }
+        for (Index query = queries.begin; query < queries.end; query += V::width)
+            weigh_rows(head, {query, least(query + V::width, queries.end)}, keys, coverage,
+                       scores_.data + (query - queries.begin) * tile_keys);
         const ConstMatrix weights{scores_.data, queries.size(), keys.size(), tile_keys};
         const MatrixView<float> output = rows_of(call_.output.head(head), queries);
         if (finite_)
@@ -155,8 +164,31 @@ class AttentionGroup {
             multiply_present(weights, rows_of(v_, keys), output);
     }
 
-    // Products q · k -> masked scores; returns the largest.
-    float mask(Index head, Index query, Range keys, Coverage coverage, float* scores) {
+    // Products q · k of at most V::width rows -> exp(score − largest of the row).
+    void weigh_rows(Index head, Range queries, Range keys, Coverage coverage, float* scores) {
+        const Index count = queries.size();
+        float* so_far = &max(head, queries.begin);
+        V lanes[V::width];
+        for (Index r = 0; r < V::width; ++r)
+            lanes[r] = r < count ? mask(head, queries.begin + r, keys, coverage, scores + r * tile_keys)
+                                 : V::broadcast(-infinity);
+        const V most = across<V>(lanes, [](V a, V b) { return V::max(a, b); });
+        float largest[V::width];
+        V::max(most, V::load(so_far)).store(largest);
+        for (Index r = 0; r < count; ++r) {
+            if (call_.block_max.data) tile_max(head, queries.begin + r)[keys.begin / tile_keys] = most.v[r];
+            if (largest[r] > so_far[r]) raise_max(head, queries.begin + r, largest[r]);
+        }
+
+        for (Index r = 0; r < V::width; ++r)
+            lanes[r] = r < count ? exponentiate_row<V>(scores + r * tile_keys, so_far[r]) : V::zero();
+        float totals[V::width];
+        across<V>(lanes, [](V a, V b) { return a + b; }).store(totals);
+        for (Index r = 0; r < count; ++r) sum(head, queries.begin + r) += static_cast<double>(totals[r]);
+    }
+
+    // Products q · k of a row -> masked scores; returns the largest, over the lanes.
+    V mask(Index head, Index query, Range keys, Coverage coverage, float* scores) {
         const Index count = keys.size();
         const V scale = V::broadcast(call_.scale);
         V most = V::broadcast(-infinity);
@@ -166,7 +198,7 @@ class AttentionGroup {
                 s.store(scores + j);
                 most = V::max(s, most);
             }
-            return most.largest();
+            return most;
         }
 
         scale_by<V>(call_.scale, scores, count);
@@ -187,20 +219,21 @@ class AttentionGroup {
         }
         for (Index j = count; j < tile_keys; ++j) scores[j] = -infinity;
         for (Index j = 0; j < tile_keys; j += V::width) most = V::max(V::load(scores + j), most);
-        return most.largest();
+        return most;
     }
 
     // Rescales what the row has summed up so far to a larger maximum.
-    void raise_max(Row r, float max) {
-        if (!(max > r.max)) return;
-        const float factor = __builtin_isinf(max) ? 0 : exp_nonpositive(V::broadcast(r.max - max)).v[0];
-        r.max = max;
-        r.sum *= static_cast<double>(factor);
+    void raise_max(Index head, Index query, float to) {
+        float& so_far = max(head, query);
+        const float factor = __builtin_isinf(to) ? 0 : exp_nonpositive(V::broadcast(so_far - to)).v[0];
+        so_far = to;
+        sum(head, query) *= static_cast<double>(factor);
+        float* out = output(head, query);
         // Not a product where the factor is 0: weights that have become 0 leave nothing of an infinite value.
         if (factor == 0)
-            for (Index b = 0; b < call_.output.cols; ++b) r.output[b] = 0;
+            for (Index b = 0; b < call_.output.cols; ++b) out[b] = 0;
         else
-            scale_by<V>(factor, r.output, call_.output.cols);
+            scale_by<V>(factor, out, call_.output.cols);
     }
 
     // The same sums in the same order, without the keys of zero weight: 0 · inf must not reach the output.
@@ -218,26 +251,42 @@ class AttentionGroup {
     }
 
     void finish() {
+        if (call_.block_max.data) clear_block_max();
         for_each_row([&](Index head, Index query) {
-            const Row r = row(head, query);
-            const float total = static_cast<float>(r.sum);
-            call_.row_max(head, query) = r.max;
+            const float total = static_cast<float>(sum(head, query));
+            call_.row_max(head, query) = max(head, query);
             call_.row_log_sum(head, query) = logarithm(total);
             if (total == 0) return;
+            float* out = output(head, query);
             for (Index b = 0; b < call_.output.cols; b += V::width) {
                 const Index count = least(V::width, call_.output.cols - b);
-                (V::load(r.output + b, count) / V::broadcast(total)).store(r.output + b, count);
+                (V::load(out + b, count) / V::broadcast(total)).store(out + b, count);
             }
+            if (call_.block_max.data) raise_block_max(head, query, total);
         });
     }
 
+    void clear_block_max() {
+        for (Index head = heads_.begin; head < heads_.end; ++head)
+            for (Index query = queries_.begin; query < queries_.end; query += block_size)
+                for (Index t = 0; t < call_.block_max.cols; ++t)
+                    call_.block_max.head(head)(query / block_size, t) = 0;
+    }
+
+    void raise_block_max(Index head, Index query, float total) {
+        const auto tiles = static_cast<std::size_t>(call_.block_max.cols);
+        float* row = tile_max(head, query);
+        exponentiate({row, tiles}, max(head, query), SoftmaxPrecision::f32);
+        float* most = call_.block_max.head(head).row(query / block_size);
+        for (std::size_t t = 0; t < tiles; ++t) most[t] = row[t] / total > most[t] ? row[t] / total : most[t];
+    }
+
     const AttentionCall& call_;
-    Index group_;  // query heads to a head of K and V
-    Index block_;  // queries
-    Scratch packed_k_, packed_v_, scores_;
-    Scratch max_, sum_;  // [group, block], float and double
     ConstMatrix k_, v_;
     Range heads_, queries_;
+    Scratch packed_k_, packed_v_, scores_;
+    Scratch max_, sum_;   // [heads, queries], float and double
+    Scratch tile_max_;    // [heads, queries, ⌈n_k / 64⌉]
     bool finite_ = true;  // the packed values
 };
 
@@ -245,8 +294,14 @@ template <class V>
 void attention(const AttentionCall& call) {
     if (call.q.heads == 0) return;
     if (call.softmax_precision != SoftmaxPrecision::f32) return portable_attention(call);
-    AttentionGroup<V> group(call, call.q.heads / call.k.heads);
-    for (Index kv_head = 0; kv_head < call.k.heads; ++kv_head) group.run(kv_head);
+    constexpr Index size = AttentionBlock<V>::queries_at_most;
+    const Index across = blocks(call.q.rows, size);
+    // The last blocks first: under a causal mask they are the longest.
+    for_each_task(call.k.heads * across, [&](Index task) {
+        AttentionBlock<V>(call, task % call.k.heads,
+                          block(across - 1 - task / call.k.heads, size, call.q.rows))
+            .run();
+    });
 }
 
 }  // namespace attn::simd

@@ -59,7 +59,7 @@ void softmax(MatrixView<float> rows) {
             total = exponentiate({row, static_cast<std::size_t>(rows.cols)}, max, SoftmaxPrecision::f32);
         } else {
             for_each_vector<V>(rows.cols, [&](Index i, Index count) {
-                store_some(exp_nonpositive(load_some<V>(row + i, count) - V::broadcast(max)), row + i, count);
+                store_some(exp(load_some<V>(row + i, count) - V::broadcast(max)), row + i, count);
             });
             total = sum<V>(row, rows.cols, [](V e) { return e; });
         }
@@ -69,6 +69,18 @@ void softmax(MatrixView<float> rows) {
                        count);
         });
     }
+}
+
+template <class V>
+void weights(std::span<float> row, float max, float log_sum) {
+    const float sum = exponential(log_sum);
+    if (__builtin_isinf(max)) exponentiate(row, max, SoftmaxPrecision::f32);
+    for_each_vector<V>(static_cast<Index>(row.size()), [&](Index i, Index count) {
+        float* at = row.data() + i;
+        const V e =
+            __builtin_isinf(max) ? load_some<V>(at, count) : exp(load_some<V>(at, count) - V::broadcast(max));
+        store_some(sum == 0 ? e : e / V::broadcast(sum), at, count);
+    });
 }
 
 template <class V>
@@ -109,34 +121,46 @@ void rms_norm(ConstMatrix x, std::span<const float> gain, float epsilon, MatrixV
     }
 }
 
-template <class V, class F>
-void apply(std::span<float> x, F f) {
-    float* data = x.data();
-    for_each_vector<V>(static_cast<Index>(x.size()), [&](Index i, Index count) {
-        store_some(f(load_some<V>(data + i, count)), data + i, count);
-    });
+template <class V>
+[[gnu::always_inline]] inline V relu(V x) {
+    return V::max(V::zero(), x);
 }
 
 template <class V>
-void gelu(std::span<float> x) {
-    apply<V>(x, [](V v) {
-        const V half = V::broadcast(0.5f);
-        return half * v * (V::broadcast(1) + erf(v * V::broadcast(0.70710678118654752f)));
-    });
+[[gnu::always_inline]] inline V gelu(V x) {
+    return V::broadcast(0.5f) * x * (V::broadcast(1) + erf(x * V::broadcast(0.70710678118654752f)));
 }
 
 // x/2 (1 + tanh u) = x / (1 + exp(−2u)), which loses nothing where the tanh is close to −1.
 template <class V>
-void gelu_tanh(std::span<float> x) {
-    apply<V>(x, [](V v) {
-        const V minus_2u = V::broadcast(-1.5957691216057308f) * (v + V::broadcast(0.044715f) * v * v * v);
-        return v / (V::broadcast(1) + exp(minus_2u));
-    });
+[[gnu::always_inline]] inline V gelu_tanh(V x) {
+    const V minus_2u = V::broadcast(-1.5957691216057308f) * (x + V::broadcast(0.044715f) * x * x * x);
+    return x / (V::broadcast(1) + exp(minus_2u));
 }
 
 template <class V>
-void silu(std::span<float> x) {
-    apply<V>(x, [](V v) { return v / (V::broadcast(1) + exp(V::zero() - v)); });
+[[gnu::always_inline]] inline V silu(V x) {
+    return x / (V::broadcast(1) + exp(V::zero() - x));
+}
+
+template <class V>
+void activate(Activation activation, float* x, Index n) {
+    const auto each = [&](auto f) {
+        for_each_vector<V>(
+            n, [&](Index i, Index count) { store_some(f(load_some<V>(x + i, count)), x + i, count); });
+    };
+    switch (activation) {
+        case Activation::none: return;
+        case Activation::relu: return each(relu<V>);
+        case Activation::gelu: return each(gelu<V>);
+        case Activation::gelu_tanh: return each(gelu_tanh<V>);
+        case Activation::silu: return each(silu<V>);
+    }
+}
+
+template <class V>
+void activate_all(Activation activation, std::span<float> x) {
+    activate<V>(activation, x.data(), static_cast<Index>(x.size()));
 }
 
 template <class V>

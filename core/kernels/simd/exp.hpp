@@ -30,16 +30,14 @@ template <class V>
     return {p, shifted};
 }
 
-// For x <= 0, within 2 units in the last place, subnormal results within one step; 0 below −104, NaN stays NaN.
+// For x <= 0, within 2 units in the last place where the result is a normal number; 0 below −88, NaN stays NaN.
 template <class V>
 [[gnu::always_inline]] inline V exp_nonpositive(V x) {
     using Floats = typename V::Floats;
     using Words = typename V::Words;
-    x = V::max(V::broadcast(-104), x);
-    // 2^(n + 24) is normal for every n, and the last product alone rounds.
-    const auto [power, shifted] = reduced_exp(x, 127 + 24);
-    const Floats scale = __builtin_bit_cast(Floats, __builtin_bit_cast(Words, shifted.v) << 23);
-    return {power.v * scale * 0x1p-24f};
+    // −88 rounds to 2^−127, whose biased exponent of 0 stands for the number 0.
+    const auto [power, shifted] = reduced_exp(V::max(V::broadcast(-88), x), 127);
+    return {power.v * __builtin_bit_cast(Floats, __builtin_bit_cast(Words, shifted.v) << 23)};
 }
 
 // Within 2 units in the last place over the whole range; 0 below −104, inf above 88.73, NaN stays NaN.

@@ -14,11 +14,10 @@ constexpr Kernels kernels_over(std::string_view name) {
             .dot_products = dot_products<V>,
             .linear = linear<V>,
             .softmax = softmax<V>,
+            .weights = weights<V>,
             .layer_norm = layer_norm<V>,
             .rms_norm = rms_norm<V>,
-            .gelu = gelu<V>,
-            .gelu_tanh = gelu_tanh<V>,
-            .silu = silu<V>,
+            .activate = activate_all<V>,
             .rope = rope<V>};
 }
 

@@ -1,8 +1,10 @@
 // y = x W + bias for any layout and element type of W, and Q Kᵀ, which is the same with K for a W [out, in].
 #pragma once
 
+#include "kernels/simd/elementwise.hpp"
 #include "kernels/simd/multiply.hpp"
 #include "kernels/table.hpp"
+#include "kernels/workers.hpp"
 
 namespace attn::simd {
 
@@ -82,50 +84,73 @@ void add_vector_times_columns(const float* x, Stored<E> w, Index in, Index out, 
     for (; o < out; o += V::width) add_columns<V, 1>(x, w.from(o, 0), in, least(V::width, out - o), y + o);
 }
 
-// c += a · b; `b` packs columns × depths of itself: b(columns, depths, to).
-template <class V, class Pack>
-void multiply_in_blocks(ConstMatrix a, MatrixView<float> c, Pack b) {
-    const Scratch packed(packed_size<V>(depth_block, column_block));
-    for (Index row = 0; row < a.rows; row += row_block) {
-        const Index rows = least(row_block, a.rows - row);
-        for (Index column = 0; column < c.cols; column += column_block) {
-            const Range columns{column, least(column + column_block, c.cols)};
-            for (Index k = 0; k < a.cols; k += depth_block) {
-                const Range depths{k, least(k + depth_block, a.cols)};
-                b(columns, depths, packed.data);
-                multiply<V, Write::added>({a.row(row) + k, rows, depths.size(), a.row_stride}, packed.data,
-                                          {c.row(row) + column, rows, columns.size(), c.row_stride});
-            }
-        }
-    }
+inline MatrixView<float> columns_of(MatrixView<float> m, Range columns) {
+    return {m.data + columns.begin, m.rows, columns.size(), m.row_stride};
 }
 
+// c += a · b, a part of C to a task; `b` packs columns × depths of itself: b(columns, depths, to); finish(part) follows
+// on each part's last sum.
+template <class V, class Pack, class Finish>
+void multiply_in_blocks(ConstMatrix a, MatrixView<float> c, Pack b, Finish finish) {
+    const Index across = blocks(c.cols, column_block);
+    for_each_task(blocks(a.rows, row_block) * across, [&](Index task) {
+        const Range rows = block(task / across, row_block, a.rows),
+                    columns = block(task % across, column_block, c.cols);
+        const Scratch packed(packed_size<V>(least(depth_block, a.cols), columns.size()));
+        const MatrixView<float> part =
+            columns_of({c.row(rows.begin), rows.size(), c.cols, c.row_stride}, columns);
+        for (Index k = 0; k < a.cols; k += depth_block) {
+            const Range depths{k, least(k + depth_block, a.cols)};
+            b(columns, depths, packed.data);
+            multiply<V, Write::added>({a.row(rows.begin) + k, rows.size(), depths.size(), a.row_stride},
+                                      packed.data, part);
+        }
+        finish(part);
+    });
+}
+
+// Columns of a vector's product to a task: enough to be worth a thread.
+inline constexpr Index vector_columns = 256;
+
 // y += x W.
-template <class V, class E>
-void add_product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, MatrixView<float> y) {
+template <class V, class E, class Finish>
+void add_product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, MatrixView<float> y, Finish finish) {
     const bool in_out = layout == WeightView::Layout::in_out;
     if (x.rows == 1)
-        return in_out ? add_vector_times_rows<V>(x.data, w, x.cols, y.cols, y.data)
-                      : add_vector_times_columns<V>(x.data, w, x.cols, y.cols, y.data);
-    multiply_in_blocks<V>(x, y, [&](Range columns, Range depths, float* to) {
+        return for_each_task(blocks(y.cols, vector_columns), [&](Index task) {
+            const Range columns = block(task, vector_columns, y.cols);
+            const MatrixView<float> part = columns_of(y, columns);
+            if (in_out)
+                add_vector_times_rows<V>(x.data, w.from(0, columns.begin), x.cols, part.cols, part.data);
+            else
+                add_vector_times_columns<V>(x.data, w.from(columns.begin, 0), x.cols, part.cols, part.data);
+            finish(part);
+        });
+    const auto pack_part = [&](Range columns, Range depths, float* to) {
         if (in_out)
             pack<V>(w.from(depths.begin, columns.begin), depths.size(), columns.size(), to);
         else
             pack_transposed<V>(w.from(columns.begin, depths.begin), depths.size(), columns.size(), to);
-    });
+    };
+    multiply_in_blocks<V>(x, y, pack_part, finish);
 }
 
 template <class V>
-void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, MatrixView<float> y) {
+void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, Activation activation,
+            MatrixView<float> y) {
     const auto bytes = static_cast<std::size_t>(y.cols) * sizeof(float);
     for (Index r = 0; r < y.rows && y.cols > 0; ++r)
         bias.empty() ? __builtin_memset(y.row(r), 0, bytes) : __builtin_memcpy(y.row(r), bias.data(), bytes);
 
+    const auto finish = [&](MatrixView<float> part) {
+        for (Index r = 0; r < part.rows; ++r) activate<V>(activation, part.row(r), part.cols);
+    };
     const Index stride = weight.layout == WeightView::Layout::in_out ? weight.out : weight.in;
     switch (weight.dtype) {
-        case DType::f16: return add_product<V>(x, Stored<F16>{weight.data, stride}, weight.layout, y);
-        case DType::bf16: return add_product<V>(x, Stored<Bf16>{weight.data, stride}, weight.layout, y);
-        default: return add_product<V>(x, Stored<F32>{weight.data, stride}, weight.layout, y);
+        case DType::f16: return add_product<V>(x, Stored<F16>{weight.data, stride}, weight.layout, y, finish);
+        case DType::bf16:
+            return add_product<V>(x, Stored<Bf16>{weight.data, stride}, weight.layout, y, finish);
+        default: return add_product<V>(x, Stored<F32>{weight.data, stride}, weight.layout, y, finish);
     }
 }
 
@@ -133,7 +158,7 @@ template <class V>
 void dot_products(ConstMatrix q, ConstMatrix k, MatrixView<float> scores) {
     for (Index r = 0; r < scores.rows && scores.cols > 0; ++r)
         __builtin_memset(scores.row(r), 0, static_cast<std::size_t>(scores.cols) * sizeof(float));
-    add_product<V>(q, stored(k), WeightView::Layout::out_in, scores);
+    add_product<V>(q, stored(k), WeightView::Layout::out_in, scores, [](MatrixView<float>) {});
 }
 
 }  // namespace attn::simd

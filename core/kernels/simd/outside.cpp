@@ -14,6 +14,8 @@ Scratch::~Scratch() { allocator.deallocate(data, 0); }
 
 float logarithm(float x) { return std::log(x); }
 
+float exponential(float x) { return std::exp(x); }
+
 double square_root(double x) { return std::sqrt(x); }
 
 }  // namespace attn::simd

@@ -18,9 +18,13 @@ class Scratch {
 };
 
 float logarithm(float x);
+float exponential(float x);
 double square_root(double x);
 
 constexpr Index least(Index a, Index b) { return a < b ? a : b; }
+// n in blocks of `size`: how many, and each of them.
+constexpr Index blocks(Index n, Index size) { return (n + size - 1) / size; }
+constexpr Range block(Index i, Index size, Index n) { return {i * size, least((i + 1) * size, n)}; }
 constexpr Index round_up(Index n, Index step) { return (n + step - 1) / step * step; }
 
 }  // namespace attn::simd

@@ -1,5 +1,6 @@
 // A Record is linear in the sequence: this program counts every byte that is allocated.
 
+#include <atomic>
 #include <catch_amalgamated.hpp>
 #include <cstdlib>
 #include <new>
@@ -9,7 +10,7 @@
 #include "support/numbers.hpp"
 
 namespace {
-std::size_t allocated = 0;
+std::atomic<std::size_t> allocated = 0;
 
 void* count(std::size_t size, std::size_t alignment) {
     allocated += size;
@@ -56,11 +57,12 @@ TEST_CASE("A run allocates its output, two numbers a row, and tiles", "[unit][re
         const std::size_t run =
             bytes_of([&] { record = Record::run(std::move(q), std::move(k), std::move(v), spec, kernels); });
         REQUIRE(record);
-        // Output and row numbers: 2 n (d + 2) floats. A block of 64 queries packs 64 keys of K and V at a time,
-        // 2 · 64 d floats, as the reference holds one row of n scores: together below 4 n d floats more.
+        // Output and row numbers: 2 n (d + 2) floats. A block of at least 192 queries packs 64 keys of K and V at a
+        // time and holds 64 × 64 scores: below 64 (2 · 32 + 64) floats, counted once more for each block, as the
+        // reference holds one row of n scores: together below 8 n d floats more.
         const auto linear = static_cast<std::size_t>(n * d) * sizeof(float);
         INFO(kernels.name << ", n " << n << ": " << run << " bytes");
-        CHECK(run < 8 * linear);
+        CHECK(run < 12 * linear);
         CHECK(run < static_cast<std::size_t>(n * n) * sizeof(float));
 
         // A window allocates what it shows, and an explanation a row.

@@ -100,13 +100,42 @@ TEST_CASE("Norms of a constant row", "[unit][kernels]") {
     CHECK(y == Tensor({1, 4}));
 }
 
+TEST_CASE("Weights come from the two numbers of their row", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    for (std::size_t n = 1; n <= 130; ++n) {
+        const Tensor scores = random_tensor({static_cast<Index>(n)}, 20 + n);
+        Tensor actual = scores, expected = scores;
+        kernels.weights(actual.values(), 5, 1.25f);
+        reference_kernels().weights(expected.values(), 5, 1.25f);
+        // Weights below 1: exp within 2 units of 2^-24, its argument to 2^-22, the sum to 2^-23.
+        REQUIRE_THAT(largest_difference(actual.values(), expected.values()), WithinAbs(0, 2e-6));
+    }
+}
+
+TEST_CASE("Weights at the edges", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
+    std::vector<float> row{1, -infinity, not_a_number, infinity};
+    kernels.weights(row, infinity, 0);  // +inf shares the row
+    CHECK(row[0] == 0);
+    CHECK(row[1] == 0);
+    CHECK(std::isnan(row[2]));
+    CHECK(row[3] == 1);
+    row = {-infinity, -infinity};
+    kernels.weights(row, -infinity, -infinity);  // an empty row
+    CHECK(row == std::vector<float>{0, 0});
+    row = {1e38f, 1e38f - 1e32f};
+    kernels.weights(row, 1e38f, 0);
+    CHECK(row == std::vector<float>{1, 0});
+}
+
 TEST_CASE("Activations", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    const auto activation = GENERATE(&Kernels::gelu, &Kernels::gelu_tanh, &Kernels::silu);
+    const auto activation =
+        GENERATE(Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu);
     for (float x = -12; x <= 12; x += 0.0037f) {
         std::vector<float> actual{x}, expected{x};
-        (kernels.*activation)(actual);
-        (reference_kernels().*activation)(expected);
+        kernels.activate(activation, actual);
+        reference_kernels().activate(activation, expected);
         // In the left tail the exact gelu is a difference of numbers near 1, good to 6e-8 · |x|/2 absolutely.
         REQUIRE_THAT(actual[0],
                      WithinRel(expected[0], 2e-6f) || WithinAbs(static_cast<double>(expected[0]), 1e-6));
@@ -115,26 +144,28 @@ TEST_CASE("Activations", "[unit][kernels]") {
 
 TEST_CASE("Activations at the edges", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
-    const auto activation = GENERATE(&Kernels::gelu, &Kernels::gelu_tanh, &Kernels::silu);
+    const auto activation =
+        GENERATE(Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu);
     std::vector<float> x{0, infinity, not_a_number, 1e10f, -1e10f};
-    (kernels.*activation)(x);
+    kernels.activate(activation, x);
     CHECK(x[0] == 0);
     CHECK(x[1] == infinity);
     CHECK(std::isnan(x[2]));
     CHECK(x[3] == 1e10f);
     CHECK(x[4] == 0);
-    (kernels.*activation)({});
+    kernels.activate(activation, {});
 }
 
 TEST_CASE("Activations have the same bits wherever an element stands", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    const auto activation = GENERATE(&Kernels::gelu, &Kernels::gelu_tanh, &Kernels::silu);
+    const auto activation =
+        GENERATE(Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu);
     const Tensor x = random_tensor({67}, 9, 3);
     Tensor all = x;
-    (kernels.*activation)(all.values());
+    kernels.activate(activation, all.values());
     for (std::size_t i = 0; i < 67; ++i) {
         std::vector<float> one{x.values()[i]};
-        (kernels.*activation)(one);
+        kernels.activate(activation, one);
         REQUIRE(one[0] == all.values()[i]);
     }
 }

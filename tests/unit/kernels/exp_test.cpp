@@ -85,7 +85,8 @@ TEST_CASE("The vectors' exp at the ends of its range", "[unit][kernels]") {
     for (float x = -87.34f; x > -104; x -= 0.0137f) {
         const double expected = std::exp(static_cast<double>(x));
         REQUIRE(std::abs(static_cast<double>(exp(x)) - expected) <= 0x1p-149);
-        REQUIRE(std::abs(static_cast<double>(exp_nonpositive(x)) - expected) <= 0x1p-149);
+        const float flushed = exp_nonpositive(x);
+        REQUIRE((flushed == 0 || std::abs(static_cast<double>(flushed) - expected) <= 0x1p-149));
     }
 }
 

@@ -56,13 +56,13 @@ TEST_CASE("linear is x W + b for either layout and every weight type", "[unit][k
         const Tensor x = random_tensor({n, in}, 1), b = random_tensor({out}, 2);
         const StoredWeight w(random_tensor({in, out}, 3), dtype, in, out, layout);
         Tensor y({n, out}), expected({n, out});
-        kernels.linear(x.matrix(), w.view, b.values(), y.matrix());
-        reference_kernels().linear(x.matrix(), w.view, b.values(), expected.matrix());
+        kernels.linear(x.matrix(), w.view, b.values(), Activation::none, y.matrix());
+        reference_kernels().linear(x.matrix(), w.view, b.values(), Activation::none, expected.matrix());
         INFO(n << " " << in << " " << out);
         REQUIRE_THAT(largest_difference(y.values(), expected.values()), WithinAbs(0, sum_bound(in)));
 
-        kernels.linear(x.matrix(), w.view, {}, y.matrix());
-        reference_kernels().linear(x.matrix(), w.view, {}, expected.matrix());
+        kernels.linear(x.matrix(), w.view, {}, Activation::none, y.matrix());
+        reference_kernels().linear(x.matrix(), w.view, {}, Activation::none, expected.matrix());
         REQUIRE_THAT(largest_difference(y.values(), expected.values()), WithinAbs(0, sum_bound(in)));
     }
 }
@@ -73,11 +73,11 @@ TEST_CASE("linear by hand: both layouts", "[unit][kernels]") {
     Tensor y({1, 3});
     const WeightView in_out{reinterpret_cast<const std::byte*>(w.data()), DType::f32, 2, 3,
                             WeightView::Layout::in_out};
-    kernels.linear(x.matrix(), in_out, std::vector<float>{0, 0, 1}, y.matrix());
+    kernels.linear(x.matrix(), in_out, std::vector<float>{0, 0, 1}, Activation::none, y.matrix());
     CHECK(y == Tensor({1, 3}, std::vector<float>{9, 12, 16}));
     const WeightView out_in{reinterpret_cast<const std::byte*>(w.data()), DType::f32, 2, 3,
                             WeightView::Layout::out_in};
-    kernels.linear(x.matrix(), out_in, {}, y.matrix());
+    kernels.linear(x.matrix(), out_in, {}, Activation::none, y.matrix());
     CHECK(y == Tensor({1, 3}, std::vector<float>{5, 11, 17}));
 }
 
@@ -88,11 +88,12 @@ TEST_CASE("A row of linear has the same bits whatever rows are beside it", "[uni
     const WeightView weight{reinterpret_cast<const std::byte*>(w.data()), DType::f32, in, out,
                             WeightView::Layout::in_out};
     Tensor all({n, out});
-    kernels.linear(x.matrix(), weight, b.values(), all.matrix());
+    kernels.linear(x.matrix(), weight, b.values(), Activation::none, all.matrix());
     for (Index first = 0; first < n; ++first)
         for (Index count = 1; first + count <= n; ++count) {
             Tensor some({count, out});
-            kernels.linear({x.matrix().row(first), count, in, in}, weight, b.values(), some.matrix());
+            kernels.linear({x.matrix().row(first), count, in, in}, weight, b.values(), Activation::none,
+                           some.matrix());
             REQUIRE(some ==
                     Tensor({count, out}, all.values().subspan(static_cast<std::size_t>(first * out),
                                                               static_cast<std::size_t>(count * out))));
@@ -104,10 +105,29 @@ TEST_CASE("linear of no rows or no inputs", "[unit][kernels]") {
     Tensor none({0, 4});
     const std::vector<float> w(16), b{1, 2, 3, 4};
     const auto* bytes = reinterpret_cast<const std::byte*>(w.data());
-    kernels.linear(Tensor({0, 4}).matrix(), {bytes, DType::f32, 4, 4}, b, none.matrix());
+    kernels.linear(Tensor({0, 4}).matrix(), {bytes, DType::f32, 4, 4}, b, Activation::none, none.matrix());
     Tensor y({2, 4});
-    kernels.linear(Tensor({2, 0}).matrix(), {bytes, DType::f32, 0, 4}, b, y.matrix());
+    kernels.linear(Tensor({2, 0}).matrix(), {bytes, DType::f32, 0, 4}, b, Activation::none, y.matrix());
     CHECK(y == Tensor({2, 4}, std::vector<float>{1, 2, 3, 4, 1, 2, 3, 4}));
+}
+
+TEST_CASE("linear applies the activation after the bias", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const auto activation =
+        GENERATE(Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu);
+    for (const auto [n, in, out] : {std::array<Index, 3>{1, 300, 70}, {3, 5, 7}, {70, 300, 130}}) {
+        const Tensor x = random_tensor({n, in}, 11), b = random_tensor({out}, 12);
+        const StoredWeight w(random_tensor({in, out}, 13), DType::f32, in, out, WeightView::Layout::out_in);
+        Tensor fused({n, out}), apart({n, out}), expected({n, out});
+        kernels.linear(x.matrix(), w.view, b.values(), activation, fused.matrix());
+        kernels.linear(x.matrix(), w.view, b.values(), Activation::none, apart.matrix());
+        kernels.activate(activation, apart.values());
+        CHECK(fused == apart);
+        reference_kernels().linear(x.matrix(), w.view, b.values(), activation, expected.matrix());
+        // No activation is steeper than 1.13.
+        REQUIRE_THAT(largest_difference(fused.values(), expected.values()),
+                     WithinAbs(0, 1.13 * sum_bound(in) + 1e-6));
+    }
 }
 
 TEST_CASE("dot_products are Q Kᵀ", "[unit][kernels]") {

@@ -1,0 +1,118 @@
+#include "kernels/workers.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace attn {
+
+namespace {
+
+class Pool {
+  public:
+    ~Pool() { resize(1); }
+
+    int size() const { return static_cast<int>(threads_.size()) + 1; }
+
+    void resize(int count) {
+        {
+            const std::lock_guard lock(mutex_);
+            leaving_ = true;
+        }
+        wake_.notify_all();
+        for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+        threads_.clear();
+        leaving_ = false;
+        const auto work = [](void* pool) -> void* {
+            static_cast<Pool*>(pool)->work();
+            return nullptr;
+        };
+        // A thread that the system does not give is done without.
+        for (pthread_t thread; size() < count && pthread_create(&thread, nullptr, work, this) == 0;)
+            threads_.push_back(thread);
+    }
+
+    void run(Index tasks, void (*task)(void*, Index), void* context) {
+        {
+            const std::lock_guard lock(mutex_);
+            task_ = task;
+            context_ = context;
+            tasks_ = tasks;
+            next_.store(0, std::memory_order_relaxed);
+            open_ = true;
+            ++call_;
+        }
+        wake_.notify_all();
+        take_tasks();
+        {
+            // A thread that wakes only now finds nothing left, and nobody waits for it.
+            const std::lock_guard lock(mutex_);
+            open_ = false;
+        }
+        while (inside_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    }
+
+  private:
+    void take_tasks() {
+        for (Index i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;) task_(context_, i);
+    }
+
+    void work() {
+        std::unique_lock lock(mutex_);
+        for (unsigned seen = call_;;) {
+            wake_.wait(lock, [&] { return leaving_ || (open_ && call_ != seen); });
+            if (leaving_) return;
+            seen = call_;
+            inside_.fetch_add(1, std::memory_order_relaxed);
+            lock.unlock();
+            take_tasks();
+            inside_.fetch_sub(1, std::memory_order_release);
+            lock.lock();
+        }
+    }
+
+    std::vector<pthread_t> threads_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool leaving_ = false;
+    bool open_ = false;  // the current call still takes threads in
+    unsigned call_ = 0;
+    void (*task_)(void*, Index) = nullptr;
+    void* context_ = nullptr;
+    Index tasks_ = 0;
+    std::atomic<Index> next_ = 0;
+    std::atomic<int> inside_ = 0;
+};
+
+std::atomic<bool> busy = false;
+int wanted = 0;  // 0: as many as there are cores
+
+Pool& pool() {
+    static Pool pool;
+    return pool;
+}
+
+}  // namespace
+
+int thread_count() {
+    return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void set_thread_count(int count) { wanted = std::max(1, count); }
+
+void run_tasks(Index tasks, void (*task)(void* context, Index i), void* context) {
+    if (tasks > 1 && thread_count() > 1 && !busy.exchange(true)) {
+        if (pool().size() != thread_count()) pool().resize(thread_count());
+        pool().run(tasks, task, context);
+        busy.store(false);
+        return;
+    }
+    for (Index i = 0; i < tasks; ++i) task(context, i);
+}
+
+}  // namespace attn
