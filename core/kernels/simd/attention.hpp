@@ -1,4 +1,4 @@
-// Fused attention: tiles of 48 or 64 queries × 64 keys, online softmax over the key tiles.
+// Fused attention: tiles of 48 queries × 64 keys, online softmax over the key tiles.
 //
 // A tile of K and V is packed once for a block of query tiles and for all heads that share it. Tiles of keys begin
 // at multiples of 64 and are treated as full, keys beyond the last one as masked, and nothing in a row's
@@ -15,12 +15,10 @@
 
 namespace attn::simd {
 
+inline constexpr Index tile_queries = 48;
 inline constexpr Index tile_keys = 64;
 inline constexpr Index tiles_per_block = 4;
 inline constexpr float infinity = __builtin_huge_valf();
-
-template <class V>
-constexpr Index tile_queries = 64 % V::Lanes::tile_rows == 0 ? 64 : 48;
 
 template <class T>
 MatrixView<T> rows_of(MatrixView<T> m, Range rows) {
@@ -38,19 +36,33 @@ bool all_finite(ConstMatrix m) {
     return check.total() == 0;
 }
 
+// Products -> scores; gives the largest, over the lanes. Two maxima, so that none waits for the one before.
+template <class V>
+[[gnu::always_inline]] inline V scale_row(float factor, float* scores) {
+    const V scale = V::broadcast(factor);
+    V even = V::broadcast(-infinity), odd = even;
+    for (Index j = 0; j < tile_keys; j += 2 * V::width) {
+        const V first = V::load(scores + j) * scale, second = V::load(scores + j + V::width) * scale;
+        first.store(scores + j);
+        second.store(scores + j + V::width);
+        even = V::max(first, even);
+        odd = V::max(second, odd);
+    }
+    return V::max(even, odd);
+}
+
 // Scores -> exp(score − max); gives their sum, spread over the lanes.
 template <class V>
-V exponentiate_row(float* scores, float max) {
+[[gnu::always_inline]] inline V exponentiate_row(const Exp<V>& exp, float* scores, Index count, float max) {
+    V total = V::zero();
     if (__builtin_isinf(max)) {
         exponentiate({scores, tile_keys}, max, SoftmaxPrecision::f32);
-        V total = V::zero();
-        for (Index j = 0; j < tile_keys; j += V::width) total = total + V::load(scores + j);
+        for (Index j = 0; j < count; j += V::width) total = total + V::load(scores + j);
         return total;
     }
     const V most = V::broadcast(max);
-    V total = V::zero();
-    for (Index j = 0; j < tile_keys; j += V::width) {
-        const V e = exp_nonpositive(V::load(scores + j) - most);
+    for (Index j = 0; j < count; j += V::width) {
+        const V e = exp.nonpositive(V::load(scores + j) - most);
         e.store(scores + j);
         total = total + e;
     }
@@ -78,8 +90,12 @@ void scale_by(float factor, float* row, Index n) {
 template <class V>
 class AttentionBlock {
   public:
-    static constexpr Index queries_at_most = tiles_per_block * tile_queries<V>;
-    static_assert(queries_at_most % block_size == 0 && tile_queries<V> % V::width == 0);
+    static constexpr Index queries_at_most = tiles_per_block * tile_queries;
+    // A tile that the mask cuts is done in parts of so many queries, each as far as its last key: whole tiles of the
+    // product, and whole groups of rows that are reduced together.
+    static constexpr Index part_queries = V::width == 4 ? 12 : V::width == 8 ? 24 : 48;
+    static_assert(queries_at_most % block_size == 0 && tile_queries % part_queries == 0 &&
+                  part_queries % V::width == 0 && part_queries % V::Lanes::tile_rows == 0);
 
     AttentionBlock(const AttentionCall& call, Index kv_head, Range queries)
         : call_(call),
@@ -89,7 +105,7 @@ class AttentionBlock {
           queries_(queries),
           packed_k_(packed_size<V>(call.k.cols, tile_keys)),
           packed_v_(packed_size<V>(tile_keys, call.v.cols)),
-          scores_(tile_queries<V> * tile_keys),
+          scores_(tile_queries * tile_keys),
           max_(heads_.size() * queries_at_most),
           sum_(2 * heads_.size() * queries_at_most),
           tile_max_(call.block_max.data ? heads_.size() * queries_at_most * call.block_max.cols : 0) {}
@@ -131,8 +147,8 @@ class AttentionBlock {
     void add_keys(Range keys) {
         bool packed = false;
         for (Index head = heads_.begin; head < heads_.end; ++head)
-            for (Index query = queries_.begin; query < queries_.end; query += tile_queries<V>) {
-                const Range queries{query, least(query + tile_queries<V>, queries_.end)};
+            for (Index query = queries_.begin; query < queries_.end; query += tile_queries) {
+                const Range queries{query, least(query + tile_queries, queries_.end)};
                 Coverage coverage = call_.rule.row ? Coverage::some : Coverage::all;
                 if (call_.rule.tile) coverage = call_.rule.tile(call_.rule.self, head, queries, keys);
                 if (coverage == Coverage::none) continue;
@@ -150,8 +166,28 @@ class AttentionBlock {
     }
 
     void add_tile(Index head, Range queries, Range keys, Coverage coverage) {
+        const Index step = coverage == Coverage::some ? part_queries : tile_queries;
+        for (Index query = queries.begin; query < queries.end; query += step) {
+            const Range part{query, least(query + step, queries.end)};
+            add_part(head, part, coverage == Coverage::some ? reach(head, part, keys) : keys, keys.size(),
+                     coverage);
+        }
+    }
+
+    // The keys up to the last panel that holds an allowed cell.
+    Range reach(Index head, Range queries, Range keys) const {
+        if (!call_.rule.tile) return keys;
+        while (keys.size() > 0) {
+            const Range last{keys.begin + (keys.size() - 1) / panel_width<V> * panel_width<V>, keys.end};
+            if (call_.rule.tile(call_.rule.self, head, queries, last) != Coverage::none) break;
+            keys.end = last.begin;
+        }
+        return keys;
+    }
+
+    void add_part(Index head, Range queries, Range keys, Index packed_keys, Coverage coverage) {
         multiply<V, Write::over>(
-            rows_of(call_.q.head(head), queries), packed_k_.data,
+            rows_of(call_.q.head(head), queries), packed_k_.data, call_.k.cols,
             {scores_.data, queries.size(), round_up(keys.size(), panel_width<V>), tile_keys});
         for (Index query = queries.begin; query < queries.end; query += V::width)
             weigh_rows(head, {query, least(query + V::width, queries.end)}, keys, coverage,
@@ -159,7 +195,7 @@ class AttentionBlock {
         const ConstMatrix weights{scores_.data, queries.size(), keys.size(), tile_keys};
         const MatrixView<float> output = rows_of(call_.output.head(head), queries);
         if (finite_)
-            multiply<V, Write::added>(weights, packed_v_.data, output);
+            multiply<V, Write::added>(weights, packed_v_.data, packed_keys, output);
         else
             multiply_present(weights, rows_of(v_, keys), output);
     }
@@ -168,10 +204,13 @@ class AttentionBlock {
     void weigh_rows(Index head, Range queries, Range keys, Coverage coverage, float* scores) {
         const Index count = queries.size();
         float* so_far = &max(head, queries.begin);
+        const bool plain =
+            coverage == Coverage::all && keys.size() == tile_keys && call_.softcap == 0 && !call_.bias.data;
         V lanes[V::width];
         for (Index r = 0; r < V::width; ++r)
-            lanes[r] = r < count ? mask(head, queries.begin + r, keys, coverage, scores + r * tile_keys)
-                                 : V::broadcast(-infinity);
+            lanes[r] = r >= count ? V::broadcast(-infinity)
+                       : plain    ? scale_row<V>(call_.scale, scores + r * tile_keys)
+                                  : mask(head, queries.begin + r, keys, coverage, scores + r * tile_keys);
         const V most = across<V>(lanes, [](V a, V b) { return V::max(a, b); });
         float largest[V::width];
         V::max(most, V::load(so_far)).store(largest);
@@ -180,8 +219,10 @@ class AttentionBlock {
             if (largest[r] > so_far[r]) raise_max(head, queries.begin + r, largest[r]);
         }
 
+        const Exp<V> exp;
         for (Index r = 0; r < V::width; ++r)
-            lanes[r] = r < count ? exponentiate_row<V>(scores + r * tile_keys, so_far[r]) : V::zero();
+            lanes[r] = r < count ? exponentiate_row<V>(exp, scores + r * tile_keys, keys.size(), so_far[r])
+                                 : V::zero();
         float totals[V::width];
         across<V>(lanes, [](V a, V b) { return a + b; }).store(totals);
         for (Index r = 0; r < count; ++r) sum(head, queries.begin + r) += static_cast<double>(totals[r]);
@@ -190,19 +231,10 @@ class AttentionBlock {
     // Products q · k of a row -> masked scores; returns the largest, over the lanes.
     V mask(Index head, Index query, Range keys, Coverage coverage, float* scores) {
         const Index count = keys.size();
-        const V scale = V::broadcast(call_.scale);
         V most = V::broadcast(-infinity);
-        if (coverage == Coverage::all && count == tile_keys && call_.softcap == 0 && !call_.bias.data) {
-            for (Index j = 0; j < tile_keys; j += V::width) {
-                const V s = V::load(scores + j) * scale;
-                s.store(scores + j);
-                most = V::max(s, most);
-            }
-            return most;
-        }
-
         scale_by<V>(call_.scale, scores, count);
         if (call_.softcap != 0) {
+            const Tanh<V> tanh;
             const V cap = V::broadcast(call_.softcap);
             for (Index j = 0; j < count; j += V::width)
                 (cap * tanh(V::load(scores + j) / cap)).store(scores + j);
@@ -225,7 +257,7 @@ class AttentionBlock {
     // Rescales what the row has summed up so far to a larger maximum.
     void raise_max(Index head, Index query, float to) {
         float& so_far = max(head, query);
-        const float factor = __builtin_isinf(to) ? 0 : exp_nonpositive(V::broadcast(so_far - to)).v[0];
+        const float factor = __builtin_isinf(to) ? 0 : Exp<V>().nonpositive(V::broadcast(so_far - to)).v[0];
         so_far = to;
         sum(head, query) *= static_cast<double>(factor);
         float* out = output(head, query);

@@ -51,6 +51,7 @@ double sum(const float* x, Index n, F term) {
 
 template <class V>
 void softmax(MatrixView<float> rows) {
+    const Exp<V> exp;
     for (Index r = 0; r < rows.rows; ++r) {
         float* row = rows.row(r);
         const float max = largest({row, static_cast<std::size_t>(rows.cols)});
@@ -73,6 +74,7 @@ void softmax(MatrixView<float> rows) {
 
 template <class V>
 void weights(std::span<float> row, float max, float log_sum) {
+    const Exp<V> exp;
     const float sum = exponential(log_sum);
     if (__builtin_isinf(max)) exponentiate(row, max, SoftmaxPrecision::f32);
     for_each_vector<V>(static_cast<Index>(row.size()), [&](Index i, Index count) {
@@ -122,26 +124,47 @@ void rms_norm(ConstMatrix x, std::span<const float> gain, float epsilon, MatrixV
 }
 
 template <class V>
-[[gnu::always_inline]] inline V relu(V x) {
-    return V::max(V::zero(), x);
-}
+class Relu {
+  public:
+    V operator()(V x) const { return V::max(V::zero(), x); }
+};
+
+inline constexpr float gelu_table[] = {0.5f, 1, 0.70710678118654752f};
 
 template <class V>
-[[gnu::always_inline]] inline V gelu(V x) {
-    return V::broadcast(0.5f) * x * (V::broadcast(1) + erf(x * V::broadcast(0.70710678118654752f)));
-}
+class Gelu {
+  public:
+    V operator()(V x) const { return c_[0] * x * (c_[1] + erf_(x * c_[2])); }
+
+  private:
+    Erf<V> erf_;
+    Constants<V, std::size(gelu_table)> c_{gelu_table};
+};
+
+inline constexpr float gelu_tanh_table[] = {-1.5957691216057308f, 0.044715f, 1};
 
 // x/2 (1 + tanh u) = x / (1 + exp(−2u)), which loses nothing where the tanh is close to −1.
 template <class V>
-[[gnu::always_inline]] inline V gelu_tanh(V x) {
-    const V minus_2u = V::broadcast(-1.5957691216057308f) * (x + V::broadcast(0.044715f) * x * x * x);
-    return x / (V::broadcast(1) + exp(minus_2u));
-}
+class GeluTanh {
+  public:
+    V operator()(V x) const { return x / (c_[2] + exp_(c_[0] * (x + c_[1] * x * x * x))); }
+
+  private:
+    Exp<V> exp_;
+    Constants<V, std::size(gelu_tanh_table)> c_{gelu_tanh_table};
+};
+
+inline constexpr float silu_table[] = {1};
 
 template <class V>
-[[gnu::always_inline]] inline V silu(V x) {
-    return x / (V::broadcast(1) + exp(V::zero() - x));
-}
+class Silu {
+  public:
+    V operator()(V x) const { return x / (c_[0] + exp_(V::zero() - x)); }
+
+  private:
+    Exp<V> exp_;
+    Constants<V, std::size(silu_table)> c_{silu_table};
+};
 
 template <class V>
 void activate(Activation activation, float* x, Index n) {
@@ -151,10 +174,10 @@ void activate(Activation activation, float* x, Index n) {
     };
     switch (activation) {
         case Activation::none: return;
-        case Activation::relu: return each(relu<V>);
-        case Activation::gelu: return each(gelu<V>);
-        case Activation::gelu_tanh: return each(gelu_tanh<V>);
-        case Activation::silu: return each(silu<V>);
+        case Activation::relu: return each(Relu<V>());
+        case Activation::gelu: return each(Gelu<V>());
+        case Activation::gelu_tanh: return each(GeluTanh<V>());
+        case Activation::silu: return each(Silu<V>());
     }
 }
 

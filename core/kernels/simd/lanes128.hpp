@@ -12,9 +12,9 @@ namespace attn::simd {
 
 struct Lanes128 {
     static constexpr Index width = 4;
-    // 16 registers: 2 × 4 sums, 2 factors of A, and B. Eight sums keep two multiply-adds of latency 4 busy.
-    static constexpr int tile_rows = 2;
-    static constexpr int panel_vectors = 4;
+    // 8 sums keep two multiply-adds of latency 4 busy, and leave registers for a product apart from its sum.
+    static constexpr int tile_rows = 4;
+    static constexpr int panel_vectors = 2;
 
     using Floats [[gnu::vector_size(16)]] = float;
     using Ints [[gnu::vector_size(16)]] = std::int32_t;

@@ -8,9 +8,9 @@
 
 namespace attn::simd {
 
-// Of B, [256, 64] at a time is packed; A's [512, 256] stays in the second-level cache meanwhile.
-inline constexpr Index row_block = 512;
-inline constexpr Index column_block = 64;
+// A is packed [256, 256] at a time and B [256, 192]: both stay in the second-level cache.
+inline constexpr Index row_block = 256;
+inline constexpr Index column_block = 192;
 
 // sums += x[k] · W[k, :] for `count` inputs from k on.
 template <class V, int count, class E>
@@ -84,47 +84,48 @@ void add_vector_times_columns(const float* x, Stored<E> w, Index in, Index out, 
     for (; o < out; o += V::width) add_columns<V, 1>(x, w.from(o, 0), in, least(V::width, out - o), y + o);
 }
 
-inline MatrixView<float> columns_of(MatrixView<float> m, Range columns) {
-    return {m.data + columns.begin, m.rows, columns.size(), m.row_stride};
-}
-
-// c += a · b, a part of C to a task; `b` packs columns × depths of itself: b(columns, depths, to); finish(part) follows
-// on each part's last sum.
-template <class V, class Pack, class Finish>
-void multiply_in_blocks(ConstMatrix a, MatrixView<float> c, Pack b, Finish finish) {
-    const Index across = blocks(c.cols, column_block);
+// a · b, a part of it to a task; `b` packs columns × depths of itself: b(columns, depths, to), and a part that is summed
+// up goes to store(sums, first row, first column). A and the sums of a part lie together, whatever their strides outside: rows a multiple of 4 KB apart would share one set of the cache.
+template <class V, class Pack, class Store>
+void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) {
+    const Index across = blocks(columns_of_b, column_block);
     for_each_task(blocks(a.rows, row_block) * across, [&](Index task) {
         const Range rows = block(task / across, row_block, a.rows),
-                    columns = block(task % across, column_block, c.cols);
-        const Scratch packed(packed_size<V>(least(depth_block, a.cols), columns.size()));
-        const MatrixView<float> part =
-            columns_of({c.row(rows.begin), rows.size(), c.cols, c.row_stride}, columns);
-        for (Index k = 0; k < a.cols; k += depth_block) {
-            const Range depths{k, least(k + depth_block, a.cols)};
-            b(columns, depths, packed.data);
-            multiply<V, Write::added>({a.row(rows.begin) + k, rows.size(), depths.size(), a.row_stride},
-                                      packed.data, part);
+                    columns = block(task % across, column_block, columns_of_b);
+        const Index depth = least(depth_block, a.cols);
+        const Scratch packed_a(rows.size() * depth), packed_b(packed_size<V>(depth, columns.size())),
+            sums(rows.size() * columns.size());
+        fill_zero(sums.data, rows.size() * columns.size());
+        const MatrixView<float> part{sums.data, rows.size(), columns.size(), columns.size()};
+        for (Index k = 0; k < a.cols; k += depth) {
+            const Range depths{k, least(k + depth, a.cols)};
+            const MatrixView<float> a_part{packed_a.data, rows.size(), depths.size(), depths.size()};
+            for (Index r = 0; r < a_part.rows; ++r)
+                __builtin_memcpy(a_part.row(r), a.row(rows.begin + r) + k,
+                                 static_cast<std::size_t>(depths.size()) * sizeof(float));
+            b(columns, depths, packed_b.data);
+            multiply<V, Write::added>(a_part, packed_b.data, depths.size(), part);
         }
-        finish(part);
+        store(part, rows.begin, columns.begin);
     });
 }
 
 // Columns of a vector's product to a task: enough to be worth a thread.
 inline constexpr Index vector_columns = 256;
 
-// y += x W.
-template <class V, class E, class Finish>
-void add_product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, MatrixView<float> y, Finish finish) {
+// x W.
+template <class V, class E, class Store>
+void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, Store store) {
     const bool in_out = layout == WeightView::Layout::in_out;
     if (x.rows == 1)
-        return for_each_task(blocks(y.cols, vector_columns), [&](Index task) {
-            const Range columns = block(task, vector_columns, y.cols);
-            const MatrixView<float> part = columns_of(y, columns);
+        return for_each_task(blocks(out, vector_columns), [&](Index task) {
+            const Range columns = block(task, vector_columns, out);
+            float sums[vector_columns]{};
             if (in_out)
-                add_vector_times_rows<V>(x.data, w.from(0, columns.begin), x.cols, part.cols, part.data);
+                add_vector_times_rows<V>(x.data, w.from(0, columns.begin), x.cols, columns.size(), sums);
             else
-                add_vector_times_columns<V>(x.data, w.from(columns.begin, 0), x.cols, part.cols, part.data);
-            finish(part);
+                add_vector_times_columns<V>(x.data, w.from(columns.begin, 0), x.cols, columns.size(), sums);
+            store({sums, 1, columns.size(), columns.size()}, 0, columns.begin);
         });
     const auto pack_part = [&](Range columns, Range depths, float* to) {
         if (in_out)
@@ -132,33 +133,40 @@ void add_product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, MatrixVi
         else
             pack_transposed<V>(w.from(columns.begin, depths.begin), depths.size(), columns.size(), to);
     };
-    multiply_in_blocks<V>(x, y, pack_part, finish);
+    multiply_in_blocks<V>(x, out, pack_part, store);
 }
 
 template <class V>
 void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, Activation activation,
             MatrixView<float> y) {
-    const auto bytes = static_cast<std::size_t>(y.cols) * sizeof(float);
-    for (Index r = 0; r < y.rows && y.cols > 0; ++r)
-        bias.empty() ? __builtin_memset(y.row(r), 0, bytes) : __builtin_memcpy(y.row(r), bias.data(), bytes);
-
-    const auto finish = [&](MatrixView<float> part) {
-        for (Index r = 0; r < part.rows; ++r) activate<V>(activation, part.row(r), part.cols);
+    const auto store = [&](MatrixView<float> sums, Index row, Index column) {
+        for (Index r = 0; r < sums.rows; ++r) {
+            float* to = y.row(row + r) + column;
+            for_each_vector<V>(sums.cols, [&](Index i, Index count) {
+                const V sum = load_some<V>(sums.row(r) + i, count);
+                store_some(bias.empty() ? sum : sum + load_some<V>(bias.data() + column + i, count), to + i,
+                           count);
+            });
+            activate<V>(activation, to, sums.cols);
+        }
     };
     const Index stride = weight.layout == WeightView::Layout::in_out ? weight.out : weight.in;
     switch (weight.dtype) {
-        case DType::f16: return add_product<V>(x, Stored<F16>{weight.data, stride}, weight.layout, y, finish);
+        case DType::f16: return product<V>(x, Stored<F16>{weight.data, stride}, weight.layout, y.cols, store);
         case DType::bf16:
-            return add_product<V>(x, Stored<Bf16>{weight.data, stride}, weight.layout, y, finish);
-        default: return add_product<V>(x, Stored<F32>{weight.data, stride}, weight.layout, y, finish);
+            return product<V>(x, Stored<Bf16>{weight.data, stride}, weight.layout, y.cols, store);
+        default: return product<V>(x, Stored<F32>{weight.data, stride}, weight.layout, y.cols, store);
     }
 }
 
 template <class V>
 void dot_products(ConstMatrix q, ConstMatrix k, MatrixView<float> scores) {
-    for (Index r = 0; r < scores.rows && scores.cols > 0; ++r)
-        __builtin_memset(scores.row(r), 0, static_cast<std::size_t>(scores.cols) * sizeof(float));
-    add_product<V>(q, stored(k), WeightView::Layout::out_in, scores, [](MatrixView<float>) {});
+    product<V>(q, stored(k), WeightView::Layout::out_in, scores.cols,
+               [&](MatrixView<float> sums, Index row, Index column) {
+                   for (Index r = 0; r < sums.rows; ++r)
+                       __builtin_memcpy(scores.row(row + r) + column, sums.row(r),
+                                        static_cast<std::size_t>(sums.cols) * sizeof(float));
+               });
 }
 
 }  // namespace attn::simd

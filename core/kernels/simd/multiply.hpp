@@ -58,11 +58,11 @@ void multiply_panel(const float* a, Index a_stride, Index n, const float* panel,
         if (n > 0) multiply_panel<V, write, rows - 1>(a, a_stride, n, panel, depth, c, c_stride, cols);
 }
 
-// a [rows, depth], b packed [depth, c.cols], c [rows, cols].
+// a [rows, depth], b packed [depth_of_b, c.cols], of which the first `depth` rows take part; c [rows, cols].
 template <class V, Write write>
-void multiply(ConstMatrix a, const float* b, MatrixView<float> c) {
+void multiply(ConstMatrix a, const float* b, Index depth_of_b, MatrixView<float> c) {
     constexpr Index width = panel_width<V>;
-    for (Index column = 0; column < c.cols; column += width, b += a.cols * width) {
+    for (Index column = 0; column < c.cols; column += width, b += depth_of_b * width) {
         const Index cols = least(width, c.cols - column);
         float* to = c.data + column;
         multiply_panel<V, write>(a.data, a.row_stride, a.rows, b, least(depth_block, a.cols), to,

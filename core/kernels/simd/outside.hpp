@@ -17,6 +17,10 @@ class Scratch {
     float* const data;
 };
 
+inline void fill_zero(float* x, Index n) {
+    __builtin_memset(x, 0, static_cast<std::size_t>(n) * sizeof(float));
+}
+
 float logarithm(float x);
 float exponential(float x);
 double square_root(double x);

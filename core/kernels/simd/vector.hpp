@@ -81,4 +81,28 @@ struct Vector {
     }
 };
 
+// Constants of a loop, to be made before it. V8 makes a vector constant anew, by several instructions, wherever it
+// stands; the numbers of a table that the compiler cannot see through are vectors once and for all.
+template <class V, std::size_t n>
+class Constants {
+  public:
+    [[gnu::always_inline]] explicit Constants(const float (&table)[n]) {
+        const float* numbers = table;
+        asm("" : "+r"(numbers));
+        for (std::size_t i = 0; i < n; ++i) v_[i] = V::broadcast(numbers[i]);
+    }
+    [[gnu::always_inline]] V operator[](std::size_t i) const { return v_[i]; }
+
+  private:
+    V v_[n];
+};
+
+// c[first] x^degree + … + c[first + degree].
+template <int degree, class V, std::size_t n>
+[[gnu::always_inline]] inline V polynomial(const Constants<V, n>& c, std::size_t first, V x) {
+    V p = c[first];
+    for (std::size_t i = 1; i <= degree; ++i) p = V::fma(p, x, c[first + i]);
+    return p;
+}
+
 }  // namespace attn::simd

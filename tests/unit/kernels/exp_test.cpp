@@ -57,16 +57,17 @@ TEST_CASE("The vectors' exp is within 2 ulp wherever the result is a normal f32"
     for_each_sample(88.72f, [](float x) {
         if (x < -87.33f) return;
         const auto expected = static_cast<float>(std::exp(static_cast<double>(x)));
-        REQUIRE_THAT(first(simd::exp(Vector128::broadcast(x))), WithinULP(expected, 2));
+        REQUIRE_THAT(first(simd::Exp<Vector128>()(Vector128::broadcast(x))), WithinULP(expected, 2));
         if (x <= 0)
-            REQUIRE_THAT(first(simd::exp_nonpositive(Vector128::broadcast(x))), WithinULP(expected, 2));
+            REQUIRE_THAT(first(simd::Exp<Vector128>().nonpositive(Vector128::broadcast(x))),
+                         WithinULP(expected, 2));
     });
 }
 
 TEST_CASE("The vectors' exp at the ends of its range", "[unit][kernels]") {
-    const auto exp = [](float x) { return first(simd::exp(Vector128::broadcast(x))); };
+    const auto exp = [](float x) { return first(simd::Exp<Vector128>()(Vector128::broadcast(x))); };
     const auto exp_nonpositive = [](float x) {
-        return first(simd::exp_nonpositive(Vector128::broadcast(x)));
+        return first(simd::Exp<Vector128>().nonpositive(Vector128::broadcast(x)));
     };
     for (const float x : {-infinity, -1e30f, -104.1f}) {
         CHECK(exp(x) == 0);
@@ -103,11 +104,11 @@ TEST_CASE("The vectors' tanh is within 3 ulp", "[unit][kernels]") {
     for_each_sample(40, [](float x) {
         const auto expected = static_cast<float>(std::tanh(static_cast<double>(x)));
         if (std::abs(x) < 1e-30f)
-            REQUIRE(first(simd::tanh(Vector128::broadcast(x))) == expected);
+            REQUIRE(first(simd::Tanh<Vector128>()(Vector128::broadcast(x))) == expected);
         else
-            REQUIRE_THAT(first(simd::tanh(Vector128::broadcast(x))), WithinULP(expected, 3));
+            REQUIRE_THAT(first(simd::Tanh<Vector128>()(Vector128::broadcast(x))), WithinULP(expected, 3));
     });
-    CHECK(first(simd::tanh(Vector128::broadcast(infinity))) == 1);
-    CHECK(first(simd::tanh(Vector128::broadcast(-infinity))) == -1);
-    CHECK(std::isnan(first(simd::tanh(Vector128::broadcast(not_a_number)))));
+    CHECK(first(simd::Tanh<Vector128>()(Vector128::broadcast(infinity))) == 1);
+    CHECK(first(simd::Tanh<Vector128>()(Vector128::broadcast(-infinity))) == -1);
+    CHECK(std::isnan(first(simd::Tanh<Vector128>()(Vector128::broadcast(not_a_number)))));
 }
