@@ -6,7 +6,8 @@ file(GLOB shell ${SOURCE}/web/shell/*.js ${SOURCE}/web/shell/*.mjs ${SOURCE}/web
 file(GLOB models RELATIVE ${SOURCE} ${SOURCE}/models/*/*)
 string(REGEX REPLACE "[.]mjs$" ".wasm" wasm ${PROGRAM})
 
-set(kept explorer-simd.mjs explorer-simd.wasm explorer-relaxed.mjs explorer-relaxed.wasm manifest.json)
+set(kept explorer-simd.mjs explorer-simd.wasm explorer-relaxed.mjs explorer-relaxed.wasm
+    explorer-relaxed-threads.mjs explorer-relaxed-threads.wasm manifest.json)
 function(place folder)
     foreach(file IN LISTS ARGN)
         get_filename_component(name ${file} NAME)

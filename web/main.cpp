@@ -10,6 +10,8 @@
 #include "app/explained.hpp"
 #include "app/format.hpp"
 #include "app/table.hpp"
+#include "kernels/table.hpp"
+#include "kernels/workers.hpp"
 #include "lenses/lens.hpp"
 #include "platform/program.hpp"
 #include "platform/window.hpp"
@@ -112,11 +114,17 @@ std::string shapes(const Session& s) {
            app::fixed(s.forward_ms(), 0) + " ms";
 }
 
+std::string kernels_in_use() {
+    const int threads = thread_count();
+    return std::string(default_kernels().name) + ", " + std::to_string(threads) +
+           (threads == 1 ? " thread" : " threads");
+}
+
 void status(Session& s, float width) {
     ui::Type mono(ui::Face::mono, 12);
     std::string text = shapes(s);
     if (!s.last_edit().empty() && width > 600) text += "   last edit: " + s.last_edit();
-    if (width > 600) text += "   " + std::string(instruction_set()) + ", 1 thread";
+    if (width > 600) text += "   " + kernels_in_use();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110, ui::theme().dim, text);
     const std::string memory = app::fixed(static_cast<double>(heap_in_use()) / 1e6, 1) + " MB";
@@ -224,4 +232,7 @@ void theme_changed() { render::theme_changed(); }
 
 }  // namespace attn::platform
 
-int main() { return 0; }
+int main() {
+    attn::set_thread_count(std::min(attn::thread_count(), 8));  // the pool of web/CMakeLists.txt
+    return 0;
+}

@@ -105,14 +105,6 @@ void ensure_imgui() {
 
 app::Session& session() { return running().session; }
 
-std::string_view instruction_set() {
-#ifdef __wasm_relaxed_simd__
-    return "relaxed SIMD";
-#else
-    return "SIMD";
-#endif
-}
-
 std::size_t heap_in_use() { return mallinfo().uordblks; }
 
 }  // namespace attn::platform

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "app/session.hpp"
 
@@ -11,7 +10,6 @@ namespace attn::platform {
 
 app::Session& session();
 
-std::string_view instruction_set();  // "SIMD" or "relaxed SIMD"
 std::size_t heap_in_use();           // bytes
 
 // In main.cpp.

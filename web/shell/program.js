@@ -40,12 +40,15 @@ export class Program {
         this.#module = module;
     }
 
+    // Anew at every use: when the memory grows, and a thread may let it grow, what looked at it before is cut off.
+    get #heap() { return new Uint8Array(this.#module.wasmMemory.buffer); }
+
     #allocate(bytes) {
         const address = this.#module._malloc(Math.max(bytes.length, 1)) >>> 0;
         if (address === 0) {
             throw new Error('The page has run out of memory.');
         }
-        this.#module.HEAPU8.set(bytes, address);
+        this.#heap.set(bytes, address);
         return address;
     }
 
@@ -67,22 +70,22 @@ export class Program {
     }
 
     #string(address) {
-        const heap = this.#module.HEAPU8;
-        return decoder.decode(heap.subarray(address >>> 0, heap.indexOf(0, address >>> 0)));
+        const heap = this.#heap;
+        return decoder.decode(heap.slice(address >>> 0, heap.indexOf(0, address >>> 0)));  // shared memory is not decoded
     }
 
     // Bytes of the program, copied.
     read(address, size) {
-        return this.#module.HEAPU8.slice(address >>> 0, (address >>> 0) + size);
+        return this.#heap.slice(address >>> 0, (address >>> 0) + size);
     }
 
     write(address, bytes) {
-        this.#module.HEAPU8.set(bytes, address);
+        this.#heap.set(bytes, address);
     }
 
     // The 64-bit length that a safetensors file begins with.
     readLength(address) {
-        const view = new DataView(this.#module.HEAPU8.buffer, address, 8);
+        const view = new DataView(this.#module.wasmMemory.buffer, address, 8);
         return view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
     }
 

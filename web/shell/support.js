@@ -9,9 +9,16 @@ const runs = (variant) => typeof WebAssembly === 'object' && WebAssembly.validat
 
 export const runsSimd = () => runs('simd');
 
-// The best build of the program among the site's files that this browser runs. `asked` forces one.
+// Builds of the program, the best first. Threads share memory, which only a page isolated from other origins may.
+const variants = {
+    'relaxed-threads': () => globalThis.crossOriginIsolated === true && runs('relaxed'),
+    relaxed: () => runs('relaxed'),
+    simd: () => runs('simd'),
+};
+
+// The best build among the site's files that this browser runs. `asked` forces one.
 export function chooseVariant(manifest, asked) {
-    const able = ['relaxed', 'simd'].filter((variant) => runs(variant) && `explorer-${variant}.wasm` in manifest);
+    const able = Object.keys(variants).filter((name) => variants[name]() && `explorer-${name}.wasm` in manifest);
     return able.includes(asked) ? asked : able[0];
 }
 

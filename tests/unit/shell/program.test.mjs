@@ -5,17 +5,18 @@ import { chooseVariant } from '../../../web/shell/support.js';
 
 // A heap that grows, and so moves, with every allocation, and knows what is still allocated.
 function fakeModule(exports) {
-    const module = { HEAPU8: new Uint8Array(16), live: new Set() };
+    const module = { wasmMemory: { buffer: new ArrayBuffer(16) }, live: new Set() };
+    const heap = () => new Uint8Array(module.wasmMemory.buffer);
     module._malloc = (size) => {
-        const address = module.HEAPU8.length;
+        const address = heap().length;
         const grown = new Uint8Array(address + size + 16);
-        grown.set(module.HEAPU8);
-        module.HEAPU8 = grown;
+        grown.set(heap());
+        module.wasmMemory.buffer = grown.buffer;
         module.live.add(address);
         return address;
     };
     module._free = (address) => assert.ok(module.live.delete(address));
-    module.text = (address) => new TextDecoder().decode(module.HEAPU8.subarray(address, module.HEAPU8.indexOf(0, address)));
+    module.text = (address) => new TextDecoder().decode(heap().subarray(address, heap().indexOf(0, address)));
     return Object.assign(module, exports(module));
 }
 
@@ -23,7 +24,7 @@ test('text and ids arrive, and nothing stays allocated', () => {
     let seen;
     const module = fakeModule((m) => ({
         _explorer_tokens(text, ids, count, total, pieces) {
-            seen = [m.text(text), [...new Int32Array(m.HEAPU8.slice(ids, ids + 4 * count).buffer)], total, JSON.parse(m.text(pieces))];
+            seen = [m.text(text), [...new Int32Array(m.wasmMemory.buffer.slice(ids, ids + 4 * count))], total, JSON.parse(m.text(pieces))];
         },
     }));
     const program = new Program(module);
@@ -62,4 +63,15 @@ test('the best build that the site has and this engine runs', () => {
     assert.equal(chooseVariant(site('simd', 'relaxed'), 'simd'), 'simd');
     assert.equal(chooseVariant(site('simd'), 'relaxed'), 'simd');
     assert.equal(chooseVariant(site(), 'simd'), undefined);
+});
+
+test('threads only where the page is isolated', (t) => {
+    const manifest = { 'explorer-simd.wasm': 1, 'explorer-relaxed-threads.wasm': 1 };
+    assert.equal(chooseVariant(manifest, 'relaxed-threads'), 'simd');
+    globalThis.crossOriginIsolated = true;
+    t.after(() => delete globalThis.crossOriginIsolated);
+    const relaxed = WebAssembly.validate(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0,
+        10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11));
+    assert.equal(chooseVariant(manifest, null), relaxed ? 'relaxed-threads' : 'simd');
+    assert.equal(chooseVariant(manifest, 'simd'), 'simd');
 });
