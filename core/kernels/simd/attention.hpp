@@ -212,14 +212,15 @@ class AttentionBlock {
                        : plain    ? scale_row<V>(call_.scale, scores + r * tile_keys)
                                   : mask(head, queries.begin + r, keys, coverage, scores + r * tile_keys);
         const V most = across<V>(lanes, [](V a, V b) { return V::max(a, b); });
-        float largest[V::width];
-        V::max(most, V::load(so_far)).store(largest);
+        const V before = V::load(so_far), now = V::max(most, before);
+        const Exp<V> exp;
+        float factors[V::width];
+        exp.nonpositive(before - now).store(factors);
         for (Index r = 0; r < count; ++r) {
             if (call_.block_max.data) tile_max(head, queries.begin + r)[keys.begin / tile_keys] = most.v[r];
-            if (largest[r] > so_far[r]) raise_max(head, queries.begin + r, largest[r]);
+            if (now.v[r] > so_far[r]) rescale(head, queries.begin + r, factors[r]);
         }
-
-        const Exp<V> exp;
+        now.store(so_far);
         for (Index r = 0; r < V::width; ++r)
             lanes[r] = r < count ? exponentiate_row<V>(exp, scores + r * tile_keys, keys.size(), so_far[r])
                                  : V::zero();
@@ -254,16 +255,13 @@ class AttentionBlock {
         return most;
     }
 
-    // Rescales what the row has summed up so far to a larger maximum.
-    void raise_max(Index head, Index query, float to) {
-        float& so_far = max(head, query);
-        const float factor = __builtin_isinf(to) ? 0 : Exp<V>().nonpositive(V::broadcast(so_far - to)).v[0];
-        so_far = to;
+    // What the row has summed up so far -> the same beside a larger maximum.
+    void rescale(Index head, Index query, float factor) {
         sum(head, query) *= static_cast<double>(factor);
         float* out = output(head, query);
         // Not a product where the factor is 0: weights that have become 0 leave nothing of an infinite value.
         if (factor == 0)
-            for (Index b = 0; b < call_.output.cols; ++b) out[b] = 0;
+            fill_zero(out, call_.output.cols);
         else
             scale_by<V>(factor, out, call_.output.cols);
     }
