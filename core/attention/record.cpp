@@ -124,10 +124,9 @@ AttentionCall Record::call() {
 
 namespace {
 
-// The rule of a call to which head 0 and query 0 are those given here.
+// The rule of a call to which query 0 is the one given here.
 struct ShiftedRule {
     CellRule rule;
-    Index head;
     Index query;
 
     CellRule shifted() const {
@@ -136,35 +135,40 @@ struct ShiftedRule {
     static void row(const void* self, Index head, Index query, Index first_key,
                     std::span<std::uint8_t> allowed) {
         const auto& s = *static_cast<const ShiftedRule*>(self);
-        s.rule.row(s.rule.self, s.head + head, s.query + query, first_key, allowed);
+        s.rule.row(s.rule.self, head, s.query + query, first_key, allowed);
     }
     static Coverage tile(const void* self, Index head, Range queries, Range keys) {
         const auto& s = *static_cast<const ShiftedRule*>(self);
-        return s.rule.tile(s.rule.self, s.head + head, {s.query + queries.begin, s.query + queries.end},
-                           keys);
+        return s.rule.tile(s.rule.self, head, {s.query + queries.begin, s.query + queries.end}, keys);
     }
 };
 
-// One head, and of its rows a range.
 template <class T>
-HeadsView<T> part(const HeadsView<T>& all, Index head, Range rows) {
-    return {all.head(head).row(rows.begin), 1, rows.size(), all.cols, 0, all.row_stride};
+HeadsView<T> rows_of(const HeadsView<T>& all, Range rows) {
+    return {all.data + rows.begin * all.row_stride,
+            all.heads,
+            rows.size(),
+            all.cols,
+            all.head_stride,
+            all.row_stride};
+}
+
+// Of each head's numbers, one a query, a range.
+MatrixView<float> columns_of(const MatrixView<float>& all, Range columns) {
+    return {all.data + columns.begin, all.rows, columns.size(), all.row_stride};
 }
 
 }  // namespace
 
-void Record::compute(Index head, Range queries) {
+void Record::compute(Range queries) {
     AttentionCall call = this->call();
-    const ShiftedRule rule{call.rule, head, queries.begin};
+    const ShiftedRule rule{call.rule, queries.begin};
     call.rule = rule.shifted();
-    call.q = part(call.q, head, queries);
-    call.k = part(call.k, kv_head(head), {0, keys()});
-    call.v = part(call.v, kv_head(head), {0, keys()});
-    if (call.bias.data) call.bias = part(call.bias, head, queries);
-    call.output = part(call.output, head, queries);
-    call.row_max = {call.row_max.row(head) + queries.begin, 1, queries.size(), call.row_max.row_stride};
-    call.row_log_sum = {call.row_log_sum.row(head) + queries.begin, 1, queries.size(),
-                        call.row_log_sum.row_stride};
+    call.q = rows_of(call.q, queries);
+    if (call.bias.data) call.bias = rows_of(call.bias, queries);
+    call.output = rows_of(call.output, queries);
+    call.row_max = columns_of(call.row_max, queries);
+    call.row_log_sum = columns_of(call.row_log_sum, queries);
     kernels_->attention(call);
 }
 

@@ -40,11 +40,11 @@ class Record {
     static Result<Record> run(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                               const Kernels& kernels = default_kernels());
 
-    // run in parts: checks and allocates, then each part of a head's queries on its own, in any order. Output and
-    // row numbers are those of run, bit for bit; until its part is computed a row holds zeros.
+    // run in parts: checks and allocates, then each part of the queries on its own, in any order. Output and row
+    // numbers are those of run, bit for bit; until its part is computed a row holds zeros.
     static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                                   const Kernels& kernels = default_kernels());
-    void compute(Index head, Range queries);
+    void compute(Range queries);
 
     const AttentionSpec& spec() const { return spec_; }
     float scale() const { return scale_; }

@@ -9,18 +9,18 @@
 namespace attn {
 
 struct Forward::Run {
-    Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels);
+    Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
+        double slice_operations);
 
     struct Slice {
         void (Run::*work)(const Slice&);
         Index layer = 0;
-        Index head = 0;
         Range tokens;
         double operations = 0;
     };
 
     // Cuts work on all tokens, at so many operations each, into slices of about slice_operations.
-    void plan(void (Run::*work)(const Slice&), Index layer, Index head, double operations_per_token);
+    void plan(void (Run::*work)(const Slice&), Index layer, double operations_per_token);
     void plan_layer(Index layer);
 
     void embed(const Slice&);
@@ -41,6 +41,7 @@ struct Forward::Run {
     RotaryTable rotary;
     // Of the layer that is being computed, until its LayerTrace holds them.
     Tensor residual, normalised, q, k, v;
+    double slice_operations;
     std::vector<Slice> slices;
     std::size_t next = 0;
     double operations_done = 0, operations = 0;
@@ -49,15 +50,15 @@ struct Forward::Run {
 
 namespace {
 
-constexpr double slice_operations = 40e6;
 constexpr Index operations_per_angle = 200;  // that a sine and a cosine take as long as
 
 Shape tokens_by(Index tokens, Index width) { return {tokens, width}; }
 
 }  // namespace
 
-Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels)
-    : trace(new Trace) {
+Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
+                  double slice_operations)
+    : trace(new Trace), slice_operations(slice_operations) {
     const ModelConfig& config = model->config();
     const Network& network = model->network();
     const Index n = std::ssize(ids);
@@ -71,17 +72,18 @@ Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> 
     trace->ids_ = std::move(ids);
     trace->kernels_ = &kernels;
     trace->model_ = std::move(model);
-    plan(&Run::embed, 0, 0, static_cast<double>(config.d_model + operations_per_angle * pairs[1]));
+    plan(&Run::embed, 0, static_cast<double>(config.d_model + operations_per_angle * pairs[1]));
     for (Index l = 0; l < config.layers; ++l) plan_layer(l);
-    plan(&Run::finish, 0, 0, static_cast<double>(config.d_model));
+    plan(&Run::finish, 0, static_cast<double>(config.d_model));
 }
 
-void Forward::Run::plan(void (Run::*work)(const Slice&), Index l, Index head, double operations_per_token) {
+void Forward::Run::plan(void (Run::*work)(const Slice&), Index l, double operations_per_token) {
     const Index n = trace->tokens();
-    const Index step = std::max<Index>(1, static_cast<Index>(slice_operations / operations_per_token));
+    const double most = std::max(1.0, slice_operations / operations_per_token);
+    const Index step = most < static_cast<double>(n) ? static_cast<Index>(most) : n;
     for (Index begin = 0; begin < n; begin += step) {
         const Range tokens{begin, std::min(n, begin + step)};
-        slices.push_back({work, l, head, tokens, operations_per_token * static_cast<double>(tokens.size())});
+        slices.push_back({work, l, tokens, operations_per_token * static_cast<double>(tokens.size())});
         operations += slices.back().operations;
     }
 }
@@ -93,13 +95,12 @@ void Forward::Run::plan_layer(Index l) {
     const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
     const double gated = trace->model_->network().blocks[static_cast<std::size_t>(l)].gate ? 2 : 1;
 
-    plan(&Run::project, l, 0, 2 * d * (q_width + 2 * kv_width));
-    slices.push_back({&Run::prepare, l, 0, {}, 0});
-    for (Index head = 0; head < config.heads; ++head)
-        plan(&Run::attend, l, head, 4 * static_cast<double>(config.head_dim * trace->tokens()));
-    plan(&Run::leave_attention, l, 0, 2 * q_width * d);
-    plan(&Run::fill_hidden, l, 0, 2 * gated * d * d_ff);
-    plan(&Run::leave_mlp, l, 0, 2 * d_ff * d);
+    plan(&Run::project, l, 2 * d * (q_width + 2 * kv_width));
+    slices.push_back({&Run::prepare, l, {}, 0});
+    plan(&Run::attend, l, 4 * q_width * static_cast<double>(trace->tokens()));
+    plan(&Run::leave_attention, l, 2 * q_width * d);
+    plan(&Run::fill_hidden, l, 2 * gated * d * d_ff);
+    plan(&Run::leave_mlp, l, 2 * d_ff * d);
 }
 
 void Forward::Run::embed(const Slice& slice) {
@@ -160,7 +161,7 @@ void Forward::Run::prepare(const Slice& slice) {
     residual = blank;
 }
 
-void Forward::Run::attend(const Slice& slice) { layer(slice).attention.compute(slice.head, slice.tokens); }
+void Forward::Run::attend(const Slice& slice) { layer(slice).attention.compute(slice.tokens); }
 
 void Forward::Run::leave_attention(const Slice& slice) {
     LayerTrace& l = layer(slice);
@@ -200,7 +201,7 @@ Forward& Forward::operator=(Forward&&) noexcept = default;
 Forward::~Forward() = default;
 
 Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
-                               const Kernels& kernels) {
+                               const Kernels& kernels, double slice_operations) {
     const ModelConfig& config = model->config();
     if (ids.empty()) return Error{"there are no token ids to run"};
     if (std::ssize(ids) > config.context)
@@ -214,7 +215,7 @@ Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<s
     if (bytes > std::numeric_limits<Index>::max())
         return Error{"a run of " + std::to_string(ids.size()) + " tokens would keep " +
                      std::to_string(bytes >> 20) + " MiB, more than can be addressed here"};
-    return Forward(std::make_unique<Run>(std::move(model), std::move(ids), kernels));
+    return Forward(std::make_unique<Run>(std::move(model), std::move(ids), kernels, slice_operations));
 }
 
 bool Forward::step() {
@@ -237,7 +238,8 @@ Result<std::shared_ptr<const Trace>> Forward::finish() {
 
 Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model,
                                                  std::vector<std::int32_t> ids, const Kernels& kernels) {
-    auto forward = Forward::start(std::move(model), std::move(ids), kernels);
+    auto forward =
+        Forward::start(std::move(model), std::move(ids), kernels, std::numeric_limits<double>::infinity());
     if (!forward) return forward.error();
     return forward->finish();
 }
