@@ -4,19 +4,21 @@
 #include <cmath>
 #include <memory>
 
-#include "attention/mask.hpp"
+#include "ceiling.hpp"
+#include "kernels/exp.hpp"
 #include "tensor/random.hpp"
 
 namespace attn::bench {
 
-namespace {
-
-// Mean 0, deviation 1.
 Tensor uniform(Shape shape, std::uint64_t seed) {
     Tensor t(std::move(shape));
     Random random(seed);
     for (float& x : t.values()) x = static_cast<float>((2 * random.uniform() - 1) * std::sqrt(3.0));
     return t;
+}
+
+Input input(std::string name, const Tensor& tensor) {
+    return {std::move(name), tensor.shape(), std::as_bytes(tensor.values())};
 }
 
 Case attention(std::string name, Index heads, Index kv_heads, Index n, Index d, Mask mask) {
@@ -43,7 +45,11 @@ Case attention(std::string name, Index heads, Index kv_heads, Index n, Index d, 
                            .row_max = data->max.matrix(),
                            .row_log_sum = data->log_sum.matrix()});
     };
-    return {std::move(name), 4.0 * static_cast<double>(heads * d) * cells, run};
+    return {std::move(name),
+            4.0 * static_cast<double>(heads * d) * cells,
+            run,
+            {input("q", data->q), input("k", data->k), input("v", data->v)},
+            data->output.values()};
 }
 
 Case linear(Index n, Index in, Index out, DType dtype, WeightView::Layout layout) {
@@ -70,8 +76,13 @@ Case linear(Index n, Index in, Index out, DType dtype, WeightView::Layout layout
     const std::string size = std::to_string(n) + "×" + std::to_string(in) + "×" + std::to_string(out);
     return {"linear " + size + " " + std::string(attn::name(dtype)) +
                 (layout == WeightView::Layout::in_out ? " in_out" : " out_in"),
-            2.0 * static_cast<double>(n) * static_cast<double>(in) * static_cast<double>(out), run};
+            2.0 * static_cast<double>(n) * static_cast<double>(in) * static_cast<double>(out),
+            run,
+            {input("x", data->x), {"weight", w.shape(), data->weight}, input("bias", data->bias)},
+            data->y.values()};
 }
+
+namespace {
 
 Case window(Index n, Index size, Index d) {
     const auto q = std::make_shared<Tensor>(uniform({n, d}, 7)),
@@ -116,6 +127,23 @@ Case norm(Index rows, Index cols) {
 }
 
 }  // namespace
+
+Case exponentials(Index count) {
+    struct Data {
+        Tensor x, y;
+    };
+    const auto data = std::make_shared<Data>(Data{uniform({count}, 13), Tensor({count})});
+    const auto run = [=](const Kernels& kernels) {
+        const Exp exp = lanes_of(kernels.name).exp;
+        if (exp) return exp(data->x.data(), data->y.data(), count);
+        std::ranges::transform(data->x.values(), data->y.data(), exp_f32);
+    };
+    return {"exp of " + std::to_string(count),
+            static_cast<double>(count),
+            run,
+            {input("x", data->x)},
+            data->y.values()};
+}
 
 std::vector<Case> cases() {
     using enum WeightView::Layout;

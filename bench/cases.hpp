@@ -2,19 +2,41 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "attention/mask.hpp"
 #include "kernels/table.hpp"
 
 namespace attn::bench {
+
+// What others need to compute the same: f32, but for token ids, which are 32-bit integers.
+struct Input {
+    std::string name;
+    Shape shape;
+    std::span<const std::byte> bytes;
+};
 
 struct Case {
     std::string name;
     double operations;  // multiplications and additions; of exp, elements
     std::function<void(const Kernels&)> run;
+    std::vector<Input> inputs{};  // theirs and the output live as long as `run`
+    std::span<const float> output{};
 };
 
-std::vector<Case> cases();
+std::vector<Case> cases();  // of bench_kernels
+
+Case attention(std::string name, Index heads, Index kv_heads, Index n, Index d, Mask mask);
+Case linear(Index n, Index in, Index out, DType dtype, WeightView::Layout layout);
+Case exponentials(Index count);
+// A model of the shape of GPT-2 small with seeded weights, from token ids to the logits of the last token, the Trace
+// with all its Records kept.
+Case gpt2(Index tokens);
+
+// Mean 0, deviation 1.
+Tensor uniform(Shape shape, std::uint64_t seed);
+Input input(std::string name, const Tensor& tensor);
 
 }  // namespace attn::bench

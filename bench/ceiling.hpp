@@ -1,8 +1,10 @@
-// What a core can do: multiply-adds between registers, and nothing else.
+// What is measured over the lanes of a table but is not in the table: what a core can do, multiply-adds between
+// registers and nothing else; and exp.
 #pragma once
 
 #include <string_view>
 
+#include "kernels/simd/exp.hpp"
 #include "kernels/simd/vector.hpp"
 
 namespace attn::bench {
@@ -10,13 +12,20 @@ namespace attn::bench {
 // Floating-point operations done by one call.
 using Ceiling = double (*)(float* sink);
 
-// The ceiling of the table of that name, or null.
-Ceiling ceiling_of(std::string_view table);
+// y[i] = exp(x[i]) for i < count, a multiple of 16.
+using Exp = void (*)(const float* x, float* y, Index count);
 
-double ceiling128(float* sink);
-double ceiling_relaxed(float* sink);
-double ceiling_avx2(float* sink);
-double ceiling_avx512(float* sink);
+struct Lanes {
+    Ceiling ceiling = nullptr;
+    Exp exp = nullptr;
+};
+// Those of the table of that name; nulls where it has none.
+Lanes lanes_of(std::string_view table);
+
+Lanes lanes128();
+Lanes lanes_relaxed();
+Lanes lanes_avx2();
+Lanes lanes_avx512();
 
 // Not fused, a product of constants would be taken out of the loop; fused, V8 wants the sum as the third operand.
 template <class V, bool fused>
@@ -32,6 +41,16 @@ double multiply_adds(float* sink) {
     for (int i = 1; i < sums; ++i) s[0] = s[0] + s[i];
     sink[2] = s[0].total();
     return 2.0 * sums * steps * V::width;
+}
+
+template <class V>
+void exp_over(const float* x, float* y, Index count) {
+    for (Index i = 0; i < count; i += V::width) simd::exp(V::load(x + i)).store(y + i);
+}
+
+template <class V>
+Lanes lanes_over() {
+    return {multiply_adds<V>, exp_over<V>};
 }
 
 }  // namespace attn::bench

@@ -1,6 +1,4 @@
 #include "ceiling.hpp"
 #include "kernels/simd/lanes128.hpp"
 
-double attn::bench::ceiling128(float* sink) {
-    return multiply_adds<simd::Vector<simd::Lanes128>, false>(sink);
-}
+attn::bench::Lanes attn::bench::lanes128() { return lanes_over<simd::Vector<simd::Lanes128>>(); }

@@ -1,6 +1,4 @@
 #include "ceiling.hpp"
 #include "kernels/simd/lanes_avx2.hpp"
 
-double attn::bench::ceiling_avx2(float* sink) {
-    return multiply_adds<simd::Vector<simd::LanesAvx2>, true>(sink);
-}
+attn::bench::Lanes attn::bench::lanes_avx2() { return lanes_over<simd::Vector<simd::LanesAvx2>>(); }

@@ -1,6 +1,4 @@
 #include "ceiling.hpp"
 #include "kernels/simd/lanes_relaxed.hpp"
 
-double attn::bench::ceiling_relaxed(float* sink) {
-    return multiply_adds<simd::Vector<simd::LanesRelaxed>, true>(sink);
-}
+attn::bench::Lanes attn::bench::lanes_relaxed() { return lanes_over<simd::Vector<simd::LanesRelaxed>>(); }

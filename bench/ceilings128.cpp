@@ -1,5 +1,6 @@
 #include "ceiling.hpp"
 
-attn::bench::Ceiling attn::bench::ceiling_of(std::string_view table) {
-    return table == "simd128" ? ceiling128 : nullptr;
+attn::bench::Lanes attn::bench::lanes_of(std::string_view table) {
+    if (table == "simd128") return lanes128();
+    return {};
 }

@@ -1,6 +1,7 @@
 #include "ceiling.hpp"
 
-attn::bench::Ceiling attn::bench::ceiling_of(std::string_view table) {
-    if (table == "simd128") return ceiling128;
-    return table == "relaxed simd128" ? ceiling_relaxed : nullptr;
+attn::bench::Lanes attn::bench::lanes_of(std::string_view table) {
+    if (table == "simd128") return lanes128();
+    if (table == "relaxed simd128") return lanes_relaxed();
+    return {};
 }

@@ -1,7 +1,8 @@
 #include "ceiling.hpp"
 
-attn::bench::Ceiling attn::bench::ceiling_of(std::string_view table) {
-    if (table == "simd128") return ceiling128;
-    if (table == "avx2") return ceiling_avx2;
-    return table == "avx512" ? ceiling_avx512 : nullptr;
+attn::bench::Lanes attn::bench::lanes_of(std::string_view table) {
+    if (table == "simd128") return lanes128();
+    if (table == "avx2") return lanes_avx2();
+    if (table == "avx512") return lanes_avx512();
+    return {};
 }

@@ -39,7 +39,7 @@ struct Rates {
 
 Rates measure(const Case& c, const Kernels& kernels) {
     float sink[3] = {1.0000001f, 1e-7f, 0};
-    const auto ceiling = ceiling_of(kernels.name);
+    const auto ceiling = lanes_of(kernels.name).ceiling;
     Rates best;
     for (int round = 0; round < rounds; ++round) {
         if (ceiling) best.ceiling = std::max(best.ceiling, fastest([&] { return ceiling(sink); }));

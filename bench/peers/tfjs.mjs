@@ -1,0 +1,69 @@
+// TensorFlow.js on its WebAssembly backend: attention from matrix products and a softmax, as it has none of its own.
+import { maskOf, repeated } from './heads.mjs';
+
+export async function tfjs(tf, wasmPath, threads) {
+    tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', threads > 1);
+    tf.wasm.setThreadsCount(threads);
+    tf.wasm.setWasmPaths(wasmPath);
+    await tf.setBackend('wasm');
+
+    const floats = (task, name) => new Float32Array(task.data, task.inputs[name].offset, task.inputs[name].bytes / 4);
+    const builders = {
+        attention(task) {
+            const { heads, kv_heads, n, d, causal, window } = task;
+            // All heads at once need [heads, n, n] several times over; where that is too much for its heap, one by one.
+            const together = heads * n * n <= 2 ** 26 ? heads : 1;
+            const groups = Array.from({ length: heads / together }, (_, g) => ['q', 'k', 'v'].map((name) => {
+                const values = repeated(floats(task, name), n * d, heads / (name === 'q' ? heads : kv_heads));
+                const size = together * n * d;
+                return tf.tensor3d(values.slice(g * size, (g + 1) * size), [together, n, d]);
+            }));
+            const scale = tf.scalar(1 / Math.sqrt(d));
+            const mask = causal || window
+                ? tf.tensor2d(maskOf(task, Float32Array, 0, -1e9), [n, n]) : undefined;
+            const attend = ([q, k, v]) => tf.tidy(() => {
+                const scores = tf.matMul(tf.mul(q, scale), k, false, true);
+                return tf.matMul(tf.softmax(mask ? tf.add(scores, mask) : scores), v);
+            });
+            return () => groups.map(attend);
+        },
+        linear(task) {
+            const [x, weight, bias] = ['x', 'weight', 'bias'].map((name) => tf.tensor(floats(task, name), task.inputs[name].shape));
+            return () => [tf.tidy(() => tf.add(tf.matMul(x, weight), bias))];
+        },
+        exp(task) {
+            const x = tf.tensor1d(floats(task, 'x'));
+            return () => [tf.exp(x)];
+        },
+    };
+
+    let call, outputs = [];
+    return {
+        name: 'TensorFlow.js',
+        open(task) {
+            if (!builders[task.kind]) return false;
+            tf.engine().startScope();
+            call = builders[task.kind](task);
+        },
+        run(seconds) {
+            const times = [], start = performance.now();
+            do {
+                tf.dispose(outputs);
+                const begin = performance.now();
+                outputs = call();
+                times.push(performance.now() - begin);
+            } while (performance.now() - start < 1000 * seconds);
+            return times;
+        },
+        output() {
+            const parts = outputs.map((part) => part.dataSync());
+            const all = new Float32Array(parts.reduce((size, part) => size + part.length, 0));
+            parts.reduce((end, part) => (all.set(part, end), end + part.length), 0);
+            return all;
+        },
+        close() {
+            outputs = [];
+            tf.engine().endScope();
+        },
+    };
+}

@@ -1,0 +1,45 @@
+// Everyone in one page; tools/bench opens it and calls run.
+import * as ort from '../node_modules/onnxruntime-web/dist/ort.wasm.min.mjs';
+import { contest, laidOut } from '../contest.mjs';
+import { onnxruntime } from '../peers/onnxruntime.mjs';
+import { tfjs } from '../peers/tfjs.mjs';
+
+async function core({ name, module, threads }) {
+    const program = await (await import(module)).default();
+    const ask = (request) => JSON.parse(program.ccall('answer', 'string', ['string'], [JSON.stringify(request)]));
+    const bytes = (at, size) => program.HEAPU8.subarray(at, at + size);
+    return {
+        name,
+        list: () => ask({ do: 'list' }).cases,
+        open: (task) => laidOut(ask({ do: 'open', case: task.name, threads }), (inputs, size) => {
+            const all = new Uint8Array(size);
+            for (const input of inputs) all.set(bytes(input.address, input.bytes), input.offset);
+            return all.buffer;
+        }),
+        run: (seconds) => ask({ do: 'run', seconds }).times,
+        output() {
+            const output = ask({ do: 'output' });
+            return new Float32Array(bytes(output.address, output.bytes).slice().buffer);
+        },
+        ceiling: (seconds) => ask({ do: 'ceiling', seconds }).rate,
+        close: () => ask({ do: 'close' }),
+    };
+}
+
+// The results of the cases whose name contains `part`; each is told as it comes.
+export async function run({ ours: builds, threads, part }) {
+    const packages = new URL('../node_modules/', import.meta.url).href;
+    ort.env.wasm.wasmPaths = `${packages}onnxruntime-web/dist/`;
+    ort.env.wasm.numThreads = threads;
+    const ours = await Promise.all(builds.map(core));
+    const peers = [
+        ...onnxruntime(ort, threads),
+        await tfjs(globalThis.tf, `${packages}@tensorflow/tfjs-backend-wasm/dist/`, threads),
+    ];
+    const results = [];
+    for (const task of ours[0].list().filter(({ name }) => name.includes(part))) {
+        results.push(await contest(task, ours, peers));
+        await globalThis.tell(results.at(-1));
+    }
+    return results;
+}
