@@ -7,30 +7,43 @@ const floats = (task, name) => {
     return new Float32Array(task.data, offset, bytes / 4);
 };
 
-// What a builder answers: { feeds: {name: [type, values, shape]}, result: outputs -> Float32Array }.
+// What a builder answers: { feeds: {name: [type, values, shape]}, result: outputs -> Float32Array }; nothing where its
+// operator does not fit.
 
-function multiHeadAttention(graph, { heads, kv_heads, n, d, causal, window, ...task }) {
-    const grouped = causal && (window > 0 || heads !== kv_heads);
-    const name = (input) => graph.input(input, 'float32', [1, n, (input === 'q' || !grouped ? heads : kv_heads) * d]);
-    const place = (input) => {
-        const own = input === 'q' ? heads : kv_heads, asked = grouped ? own : heads;
-        const values = repeated(floats(task, input), n * d, asked / own);
-        return ['float32', sideBySide(values, asked, n, d), [1, n, asked * d]];
-    };
-    const feeds = Object.fromEntries(['q', 'k', 'v'].map((input) => [input, place(input)]));
-    const qkv = ['q', 'k', 'v'].map(name);
-    let output;
-    if (grouped) {
-        const last = graph.constant('int32', [1], Int32Array.of(n - 1));
-        const total = graph.constant('int32', [1], Int32Array.of(n));
-        [output] = graph.op('GroupQueryAttention', [...qkv, '', '', last, total], {
-            domain: 'com.microsoft', outputs: 3, num_heads: heads, kv_num_heads: kv_heads,
-            ...(window && { local_window_size: window }),
-        });
-    } else {
-        output = graph.op('MultiHeadAttention', qkv,
-            { domain: 'com.microsoft', num_heads: heads, unidirectional: causal ? 1 : 0 });
+// q, k and v side by side, [1, n, heads · d], repeated so that k and v have so many heads.
+function sideBySideInputs(graph, task, kvHeads) {
+    const { heads, kv_heads, n, d } = task;
+    const feeds = {};
+    for (const [name, own, asked] of [['q', heads, heads], ['k', kv_heads, kvHeads], ['v', kv_heads, kvHeads]]) {
+        const values = repeated(floats(task, name), n * d, asked / own);
+        feeds[name] = ['float32', sideBySide(values, asked, n, d), [1, n, asked * d]];
     }
+    return { feeds, inputs: Object.entries(feeds).map(([name, [type, , shape]]) => graph.input(name, type, shape)) };
+}
+
+function multiHeadAttention(graph, task) {
+    const { heads, n, d, causal, window } = task;
+    const { feeds, inputs } = sideBySideInputs(graph, task, heads);
+    if (window) {
+        inputs.push('', '', graph.input('bias', 'float32', [1, 1, n, n]));
+        feeds.bias = ['float32', maskOf(task, Float32Array, 0, -1e9), [1, 1, n, n]];
+    }
+    const output = graph.op('MultiHeadAttention', inputs,
+        { domain: 'com.microsoft', num_heads: heads, unidirectional: causal && !window ? 1 : 0 });
+    graph.output(output);
+    return { feeds, result: (outputs) => fromSideBySide(outputs[output].data, heads, n, d) };
+}
+
+function groupQueryAttention(graph, task) {
+    const { heads, kv_heads, n, d, causal, window } = task;
+    if (!causal || (heads === kv_heads && !window)) return undefined;
+    const { feeds, inputs } = sideBySideInputs(graph, task, kv_heads);
+    const last = graph.constant('int32', [1], Int32Array.of(n - 1));
+    const total = graph.constant('int32', [1], Int32Array.of(n));
+    const [output] = graph.op('GroupQueryAttention', [...inputs, '', '', last, total], {
+        domain: 'com.microsoft', outputs: 3, num_heads: heads, kv_num_heads: kv_heads,
+        ...(window && { local_window_size: window }),
+    });
     graph.output(output);
     return { feeds, result: (outputs) => fromSideBySide(outputs[output].data, heads, n, d) };
 }
@@ -113,7 +126,8 @@ const attendFused = (graph, qkv) =>
 
 const builders = {
     MultiHeadAttention: { attention: multiHeadAttention, gpt2: gpt2(attendFused) },
-    Attention: { attention: attention23 },
+    GroupQueryAttention: { attention: groupQueryAttention },
+    'Attention of opset 23': { attention: attention23 },
     'plain operators': { linear: matMul, exp, gpt2: gpt2(attendVisibly) },
 };
 
@@ -123,10 +137,9 @@ export function onnxruntime(ort, threads) {
         return {
             name: `ONNX Runtime, ${operators}`,
             async open(task) {
-                const build = builder[task.kind];
-                if (!build) return false;
                 const graph = new Graph();
-                const built = build(graph, task);
+                const built = builder[task.kind]?.(graph, task);
+                if (!built) return false;
                 result = built.result;
                 feeds = Object.fromEntries(Object.entries(built.feeds).map(([name, tensor]) => [name, new ort.Tensor(...tensor)]));
                 session = await ort.InferenceSession.create(graph.model(), {

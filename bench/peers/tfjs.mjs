@@ -1,5 +1,5 @@
 // TensorFlow.js on its WebAssembly backend: attention from matrix products and a softmax, as it has none of its own.
-import { maskOf, repeated } from './heads.mjs';
+import { maskOf } from './heads.mjs';
 
 export async function tfjs(tf, wasmPath, threads) {
     tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', threads > 1);
@@ -11,21 +11,20 @@ export async function tfjs(tf, wasmPath, threads) {
     const builders = {
         attention(task) {
             const { heads, kv_heads, n, d, causal, window } = task;
-            // All heads at once need [heads, n, n] several times over; where that is too much for its heap, one by one.
-            const together = heads * n * n <= 2 ** 26 ? heads : 1;
-            const groups = Array.from({ length: heads / together }, (_, g) => ['q', 'k', 'v'].map((name) => {
-                const values = repeated(floats(task, name), n * d, heads / (name === 'q' ? heads : kv_heads));
-                const size = together * n * d;
-                return tf.tensor3d(values.slice(g * size, (g + 1) * size), [together, n, d]);
-            }));
+            // Head by head and with K turned: only then does its matrix product take the fast road.
+            const tensor = (name, h) => {
+                const head = Math.floor((h * (name === 'q' ? heads : kv_heads)) / heads);
+                return tf.tensor2d(floats(task, name).slice(head * n * d, (head + 1) * n * d), [n, d]);
+            };
+            const all = Array.from({ length: heads }, (_, h) => ['q', 'k', 'v'].map((name) => tensor(name, h)));
             const scale = tf.scalar(1 / Math.sqrt(d));
             const mask = causal || window
                 ? tf.tensor2d(maskOf(task, Float32Array, 0, -1e9), [n, n]) : undefined;
             const attend = ([q, k, v]) => tf.tidy(() => {
-                const scores = tf.matMul(tf.mul(q, scale), k, false, true);
+                const scores = tf.matMul(tf.mul(q, scale), tf.transpose(k));
                 return tf.matMul(tf.softmax(mask ? tf.add(scores, mask) : scores), v);
             });
-            return () => groups.map(attend);
+            return () => all.map(attend);
         },
         linear(task) {
             const [x, weight, bias] = ['x', 'weight', 'bias'].map((name) => tf.tensor(floats(task, name), task.inputs[name].shape));
@@ -39,7 +38,8 @@ export async function tfjs(tf, wasmPath, threads) {
 
     let call, outputs = [];
     return {
-        name: 'TensorFlow.js',
+        // It may take fewer threads than it is given.
+        name: `TensorFlow.js${tf.wasm.getThreadsCount() < threads ? ', one thread' : ''}`,
         open(task) {
             if (!builders[task.kind]) return false;
             tf.engine().startScope();
