@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 export const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-const firstLine = (command, ...args) => execFileSync(command, args, { encoding: 'utf8', cwd: here('.') }).split('\n')[0];
+const output = (command, ...args) => execFileSync(command, args, { encoding: 'utf8', cwd: here('..') });
 
 const installed = (name) => `${name} ${JSON.parse(readFileSync(here(`node_modules/${name}/package.json`))).version}`;
 
@@ -14,11 +14,19 @@ export function machine() {
     const cores = cpus();
     return [
         `${cores.length} × ${cores[0].model}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}`,
-        firstLine('clang++-19', '--version'),
+        output('clang++-19', '--version').split('\n')[0],
     ];
 }
 
-export const revision = () => firstLine('git', 'describe', '--always', '--dirty');
+// A processor that is younger than OpenBLAS gets its kernels for the oldest, unless it is named as an older one.
+export function openblasCore() {
+    const has = (flag) => new RegExp(`^flags.* ${flag} `, 'm').test(readFileSync('/proc/cpuinfo', 'utf8'));
+    return has('avx512bw') ? 'SkylakeX' : has('avx2') ? 'Haswell' : '';
+}
+
+// The tables themselves change nothing that is measured.
+const changes = () => output('git', 'status', '--porcelain', '--', 'core', 'bench', ':!bench/README.md');
+export const revision = () => output('git', 'describe', '--always').trim() + (changes() ? ' and changes' : '');
 
 export const nativeVersions = () => [`node ${process.versions.node}`, installed('onnxruntime-node')];
 export const webVersions = () =>

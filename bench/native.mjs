@@ -7,14 +7,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import ort from 'onnxruntime-node';
 import { contest, laidOut } from './contest.mjs';
-import { here } from './machine.mjs';
+import { here, openblasCore } from './machine.mjs';
 import { onnxruntime } from './peers/onnxruntime.mjs';
 
-const tables = [{ threads: 1, ours: [{ name: 'core', table: '' }, { name: 'core on Eigen', table: 'portable' }] }];
+// Of the core: the table of kernels that the others are compared with first.
+const tables = [{ threads: 1, ours: [{ name: 'core', table: '' }, { name: 'core, portable', table: 'portable' }] }];
 
 class Lines {
     constructor(command, args, threads) {
-        const env = { ...process.env, OMP_NUM_THREADS: `${threads}`, OPENBLAS_NUM_THREADS: `${threads}` };
+        const env = { ...process.env, OMP_NUM_THREADS: `${threads}`, OPENBLAS_CORETYPE: openblasCore() };
         this.process = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
         this.lines = createInterface({ input: this.process.stdout });
         this.ended = once(this.process, 'close').then(() => {
@@ -63,10 +64,10 @@ const core = (lines, { name, table }, threads, folder) => ({
     close: () => lines.ask({ do: 'close' }),
 });
 
-const torch = (lines, threads, folder) => ({
-    name: 'PyTorch',
+const peer = (name, lines, kinds, threads, folder) => ({
+    name,
     ...runAndOutput(lines, join(folder, 'output')),
-    open: ({ data, ...task }) => lines.ask({ do: 'open', threads, ...task }),
+    open: ({ data, ...task }) => kinds.includes(task.kind) && lines.ask({ do: 'open', threads, ...task }),
     close: () => lines.ask({ do: 'close' }),
 });
 
@@ -81,11 +82,16 @@ export async function runNative(part, tell) {
             return children.at(-1);
         };
         try {
-            const program = here('../build/native/bench/bench_native');
+            const built = here('../build/native/bench/');
+            const mine = ours.map((one) => core(start(`${built}bench_native`), one, threads, folder));
             const python = start('/usr/bin/python3', here('peers/torch_lines.py'));
-            const mine = ours.map((one) => core(start(program), one, threads, folder));
-            const peers = [...onnxruntime(ort, threads), torch(python, threads, folder)];
-            const { cases } = await children[1].ask({ do: 'list' });
+            const everything = ['attention', 'linear', 'exp', 'gpt2'];
+            const peers = [
+                ...onnxruntime(ort, threads),
+                peer('PyTorch', python, everything, threads, folder),
+                peer('Eigen', start(`${built}bench_eigen`), everything.slice(0, 3), threads, folder),
+            ];
+            const { cases } = await children[0].ask({ do: 'list' });
             const title = `Natively, ${threads === 1 ? 'one thread' : `${threads} threads`}`;
             const results = [];
             for (const task of cases.filter(({ name }) => name.includes(part))) {

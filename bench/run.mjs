@@ -37,12 +37,13 @@ function table({ title, results, versions }) {
             largest.toExponential(1)];
     });
     const line = (cells) => `| ${cells.join(' | ')} |`;
-    const tables = [...new Set(results.flatMap(({ entries }) => entries.map(({ table, name }) => table && `${name}: ${table}`)))];
+    const tables = results[0].entries.filter((entry) => entry.table).map((entry) => `${entry.name}: ${entry.table}`);
     return [
         `### ${title}`, '',
-        line(['case', ...names, 'largest difference']), line([...names, '', ''].map(() => '---')), ...rows.map(line), '',
+        line(['case', ...names, 'largest difference']), line([...names, '', ''].map(() => '---')),
+        ...rows.map(line), '',
         ...notes.map((note, i) => `[${i + 1}] ${note}  `), ...(notes.length ? [''] : []),
-        `Kernels: ${tables.filter(Boolean).join('; ')}. ${versions.join('; ')}.`, '',
+        `Kernels: ${tables.join('; ')}. ${versions.join('; ')}.`, '',
     ].join('\n');
 }
 
@@ -64,9 +65,9 @@ const kinds = {
     web: async () => [await (await import('./web.mjs')).runWeb(part, tell), webVersions()],
 };
 for (const kind of wanted) {
-    const load = loadavg()[0].toFixed(1);
+    const load = loadavg()[0].toFixed(1), measured = revision();
     const [answers, versions] = await kinds[kind]();
-    const on = [...machine(), ...versions, `revision ${revision()}`, `${new Date().toISOString().slice(0, 10)}`,
+    const on = [...machine(), ...versions, `revision ${measured}`, `${new Date().toISOString().slice(0, 10)}`,
         `load average ${load} at the start`];
     const content = [...answers.map(table), `Measured on ${on.join('; ')}.`].join('\n');
     console.log(content);

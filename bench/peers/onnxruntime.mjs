@@ -82,7 +82,8 @@ function exp(graph, task) {
 const gpt2 = (attend) => (graph, task) => {
     const { n, inputs } = task, width = 768, layers = 12;
     const weight = (name) => graph.weight(name, inputs[name]);
-    const linear = (x, name) => graph.op('Add', [graph.op('MatMul', [x, weight(`${name}.weight`)]), weight(`${name}.bias`)]);
+    const linear = (x, name) =>
+        graph.op('Add', [graph.op('MatMul', [x, weight(`${name}.weight`)]), weight(`${name}.bias`)]);
     const norm = (x, name) =>
         graph.op('LayerNormalization', [x, weight(`${name}.weight`), weight(`${name}.bias`)], { epsilon: 1e-5 });
     const int64 = (...values) => graph.constant('int64', [values.length], BigInt64Array.from(values, BigInt));
@@ -141,7 +142,8 @@ export function onnxruntime(ort, threads) {
                 const built = builder[task.kind]?.(graph, task);
                 if (!built) return false;
                 result = built.result;
-                feeds = Object.fromEntries(Object.entries(built.feeds).map(([name, tensor]) => [name, new ort.Tensor(...tensor)]));
+                feeds = Object.fromEntries(Object.entries(built.feeds)
+                    .map(([name, tensor]) => [name, new ort.Tensor(...tensor)]));
                 session = await ort.InferenceSession.create(graph.model(), {
                     executionProviders: [ort.env.wasm?.wasmPaths ? 'wasm' : 'cpu'],
                     intraOpNumThreads: threads,

@@ -27,7 +27,8 @@ export async function tfjs(tf, wasmPath, threads) {
             return () => all.map(attend);
         },
         linear(task) {
-            const [x, weight, bias] = ['x', 'weight', 'bias'].map((name) => tf.tensor(floats(task, name), task.inputs[name].shape));
+            const [x, weight, bias] = ['x', 'weight', 'bias']
+                .map((name) => tf.tensor(floats(task, name), task.inputs[name].shape));
             return () => [tf.tidy(() => tf.add(tf.matMul(x, weight), bias))];
         },
         exp(task) {
