@@ -11,6 +11,7 @@
 
 const rounds = { least: 5, most: 15, seconds: 6 };
 const secondsARound = 0.1;
+const tooLong = 5000;  // milliseconds a call, for more than two of them
 
 const sorted = (numbers) => Float64Array.from(numbers).sort();
 
@@ -62,6 +63,7 @@ export async function contest(task, ours, peers) {
         (round < rounds.most && performance.now() - start < 1000 * rounds.seconds);
     for (let round = 0; more(round); round++) {
         for (const entry of running) {
+            if (round > 1 && Math.min(...entry.times) > tooLong) continue;
             if (entry.ours) entry.ceilings.push(await entry.contestant.ceiling(secondsARound / 4));
             entry.times.push(...await entry.contestant.run(secondsARound));
         }
