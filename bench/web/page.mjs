@@ -1,4 +1,4 @@
-// Everyone in one page; tools/bench opens it and calls run.
+// Everyone in one page; bench/web.mjs opens it and calls these.
 import * as ort from '../node_modules/onnxruntime-web/dist/ort.wasm.min.mjs';
 import { contest, laidOut } from '../contest.mjs';
 import { onnxruntime } from '../peers/onnxruntime.mjs';
@@ -26,8 +26,9 @@ async function core({ name, module, threads }) {
     };
 }
 
-// The results of the cases whose name contains `part`; each is told as it comes.
-export async function run({ ours: builds, threads, part }) {
+export const list = async (build) => (await core(build)).list();
+
+export async function run({ ours: builds, threads, task }) {
     const packages = new URL('../node_modules/', import.meta.url).href;
     ort.env.wasm.wasmPaths = `${packages}onnxruntime-web/dist/`;
     ort.env.wasm.numThreads = threads;
@@ -36,10 +37,5 @@ export async function run({ ours: builds, threads, part }) {
         ...onnxruntime(ort, threads),
         await tfjs(globalThis.tf, `${packages}@tensorflow/tfjs-backend-wasm/dist/`, threads),
     ];
-    const results = [];
-    for (const task of ours[0].list().filter(({ name }) => name.includes(part))) {
-        results.push(await contest(task, ours, peers));
-        await globalThis.tell(results.at(-1));
-    }
-    return results;
+    return contest(task, ours, peers);
 }
