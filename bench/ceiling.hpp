@@ -45,12 +45,13 @@ double multiply_adds(float* sink) {
 
 template <class V>
 void exp_over(const float* x, float* y, Index count) {
-    for (Index i = 0; i < count; i += V::width) simd::exp(V::load(x + i)).store(y + i);
+    const simd::Exp<V> exp;
+    for (Index i = 0; i < count; i += V::width) exp(V::load(x + i)).store(y + i);
 }
 
-template <class V>
+template <class V, bool fused>
 Lanes lanes_over() {
-    return {multiply_adds<V>, exp_over<V>};
+    return {multiply_adds<V, fused>, exp_over<V>};
 }
 
 }  // namespace attn::bench

@@ -1,4 +1,6 @@
 #include "ceiling.hpp"
 #include "kernels/simd/lanes_relaxed.hpp"
 
-attn::bench::Lanes attn::bench::lanes_relaxed() { return lanes_over<simd::Vector<simd::LanesRelaxed>>(); }
+attn::bench::Lanes attn::bench::lanes_relaxed() {
+    return lanes_over<simd::Vector<simd::LanesRelaxed>, true>();
+}

@@ -9,6 +9,7 @@
 
 #include "cases.hpp"
 #include "ceiling.hpp"
+#include "kernels/workers.hpp"
 
 namespace attn::bench {
 
@@ -65,9 +66,6 @@ std::vector<Entry> entries() {
     return all;
 }
 
-// The one place that knows how the core is told; it has no threads yet.
-void use_threads(int) {}
-
 struct Opened {
     Case task;
     const Kernels* kernels;
@@ -89,7 +87,7 @@ json open(const json& request) {
     for (const Kernels* kernels : all_kernels())
         if (kernels->name.find(request.value("table", "")) != std::string_view::npos)
             opened.kernels = kernels;
-    use_threads(request.value("threads", 1));
+    set_thread_count(request.value("threads", 1));
 
     json inputs = json::array();
     std::vector<std::span<const std::byte>> parts;

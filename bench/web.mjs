@@ -3,12 +3,15 @@ import { chromium } from 'playwright-core';
 import { serve } from '../tools/lib/serve.mjs';
 import { here } from './machine.mjs';
 
-// Of the core: its builds, the one that the others are compared with first. They have one thread each.
+// Of the core: its builds, the one that the others are compared with first.
 const relaxed = { name: 'core, relaxed', module: '/build/web-relaxed/bench/bench-relaxed.mjs', threads: 1 };
 const simd = { name: 'core, simd', module: '/build/web/bench/bench-simd.mjs', threads: 1 };
+const threaded = {
+    name: 'core, relaxed-threads', module: '/build/web-threads/bench/bench-relaxed-threads.mjs', threads: 2,
+};
 const tables = [
     { threads: 1, ours: [relaxed, simd] },
-    { threads: 2, ours: [{ ...relaxed, name: 'core, relaxed, one thread' }] },
+    { threads: 2, ours: [threaded, { ...relaxed, name: 'core, relaxed, one thread' }] },
 ];
 
 export async function runWeb(part, tell) {

@@ -7,7 +7,7 @@ import { tfjs } from '../peers/tfjs.mjs';
 async function core({ name, module, threads }) {
     const program = await (await import(module)).default();
     const ask = (request) => JSON.parse(program.ccall('answer', 'string', ['string'], [JSON.stringify(request)]));
-    const bytes = (at, size) => program.HEAPU8.subarray(at, at + size);
+    const bytes = (at, size) => new Uint8Array(program.wasmMemory.buffer, at, size);
     return {
         name,
         list: () => ask({ do: 'list' }).cases,
