@@ -17,7 +17,7 @@ namespace attn::simd {
 
 inline constexpr Index tile_queries = 48;
 inline constexpr Index tile_keys = 64;
-inline constexpr Index tiles_per_block = 4;
+inline constexpr Index tiles_per_block = 8;
 inline constexpr float infinity = __builtin_huge_valf();
 
 template <class T>

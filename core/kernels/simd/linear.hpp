@@ -9,7 +9,7 @@
 namespace attn::simd {
 
 // A is packed [256, 256] at a time and B [256, 192]: both stay in the second-level cache.
-inline constexpr Index row_block = 256;
+inline constexpr Index row_block = 512;
 inline constexpr Index column_block = 192;
 
 // sums += x[k] · W[k, :] for `count` inputs from k on.
@@ -93,18 +93,14 @@ void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) 
         const Range rows = block(task / across, row_block, a.rows),
                     columns = block(task % across, column_block, columns_of_b);
         const Index depth = least(depth_block, a.cols);
-        const Scratch packed_a(rows.size() * depth), packed_b(packed_size<V>(depth, columns.size())),
-            sums(rows.size() * columns.size());
+        const Scratch packed_b(packed_size<V>(depth, columns.size())), sums(rows.size() * columns.size());
         fill_zero(sums.data, rows.size() * columns.size());
         const MatrixView<float> part{sums.data, rows.size(), columns.size(), columns.size()};
         for (Index k = 0; k < a.cols; k += depth) {
             const Range depths{k, least(k + depth, a.cols)};
-            const MatrixView<float> a_part{packed_a.data, rows.size(), depths.size(), depths.size()};
-            for (Index r = 0; r < a_part.rows; ++r)
-                __builtin_memcpy(a_part.row(r), a.row(rows.begin + r) + k,
-                                 static_cast<std::size_t>(depths.size()) * sizeof(float));
             b(columns, depths, packed_b.data);
-            multiply<V, Write::added>(a_part, packed_b.data, depths.size(), part);
+            multiply<V, Write::added>({a.row(rows.begin) + k, rows.size(), depths.size(), a.row_stride},
+                                      packed_b.data, depths.size(), part);
         }
         store(part, rows.begin, columns.begin);
     });
