@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/exponentials.hpp"
+#include "kernels/workers.hpp"
 
 namespace attn {
 
@@ -182,14 +183,6 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
                            {out.data(), rows.size(), cols.size(), cols.size()});
     if (stage == Stage::raw) return;
 
-    for (float& s : out) s *= scale_;
-    if (stage == Stage::scaled) return;
-
-    if (spec_.softcap != 0)
-        for (float& s : out) s = spec_.softcap * std::tanh(s / spec_.softcap);
-    if (stage == Stage::capped) return;
-
-    const bool weighted = stage == Stage::weight || stage == Stage::contribution;
     std::vector<float> norms;  // ‖V[j]‖ of the columns
     if (stage == Stage::contribution)
         for (Index j = cols.begin; j < cols.end; ++j) {
@@ -199,22 +192,41 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
             norms.push_back(static_cast<float>(std::sqrt(squares)));
         }
 
-    std::vector<std::uint8_t> allowed(width);
-    for (Index i = rows.begin; i < rows.end; ++i) {
-        const auto row = out.subspan(static_cast<std::size_t>(i - rows.begin) * width, width);
-        if (!spec_.bias.empty())
-            for (std::size_t j = 0; j < width; ++j)
-                row[j] += spec_.bias.at(head, i, cols.begin + static_cast<Index>(j));
-        spec_.mask.row(head, i, cols.begin, allowed);
-        if (weighted)
-            weigh(*kernels_, row, row_max_.data()[head * queries() + i],
-                  row_log_sum_.data()[head * queries() + i], spec_.softmax_precision);
-        for (std::size_t j = 0; j < width; ++j) {
-            if (!allowed[j]) row[j] = weighted ? 0 : -infinity;
-            // Not a product where the weight is 0: it takes nothing even from an infinite value.
-            if (stage == Stage::contribution && row[j] != 0) row[j] *= norms[j];
+    // A row at a time, so that it stays in the nearest cache on its way.
+    constexpr Index rows_a_task = 64;
+    for_each_task((rows.size() + rows_a_task - 1) / rows_a_task, [&](Index task) {
+        const Index first = rows.begin + task * rows_a_task;
+        const Range some{first, std::min(first + rows_a_task, rows.end)};
+        const CellRule rule = spec_.mask.rule();
+        const bool whole = rule.tile && rule.tile(rule.self, head, some, cols) == Coverage::all;
+        std::vector<std::uint8_t> allowed(width, 1);
+        for (Index i = some.begin; i < some.end; ++i) {
+            if (!whole) spec_.mask.row(head, i, cols.begin, allowed);
+            finish_row(stage, head, i, cols, allowed, norms,
+                       out.subspan(static_cast<std::size_t>(i - rows.begin) * width, width));
         }
-    }
+    });
+}
+
+void Record::finish_row(Stage stage, Index head, Index query, Range cols,
+                        std::span<const std::uint8_t> allowed, std::span<const float> norms,
+                        std::span<float> row) const {
+    for (float& s : row) s *= scale_;
+    if (stage == Stage::scaled) return;
+    if (spec_.softcap != 0)
+        for (float& s : row) s = spec_.softcap * std::tanh(s / spec_.softcap);
+    if (stage == Stage::capped) return;
+
+    const bool weighted = stage == Stage::weight || stage == Stage::contribution;
+    if (!spec_.bias.empty())
+        for (std::size_t j = 0; j < row.size(); ++j)
+            row[j] += spec_.bias.at(head, query, cols.begin + static_cast<Index>(j));
+    if (weighted)
+        weigh(*kernels_, row, row_max_.data()[head * queries() + query],
+              row_log_sum_.data()[head * queries() + query], spec_.softmax_precision);
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = allowed[j] ? row[j] : weighted ? 0 : -infinity;
+    // Not a product where the weight is 0: it takes nothing even from an infinite value.
+    for (std::size_t j = 0; j < norms.size(); ++j) row[j] = row[j] != 0 ? row[j] * norms[j] : row[j];
 }
 
 float Record::cell(Stage stage, Index head, Index query, Index key) const {

@@ -36,17 +36,13 @@ bool all_finite(ConstMatrix m) {
     return check.total() == 0;
 }
 
-// Products -> scores; gives the largest, over the lanes. Two maxima, so that none waits for the one before.
+// The largest of a whole row, over the lanes. Two maxima, so that none waits for the one before.
 template <class V>
-[[gnu::always_inline]] inline V scale_row(float factor, float* scores) {
-    const V scale = V::broadcast(factor);
+[[gnu::always_inline]] inline V largest_of_row(const float* scores) {
     V even = V::broadcast(-infinity), odd = even;
     for (Index j = 0; j < tile_keys; j += 2 * V::width) {
-        const V first = V::load(scores + j) * scale, second = V::load(scores + j + V::width) * scale;
-        first.store(scores + j);
-        second.store(scores + j + V::width);
-        even = V::max(first, even);
-        odd = V::max(second, odd);
+        even = V::max(V::load(scores + j), even);
+        odd = V::max(V::load(scores + j + V::width), odd);
     }
     return V::max(even, odd);
 }
@@ -186,9 +182,14 @@ class AttentionBlock {
     }
 
     void add_part(Index head, Range queries, Range keys, Index packed_keys, Coverage coverage) {
+        const ConstMatrix q = rows_of(call_.q.head(head), queries);
+        const bool in_one = q.cols <= depth_block;
         multiply<V, Write::over>(
-            rows_of(call_.q.head(head), queries), packed_k_.data, call_.k.cols,
-            {scores_.data, queries.size(), round_up(keys.size(), panel_width<V>), tile_keys});
+            q, packed_k_.data, q.cols,
+            {scores_.data, queries.size(), round_up(keys.size(), panel_width<V>), tile_keys},
+            in_one ? call_.scale : one);
+        for (Index i = 0; i < queries.size() && !in_one; ++i)
+            scale_by<V>(call_.scale, scores_.data + i * tile_keys, keys.size());
         for (Index query = queries.begin; query < queries.end; query += V::width)
             weigh_rows(head, {query, least(query + V::width, queries.end)}, keys, coverage,
                        scores_.data + (query - queries.begin) * tile_keys);
@@ -200,7 +201,7 @@ class AttentionBlock {
             multiply_present(weights, rows_of(v_, keys), output);
     }
 
-    // Products q · k of at most V::width rows -> exp(score − largest of the row).
+    // Scores of at most V::width rows -> exp(score − largest of the row).
     void weigh_rows(Index head, Range queries, Range keys, Coverage coverage, float* scores) {
         const Index count = queries.size();
         float* so_far = &max(head, queries.begin);
@@ -209,7 +210,7 @@ class AttentionBlock {
         V lanes[V::width];
         for (Index r = 0; r < V::width; ++r)
             lanes[r] = r >= count ? V::broadcast(-infinity)
-                       : plain    ? scale_row<V>(call_.scale, scores + r * tile_keys)
+                       : plain    ? largest_of_row<V>(scores + r * tile_keys)
                                   : mask(head, queries.begin + r, keys, coverage, scores + r * tile_keys);
         const V most = across<V>(lanes, [](V a, V b) { return V::max(a, b); });
         const V before = V::load(so_far), now = V::max(most, before);
@@ -229,11 +230,10 @@ class AttentionBlock {
         for (Index r = 0; r < count; ++r) sum(head, queries.begin + r) += static_cast<double>(totals[r]);
     }
 
-    // Products q · k of a row -> masked scores; returns the largest, over the lanes.
+    // Scores of a row -> masked scores; returns the largest, over the lanes.
     V mask(Index head, Index query, Range keys, Coverage coverage, float* scores) {
         const Index count = keys.size();
         V most = V::broadcast(-infinity);
-        scale_by<V>(call_.scale, scores, count);
         if (call_.softcap != 0) {
             const Tanh<V> tanh;
             const V cap = V::broadcast(call_.softcap);

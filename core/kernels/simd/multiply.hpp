@@ -1,4 +1,4 @@
-// C (+)= A · B, with B in panels and C held in registers, tile_rows rows × one panel at a time.
+// C = factor · A · B or C += A · B, with B in panels and C held in registers, tile_rows rows × one panel at a time.
 //
 // Every element of C is a sum in the order of the inner index, in blocks of 256, each step of a block one fma,
 // whatever else is in the call: a row computed alone, or by another path of these kernels, has the same bits.
@@ -14,10 +14,12 @@ inline constexpr Index depth_block = 256;
 
 enum class Write { over, added };
 
-// a [rows, depth], c [rows, panel width].
+inline constexpr float one = 1;
+
+// a [rows, depth], c [rows, panel width]. The factor is in memory: a register more would not be left by the sums.
 template <class V, Write write, int rows>
 [[gnu::always_inline]] inline void multiply_tile(const float* a, Index a_stride, const float* panel,
-                                                 Index depth, float* c, Index c_stride) {
+                                                 Index depth, float* c, Index c_stride, const float* factor) {
     constexpr int vectors = V::Lanes::panel_vectors;
     V sums[rows][vectors];
     for (int r = 0; r < rows; ++r)
@@ -33,43 +35,46 @@ template <class V, Write write, int rows>
     for (int r = 0; r < rows; ++r)
         for (int v = 0; v < vectors; ++v) {
             float* to = c + r * c_stride + v * V::width;
-            (write == Write::added ? V::load(to) + sums[r][v] : sums[r][v]).store(to);
+            (write == Write::added ? V::load(to) + sums[r][v] : sums[r][v] * V::broadcast(*factor)).store(to);
         }
 }
 
 // One panel: a [n, depth], c [n, cols], cols <= panel width.
 template <class V, Write write, int rows = V::Lanes::tile_rows>
 void multiply_panel(const float* a, Index a_stride, Index n, const float* panel, Index depth, float* c,
-                    Index c_stride, Index cols) {
+                    Index c_stride, Index cols, const float* factor) {
     constexpr Index width = panel_width<V>;
     for (; n >= rows; n -= rows, a += rows * a_stride, c += rows * c_stride) {
         if (cols == width) {
-            multiply_tile<V, write, rows>(a, a_stride, panel, depth, c, c_stride);
+            multiply_tile<V, write, rows>(a, a_stride, panel, depth, c, c_stride, factor);
             continue;
         }
         float part[rows * width]{};
         const auto bytes = static_cast<std::size_t>(cols) * sizeof(float);
         if (write == Write::added)
             for (int r = 0; r < rows; ++r) __builtin_memcpy(part + r * width, c + r * c_stride, bytes);
-        multiply_tile<V, write, rows>(a, a_stride, panel, depth, part, width);
+        multiply_tile<V, write, rows>(a, a_stride, panel, depth, part, width, factor);
         for (int r = 0; r < rows; ++r) __builtin_memcpy(c + r * c_stride, part + r * width, bytes);
     }
     if constexpr (rows > 1)
-        if (n > 0) multiply_panel<V, write, rows - 1>(a, a_stride, n, panel, depth, c, c_stride, cols);
+        if (n > 0)
+            multiply_panel<V, write, rows - 1>(a, a_stride, n, panel, depth, c, c_stride, cols, factor);
 }
 
-// a [rows, depth], b packed [depth_of_b, c.cols], of which the first `depth` rows take part; c [rows, cols].
+// a [rows, depth], b packed [depth_of_b, c.cols], of which the first `depth` rows take part; c [rows, cols]. Added up, or
+// of more than 256 rows, a product has the factor 1.
 template <class V, Write write>
-void multiply(ConstMatrix a, const float* b, Index depth_of_b, MatrixView<float> c) {
+void multiply(ConstMatrix a, const float* b, Index depth_of_b, MatrixView<float> c,
+              const float& factor = one) {
     constexpr Index width = panel_width<V>;
     for (Index column = 0; column < c.cols; column += width, b += depth_of_b * width) {
         const Index cols = least(width, c.cols - column);
         float* to = c.data + column;
         multiply_panel<V, write>(a.data, a.row_stride, a.rows, b, least(depth_block, a.cols), to,
-                                 c.row_stride, cols);
+                                 c.row_stride, cols, &factor);
         for (Index k = depth_block; k < a.cols; k += depth_block)
             multiply_panel<V, Write::added>(a.data + k, a.row_stride, a.rows, b + k * width,
-                                            least(depth_block, a.cols - k), to, c.row_stride, cols);
+                                            least(depth_block, a.cols - k), to, c.row_stride, cols, &one);
     }
 }
 
