@@ -40,6 +40,20 @@ TEST_CASE("Attention of every size from 1 to 130", "[unit][kernels]") {
     }
 }
 
+TEST_CASE("Attention of wide heads, d_v apart from d_k", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const auto [d_k, d_v] =
+        GENERATE(std::pair<Index, Index>{64, 64}, {80, 33}, {128, 256}, {256, 128}, {257, 1}, {300, 70});
+    for (const Index n : {1, 3, 67, 130}) {
+        const Tensor q = random_tensor({2, n, d_k}, 26), k = random_tensor({1, 77, d_k}, 27),
+                     v = random_tensor({1, 77, d_v}, 28);
+        AttentionCall call = attention_call(q, k, v);
+        call.scale = usual_scale(d_k);
+        INFO("n " << n << ", d_k " << d_k << ", d_v " << d_v);
+        check_against_reference(kernels, call);
+    }
+}
+
 TEST_CASE("Attention under every kind of mask", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const char* text = GENERATE(
