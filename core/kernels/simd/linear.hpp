@@ -107,7 +107,7 @@ void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) 
 }
 
 // Columns of a vector's product to a task: enough to be worth a thread.
-inline constexpr Index vector_columns = 256;
+inline constexpr Index vector_columns = 1024;
 
 // x W.
 template <class V, class E, class Store>

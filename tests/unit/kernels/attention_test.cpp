@@ -42,8 +42,9 @@ TEST_CASE("Attention of every size from 1 to 130", "[unit][kernels]") {
 
 TEST_CASE("Attention of wide heads, d_v apart from d_k", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    const auto [d_k, d_v] =
-        GENERATE(std::pair<Index, Index>{64, 64}, {80, 33}, {128, 256}, {256, 128}, {257, 1}, {300, 70});
+    using Widths = std::pair<Index, Index>;
+    const auto [d_k, d_v] = GENERATE(Widths{64, 64}, Widths{80, 33}, Widths{128, 256}, Widths{256, 128},
+                                     Widths{257, 1}, Widths{300, 70});
     for (const Index n : {1, 3, 67, 130}) {
         const Tensor q = random_tensor({2, n, d_k}, 26), k = random_tensor({1, 77, d_k}, 27),
                      v = random_tensor({1, 77, d_v}, 28);
