@@ -10,7 +10,7 @@ namespace attn::platform {
 
 app::Session& session();
 
-std::size_t heap_in_use();           // bytes
+std::size_t heap_in_use();  // bytes
 
 // In main.cpp.
 void draw_page();
