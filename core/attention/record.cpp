@@ -144,16 +144,6 @@ struct ShiftedRule {
     }
 };
 
-template <class T>
-HeadsView<T> rows_of(const HeadsView<T>& all, Range rows) {
-    return {all.data + rows.begin * all.row_stride,
-            all.heads,
-            rows.size(),
-            all.cols,
-            all.head_stride,
-            all.row_stride};
-}
-
 // Of each head's numbers, one a query, a range.
 MatrixView<float> columns_of(const MatrixView<float>& all, Range columns) {
     return {all.data + columns.begin, all.rows, columns.size(), all.row_stride};
@@ -165,9 +155,9 @@ void Record::compute(Range queries) {
     AttentionCall call = this->call();
     const ShiftedRule rule{call.rule, queries.begin};
     call.rule = rule.shifted();
-    call.q = rows_of(call.q, queries);
-    if (call.bias.data) call.bias = rows_of(call.bias, queries);
-    call.output = rows_of(call.output, queries);
+    call.q = rows(call.q, queries);
+    if (call.bias.data) call.bias = rows(call.bias, queries);
+    call.output = rows(call.output, queries);
     call.row_max = columns_of(call.row_max, queries);
     call.row_log_sum = columns_of(call.row_log_sum, queries);
     kernels_->attention(call);
@@ -193,10 +183,8 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
         }
 
     // A row at a time, so that it stays in the nearest cache on its way.
-    constexpr Index rows_a_task = 64;
-    for_each_task((rows.size() + rows_a_task - 1) / rows_a_task, [&](Index task) {
-        const Index first = rows.begin + task * rows_a_task;
-        const Range some{first, std::min(first + rows_a_task, rows.end)};
+    for_each_block(rows.size(), 64, [&](Range part) {
+        const Range some{rows.begin + part.begin, rows.begin + part.end};
         const CellRule rule = spec_.mask.rule();
         const bool whole = rule.tile && rule.tile(rule.self, head, some, cols) == Coverage::all;
         std::vector<std::uint8_t> allowed(width, 1);

@@ -51,10 +51,10 @@ class QueryTile {
           panels_(panels),
           head_(head),
           queries_(queries),
-          q_(rows_of(call.q.head(head), queries)),
+          q_(rows(call.q.head(head), queries)),
           k_(call.k.head(head / (call.q.heads / call.k.heads))),
           v_(call.v.head(head / (call.q.heads / call.k.heads))),
-          output_(rows_of(call.output.head(head), queries)),
+          output_(rows(call.output.head(head), queries)),
           tile_max_(call.block_max.data ? static_cast<std::size_t>(tile_rows * call.block_max.cols) : 0,
                     -infinity) {}
 
@@ -72,10 +72,6 @@ class QueryTile {
     }
 
   private:
-    template <class T>
-    static MatrixView<T> rows_of(MatrixView<T> m, Range rows) {
-        return {m.row(rows.begin), rows.size(), m.cols, m.row_stride};
-    }
     static TileRow tile_row(float* scores, Index i) { return TileRow(scores + i * tile_keys, tile_keys); }
     RowState& state(Index i) { return states_[static_cast<std::size_t>(i)]; }
 
@@ -88,7 +84,7 @@ class QueryTile {
             if (call_.rule.tile) coverage = call_.rule.tile(call_.rule.self, head_, queries_, keys);
             if (coverage == Coverage::none) continue;
 
-            panels_.pack_transposed(rows_of(k_, keys));
+            panels_.pack_transposed(rows(k_, keys));
             multiply(q_, panels_, {scores_.data(), queries_.size(), keys.size(), tile_keys});
             for (Index i = 0; i < queries_.size(); ++i) mask(i, keys, coverage, tile_row(scores_.data(), i));
             f(keys, scores_.data());
@@ -126,7 +122,7 @@ class QueryTile {
             state(i).sum += exponentiate(row, max, call_.softmax_precision);
         }
         const MatrixView<float> weights{scores, queries_.size(), keys.size(), tile_keys};
-        const ConstMatrix values = rows_of(v_, keys);
+        const ConstMatrix values = rows(v_, keys);
         if (all_finite(values)) {
             panels_.pack(values);
             multiply_add(weights, panels_, output_);

@@ -17,9 +17,10 @@ class Pool {
   public:
     ~Pool() { resize(1); }
 
-    int size() const { return static_cast<int>(threads_.size()) + 1; }
-
+    // Asked again for the same number it keeps what threads it has, though the system may have given fewer.
     void resize(int count) {
+        if (count == count_) return;
+        count_ = count;
         {
             const std::lock_guard lock(mutex_);
             leaving_ = true;
@@ -33,7 +34,8 @@ class Pool {
             return nullptr;
         };
         // A thread that the system does not give is done without.
-        for (pthread_t thread; size() < count && pthread_create(&thread, nullptr, work, this) == 0;)
+        for (pthread_t thread; static_cast<int>(threads_.size()) + 1 < count &&
+                               pthread_create(&thread, nullptr, work, this) == 0;)
             threads_.push_back(thread);
     }
 
@@ -76,6 +78,7 @@ class Pool {
         }
     }
 
+    int count_ = 1;
     std::vector<pthread_t> threads_;
     std::mutex mutex_;
     std::condition_variable wake_;
@@ -100,14 +103,15 @@ Pool& pool() {
 }  // namespace
 
 int thread_count() {
-    return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    return wanted > 0 ? wanted : cores;
 }
 
 void set_thread_count(int count) { wanted = std::max(1, count); }
 
 void run_tasks(Index tasks, void (*task)(void* context, Index i), void* context) {
     if (tasks > 1 && thread_count() > 1 && !busy.exchange(true)) {
-        if (pool().size() != thread_count()) pool().resize(thread_count());
+        pool().resize(thread_count());
         pool().run(tasks, task, context);
         busy.store(false);
         return;

@@ -22,4 +22,13 @@ void for_each_task(Index tasks, F f) {
     run_tasks(tasks, [](void* context, Index i) { (*static_cast<F*>(context))(i); }, &f);
 }
 
+// f(range) for [0, n) in ranges of `size`, the last one shorter, each a task.
+template <class F>
+void for_each_block(Index n, Index size, F f) {
+    for_each_task((n + size - 1) / size, [&](Index i) {
+        const Index begin = i * size, end = begin + size;
+        f(Range{begin, end < n ? end : n});
+    });
+}
+
 }  // namespace attn

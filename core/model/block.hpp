@@ -10,16 +10,6 @@
 
 namespace attn {
 
-template <class T>
-MatrixView<T> rows(MatrixView<T> m, Range range) {
-    return {m.row(range.begin), range.size(), m.cols, m.row_stride};
-}
-
-template <class T>
-HeadsView<T> rows(HeadsView<T> m, Range range) {
-    return {m.data + range.begin * m.row_stride, m.heads, range.size(), m.cols, m.head_stride, m.row_stride};
-}
-
 // Cosines and sines of positions, [tokens, pairs].
 struct RotaryTable {
     Tensor cosine;

@@ -70,6 +70,16 @@ struct HeadsView {
     operator HeadsView<const T>() const { return {data, heads, rows, cols, head_stride, row_stride}; }
 };
 
+// Of the matrix, or of every head, the rows of a range.
+template <class T>
+MatrixView<T> rows(MatrixView<T> m, Range range) {
+    return {m.row(range.begin), range.size(), m.cols, m.row_stride};
+}
+template <class T>
+HeadsView<T> rows(HeadsView<T> m, Range range) {
+    return {m.data + range.begin * m.row_stride, m.heads, range.size(), m.cols, m.head_stride, m.row_stride};
+}
+
 using ConstMatrix = MatrixView<const float>;
 using ConstHeads = HeadsView<const float>;
 

@@ -20,11 +20,6 @@ inline constexpr Index tile_keys = 64;
 inline constexpr Index tiles_per_block = 8;
 inline constexpr float infinity = __builtin_huge_valf();
 
-template <class T>
-MatrixView<T> rows_of(MatrixView<T> m, Range rows) {
-    return {m.row(rows.begin), rows.size(), m.cols, m.row_stride};
-}
-
 template <class V>
 bool all_finite(ConstMatrix m) {
     V check = V::zero();  // stays 0, or becomes NaN
@@ -135,7 +130,7 @@ class AttentionBlock {
         for (Index i = 0; i < heads_.size() * queries_at_most; ++i) max_.data[i] = -infinity;
         for_each_row([&](Index head, Index query) {
             sum(head, query) = 0;
-            for (Index b = 0; b < call_.output.cols; ++b) output(head, query)[b] = 0;
+            fill_zero(output(head, query), call_.output.cols);
             for (Index t = 0; t < call_.block_max.cols; ++t) tile_max(head, query)[t] = -infinity;
         });
     }
@@ -155,7 +150,7 @@ class AttentionBlock {
     }
 
     void pack_keys(Range keys) {
-        const ConstMatrix k = rows_of(k_, keys), v = rows_of(v_, keys);
+        const ConstMatrix k = rows(k_, keys), v = rows(v_, keys);
         pack_transposed<V>(stored(k), k.cols, k.rows, packed_k_.data);
         finite_ = all_finite<V>(v);
         if (finite_) pack<V>(stored(v), v.rows, v.cols, packed_v_.data);
@@ -182,7 +177,7 @@ class AttentionBlock {
     }
 
     void add_part(Index head, Range queries, Range keys, Index packed_keys, Coverage coverage) {
-        const ConstMatrix q = rows_of(call_.q.head(head), queries);
+        const ConstMatrix q = rows(call_.q.head(head), queries);
         const bool in_one = q.cols <= depth_block;
         multiply<V, Write::over>(
             q, packed_k_.data, q.cols,
@@ -194,11 +189,11 @@ class AttentionBlock {
             weigh_rows(head, {query, least(query + V::width, queries.end)}, keys, coverage,
                        scores_.data + (query - queries.begin) * tile_keys);
         const ConstMatrix weights{scores_.data, queries.size(), keys.size(), tile_keys};
-        const MatrixView<float> output = rows_of(call_.output.head(head), queries);
+        const MatrixView<float> output = rows(call_.output.head(head), queries);
         if (finite_)
             multiply<V, Write::added>(weights, packed_v_.data, packed_keys, output);
         else
-            multiply_present(weights, rows_of(v_, keys), output);
+            multiply_present(weights, rows(v_, keys), output);
     }
 
     // Scores of at most V::width rows -> exp(score − largest of the row).
@@ -299,8 +294,7 @@ class AttentionBlock {
     void clear_block_max() {
         for (Index head = heads_.begin; head < heads_.end; ++head)
             for (Index query = queries_.begin; query < queries_.end; query += block_size)
-                for (Index t = 0; t < call_.block_max.cols; ++t)
-                    call_.block_max.head(head)(query / block_size, t) = 0;
+                fill_zero(call_.block_max.head(head).row(query / block_size), call_.block_max.cols);
     }
 
     void raise_block_max(Index head, Index query, float total) {

@@ -8,7 +8,9 @@
 
 namespace attn::simd {
 
-// A is packed [256, 256] at a time and B [256, 192]: both stay in the second-level cache.
+// Of B, [256, 192] at a time is packed; with the [512, 256] of A that it meets and their sums it stays in the
+// second-level cache.
+// cache.
 inline constexpr Index row_block = 512;
 inline constexpr Index column_block = 192;
 
@@ -34,7 +36,7 @@ template <class V, class E>
 void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, float* y) {
     const Scratch sums(out);
     for (Index block = 0; block < in; block += depth_block) {
-        for (Index o = 0; o < out; ++o) sums.data[o] = 0;
+        fill_zero(sums.data, out);
         const Index end = least(block + depth_block, in);
         Index k = block;
         for (; k + 8 <= end; k += 8) add_rows<V, 8>(x, w, k, out, sums.data);
@@ -85,7 +87,8 @@ void add_vector_times_columns(const float* x, Stored<E> w, Index in, Index out, 
 }
 
 // a · b, a part of it to a task; `b` packs columns × depths of itself: b(columns, depths, to), and a part that is summed
-// up goes to store(sums, first row, first column). A and the sums of a part lie together, whatever their strides outside: rows a multiple of 4 KB apart would share one set of the cache.
+// up goes to store(sums, first row, first column). The sums of a part lie together, whatever the strides of what they
+// are for: rows a multiple of 4 KB apart would share one set of the cache.
 template <class V, class Pack, class Store>
 void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) {
     const Index across = blocks(columns_of_b, column_block);
@@ -114,8 +117,7 @@ template <class V, class E, class Store>
 void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, Store store) {
     const bool in_out = layout == WeightView::Layout::in_out;
     if (x.rows == 1)
-        return for_each_task(blocks(out, vector_columns), [&](Index task) {
-            const Range columns = block(task, vector_columns, out);
+        return for_each_block(out, vector_columns, [&](Range columns) {
             float sums[vector_columns]{};
             if (in_out)
                 add_vector_times_rows<V>(x.data, w.from(0, columns.begin), x.cols, columns.size(), sums);
