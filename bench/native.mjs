@@ -83,7 +83,7 @@ export async function runNative(part, tell) {
         };
         try {
             const built = here('../build/native/bench/');
-            const mine = ours.map((one) => core(start(`${built}bench_native`), one, threads, folder));
+            const mine = ours.map((one) => core(start(`${built}bench-native`), one, threads, folder));
             const python = start('/usr/bin/python3', here('peers/torch_lines.py'));
             const everything = ['attention', 'linear', 'exp', 'gpt2'];
             const peers = [

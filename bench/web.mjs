@@ -4,7 +4,7 @@ import { serve } from '../tools/lib/serve.mjs';
 import { here } from './machine.mjs';
 
 // Of the core: its builds, the one that the others are compared with first.
-const relaxed = { name: 'core, relaxed', module: '/build/web-relaxed/bench/bench-relaxed.mjs', threads: 1 };
+const relaxed = { name: 'core, relaxed', module: '/build/web/bench/bench-relaxed.mjs', threads: 1 };
 const simd = { name: 'core, simd', module: '/build/web/bench/bench-simd.mjs', threads: 1 };
 const threaded = {
     name: 'core, relaxed-threads', module: '/build/web-threads/bench/bench-relaxed-threads.mjs', threads: 2,

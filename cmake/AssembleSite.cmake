@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.25)
 
 file(GLOB shell ${SOURCE}/web/shell/*.js ${SOURCE}/web/shell/*.mjs ${SOURCE}/web/shell/*.css)
 file(GLOB models RELATIVE ${SOURCE} ${SOURCE}/models/*/*)
-string(REGEX REPLACE "[.]mjs$" ".wasm" wasm ${PROGRAM})
+list(TRANSFORM PROGRAMS REPLACE "[.]mjs$" ".wasm" OUTPUT_VARIABLE wasm)
 
 set(kept explorer-simd.mjs explorer-simd.wasm explorer-relaxed.mjs explorer-relaxed.wasm
     explorer-relaxed-threads.mjs explorer-relaxed-threads.wasm manifest.json)
@@ -18,7 +18,7 @@ function(place folder)
 endfunction()
 
 file(MAKE_DIRECTORY ${SITE}/fonts)
-place("" ${PROGRAM} ${wasm} ${SOURCE}/index.html ${shell} ${TOKENIZERS} ${SOURCE}/LICENSE
+place("" ${PROGRAMS} ${wasm} ${SOURCE}/index.html ${shell} ${TOKENIZERS} ${SOURCE}/LICENSE
     ${SOURCE}/web/third_party_licences.txt)
 place(fonts/ ${FONTS})
 foreach(model IN LISTS models)

@@ -1,5 +1,5 @@
 # The target `site`: puts this build of the page and everything it loads into build/site, a plain folder
-# that any host can serve. Both WebAssembly builds add their variant to the same folder.
+# that any host can serve. Both WebAssembly builds add their variants to the same folder.
 set(shell ${PROJECT_SOURCE_DIR}/web/shell)
 set(tokenizers ${shell}/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs)
 add_custom_command(OUTPUT ${tokenizers}
@@ -8,9 +8,11 @@ add_custom_command(OUTPUT ${tokenizers}
     DEPENDS ${shell}/package-lock.json
     COMMENT "Fetching the page's tokenizer library")
 
+list(TRANSFORM ATTN_VARIANTS PREPEND explorer- OUTPUT_VARIABLE programs)
+list(TRANSFORM programs REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE program_files)
 add_custom_target(site ALL
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DSITE=${PROJECT_SOURCE_DIR}/build/site
-        -DPROGRAM=$<TARGET_FILE:explorer> -DTOKENIZERS=${tokenizers} "-DFONTS=${ATTN_FONTS}"
+        "-DPROGRAMS=${program_files}" -DTOKENIZERS=${tokenizers} "-DFONTS=${ATTN_FONTS}"
         -P ${CMAKE_CURRENT_LIST_DIR}/AssembleSite.cmake
-    DEPENDS explorer ${tokenizers}
+    DEPENDS ${programs} ${tokenizers}
     VERBATIM)

@@ -10,7 +10,6 @@ namespace attn::simd {
 
 // Of B, [256, 192] at a time is packed; with the [512, 256] of A that it meets and their sums it stays in the
 // second-level cache.
-// cache.
 inline constexpr Index row_block = 512;
 inline constexpr Index column_block = 192;
 

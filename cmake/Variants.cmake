@@ -1,0 +1,32 @@
+# A browser takes no module with instructions that it does not know, so a program for the web is linked in variants: the
+# same objects, each time with the kernels of other instructions (the target attention_VARIANT). A native program asks the
+# machine it runs on.
+if(NOT EMSCRIPTEN)
+    set(ATTN_VARIANTS native)
+elseif(ATTN_THREADS)
+    set(ATTN_VARIANTS relaxed-threads)
+else()
+    set(ATTN_VARIANTS simd relaxed)
+endif()
+
+# attn_program(NAME files...)  The objects are the target NAME, whose public link options and libraries the programs
+# NAME-VARIANT get.
+function(attn_program name)
+    add_library(${name} OBJECT EXCLUDE_FROM_ALL ${ARGN})
+    target_link_libraries(${name} PUBLIC attention_core PRIVATE project_warnings)
+    foreach(variant IN LISTS ATTN_VARIANTS)
+        add_executable(${name}-${variant} $<TARGET_OBJECTS:${name}>)
+        set_target_properties(${name}-${variant} PROPERTIES LINKER_LANGUAGE CXX)
+        target_link_libraries(${name}-${variant} PRIVATE ${name} attention_${variant})
+        if(variant MATCHES "relaxed")
+            set_target_properties(${name}-${variant} PROPERTIES CROSSCOMPILING_EMULATOR "${relaxed_node}")
+        endif()
+    endforeach()
+endfunction()
+
+# program_properties(NAME PROPERTY VALUE...)  For all programs of attn_program(NAME).
+function(program_properties name)
+    foreach(variant IN LISTS ATTN_VARIANTS)
+        set_target_properties(${name}-${variant} PROPERTIES ${ARGN})
+    endforeach()
+endfunction()
