@@ -20,6 +20,10 @@ inline constexpr Index tile_keys = 64;
 inline constexpr Index tiles_per_block = 8;
 inline constexpr float infinity = __builtin_huge_valf();
 
+// A row's weights are summed up beside one of its scores, its reference. A larger score takes that place only when it is
+// larger by more than this: e^8 leaves room enough in a float, and a row's sums are seldom scaled anew.
+inline constexpr float slack = 8;
+
 template <class V>
 bool all_finite(ConstMatrix m) {
     V check = V::zero();  // stays 0, or becomes NaN
@@ -44,7 +48,8 @@ template <class V>
 
 // Scores -> exp(score − max); gives their sum, spread over the lanes.
 template <class V>
-[[gnu::always_inline]] inline V exponentiate_row(const Exp<V>& exp, float* scores, Index count, float max) {
+[[gnu::always_inline]] inline V exponentiate_row(const WeightExp<V>& exp, float* scores, Index count,
+                                                 float max) {
     V total = V::zero();
     if (__builtin_isinf(max)) {
         exponentiate({scores, tile_keys}, max, SoftmaxPrecision::f32);
@@ -53,7 +58,7 @@ template <class V>
     }
     const V most = V::broadcast(max);
     for (Index j = 0; j < count; j += V::width) {
-        const V e = exp.nonpositive(V::load(scores + j) - most);
+        const V e = exp(V::load(scores + j) - most);
         e.store(scores + j);
         total = total + e;
     }
@@ -98,6 +103,7 @@ class AttentionBlock {
           packed_v_(packed_size<V>(tile_keys, call.v.cols)),
           scores_(tile_queries * tile_keys),
           max_(heads_.size() * queries_at_most),
+          reference_(heads_.size() * queries_at_most),
           sum_(2 * heads_.size() * queries_at_most),
           tile_max_(call.block_max.data ? heads_.size() * queries_at_most * call.block_max.cols : 0) {}
 
@@ -108,12 +114,13 @@ class AttentionBlock {
     }
 
   private:
-    // A row's numbers: its largest score so far, the sum of exp(score − largest), and, where block maxima are wanted, its
-    // largest score in each tile of keys.
+    // A row's numbers: its largest score so far, its reference, the sum of exp(score − reference), and, where block maxima
+    // are wanted, its largest score in each tile of keys.
     Index place(Index head, Index query) const {
         return (head - heads_.begin) * queries_at_most + query - queries_.begin;
     }
     float& max(Index head, Index query) { return max_.data[place(head, query)]; }
+    float& reference(Index head, Index query) { return reference_.data[place(head, query)]; }
     double& sum(Index head, Index query) { return reinterpret_cast<double*>(sum_.data)[place(head, query)]; }
     float* tile_max(Index head, Index query) {
         return tile_max_.data + place(head, query) * call_.block_max.cols;
@@ -127,7 +134,8 @@ class AttentionBlock {
     }
 
     void start() {
-        for (Index i = 0; i < heads_.size() * queries_at_most; ++i) max_.data[i] = -infinity;
+        for (Index i = 0; i < heads_.size() * queries_at_most; ++i)
+            max_.data[i] = reference_.data[i] = -infinity;
         for_each_row([&](Index head, Index query) {
             sum(head, query) = 0;
             fill_zero(output(head, query), call_.output.cols);
@@ -196,10 +204,11 @@ class AttentionBlock {
             multiply_present(weights, rows(v_, keys), output);
     }
 
-    // Scores of at most V::width rows -> exp(score − largest of the row).
+    // Scores of at most V::width rows -> exp(score − reference of the row).
     void weigh_rows(Index head, Range queries, Range keys, Coverage coverage, float* scores) {
         const Index count = queries.size();
-        float* so_far = &max(head, queries.begin);
+        float* largest = &max(head, queries.begin);
+        float* reference = &this->reference(head, queries.begin);
         const bool plain =
             coverage == Coverage::all && keys.size() == tile_keys && call_.softcap == 0 && !call_.bias.data;
         V lanes[V::width];
@@ -208,17 +217,17 @@ class AttentionBlock {
                        : plain    ? largest_of_row<V>(scores + r * tile_keys)
                                   : mask(head, queries.begin + r, keys, coverage, scores + r * tile_keys);
         const V most = across<V>(lanes, [](V a, V b) { return V::max(a, b); });
-        const V before = V::load(so_far), now = V::max(most, before);
-        const Exp<V> exp;
-        float factors[V::width];
-        exp.nonpositive(before - now).store(factors);
+        V::max(most, V::load(largest)).store(largest);
+        const WeightExp<V> exp;
         for (Index r = 0; r < count; ++r) {
             if (call_.block_max.data) tile_max(head, queries.begin + r)[keys.begin / tile_keys] = most.v[r];
-            if (now.v[r] > so_far[r]) rescale(head, queries.begin + r, factors[r]);
+            if (largest[r] > reference[r] + slack) {
+                rescale(head, queries.begin + r, exp(V::broadcast(reference[r] - largest[r])).v[0]);
+                reference[r] = largest[r];
+            }
         }
-        now.store(so_far);
         for (Index r = 0; r < V::width; ++r)
-            lanes[r] = r < count ? exponentiate_row<V>(exp, scores + r * tile_keys, keys.size(), so_far[r])
+            lanes[r] = r < count ? exponentiate_row<V>(exp, scores + r * tile_keys, keys.size(), reference[r])
                                  : V::zero();
         float totals[V::width];
         across<V>(lanes, [](V a, V b) { return a + b; }).store(totals);
@@ -250,7 +259,7 @@ class AttentionBlock {
         return most;
     }
 
-    // What the row has summed up so far -> the same beside a larger maximum.
+    // What the row has summed up so far -> the same beside a larger reference.
     void rescale(Index head, Index query, float factor) {
         sum(head, query) *= static_cast<double>(factor);
         float* out = output(head, query);
@@ -278,16 +287,19 @@ class AttentionBlock {
     void finish() {
         if (call_.block_max.data) clear_block_max();
         for_each_row([&](Index head, Index query) {
-            const float total = static_cast<float>(sum(head, query));
+            const float total = static_cast<float>(sum(head, query)),
+                        below = reference(head, query) - max(head, query);
             call_.row_max(head, query) = max(head, query);
             call_.row_log_sum(head, query) = logarithm(total);
             if (total == 0) return;
+            if (below < 0) call_.row_log_sum(head, query) += below;
             float* out = output(head, query);
             for (Index b = 0; b < call_.output.cols; b += V::width) {
                 const Index count = least(V::width, call_.output.cols - b);
                 (V::load(out + b, count) / V::broadcast(total)).store(out + b, count);
             }
-            if (call_.block_max.data) raise_block_max(head, query, total);
+            if (call_.block_max.data)
+                raise_block_max(head, query, total * exponential(below < 0 ? below : 0));
         });
     }
 
@@ -309,9 +321,9 @@ class AttentionBlock {
     ConstMatrix k_, v_;
     Range heads_, queries_;
     Scratch packed_k_, packed_v_, scores_;
-    Scratch max_, sum_;   // [heads, queries], float and double
-    Scratch tile_max_;    // [heads, queries, ⌈n_k / 64⌉]
-    bool finite_ = true;  // the packed values
+    Scratch max_, reference_, sum_;  // [heads, queries]; the sum in double
+    Scratch tile_max_;               // [heads, queries, ⌈n_k / 64⌉]
+    bool finite_ = true;             // the packed values
 };
 
 template <class V>

@@ -16,10 +16,8 @@ inline constexpr float exp_table[] = {
     1,
     1.44269504088896341f,  // 1 / ln 2
     -0.693359375f,
-    2.12194440e-4f,     // −ln 2 in two parts, the first of few bits so that its product with n is exact
-    12582912.0f,        // 1.5 · 2^23: adding it rounds to an integer n, which then stands in the low bits
-    12582912.0f + 127,  // the same, of n with the bias of an exponent
-    -88,
+    2.12194440e-4f,  // −ln 2 in two parts, the first of few bits so that its product with n is exact
+    12582912.0f,     // 1.5 · 2^23: adding it rounds to an integer n, which then stands in the low bits
     -104,
     89,
 };
@@ -27,43 +25,61 @@ inline constexpr float exp_table[] = {
 template <class V>
 class Exp {
   public:
-    // For x <= 0, within 2 units in the last place where the result is a normal number; 0 below −88, NaN stays NaN.
-    [[gnu::always_inline]] V nonpositive(V x) const {
-        // −88 rounds to 2^−127, whose biased exponent of 0 stands for the number 0.
-        const auto [power, shifted] = reduced(V::max(c_[12], x), c_[11]);
-        return {power.v * __builtin_bit_cast(Floats, __builtin_bit_cast(Words, shifted.v) << 23)};
-    }
-
     // Within 2 units in the last place over the whole range, subnormal results within one step; 0 below −104, inf above
     // 88.73, NaN stays NaN.
     [[gnu::always_inline]] V operator()(V x) const {
-        x = V::max(c_[13], x);
-        x = V::where_less(c_[14], x, c_[14], x);
-        const auto [power, shifted] = reduced(x, c_[10]);
-        const Ints n = __builtin_bit_cast(Ints, shifted.v) - 0x4b400000;
+        x = V::max(c_[11], x);
+        x = V::where_less(c_[12], x, c_[12], x);
+        const V shifted = V::fma(x, c_[7], c_[10]);
+        const V n = shifted - c_[10];
+        const V r = V::fma(n, c_[9], V::fma(n, c_[8], x));  // x = n ln 2 + r, |r| <= ln 2 / 2
+        const V power = polynomial<6>(c_, 0, r);
+        const Ints exponent = __builtin_bit_cast(Ints, shifted.v) - 0x4b400000;
         // 2^n in two factors, so that subnormal results and 2^128 come out right.
-        const Ints half = n >> 1;
+        const Ints half = exponent >> 1;
         return {power.v * __builtin_bit_cast(Floats, (half + 127) << 23) *
-                __builtin_bit_cast(Floats, (n - half + 127) << 23)};
+                __builtin_bit_cast(Floats, (exponent - half + 127) << 23)};
     }
 
   private:
     using Floats = typename V::Floats;
     using Ints = typename V::Ints;
-    using Words = typename V::Words;
-
-    struct Reduced {
-        V power;    // e^r of x = n ln 2 + r, |r| <= ln 2 / 2
-        V shifted;  // n + round_to_integer
-    };
-    [[gnu::always_inline]] Reduced reduced(V x, V round_to_integer) const {
-        const V shifted = V::fma(x, c_[7], round_to_integer);
-        const V n = shifted - round_to_integer;
-        const V r = V::fma(n, c_[9], V::fma(n, c_[8], x));
-        return {polynomial<6>(c_, 0, r), shifted};
-    }
 
     Constants<V, std::size(exp_table)> c_{exp_table};
+};
+
+inline constexpr float weight_exp_table[] = {
+    // 2^−g for |g| <= 1/2, minimax of degree 5 with the exact 1 and −ln 2 at its end, 1.05e-7 relatively.
+    -1.33002567234e-03f,
+    9.66971861121e-03f,
+    -5.55056005615e-02f,
+    2.40222814636e-01f,
+    -0.693147180559945309f,
+    1,
+    1.44269504088896341f,  // 1 / ln 2
+    -1.44269504088896341f,
+    12582912.0f + 127,  // 1.5 · 2^23 and the bias of an exponent
+    -88,
+};
+
+// The exponential of attention: fewer steps, good enough for a score, which has been rounded by as much.
+template <class V>
+class WeightExp {
+  public:
+    // For x <= 88, relatively within 2e-7 + 7.5e-8 |x|, and exactly 1 at 0; 0 below −88, NaN stays NaN.
+    [[gnu::always_inline]] V operator()(V x) const {
+        using Floats = typename V::Floats;
+        using Words = typename V::Words;
+        // −88 rounds to 2^−127, whose biased exponent of 0 stands for the number 0.
+        x = V::max(c_[9], x);
+        const V shifted = V::fma(x, c_[6], c_[8]);
+        const V g = V::fma(x, c_[7], shifted - c_[8]);
+        return {polynomial<5>(c_, 0, g).v *
+                __builtin_bit_cast(Floats, __builtin_bit_cast(Words, shifted.v) << 23)};
+    }
+
+  private:
+    Constants<V, std::size(weight_exp_table)> c_{weight_exp_table};
 };
 
 inline constexpr float tanh_table[] = {
