@@ -14,12 +14,17 @@ namespace {
 // More operands than this are summed up in one line.
 constexpr std::size_t operands_shown = 16;
 
+// Between blanks, and within a word where it is too long for a line.
+void paragraph(const std::string& text) {
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(wrapped(text, ImGui::GetContentRegionAvail().x).c_str());
+    ImGui::PopTextWrapPos();
+}
+
 void line(Face face, float size, ImU32 colour, const std::string& text) {
     Type type(face, size);
     ImGui::PushStyleColor(ImGuiCol_Text, colour);
-    ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(text.c_str());
-    ImGui::PopTextWrapPos();
+    paragraph(text);
     ImGui::PopStyleColor();
 }
 
@@ -125,14 +130,13 @@ void note(const app::Explained& why) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     Type small(Face::regular, size_small);
-    const ImVec2 size = ImGui::CalcTextSize(why.note.c_str(), nullptr, false, width - 28);
+    const std::string text = wrapped(why.note, width - 28);
+    const ImVec2 size = text_size(text);
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddRectFilled(at, {at.x + width, at.y + size.y + 20}, theme().raised, 6);
     list->AddRectFilled(at, {at.x + 3, at.y + size.y + 20}, theme().changed, 2);
     ImGui::SetCursorScreenPos({at.x + 14, at.y + 10});
-    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width - 28);
-    ImGui::TextUnformatted(why.note.c_str());
-    ImGui::PopTextWrapPos();
+    ImGui::TextUnformatted(text.c_str());
     ImGui::SetCursorScreenPos({at.x, at.y + size.y + 24});
     ImGui::Dummy({width, 0});
     landmark("inspector/note", at, {at.x + width, at.y + size.y + 20});
@@ -143,9 +147,7 @@ void note(const app::Explained& why) {
 void inspector(const app::Explained& why, bool pinned) {
     {
         Type semibold(Face::semibold, 18);
-        ImGui::PushTextWrapPos(0);
-        ImGui::TextUnformatted(why.title.c_str());
-        ImGui::PopTextWrapPos();
+        paragraph(why.title);
     }
     landmark_item("inspector/title");
     line(Face::regular, size_small, theme().dim, why.provenance + (pinned ? " · pinned" : ""));

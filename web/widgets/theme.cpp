@@ -166,6 +166,20 @@ ImVec2 text_size(std::string_view text) {
     return ImGui::CalcTextSize(text.data(), text.data() + text.size());
 }
 
+std::string wrapped(std::string_view text, float width) {
+    std::string lines(text);
+    for (std::size_t line = 0, blank = 0, at = 0; at <= lines.size(); ++at) {
+        if (at < lines.size() && lines[at] != ' ' && lines[at] != '\n') continue;
+        if (blank > line && text_size(std::string_view(lines).substr(line, at - line)).x > width) {
+            lines[blank] = '\n';
+            line = blank + 1;
+        }
+        blank = at;
+        if (at < lines.size() && lines[at] == '\n') line = at + 1;
+    }
+    return lines;
+}
+
 void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text) {
     list->AddText({std::floor(at.x), std::floor(at.y)}, colour, text.data(), text.data() + text.size());
 }

@@ -3,6 +3,7 @@
 
 #include <imgui.h>
 
+#include <string>
 #include <string_view>
 
 namespace attn::ui {
@@ -50,6 +51,9 @@ ImU32 with_alpha(ImU32 colour, float alpha);
 
 // Text with its width measured in the face in force.
 ImVec2 text_size(std::string_view text);
+
+// Lines no wider than `width` where blanks allow it: Dear ImGui's own also break after a point, inside numbers.
+std::string wrapped(std::string_view text, float width);
 void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text);
 // Shortened with … to fit into `width`.
 void draw_text_within(ImDrawList* list, ImVec2 at, float width, ImU32 colour, std::string_view text);
