@@ -57,8 +57,8 @@ Shape tokens_by(Index tokens, Index width) { return {tokens, width}; }
 }  // namespace
 
 Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
-                  double slice_operations)
-    : trace(new Trace), slice_operations(slice_operations) {
+                  double operations_a_slice)
+    : trace(new Trace), slice_operations(operations_a_slice) {
     const ModelConfig& config = model->config();
     const Network& network = model->network();
     const Index n = std::ssize(ids);
