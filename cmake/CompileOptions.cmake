@@ -5,8 +5,8 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 # The same operations in the same order, whatever the compiler: a multiply and an add are fused only
-# where a kernel says so.
-add_compile_options(-ffp-contract=off)
+# where a kernel says so. Nobody asks a function of <cmath> for errno, which keeps square roots out of vectors.
+add_compile_options(-ffp-contract=off -fno-math-errno)
 
 if(EMSCRIPTEN)
     add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint)

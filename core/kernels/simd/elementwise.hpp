@@ -27,15 +27,15 @@ template <class V>
     count == V::width ? v.store(p) : v.store(p, count);
 }
 
-// Σ term(x) of a row, in f32 over stretches of 64 vectors and in double over them.
+// Σ term(i, count) of the vectors of a row, in f32 over stretches of 64 vectors and in double over them.
 template <class V, class F>
-double sum(const float* x, Index n, F term) {
+double sum_of_terms(Index n, F term) {
     constexpr Index stretch = 64 * V::width;
     double total = 0;
     for (Index begin = 0; begin < n; begin += stretch) {
         V part = V::zero();
         for_each_vector<V>(least(stretch, n - begin), [&](Index i, Index count) {
-            const V terms = term(load_some<V>(x + begin + i, count));
+            const V terms = term(begin + i, count);
             if (count == V::width) {
                 part = part + terms;
             } else {
@@ -47,6 +47,12 @@ double sum(const float* x, Index n, F term) {
         total += static_cast<double>(part.total());
     }
     return total;
+}
+
+// Σ term(x) of a row.
+template <class V, class F>
+double sum(const float* x, Index n, F term) {
+    return sum_of_terms<V>(n, [&](Index i, Index count) { return term(load_some<V>(x + i, count)); });
 }
 
 template <class V>
@@ -85,24 +91,48 @@ void weights(std::span<float> row, float max, float log_sum) {
     });
 }
 
+// What a norm takes from its row: a value becomes (value − mean) · factor.
+template <class V>
+struct Normal {
+    V mean, factor;
+
+    V operator()(V x) const { return (x - mean) * factor; }
+};
+
+template <class V>
+V normal_factor(double mean_square, float epsilon) {
+    return V::broadcast(static_cast<float>(1 / square_root(mean_square + static_cast<double>(epsilon))));
+}
+
+template <class V>
+Normal<V> layer_normal(const float* row, Index size, float epsilon) {
+    const double n = static_cast<double>(size);
+    // The rounding of a mean that is large beside the deviations is made good by the mean of what is left.
+    const V first = V::broadcast(static_cast<float>(sum<V>(row, size, [](V v) { return v; }) / n));
+    const double rest = sum<V>(row, size, [&](V v) { return v - first; }) / n;
+    const V mean = first + V::broadcast(static_cast<float>(rest));
+    const double variance = sum<V>(row, size, [&](V v) { return (v - mean) * (v - mean); }) / n;
+    return {mean, normal_factor<V>(variance, epsilon)};
+}
+
+template <class V>
+Normal<V> rms_normal(const float* row, Index size, float epsilon) {
+    const double mean_square = sum<V>(row, size, [](V v) { return v * v; }) / static_cast<double>(size);
+    return {V::zero(), normal_factor<V>(mean_square, epsilon)};
+}
+
 template <class V>
 void layer_norm(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,
                 MatrixView<float> y) {
-    const double n = static_cast<double>(x.cols);
     for (Index r = 0; r < x.rows; ++r) {
         const float* in = x.row(r);
         float* out = y.row(r);
-        // The rounding of a mean that is large beside the deviations is made good by the mean of what is left.
-        const V first = V::broadcast(static_cast<float>(sum<V>(in, x.cols, [](V v) { return v; }) / n));
-        const double rest = sum<V>(in, x.cols, [&](V v) { return v - first; }) / n;
-        const V mean = first + V::broadcast(static_cast<float>(rest));
-        const double variance = sum<V>(in, x.cols, [&](V v) { return (v - mean) * (v - mean); }) / n;
-        const V factor =
-            V::broadcast(static_cast<float>(1 / square_root(variance + static_cast<double>(epsilon))));
+        const Normal<V> normal = layer_normal<V>(in, x.cols, epsilon);
         for_each_vector<V>(x.cols, [&](Index i, Index count) {
-            const V normal = (load_some<V>(in + i, count) - mean) * factor;
             const V shift = bias.empty() ? V::zero() : load_some<V>(bias.data() + i, count);
-            store_some(V::fma(normal, load_some<V>(gain.data() + i, count), shift), out + i, count);
+            store_some(
+                V::fma(normal(load_some<V>(in + i, count)), load_some<V>(gain.data() + i, count), shift),
+                out + i, count);
         });
     }
 }
@@ -112,13 +142,10 @@ void rms_norm(ConstMatrix x, std::span<const float> gain, float epsilon, MatrixV
     for (Index r = 0; r < x.rows; ++r) {
         const float* in = x.row(r);
         float* out = y.row(r);
-        const double mean_square =
-            sum<V>(in, x.cols, [](V v) { return v * v; }) / static_cast<double>(x.cols);
-        const V factor =
-            V::broadcast(static_cast<float>(1 / square_root(mean_square + static_cast<double>(epsilon))));
+        const Normal<V> normal = rms_normal<V>(in, x.cols, epsilon);
         for_each_vector<V>(x.cols, [&](Index i, Index count) {
-            const V normal = load_some<V>(in + i, count) * factor;
-            store_some(normal * load_some<V>(gain.data() + i, count), out + i, count);
+            store_some(normal(load_some<V>(in + i, count)) * load_some<V>(gain.data() + i, count), out + i,
+                       count);
         });
     }
 }

@@ -14,10 +14,14 @@ inline constexpr Index depth_block = 256;
 
 enum class Write { over, added };
 
+// How A lies in memory: [rows, depth], or turned, [depth, rows].
+enum class Lies { straight, turned };
+
 inline constexpr float one = 1;
 
-// a [rows, depth], c [rows, panel width]. The factor is in memory: a register more would not be left by the sums.
-template <class V, Write write, int rows>
+// a [rows, depth] or turned, c [rows, panel width]. The factor is in memory: a register more would not be left by the
+// sums.
+template <class V, Write write, Lies lies, int rows>
 [[gnu::always_inline]] inline void multiply_tile(const float* a, Index a_stride, const float* panel,
                                                  Index depth, float* c, Index c_stride, const float* factor) {
     constexpr int vectors = V::Lanes::panel_vectors;
@@ -28,7 +32,7 @@ template <class V, Write write, int rows>
         V b[vectors];
         for (int v = 0; v < vectors; ++v) b[v] = V::load(panel + v * V::width);
         for (int r = 0; r < rows; ++r) {
-            const V x = V::broadcast(a[r * a_stride + k]);
+            const V x = V::broadcast(lies == Lies::straight ? a[r * a_stride + k] : a[k * a_stride + r]);
             for (int v = 0; v < vectors; ++v) sums[r][v] = V::fma(x, b[v], sums[r][v]);
         }
     }
@@ -39,42 +43,46 @@ template <class V, Write write, int rows>
         }
 }
 
-// One panel: a [n, depth], c [n, cols], cols <= panel width.
-template <class V, Write write, int rows = V::Lanes::tile_rows>
+// One panel: a [n, depth] or turned, c [n, cols], cols <= panel width.
+template <class V, Write write, Lies lies, int rows = V::Lanes::tile_rows>
 void multiply_panel(const float* a, Index a_stride, Index n, const float* panel, Index depth, float* c,
                     Index c_stride, Index cols, const float* factor) {
     constexpr Index width = panel_width<V>;
-    for (; n >= rows; n -= rows, a += rows * a_stride, c += rows * c_stride) {
+    const Index a_step = lies == Lies::straight ? rows * a_stride : rows;
+    for (; n >= rows; n -= rows, a += a_step, c += rows * c_stride) {
         if (cols == width) {
-            multiply_tile<V, write, rows>(a, a_stride, panel, depth, c, c_stride, factor);
+            multiply_tile<V, write, lies, rows>(a, a_stride, panel, depth, c, c_stride, factor);
             continue;
         }
         float part[rows * width]{};
         const auto bytes = static_cast<std::size_t>(cols) * sizeof(float);
         if (write == Write::added)
             for (int r = 0; r < rows; ++r) __builtin_memcpy(part + r * width, c + r * c_stride, bytes);
-        multiply_tile<V, write, rows>(a, a_stride, panel, depth, part, width, factor);
+        multiply_tile<V, write, lies, rows>(a, a_stride, panel, depth, part, width, factor);
         for (int r = 0; r < rows; ++r) __builtin_memcpy(c + r * c_stride, part + r * width, bytes);
     }
     if constexpr (rows > 1)
         if (n > 0)
-            multiply_panel<V, write, rows - 1>(a, a_stride, n, panel, depth, c, c_stride, cols, factor);
+            multiply_panel<V, write, lies, rows - 1>(a, a_stride, n, panel, depth, c, c_stride, cols, factor);
 }
 
-// a [rows, depth], b packed [depth_of_b, c.cols], of which the first `depth` rows take part; c [rows, cols]. Added up, or
-// of more than 256 rows, a product has the factor 1.
-template <class V, Write write>
+// a [rows, depth] or turned, b packed [depth_of_b, c.cols], of which the first `depth` rows take part; c [rows, cols].
+// Added up, or of more than 256 rows, a product has the factor 1.
+template <class V, Write write, Lies lies = Lies::straight>
 void multiply(ConstMatrix a, const float* b, Index depth_of_b, MatrixView<float> c,
               const float& factor = one) {
     constexpr Index width = panel_width<V>;
+    constexpr bool straight = lies == Lies::straight;
+    const Index rows = straight ? a.rows : a.cols, depth = straight ? a.cols : a.rows;
     for (Index column = 0; column < c.cols; column += width, b += depth_of_b * width) {
         const Index cols = least(width, c.cols - column);
         float* to = c.data + column;
-        multiply_panel<V, write>(a.data, a.row_stride, a.rows, b, least(depth_block, a.cols), to,
-                                 c.row_stride, cols, &factor);
-        for (Index k = depth_block; k < a.cols; k += depth_block)
-            multiply_panel<V, Write::added>(a.data + k, a.row_stride, a.rows, b + k * width,
-                                            least(depth_block, a.cols - k), to, c.row_stride, cols, &one);
+        multiply_panel<V, write, lies>(a.data, a.row_stride, rows, b, least(depth_block, depth), to,
+                                       c.row_stride, cols, &factor);
+        for (Index k = depth_block; k < depth; k += depth_block)
+            multiply_panel<V, Write::added, lies>(straight ? a.data + k : a.row(k), a.row_stride, rows,
+                                                  b + k * width, least(depth_block, depth - k), to,
+                                                  c.row_stride, cols, &one);
     }
 }
 

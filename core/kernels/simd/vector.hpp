@@ -57,6 +57,11 @@ struct Vector {
     // a · b + c, rounded once where the instruction set can; a row of results must not mix it with * and +.
     static Vector fma(Vector a, Vector b, Vector c) { return {L::fma(a.v, b.v, c.v)}; }
 
+    static Vector square_root(Vector a) {
+        for (Index i = 0; i < width; ++i) a.v[i] = __builtin_sqrtf(a.v[i]);
+        return a;
+    }
+
     static Vector max(Vector a, Vector b) { return {L::max(a.v, b.v)}; }  // b where either is NaN
 
     // Lane by lane: where a < b, x; elsewhere, and where a or b is NaN, y.
