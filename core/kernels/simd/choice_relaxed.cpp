@@ -9,4 +9,9 @@ std::span<const Kernels* const> all_kernels() {
     return all;
 }
 
+std::span<const BackwardKernels* const> all_backward() {
+    static const std::array all{&simd::backward128(), &simd::backward_relaxed()};
+    return all;
+}
+
 }  // namespace attn

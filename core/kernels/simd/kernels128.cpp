@@ -1,3 +1,4 @@
+#include "kernels/simd/backward.hpp"
 #include "kernels/simd/kernels.hpp"
 #include "kernels/simd/lanes128.hpp"
 #include "kernels/simd/tables.hpp"
@@ -6,6 +7,11 @@ namespace attn::simd {
 
 const Kernels& kernels128() {
     static constexpr Kernels kernels = kernels_over<Vector<Lanes128>>("simd128");
+    return kernels;
+}
+
+const BackwardKernels& backward128() {
+    static constexpr BackwardKernels kernels = backward_over<Vector<Lanes128>>("simd128");
     return kernels;
 }
 

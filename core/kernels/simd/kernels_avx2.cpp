@@ -1,3 +1,4 @@
+#include "kernels/simd/backward.hpp"
 #include "kernels/simd/kernels.hpp"
 #include "kernels/simd/lanes_avx2.hpp"
 #include "kernels/simd/tables.hpp"
@@ -6,6 +7,11 @@ namespace attn::simd {
 
 const Kernels& kernels_avx2() {
     static constexpr Kernels kernels = kernels_over<Vector<LanesAvx2>>("avx2");
+    return kernels;
+}
+
+const BackwardKernels& backward_avx2() {
+    static constexpr BackwardKernels kernels = backward_over<Vector<LanesAvx2>>("avx2");
     return kernels;
 }
 

@@ -1,3 +1,4 @@
+#include "kernels/simd/backward.hpp"
 #include "kernels/simd/kernels.hpp"
 #include "kernels/simd/lanes_relaxed.hpp"
 #include "kernels/simd/tables.hpp"
@@ -6,6 +7,11 @@ namespace attn::simd {
 
 const Kernels& kernels_relaxed() {
     static constexpr Kernels kernels = kernels_over<Vector<LanesRelaxed>>("relaxed simd128");
+    return kernels;
+}
+
+const BackwardKernels& backward_relaxed() {
+    static constexpr BackwardKernels kernels = backward_over<Vector<LanesRelaxed>>("relaxed simd128");
     return kernels;
 }
 

@@ -1,7 +1,8 @@
-// One table for each instruction set that this build has; defined in the file of that name, compiled with its own
+// The tables of each instruction set that this build has; defined in the file of that name, compiled with its own
 // flags, and to be called only where the machine has the instructions.
 #pragma once
 
+#include "kernels/backward.hpp"
 #include "kernels/table.hpp"
 
 namespace attn::simd {
@@ -10,5 +11,10 @@ const Kernels& kernels128();
 const Kernels& kernels_relaxed();
 const Kernels& kernels_avx2();
 const Kernels& kernels_avx512();
+
+const BackwardKernels& backward128();
+const BackwardKernels& backward_relaxed();
+const BackwardKernels& backward_avx2();
+const BackwardKernels& backward_avx512();
 
 }  // namespace attn::simd

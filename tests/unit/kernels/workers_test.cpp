@@ -6,23 +6,10 @@
 
 #include "attention/mask.hpp"
 #include "support/kernels.hpp"
+#include "support/threads.hpp"
 
 using namespace attn;
 using namespace attn::test;
-
-namespace {
-
-// Sets the number of threads while it lives.
-class Threads {
-  public:
-    explicit Threads(int count) : before_(thread_count()) { set_thread_count(count); }
-    ~Threads() { set_thread_count(before_); }
-
-  private:
-    int before_;
-};
-
-}  // namespace
 
 TEST_CASE("Every task is done once, whatever the number of threads", "[unit][kernels]") {
     const Threads threads(GENERATE(1, 2, 3, 8));
