@@ -21,6 +21,16 @@ Input input(std::string name, const Tensor& tensor) {
     return {std::move(name), tensor.shape(), std::as_bytes(tensor.values())};
 }
 
+double allowed_cells(const Mask& mask, Index n) {
+    double cells = 0;
+    std::vector<std::uint8_t> row(static_cast<std::size_t>(n));
+    for (Index i = 0; i < n; ++i) {
+        mask.row(0, i, 0, row);
+        for (const std::uint8_t allowed : row) cells += allowed;
+    }
+    return cells;
+}
+
 Case attention(std::string name, Index heads, Index kv_heads, Index n, Index d, Mask mask) {
     struct Data {
         Tensor q, k, v, output, max, log_sum;
@@ -29,12 +39,6 @@ Case attention(std::string name, Index heads, Index kv_heads, Index n, Index d, 
     const auto data = std::make_shared<Data>(Data{uniform({heads, n, d}, 1), uniform({kv_heads, n, d}, 2),
                                                   uniform({kv_heads, n, d}, 3), Tensor({heads, n, d}),
                                                   Tensor({heads, n}), Tensor({heads, n}), std::move(mask)});
-    double cells = 0;
-    std::vector<std::uint8_t> row(static_cast<std::size_t>(n));
-    for (Index i = 0; i < n; ++i) {
-        data->mask.row(0, i, 0, row);
-        for (const std::uint8_t allowed : row) cells += allowed;
-    }
     const auto run = [=](const Kernels& kernels) {
         kernels.attention({.q = std::as_const(data->q).heads(),
                            .k = std::as_const(data->k).heads(),
@@ -46,7 +50,7 @@ Case attention(std::string name, Index heads, Index kv_heads, Index n, Index d, 
                            .row_log_sum = data->log_sum.matrix()});
     };
     return {std::move(name),
-            4.0 * static_cast<double>(heads * d) * cells,
+            4.0 * static_cast<double>(heads * d) * allowed_cells(data->mask, n),
             run,
             {input("q", data->q), input("k", data->k), input("v", data->v)},
             data->output.values()};
@@ -171,6 +175,7 @@ std::vector<Case> cases() {
     all.push_back(activation("gelu_tanh", Activation::gelu_tanh));
     all.push_back(activation("silu", Activation::silu));
     all.push_back(norm(64, 768));
+    std::ranges::move(backward_cases(), std::back_inserter(all));
     return all;
 }
 

@@ -27,6 +27,7 @@ struct Case {
 };
 
 std::vector<Case> cases();  // of bench_kernels
+std::vector<Case> backward_cases();
 
 Case attention(std::string name, Index heads, Index kv_heads, Index n, Index d, Mask mask);
 Case linear(Index n, Index in, Index out, DType dtype, WeightView::Layout layout);
@@ -34,6 +35,9 @@ Case exponentials(Index count);
 // A model of the shape of GPT-2 small with seeded weights, from token ids to the logits of the last token, the Trace
 // with all its Records kept.
 Case gpt2(Index tokens);
+
+// Of a mask over n queries and n keys.
+double allowed_cells(const Mask& mask, Index n);
 
 // Mean 0, deviation 1.
 Tensor uniform(Shape shape, std::uint64_t seed);
