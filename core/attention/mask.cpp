@@ -68,6 +68,24 @@ void fill_row(const T& m, Index head, Index q, Index first, std::span<std::uint8
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = allows(m, head, q, first + static_cast<Index>(i));
 }
 
+// Allowed are the keys of [begin, end).
+void fill_run(Index begin, Index end, Index first, std::span<std::uint8_t> out) {
+    const auto at = [&](Index key) {
+        return out.begin() + std::clamp<Index>(key - first, 0, std::ssize(out));
+    };
+    std::ranges::fill(out, std::uint8_t{0});
+    if (begin < end) std::fill(at(begin), at(end), std::uint8_t{1});
+}
+void fill_row(const Causal& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
+    fill_run(first, q + m.offset + 1, first, out);
+}
+void fill_row(const Window& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
+    fill_run(q - m.before, q + m.after + 1, first, out);
+}
+void fill_row(const Padding& m, Index, Index, Index first, std::span<std::uint8_t> out) {
+    fill_run(first, m.visible_keys, first, out);
+}
+
 template <class Combine>
 void combine_rows(const std::vector<Mask>& operands, Index head, Index q, Index first,
                   std::span<std::uint8_t> out, Combine combine) {

@@ -61,16 +61,21 @@ class AttentionBackward {
         for (Index head = heads_.begin; head < heads_.end; ++head)
             for (Index query = 0; query < n_q_; ++query) {
                 const float sum = exponential(forward_.row_log_sum(head, query));
-                const float* output = forward_.output.head(head).row(query);
-                const float* d_output = call_.d_output.head(head).row(query);
-                const double d = sum_of_terms<V>(v_.cols, [&](Index b, Index count) {
-                    return load_some<V>(output + b, count) * load_some<V>(d_output + b, count);
-                });
+                const float d =
+                    dot(forward_.output.head(head).row(query), call_.d_output.head(head).row(query), v_.cols);
                 // Without an allowed cell the scores are −inf, and exp(−inf − 0) · 0 is 0.
                 row(head, query) = {sum == 0 ? 0 : forward_.row_max(head, query), sum == 0 ? 0 : 1 / sum,
-                                    forward_.scale * static_cast<float>(d)};
+                                    forward_.scale * d};
                 fill_zero(call_.d_q.head(head).row(query), k_.cols);
             }
+    }
+
+    static float dot(const float* x, const float* y, Index n) {
+        V sum = V::zero();
+        for_each_vector<V>(n, [&](Index i, Index count) {
+            sum = V::fma(load_some<V>(x + i, count), load_some<V>(y + i, count), sum);
+        });
+        return sum.total();
     }
 
     void add_keys(Range keys) {
@@ -86,8 +91,10 @@ class AttentionBackward {
                 packed = true;
                 add_tile(head, queries, keys, coverage);
             }
-        copy(d_k_, rows(call_.d_k.head(kv_head_), keys));
-        copy(d_v_, rows(call_.d_v.head(kv_head_), keys));
+        const MatrixView<float> d_k = rows(call_.d_k.head(kv_head_), keys),
+                                d_v = rows(call_.d_v.head(kv_head_), keys);
+        copy_rows({d_k_.data, d_k.rows, d_k.cols, d_k.cols}, d_k.data, d_k.row_stride);
+        copy_rows({d_v_.data, d_v.rows, d_v.cols, d_v.cols}, d_v.data, d_v.row_stride);
     }
 
     Coverage covers(Index head, Range queries, Range keys) const {
@@ -194,12 +201,6 @@ class AttentionBackward {
             (cap * t).store(scores + j);
             (unit - t * t).store(slopes + j);
         }
-    }
-
-    static void copy(const Scratch& from, MatrixView<float> to) {
-        for (Index r = 0; r < to.rows; ++r)
-            __builtin_memcpy(to.row(r), from.data + r * to.cols,
-                             static_cast<std::size_t>(to.cols) * sizeof(float));
     }
 
     const AttentionBackwardCall& call_;

@@ -7,6 +7,8 @@ namespace attn::simd {
 
 // Of the gradient, [192, 192] to a task: the sums stay in the second-level cache beside what is multiplied.
 inline constexpr Index gradient_block = 192;
+// Of the rows of A, copied together: an odd number of cache lines, so that a column of them goes to all sets of the cache.
+inline constexpr Index gradient_stride = gradient_block + 16;
 
 // to += aᵀ · b; a [n, to.rows], b [n, to.cols].
 template <class V>
@@ -16,13 +18,15 @@ void add_turned_product(ConstMatrix a, ConstMatrix b, MatrixView<float> to) {
         const Range rows = block(task / across, gradient_block, to.rows),
                     columns = block(task % across, gradient_block, to.cols);
         const Scratch packed_b(packed_size<V>(depth_block, columns.size())),
-            sums(rows.size() * columns.size());
+            copied_a(depth_block * gradient_stride), sums(rows.size() * columns.size());
         fill_zero(sums.data, rows.size() * columns.size());
         const MatrixView<float> part{sums.data, rows.size(), columns.size(), columns.size()};
         for (Index k = 0; k < a.rows; k += depth_block) {
             const Index depth = least(depth_block, a.rows - k);
             pack<V>(stored(b).from(k, columns.begin), depth, columns.size(), packed_b.data);
-            multiply<V, Write::added, Lies::turned>({a.row(k) + rows.begin, depth, rows.size(), a.row_stride},
+            copy_rows({a.row(k) + rows.begin, depth, rows.size(), a.row_stride}, copied_a.data,
+                      gradient_stride);
+            multiply<V, Write::added, Lies::turned>({copied_a.data, depth, rows.size(), gradient_stride},
                                                     packed_b.data, depth, part);
         }
         for (Index r = 0; r < part.rows; ++r) {

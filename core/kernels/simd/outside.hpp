@@ -21,6 +21,12 @@ inline void fill_zero(float* x, Index n) {
     __builtin_memset(x, 0, static_cast<std::size_t>(n) * sizeof(float));
 }
 
+// The rows of m to rows that are `stride` apart.
+[[gnu::always_inline]] inline void copy_rows(ConstMatrix m, float* to, Index stride) {
+    for (Index r = 0; r < m.rows; ++r)
+        __builtin_memcpy(to + r * stride, m.row(r), static_cast<std::size_t>(m.cols) * sizeof(float));
+}
+
 float logarithm(float x);
 float exponential(float x);
 double square_root(double x);
