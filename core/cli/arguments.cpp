@@ -5,21 +5,35 @@
 namespace attn {
 
 Result<Arguments> Arguments::parse(std::span<const std::string> words,
-                                   std::span<const std::string_view> options) {
+                                   std::span<const std::string_view> options,
+                                   std::span<const std::string_view> lists) {
     Arguments arguments;
     for (std::size_t i = 0; i < words.size(); ++i) {
-        if (!words[i].starts_with("--")) {
-            arguments.positional_.push_back(words[i]);
+        const std::string& word = words[i];
+        if (!word.starts_with("--")) {
+            arguments.positional_.push_back(word);
             continue;
         }
-        if (std::ranges::find(options, words[i]) == options.end())
-            return Error{"there is no option " + words[i]};
-        if (i + 1 == words.size()) return Error{words[i] + " takes a value"};
-        if (!arguments.values_.emplace(words[i], words[i + 1]).second)
-            return Error{words[i] + " is given twice"};
-        ++i;
+        const bool is_list = std::ranges::find(lists, word) != lists.end();
+        if (!is_list && std::ranges::find(options, word) == options.end())
+            return Error{"there is no option " + word};
+        if (i + 1 == words.size() || (is_list && words[i + 1].starts_with("--")))
+            return Error{word + " takes a value"};
+        if (arguments.values_.contains(word) || arguments.lists_.contains(word))
+            return Error{word + " is given twice"};
+        if (!is_list) {
+            arguments.values_.emplace(word, words[++i]);
+            continue;
+        }
+        std::vector<std::string>& list = arguments.lists_[word];
+        while (i + 1 < words.size() && !words[i + 1].starts_with("--")) list.push_back(words[++i]);
     }
     return arguments;
+}
+
+std::vector<std::string> Arguments::list(std::string_view option) const {
+    const auto place = lists_.find(option);
+    return place == lists_.end() ? std::vector<std::string>{} : place->second;
 }
 
 Result<std::string> Arguments::text(std::string_view option) const {

@@ -1,4 +1,4 @@
-// The words after a command: positional ones, and options that each take a value.
+// The words after a command: positional ones, and options that each take a value or a list of values.
 #pragma once
 
 #include <charconv>
@@ -15,12 +15,15 @@ namespace attn {
 
 class Arguments {
   public:
-    // `options` are those that the command knows, such as "--ids".
+    // `options` are those that the command knows, such as "--ids"; `lists` those that take all words up to the next
+    // option.
     static Result<Arguments> parse(std::span<const std::string> words,
-                                   std::span<const std::string_view> options);
+                                   std::span<const std::string_view> options,
+                                   std::span<const std::string_view> lists = {});
 
     const std::vector<std::string>& positional() const { return positional_; }
     Result<std::string> text(std::string_view option) const;               // an error where it was not given
+    std::vector<std::string> list(std::string_view option) const;          // empty where it was not given
     Result<std::vector<std::int32_t>> ids(std::string_view option) const;  // "1,2,3"; likewise
 
     template <class T>
@@ -38,6 +41,7 @@ class Arguments {
   private:
     std::vector<std::string> positional_;
     std::map<std::string, std::string, std::less<>> values_;
+    std::map<std::string, std::vector<std::string>, std::less<>> lists_;
 };
 
 }  // namespace attn

@@ -1,4 +1,4 @@
-// attn: runs a model from the command line.
+// attn: runs a model, and makes a tokenizer, from the command line.
 #include <array>
 #include <cstdio>
 #include <optional>
@@ -6,6 +6,7 @@
 #include "cli/arguments.hpp"
 #include "cli/conformance.hpp"
 #include "cli/model_folder.hpp"
+#include "cli/tokenizer.hpp"
 #include "cli/trace_files.hpp"
 #include "model/forward.hpp"
 #include "model/generate.hpp"
@@ -20,6 +21,10 @@ constexpr std::string_view usage = R"(usage:
       queries, keys), every activation of the run as .npy, and tensors.json, which lists names, axes and shapes.
   attn generate MODEL --ids 1,2,3 [--steps 64] [--temperature 0] [--top-k 0] [--top-p 1] [--seed 0]
       Prints the ids of the tokens that follow, on one line. Temperature 0 takes the likeliest token.
+  attn tokenizer train --text FILE... --vocabulary N --out FILE [--special TOKEN...]
+      Learns a byte-level BPE vocabulary of N tokens from the files' texts and writes it as a tokenizer.json.
+  attn tokenizer encode TOKENIZER FILE
+      Prints the ids of the file's text by a tokenizer.json, on one line.
   attn conformance DIR...
       Runs recorded cases of ONNX operators, each a folder with a meta.json, and compares their outputs.
 
@@ -108,6 +113,45 @@ int run_generate(std::span<const std::string> words) {
     return problem ? fail(*problem) : success;
 }
 
+int run_tokenizer_train(std::span<const std::string> words) {
+    constexpr std::array<std::string_view, 2> options{"--vocabulary", "--out"};
+    constexpr std::array<std::string_view, 2> lists{"--text", "--special"};
+    const auto arguments = Arguments::parse(words, options, lists);
+    if (!arguments) return refuse(arguments.error());
+    if (!arguments->positional().empty()) return refuse({"tokenizer train takes options only"});
+    if (const auto given = arguments->text("--vocabulary"); !given) return refuse(given.error());
+    const auto vocabulary = arguments->number("--vocabulary", 0);
+    if (!vocabulary) return refuse(vocabulary.error());
+    const auto out = arguments->text("--out");
+    if (!out) return refuse(out.error());
+    const auto files = arguments->list("--text");
+    if (files.empty()) return refuse({"--text is missing"});
+    if (auto status = train_tokenizer(files, *vocabulary, arguments->list("--special"), *out); !status)
+        return fail(status.error());
+    return success;
+}
+
+int run_tokenizer_encode(std::span<const std::string> words) {
+    const auto arguments = Arguments::parse(words, {});
+    if (!arguments) return refuse(arguments.error());
+    if (arguments->positional().size() != 2) return refuse({"tokenizer encode takes a TOKENIZER and a FILE"});
+    const auto ids = encode_file(arguments->positional()[0], arguments->positional()[1]);
+    if (!ids) return fail(ids.error());
+    const char* between = "";
+    for (const std::int32_t id : *ids) {
+        std::printf("%s%d", between, id);
+        between = " ";
+    }
+    std::printf("\n");
+    return success;
+}
+
+int run_tokenizer(std::span<const std::string> words) {
+    if (!words.empty() && words.front() == "train") return run_tokenizer_train(words.subspan(1));
+    if (!words.empty() && words.front() == "encode") return run_tokenizer_encode(words.subspan(1));
+    return refuse({"tokenizer takes train or encode"});
+}
+
 }  // namespace
 
 int main(int count, char** values) {
@@ -119,6 +163,7 @@ int main(int count, char** values) {
     const std::span<const std::string> rest = std::span(words).subspan(1);
     if (words.front() == "trace") return run_trace(rest);
     if (words.front() == "generate") return run_generate(rest);
+    if (words.front() == "tokenizer") return run_tokenizer(rest);
     if (words.front() == "conformance")
         return rest.empty() ? refuse({"conformance takes a DIR"}) : run_conformance(rest);
     if (words.front() == "--help" || words.front() == "-h") {

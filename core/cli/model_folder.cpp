@@ -29,17 +29,6 @@ Result<std::int64_t> size_of(const fs::path& path) {
     return static_cast<std::int64_t>(size);
 }
 
-Result<Bytes> read_file(const fs::path& path) {
-    const auto size = size_of(path);
-    if (!size) return size.error();
-    if (auto status = check_memory(path.string(), *size); !status) return status.error();
-    Bytes bytes(static_cast<std::size_t>(*size));
-    std::ifstream file(path, std::ios::binary);
-    file.read(reinterpret_cast<char*>(bytes.data()), std::ssize(bytes));
-    if (!file || file.gcount() != std::ssize(bytes)) return Error{path.string() + ": cannot be read"};
-    return bytes;
-}
-
 }  // namespace
 
 Status check_memory(const std::string& what, std::int64_t bytes) {
@@ -84,6 +73,17 @@ Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder
         files.weights.emplace(name, std::move(*bytes));
     }
     return Model::load(std::move(files));
+}
+
+Result<Bytes> read_file(const std::string& path) {
+    const auto size = size_of(path);
+    if (!size) return size.error();
+    if (auto status = check_memory(path, *size); !status) return status.error();
+    Bytes bytes(static_cast<std::size_t>(*size));
+    std::ifstream file(path, std::ios::binary);
+    file.read(reinterpret_cast<char*>(bytes.data()), std::ssize(bytes));
+    if (!file || file.gcount() != std::ssize(bytes)) return Error{path + ": cannot be read"};
+    return bytes;
 }
 
 Status write_file(const std::string& path, std::span<const std::byte> bytes) {

@@ -14,6 +14,8 @@ namespace attn {
 // what does not fit into this machine's memory before reading it.
 Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder);
 
+// The error names the file.
+Result<Bytes> read_file(const std::string& path);
 Status write_file(const std::string& path, std::span<const std::byte> bytes);
 
 // An error with both sizes when `what` takes more memory than this machine has.

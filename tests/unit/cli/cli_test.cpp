@@ -5,6 +5,7 @@
 #include <catch_amalgamated.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "io/npy.hpp"
@@ -75,6 +76,14 @@ TEST_CASE("attn refuses arguments in one sentence", "[cli]") {
     refused("generate m --ids 1 --seed", "--seed takes a value");
     refused("generate m --ids 1 --seed 1 --seed 2", "--seed is given twice");
     refused("generate m --ids 1 --heat 1", "there is no option --heat");
+    refused("tokenizer", "tokenizer takes train or encode");
+    refused("tokenizer encode t", "tokenizer encode takes a TOKENIZER and a FILE");
+    refused("tokenizer train --out o --text a", "--vocabulary is missing");
+    refused("tokenizer train --vocabulary 300 --text a", "--out is missing");
+    refused("tokenizer train --vocabulary 300 --out o", "--text is missing");
+    refused("tokenizer train --vocabulary 300 --text --out o", "--text takes a value");
+    refused("tokenizer train --text a --text b", "--text is given twice");
+    refused("tokenizer train x --vocabulary 300", "tokenizer train takes options only");
     refused("conformance", "conformance takes a DIR");
 }
 
@@ -110,6 +119,29 @@ TEST_CASE("attn generate prints ids on one line", "[cli]") {
         run("generate " + golden("gpt2-f32") + " --ids 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16");
     CHECK(full.code == 1);
     CHECK_THAT(full.text, EndsWith("\nattn: the context of 18 tokens is full\n"));
+}
+
+TEST_CASE("attn tokenizer train writes what attn tokenizer encode reads", "[cli]") {
+    Folder folder;
+    std::filesystem::create_directories(folder.path);
+    const auto put = [&](const char* name, std::string_view text) {
+        const std::string path = (folder.path / name).string();
+        std::ofstream(path) << text;
+        return path;
+    };
+    const std::string one = put("one", "aa<s>"), two = put("two", "aa\nbb");
+    const std::string tokenizer = (folder.path / "tokenizer.json").string();
+    const std::string train =
+        "tokenizer train --text " + one + " " + two + " --special '<s>' --out " + tokenizer;
+    CHECK(run(train + " --vocabulary 259").text.empty());
+    CHECK(run("tokenizer encode " + tokenizer + " " + one).text == "257 0\n");
+    CHECK(run("tokenizer encode " + tokenizer + " " + two).text == "257 199 258\n");
+    const Outcome large = run(train + " --vocabulary 300");
+    CHECK(large.code == 1);
+    CHECK(large.text == "attn: a vocabulary of 300 tokens is more than this text supports; it makes 259\n");
+    CHECK_THAT(run("tokenizer encode " + two + " " + one).text,
+               StartsWith("attn: tokenizer.json is not valid JSON"));
+    CHECK_THAT(run("tokenizer encode /nowhere " + one).text, StartsWith("attn: /nowhere: "));
 }
 
 TEST_CASE("attn trace writes every tensor and lists them", "[cli]") {

@@ -6,6 +6,7 @@ const root = process.env.ATTN_SHARED ?? fileURLToPath(new URL('../../../../share
 
 export const shared = {
     skip: existsSync(`${root}/tokenizers`) ? false : `there is no ${root}/tokenizers`,
+    path: (path) => `${root}/${path}`,
     text: (path) => readFileSync(`${root}/${path}`, 'utf8'),
     json: (path) => JSON.parse(readFileSync(`${root}/${path}`, 'utf8')),
     lines: (path) => readFileSync(`${root}/${path}`, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line)),

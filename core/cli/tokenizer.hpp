@@ -1,0 +1,21 @@
+// `attn tokenizer train` and `attn tokenizer encode`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/result.hpp"
+
+namespace attn {
+
+// Learns a vocabulary from the files' texts and writes it to `out` as a tokenizer.json.
+Status train_tokenizer(std::span<const std::string> files, int vocabulary,
+                       std::span<const std::string> special, const std::string& out);
+
+// The ids of a file's text by a tokenizer.json.
+Result<std::vector<std::int32_t>> encode_file(const std::string& tokenizer, const std::string& file);
+
+}  // namespace attn

@@ -1,0 +1,34 @@
+#include "text/added_tokens.hpp"
+
+namespace attn {
+
+namespace {
+
+std::uint64_t edge(std::uint64_t node, char byte) { return node << 8 | static_cast<unsigned char>(byte); }
+
+}  // namespace
+
+void AddedTokens::add(std::string_view content, std::int32_t id) {
+    std::uint64_t node = 0;
+    for (const char byte : content)
+        node = next_.try_emplace(edge(node, byte), next_.size() + 1).first->second;
+    ids_[node] = id;
+}
+
+std::optional<AddedTokens::Match> AddedTokens::find(std::string_view text) const {
+    if (ids_.empty()) return std::nullopt;
+    for (std::size_t begin = 0; begin < text.size(); ++begin) {
+        std::optional<Match> longest;
+        std::uint64_t node = 0;
+        for (std::size_t end = begin; end < text.size();) {
+            const auto next = next_.find(edge(node, text[end++]));
+            if (next == next_.end()) break;
+            node = next->second;
+            if (const auto id = ids_.find(node); id != ids_.end()) longest = {begin, end, id->second};
+        }
+        if (longest) return longest;
+    }
+    return std::nullopt;
+}
+
+}  // namespace attn

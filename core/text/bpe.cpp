@@ -1,0 +1,132 @@
+#include "text/bpe.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "text/pretokenize.hpp"
+#include "text/utf8.hpp"
+
+namespace attn {
+
+namespace {
+
+constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
+    return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+}
+
+}  // namespace
+
+// Encodes the pieces of one text. Most pieces come again, so their ids are copied from where they already stand.
+class Bpe::Encoder {
+  public:
+    explicit Encoder(const Bpe& bpe) : bpe_(bpe) {}
+
+    void add_text(std::string_view text) {
+        for_each_piece(text, [&](std::string_view piece) { add_piece(piece); });
+    }
+    void add_id(std::int32_t id) { ids_.push_back(id); }
+    std::vector<std::int32_t> ids() && { return std::move(ids_); }
+
+  private:
+    struct Symbol {
+        std::int32_t id = 0;  // -1: absorbed by the symbol before it
+        std::size_t before = none, after = none;
+    };
+    struct Candidate {
+        std::size_t rank = 0, left = 0;
+        auto operator<=>(const Candidate&) const = default;
+    };
+    struct Range {
+        std::size_t begin = 0, end = 0;
+    };
+
+    void add_piece(std::string_view piece) {
+        const auto [known, is_new] = seen_.try_emplace(piece);
+        if (is_new) {
+            known->second.begin = ids_.size();
+            merge(piece);
+            known->second.end = ids_.size();
+        } else {
+            for (std::size_t i = known->second.begin; i < known->second.end; ++i) ids_.push_back(ids_[i]);
+        }
+    }
+
+    // Of all pairs of neighbours that have a merge, the one of lowest rank is merged, the leftmost first.
+    void merge(std::string_view piece) {
+        symbols_.clear();
+        for (std::size_t i = 0; i < piece.size(); ++i)
+            symbols_.push_back({bpe_.byte_ids_[static_cast<unsigned char>(piece[i])], i == 0 ? none : i - 1,
+                                i + 1 == piece.size() ? none : i + 1});
+        for (std::size_t i = 0; i < symbols_.size(); ++i) offer(i);
+        while (!candidates_.empty()) {
+            const auto [rank, left] = candidates_.top();
+            candidates_.pop();
+            const Merge& found = bpe_.merges_[rank];
+            Symbol& symbol = symbols_[left];
+            if (symbol.id != found.left || symbol.after == none || symbols_[symbol.after].id != found.right)
+                continue;  // one of the two is part of another merge by now
+            Symbol& absorbed = symbols_[symbol.after];
+            symbol.id = found.result;
+            symbol.after = absorbed.after;
+            absorbed.id = -1;
+            if (symbol.after != none) symbols_[symbol.after].before = left;
+            offer(symbol.before);
+            offer(left);
+        }
+        for (const Symbol& symbol : symbols_)
+            if (symbol.id >= 0) ids_.push_back(symbol.id);
+    }
+
+    void offer(std::size_t left) {
+        if (left == none || symbols_[left].after == none) return;
+        const auto rank = bpe_.ranks_.find(pair_key(symbols_[left].id, symbols_[symbols_[left].after].id));
+        if (rank != bpe_.ranks_.end()) candidates_.push({rank->second, left});
+    }
+
+    const Bpe& bpe_;
+    std::vector<std::int32_t> ids_;
+    std::unordered_map<std::string_view, Range> seen_;  // piece → its ids in ids_
+    std::vector<Symbol> symbols_;                       // one for each byte of the piece
+    std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates_;
+};
+
+Bpe::Bpe(std::vector<std::string> tokens, std::vector<Merge> merges, std::vector<Added> added)
+    : tokens_(std::move(tokens)), merges_(std::move(merges)), added_(std::move(added)) {
+    for (std::size_t id = 0; id < tokens_.size(); ++id)
+        if (tokens_[id].size() == 1)
+            byte_ids_[static_cast<unsigned char>(tokens_[id].front())] = static_cast<std::int32_t>(id);
+    for (const Added& token : added_) added_in_text_.add(this->token(token.id), token.id);
+    for (std::size_t rank = 0; rank < merges_.size(); ++rank)
+        ranks_[pair_key(merges_[rank].left, merges_[rank].right)] = rank;
+}
+
+std::vector<std::int32_t> Bpe::encode(std::string_view text) const {
+    std::string storage;
+    text = well_formed(text, storage);
+    Encoder encoder(*this);
+    while (const auto match = added_in_text_.find(text)) {
+        encoder.add_text(text.substr(0, match->begin));
+        encoder.add_id(match->id);
+        text.remove_prefix(match->end);
+    }
+    encoder.add_text(text);
+    return std::move(encoder).ids();
+}
+
+std::string Bpe::decode(std::span<const std::int32_t> ids) const {
+    std::string text;
+    for (const std::int32_t id : ids) text += token(id);
+    return text;
+}
+
+std::string_view Bpe::token(std::int32_t id) const {
+    return 0 <= id && id < vocabulary_size() ? std::string_view(tokens_[static_cast<std::size_t>(id)]) : "";
+}
+
+std::int32_t Bpe::vocabulary_size() const { return static_cast<std::int32_t>(tokens_.size()); }
+
+}  // namespace attn

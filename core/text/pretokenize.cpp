@@ -1,0 +1,66 @@
+#include "text/pretokenize.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "text/unicode_ranges.hpp"
+#include "text/utf8.hpp"
+
+namespace attn {
+
+namespace {
+
+UnicodeClass class_of(char32_t point) {
+    const auto after = std::ranges::upper_bound(unicode_class_changes, point, {},
+                                                [](std::uint32_t change) { return change >> 2; });
+    return static_cast<UnicodeClass>(*(after - 1) & 3);
+}
+
+struct Character {
+    UnicodeClass kind = UnicodeClass::other;
+    std::size_t bytes = 0;
+};
+
+Character first_character(std::string_view text) {
+    const char c = text.front();
+    if (('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z')) return {UnicodeClass::letter, 1};
+    if (c == ' ') return {UnicodeClass::space, 1};
+    const CodePoint point = first_code_point(text);
+    return {class_of(point.value), point.bytes};
+}
+
+// Where the characters of one class that begin at `at` end.
+std::size_t run_end(std::string_view text, std::size_t at, UnicodeClass kind) {
+    while (at < text.size()) {
+        const Character next = first_character(text.substr(at));
+        if (next.kind != kind) break;
+        at += next.bytes;
+    }
+    return at;
+}
+
+// All white space up to the end of the text; before something else the last of it is left to that, if it is not alone.
+std::size_t white_space(std::string_view text) {
+    std::size_t end = 0, last = 0;
+    while (end < text.size()) {
+        const Character next = first_character(text.substr(end));
+        if (next.kind != UnicodeClass::space) return last > 0 ? last : end;
+        last = end;
+        end += next.bytes;
+    }
+    return end;
+}
+
+}  // namespace
+
+std::size_t first_piece(std::string_view text) {
+    constexpr std::array<std::string_view, 7> contractions{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+    if (text.front() == '\'')
+        for (const std::string_view contraction : contractions)
+            if (text.starts_with(contraction)) return contraction.size();
+    const std::size_t begin = text.front() == ' ' && text.size() > 1 ? 1 : 0;
+    const UnicodeClass kind = first_character(text.substr(begin)).kind;
+    return kind == UnicodeClass::space ? white_space(text) : run_end(text, begin, kind);
+}
+
+}  // namespace attn
