@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t max_added = 10'000;  // with their greatest length this bounds the memory that they take
+
 Error wrong(const std::string& what) { return Error{"tokenizer.json " + what}; }
 
 // Null, where the key is absent or its value is null.
@@ -89,7 +91,7 @@ class Vocabulary {
         if (*number >= tokens_.size())
             return wrong("has " + std::to_string(*number) + " as the id of " + quote(spelling) +
                          ", but only " + std::to_string(tokens_.size()) + " tokens");
-        auto& place = tokens_[*number];
+        auto& place = tokens_[static_cast<std::size_t>(*number)];
         if (place)
             return wrong("gives the id " + std::to_string(*number) + " to a second token, " +
                          quote(spelling));
@@ -138,6 +140,9 @@ Result<AddedEntries> read_added(const json& tree) {
     if (!list) return entries;
     if (!list->is_array())
         return wrong("should have a list as 'added_tokens', but has " + std::string(list->type_name()));
+    if (list->size() > max_added)
+        return wrong("has " + std::to_string(list->size()) + " added tokens; at most " +
+                     std::to_string(max_added) + " can be read here");
     for (const json& entry : *list) {
         const std::string* content = entry.is_object() ? text_in(entry, "content") : nullptr;
         const json* id = content ? find(entry, "id") : nullptr;

@@ -137,6 +137,8 @@ TEST_CASE("added tokens that cannot be told apart are refused", "[text]") {
             "has an added token without 'content' or 'id'");
     refused(with(good, "/added_tokens", added("", 257)),
             "has the added token '' of 0 bytes; it should have 1 to 256");
+    refused(with(good, "/added_tokens", std::vector<int>(10'001)),
+            "has 10001 added tokens; at most 10000 can be read here");
     json twice = with(good, "/added_tokens", added("<s>", 257));
     twice["added_tokens"].push_back(twice["added_tokens"][0]);
     refused(twice, "has the added token '<s>' twice");

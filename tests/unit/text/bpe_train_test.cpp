@@ -151,6 +151,6 @@ TEST_CASE("ill-formed text is learned from as it is read", "[text]") {
 
 TEST_CASE("a long piece without a space is learned from in time", "[text]") {
     std::string text;
-    for (int i = 0; i < 100'000; ++i) text += static_cast<char>('a' + i * i % 7);
+    for (unsigned i = 0; i < 100'000; ++i) text += static_cast<char>('a' + i * i % 7);
     CHECK(trained({text}, 280).vocabulary_size() == 280);
 }
