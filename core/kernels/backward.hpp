@@ -3,8 +3,8 @@
 // A name that begins with d_ is the gradient of the loss by what follows. Gradients of activations are overwritten, those
 // of weights are added to. Every sum has a fixed order: the same bits for any number of threads.
 //
-// Not here, because the forward kernels are their own gradients: dX of a linear layer is `linear` of dY with the other
-// layout of the same weights; dX of `rope` is `rope` with the sine negated.
+// Not here, because forward kernels give them: dx of a linear layer is `linear` of dy with the same weights in the other
+// layout, in and out exchanged; dx of `rope` is `rope` with the sine negated.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace attn {
 
-// All inputs are finite. A row without an allowed cell gives no gradient.
+// The forward call as it was done, in f32, with its output, row_max and row_log_sum; block_max is not read. All inputs are
+// finite. A row without an allowed cell gives no gradient.
 struct AttentionBackwardCall {
-    AttentionCall
-        forward;  // as it was done, in f32, with its output, row_max and row_log_sum; block_max is not read
+    AttentionCall forward;
     ConstHeads d_output;   // [heads, n_q, d_v]
     HeadsView<float> d_q;  // [heads, n_q, d_k]
     HeadsView<float> d_k;  // [kv_heads, n_k, d_k], summed over the heads that share a head of K
