@@ -133,7 +133,7 @@ class AttentionBackward {
                           d_output = rows(call_.d_output.head(head), queries);
         multiply_scaled(q, packed_k_transposed_, keys.size(), scores_);
         multiply_scaled(d_output, packed_v_transposed_, keys.size(), d_scores_);
-        const Exp<V> exp;
+        const WeightExp<V> exp;
         for (Index i = 0; i < queries.size(); ++i)
             differentiate_row(exp, head, queries.begin + i, keys, coverage, scores_.data + i * tile_keys,
                               d_scores_.data + i * tile_keys);
@@ -165,7 +165,7 @@ class AttentionBackward {
     }
 
     // Scores -> weights, and their gradients dP -> dS.
-    void differentiate_row(const Exp<V>& exp, Index head, Index query, Range keys, Coverage coverage,
+    void differentiate_row(const WeightExp<V>& exp, Index head, Index query, Range keys, Coverage coverage,
                            float* scores, float* d) {
         const Index count = keys.size();
         float slopes[tile_keys];
@@ -184,7 +184,7 @@ class AttentionBackward {
         const Row& r = row(head, query);
         const V max = V::broadcast(r.max), factor = V::broadcast(r.factor), mean = V::broadcast(r.d);
         for (Index j = 0; j < count; j += V::width) {
-            const V weight = exp.nonpositive(V::load(scores + j) - max) * factor;
+            const V weight = exp(V::load(scores + j) - max) * factor;
             weight.store(scores + j);
             (weight * (V::load(d + j) - mean)).store(d + j);
         }

@@ -20,10 +20,10 @@ float largest(const float* x, Index n) {
 
 // A row of logits -> weight · (softmax − one-hot); gives the loss.
 template <class V>
-float cross_entropy_row(const Exp<V>& exp, float* row, Index n, Index target, float weight) {
+float cross_entropy_row(const WeightExp<V>& exp, float* row, Index n, Index target, float weight) {
     const float max = largest<V>(row, n), of_target = row[target];
     const double sum = sum_of_terms<V>(n, [&](Index i, Index count) {
-        const V e = exp.nonpositive(load_some<V>(row + i, count) - V::broadcast(max));
+        const V e = exp(load_some<V>(row + i, count) - V::broadcast(max));
         store_some(e, row + i, count);
         return e;
     });
@@ -39,7 +39,7 @@ void cross_entropy(MatrixView<float> logits, std::span<const std::int32_t> targe
                    std::span<float> loss) {
     constexpr Index rows_to_a_task = 16;
     for_each_block(logits.rows, rows_to_a_task, [&](Range rows) {
-        const Exp<V> exp;
+        const WeightExp<V> exp;
         for (Index r = rows.begin; r < rows.end; ++r) {
             const auto i = static_cast<std::size_t>(r);
             if (targets[i] < 0) fill_zero(logits.row(r), logits.cols);
