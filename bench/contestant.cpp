@@ -63,6 +63,7 @@ std::vector<Entry> entries() {
     for (const Index n : {128, 512})
         all.push_back({{{"name", "GPT-2 small n=" + std::to_string(n)}, {"kind", "gpt2"}, {"n", n}},
                        [=] { return gpt2(n); }});
+    all.push_back({{{"name", "training 1.9 M, 12×256"}, {"kind", "training"}}, [] { return training(); }});
     return all;
 }
 

@@ -11,7 +11,11 @@ import { here, openblasCore } from './machine.mjs';
 import { onnxruntime } from './peers/onnxruntime.mjs';
 
 // Of the core: the table of kernels that the others are compared with first.
-const tables = [{ threads: 1, ours: [{ name: 'core', table: '' }, { name: 'core, portable', table: 'portable' }] }];
+const fastest = { name: 'core', table: '' }, portable = { name: 'core, portable', table: 'portable' };
+const tables = [
+    { threads: 1, ours: [fastest, portable], measured: ({ kind }) => kind !== 'training' },
+    { threads: 2, ours: [fastest], measured: ({ kind }) => kind === 'training' },
+];
 
 class Lines {
     constructor(command, args, threads) {
@@ -74,7 +78,7 @@ const peer = (name, lines, kinds, threads, folder) => ({
 // [{ title, versions, results }] of the cases whose name contains `part`; tell is called as results come.
 export async function runNative(part, tell) {
     const answers = [];
-    for (const { threads, ours } of tables) {
+    for (const { threads, ours, measured } of tables) {
         const folder = await mkdtemp(join(tmpdir(), 'attention-bench-'));
         const children = [];
         const start = (command, ...args) => {
@@ -85,7 +89,7 @@ export async function runNative(part, tell) {
             const built = here('../build/native/bench/');
             const mine = ours.map((one) => core(start(`${built}bench-native`), one, threads, folder));
             const python = start('/usr/bin/python3', here('peers/torch_lines.py'));
-            const everything = ['attention', 'linear', 'exp', 'gpt2'];
+            const everything = ['attention', 'linear', 'exp', 'gpt2', 'training'];
             const peers = [
                 ...onnxruntime(ort, threads),
                 peer('PyTorch', python, everything, threads, folder),
@@ -94,12 +98,12 @@ export async function runNative(part, tell) {
             const { cases } = await children[0].ask({ do: 'list' });
             const title = `Natively, ${threads === 1 ? 'one thread' : `${threads} threads`}`;
             const results = [];
-            for (const task of cases.filter(({ name }) => name.includes(part))) {
+            for (const task of cases.filter((task) => task.name.includes(part) && measured(task))) {
                 results.push(await contest(task, mine, peers));
                 tell(title, results.at(-1));
             }
             const { version } = await python.ask({ do: 'version' });
-            answers.push({ title, results, versions: [`PyTorch ${version}`] });
+            if (results.length) answers.push({ title, results, versions: [`PyTorch ${version}`] });
         } finally {
             for (const child of children) child.end();
             await rm(folder, { recursive: true });

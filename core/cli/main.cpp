@@ -1,4 +1,4 @@
-// attn: runs a model, and makes a tokenizer, from the command line.
+// attn: runs and trains models, and makes tokenizers, from the command line.
 #include <array>
 #include <cstdio>
 #include <optional>
@@ -8,6 +8,7 @@
 #include "cli/model_folder.hpp"
 #include "cli/tokenizer.hpp"
 #include "cli/trace_files.hpp"
+#include "cli/training.hpp"
 #include "model/forward.hpp"
 #include "model/generate.hpp"
 
@@ -21,6 +22,8 @@ constexpr std::string_view usage = R"(usage:
       queries, keys), every activation of the run as .npy, and tensors.json, which lists names, axes and shapes.
   attn generate MODEL --ids 1,2,3 [--steps 64] [--temperature 0] [--top-k 0] [--top-p 1] [--seed 0]
       Prints the ids of the tokens that follow, on one line. Temperature 0 takes the likeliest token.
+  attn train RECIPE --text FILE... --out DIR [--validate FILE]
+      Trains a network as the recipe has it and writes a model folder; goes on from the folder's checkpoint.
   attn tokenizer train --text FILE... --vocabulary N --out FILE [--special TOKEN...]
       Learns a byte-level BPE vocabulary of N tokens from the files' texts and writes it as a tokenizer.json.
   attn tokenizer encode TOKENIZER FILE
@@ -113,6 +116,23 @@ int run_generate(std::span<const std::string> words) {
     return problem ? fail(*problem) : success;
 }
 
+int run_train(std::span<const std::string> words) {
+    constexpr std::array<std::string_view, 2> options{"--out", "--validate"};
+    constexpr std::array<std::string_view, 1> lists{"--text"};
+    const auto arguments = Arguments::parse(words, options, lists);
+    if (!arguments) return refuse(arguments.error());
+    if (arguments->positional().size() != 1) return refuse({"train takes one RECIPE"});
+    const auto out = arguments->text("--out");
+    if (!out) return refuse(out.error());
+    const auto texts = arguments->list("--text");
+    const auto validation = arguments->text("--validate");
+    const auto status = train({.recipe = arguments->positional().front(),
+                               .texts = texts,
+                               .validation = validation ? *validation : "",
+                               .folder = *out});
+    return status ? success : fail(status.error());
+}
+
 int run_tokenizer_train(std::span<const std::string> words) {
     constexpr std::array<std::string_view, 2> options{"--vocabulary", "--out"};
     constexpr std::array<std::string_view, 2> lists{"--text", "--special"};
@@ -163,6 +183,7 @@ int main(int count, char** values) {
     const std::span<const std::string> rest = std::span(words).subspan(1);
     if (words.front() == "trace") return run_trace(rest);
     if (words.front() == "generate") return run_generate(rest);
+    if (words.front() == "train") return run_train(rest);
     if (words.front() == "tokenizer") return run_tokenizer(rest);
     if (words.front() == "conformance")
         return rest.empty() ? refuse({"conformance takes a DIR"}) : run_conformance(rest);

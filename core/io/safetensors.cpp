@@ -258,4 +258,30 @@ Result<SafetensorsIndex> parse_safetensors_index(std::span<const std::byte> text
     return index;
 }
 
+std::vector<std::byte> write_safetensors(std::span<const TensorToWrite> tensors,
+                                         const std::map<std::string, std::string>& metadata) {
+    nlohmann::ordered_json header;
+    if (!metadata.empty()) header["__metadata__"] = metadata;
+    std::uint64_t end = 0;
+    for (const TensorToWrite& tensor : tensors) {
+        const auto type = std::ranges::find(element_types, std::optional(tensor.dtype), &ElementType::dtype);
+        const std::uint64_t begin = std::exchange(end, end + tensor.bytes.size());
+        header[tensor.name] = {
+            {"dtype", type->name}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    }
+    std::string text = header.dump();
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+
+    std::vector<std::byte> file;
+    file.reserve(length_bytes + text.size() + end);
+    for (std::uint64_t i = 0; i < length_bytes; ++i)
+        file.push_back(static_cast<std::byte>(text.size() >> (8 * i) & 0xff));
+    const auto append = [&](std::span<const std::byte> bytes) {
+        file.insert(file.end(), bytes.begin(), bytes.end());
+    };
+    append(std::as_bytes(std::span(text)));
+    for (const TensorToWrite& tensor : tensors) append(tensor.bytes);
+    return file;
+}
+
 }  // namespace attn

@@ -51,6 +51,16 @@ struct SafetensorsFile {
 
 Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> file);
 
+struct TensorToWrite {
+    std::string name;
+    DType dtype;
+    Shape shape;
+    std::span<const std::byte> bytes;  // little-endian; as many as dtype and shape ask for
+};
+// A whole file: the tensors in their order, the header padded to a multiple of 8 bytes. Types that the format has.
+std::vector<std::byte> write_safetensors(std::span<const TensorToWrite> tensors,
+                                         const std::map<std::string, std::string>& metadata = {});
+
 // model.safetensors.index.json: which of several files holds which tensor. File names are plain: no folders.
 struct SafetensorsIndex {
     std::map<std::string, std::string, std::less<>> weight_map;  // tensor -> file

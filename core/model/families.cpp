@@ -109,13 +109,14 @@ WeightView matrix(const Model& model, std::string_view name, WeightView::Layout 
 Tensor vector(const Model& model, std::string_view name) { return to_tensor(*model.weight(name)); }
 
 Linear linear(const Model& model, const std::string& name, WeightView::Layout layout) {
-    Linear result{.weight = matrix(model, name + ".weight", layout), .bias = {}};
+    Linear result{.name = name, .weight = matrix(model, name + ".weight", layout), .bias = {}};
     if (model.weight(name + ".bias")) result.bias = vector(model, name + ".bias");
     return result;
 }
 
 Norm norm(const Model& model, const std::string& name, Norm::Kind kind) {
-    Norm result{.kind = kind,
+    Norm result{.name = name,
+                .kind = kind,
                 .gain = vector(model, name + ".weight"),
                 .bias = {},
                 .epsilon = static_cast<float>(model.config().norm_epsilon)};
@@ -123,10 +124,9 @@ Norm norm(const Model& model, const std::string& name, Norm::Kind kind) {
     return result;
 }
 
-Linear head(const Model& model, std::string_view embedding) {
-    return {.weight = matrix(model, model.config().tie_word_embeddings ? embedding : "lm_head.weight",
-                             WeightView::Layout::out_in),
-            .bias = {}};
+Linear head(const Model& model, const std::string& embedding) {
+    return linear(model, model.config().tie_word_embeddings ? embedding : "lm_head",
+                  WeightView::Layout::out_in);
 }
 
 }  // namespace attn

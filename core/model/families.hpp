@@ -55,6 +55,6 @@ Linear linear(const Model& model, const std::string& name,
               WeightView::Layout layout);                                 // bias where there is one
 Norm norm(const Model& model, const std::string& name, Norm::Kind kind);  // likewise
 // The head of the logits: the embedding's own matrix where they are tied.
-Linear head(const Model& model, std::string_view embedding);
+Linear head(const Model& model, const std::string& embedding);
 
 }  // namespace attn

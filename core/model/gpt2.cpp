@@ -42,7 +42,7 @@ Network assemble(const Model& model) {
                     .rotary = {},
                     .blocks = {},
                     .final_norm = norm(model, "ln_f", Norm::Kind::layer),
-                    .head = head(model, "wte.weight")};
+                    .head = head(model, "wte")};
     for (Index layer = 0; layer < config.layers; ++layer) {
         const std::string h = "h." + std::to_string(layer) + ".";
         double scale = config.scale_by_head_dim ? 1 / std::sqrt(static_cast<double>(config.head_dim)) : 1.0;

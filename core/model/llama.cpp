@@ -69,7 +69,7 @@ Network assemble(const Model& model) {
                     .rotary = rotary_frequencies(config),
                     .blocks = {},
                     .final_norm = norm(model, "norm", Norm::Kind::rms),
-                    .head = head(model, "embed_tokens.weight")};
+                    .head = head(model, "embed_tokens")};
     for (Index layer = 0; layer < config.layers; ++layer) {
         const std::string in_layer = "layers." + std::to_string(layer) + ".";
         const std::string attention = in_layer + "self_attn.";

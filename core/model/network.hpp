@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "io/model_config.hpp"
@@ -11,12 +12,14 @@
 namespace attn {
 
 struct Linear {
+    std::string name;  // in the checkpoint, without ".weight" and ".bias"
     WeightView weight;
     Tensor bias;  // [out], or empty
 };
 
 struct Norm {
     enum class Kind { layer, rms };
+    std::string name;  // likewise
     Kind kind = Kind::layer;
     Tensor gain;  // [d_model]
     Tensor bias;  // [d_model], or empty

@@ -1,0 +1,205 @@
+#include "cli/training.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <numbers>
+
+#include "analysis/repeated_tokens.hpp"
+#include "cli/model_folder.hpp"
+#include "kernels/workers.hpp"
+#include "text/bpe_train.hpp"
+#include "train/recipe.hpp"
+#include "train/sentences.hpp"
+
+namespace attn {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double report_seconds = 10, checkpoint_seconds = 120, measure_seconds = 240;
+constexpr Index special_tokens = 1;
+constexpr Index tokenizer_paragraphs = 20'000;  // of generated sentences that the vocabulary learns from
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string_view as_text(const Bytes& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Result<Bpe> tokenizer_for(const Recipe& recipe, std::span<const std::string_view> texts,
+                          const std::string& file) {
+    if (std::filesystem::exists(file)) {
+        const auto json = read_file(file);
+        if (!json) return json.error();
+        return Bpe::parse(*json);
+    }
+    std::vector<std::string_view> all(texts.begin(), texts.end());
+    std::string sentences;
+    if (recipe.mixture.sentences > 0) {
+        SentenceWriter writer(recipe.training.seed);
+        for (Index i = 0; i < tokenizer_paragraphs; ++i) sentences += writer.paragraph() + "\n";
+        all.push_back(sentences);
+    }
+    const std::array<std::string, special_tokens> special{"<|endoftext|>"};
+    auto bpe = train_bpe(all, recipe.vocabulary, special);
+    if (!bpe) return bpe;
+    const std::string json = bpe->to_json();
+    if (auto status = write_file(file, std::as_bytes(std::span(json))); !status) return status.error();
+    return bpe;
+}
+
+// Written beside it first, so that a run that ends while writing leaves the one before.
+Status replace_file(const std::string& file, std::span<const std::byte> bytes) {
+    if (auto status = write_file(file + ".new", bytes); !status) return status;
+    std::error_code failed;
+    std::filesystem::rename(file + ".new", file, failed);
+    if (failed) return Error{file + ": " + failed.message()};
+    return ok();
+}
+
+void tell_heads(const Trainer& trainer) {
+    const auto model = trainer.model();
+    if (!model) return;
+    const Index period = std::min<Index>(64, trainer.config().context / 2);
+    const auto scores = score_repeated_tokens(*model, period, 4, special_tokens, 1);
+    if (!scores) return;
+    struct Best {
+        double score = -1;
+        std::size_t layer = 0, head = 0;
+        void see(double s, std::size_t l, std::size_t h) {
+            if (s > score) *this = {s, l, h};
+        }
+    } previous, duplicate, induction;
+    for (std::size_t l = 0; l < scores->size(); ++l)
+        for (std::size_t h = 0; h < (*scores)[l].size(); ++h) {
+            const RepeatedTokenScores& s = (*scores)[l][h];
+            previous.see(s.head.previous_token, l, h);
+            duplicate.see(s.duplicate_stripe, l, h);
+            induction.see(s.induction_stripe, l, h);
+        }
+    std::printf(
+        "  heads: previous token %.3f (%zu.%zu)  duplicate %.3f (%zu.%zu)  induction %.3f (%zu.%zu)\n",
+        previous.score, previous.layer, previous.head, duplicate.score, duplicate.layer, duplicate.head,
+        induction.score, induction.layer, induction.head);
+}
+
+}  // namespace
+
+Status train(const TrainingFiles& files) {
+    const auto recipe_bytes = read_file(files.recipe);
+    if (!recipe_bytes) return recipe_bytes.error();
+    const Result<Recipe> recipe = parse_recipe(*recipe_bytes);
+    if (!recipe) return recipe.error();
+    std::vector<Bytes> contents;
+    for (const std::string& file : files.texts) {
+        auto bytes = read_file(file);
+        if (!bytes) return bytes.error();
+        contents.push_back(*std::move(bytes));
+    }
+    Bytes validation;
+    if (!files.validation.empty()) {
+        auto bytes = read_file(files.validation);
+        if (!bytes) return bytes.error();
+        validation = *std::move(bytes);
+    }
+    std::error_code failed;
+    std::filesystem::create_directories(files.folder, failed);
+    if (failed) return Error{files.folder + ": " + failed.message()};
+
+    std::vector<std::string_view> texts;
+    for (const Bytes& bytes : contents) texts.push_back(as_text(bytes));
+    Result<Bpe> bpe = tokenizer_for(*recipe, texts, files.folder + "/tokenizer.json");
+    if (!bpe) return bpe.error();
+    if (bpe->vocabulary_size() != recipe->vocabulary)
+        return Error{files.folder + "/tokenizer.json has " + std::to_string(bpe->vocabulary_size()) +
+                     " tokens, the recipe asks for " + std::to_string(recipe->vocabulary) +
+                     ": take another folder"};
+    const auto tokenizer = std::make_shared<const Bpe>(*std::move(bpe));
+    std::vector<std::int32_t> tokens;
+    for (const std::string_view text : texts) {
+        const auto more = tokenizer->encode(text);
+        tokens.insert(tokens.end(), more.begin(), more.end());
+    }
+    const std::vector<std::int32_t> validation_tokens = tokenizer->encode(as_text(validation));
+    std::printf("%zu tokens of text", tokens.size());
+    if (!validation.empty())
+        std::printf(", %.3f bytes a token of the validation text",
+                    static_cast<double>(validation.size()) / static_cast<double>(validation_tokens.size()));
+
+    const TrainingSettings& settings = recipe->training;
+    auto batches = mixed_batches(tokenizer, std::move(tokens), settings.context, special_tokens,
+                                 recipe->mixture, settings.seed);
+    if (!batches) return batches.error();
+    const std::string checkpoint = files.folder + "/checkpoint.safetensors";
+    Result<Trainer> trainer = Error{""};
+    if (std::filesystem::exists(checkpoint)) {
+        const auto bytes = read_file(checkpoint);
+        if (!bytes) return bytes.error();
+        trainer = Trainer::resume(recipe->config_json, settings, *std::move(batches), *bytes);
+    } else {
+        trainer = Trainer::start(recipe->config_json, settings, *std::move(batches));
+    }
+    if (!trainer) return trainer.error();
+    std::printf(", %td parameters, %d threads, from step %lld of %lld\n", trainer->layout().count(),
+                thread_count(), static_cast<long long>(trainer->steps_taken()),
+                static_cast<long long>(settings.schedule.steps));
+
+    const auto measure = [&] {
+        if (!validation.empty()) {
+            const auto found = trainer->evaluate(validation_tokens);
+            const double bits = found.loss * static_cast<double>(found.targets) / std::numbers::ln2;
+            std::printf("  validation: %.4f bits a byte, accuracy %.4f\n",
+                        bits / static_cast<double>(validation.size()), found.accuracy);
+        }
+        tell_heads(*trainer);
+        std::fflush(stdout);
+    };
+    const Clock::time_point start = Clock::now();
+    const std::int64_t first = trainer->steps_taken();
+    Clock::time_point told = start, saved = start, measured = start;
+    double loss = 0, outside = 0;  // seconds of anything but training
+    std::int64_t since = 0;
+    while (trainer->steps_taken() < settings.schedule.steps) {
+        const auto step = trainer->step();
+        if (!step) return step.error();
+        loss += step->loss;
+        ++since;
+        const bool last = trainer->steps_taken() == settings.schedule.steps;
+        if (seconds_since(told) >= report_seconds || last) {
+            const double speed =
+                static_cast<double>((trainer->steps_taken() - first) * settings.batch * settings.context) /
+                (seconds_since(start) - outside);
+            std::printf("step %lld  loss %.4f  gradient %.2f  rate %.2e  %.0f tokens/s  %.0f s left\n",
+                        static_cast<long long>(trainer->steps_taken()), loss / static_cast<double>(since),
+                        step->gradient_norm, step->rate, speed,
+                        static_cast<double>((settings.schedule.steps - trainer->steps_taken()) *
+                                            settings.batch * settings.context) /
+                            speed);
+            std::fflush(stdout);
+            told = Clock::now();
+            loss = 0;
+            since = 0;
+        }
+        const Clock::time_point before = Clock::now();
+        if (seconds_since(saved) >= checkpoint_seconds || last) {
+            if (auto status = replace_file(checkpoint, trainer->checkpoint()); !status) return status;
+            saved = Clock::now();
+        }
+        if (seconds_since(measured) >= measure_seconds || last) {
+            measure();
+            measured = Clock::now();
+        }
+        outside += seconds_since(before);
+    }
+    if (auto status = write_file(files.folder + "/config.json", recipe->config_json); !status) return status;
+    return write_file(files.folder + "/model.safetensors", trainer->weights(DType::f16));
+}
+
+}  // namespace attn

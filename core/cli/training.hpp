@@ -1,0 +1,22 @@
+// Training from the command line: texts and a recipe become a model folder.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tensor/result.hpp"
+
+namespace attn {
+
+struct TrainingFiles {
+    std::string recipe;
+    std::span<const std::string> texts;
+    std::string validation;  // a text; empty: none
+    std::string folder;
+};
+
+// Writes into the folder tokenizer.json, config.json, model.safetensors (f16) and, while it goes, checkpoint.safetensors,
+// from which it goes on where there is one. Tells its progress on standard output.
+Status train(const TrainingFiles& files);
+
+}  // namespace attn

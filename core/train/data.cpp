@@ -1,0 +1,124 @@
+#include "train/data.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "tensor/random.hpp"
+#include "train/dropout.hpp"
+#include "train/sentences.hpp"
+
+namespace attn {
+
+namespace {
+
+class MixedSequences {
+  public:
+    MixedSequences(std::shared_ptr<const Bpe> tokenizer, std::vector<std::int32_t> text, Index special_tokens,
+                   const Mixture& mixture, std::uint64_t seed)
+        : tokenizer_(std::move(tokenizer)),
+          text_(std::move(text)),
+          special_tokens_(special_tokens),
+          shares_{mixture.text, mixture.sentences, mixture.repeated_text, mixture.repeated_random},
+          seed_(seed) {}
+
+    void fill(std::int64_t step, Index sequence, std::span<std::int32_t> ids,
+              std::span<std::int32_t> targets) const {
+        Random random(mixed(seed_, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(sequence)));
+        const std::size_t length = ids.size() + 1;
+        std::vector<std::int32_t> tokens;
+        std::size_t known = 0;  // tokens before the first that can be foretold
+        switch (kind(random.uniform())) {
+            case 0: tokens = stretch(random, length); break;
+            case 1: tokens = sentences(random.bits(), length); break;
+            case 2: tokens = repeated(stretch(random, period(random, length)), length); break;
+            default: {
+                const std::size_t once = period(random, length);
+                tokens = repeated(noise(random, once), length);
+                known = once;
+            }
+        }
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            ids[i] = tokens[i];
+            targets[i] = i < known ? -1 : tokens[i + 1];
+        }
+    }
+
+  private:
+    std::size_t kind(double at) const {
+        double sum = 0;
+        for (const double share : shares_) sum += share;
+        at *= sum;
+        for (std::size_t i = 0; i + 1 < shares_.size(); ++i) {
+            if (at < shares_[i]) return i;
+            at -= shares_[i];
+        }
+        return shares_.size() - 1;
+    }
+
+    static std::size_t below(Random& random, std::size_t end) {
+        return static_cast<std::size_t>(random.bits() % end);
+    }
+
+    // From an eighth of the sequence to a half.
+    static std::size_t period(Random& random, std::size_t length) {
+        const std::size_t least = std::max<std::size_t>(length / 8, 2), most = std::max(length / 2, least);
+        return least + below(random, most - least + 1);
+    }
+
+    std::vector<std::int32_t> stretch(Random& random, std::size_t length) const {
+        const auto from =
+            text_.begin() + static_cast<std::ptrdiff_t>(below(random, text_.size() - length + 1));
+        return {from, from + static_cast<std::ptrdiff_t>(length)};
+    }
+
+    std::vector<std::int32_t> noise(Random& random, std::size_t length) const {
+        const auto words = static_cast<std::size_t>(tokenizer_->vocabulary_size() - special_tokens_);
+        std::vector<std::int32_t> tokens(length);
+        for (std::int32_t& token : tokens)
+            token = static_cast<std::int32_t>(special_tokens_ + static_cast<Index>(below(random, words)));
+        return tokens;
+    }
+
+    static std::vector<std::int32_t> repeated(std::vector<std::int32_t> once, std::size_t length) {
+        for (std::size_t i = once.size(), period = once.size(); i < length; ++i)
+            once.push_back(once[i - period]);
+        return once;
+    }
+
+    std::vector<std::int32_t> sentences(std::uint64_t seed, std::size_t length) const {
+        SentenceWriter writer(seed);
+        std::vector<std::int32_t> tokens;
+        while (tokens.size() < length) {
+            const auto more = tokenizer_->encode(writer.paragraph() + "\n");
+            tokens.insert(tokens.end(), more.begin(), more.end());
+        }
+        return tokens;
+    }
+
+    std::shared_ptr<const Bpe> tokenizer_;
+    std::vector<std::int32_t> text_;
+    Index special_tokens_;
+    std::array<double, 4> shares_;
+    std::uint64_t seed_;
+};
+
+}  // namespace
+
+Result<Batches> mixed_batches(std::shared_ptr<const Bpe> tokenizer, std::vector<std::int32_t> text,
+                              Index context, Index special_tokens, const Mixture& mixture,
+                              std::uint64_t seed) {
+    const double sum = mixture.text + mixture.sentences + mixture.repeated_text + mixture.repeated_random;
+    if (!(sum > 0) || mixture.text < 0 || mixture.sentences < 0 || mixture.repeated_text < 0 ||
+        mixture.repeated_random < 0)
+        return Error{"the shares of the mixture have to be 0 or more, and one of them more than 0"};
+    if ((mixture.text > 0 || mixture.repeated_text > 0) && std::ssize(text) <= context)
+        return Error{"the text has " + std::to_string(text.size()) + " tokens; training on sequences of " +
+                     std::to_string(context) + " needs more than that: give more text or a shorter context"};
+    const auto sequences = std::make_shared<const MixedSequences>(std::move(tokenizer), std::move(text),
+                                                                  special_tokens, mixture, mixed(seed, 1));
+    return Batches(
+        [sequences](std::int64_t step, Index sequence, std::span<std::int32_t> ids,
+                    std::span<std::int32_t> targets) { sequences->fill(step, sequence, ids, targets); });
+}
+
+}  // namespace attn

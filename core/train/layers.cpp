@@ -1,0 +1,78 @@
+#include "train/layers.hpp"
+
+namespace attn {
+
+namespace {
+
+std::span<const float> part(std::span<const float> all, std::optional<Index> offset, Index size) {
+    if (!offset) return {};
+    return all.subspan(static_cast<std::size_t>(*offset), static_cast<std::size_t>(size));
+}
+
+std::span<float> part(std::span<float> all, std::optional<Index> offset, Index size) {
+    if (!offset) return {};
+    return all.subspan(static_cast<std::size_t>(*offset), static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+void TrainedLinear::forward(const TrainedKernels& kernels, std::span<const float> parameters, ConstMatrix x,
+                            MatrixView<float> y) const {
+    const WeightView view{std::as_bytes(part(parameters, weight, in * out)).data(), DType::f32, in, out,
+                          layout};
+    kernels.forward->linear(x, view, part(parameters, bias, out), Activation::none, y);
+}
+
+void TrainedLinear::input_gradient(const TrainedKernels& kernels, std::span<const float> parameters,
+                                   ConstMatrix dy, MatrixView<float> dx) const {
+    using enum WeightView::Layout;
+    const WeightView turned{std::as_bytes(part(parameters, weight, in * out)).data(), DType::f32, out, in,
+                            layout == in_out ? out_in : in_out};
+    kernels.forward->linear(dy, turned, {}, Activation::none, dx);
+}
+
+void TrainedLinear::weight_gradient(const TrainedKernels& kernels, ConstMatrix x, ConstMatrix dy,
+                                    std::span<float> gradients) const {
+    const bool in_out = layout == WeightView::Layout::in_out;
+    const MatrixView<float> d_weight{gradients.data() + weight, in_out ? in : out, in_out ? out : in,
+                                     in_out ? out : in};
+    kernels.backward->linear(x, dy, layout, d_weight, part(gradients, bias, out));
+}
+
+void TrainedNorm::forward(const TrainedKernels& kernels, std::span<const float> parameters, ConstMatrix x,
+                          MatrixView<float> y) const {
+    if (kind == Norm::Kind::layer)
+        kernels.forward->layer_norm(x, part(parameters, gain, width), part(parameters, bias, width), epsilon,
+                                    y);
+    else
+        kernels.forward->rms_norm(x, part(parameters, gain, width), epsilon, y);
+}
+
+void TrainedNorm::backward(const TrainedKernels& kernels, std::span<const float> parameters, ConstMatrix x,
+                           ConstMatrix dy, MatrixView<float> dx, std::span<float> gradients) const {
+    if (kind == Norm::Kind::layer)
+        kernels.backward->layer_norm(x, part(parameters, gain, width), epsilon, dy, dx,
+                                     part(gradients, gain, width), part(gradients, bias, width));
+    else
+        kernels.backward->rms_norm(x, part(parameters, gain, width), epsilon, dy, dx,
+                                   part(gradients, gain, width));
+}
+
+TrainedLinear trained_linear(const ParameterLayout& layout, const std::string& name,
+                             WeightView::Layout order) {
+    const auto* weight = layout.find(name + ".weight");
+    const auto* bias = layout.find(name + ".bias");
+    const bool in_out = order == WeightView::Layout::in_out;
+    return {weight->offset, bias ? std::optional(bias->offset) : std::nullopt, weight->shape[in_out ? 0 : 1],
+            weight->shape[in_out ? 1 : 0], order};
+}
+
+TrainedNorm trained_norm(const ParameterLayout& layout, const std::string& name, Norm::Kind kind,
+                         double epsilon) {
+    const auto* gain = layout.find(name + ".weight");
+    const auto* bias = layout.find(name + ".bias");
+    return {kind, gain->offset, bias ? std::optional(bias->offset) : std::nullopt, gain->size,
+            static_cast<float>(epsilon)};
+}
+
+}  // namespace attn

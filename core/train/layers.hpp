@@ -1,0 +1,58 @@
+// The parts of a network as they lie in a parameter buffer, forward and backward, on the rows of one sequence.
+//
+// Every function takes the whole buffer, and gradients as a buffer of the same layout, which are added to.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "kernels/backward.hpp"
+#include "kernels/table.hpp"
+#include "model/network.hpp"
+#include "train/parameters.hpp"
+
+namespace attn {
+
+struct TrainedKernels {
+    const Kernels* forward = &default_kernels();
+    const BackwardKernels* backward = &default_backward();
+};
+
+// y = x W + bias.
+struct TrainedLinear {
+    Index weight = 0;  // offsets
+    std::optional<Index> bias;
+    Index in = 0, out = 0;
+    WeightView::Layout layout = WeightView::Layout::in_out;
+
+    void forward(const TrainedKernels&, std::span<const float> parameters, ConstMatrix x,
+                 MatrixView<float> y) const;
+    // dx = dy Wᵀ, overwritten.
+    void input_gradient(const TrainedKernels&, std::span<const float> parameters, ConstMatrix dy,
+                        MatrixView<float> dx) const;
+    void weight_gradient(const TrainedKernels&, ConstMatrix x, ConstMatrix dy,
+                         std::span<float> gradients) const;
+};
+
+struct TrainedNorm {
+    Norm::Kind kind = Norm::Kind::layer;
+    Index gain = 0;
+    std::optional<Index> bias;
+    Index width = 0;
+    float epsilon = 0;
+
+    void forward(const TrainedKernels&, std::span<const float> parameters, ConstMatrix x,
+                 MatrixView<float> y) const;
+    // dx is overwritten, and may be dy.
+    void backward(const TrainedKernels&, std::span<const float> parameters, ConstMatrix x, ConstMatrix dy,
+                  MatrixView<float> dx, std::span<float> gradients) const;
+};
+
+// By the names of a checkpoint, "h.0.ln_1": with a bias where the layout has one.
+TrainedLinear trained_linear(const ParameterLayout& layout, const std::string& name,
+                             WeightView::Layout order);
+TrainedNorm trained_norm(const ParameterLayout& layout, const std::string& name, Norm::Kind kind,
+                         double epsilon);
+
+}  // namespace attn

@@ -1,0 +1,327 @@
+#include "train/network.hpp"
+
+#include <algorithm>
+
+#include "model/block.hpp"
+
+namespace attn {
+
+// Of one layer; rows are the sequence's tokens.
+struct TrainedNetwork::LayerActivations {
+    Tensor residual_in, attention_input;  // [n, d]
+    Tensor qkv;                           // [n, (heads + 2 kv_heads) · head_dim], Q and K turned
+    Tensor attended;                      // [n, heads · head_dim], the heads side by side
+    Tensor row_max, row_log_sum;          // [heads, n]
+    Tensor residual_middle, mlp_input;    // [n, d]
+    Tensor up, gate, hidden;              // [n, d_ff]: up and gate as the matrices give them
+};
+
+struct TrainedNetwork::Activations {
+    std::vector<LayerActivations> layers;
+    Tensor residual, normalised;  // [n, d]: what the last block gives; what the head reads
+    Tensor branch;                // [n, d], of a block's half: its output, or gradients of its input
+    Tensor d_residual, d_branch;  // [n, d]
+    Tensor d_qkv, d_attended, d_hidden, d_gate;  // as above, of the layer at work
+    Tensor logits;                               // [n, vocabulary], then their gradient
+    RotaryTable rotary;                          // [n, pairs], and with the sine negated
+    Tensor sine_back;
+    std::vector<float> losses;  // [n]
+};
+
+struct TrainedNetwork::Qkv {
+    HeadsView<float> q, k, v;
+};
+
+namespace {
+
+MatrixView<float> first_rows(Tensor& tensor, Index n) { return rows(tensor.matrix(), {0, n}); }
+MatrixView<float> columns(MatrixView<float> m, Index first, Index count) {
+    return {m.data + first, m.rows, count, m.row_stride};
+}
+std::span<float> values(MatrixView<float> m) {  // of whole rows
+    return {m.data, static_cast<std::size_t>(m.rows * m.cols)};
+}
+
+// The weight that a view of a model's bytes is of.
+Index offset_of(const Model& model, const ParameterLayout& layout, const WeightView& view) {
+    const auto found =
+        std::ranges::find(model.weights(), view.data, [](const Weight& w) { return w.bytes.data(); });
+    return layout.find(found->name)->offset;
+}
+
+// Sites of dropout: the embedding, and the two halves of each layer.
+std::uint64_t site(Index layer, int half) { return static_cast<std::uint64_t>(2 * layer + half); }
+
+}  // namespace
+
+TrainedNetwork::TrainedNetwork(const Model& model, const ParameterLayout& layout, bool attention_only,
+                               const TrainedKernels& kernels)
+    : kernels_(kernels),
+      config_(model.config()),
+      attention_only_(attention_only),
+      rotary_(model.network().rotary) {
+    const Network& network = model.network();
+    const auto trained = [&](const Linear& linear) {
+        return trained_linear(layout, linear.name, linear.weight.layout);
+    };
+    const auto trained_as_norm = [&](const Norm& norm) {
+        return trained_norm(layout, norm.name, norm.kind, norm.epsilon);
+    };
+    token_embedding_ = offset_of(model, layout, network.token_embedding);
+    if (network.position_embedding)
+        position_embedding_ = offset_of(model, layout, *network.position_embedding);
+    for (const attn::Block& block : network.blocks) {
+        Mask mask = Mask::causal();
+        if (block.window > 0) mask = mask & Mask::window(block.window - 1, 0);
+        std::vector<TrainedLinear> qkv;
+        for (const Linear& linear : block.qkv) qkv.push_back(trained(linear));
+        blocks_.push_back({.attention_norm = trained_as_norm(block.attention_norm),
+                           .qkv = std::move(qkv),
+                           .scale = block.scale,
+                           .mask = std::move(mask),
+                           .attention_out = trained(block.attention_out),
+                           .mlp_norm = trained_as_norm(block.mlp_norm),
+                           .gate = block.gate ? std::optional(trained(*block.gate)) : std::nullopt,
+                           .up = trained(block.up),
+                           .down = trained(block.down)});
+    }
+    final_norm_ = trained_as_norm(network.final_norm);
+    head_ = trained(network.head);
+}
+
+std::unique_ptr<TrainedNetwork::Activations, void (*)(TrainedNetwork::Activations*)>
+TrainedNetwork::activations(Index n) const {
+    const Index d = config_.d_model, ff = attention_only_ ? 0 : config_.d_ff,
+                inner = config_.heads * config_.head_dim,
+                wide = inner + 2 * config_.kv_heads * config_.head_dim;
+    const Index gate = blocks_.empty() || !blocks_[0].gate ? 0 : ff;
+    auto kept = std::make_unique<Activations>();
+    for (std::size_t layer = 0; layer < blocks_.size(); ++layer)
+        kept->layers.push_back({Tensor({n, d}), Tensor({n, d}), Tensor({n, wide}), Tensor({n, inner}),
+                                Tensor({config_.heads, n}), Tensor({config_.heads, n}), Tensor({n, d}),
+                                Tensor({n, d}), Tensor({n, ff}), Tensor({n, gate}), Tensor({n, ff})});
+    for (Tensor* tensor :
+         {&kept->residual, &kept->normalised, &kept->branch, &kept->d_residual, &kept->d_branch})
+        *tensor = Tensor({n, d});
+    kept->d_qkv = Tensor({n, wide});
+    kept->d_attended = Tensor({n, inner});
+    kept->d_hidden = Tensor({n, ff});
+    kept->d_gate = Tensor({n, gate});
+    kept->logits = Tensor({n, config_.vocab_size});
+    kept->losses.resize(static_cast<std::size_t>(n));
+    const Index pairs = std::ssize(rotary_);
+    kept->rotary = {Tensor({n, pairs}), Tensor({n, pairs})};
+    fill_rotary(rotary_, 0, kept->rotary.cosine.matrix(), kept->rotary.sine.matrix());
+    kept->sine_back = kept->rotary.sine;
+    for (float& sine : kept->sine_back.values()) sine = -sine;
+    return {kept.release(), [](Activations* a) { delete a; }};
+}
+
+TrainedNetwork::Qkv TrainedNetwork::heads(MatrixView<float> side_by_side) const {
+    const Index dim = config_.head_dim;
+    Index column = 0;
+    const auto next = [&](Index count) {
+        const HeadsView<float> view{side_by_side.data + column, count, side_by_side.rows, dim, dim,
+                                    side_by_side.row_stride};
+        column += count * dim;
+        return view;
+    };
+    const auto q = next(config_.heads), k = next(config_.kv_heads), v = next(config_.kv_heads);
+    return {q, k, v};
+}
+
+void TrainedNetwork::turn(const HeadsView<float>& heads, ConstMatrix cosine, ConstMatrix sine) const {
+    if (cosine.cols == 0) return;
+    for (Index head = 0; head < heads.heads; ++head)
+        kernels_.forward->rope(heads.head(head), cosine, sine, false);
+}
+
+TrainedNetwork::Loss TrainedNetwork::loss(std::span<const float> parameters,
+                                          std::span<const std::int32_t> ids,
+                                          std::span<const std::int32_t> targets, Activations& kept) const {
+    forward(parameters, ids, {}, kept);
+    const MatrixView<float> logits = first_rows(kept.logits, std::ssize(ids));
+    Loss loss;
+    for (Index i = 0; i < logits.rows; ++i) {
+        const std::span<const float> row{logits.row(i), static_cast<std::size_t>(logits.cols)};
+        loss.right += std::ranges::max_element(row) - row.begin() == targets[static_cast<std::size_t>(i)];
+    }
+    const std::span<float> losses = std::span(kept.losses).first(ids.size());
+    kernels_.backward->cross_entropy(logits, targets, 0, losses);
+    for (const float each : losses) loss.sum += static_cast<double>(each);
+    return loss;
+}
+
+void TrainedNetwork::forward(std::span<const float> parameters, std::span<const std::int32_t> ids,
+                             const Dropout& dropout, Activations& kept) const {
+    const Index n = std::ssize(ids), d = config_.d_model;
+    const MatrixView<float> x = first_rows(kept.residual, n);
+    for (Index i = 0; i < n; ++i) {
+        const float* token = parameters.data() + token_embedding_ + ids[static_cast<std::size_t>(i)] * d;
+        const float* position =
+            position_embedding_ ? parameters.data() + *position_embedding_ + i * d : nullptr;
+        for (Index a = 0; a < d; ++a) x(i, a) = token[a] + (position ? position[a] : 0);
+    }
+    dropout.apply(site(-1, 1), values(x));
+    for (std::size_t layer = 0; layer < blocks_.size(); ++layer)
+        forward(blocks_[layer], parameters, n, dropout, static_cast<Index>(layer), kept);
+    final_norm_.forward(kernels_, parameters, x, first_rows(kept.normalised, n));
+    head_.forward(kernels_, parameters, first_rows(kept.normalised, n), first_rows(kept.logits, n));
+}
+
+void TrainedNetwork::forward(const Block& block, std::span<const float> parameters, Index n,
+                             const Dropout& dropout, Index layer, Activations& kept) const {
+    LayerActivations& at = kept.layers[static_cast<std::size_t>(layer)];
+    const MatrixView<float> x = first_rows(kept.residual, n), branch = first_rows(kept.branch, n);
+    const auto leave = [&](int half, Tensor& before) {  // x becomes x + what the branch gives
+        dropout.apply(site(layer, half), values(branch));
+        add(first_rows(before, n), branch, x);
+    };
+
+    std::ranges::copy(values(x), at.residual_in.data());
+    const MatrixView<float> attention_input = first_rows(at.attention_input, n), qkv = first_rows(at.qkv, n);
+    block.attention_norm.forward(kernels_, parameters, x, attention_input);
+    Index column = 0;
+    for (const TrainedLinear& linear : block.qkv) {
+        linear.forward(kernels_, parameters, attention_input, columns(qkv, column, linear.out));
+        column += linear.out;
+    }
+    const Qkv split = heads(qkv);
+    const ConstMatrix cosine = first_rows(kept.rotary.cosine, n), sine = first_rows(kept.rotary.sine, n);
+    turn(split.q, cosine, sine);
+    turn(split.k, cosine, sine);
+    kernels_.forward->attention(attention_call(block, split, first_rows(at.attended, n), at));
+    block.attention_out.forward(kernels_, parameters, first_rows(at.attended, n), branch);
+    leave(0, at.residual_in);
+
+    if (attention_only_) return;
+    std::ranges::copy(values(x), at.residual_middle.data());
+    const MatrixView<float> mlp_input = first_rows(at.mlp_input, n), up = first_rows(at.up, n),
+                            hidden = first_rows(at.hidden, n);
+    block.mlp_norm.forward(kernels_, parameters, x, mlp_input);
+    block.up.forward(kernels_, parameters, mlp_input, up);
+    if (block.gate) {
+        block.gate->forward(kernels_, parameters, mlp_input, first_rows(at.gate, n));
+        std::ranges::copy(values(first_rows(at.gate, n)), hidden.data);
+    } else {
+        std::ranges::copy(values(up), hidden.data);
+    }
+    kernels_.forward->activate(config_.activation, values(hidden));
+    if (block.gate)
+        for (std::size_t i = 0; i < values(hidden).size(); ++i) hidden.data[i] *= up.data[i];
+    block.down.forward(kernels_, parameters, hidden, branch);
+    leave(1, at.residual_middle);
+}
+
+double TrainedNetwork::gradient(std::span<const float> parameters, std::span<const std::int32_t> ids,
+                                std::span<const std::int32_t> targets, float weight, const Dropout& dropout,
+                                Activations& kept, std::span<float> gradients) const {
+    const Index n = std::ssize(ids), d = config_.d_model;
+    forward(parameters, ids, dropout, kept);
+    const MatrixView<float> d_logits = first_rows(kept.logits, n), d_x = first_rows(kept.d_residual, n),
+                            normalised = first_rows(kept.normalised, n),
+                            d_branch = first_rows(kept.d_branch, n);
+    const std::span<float> losses = std::span(kept.losses).first(ids.size());
+    kernels_.backward->cross_entropy(d_logits, targets, weight, losses);
+    head_.input_gradient(kernels_, parameters, d_logits, d_branch);
+    head_.weight_gradient(kernels_, normalised, d_logits, gradients);
+    final_norm_.backward(kernels_, parameters, first_rows(kept.residual, n), d_branch, d_x, gradients);
+    for (Index layer = std::ssize(blocks_); layer-- > 0;)
+        backward(blocks_[static_cast<std::size_t>(layer)], parameters, n, dropout, layer, kept, gradients);
+    dropout.apply(site(-1, 1), values(d_x));
+    embedding_backward(ids, d_x, {gradients.data() + token_embedding_, config_.vocab_size, d, d});
+    if (position_embedding_) {
+        const MatrixView<float> d_positions{gradients.data() + *position_embedding_, n, d, d};
+        add(d_positions, d_x, d_positions);
+    }
+    double sum = 0;
+    for (const float loss : losses) sum += static_cast<double>(loss);
+    return sum;
+}
+
+void TrainedNetwork::backward(const Block& block, std::span<const float> parameters, Index n,
+                              const Dropout& dropout, Index layer, Activations& kept,
+                              std::span<float> gradients) const {
+    LayerActivations& at = kept.layers[static_cast<std::size_t>(layer)];
+    const MatrixView<float> d_x = first_rows(kept.d_residual, n), d_branch = first_rows(kept.d_branch, n),
+                            d_input = first_rows(kept.branch, n);
+    const auto enter = [&](int half) {  // what the branch's output gets of d_x
+        std::ranges::copy(values(d_x), d_branch.data);
+        dropout.apply(site(layer, half), values(d_branch));
+    };
+
+    if (!attention_only_) {
+        enter(1);
+        const MatrixView<float> d_hidden = first_rows(kept.d_hidden, n), d_gate = first_rows(kept.d_gate, n);
+        const ConstMatrix mlp_input = first_rows(at.mlp_input, n);
+        block.down.input_gradient(kernels_, parameters, d_branch, d_hidden);
+        block.down.weight_gradient(kernels_, first_rows(at.hidden, n), d_branch, gradients);
+        if (block.gate) {
+            // hidden = act(gate) · up; what was hidden becomes act(gate).
+            const std::span<float> activated = values(first_rows(at.hidden, n));
+            std::ranges::copy(values(first_rows(at.gate, n)), activated.data());
+            kernels_.forward->activate(config_.activation, activated);
+            for (std::size_t i = 0; i < activated.size(); ++i) {
+                d_gate.data[i] = d_hidden.data[i] * at.up.data()[i];
+                d_hidden.data[i] *= activated[i];
+            }
+            kernels_.backward->activate(config_.activation, values(first_rows(at.gate, n)), values(d_gate),
+                                        values(d_gate));
+            block.gate->input_gradient(kernels_, parameters, d_gate, d_branch);
+            block.gate->weight_gradient(kernels_, mlp_input, d_gate, gradients);
+        } else {
+            kernels_.backward->activate(config_.activation, values(first_rows(at.up, n)), values(d_hidden),
+                                        values(d_hidden));
+        }
+        block.up.input_gradient(kernels_, parameters, d_hidden, d_input);
+        block.up.weight_gradient(kernels_, mlp_input, d_hidden, gradients);
+        if (block.gate) add(d_input, d_branch, d_input);
+        block.mlp_norm.backward(kernels_, parameters, first_rows(at.residual_middle, n), d_input, d_input,
+                                gradients);
+        add(d_x, d_input, d_x);
+    }
+
+    enter(0);
+    const MatrixView<float> d_attended = first_rows(kept.d_attended, n),
+                            attended = first_rows(at.attended, n), d_qkv = first_rows(kept.d_qkv, n);
+    const ConstMatrix attention_input = first_rows(at.attention_input, n);
+    block.attention_out.input_gradient(kernels_, parameters, d_branch, d_attended);
+    block.attention_out.weight_gradient(kernels_, attended, d_branch, gradients);
+    const Qkv d_split = heads(d_qkv);
+    const Index dim = config_.head_dim;
+    kernels_.backward->attention(
+        {.forward = attention_call(block, heads(first_rows(at.qkv, n)), attended, at),
+         .d_output = {d_attended.data, config_.heads, n, dim, dim, d_attended.row_stride},
+         .d_q = d_split.q,
+         .d_k = d_split.k,
+         .d_v = d_split.v});
+    const ConstMatrix cosine = first_rows(kept.rotary.cosine, n), sine_back = first_rows(kept.sine_back, n);
+    turn(d_split.q, cosine, sine_back);
+    turn(d_split.k, cosine, sine_back);
+    Index column = 0;
+    for (const TrainedLinear& linear : block.qkv) {
+        const MatrixView<float> d_part = columns(d_qkv, column, linear.out);
+        linear.input_gradient(kernels_, parameters, d_part, column == 0 ? d_input : d_branch);
+        if (column > 0) add(d_input, d_branch, d_input);
+        linear.weight_gradient(kernels_, attention_input, d_part, gradients);
+        column += linear.out;
+    }
+    block.attention_norm.backward(kernels_, parameters, first_rows(at.residual_in, n), d_input, d_input,
+                                  gradients);
+    add(d_x, d_input, d_x);
+}
+
+AttentionCall TrainedNetwork::attention_call(const Block& block, const Qkv& qkv, MatrixView<float> attended,
+                                             LayerActivations& at) const {
+    const Index n = attended.rows, dim = config_.head_dim;
+    return {.q = qkv.q,
+            .k = qkv.k,
+            .v = qkv.v,
+            .scale = block.scale,
+            .rule = block.mask.rule(),
+            .output = {attended.data, config_.heads, n, dim, dim, attended.row_stride},
+            .row_max = columns(at.row_max.matrix(), 0, n),
+            .row_log_sum = columns(at.row_log_sum.matrix(), 0, n)};
+}
+
+}  // namespace attn

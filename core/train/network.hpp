@@ -1,0 +1,81 @@
+// A network as it is trained: the loss of a sequence and its gradient by every weight.
+//
+// Made from a model as it loads, so that what is trained is what runs. The arithmetic is that of model/trace.hpp; the
+// gradient goes back through it step by step (Rumelhart, Hinton & Williams 1986). What attention computes between
+// queries and keys is not kept but computed again (Dao et al. 2022, arXiv 2205.14135).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "attention/mask.hpp"
+#include "model/model.hpp"
+#include "train/dropout.hpp"
+#include "train/layers.hpp"
+
+namespace attn {
+
+class TrainedNetwork {
+  public:
+    // attention_only: blocks without their MLP, whose weights get no gradient; where they are 0 the model that is saved
+    // computes the same.
+    TrainedNetwork(const Model& model, const ParameterLayout& layout, bool attention_only,
+                   const TrainedKernels& kernels = {});
+
+    // What a sequence's forward pass leaves for its backward pass; made once, used again and again.
+    struct Activations;
+    std::unique_ptr<Activations, void (*)(Activations*)> activations(Index tokens) const;
+
+    // Of ids and targets [n], n at most the tokens of `kept`. Targets of −1 do not count.
+    struct Loss {
+        double sum = 0;   // of −ln p(target)
+        Index right = 0;  // targets that are the most likely token
+    };
+    Loss loss(std::span<const float> parameters, std::span<const std::int32_t> ids,
+              std::span<const std::int32_t> targets, Activations& kept) const;
+
+    // The same sum, with dropout, and adds the gradient of weight · sum to `gradients`.
+    double gradient(std::span<const float> parameters, std::span<const std::int32_t> ids,
+                    std::span<const std::int32_t> targets, float weight, const Dropout& dropout,
+                    Activations& kept, std::span<float> gradients) const;
+
+  private:
+    struct Block {
+        TrainedNorm attention_norm;
+        std::vector<TrainedLinear> qkv;
+        float scale = 1;
+        Mask mask;
+        TrainedLinear attention_out;
+        TrainedNorm mlp_norm;
+        std::optional<TrainedLinear> gate;
+        TrainedLinear up, down;
+    };
+    struct LayerActivations;
+
+    void forward(std::span<const float> parameters, std::span<const std::int32_t> ids, const Dropout& dropout,
+                 Activations& kept) const;
+    void forward(const Block& block, std::span<const float> parameters, Index n, const Dropout& dropout,
+                 Index layer, Activations& kept) const;
+    void backward(const Block& block, std::span<const float> parameters, Index n, const Dropout& dropout,
+                  Index layer, Activations& kept, std::span<float> gradients) const;
+    struct Qkv;
+    Qkv heads(MatrixView<float> side_by_side) const;
+    AttentionCall attention_call(const Block& block, const Qkv& qkv, MatrixView<float> attended,
+                                 LayerActivations& at) const;
+    void turn(const HeadsView<float>& heads, ConstMatrix cosine, ConstMatrix sine) const;
+
+    TrainedKernels kernels_;
+    ModelConfig config_;
+    bool attention_only_;
+    Index token_embedding_ = 0;  // offsets
+    std::optional<Index> position_embedding_;
+    std::vector<double> rotary_;
+    std::vector<Block> blocks_;
+    TrainedNorm final_norm_;
+    TrainedLinear head_;
+};
+
+}  // namespace attn

@@ -1,0 +1,51 @@
+// The weights of a network that is being trained, in one buffer: gradients, moments and steps are loops over it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/model_config.hpp"
+#include "tensor/dtype.hpp"
+#include "tensor/result.hpp"
+#include "tensor/tensor.hpp"
+
+namespace attn {
+
+// Where each weight of a model lies in such a buffer, under the names and in the shapes of its checkpoint.
+class ParameterLayout {
+  public:
+    struct Entry {
+        std::string name;
+        Shape shape;
+        Index offset = 0;
+        Index size = 0;
+    };
+
+    // An error where the weights would not fit into memory that can be addressed.
+    static Result<ParameterLayout> of(const ModelConfig& config);
+
+    std::span<const Entry> entries() const { return entries_; }
+    Index size() const { return size_; }             // floats, the gaps between weights included
+    Index count() const;                             // of parameters
+    const Entry* find(std::string_view name) const;  // null: no weight of that name
+
+  private:
+    std::vector<Entry> entries_;  // each begins on a 64-byte boundary; the gaps stay 0
+    Index size_ = 0;
+};
+
+using ParameterBuffer = AlignedVector<float>;
+
+// As GPT-2 begins (Radford et al. 2019, section 2.3): matrices normal with deviation 0.02, those that write to the
+// residual stream smaller by √(2 · layers), biases 0, gains 1.
+ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
+                                   std::uint64_t seed);
+
+// A safetensors file of the weights, in f32 or rounded to f16.
+std::vector<std::byte> safetensors_of(const ParameterLayout& layout, std::span<const float> parameters,
+                                      DType dtype);
+
+}  // namespace attn

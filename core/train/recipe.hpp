@@ -1,0 +1,27 @@
+// A recipe: everything that a training run is made of but its text, as one JSON file.
+//   {"model": {a config.json}, "vocabulary": 2048,
+//    "training": {"batch", "context", "steps", "warmup", "rate", "final_rate", "beta1", "beta2", "weight_decay", "clip",
+//                 "dropout", "seed", "attention_only"},
+//    "mixture": {"text", "sentences", "repeated_text", "repeated_random"}}
+// What "training" and "mixture" leave out is as train/trainer.hpp and train/data.hpp have it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "train/data.hpp"
+#include "train/trainer.hpp"
+
+namespace attn {
+
+struct Recipe {
+    std::vector<std::byte> config_json;  // of the model, with the vocabulary's size
+    int vocabulary = 0;
+    TrainingSettings training;
+    Mixture mixture;
+};
+
+Result<Recipe> parse_recipe(std::span<const std::byte> json);
+
+}  // namespace attn

@@ -1,0 +1,107 @@
+// Training: batches of sequences, gradients, steps of AdamW, checkpoints.
+//
+// Reproducible bit for bit at a given number of threads: what a step draws is a function of the seed and of the step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "train/network.hpp"
+
+namespace attn {
+
+struct Schedule {
+    std::int64_t steps = 1000;  // in all
+    std::int64_t warmup = 100;  // from 0 to `rate`, linear
+    double rate = 1e-3;         // the largest, then down along a half cosine
+    double final_rate = 1e-4;   // at the last step
+
+    double at(std::int64_t step) const;  // step counts from 0
+};
+
+struct TrainingSettings {
+    Index batch = 12;     // sequences a step
+    Index context = 256;  // tokens a sequence
+    Schedule schedule;
+    double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
+    double weight_decay = 0.1;  // of matrices
+    double clip = 1;            // largest norm of a step's gradient; 0: no limit
+    double dropout = 0;
+    std::uint64_t seed = 1;
+    bool attention_only = false;
+};
+
+// One sentence that names the number and what it may be.
+Status check(const TrainingSettings& settings, const ModelConfig& config);
+
+// Fills ids and targets [context] of a step's sequence: a function of its arguments alone.
+using Batches = std::function<void(std::int64_t step, Index sequence, std::span<std::int32_t> ids,
+                                   std::span<std::int32_t> targets)>;
+
+class Trainer {
+  public:
+    // Config as bytes of a config.json. An error where the configuration, the settings or the checkpoint is not sound.
+    static Result<Trainer> start(std::span<const std::byte> config_json, const TrainingSettings& settings,
+                                 Batches batches, const TrainedKernels& kernels = {});
+    // Goes on exactly where the checkpoint was taken: of the same configuration and settings.
+    static Result<Trainer> resume(std::span<const std::byte> config_json, const TrainingSettings& settings,
+                                  Batches batches, std::span<const std::byte> checkpoint);
+
+    struct Step {
+        std::int64_t number = 0;   // that was taken, from 0
+        double loss = 0;           // nats a token, of its batch
+        double gradient_norm = 0;  // before it was clipped
+        double rate = 0;
+    };
+    // A part of a step, a sequence for each thread; whether that completed the step, of which `last` then tells. An error,
+    // and no change, where the loss or the gradient is not finite.
+    Result<bool> advance();
+    Result<Step> step();  // what is left of a step
+    const Step& last() const { return last_; }
+    std::int64_t steps_taken() const { return step_; }
+
+    // Mean loss in nats of each target, and how many there were, of a text in windows of `context` tokens that overlap by
+    // half: only the first window's first half is predicted from less than half a window.
+    struct Evaluation {
+        double loss = 0;
+        Index targets = 0;
+        double accuracy = 0;  // share of targets that were the most likely token
+    };
+    Evaluation evaluate(std::span<const std::int32_t> ids);
+
+    const ParameterLayout& layout() const { return layout_; }
+    const ModelConfig& config() const { return config_; }
+    std::span<const float> parameters() const { return parameters_; }
+    std::span<float> parameters() { return parameters_; }
+
+    std::vector<std::byte> checkpoint() const;          // a safetensors file
+    std::vector<std::byte> weights(DType dtype) const;  // model.safetensors, f32 or f16
+    // As it runs; shares nothing with this object.
+    Result<std::shared_ptr<const Model>> model() const;
+
+  private:
+    Trainer() = default;
+    void finish_step(double loss, double norm);
+
+    std::vector<std::byte> config_json_;
+    ModelConfig config_;
+    TrainedKernels kernels_;
+    TrainingSettings settings_;
+    Batches batches_;
+    ParameterLayout layout_;
+    std::unique_ptr<TrainedNetwork> network_;
+    ParameterBuffer parameters_, mean_, square_;  // AdamW's m and v
+    std::int64_t step_ = 0;
+
+    // Of the step under way: a part of the batch's sequences to each thread.
+    struct Shard;
+    std::vector<std::shared_ptr<Shard>> shards_;
+    Index next_sequence_ = 0;
+    Step last_;
+};
+
+}  // namespace attn

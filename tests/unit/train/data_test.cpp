@@ -1,0 +1,96 @@
+#include "train/data.hpp"
+
+#include <algorithm>
+#include <catch_amalgamated.hpp>
+#include <numeric>
+
+#include "text/bpe_train.hpp"
+
+using namespace attn;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr Index context = 64;
+
+std::shared_ptr<const Bpe> tokenizer() {
+    const std::string_view text = "the cat sat on the mat and the dog sat on the log";
+    const std::string special = "<|endoftext|>";
+    auto bpe = train_bpe({&text, 1}, 265, {&special, 1});
+    REQUIRE(bpe);
+    return std::make_shared<const Bpe>(*std::move(bpe));
+}
+
+// Tokens that say where they are from.
+std::vector<std::int32_t> numbered(std::int32_t count) {
+    std::vector<std::int32_t> text(static_cast<std::size_t>(count));
+    std::iota(text.begin(), text.end(), 1000);
+    return text;
+}
+
+struct Sequence {
+    std::vector<std::int32_t> ids = std::vector<std::int32_t>(context), targets = ids;
+    bool operator==(const Sequence&) const = default;
+};
+
+Sequence drawn(const Mixture& mixture, std::int64_t step, Index place = 0, std::uint64_t seed = 1) {
+    const auto batches = mixed_batches(tokenizer(), numbered(500), context, 1, mixture, seed);
+    REQUIRE(batches);
+    Sequence sequence;
+    (*batches)(step, place, sequence.ids, sequence.targets);
+    return sequence;
+}
+
+}  // namespace
+
+TEST_CASE("A stretch of text is foretold token by token", "[unit][train]") {
+    const Sequence s = drawn({}, 3);
+    for (std::size_t i = 0; i < s.ids.size(); ++i) {
+        CHECK(s.ids[i] == s.ids[0] + static_cast<std::int32_t>(i));
+        CHECK(s.targets[i] == s.ids[i] + 1);
+    }
+}
+
+TEST_CASE("What is drawn depends on seed, step and place alone", "[unit][train]") {
+    const Mixture all{1, 1, 1, 1};
+    CHECK(drawn(all, 5, 2) == drawn(all, 5, 2));
+    CHECK(drawn(all, 5, 2) != drawn(all, 6, 2));
+    CHECK(drawn(all, 5, 2) != drawn(all, 5, 3));
+    CHECK(drawn(all, 5, 2) != drawn(all, 5, 2, 2));
+}
+
+TEST_CASE("Repeats repeat, and noise is not to be foretold the first time", "[unit][train]") {
+    const bool random = GENERATE(false, true);
+    for (std::int64_t step = 0; step < 20; ++step) {
+        const Sequence s = drawn(random ? Mixture{0, 0, 0, 1} : Mixture{0, 0, 1, 0}, step);
+        std::size_t period = 1;
+        while (period < s.ids.size() &&
+               !std::equal(s.ids.begin() + static_cast<std::ptrdiff_t>(period), s.ids.end(), s.ids.begin()))
+            ++period;
+        CHECK(period >= 8);
+        CHECK(period <= 32);
+        for (std::size_t i = 0; i + 1 < s.ids.size(); ++i)
+            CHECK(s.targets[i] == (random && i < period ? -1 : s.ids[i + 1]));
+        if (random) CHECK(std::ranges::min(s.ids) >= 1);
+    }
+}
+
+TEST_CASE("Generated sentences fill a sequence", "[unit][train]") {
+    const Sequence s = drawn({0, 1, 0, 0}, 0);
+    const std::string text = tokenizer()->decode(s.ids);
+    CHECK(text.size() >= static_cast<std::size_t>(context));
+    CHECK_THAT(text, ContainsSubstring(" "));
+}
+
+TEST_CASE("A mixture that cannot be made is one sentence", "[unit][train]") {
+    const auto refusal = [](const Mixture& mixture, std::int32_t tokens) {
+        const auto batches = mixed_batches(tokenizer(), numbered(tokens), context, 1, mixture, 1);
+        return batches ? std::string() : batches.error().message;
+    };
+    CHECK_THAT(refusal({}, 0), ContainsSubstring("the text has 0 tokens"));
+    CHECK_THAT(refusal({}, 64), ContainsSubstring("the text has 64 tokens"));
+    CHECK(refusal({}, 65).empty());
+    CHECK_THAT(refusal({0, 0, 0, 0}, 100), ContainsSubstring("one of them more than 0"));
+    CHECK_THAT(refusal({1, -1, 0, 0}, 100), ContainsSubstring("0 or more"));
+    CHECK(refusal({0, 1, 0, 0}, 0).empty());
+}

@@ -1,0 +1,55 @@
+#include "train/recipe.hpp"
+
+#include <catch_amalgamated.hpp>
+
+using namespace attn;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Result<Recipe> parsed(std::string_view text) { return parse_recipe(std::as_bytes(std::span(text))); }
+
+std::string refusal(std::string_view text) {
+    const auto recipe = parsed(text);
+    return recipe ? "" : recipe.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("A recipe gives the numbers it names and leaves the others", "[unit][train]") {
+    const auto recipe = parsed(R"({"model": {"model_type": "gpt2"}, "vocabulary": 300,
+        "training": {"batch": 3, "rate": 0.25, "seed": 18446744073709551615, "attention_only": true},
+        "mixture": {"text": 0, "sentences": 1}})");
+    REQUIRE(recipe);
+    CHECK(recipe->vocabulary == 300);
+    CHECK(recipe->training.batch == 3);
+    CHECK(recipe->training.context == TrainingSettings().context);
+    CHECK(recipe->training.schedule.rate == 0.25);
+    CHECK(recipe->training.seed == 18446744073709551615u);
+    CHECK(recipe->training.attention_only);
+    CHECK(recipe->mixture.text == 0);
+    CHECK(recipe->mixture.sentences == 1);
+    const std::string config(reinterpret_cast<const char*>(recipe->config_json.data()),
+                             recipe->config_json.size());
+    CHECK_THAT(config, ContainsSubstring("\"vocab_size\": 300"));
+}
+
+TEST_CASE("A recipe that is none is one sentence", "[unit][train]") {
+    CHECK_THAT(refusal(""), ContainsSubstring("the recipe"));
+    CHECK_THAT(refusal("[]"), ContainsSubstring("JSON object"));
+    CHECK_THAT(refusal(R"({"vocabulary": 300})"), ContainsSubstring("\"model\""));
+    CHECK_THAT(refusal(R"({"model": {}})"), ContainsSubstring("\"vocabulary\""));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": -1})"), ContainsSubstring("\"vocabulary\""));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 300, "trainings": {}})"),
+               ContainsSubstring("knows no \"trainings\""));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 300, "training": {"rat": 1}})"),
+               ContainsSubstring("knows no \"rat\""));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 300, "training": {"rate": "1"}})"),
+               ContainsSubstring("\"rate\" of a wrong kind"));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 300, "training": {"batch": 1.5}})"),
+               ContainsSubstring("\"batch\" of a wrong kind"));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 300, "training": {"seed": -1}})"),
+               ContainsSubstring("\"seed\" of a wrong kind"));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 300, "mixture": []})"),
+               ContainsSubstring("has to be an object"));
+}
