@@ -273,7 +273,7 @@ std::vector<std::byte> write_safetensors(std::span<const TensorToWrite> tensors,
     text.resize((text.size() + 7) / 8 * 8, ' ');
 
     std::vector<std::byte> file;
-    file.reserve(length_bytes + text.size() + end);
+    file.reserve(static_cast<std::size_t>(length_bytes + text.size() + end));
     for (std::uint64_t i = 0; i < length_bytes; ++i)
         file.push_back(static_cast<std::byte>(text.size() >> (8 * i) & 0xff));
     const auto append = [&](std::span<const std::byte> bytes) {

@@ -47,7 +47,7 @@ double Schedule::at(std::int64_t step) const {
 }
 
 Status check(const TrainingSettings& s, const ModelConfig& config) {
-    const auto number = [](Index n) { return static_cast<double>(n); };
+    const auto number = [](std::int64_t n) { return static_cast<double>(n); };
     if (s.batch < 1 || s.batch > 4096)
         return out_of_range("the batch", number(s.batch), "1 to 4,096 sequences");
     if (s.context < 1 || s.context > config.context)
