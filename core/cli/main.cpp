@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/arguments.hpp"
+#include "cli/card.hpp"
 #include "cli/conformance.hpp"
 #include "cli/model_folder.hpp"
 #include "cli/tokenizer.hpp"
@@ -24,6 +25,8 @@ constexpr std::string_view usage = R"(usage:
       Prints the ids of the tokens that follow, on one line. Temperature 0 takes the likeliest token.
   attn train RECIPE --text FILE... --out DIR [--validate FILE]
       Trains a network as the recipe has it and writes a model folder; goes on from the folder's checkpoint.
+  attn card MODEL [--validate FILE] [--recipe FILE]
+      Measures the model and writes scores.json and README.md, its model card, into its folder.
   attn tokenizer train --text FILE... --vocabulary N --out FILE [--special TOKEN...]
       Learns a byte-level BPE vocabulary of N tokens from the files' texts and writes it as a tokenizer.json.
   attn tokenizer encode TOKENIZER FILE
@@ -133,6 +136,17 @@ int run_train(std::span<const std::string> words) {
     return status ? success : fail(status.error());
 }
 
+int run_card(std::span<const std::string> words) {
+    constexpr std::array<std::string_view, 2> options{"--validate", "--recipe"};
+    const auto arguments = Arguments::parse(words, options);
+    if (!arguments) return refuse(arguments.error());
+    if (arguments->positional().size() != 1) return refuse({"card takes one MODEL"});
+    const auto validation = arguments->text("--validate"), recipe = arguments->text("--recipe");
+    const auto status =
+        write_card(arguments->positional().front(), validation ? *validation : "", recipe ? *recipe : "");
+    return status ? success : fail(status.error());
+}
+
 int run_tokenizer_train(std::span<const std::string> words) {
     constexpr std::array<std::string_view, 2> options{"--vocabulary", "--out"};
     constexpr std::array<std::string_view, 2> lists{"--text", "--special"};
@@ -184,6 +198,7 @@ int main(int count, char** values) {
     if (words.front() == "trace") return run_trace(rest);
     if (words.front() == "generate") return run_generate(rest);
     if (words.front() == "train") return run_train(rest);
+    if (words.front() == "card") return run_card(rest);
     if (words.front() == "tokenizer") return run_tokenizer(rest);
     if (words.front() == "conformance")
         return rest.empty() ? refuse({"conformance takes a DIR"}) : run_conformance(rest);

@@ -151,6 +151,8 @@ Status train(const TrainingFiles& files) {
                 thread_count(), static_cast<long long>(trainer->steps_taken()),
                 static_cast<long long>(settings.schedule.steps));
 
+    if (auto status = write_file(files.folder + "/config.json", recipe->config_json); !status) return status;
+
     const auto measure = [&] {
         if (!validation.empty()) {
             const auto found = trainer->evaluate(validation_tokens);
@@ -190,6 +192,9 @@ Status train(const TrainingFiles& files) {
         const Clock::time_point before = Clock::now();
         if (seconds_since(saved) >= checkpoint_seconds || last) {
             if (auto status = replace_file(checkpoint, trainer->checkpoint()); !status) return status;
+            if (auto status = replace_file(files.folder + "/model.safetensors", trainer->weights(DType::f16));
+                !status)
+                return status;
             saved = Clock::now();
         }
         if (seconds_since(measured) >= measure_seconds || last) {
@@ -198,8 +203,7 @@ Status train(const TrainingFiles& files) {
         }
         outside += seconds_since(before);
     }
-    if (auto status = write_file(files.folder + "/config.json", recipe->config_json); !status) return status;
-    return write_file(files.folder + "/model.safetensors", trainer->weights(DType::f16));
+    return ok();
 }
 
 }  // namespace attn

@@ -15,8 +15,8 @@ struct TrainingFiles {
     std::string folder;
 };
 
-// Writes into the folder tokenizer.json, config.json, model.safetensors (f16) and, while it goes, checkpoint.safetensors,
-// from which it goes on where there is one. Tells its progress on standard output.
+// Writes into the folder tokenizer.json and config.json and, every two minutes and at the end, model.safetensors (f16) and
+// checkpoint.safetensors, from which it goes on where there is one. Tells its progress on standard output.
 Status train(const TrainingFiles& files);
 
 }  // namespace attn

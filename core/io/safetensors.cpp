@@ -260,7 +260,7 @@ Result<SafetensorsIndex> parse_safetensors_index(std::span<const std::byte> text
 
 std::vector<std::byte> write_safetensors(std::span<const TensorToWrite> tensors,
                                          const std::map<std::string, std::string>& metadata) {
-    nlohmann::ordered_json header;
+    nlohmann::ordered_json header = nlohmann::ordered_json::object();
     if (!metadata.empty()) header["__metadata__"] = metadata;
     std::uint64_t end = 0;
     for (const TensorToWrite& tensor : tensors) {
@@ -274,8 +274,9 @@ std::vector<std::byte> write_safetensors(std::span<const TensorToWrite> tensors,
 
     std::vector<std::byte> file;
     file.reserve(static_cast<std::size_t>(length_bytes + text.size() + end));
+    const std::uint64_t header_bytes = text.size();
     for (std::uint64_t i = 0; i < length_bytes; ++i)
-        file.push_back(static_cast<std::byte>(text.size() >> (8 * i) & 0xff));
+        file.push_back(static_cast<std::byte>(header_bytes >> (8 * i) & 0xff));
     const auto append = [&](std::span<const std::byte> bytes) {
         file.insert(file.end(), bytes.begin(), bytes.end());
     };

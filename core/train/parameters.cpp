@@ -55,6 +55,13 @@ ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelCon
     return parameters;
 }
 
+ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model) {
+    ParameterBuffer parameters(static_cast<std::size_t>(layout.size()));
+    for (const auto& [name, shape, offset, size] : layout.entries())
+        std::ranges::copy(to_tensor(*model.weight(name)).values(), parameters.begin() + offset);
+    return parameters;
+}
+
 std::vector<std::byte> safetensors_of(const ParameterLayout& layout, std::span<const float> parameters,
                                       DType dtype) {
     std::vector<std::uint16_t> halves;

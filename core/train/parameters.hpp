@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/model_config.hpp"
+#include "model/model.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/result.hpp"
 #include "tensor/tensor.hpp"
@@ -43,6 +43,9 @@ using ParameterBuffer = AlignedVector<float>;
 // residual stream smaller by √(2 · layers), biases 0, gains 1.
 ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
                                    std::uint64_t seed);
+
+// Those of a model, widened to f32.
+ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model);
 
 // A safetensors file of the weights, in f32 or rounded to f16.
 std::vector<std::byte> safetensors_of(const ParameterLayout& layout, std::span<const float> parameters,

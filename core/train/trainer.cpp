@@ -184,39 +184,8 @@ Result<Trainer::Step> Trainer::step() {
     }
 }
 
-Trainer::Evaluation Trainer::evaluate(std::span<const std::int32_t> ids) {
-    const Index half = std::max<Index>(settings_.context / 2, 1), all = std::ssize(ids) - 1;
-    const Index windows = std::max<Index>((all - 1) / half, all > 0 ? 1 : 0);
-    std::vector<double> losses(static_cast<std::size_t>(windows));
-    std::vector<Index> right(static_cast<std::size_t>(windows)), counted(static_cast<std::size_t>(windows));
-    const auto threads = std::ssize(shards_);
-    for_each_task(threads, [&](Index thread) {
-        Shard& shard = *shards_[static_cast<std::size_t>(thread)];
-        for (Index window = thread; window < windows; window += threads) {
-            const Index begin = window * half, end = std::min(begin + settings_.context, all);
-            const std::span<const std::int32_t> inputs =
-                ids.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-            const Index known = window == 0 ? 0 : half;  // that the window before has predicted
-            std::vector<std::int32_t> targets(inputs.size(), -1);
-            for (Index i = known; i < end - begin; ++i)
-                targets[static_cast<std::size_t>(i)] = ids[static_cast<std::size_t>(begin + i + 1)];
-            const auto w = static_cast<std::size_t>(window);
-            const TrainedNetwork::Loss loss = network_->loss(parameters_, inputs, targets, *shard.kept);
-            losses[w] = loss.sum;
-            right[w] = loss.right;
-            counted[w] = end - begin - known;
-        }
-    });
-    Evaluation result;
-    Index hits = 0;
-    for (std::size_t w = 0; w < losses.size(); ++w) {
-        result.loss += losses[w];
-        result.targets += counted[w];
-        hits += right[w];
-    }
-    result.loss /= static_cast<double>(std::max<Index>(result.targets, 1));
-    result.accuracy = static_cast<double>(hits) / static_cast<double>(std::max<Index>(result.targets, 1));
-    return result;
+Evaluation Trainer::evaluate(std::span<const std::int32_t> ids) const {
+    return attn::evaluate(*network_, parameters_, settings_.context, ids);
 }
 
 std::vector<std::byte> Trainer::weights(DType dtype) const {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "train/network.hpp"
+#include "train/evaluation.hpp"
 
 namespace attn {
 
@@ -64,14 +64,7 @@ class Trainer {
     const Step& last() const { return last_; }
     std::int64_t steps_taken() const { return step_; }
 
-    // Mean loss in nats of each target, and how many there were, of a text in windows of `context` tokens that overlap by
-    // half: only the first window's first half is predicted from less than half a window.
-    struct Evaluation {
-        double loss = 0;
-        Index targets = 0;
-        double accuracy = 0;  // share of targets that were the most likely token
-    };
-    Evaluation evaluate(std::span<const std::int32_t> ids);
+    Evaluation evaluate(std::span<const std::int32_t> ids) const;
 
     const ParameterLayout& layout() const { return layout_; }
     const ModelConfig& config() const { return config_; }

@@ -76,6 +76,9 @@ TEST_CASE("attn refuses arguments in one sentence", "[cli]") {
     refused("generate m --ids 1 --seed", "--seed takes a value");
     refused("generate m --ids 1 --seed 1 --seed 2", "--seed is given twice");
     refused("generate m --ids 1 --heat 1", "there is no option --heat");
+    refused("train", "train takes one RECIPE");
+    refused("train r --text t", "--out is missing");
+    refused("card", "card takes one MODEL");
     refused("tokenizer", "tokenizer takes train or encode");
     refused("tokenizer encode t", "tokenizer encode takes a TOKENIZER and a FILE");
     refused("tokenizer train --out o --text a", "--vocabulary is missing");
@@ -168,4 +171,57 @@ TEST_CASE("attn trace writes every tensor and lists them", "[cli]") {
     const auto logits = test::read_file(folder.path / "new/place/logits.npy");
     CHECK(parse_npy(attention)->shape == Shape{2, 4, 3, 3});
     CHECK(parse_npy(logits)->shape == Shape{3, 31});
+}
+
+TEST_CASE("attn train writes a model that runs, goes on from its checkpoint, and gets a card", "[cli]") {
+    const Folder folder;
+    std::filesystem::create_directories(folder.path);
+    const auto write = [&](const std::string& name, const std::string& text) {
+        std::ofstream(folder.path / name) << text;
+        return "'" + (folder.path / name).string() + "'";
+    };
+    const auto recipe = [&](const std::string& more) {
+        return write("recipe.json",
+                     R"({"model": {"model_type": "gpt2", "n_positions": 256, "n_embd": 8, "n_layer": 2,
+            "n_head": 2, "tie_word_embeddings": true}, "vocabulary": 300,
+            "training": {"batch": 2, "context": 16, "steps": 3)" +
+                         more + R"(}, "mixture": {"text": 1, "sentences": 1}})");
+    };
+    std::string story;
+    for (int i = 0; i < 40; ++i)
+        story += "Once upon a time a small fox sat by the river and waited for the moon. ";
+    const std::string text = write("story.txt", story), out = "'" + (folder.path / "model").string() + "'";
+    const std::string command =
+        "train " + recipe("") + " --text " + text + " --validate " + text + " --out " + out;
+    const Outcome first = run(command);
+    INFO(first.text);
+    REQUIRE(first.code == 0);
+    CHECK_THAT(first.text, ContainsSubstring("from step 0 of 3") && ContainsSubstring("bits a byte") &&
+                               ContainsSubstring("heads: previous token"));
+    const Outcome again = run(command);
+    REQUIRE(again.code == 0);
+    CHECK_THAT(again.text, ContainsSubstring("from step 3 of 3"));
+
+    CHECK(run("generate " + out + " --ids 1,2,3 --steps 4").code == 0);
+    const Outcome card = run("card " + out + " --validate " + text + " --recipe " + recipe(""));
+    INFO(card.text);
+    REQUIRE(card.code == 0);
+    CHECK_THAT(card.text, ContainsSubstring("| bits per byte of story.txt |"));
+    const auto scores =
+        nlohmann::json::parse(std::ifstream(folder.path / "model" / "scores.json"), nullptr, false);
+    CHECK(scores["heads"].size() == 4);
+    CHECK(scores["pronouns"]["pairs"] >= 500);
+    CHECK(std::filesystem::exists(folder.path / "model" / "README.md"));
+
+    const auto fails = [&](const std::string& arguments, const std::string& says) {
+        const Outcome outcome = run(arguments);
+        CHECK(outcome.code == 1);
+        CHECK_THAT(outcome.text, ContainsSubstring(says));
+    };
+    fails("train " + recipe(R"(, "rate": 0)") + " --text " + text + " --out " + out,
+          "the learning rate is 0");
+    fails("train " + recipe(R"(, "dropout": 1)") + " --text " + text + " --out " + out, "dropout is 1");
+    const std::string empty = write("empty.txt", ""), other = "'" + (folder.path / "other").string() + "'";
+    fails("train " + recipe("") + " --text " + empty + " --out " + other, "the text has 0 tokens");
+    fails("train nowhere --text " + text + " --out " + out, "nowhere");
 }

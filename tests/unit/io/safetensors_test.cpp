@@ -1,6 +1,7 @@
 #include "io/safetensors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <cstdint>
@@ -313,4 +314,22 @@ TEST_CASE("checkpoints by others", "[safetensors][shared]") {
         ++files;
     }
     CHECK(files > 0);
+}
+
+TEST_CASE("what is written is read again", "[safetensors]") {
+    const std::array<float, 6> matrix{1, -2, 3.5f, 0, 1e-30f, 65504};
+    const std::array<std::uint16_t, 2> halves{0x3c00, 0xc000};
+    const std::array<TensorToWrite, 3> tensors{
+        TensorToWrite{"a matrix", DType::f32, {2, 3}, std::as_bytes(std::span(matrix))},
+        TensorToWrite{"half", DType::f16, {2}, std::as_bytes(std::span(halves))},
+        TensorToWrite{"nothing", DType::f32, {0}, {}}};
+    const auto bytes = write_safetensors(tensors, {{"step", "12"}});
+    const auto file = parse_safetensors(bytes);
+    REQUIRE(file);
+    CHECK(file->header.data_offset % 8 == 0);
+    CHECK(file->header.metadata == std::map<std::string, std::string>{{"step", "12"}});
+    CHECK(*file->tensor("a matrix") == Tensor({2, 3}, matrix));
+    CHECK(*file->tensor("half") == Tensor({2}, std::array<float, 2>{1, -2}));
+    CHECK(file->tensor("nothing")->size() == 0);
+    CHECK(parse_safetensors(write_safetensors({}))->header.tensors.empty());
 }

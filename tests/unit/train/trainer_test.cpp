@@ -43,6 +43,7 @@ TrainingSettings settings_of_small() {
 
 Trainer started(const TrainingSettings& settings) {
     auto trainer = Trainer::start(as_bytes(small), settings, repeats(20));
+    INFO((trainer ? "" : trainer.error().message));
     REQUIRE(trainer);
     return *std::move(trainer);
 }

@@ -1,0 +1,14 @@
+// The model card: what a model scores, measured and written down beside its weights.
+#pragma once
+
+#include <string>
+
+#include "tensor/result.hpp"
+
+namespace attn {
+
+// Measures the model of a folder, and writes scores.json and README.md into it. validation: a text for the bits per byte;
+// recipe: what it was trained by, for the card's text. Both may be empty.
+Status write_card(const std::string& folder, const std::string& validation, const std::string& recipe);
+
+}  // namespace attn
