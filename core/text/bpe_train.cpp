@@ -153,10 +153,8 @@ Status check_special(std::span<const std::string> tokens) {
     return ok();
 }
 
-}  // namespace
-
-Result<Bpe> train_bpe(std::span<const std::string_view> texts, int vocabulary,
-                      std::span<const std::string> special_tokens) {
+Result<Bpe> train(std::span<const std::string_view> texts, int vocabulary,
+                  std::span<const std::string> special_tokens, bool fewer_will_do) {
     if (auto status = check_special(special_tokens); !status) return status.error();
     const std::size_t least = 256 + special_tokens.size();
     if (std::cmp_less(vocabulary, least))
@@ -190,11 +188,25 @@ Result<Bpe> train_bpe(std::span<const std::string_view> texts, int vocabulary,
     Trainer trainer({special_tokens.begin(), special_tokens.end()});
     for (const auto& [piece, count] : pieces) trainer.add_piece(piece, count);
     while (std::cmp_less(trainer.tokens().size(), vocabulary))
-        if (!trainer.merge())
+        if (!trainer.merge()) {
+            if (fewer_will_do) break;
             return Error{"a vocabulary of " + std::to_string(vocabulary) +
                          " tokens is more than this text supports; it makes " +
                          std::to_string(trainer.tokens().size())};
+        }
     return Bpe(trainer.tokens(), trainer.merges(), std::move(added));
+}
+
+}  // namespace
+
+Result<Bpe> train_bpe(std::span<const std::string_view> texts, int vocabulary,
+                      std::span<const std::string> special_tokens) {
+    return train(texts, vocabulary, special_tokens, false);
+}
+
+Result<Bpe> train_bpe_up_to(std::span<const std::string_view> texts, int vocabulary,
+                            std::span<const std::string> special_tokens) {
+    return train(texts, vocabulary, special_tokens, true);
 }
 
 }  // namespace attn

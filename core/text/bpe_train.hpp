@@ -20,4 +20,8 @@ namespace attn {
 Result<Bpe> train_bpe(std::span<const std::string_view> texts, int vocabulary,
                       std::span<const std::string> special_tokens);
 
+// The same, with as many tokens as the text supports where those are fewer.
+Result<Bpe> train_bpe_up_to(std::span<const std::string_view> texts, int vocabulary,
+                            std::span<const std::string> special_tokens);
+
 }  // namespace attn
