@@ -7,7 +7,15 @@ namespace attn {
 
 namespace {
 
-// Mean over the queries of the second copy of their weight on the key `back` before them.
+void add(const HeadScores& from, double share, HeadScores& to) {
+    for (const auto field :
+         {&HeadScores::previous_token, &HeadScores::current_token, &HeadScores::first_token,
+          &HeadScores::duplicate_token, &HeadScores::induction, &HeadScores::entropy, &HeadScores::spread})
+        to.*field += share * from.*field;
+}
+
+}  // namespace
+
 double stripe(const Record& record, Index head, Index period, Index back) {
     double sum = 0;
     for (Index query = period; query < 2 * period; ++query) {
@@ -17,15 +25,6 @@ double stripe(const Record& record, Index head, Index period, Index back) {
     }
     return sum / static_cast<double>(period);
 }
-
-void add(const HeadScores& from, double share, HeadScores& to) {
-    for (const auto field :
-         {&HeadScores::previous_token, &HeadScores::current_token, &HeadScores::first_token,
-          &HeadScores::duplicate_token, &HeadScores::induction, &HeadScores::entropy, &HeadScores::spread})
-        to.*field += share * from.*field;
-}
-
-}  // namespace
 
 Result<std::vector<std::vector<RepeatedTokenScores>>> score_repeated_tokens(
     const std::shared_ptr<const Model>& model, Index period, Index sequences, Index first_id,

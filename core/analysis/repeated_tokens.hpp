@@ -17,6 +17,10 @@ struct RepeatedTokenScores {
     double induction_stripe = 0;  // and of the token after that one
 };
 
+// Mean weight of the queries of the second copy, of a record of 2 · period tokens, on the key `back` before them: period
+// for the same token, period − 1 for the one after it.
+double stripe(const Record& record, Index head, Index period, Index back);
+
 // [layers][heads], the mean over `sequences` sequences of `period` seeded random ids from `first_id` on, given twice. An
 // error where twice the period is more than the context.
 Result<std::vector<std::vector<RepeatedTokenScores>>> score_repeated_tokens(
