@@ -55,7 +55,7 @@ std::uint64_t site(Index layer, int half) { return static_cast<std::uint64_t>(2 
 }  // namespace
 
 TrainedNetwork::TrainedNetwork(const Model& model, const ParameterLayout& layout, bool attention_only,
-                               const TrainedKernels& kernels)
+                               const TrainedKernels& kernels, std::span<const HeadIndex> ablated)
     : kernels_(kernels),
       config_(model.config()),
       attention_only_(attention_only),
@@ -79,12 +79,15 @@ TrainedNetwork::TrainedNetwork(const Model& model, const ParameterLayout& layout
                            .qkv = std::move(qkv),
                            .scale = block.scale,
                            .mask = std::move(mask),
+                           .ablated = {},
                            .attention_out = trained(block.attention_out),
                            .mlp_norm = trained_as_norm(block.mlp_norm),
                            .gate = block.gate ? std::optional(trained(*block.gate)) : std::nullopt,
                            .up = trained(block.up),
                            .down = trained(block.down)});
     }
+    for (const HeadIndex& each : ablated)
+        blocks_[static_cast<std::size_t>(each.layer)].ablated.push_back(each.head);
     final_norm_ = trained_as_norm(network.final_norm);
     head_ = trained(network.head);
 }
@@ -128,6 +131,14 @@ TrainedNetwork::Qkv TrainedNetwork::heads(MatrixView<float> side_by_side) const 
     };
     const auto q = next(config_.heads), k = next(config_.kv_heads), v = next(config_.kv_heads);
     return {q, k, v};
+}
+
+void TrainedNetwork::silence(const Block& block, MatrixView<float> side_by_side) const {
+    const Index dim = config_.head_dim;
+    for (const Index head : block.ablated) {
+        const MatrixView<float> part = columns(side_by_side, head * dim, dim);
+        for (Index i = 0; i < part.rows; ++i) std::fill_n(part.row(i), part.cols, 0.0f);
+    }
 }
 
 void TrainedNetwork::turn(const HeadsView<float>& heads, ConstMatrix cosine, ConstMatrix sine) const {
@@ -191,6 +202,7 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
     turn(split.q, cosine, sine);
     turn(split.k, cosine, sine);
     kernels_.forward->attention(attention_call(block, split, first_rows(at.attended, n), at));
+    silence(block, first_rows(at.attended, n));
     block.attention_out.forward(kernels_, parameters, first_rows(at.attended, n), branch);
     leave(0, at.residual_in);
 
@@ -287,6 +299,7 @@ void TrainedNetwork::backward(const Block& block, std::span<const float> paramet
     const ConstMatrix attention_input = first_rows(at.attention_input, n);
     block.attention_out.input_gradient(kernels_, parameters, d_branch, d_attended);
     block.attention_out.weight_gradient(kernels_, attended, d_branch, gradients);
+    silence(block, d_attended);
     const Qkv d_split = heads(d_qkv);
     const Index dim = config_.head_dim;
     kernels_.backward->attention(

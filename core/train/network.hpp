@@ -13,6 +13,7 @@
 
 #include "attention/mask.hpp"
 #include "model/model.hpp"
+#include "train/ablation.hpp"
 #include "train/dropout.hpp"
 #include "train/layers.hpp"
 
@@ -22,8 +23,9 @@ class TrainedNetwork {
   public:
     // attention_only: blocks without their MLP, whose weights get no gradient; where they are 0 the model that is saved
     // computes the same.
+    // ablated: heads of the model that take no part.
     TrainedNetwork(const Model& model, const ParameterLayout& layout, bool attention_only,
-                   const TrainedKernels& kernels = {});
+                   const TrainedKernels& kernels = {}, std::span<const HeadIndex> ablated = {});
 
     // What a sequence's forward pass leaves for its backward pass; made once, used again and again.
     struct Activations;
@@ -48,6 +50,7 @@ class TrainedNetwork {
         std::vector<TrainedLinear> qkv;
         float scale = 1;
         Mask mask;
+        std::vector<Index> ablated;  // heads
         TrainedLinear attention_out;
         TrainedNorm mlp_norm;
         std::optional<TrainedLinear> gate;
@@ -65,6 +68,7 @@ class TrainedNetwork {
     Qkv heads(MatrixView<float> side_by_side) const;
     AttentionCall attention_call(const Block& block, const Qkv& qkv, MatrixView<float> attended,
                                  LayerActivations& at) const;
+    void silence(const Block& block, MatrixView<float> side_by_side) const;  // 0 for ablated heads
     void turn(const HeadsView<float>& heads, ConstMatrix cosine, ConstMatrix sine) const;
 
     TrainedKernels kernels_;

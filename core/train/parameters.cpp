@@ -35,8 +35,7 @@ const ParameterLayout::Entry* ParameterLayout::find(std::string_view name) const
 }
 
 ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
-                                   std::uint64_t seed) {
-    constexpr double deviation = 0.02;
+                                   std::uint64_t seed, double deviation) {
     const double to_residual =
         deviation / std::sqrt(2.0 * static_cast<double>(std::max<Index>(config.layers, 1)));
     ParameterBuffer parameters(static_cast<std::size_t>(layout.size()));

@@ -39,10 +39,10 @@ class ParameterLayout {
 
 using ParameterBuffer = AlignedVector<float>;
 
-// As GPT-2 begins (Radford et al. 2019, section 2.3): matrices normal with deviation 0.02, those that write to the
+// As GPT-2 begins (Radford et al. 2019, section 2.3), whose deviation is 0.02: matrices normal, those that write to the
 // residual stream smaller by √(2 · layers), biases 0, gains 1.
 ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
-                                   std::uint64_t seed);
+                                   std::uint64_t seed, double deviation = 0.02);
 
 // Those of a model, widened to f32.
 ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model);

@@ -67,7 +67,14 @@ Status check(const TrainingSettings& s, const ModelConfig& config) {
     if (!(s.clip >= 0)) return out_of_range("the gradient's limit", s.clip, "0 for none, or more");
     if (!(s.beta1 >= 0 && s.beta1 < 1)) return out_of_range("beta1", s.beta1, "0 or more and less than 1");
     if (!(s.beta2 >= 0 && s.beta2 < 1)) return out_of_range("beta2", s.beta2, "0 or more and less than 1");
+    if (!(s.initial_deviation > 0 && s.initial_deviation <= 1))
+        return out_of_range("the initial deviation", s.initial_deviation, "above 0 and at most 1");
     if (!(s.weight_decay >= 0)) return out_of_range("weight decay", s.weight_decay, "0 or more");
+    for (const auto& [layer, head] : s.ablated)
+        if (layer < 0 || layer >= config.layers || head < 0 || head >= config.heads)
+            return Error{"head " + std::to_string(head) + " of layer " + std::to_string(layer) +
+                         " cannot be left out: the network has " + std::to_string(config.layers) +
+                         " layers of " + std::to_string(config.heads) + " heads, counted from 0"};
     return ok();
 }
 
@@ -86,7 +93,8 @@ Result<Trainer> Trainer::start(std::span<const std::byte> config_json, const Tra
     trainer.settings_ = settings;
     trainer.batches_ = std::move(batches);
     trainer.layout_ = *std::move(layout);
-    trainer.parameters_ = initial_parameters(trainer.layout_, trainer.config_, mixed(settings.seed, 0));
+    trainer.parameters_ = initial_parameters(trainer.layout_, trainer.config_, mixed(settings.seed, 0),
+                                             settings.initial_deviation);
     if (settings.attention_only)
         for (const auto& entry : trainer.layout_.entries())
             if (entry.name.find(".mlp.") != std::string::npos)
@@ -96,8 +104,8 @@ Result<Trainer> Trainer::start(std::span<const std::byte> config_json, const Tra
 
     Result<std::shared_ptr<const Model>> model = trainer.model();
     if (!model) return model.error();
-    trainer.network_ =
-        std::make_unique<TrainedNetwork>(**model, trainer.layout_, settings.attention_only, kernels);
+    trainer.network_ = std::make_unique<TrainedNetwork>(**model, trainer.layout_, settings.attention_only,
+                                                        kernels, settings.ablated);
     const auto tokens = static_cast<std::size_t>(settings.context);
     for (int i = 0; i < std::min<Index>(thread_count(), settings.batch); ++i)
         trainer.shards_.push_back(std::make_shared<Shard>(Shard{
@@ -189,11 +197,17 @@ Evaluation Trainer::evaluate(std::span<const std::int32_t> ids) const {
 }
 
 std::vector<std::byte> Trainer::weights(DType dtype) const {
-    return safetensors_of(layout_, parameters_, dtype);
+    return safetensors_of(layout_, parameters_as_run(), dtype);
+}
+
+ParameterBuffer Trainer::parameters_as_run() const {
+    ParameterBuffer parameters = parameters_;
+    zero_output_weights(config_, layout_, settings_.ablated, parameters);
+    return parameters;
 }
 
 Result<std::shared_ptr<const Model>> Trainer::model() const {
-    return model_of(config_json_, layout_, parameters_);
+    return model_of(config_json_, layout_, parameters_as_run());
 }
 
 std::vector<std::byte> Trainer::checkpoint() const {

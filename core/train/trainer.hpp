@@ -32,7 +32,9 @@ struct TrainingSettings {
     double clip = 1;            // largest norm of a step's gradient; 0: no limit
     double dropout = 0;
     std::uint64_t seed = 1;
+    double initial_deviation = 0.02;  // of matrices; narrow networks learn sooner from a larger one
     bool attention_only = false;
+    std::vector<HeadIndex> ablated = {};  // no head twice
 };
 
 // One sentence that names the number and what it may be.
@@ -79,6 +81,7 @@ class Trainer {
   private:
     Trainer() = default;
     void finish_step(double loss, double norm);
+    ParameterBuffer parameters_as_run() const;  // ablated heads write nothing
 
     std::vector<std::byte> config_json_;
     ModelConfig config_;
