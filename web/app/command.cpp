@@ -246,6 +246,35 @@ struct Applier {
         state.sentence.sampling = s;
         return state;
     }
+    Result<State> operator()(const SetTrainingPlan& c) { return train(c.plan, 0); }
+    Result<State> operator()(const ForkTraining& c) {
+        TrainingState& t = state.training;
+        if (c.step < 0 || c.step >= t.plan.steps)
+            return Error{"A run of " + std::to_string(t.plan.steps) + " steps cannot be forked at step " +
+                         std::to_string(c.step) + "."};
+        TrainingPlan plan = forked(t.plan, c.step, c.values);
+        if (plan == t.plan) return state;
+        t.compared = t.plan;
+        return train(plan, c.step);
+    }
+    Result<State> operator()(const CompareTraining& c) {
+        if (c.plan)
+            if (const Status sound = check(*c.plan); !sound) return sound.error();
+        state.training.compared = c.plan;
+        if (c.plan) state.training.compared = normalised(*c.plan);
+        return state;
+    }
+    Result<State> operator()(const ShowTrainingStep& c) {
+        if (c.step && (*c.step < 0 || *c.step > state.training.plan.steps))
+            return Error{"There is no step " + std::to_string(*c.step) + " in a run of " +
+                         std::to_string(state.training.plan.steps) + "."};
+        state.training.step = c.step;
+        return state;
+    }
+    Result<State> operator()(const RunTraining& c) {
+        state.training.running = c.on;
+        return state;
+    }
     Result<State> operator()(const Select& c) {
         if (!may_select(state, c.selection)) return Error{"There is no such row or column to choose."};
         state.selection = c.selection;
@@ -254,6 +283,18 @@ struct Applier {
     Result<State> operator()(const Pin& c) {
         if (c.cell && !may_pin(state, *c.cell)) return Error{"There is no such cell to pin."};
         state.pin = c.cell;
+        return state;
+    }
+
+    // A run in motion is shown as it grows, another from where it begins.
+    Result<State> train(const TrainingPlan& plan, std::int64_t begins) {
+        if (const Status sound = check(plan); !sound) return sound.error();
+        TrainingState& t = state.training;
+        t.plan = normalised(plan);
+        if (t.running)
+            t.step.reset();
+        else if (t.step)
+            t.step = begins;
         return state;
     }
 };
@@ -341,6 +382,13 @@ std::string describe(const State& before, const Command& command) {
             [](const SetMap&) { return std::string("map"); },
             [](const SetFlowMass& c) { return "edges for " + shortest(c.mass) + " of each row"; },
             [](const SetSampling&) { return std::string("sampling"); },
+            [](const SetTrainingPlan&) { return std::string("training plan"); },
+            [](const ForkTraining& c) { return "training forked at step " + std::to_string(c.step); },
+            [](const CompareTraining& c) {
+                return std::string(c.plan ? "training compared" : "training on its own");
+            },
+            [](const ShowTrainingStep&) { return std::string("training step"); },
+            [](const RunTraining& c) { return std::string(c.on ? "training" : "training paused"); },
             [](const Select&) { return std::string("selection"); },
             [](const Pin&) { return std::string("pin"); },
         },
@@ -348,7 +396,8 @@ std::string describe(const State& before, const Command& command) {
 }
 
 bool is_navigation(const Command& command) {
-    return std::holds_alternative<Select>(command) || std::holds_alternative<Pin>(command);
+    return std::holds_alternative<Select>(command) || std::holds_alternative<Pin>(command) ||
+           std::holds_alternative<ShowTrainingStep>(command) || std::holds_alternative<RunTraining>(command);
 }
 
 }  // namespace attn::app

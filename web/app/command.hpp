@@ -31,13 +31,20 @@ struct SetModel { std::string name; };
 struct SetMap { MapStage stage; };
 struct SetFlowMass { float mass; };
 struct SetSampling { SamplingState sampling; };
+struct SetTrainingPlan { TrainingPlan plan; };  // another run, shown from its newest step
+// From a step on, the run that is shown goes another way; it stays, to compare with.
+struct ForkTraining { std::int64_t step; TrainingValues values; };
+struct CompareTraining { std::optional<TrainingPlan> plan; };
+struct ShowTrainingStep { std::optional<std::int64_t> step; };  // none: the newest
+struct RunTraining { bool on; };
 struct Select { Selection selection; };
 struct Pin { std::optional<CellRef> cell; };
 // clang-format on
 
 using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate,
                              SetScaling, SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText,
-                             SetModel, SetMap, SetFlowMass, SetSampling, Select, Pin>;
+                             SetModel, SetMap, SetFlowMass, SetSampling, SetTrainingPlan, ForkTraining,
+                             CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);
@@ -49,7 +56,7 @@ std::string describe(const State& before, const Command& command);
 bool is_label(std::string_view text);
 bool is_model_name(std::string_view text);
 
-// Choosing and pinning are remembered in links but are no step of undo.
+// Choosing, pinning, and running or scrubbing a training run are remembered in links but are no step of undo.
 bool is_navigation(const Command& command);
 
 }  // namespace attn::app

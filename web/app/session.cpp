@@ -302,7 +302,9 @@ bool Session::work(double budget_ms) {
         awaits_tokens_ = true;
         page_.append_token(*id);  // the page answers with tokens()
     }
-    return forward_.has_value() || playing_ || std::exchange(frame_wanted_, false);
+    const bool trains = training_.work(state().training, std::max(until - now_ms(), 0.0));
+    if (const auto error = training_.take_error()) report_error(*error);
+    return trains || forward_.has_value() || playing_ || std::exchange(frame_wanted_, false);
 }
 
 }  // namespace attn::app

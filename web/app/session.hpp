@@ -10,6 +10,7 @@
 #include "app/model_intake.hpp"
 #include "app/page.hpp"
 #include "app/thumbnails.hpp"
+#include "app/training_runs.hpp"
 #include "app/worked_run.hpp"
 #include "model/forward.hpp"
 #include "model/generate.hpp"
@@ -50,6 +51,9 @@ class Session {
         std::vector<std::string> pieces;
     };
     const Next& next_tokens() const { return next_; }
+
+    // The runs of lens Training.
+    TrainingRuns& training() { return training_; }
 
     // A refused command becomes a notice and changes nothing. Commands of one gesture are one step of undo.
     void perform(const Command& command, std::uint64_t gesture = 0);
@@ -109,6 +113,8 @@ class Session {
     std::uint64_t versions_ = 0;
     Next next_;
     SamplingState next_for_;
+
+    TrainingRuns training_;
 
     std::optional<Generator> generator_;
     SamplingState generator_for_;

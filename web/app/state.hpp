@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/training_plan.hpp"
 #include "tensor/tensor.hpp"
 
 namespace attn::app {
@@ -126,6 +127,17 @@ struct SentenceState {
     bool operator==(const SentenceState&) const = default;
 };
 
+struct TrainingState {
+    TrainingPlan plan;                     // of the run that is shown
+    std::optional<TrainingPlan> compared;  // of another beside it
+    std::optional<std::int64_t> step;      // that is shown; none: the newest
+    bool running = false;                  // else they are trained up to `step` and no further
+    bool operator==(const TrainingState&) const = default;
+    // Steps that the runs should take; 0 and no `step`: there is no run yet.
+    std::int64_t target() const { return running ? plan.steps : step.value_or(0); }
+    bool wants_a_run() const { return running || step; }
+};
+
 // Shared by all lenses: chosen here, lit there.
 struct Selection {
     Index layer = 0;
@@ -147,6 +159,7 @@ struct State {
     LensId lens = LensId::worked;
     WorkedState worked;
     SentenceState sentence;
+    TrainingState training;
     Selection selection;
     std::optional<CellRef> pin;
     bool operator==(const State&) const = default;

@@ -283,6 +283,36 @@ constexpr Setting settings[] = {
      [](const State& s, const State& usual) {
          return unless_usual(s.sentence.sampling, usual.sentence.sampling, write_sampling);
      }},
+    {"train", "the plan of a training run, as induction,layers:3",
+     [](State& s, const std::string& value) {
+         const auto plan = parse_training_plan(value);
+         return plan && take(s, SetTrainingPlan{*plan});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.training.plan, usual.training.plan,
+                             [](const TrainingPlan& plan) { return to_text(plan); });
+     }},
+    {"versus", "the plan of a training run to compare with",
+     [](State& s, const std::string& value) {
+         const auto plan = parse_training_plan(value);
+         return plan && take(s, CompareTraining{plan});
+     },
+     [](const State& s, const State&) {
+         return s.training.compared ? std::optional(to_text(*s.training.compared)) : std::nullopt;
+     }},
+    {"step", "a step of the training run",
+     [](State& s, const std::string& value) {
+         const auto step = read_integer<std::int64_t>(value);
+         return step && take(s, ShowTrainingStep{step});
+     },
+     [](const State& s, const State&) {
+         return s.training.step ? std::optional(std::to_string(*s.training.step)) : std::nullopt;
+     }},
+    {"training", "on",
+     [](State& s, const std::string& value) { return value == "on" && take(s, RunTraining{true}); },
+     [](const State& s, const State&) {
+         return s.training.running ? std::optional<std::string>("on") : std::nullopt;
+     }},
 };
 
 // The state that a link of the same example and source gives without any other key.

@@ -1,0 +1,75 @@
+#include "app/training_runs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace attn::app {
+
+bool TrainingRuns::work(const TrainingState& state, double budget_ms) {
+    const bool wanted = state.wants_a_run();
+    fill(shown_, wanted ? &state.plan : nullptr);
+    fill(compared_, wanted && state.compared ? &*state.compared : nullptr);
+    std::array runs{shown_.run.get(), compared_.run.get()};
+    // The one that is behind goes on, so that both grow side by side.
+    if (runs[0] && runs[1] && runs[1]->steps_taken() < runs[0]->steps_taken()) std::swap(runs[0], runs[1]);
+    for (TrainingRun* run : runs) {
+        if (!run || run->failure()) continue;
+        const bool more = run->advance(state.target(), budget_ms);
+        if (run->failure()) error_ = run->failure();
+        if (more) return true;
+    }
+    return false;
+}
+
+void TrainingRuns::fill(Place& place, const TrainingPlan* plan) {
+    if (!plan) {
+        place = {};
+        return;
+    }
+    if (place.plan == *plan) return;
+    place = {.plan = *plan, .run = {}, .view = {}};
+    if (Result<Run> run = run_of(*plan))
+        place.run = *std::move(run);
+    else
+        error_ = run.error();
+}
+
+Result<TrainingRuns::Run> TrainingRuns::run_of(const TrainingPlan& plan) {
+    auto kept =
+        std::ranges::find(runs_, plan, [](const Run& run) -> const TrainingPlan& { return run->plan(); });
+    Run run;
+    if (kept != runs_.end()) {
+        run = *kept;
+        runs_.erase(kept);
+    } else {
+        // From the kept run that has most in common with it.
+        const auto common = [&](const Run& each) {
+            return std::min(common_steps(each->plan(), plan), each->steps_taken());
+        };
+        const auto nearest = std::ranges::max_element(runs_, {}, common);
+        Result<TrainingRun> made =
+            nearest == runs_.end() ? TrainingRun::start(plan) : TrainingRun::fork(**nearest, plan);
+        if (!made) return made.error();
+        run = std::make_shared<TrainingRun>(*std::move(made));
+    }
+    runs_.push_front(run);
+    if (runs_.size() > kept_limit) runs_.pop_back();
+    return run;
+}
+
+const TrainingView* TrainingRuns::view(Place& place, const TrainingState& state) {
+    if (!place.run) return nullptr;
+    const std::int64_t step =
+        place.run->shown_step(state.step.value_or(std::numeric_limits<std::int64_t>::max()));
+    if (place.view && place.view->step == step) return &*place.view;
+    Result<TrainingView> view = place.run->state_at(step);
+    if (!view) {
+        error_ = view.error();
+        return nullptr;
+    }
+    place.view = *std::move(view);
+    return &*place.view;
+}
+
+}  // namespace attn::app
