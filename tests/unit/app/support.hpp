@@ -70,7 +70,7 @@ class RandomCommands {
 
     app::Command next(const app::State& state) {
         using namespace app;
-        switch (below(24)) {
+        switch (below(29)) {
             case 0: return OpenLens{static_cast<LensId>(below(2))};
             case 1: return OpenPreset{presets()[static_cast<std::size_t>(below(std::ssize(presets())))].id};
             case 2:
@@ -106,6 +106,11 @@ class RandomCommands {
                 if (below(2)) selection.key = below(2'000'000);
                 return Select{selection};
             }
+            case 23: return SetTrainingPlan{plan()};
+            case 24: return ForkTraining{below(1000) - 50, values()};
+            case 25: return below(2) ? CompareTraining{plan()} : CompareTraining{};
+            case 26: return below(3) ? ShowTrainingStep{below(1000) - 10} : ShowTrainingStep{};
+            case 27: return RunTraining{below(2) == 0};
             default: return below(4) ? Pin{cell(state)} : Pin{};
         }
     }
@@ -113,6 +118,22 @@ class RandomCommands {
   private:
     Index below(Index limit) {
         return static_cast<Index>(random_.bits() % static_cast<std::uint64_t>(limit));
+    }
+    app::TrainingValues values() {
+        app::TrainingValues v{
+            .rate = below(2) ? 0.01 : number(), .seed = random_.bits(), .window = below(80) - 4};
+        for (Index i = below(3); i > 0; --i) v.ablated.push_back({below(3), below(5)});
+        return v;
+    }
+    app::TrainingPlan plan() {
+        const auto presets = app::training_presets();
+        app::TrainingPlan plan = presets[static_cast<std::size_t>(below(std::ssize(presets)))].plan;
+        if (below(2)) plan.layers = below(6);
+        if (below(2)) plan.steps = below(1500);
+        if (below(2)) plan.values = values();
+        if (below(2)) plan.changes.push_back({below(300), values()});
+        if (below(2)) plan.text = text();
+        return plan;
     }
     app::Axis axis() { return static_cast<app::Axis>(below(5)); }
     app::CellRef cell(const app::State& state) {

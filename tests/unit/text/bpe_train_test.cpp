@@ -154,3 +154,13 @@ TEST_CASE("a long piece without a space is learned from in time", "[text]") {
     for (unsigned i = 0; i < 100'000; ++i) text += static_cast<char>('a' + i * i % 7);
     CHECK(trained({text}, 280).vocabulary_size() == 280);
 }
+
+TEST_CASE("a vocabulary may end where the text does", "[text]") {
+    const std::string_view text = "abab";
+    const auto fewer = train_bpe_up_to({&text, 1}, 1000, {}), enough = train_bpe_up_to({&text, 1}, 257, {});
+    REQUIRE(fewer);
+    REQUIRE(enough);
+    CHECK(fewer->vocabulary_size() == 258);  // ab, abab
+    CHECK(enough->vocabulary_size() == 257);
+    refused(train_bpe_up_to({}, 1000, {}), "there is no text to learn a vocabulary from");
+}

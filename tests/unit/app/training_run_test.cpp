@@ -1,0 +1,300 @@
+#include "app/training_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/threads.hpp"
+#include "text/bpe.hpp"
+#include "unit/app/support.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr double slice = 0, all = 1e9;  // ms
+
+TrainingPlan small() {
+    TrainingPlan plan;
+    plan.heads = 2, plan.d_model = 16, plan.vocabulary = 16, plan.context = 16, plan.batch = 2,
+    plan.steps = 24;
+    return plan;
+}
+
+TrainingRun started(const TrainingPlan& plan) {
+    auto run = TrainingRun::start(plan);
+    INFO((run ? "" : run.error().message));
+    REQUIRE(run);
+    return *std::move(run);
+}
+
+TrainingRun trained(const TrainingPlan& plan, std::int64_t steps) {
+    TrainingRun run = started(plan);
+    while (run.advance(steps, all)) {
+    }
+    return run;
+}
+
+std::string refused(const TrainingPlan& plan) {
+    const auto run = TrainingRun::start(plan);
+    REQUIRE(!run);
+    return run.error().message;
+}
+
+std::vector<float> weights_at(const TrainingRun& run, std::int64_t step) {
+    const auto view = run.state_at(step);
+    REQUIRE(view);
+    REQUIRE(view->step == step);
+    std::vector<float> all_weights;
+    for (const Weight& weight : view->model->weights()) {
+        const Tensor values = to_tensor(weight);
+        all_weights.insert(all_weights.end(), values.values().begin(), values.values().end());
+    }
+    return all_weights;
+}
+
+void check_same(const TrainingRun& a, const TrainingRun& b) {
+    CHECK(std::ranges::equal(a.losses(), b.losses()));
+    CHECK(std::ranges::equal(a.points(), b.points()));
+    REQUIRE(a.checkpoints() == b.checkpoints());
+    for (const std::int64_t step : a.checkpoints()) CHECK(weights_at(a, step) == weights_at(b, step));
+}
+
+TrainingValues values_with(double rate, std::uint64_t seed, Index window, std::vector<HeadIndex> ablated) {
+    return {.rate = rate, .seed = seed, .window = window, .ablated = std::move(ablated)};
+}
+
+}  // namespace
+
+TEST_CASE("every preset of training runs") {
+    const Threads one(1);
+    for (const TrainingPreset& preset : training_presets()) {
+        INFO(preset.key);
+        TrainingPlan plan = preset.plan;
+        plan.batch = 1;
+        plan.steps = 2;
+        for (int i = 0; plan.task == TrainingTask::own_text && i < 400; ++i)
+            plan.text += "The cat sat on mat " + std::to_string(i) + ". ";
+        const TrainingRun run = trained(plan, 2);
+        CHECK(run.finished());
+        CHECK_FALSE(run.failure());
+        REQUIRE(run.losses().size() == 2);
+        // Hardly begun: about as much as choosing blindly costs.
+        CHECK_THAT(static_cast<double>(run.losses()[0]),
+                   Catch::Matchers::WithinAbs(std::log(static_cast<double>(run.data().vocabulary)), 1));
+        REQUIRE(run.points().size() == 2);
+        CHECK(run.points()[0].step == 0);
+        CHECK(run.points()[1].step == 2);
+        CHECK(std::ssize(run.points()[1].heads) == plan.layers * plan.heads);
+        CHECK(run.data().probe.size() == run.data().probe_pieces.size());
+        CHECK(run.state_at(2)->probe->tokens() == std::ssize(run.data().probe));
+    }
+}
+
+TEST_CASE("the same plan is the same run, however it is sliced") {
+    const Threads one(1);
+    const TrainingRun whole = trained(small(), 24);
+    TrainingRun sliced = started(small());
+    int slices = 0;
+    while (sliced.advance(24, slice)) ++slices;
+    CHECK(slices > 24 * 2);
+    check_same(whole, sliced);
+    TrainingPlan other = small();
+    other.values.seed = 2;
+    CHECK_FALSE(std::ranges::equal(whole.losses(), trained(other, 24).losses()));
+    other = small();
+    other.seed = 2;
+    CHECK_FALSE(std::ranges::equal(whole.losses(), trained(other, 24).losses()));
+}
+
+TEST_CASE("a fork without a change goes on to the same bits") {
+    const Threads one(1);
+    const TrainingRun whole = trained(small(), 24);
+    const int at = GENERATE(0, 8, 11);
+    auto fork = TrainingRun::fork(trained(small(), at), small());
+    REQUIRE(fork);
+    CHECK(fork->steps_taken() == at);
+    while (fork->advance(24, all)) {
+    }
+    check_same(whole, *fork);
+}
+
+TEST_CASE("a fork is the run that its plan makes from the start") {
+    const Threads one(1);
+    const TrainingPlan plan =
+        forked(small(), 8,
+               GENERATE(values_with(0.003, 5, 0, {}), values_with(0.02, 1, 0, {}),
+                        values_with(0.003, 1, 4, {}), values_with(0.003, 1, 0, {{0, 1}, {1, 0}})));
+    const TrainingRun from = trained(small(), GENERATE(8, 20)), whole = trained(plan, 24);
+    auto fork = TrainingRun::fork(from, plan);
+    REQUIRE(fork);
+    CHECK(fork->steps_taken() == 8);
+    while (fork->advance(24, all)) {
+    }
+    check_same(whole, *fork);
+    CHECK_FALSE(std::ranges::equal(whole.losses(), trained(small(), 24).losses()));
+    CHECK(from.data().probe == fork->data().probe);
+}
+
+TEST_CASE("a longer run goes on where a shorter one ended") {
+    const Threads one(1);
+    TrainingPlan longer = small();
+    longer.steps = 40;
+    auto fork = TrainingRun::fork(trained(small(), 24), longer);
+    REQUIRE(fork);
+    CHECK(fork->steps_taken() == 24);
+    while (fork->advance(40, all)) {
+    }
+    check_same(trained(longer, 40), *fork);
+}
+
+TEST_CASE("scrubbing shows the weights that were") {
+    const Threads one(1);
+    const TrainingPlan plan = small();
+    const TrainingRun run = trained(plan, 22);
+    CHECK(run.checkpoints() == std::vector<std::int64_t>{0, 4, 8, 12, 16, 20, 22});
+    CHECK(run.shown_step(7) == 4);
+    CHECK(run.shown_step(1000) == 22);
+    auto trainer =
+        Trainer::start(config_json_of(plan, 16, 0), settings_of(plan, 0), *run.data().batches(plan, 1));
+    REQUIRE(trainer);
+    for (std::int64_t step = 0;; ++step) {
+        if (run.shown_step(step) == step) {
+            std::vector<float> weights;
+            for (const auto& entry : trainer->layout().entries()) {
+                const auto values = trainer->parameters().subspan(static_cast<std::size_t>(entry.offset),
+                                                                  static_cast<std::size_t>(entry.size));
+                weights.insert(weights.end(), values.begin(), values.end());
+            }
+            CHECK(weights_at(run, step) == weights);
+        }
+        if (step == 22) break;
+        REQUIRE(trainer->step());
+    }
+}
+
+TEST_CASE("an ablated head writes nothing from its step on, and a window hides what is before it") {
+    const Threads one(1);
+    const TrainingRun run = trained(forked(small(), 8, values_with(0.003, 1, 4, {{1, 0}})), 12);
+    for (const std::int64_t step : {4, 8, 12}) {
+        const auto view = run.state_at(step);
+        REQUIRE(view);
+        const Tensor contribution = view->probe->head_contribution(1, 0, {0, 16});
+        CHECK(std::ranges::all_of(contribution.values(), [](float x) { return x == 0; }) == (step >= 8));
+        const Record& record = view->probe->layers()[0].attention;
+        CHECK((record.cell(Stage::weight, 0, 15, 11) > 0) == (step < 8));
+        CHECK(record.cell(Stage::weight, 0, 15, 12) > 0);
+    }
+}
+
+TEST_CASE("points and checkpoints stay a few hundred") {
+    const Threads one(1);
+    TrainingPlan plan = small();
+    plan.layers = 1, plan.heads = 1, plan.d_model = 8, plan.context = 8, plan.batch = 1, plan.steps = 1030;
+    const TrainingRun run = trained(plan, 1030);
+    CHECK(run.losses().size() == 1030);
+    CHECK(run.points().size() == 130);  // 0, 8 … 1024, and the last
+    CHECK(run.checkpoints().size() == 130);
+    for (std::size_t i = 0; i < 129; ++i) CHECK(run.points()[i].step == static_cast<std::int64_t>(8 * i));
+    CHECK(run.points().back().step == 1030);
+}
+
+TEST_CASE("a rate that breaks the network is said, and the last good checkpoint stays") {
+    const Threads one(1);
+    TrainingPlan plan = forked(small(), 9, values_with(1e9, 1, 0, {}));
+    const TrainingRun run = trained(plan, 24);
+    REQUIRE(run.failure());
+    CHECK_THAT(run.failure()->message, ContainsSubstring("no longer a finite number") &&
+                                           ContainsSubstring("lower the learning rate"));
+    CHECK(run.finished());
+    CHECK(run.steps_taken() >= 8);
+    CHECK(std::ranges::all_of(weights_at(run, run.steps_taken()), [](float x) { return std::isfinite(x); }));
+    CHECK(weights_at(run, 8) == weights_at(trained(small(), 24), 8));
+
+    auto rescued = TrainingRun::fork(run, forked(plan, 8, values_with(0.001, 1, 0, {})));
+    REQUIRE(rescued);
+    while (rescued->advance(24, all)) {
+    }
+    CHECK_FALSE(rescued->failure());
+    CHECK(rescued->steps_taken() == 24);
+
+    plan = small();
+    plan.values.rate = 1e9;
+    const TrainingRun hopeless = trained(plan, 24);
+    CHECK(hopeless.failure());
+    CHECK(hopeless.state_at(24));
+}
+
+TEST_CASE("a trained network is saved as models lie on a hub") {
+    const Threads one(1);
+    TrainingPlan plan = training_preset("pronouns")->plan;
+    plan.layers = 1, plan.d_model = 16, plan.vocabulary = 300, plan.context = 16, plan.batch = 1,
+    plan.steps = 1;
+    plan.values.ablated = {{0, 1}};
+    const TrainingRun run = trained(plan, 1);
+    const auto view = run.state_at(1);
+    REQUIRE(view);
+    auto files = hub_files(run, *view);
+    REQUIRE(files.size() == 3);
+    const auto tokenizer = Bpe::parse(files["tokenizer.json"]);
+    REQUIRE(tokenizer);
+    CHECK(tokenizer->vocabulary_size() == 300);
+    CHECK(tokenizer->encode("The animal") == run.data().tokenizer->encode("The animal"));
+
+    ModelFiles folder;
+    folder.config = files["config.json"];
+    folder.weights["model.safetensors"] = files["model.safetensors"];
+    const auto model = Model::load(std::move(folder));
+    REQUIRE(model);
+    CHECK((*model)->notes().empty());
+    const auto trace = run_forward(*model, run.data().probe);
+    REQUIRE(trace);
+    CHECK((*trace)->logits({0, 16}) == view->probe->logits({0, 16}));
+
+    const TrainingRun symbols = trained(small(), 0);
+    CHECK_FALSE(hub_files(symbols, *symbols.state_at(0)).contains("tokenizer.json"));
+}
+
+TEST_CASE("a text that is too little to train on is one sentence") {
+    TrainingPlan plan = training_preset("own-text")->plan;
+    CHECK_THAT(refused(plan), ContainsSubstring("There is no text to train on yet"));
+    plan.text = "a";
+    CHECK_THAT(refused(plan),
+               ContainsSubstring("The text has 1 token; training on sequences of 64 needs more"));
+    plan.text = std::string(64, 'a');
+    CHECK_THAT(refused(plan), ContainsSubstring("The text has 64 tokens"));
+    plan.text = "\xc3";
+    CHECK_THAT(refused(plan), ContainsSubstring("not UTF-8"));
+    plan.text = std::string(65, 'a');  // bytes, as it is short
+    CHECK(started(plan).data().vocabulary == 256);
+    plan.text.clear();  // supports few merges
+    for (int i = 0; i < 800; ++i) plan.text += "the cat sat ";
+    const Index vocabulary = started(plan).data().vocabulary;
+    CHECK(vocabulary > 256);
+    CHECK(vocabulary < 512);
+}
+
+// Of 2 layers, the first learns to look at the token before and the second to look behind the copy; of 1 layer none can.
+// Over 5 seeds the stripe stood at 0.75 to 0.78 with 2 layers and at 0.10 to 0.11 with 1. Under the sanitizers, which
+// take many times as long, two layers are not waited for.
+TEST_CASE("an induction head forms in two layers and in one it cannot") {
+    const Threads one(1);
+    TrainingPlan plan;
+    plan.heads = 2, plan.vocabulary = 32, plan.context = 48, plan.steps = 350;
+    plan.values.rate = 0.004;
+    const auto best = [](const TrainingRun& run, double HeadPoint::* score) {
+        double most = 0;
+        for (const HeadPoint& head : run.points().back().heads) most = std::max(most, head.*score);
+        return most;
+    };
+    const TrainingRun two = trained(plan, 350);
+    CHECK(best(two, &HeadPoint::induction) >= 0.6);
+    CHECK(best(two, &HeadPoint::previous_token) >= 0.4);
+    CHECK(two.losses().back() < 0.5f);
+    plan.layers = 1;
+    const TrainingRun alone = trained(plan, 350);
+    CHECK(best(alone, &HeadPoint::induction) <= 0.3);
+    CHECK(alone.losses().back() > 2);
+}

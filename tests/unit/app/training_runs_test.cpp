@@ -1,0 +1,111 @@
+#include "app/training_runs.hpp"
+
+#include "support/threads.hpp"
+#include "unit/app/support.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+State with_small_plan() {
+    TrainingPlan plan;
+    plan.heads = 2, plan.d_model = 16, plan.vocabulary = 16, plan.context = 16, plan.batch = 2,
+    plan.steps = 24;
+    return after(default_state(), SetTrainingPlan{plan});
+}
+
+void finish(TrainingRuns& runs, const State& state) {
+    while (runs.work(state.training, 5)) {
+    }
+}
+
+}  // namespace
+
+TEST_CASE("nothing is trained until somebody asks") {
+    TrainingRuns runs;
+    const State s = with_small_plan();
+    CHECK_FALSE(runs.work(s.training, 5));
+    CHECK(runs.shown() == nullptr);
+    CHECK(runs.shown_view(s.training) == nullptr);
+}
+
+TEST_CASE("a run goes to the step that is wanted, or to its end") {
+    const Threads one(1);
+    TrainingRuns runs;
+    State s = after(with_small_plan(), ShowTrainingStep{0});
+    finish(runs, s);
+    REQUIRE(runs.shown());
+    CHECK(runs.shown()->steps_taken() == 0);
+    REQUIRE(runs.shown_view(s.training));
+    s = after(s, ShowTrainingStep{6});
+    finish(runs, s);
+    CHECK(runs.shown()->steps_taken() == 6);
+    CHECK(runs.shown_view(s.training)->step == 6);
+    s = after(s, RunTraining{true});
+    finish(runs, s);
+    CHECK(runs.shown()->steps_taken() == 24);
+    CHECK(runs.shown_view(s.training)->step == 4);
+    s = after(s, ShowTrainingStep{std::nullopt});
+    const TrainingView* newest = runs.shown_view(s.training);
+    CHECK(newest->step == 24);
+    CHECK(runs.shown_view(s.training) == newest);
+    CHECK_FALSE(runs.take_error());
+}
+
+TEST_CASE("a fork takes over its beginning, and both go on side by side") {
+    const Threads one(1);
+    TrainingRuns runs;
+    State s = after(with_small_plan(), ShowTrainingStep{12});
+    finish(runs, s);
+    const TrainingRun* first = runs.shown();
+    TrainingValues values = s.training.plan.values;
+    values.ablated = {{1, 1}};
+    s = after(s, ForkTraining{12, values});
+    finish(runs, s);
+    CHECK(runs.compared() == first);
+    CHECK(runs.shown() != first);
+    CHECK(runs.shown()->steps_taken() == 12);
+    CHECK(runs.shown_view(s.training)->step == 12);
+    CHECK(runs.compared_view(s.training)->step == 12);
+    s = after(s, RunTraining{true});
+    for (bool more = true; more;) {
+        more = runs.work(s.training, 0);
+        const auto ahead = runs.shown()->steps_taken() - runs.compared()->steps_taken();
+        CHECK(std::abs(ahead) <= 1);
+    }
+    CHECK(runs.shown()->steps_taken() == 24);
+    CHECK(runs.compared()->steps_taken() == 24);
+    CHECK(std::ranges::equal(runs.shown()->losses().first(12), runs.compared()->losses().first(12)));
+    CHECK_FALSE(std::ranges::equal(runs.shown()->losses(), runs.compared()->losses()));
+
+    // Undone, the first is shown again and has lost nothing.
+    s.training.plan = *std::exchange(s.training.compared, std::nullopt);
+    CHECK_FALSE(runs.work(s.training, 5));
+    CHECK(runs.shown() == first);
+    CHECK(runs.compared() == nullptr);
+}
+
+TEST_CASE("a plan that cannot be run, and a run that breaks, are told once") {
+    const Threads one(1);
+    TrainingRuns runs;
+    State s = after(default_state(), SetTrainingPlan{training_preset("own-text")->plan});
+    s = after(s, RunTraining{true});
+    CHECK_FALSE(runs.work(s.training, 5));
+    const auto error = runs.take_error();
+    REQUIRE(error);
+    CHECK_THAT(error->message, ContainsSubstring("There is no text"));
+    CHECK_FALSE(runs.work(s.training, 5));
+    CHECK_FALSE(runs.take_error());
+
+    TrainingPlan plan = with_small_plan().training.plan;
+    plan.values.rate = 1e9;
+    s = after(s, SetTrainingPlan{plan});
+    finish(runs, s);
+    CHECK_THAT(runs.take_error().value_or(Error{}).message, ContainsSubstring("no longer a finite number"));
+    CHECK_FALSE(runs.work(s.training, 5));
+    CHECK_FALSE(runs.take_error());
+    CHECK(runs.shown_view(s.training) != nullptr);
+}
