@@ -35,9 +35,10 @@ struct LensEntry {
     const char* name;
     void (*draw)(Session&, lenses::Hover&);
 };
-constexpr std::array<LensEntry, 2> lens_list{{
+constexpr std::array<LensEntry, 3> lens_list{{
     {LensId::worked, "Worked example", lenses::worked_example},
     {LensId::sentence, "Sentence", lenses::sentence},
+    {LensId::training, "Training", lenses::training},
 }};
 
 lenses::Hover hover;
@@ -59,7 +60,7 @@ void lens_button(Session& s, const LensEntry& lens, ImVec2 size) {
     }
     ImGui::PopStyleVar(2);
     ImGui::PopStyleColor(2);
-    ui::landmark_item(std::string("lens/") + (lens.id == LensId::worked ? "worked" : "sentence"));
+    ui::landmark_item("lens/" + std::string(app::lens_keys[static_cast<std::size_t>(lens.id)]));
     if (on && size.x > 150)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 8}, {at.x + 3, at.y + size.y - 8},
                                                   ui::theme().accent, 2);
@@ -84,16 +85,32 @@ void explanation(Session& s) {
     if (shown) {
         if (const auto why = app::explain_cell(s, *shown)) return ui::inspector(*why, shown == pinned);
     }
+    const bool training = s.state().lens == LensId::training;
     {
         ui::Type semibold(ui::Face::semibold, 18);
-        ImGui::TextUnformatted("Every number explains itself");
+        ImGui::TextUnformatted(training ? "What to look for" : "Every number explains itself");
     }
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
     ImGui::PushTextWrapPos(0);
     ImGui::TextUnformatted(
-        "Point at a cell to see where its value comes from: the operands, the sum, in single and in double "
-        "precision.\n\n"
-        "Click to keep it here while you change other numbers.");
+        training
+            ? "Induction is the weight, on random symbols that come twice, on what followed the first copy "
+              "of the "
+              "present symbol. It needs two heads in two layers: one that copies each symbol to its right "
+              "neighbour, and one that looks for that copy.\n\n"
+              "Previous token is the share of a head's weights on the token before. Entropy says how spread "
+              "a "
+              "head's weights are: 0 is one key alone.\n\n"
+              "Every step can be gone back to: drag over a curve. From any step the run can branch off with "
+              "another "
+              "learning rate, with other sequences, or with a head left out; keep one run to compare it with "
+              "another.\n\n"
+              "The same numbers give the same run, to the last bit: a link to this page is a link to this "
+              "run."
+            : "Point at a cell to see where its value comes from: the operands, the sum, in single and in "
+              "double "
+              "precision.\n\n"
+              "Click to keep it here while you change other numbers.");
     ImGui::PopTextWrapPos();
     ImGui::PopStyleColor();
 }
@@ -105,6 +122,12 @@ std::string shapes(const Session& s) {
         if (w.d_k()) text += "   d_k " + std::to_string(w.d_k());
         if (w.d_v()) text += "   d_v " + std::to_string(w.d_v());
         return text + "   f32";
+    }
+    if (s.state().lens == LensId::training) {
+        const app::TrainingPlan& plan = s.state().training.plan;
+        return std::to_string(plan.layers) + " layers × " + std::to_string(plan.heads) + " heads   d_model " +
+               std::to_string(plan.d_model) + "   " + std::to_string(plan.batch) + " × " +
+               std::to_string(plan.context) + " tokens a step";
     }
     const app::SentenceRun* run = s.sentence();
     if (!run) return s.model() ? s.model_name() : "no model";
@@ -160,7 +183,7 @@ void narrow(Session& s, ImVec2 at, ImVec2 size) {
     const float sheet = explains ? std::floor(size.y * 0.42f) : 0;
     panel("tabs", at, {size.x, tabs}, t.surface, {8, 6}, [&] {
         for (const LensEntry& lens : lens_list) {
-            lens_button(s, lens, {std::min(150.0f, (size.x - 24) / 2), 40});
+            lens_button(s, lens, {std::min(150.0f, (size.x - 32) / 3), 40});
             ImGui::SameLine(0, 8);
         }
     });
@@ -226,7 +249,10 @@ void pasted(const std::string& text) {
     s.perform(app::PasteCells{*pin, *std::move(cells)});
 }
 
-std::optional<app::CellRef> explained_cell() { return hover.cell ? hover.cell : session().state().pin; }
+std::optional<app::CellRef> explained_cell() {
+    if (session().state().lens == LensId::training) return std::nullopt;
+    return hover.cell ? hover.cell : session().state().pin;
+}
 
 void theme_changed() { render::theme_changed(); }
 

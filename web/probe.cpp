@@ -41,7 +41,7 @@ EMSCRIPTEN_KEEPALIVE int probe_busy() { return session().progress().has_value() 
 // {"lens", "fragment", "tokens", "model", "last_edit", "pin", "shown"…}; "shown": the cell that the inspector explains
 EMSCRIPTEN_KEEPALIVE const char* probe_state() {
     const app::State& s = session().state();
-    nlohmann::json json{{"lens", s.lens == app::LensId::worked ? "worked" : "sentence"},
+    nlohmann::json json{{"lens", app::lens_keys[static_cast<std::size_t>(s.lens)]},
                         {"fragment", app::to_fragment(s)},
                         {"text", s.sentence.text},
                         {"model", session().model_name()},
@@ -98,6 +98,23 @@ EMSCRIPTEN_KEEPALIVE const char* probe_logits() {
     if (!run) return answer(nlohmann::json::array());
     const auto values = run->logits.values();
     return answer(std::vector<float>(values.begin(), values.end()));
+}
+
+// The run that lens Training shows: {"taken", "shown", "losses", "heads": [[induction, previous token, entropy], …]} of
+// the newest point; null where there is none.
+EMSCRIPTEN_KEEPALIVE const char* probe_training() {
+    const app::TrainingRun* run = session().training().shown();
+    if (!run) return answer(nullptr);
+    const auto& step = session().state().training.step;
+    const auto losses = run->losses();
+    nlohmann::json heads = nlohmann::json::array();
+    if (!run->points().empty())
+        for (const app::HeadPoint& head : run->points().back().heads)
+            heads.push_back({head.induction, head.previous_token, head.entropy});
+    return answer({{"taken", run->steps_taken()},
+                   {"shown", run->shown_step(step.value_or(run->steps_taken()))},
+                   {"losses", std::vector<float>(losses.begin(), losses.end())},
+                   {"heads", heads}});
 }
 
 // What the inspector says of a cell.

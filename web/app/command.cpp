@@ -334,7 +334,8 @@ std::string describe(const State& before, const Command& command) {
                        shortest(c.value);
             },
             [](const OpenLens& c) {
-                return std::string(c.lens == LensId::worked ? "opened Worked example" : "opened Sentence");
+                static constexpr std::array names{"Worked example", "Sentence", "Training"};
+                return std::string("opened ") + names[static_cast<std::size_t>(c.lens)];
             },
             [](const OpenPreset& c) { return "example " + std::string(info(c.preset).letter); },
             [](const PasteCells& c) {

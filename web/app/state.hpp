@@ -2,10 +2,12 @@
 // of them is undo, one of them in text is a link. What follows from a State (runs, traces) is not in it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/training_plan.hpp"
@@ -13,7 +15,8 @@
 
 namespace attn::app {
 
-enum class LensId { worked, sentence };
+enum class LensId { worked, sentence, training };
+inline constexpr std::array<std::string_view, 3> lens_keys{"worked", "sentence", "training"};  // in links
 
 // The tutorials' worked examples, named as people know them; letters as in the preset list of the page.
 enum class PresetId {

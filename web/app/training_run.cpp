@@ -63,7 +63,7 @@ Result<TrainingRun> TrainingRun::fork(const TrainingRun& from, TrainingPlan plan
              std::make_shared<const std::vector<std::byte>>(from.trainer_->checkpoint())});
     if (run.checkpoints_.empty()) return start(std::move(run.plan_));
     const Checkpoint newest = run.checkpoints_.back();
-    run.losses_.assign(from.losses_.begin(), from.losses_.begin() + newest.step);
+    run.losses_.assign(from.losses_.begin(), from.losses_.begin() + static_cast<std::ptrdiff_t>(newest.step));
     for (const TrainingPoint& point : from.points_)
         if (point.step < newest.step) run.points_.push_back(point);
     std::erase_if(run.checkpoints_, [&](const Checkpoint& each) { return each.step == newest.step; });

@@ -348,9 +348,10 @@ class Reader {
         if (const auto version = given("v"); version && *version != "1")
             return {default_state(), "The link is of version " + quote(*version) +
                                          " and this page reads version 1, so the first example is shown."};
-        value("lens", "worked or sentence", [&](const std::string& text) {
-            return (text == "worked" || text == "sentence") &&
-                   take(state_, OpenLens{text == "worked" ? LensId::worked : LensId::sentence});
+        value("lens", "worked, sentence or training", [&](const std::string& text) {
+            const auto key = std::ranges::find(lens_keys, text);
+            return key != lens_keys.end() &&
+                   take(state_, OpenLens{static_cast<LensId>(key - lens_keys.begin())});
         });
         value("ex", "one of the examples", [&](const std::string& text) {
             const auto preset = preset_by_key(text);
@@ -449,7 +450,7 @@ std::string to_fragment(const State& state) {
     const auto add = [&](std::string_view key, std::string_view value) {
         fragment.append("&").append(key).append("=").append(percent_encode(value));
     };
-    if (state.lens == LensId::sentence) add("lens", "sentence");
+    if (state.lens != default_state().lens) add("lens", lens_keys[static_cast<std::size_t>(state.lens)]);
     if (state.worked.preset != default_state().worked.preset) add("ex", info(state.worked.preset).key);
     if (state.worked.origin != preset_state(state.worked.preset).origin)
         add("source", write_source(state.worked));

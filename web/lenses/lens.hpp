@@ -18,5 +18,6 @@ struct Hover {
 
 void worked_example(app::Session& session, Hover& hover);
 void sentence(app::Session& session, Hover& hover);
+void training(app::Session& session, Hover& hover);
 
 }  // namespace attn::lenses

@@ -58,6 +58,7 @@ export class Explorer {
     landmarks() { return this.ask('landmarks'); }
     attention(layer, head) { return this.ask('attention', layer, head); }
     logits() { return this.ask('logits'); }
+    training() { return this.ask('training'); }
     explain(name, row, column) { return this.ask('explain', matrices[name], row, column); }
 
     // As doubles; "-inf" and its like as the numbers they are.
