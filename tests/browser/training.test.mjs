@@ -8,7 +8,7 @@ const small = 'lens=training&train=induction,layers:1,heads:2,d:16,context:16,ba
 const taken = (explorer, least) => explorer.until(`step ${least} of training`, () => explorer.training(),
     (run) => run && run.taken >= least);
 
-test('a run begins, pauses, goes on, and can be gone back through', { fragment: small }, async (explorer) => {
+test('a run begins, pauses, goes on, and can be gone back through', { fragment: small.replace('steps:400', 'steps:8000') }, async (explorer) => {
     await explorer.click('training/train');
     await taken(explorer, 8);
     await explorer.click('training/pause');
@@ -24,7 +24,7 @@ test('a run begins, pauses, goes on, and can be gone back through', { fragment: 
     assert.equal(next.taken, paused.taken + 1);
 
     const { left, right, y } = await explorer.rect('plot/loss');
-    await explorer.page.mouse.click(left + (right - left) * 4 / 400, y);
+    await explorer.page.mouse.click(left + (right - left) * 0.001, y);
     const back = await explorer.until('an earlier step', () => explorer.training(), (run) => run.shown < run.taken);
     assert.equal(back.taken, next.taken);
     assert.deepEqual(back.losses, next.losses);
