@@ -273,12 +273,14 @@ bool Session::work(double budget_ms) {
     }
     while (sentence_.trace && sentence_.thumbnails.step())
         if (now_ms() >= until) return true;
+    const bool trains = training_.work(state().training, std::max(until - now_ms(), 0.0));
+    if (const auto error = training_.take_error()) report_error(*error);
     if (sentence_.trace && !awaits_tokens_ && (step_wanted_ || playing_)) {
         step_wanted_ = false;
         if (const Index context = model_->config().context; std::ssize(ids_) >= context) {
             playing_ = false;
             page_.notice("The context of " + std::to_string(context) + " tokens is full.", false);
-            return false;
+            return trains;
         }
         const Sampling sampling = sampling_of(state().sentence.sampling);
         // A generator goes on while the text is what it made; any edit starts another.
@@ -287,7 +289,7 @@ bool Session::work(double budget_ms) {
             if (!generator) {
                 playing_ = false;
                 report_error(generator.error());
-                return false;
+                return trains;
             }
             generator_ = *std::move(generator);
             generator_for_ = next_for_;
@@ -296,14 +298,12 @@ bool Session::work(double budget_ms) {
         if (!id) {
             playing_ = false;
             page_.notice(as_sentence(id.error().message), false);
-            return false;
+            return trains;
         }
         if (std::ranges::count(model_->config().eos_ids, *id) > 0) playing_ = false;
         awaits_tokens_ = true;
         page_.append_token(*id);  // the page answers with tokens()
     }
-    const bool trains = training_.work(state().training, std::max(until - now_ms(), 0.0));
-    if (const auto error = training_.take_error()) report_error(*error);
     return trains || forward_.has_value() || playing_ || std::exchange(frame_wanted_, false);
 }
 

@@ -5,6 +5,7 @@
 
 #include "tensor/random.hpp"
 #include "text/bpe_train.hpp"
+#include "text/utf8.hpp"
 #include "train/data.hpp"
 #include "train/sentences.hpp"
 #include "train/symbols.hpp"
@@ -16,7 +17,7 @@ namespace {
 constexpr std::uint64_t probe_seed = 0x5eed;
 // A shorter text is read byte by byte: merges would make it too few tokens.
 constexpr std::size_t short_text = 4000;  // bytes
-constexpr int sampled_paragraphs = 1500;
+constexpr int sampled_paragraphs = 600;
 
 SymbolTask symbol_task(TrainingTask task) {
     switch (task) {
@@ -42,15 +43,16 @@ Result<std::shared_ptr<const Bpe>> sentence_tokenizer(Index vocabulary) {
     return kept;
 }
 
-void take_pieces(TrainingData& data) {
-    for (const std::int32_t id : data.probe)
-        data.probe_pieces.push_back(data.tokenizer ? std::string(data.tokenizer->token(id))
-                                                   : symbol_name(id));
+std::string piece(const TrainingData& data, std::int32_t id) {
+    if (!data.tokenizer) return symbol_name(id);
+    std::string storage;
+    return std::string(well_formed(data.tokenizer->token(id), storage));
 }
 
 std::vector<std::int32_t> random_twice(Index vocabulary, Index first, Index context) {
-    const Index period = std::min(context / 2, vocabulary - first);
+    const Index period = std::min(context / 2, (vocabulary - first) / 2);
     std::vector<std::int32_t> ids;
+    if (period < 2) return ids;
     Random random(probe_seed);
     for (Index i = 0; i < period; ++i)
         ids.push_back(static_cast<std::int32_t>(
@@ -99,7 +101,7 @@ Result<TrainingData> training_data(const TrainingPlan& plan) {
     }
     data.vocabulary = data.tokenizer ? data.tokenizer->vocabulary_size() : plan.vocabulary;
     if (data.probe.size() > context) data.probe.resize(context);
-    take_pieces(data);
+    for (const std::int32_t id : data.probe) data.probe_pieces.push_back(piece(data, id));
     data.repeated = random_twice(data.vocabulary, data.tokenizer ? 0 : 1, plan.context);
     return data;
 }

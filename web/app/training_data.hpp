@@ -18,7 +18,8 @@ struct TrainingData {
     // step before the first.
     std::vector<std::int32_t> probe;
     std::vector<std::string> probe_pieces;  // how each token reads
-    // Random tokens that come twice, for the score of induction; empty where two tokens do not fit.
+    // Random tokens that come twice, for the score of induction: at most half as many as the vocabulary has, so that few
+    // are the same by chance; empty where that leaves no two.
     std::vector<std::int32_t> repeated;
 
     Result<Batches> batches(const TrainingPlan& plan, std::uint64_t seed) const;

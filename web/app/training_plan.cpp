@@ -41,7 +41,7 @@ double sequence_operations(const TrainingPlan& plan) {
                            static_cast<double>(plan.layers) * d * d * (plan.mlp ? 12 : 4);
     return 6 * n * (weights + static_cast<double>(plan.layers) * n * d);
 }
-constexpr double sequence_operations_limit = 300e6, run_operations_limit = 10e12;
+constexpr double sequence_operations_limit = 200e6, run_operations_limit = 10e12;
 
 }  // namespace
 
@@ -82,7 +82,7 @@ Status check(const TrainingPlan& p) {
     if (sequence_operations(p) * static_cast<double>(p.batch) * static_cast<double>(p.steps) >
         run_operations_limit)
         return Error{
-            "So many steps of such batches would take more than ten minutes; give fewer steps, "
+            "So many steps of such batches would take many minutes; give fewer steps, "
             "smaller batches or a smaller network."};
     if (Status status = check(p.values, p); !status) return status;
     if (p.changes.size() > training_changes_limit)

@@ -11,7 +11,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::size_t points_limit = 256, checkpoint_bytes_limit = 96'000'000;
+constexpr std::size_t points_limit = 256, checkpoint_bytes_limit = 64'000'000;
 
 double now_ms() {
     using namespace std::chrono;

@@ -190,3 +190,28 @@ TEST_CASE("the inspector writes what a cell is made of") {
     CHECK(hidden->steps.front().arithmetic == "given");
     CHECK(hidden->steps.back().arithmetic == "exactly 0: the mask forbids it");
 }
+
+TEST_CASE("a link trains to its step, and a command to the end") {
+    FakePage page;
+    Session session(page);
+    session.start("train=induction,d:16,heads:2,vocabulary:16,context:16,batch:2,steps:9&step=4");
+    while (session.work(5)) {
+    }
+    REQUIRE(session.training().shown());
+    CHECK(session.training().shown_view(session.state().training)->step == 4);
+    session.perform(RunTraining{true});
+    CHECK(page.url.ends_with("&step=4&training=on"));
+    CHECK_FALSE(page.can_undo);
+    while (session.work(5)) {
+    }
+    CHECK(session.training().shown()->finished());
+    CHECK(session.training().shown_view(session.state().training)->step == 4);
+    CHECK(page.notices.empty());
+
+    session.perform(SetTrainingPlan{training_preset("own-text")->plan});
+    CHECK(page.can_undo);
+    CHECK_FALSE(session.work(5));
+    CHECK_FALSE(session.work(5));
+    REQUIRE(page.notices.size() == 1);
+    CHECK(page.notices[0] == "There is no text to train on yet: paste some.");
+}

@@ -276,25 +276,42 @@ TEST_CASE("a text that is too little to train on is one sentence") {
     CHECK(vocabulary < 512);
 }
 
-// Of 2 layers, the first learns to look at the token before and the second to look behind the copy; of 1 layer none can.
-// Over 5 seeds the stripe stood at 0.75 to 0.78 with 2 layers and at 0.10 to 0.11 with 1. Under the sanitizers, which
-// take many times as long, two layers are not waited for.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ATTN_TEST_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define ATTN_TEST_SANITIZED
+#endif
+#ifdef ATTN_TEST_SANITIZED
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+// Of 2 layers, the first learns to look at the token before and the second to look behind the copy; in 1 layer no head
+// can know what stood before a key. After 400 steps the stripe stands at 0.78 and 0.79 for seeds 1 and 3, and with 1
+// layer below 0.1. Under the sanitizers, which take many times as long, the run ends after 40 steps, before a head has
+// formed.
 TEST_CASE("an induction head forms in two layers and in one it cannot") {
     const Threads one(1);
     TrainingPlan plan;
-    plan.heads = 2, plan.vocabulary = 32, plan.context = 48, plan.steps = 350;
+    plan.heads = 2, plan.vocabulary = 32, plan.context = 48, plan.steps = sanitized ? 40 : 400;
     plan.values.rate = 0.004;
     const auto best = [](const TrainingRun& run, double HeadPoint::* score) {
         double most = 0;
         for (const HeadPoint& head : run.points().back().heads) most = std::max(most, head.*score);
         return most;
     };
-    const TrainingRun two = trained(plan, 350);
-    CHECK(best(two, &HeadPoint::induction) >= 0.6);
-    CHECK(best(two, &HeadPoint::previous_token) >= 0.4);
-    CHECK(two.losses().back() < 0.5f);
+    const TrainingRun two = trained(plan, plan.steps);
+    CHECK(two.losses().back() < two.losses().front());
+    if (!sanitized) {
+        CHECK(best(two, &HeadPoint::induction) >= 0.6);
+        CHECK(best(two, &HeadPoint::previous_token) >= 0.4);
+        CHECK(two.losses().back() < 0.5f);
+    }
     plan.layers = 1;
-    const TrainingRun alone = trained(plan, 350);
+    const TrainingRun alone = trained(plan, plan.steps);
     CHECK(best(alone, &HeadPoint::induction) <= 0.3);
     CHECK(alone.losses().back() > 2);
 }
