@@ -27,7 +27,7 @@ SymbolTask symbol_task(TrainingTask task) {
     }
 }
 
-// Of generated sentences. Learning it takes a moment, so the last one is kept.
+// Of generated sentences. Learning it takes some milliseconds, so the last one is kept.
 Result<std::shared_ptr<const Bpe>> sentence_tokenizer(Index vocabulary) {
     static std::shared_ptr<const Bpe> kept;
     static Index kept_for = 0;
@@ -77,7 +77,8 @@ Result<TrainingData> training_data(const TrainingPlan& plan) {
         auto tokenizer = sentence_tokenizer(plan.vocabulary);
         if (!tokenizer) return tokenizer.error();
         data.tokenizer = *std::move(tokenizer);
-        data.probe = data.tokenizer->encode(held_out_pairs().front().text[0]);
+        static const std::string sentence = held_out_pairs().front().text[0];
+        data.probe = data.tokenizer->encode(sentence);
     } else if (plan.task == TrainingTask::own_text) {
         if (plan.text.empty()) return Error{"There is no text to train on yet: paste some."};
         const std::string_view view = plan.text;

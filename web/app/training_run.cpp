@@ -63,7 +63,8 @@ Result<TrainingRun> TrainingRun::fork(const TrainingRun& from, TrainingPlan plan
              std::make_shared<const std::vector<std::byte>>(from.trainer_->checkpoint())});
     if (run.checkpoints_.empty()) return start(std::move(run.plan_));
     const Checkpoint newest = run.checkpoints_.back();
-    run.losses_.assign(from.losses_.begin(), from.losses_.begin() + static_cast<std::ptrdiff_t>(newest.step));
+    const auto losses = from.losses().first(static_cast<std::size_t>(newest.step));
+    run.losses_.assign(losses.begin(), losses.end());
     for (const TrainingPoint& point : from.points_)
         if (point.step < newest.step) run.points_.push_back(point);
     std::erase_if(run.checkpoints_, [&](const Checkpoint& each) { return each.step == newest.step; });
