@@ -11,6 +11,7 @@ export function createHost({ address, bar, box, clipboard, notices, canvas }) {
         program: null,
         tokens: null,
         models: null,
+        bundled: null,
 
         notice: (text, kind) => (kind === 'error' ? notices.error(text) : notices.info(text)),
         announce,
@@ -34,7 +35,14 @@ export function createHost({ address, bar, box, clipboard, notices, canvas }) {
         cursor(name) {
             canvas.style.cursor = name;
         },
-        openBundled: (name) => soon(() => host.models.openBundled(name || undefined)),
+        // Whether there is one of that name; if it cannot be opened, the program hears of it.
+        openBundled(name) {
+            const there = host.bundled.names.includes(name);
+            if (there) {
+                soon(async () => await host.models.openBundled(name, true) || host.program.modelFailed());
+            }
+            return there;
+        },
     };
     return host;
 }

@@ -3,7 +3,7 @@
 // A failure that is already a sentence for people.
 export class LoadError extends Error {}
 
-async function get(path) {
+export async function get(path) {
     let response;
     try {
         response = await fetch(new URL(path, document.baseURI));

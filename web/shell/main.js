@@ -2,6 +2,7 @@
 
 import { Address } from './address.js';
 import { Bar } from './bar.js';
+import { Bundled } from './bundled.js';
 import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
@@ -86,6 +87,8 @@ async function load() {
     if (!variant) {
         throw new LoadError('The site holds no build of the program that this browser runs.');
     }
+    const bundled = new Bundled(manifest);
+    const home = openingOf(bundled);
     const font = (name) => Object.keys(manifest).find((path) => path.startsWith(`fonts/${name}.`)) ?? `fonts/${name}`;
     const fonts = ['Inter-Regular', 'Inter-SemiBold', 'JetBrainsMono-Regular'].map(font);
     const progress = new Progress(manifest, [`explorer-${variant}.wasm`, `explorer-${variant}.mjs`, ...fonts], curtain.progress);
@@ -97,7 +100,24 @@ async function load() {
         }),
         ...fonts.map((path) => fetchBytes(path, progress)),
     ]);
-    return { manifest, module, fonts: bytes, fallback: font('DejaVuSans') };
+    return { bundled, home: await home, module, fonts: bytes, fallback: font('DejaVuSans') };
+}
+
+// Fetches what the address asks for of the site's models beside the program, and says how the bare address opens.
+async function openingOf(bundled) {
+    const { fragment } = address;
+    const asked = fragment ? new URLSearchParams(fragment).get('model') : bundled.first;
+    if (bundled.names.includes(asked)) {
+        bundled.prefetch(asked);
+    }
+    try {
+        return bundled.first ? await bundled.opening() : null;
+    } catch (error) {
+        if (!fragment) {
+            notices.error(error.message);
+        }
+        return null;
+    }
 }
 
 function useFonts([regular, semibold, mono]) {
@@ -125,17 +145,23 @@ async function start() {
             + 'Safari 16.4, or newer.', { reload: false });
         return;
     }
-    if (!hasWebGL2()) {
+    const loading = load();
+    loading.catch(() => {});  // told below, unless it cannot draw anyway
+    if (!hasWebGL2()) {  // takes a while, in which the files come
         cannotDraw();
         return;
     }
-    const { manifest, module, fonts, fallback } = await load();
+    const { bundled, home, module, fonts, fallback } = await loading;
     globalThis.explorer = module;  // for the browser tests' probe
     host.program = program = new Program(module);
     host.tokens = tokens = new Tokens(program, box);
-    host.models = models = new Models({ program, tokens, notices, manifest });
+    host.bundled = bundled;
+    host.models = models = new Models({ program, tokens, notices, bundled });
     useFonts(fonts);
     fonts.forEach((bytes, kind) => program.font(kind, bytes));
+    if (home) {
+        program.home(home);
+    }
     if (!program.started(address.fragment, theme.dark, matchMedia('(prefers-reduced-motion: reduce)').matches)) {
         cannotDraw();
         return;
@@ -143,7 +169,7 @@ async function start() {
 
     curtain.lift();
     bar.enable();
-    bar.offer(models.bundled, (name) => models.openBundled(name));
+    bar.offer(bundled.names, (name) => models.openBundled(name));
     clipboard.attach(program);
     attachTable({ program, clipboard, notices });
     attachWakers({ program, stage, canvas, notices });
