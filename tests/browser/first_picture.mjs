@@ -59,7 +59,7 @@ function watchPicture() {
     });
 }
 
-// The same canvas with nothing but a colour, and the same program compiled.
+// In a page of nothing: the same canvas with one colour, and the same program compiled.
 function bareCanvas(wasm) {
     document.body.style.margin = 0;
     const canvas = document.createElement('canvas');
@@ -108,7 +108,7 @@ for (let run = 0; run < runs; ++run) {
 
     const plain = await chromium.launch(launchOptions);
     const empty = await plain.newPage({ viewport: { width: 1440, height: 900 } });
-    await empty.goto(`${server.url}LICENSE`);
+    await empty.goto(`${server.url}manifest.json`);
     const { picture, compile } = await empty.evaluate(bareCanvas, wasm[0]);
     note('browser: an empty canvas with WebGL2 on the screen', picture);
     note('browser: compiling the program, ms', compile);

@@ -137,11 +137,15 @@ EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark,
                                         int /*reduced_motion: nothing here moves by itself*/) {
     ensure_imgui();
     ui::use_theme(dark != 0);
-    const bool open = open_window({.draw = draw_page, .work = [] { return session().work(4); }});
+    // Before the first picture there is nothing to keep fluid.
+    const bool open = open_window(
+        {.draw = draw_page, .work = [] { return session().work(frames_drawn() == 0 ? 100 : 4); }});
     if (!open) return 0;
     session().start(fragment);
     return 1;
 }
+
+EMSCRIPTEN_KEEPALIVE void explorer_draw() { start_drawing(); }
 
 EMSCRIPTEN_KEEPALIVE void explorer_fragment(const char* fragment) {
     session().open_fragment(fragment);

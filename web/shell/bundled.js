@@ -7,6 +7,7 @@ import { isModelFile } from './model_files.js';
 class SiteFile {
     trouble = 'check the connection, then try again';
     #early = null;
+    #text = null;
 
     constructor(path, size) {
         this.path = path;
@@ -24,13 +25,15 @@ class SiteFile {
         return body.pipeThrough(new TransformStream({}, undefined, new ByteLengthQueuingStrategy({ highWaterMark: this.size })));
     }
 
-    chunks() {
+    #take() {
         const early = this.#early ?? this.#fetch();
         this.#early = null;
         return early;
     }
 
-    async text() { return new Response(await this.chunks()).text(); }
+    // A file that has been read as a text is not fetched again.
+    async chunks() { return this.#text === null ? this.#take() : new Response(this.#text).body; }
+    async text() { return this.#text ??= await new Response(await this.#take()).text(); }
 }
 
 export class Bundled {

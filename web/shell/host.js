@@ -12,6 +12,7 @@ export function createHost({ address, bar, box, clipboard, notices, canvas }) {
         tokens: null,
         models: null,
         bundled: null,
+        awaited: null,  // until the model of the address is open, or is not going to be
 
         notice: (text, kind) => (kind === 'error' ? notices.error(text) : notices.info(text)),
         announce,
@@ -39,7 +40,7 @@ export function createHost({ address, bar, box, clipboard, notices, canvas }) {
         openBundled(name) {
             const there = host.bundled.names.includes(name);
             if (there) {
-                soon(async () => await host.models.openBundled(name, true) || host.program.modelFailed());
+                host.awaited = Promise.resolve().then(async () => await host.models.openBundled(name, true) || host.program.modelFailed());
             }
             return there;
         },

@@ -23,6 +23,8 @@ const element = (id) => document.getElementById(id);
 const stage = element('stage');
 const canvas = element('canvas');
 
+const patience = 200;  // ms; a model that is here by then comes with the first picture, which is the slowest
+
 let program = null;
 let tokens = null;
 let models = null;
@@ -109,6 +111,7 @@ async function openingOf(bundled) {
     const asked = fragment ? new URLSearchParams(fragment).get('model') : bundled.first;
     if (bundled.names.includes(asked)) {
         bundled.prefetch(asked);
+        import('./tokenizers.min.mjs').catch(() => {});  // who needs it hears of it
     }
     try {
         return bundled.first ? await bundled.opening() : null;
@@ -166,6 +169,8 @@ async function start() {
         cannotDraw();
         return;
     }
+    await Promise.race([host.awaited, new Promise((resolve) => { setTimeout(resolve, host.awaited ? patience : 0); })]);
+    program.draw();
 
     curtain.lift();
     bar.enable();

@@ -9,6 +9,7 @@
 //   _explorer_home(model, layer, head)     before start: with an empty fragment the page shows this model, which the
 //                                          program asks for, and this head of it
 //   _explorer_start(fragment, dark, reduced_motion) → 0 when it cannot draw
+//   _explorer_draw()                       from now on there are frames
 //   _explorer_fragment(fragment)           back, forward or an edited address; without '#', as in the address
 //   _explorer_theme(dark)  _explorer_wake()
 //   _explorer_sentence(text)               the person changed the text; tokens follow when a model is open
@@ -96,6 +97,7 @@ export class Program {
     font(kind, bytes) { this.#call('_explorer_font', kind, bytes, bytes.length); }
     home({ model, layer, head }) { this.#call('_explorer_home', model, layer, head); }
     started(fragment, dark, reducedMotion) { return this.#call('_explorer_start', fragment, dark, reducedMotion) !== 0; }
+    draw() { this.#call('_explorer_draw'); }
     fragment(fragment) { this.#call('_explorer_fragment', fragment); }
     theme(dark) { this.#call('_explorer_theme', dark); }
     wake() { this.#call('_explorer_wake'); }
