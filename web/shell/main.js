@@ -2,18 +2,18 @@
 
 import { Address } from './address.js';
 import { Bar } from './bar.js';
-import { Bundled } from './bundled.js';
 import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
+import { files } from './early.js';
 import { createHost } from './host.js';
 import { attachKeys } from './keys.js';
-import { LoadError, Progress, fetchBytes, fetchManifest, fetchProgram } from './loading.js';
+import { LoadError, fetchBytes, instantiate } from './loading.js';
 import { Models } from './models.js';
 import { notices } from './notices.js';
 import { Program } from './program.js';
 import { SentenceBox } from './sentence.js';
-import { chooseVariant, hasWebGL2, runsSimd } from './support.js';
+import { hasWebGL2 } from './support.js';
 import { attachTable } from './table.js';
 import { Theme } from './theme.js';
 import { Tokens } from './tokens.js';
@@ -83,40 +83,12 @@ window.addEventListener('unhandledrejection', ({ reason }) => {
     }
 });
 
-async function load() {
-    const manifest = await fetchManifest();
-    const variant = chooseVariant(manifest, new URLSearchParams(location.search).get('variant'));
-    if (!variant) {
-        throw new LoadError('The site holds no build of the program that this browser runs.');
-    }
-    const bundled = new Bundled(manifest);
-    const home = openingOf(bundled);
-    const font = (name) => Object.keys(manifest).find((path) => path.startsWith(`fonts/${name}.`)) ?? `fonts/${name}`;
-    const fonts = ['Inter-Regular', 'Inter-SemiBold', 'JetBrainsMono-Regular'].map(font);
-    const progress = new Progress(manifest, [`explorer-${variant}.wasm`, `explorer-${variant}.mjs`, ...fonts], curtain.progress);
-    const [module, ...bytes] = await Promise.all([
-        fetchProgram(variant, manifest, progress, {
-            canvas,
-            shell: host,
-            onAbort: (what) => stopped(`It reported: ${String(what || 'abort')}.`),
-        }),
-        ...fonts.map((path) => fetchBytes(path, progress)),
-    ]);
-    return { bundled, home: await home, module, fonts: bytes, fallback: font('DejaVuSans') };
-}
-
-// Fetches what the address asks for of the site's models beside the program, and says how the bare address opens.
-async function openingOf(bundled) {
-    const { fragment } = address;
-    const asked = fragment ? new URLSearchParams(fragment).get('model') : bundled.first;
-    if (bundled.names.includes(asked)) {
-        bundled.prefetch(asked);
-        import('./tokenizers.min.mjs').catch(() => {});  // who needs it hears of it
-    }
+// How the bare address opens, or null: with the worked example.
+async function openingOf({ opening }) {
     try {
-        return bundled.first ? await bundled.opening() : null;
+        return await opening;
     } catch (error) {
-        if (!fragment) {
+        if (!address.fragment) {
             notices.error(error.message);
         }
         return null;
@@ -143,18 +115,22 @@ function cannotDraw() {
 }
 
 async function start() {
-    if (!runsSimd()) {
+    if (!files) {
         curtain.fail('This browser cannot run the page', 'It needs WebAssembly with SIMD: Chrome or Edge 91, Firefox 89, '
             + 'Safari 16.4, or newer.', { reload: false });
         return;
     }
-    const loading = load();
-    loading.catch(() => {});  // told below, unless it cannot draw anyway
-    if (!hasWebGL2()) {  // takes a while, in which the files come
+    if (!hasWebGL2()) {
         cannotDraw();
         return;
     }
-    const { bundled, home, module, fonts, fallback } = await loading;
+    const { bundled, fallback, ...coming } = await files;
+    const [home, fonts, compiled] = await Promise.all([openingOf(coming), coming.fonts, coming.program]);
+    const module = await instantiate(compiled, {
+        canvas,
+        shell: host,
+        onAbort: (what) => stopped(`It reported: ${String(what || 'abort')}.`),
+    });
     globalThis.explorer = module;  // for the browser tests' probe
     host.program = program = new Program(module);
     host.tokens = tokens = new Tokens(program, box);
