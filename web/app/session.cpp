@@ -297,18 +297,25 @@ void Session::forward_finished() {
     if (!trace) return report_error(trace.error());
     const Index n = (*trace)->tokens();
     sentence_ = {*trace, pieces_, Thumbnails(*trace), (*trace)->logits({n - 1, n}), ++versions_};
-    Selection selection = std::exchange(wanted_, std::nullopt).value_or(state().selection);
-    if (std::exchange(last_wanted_, false)) {
-        selection.query = n - 1;
-        if (home_ && state() == *home_) home_->selection.query = n - 1;
-    }
-    if (state().lens == LensId::sentence && !(selection == state().selection)) perform(Select{selection});
+    choose_wanted();
     fit_selection();
     next_ = {};
     refresh_next();
     const auto& layers = (*trace)->layers();
     page_.announce(std::to_string(n) + " tokens, " + std::to_string(layers.size()) + " layers of " +
                    std::to_string(layers[0].attention.heads()) + " heads.");
+}
+
+void Session::choose_wanted() {
+    const auto wanted = std::exchange(wanted_, std::nullopt);
+    const bool last = std::exchange(last_wanted_, false);
+    if (state().lens != LensId::sentence) return;
+    if (wanted) perform(Select{*wanted});
+    if (!last) return;
+    Selection selection = state().selection;
+    selection.query = sentence_.trace->tokens() - 1;
+    if (home_ && state() == *home_) home_->selection = selection;
+    perform(Select{selection});
 }
 
 void Session::fit_selection() {

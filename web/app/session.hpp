@@ -90,6 +90,7 @@ class Session {
     std::string address() const;
     void model_chosen();
     void state_replaced();
+    void choose_wanted();
     void fit_selection();  // to the layers, heads and tokens that are there
     void state_changed(bool push_url);
     void rerun_worked();
