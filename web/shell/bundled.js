@@ -21,7 +21,7 @@ class SiteFile {
     }
 
     async #fetch() {
-        const { body } = await get(this.path);
+        const { body } = await get(this.path, { priority: 'low' });  // the program goes before
         return body.pipeThrough(new TransformStream({}, undefined, new ByteLengthQueuingStrategy({ highWaterMark: this.size })));
     }
 

@@ -3,10 +3,10 @@
 // A failure that is already a sentence for people.
 export class LoadError extends Error {}
 
-export async function get(path) {
+export async function get(path, options) {
     let response;
     try {
-        response = await fetch(new URL(path, document.baseURI));
+        response = await fetch(new URL(path, document.baseURI), options);
     } catch {
         throw new LoadError(`${path} could not be fetched: check the connection, then reload.`);
     }
