@@ -4,11 +4,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { serve } from '../../tools/lib/serve.mjs';
+import { launchOptions } from './lib/browser.mjs';
+import { site } from './lib/bundled.mjs';
 import { runAll } from './lib/suite.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const site = process.env.SITE ?? here('../../build/site');
-
 const variants = ['relaxed-threads', 'relaxed', 'simd'].filter((name) => existsSync(`${site}/explorer-${name}.wasm`));
 if (variants.length === 0) {
     console.error(`There is no page in ${site}: tools/serve --build-only builds it.`);
@@ -17,12 +17,7 @@ if (variants.length === 0) {
 
 const started = Date.now();
 const server = await serve({ folder: site });
-const launch = () => chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist',
-        '--disable-gpu-compositing', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-        '--no-first-run'],
-});
+const launch = () => chromium.launch(launchOptions);
 const browsers = await Promise.all([launch(), launch()]);
 const topics = readdirSync(here('.')).filter((name) => name.endsWith('.test.mjs')).sort()
     .map((name) => ({ topic: name.replace('.test.mjs', ''), file: new URL(name, import.meta.url) }));

@@ -21,6 +21,7 @@ class History {
     bool redo();
     // Another State altogether (a link, back or forward): undoable as well.
     void replace(State state);
+    void correct(State state) { present_ = before_ = std::move(state); }  // what never was: no step
 
     // The state before the last step, in whichever direction: what marks of change compare with.
     const State& before_last_step() const { return before_; }

@@ -17,6 +17,8 @@ class Page {
     virtual void set_sentence(const std::string& text, bool enabled, const std::string& placeholder) = 0;
     virtual void set_title(const std::string& title) = 0;
     virtual void set_history(bool can_undo, bool can_redo) = 0;
+    // Opens a model of that name that comes with the page, after this call; false: there is none.
+    virtual bool open_bundled(const std::string& name) = 0;
     // The ids of the sentence box are now the earlier ones and this one.
     virtual void append_token(std::int32_t id) = 0;
     virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 #include "app/presets.hpp"
+#include "app/twins.hpp"
 #include "app/url.hpp"
 
 namespace attn::app {
@@ -55,6 +57,10 @@ std::optional<float> Session::progress() const {
 
 void Session::perform(const Command& command, std::uint64_t gesture) {
     const State before = state();
+    if (std::holds_alternative<Select>(command)) {
+        wanted_.reset();
+        last_wanted_ = false;
+    }
     if (Status done = history_.perform(command, gesture); !done) return report_error(done.error());
     if (state() == before) return;
     // Of a gesture, the whole way it went.
@@ -70,6 +76,7 @@ void Session::undo() {
     const State before = state();
     if (!history_.undo()) return;
     last_edit_ = "undone";
+    wanted_ = state().selection;
     if (state().sentence.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
     state_changed(false);
 }
@@ -78,20 +85,41 @@ void Session::redo() {
     const State before = state();
     if (!history_.redo()) return;
     last_edit_ = "redone";
+    wanted_ = state().selection;
     if (state().sentence.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
     state_changed(false);
 }
 
 State Session::read_fragment(const std::string& fragment) {
-    ParsedFragment parsed = parse_fragment(fragment);
+    const bool home = fragment.empty() && home_;
+    ParsedFragment parsed = home ? ParsedFragment{*home_, ""} : parse_fragment(fragment);
     if (!parsed.note.empty()) page_.notice(parsed.note, false);
     const std::string wanted = parsed.state.sentence.model;
-    if (!wanted.empty() && wanted != model_name_)
+    const bool other = !wanted.empty() && wanted != model_name_;
+    awaited_ = other && page_.open_bundled(wanted) ? wanted : "";
+    if (other && awaited_.empty())
         page_.notice("This link was made with the model '" + wanted +
                          "'. Drop its folder onto the page to see the same.",
                      false);
-    if (model_) parsed.state.sentence.model = model_name_;
+    if (model_ && awaited_.empty()) parsed.state.sentence.model = model_name_;
+    last_wanted_ = home && !home_->selection.query;
     return std::move(parsed.state);
+}
+
+void Session::set_home(const std::string& model, Index layer, Index head) {
+    home_ = default_state();
+    home_->lens = LensId::sentence;
+    home_->sentence.text = first_twin();
+    home_->sentence.model = model;
+    home_->selection = {.layer = layer, .head = head, .query = {}, .key = {}};
+}
+
+// The bare address is home; where there is one, the first example has to be named.
+std::string Session::address() const {
+    if (!home_) return to_fragment(state());
+    if (state() == *home_) return "";
+    const std::string fragment = to_fragment(state());
+    return fragment.empty() ? "v=1&lens=worked" : fragment;
 }
 
 void Session::start(const std::string& fragment) {
@@ -105,6 +133,7 @@ void Session::open_fragment(const std::string& fragment) {
 }
 
 void Session::state_replaced() {
+    wanted_ = state().selection;
     fit_selection();
     show_sentence_box();
     rerun_worked();
@@ -116,7 +145,7 @@ void Session::state_changed(bool push_url) {
     fit_selection();
     rerun_worked();
     refresh_next();
-    page_.set_url(to_fragment(state()), push_url);
+    page_.set_url(address(), push_url);
     page_.set_history(history_.can_undo(), history_.can_redo());
 }
 
@@ -135,11 +164,13 @@ void Session::rerun_worked() {
 }
 
 void Session::show_sentence_box() {
-    const bool enabled = model_ != nullptr;
+    const bool enabled = model_ && awaited_.empty();
     page_.set_sentence(
         state().sentence.text, enabled,
         enabled ? "Type a sentence for " + model_name_
-                : "Drop a model folder onto the page to see a sentence through a real transformer");
+        : !awaited_.empty()
+            ? "Waiting for " + awaited_
+            : "Drop a model folder onto the page to see a sentence through a real transformer");
 }
 
 void Session::text_typed(const std::string& text) {
@@ -148,7 +179,15 @@ void Session::text_typed(const std::string& text) {
     if (model_ && state().lens != LensId::sentence) perform(OpenLens{LensId::sentence});
 }
 
+void Session::replace_text(const std::string& text) {
+    const bool last = sentence_.trace && state().selection.query == sentence_.trace->tokens() - 1;
+    set_text(text);
+    last_wanted_ = last;
+    show_sentence_box();
+}
+
 void Session::set_text(const std::string& text) {
+    wanted_.reset();
     const double now = now_ms();
     // A generated token is a step of its own.
     if (awaits_tokens_ || now - typed_at_ms_ > typing_pause_ms) ++typing_;
@@ -187,6 +226,7 @@ bool Session::load_model() {
     }
     model_ = *std::move(model);
     model_name_ = intake_.name();
+    const bool awaited = std::exchange(awaited_, "") == model_name_;
     for (const std::string& note : model_->notes())
         page_.notice(as_sentence(model_name_ + ": " + note), false);
     forward_.reset();
@@ -194,11 +234,42 @@ bool Session::load_model() {
     sentence_ = {};
     next_ = {};
     ids_.clear();
-    perform(SetModel{model_name_});
-    if (state().lens != LensId::sentence) perform(OpenLens{LensId::sentence});
+    if (!awaited) model_chosen();
     page_.set_title(model_name_);
     show_sentence_box();
     return true;
+}
+
+// A person has opened it: they see it, and one that comes with the page as the page opens, unless they wrote a text.
+void Session::model_chosen() {
+    const std::string& text = state().sentence.text;
+    if (home_ && model_name_ == home_->sentence.model && (text.empty() || twin_of(text))) {
+        State next = state();  // the worked example stays
+        next.lens = home_->lens;
+        next.sentence.text = home_->sentence.text;
+        next.sentence.model = model_name_;
+        next.selection = home_->selection;
+        next.pin.reset();
+        history_.replace(std::move(next));
+        last_wanted_ = !home_->selection.query;
+        wanted_ = home_->selection;
+        return state_changed(true);
+    }
+    wanted_.reset();
+    perform(SetModel{model_name_});
+    if (state().lens != LensId::sentence) perform(OpenLens{LensId::sentence});
+}
+
+void Session::model_failed() {
+    if (std::exchange(awaited_, "").empty()) return;
+    const bool at_home = home_ && state() == *home_;
+    home_.reset();
+    if (at_home) {
+        State state = default_state();
+        state.sentence.model = model_name_;
+        history_.correct(std::move(state));
+    }
+    state_replaced();
 }
 
 void Session::start_forward() {
@@ -226,12 +297,25 @@ void Session::forward_finished() {
     if (!trace) return report_error(trace.error());
     const Index n = (*trace)->tokens();
     sentence_ = {*trace, pieces_, Thumbnails(*trace), (*trace)->logits({n - 1, n}), ++versions_};
+    choose_wanted();
     fit_selection();
     next_ = {};
     refresh_next();
     const auto& layers = (*trace)->layers();
     page_.announce(std::to_string(n) + " tokens, " + std::to_string(layers.size()) + " layers of " +
                    std::to_string(layers[0].attention.heads()) + " heads.");
+}
+
+void Session::choose_wanted() {
+    const auto wanted = std::exchange(wanted_, std::nullopt);
+    const bool last = std::exchange(last_wanted_, false);
+    if (state().lens != LensId::sentence) return;
+    if (wanted) perform(Select{*wanted});
+    if (!last) return;
+    Selection selection = state().selection;
+    selection.query = sentence_.trace->tokens() - 1;
+    if (home_ && state() == *home_) home_->selection = selection;
+    perform(Select{selection});
 }
 
 void Session::fit_selection() {
@@ -247,7 +331,10 @@ void Session::fit_selection() {
         if (const auto& pin = state().pin; pin && (pin->row >= n || (is_stage(pin->matrix) && pin->col >= n)))
             perform(Pin{std::nullopt});
     }
-    if (!(selection == state().selection)) perform(Select{selection});
+    if (selection == state().selection) return;
+    const auto wanted = std::pair(wanted_, last_wanted_);
+    perform(Select{selection});
+    std::tie(wanted_, last_wanted_) = wanted;
 }
 
 void Session::refresh_next() {

@@ -59,16 +59,24 @@ class Session {
     void perform(const Command& command, std::uint64_t gesture = 0);
     void undo();
     void redo();
+    // What the bare address shows, before start(): the first twin in a model that comes with the page, seen by this
+    // head from the last word.
+    void set_home(const std::string& model, Index layer, Index head);
     void start(const std::string& fragment);          // the address the page was opened with
     void open_fragment(const std::string& fragment);  // a step back, forward, or to an edited address
 
     // From the sentence box.
     void text_typed(const std::string& text);
+    // From a lens: into the sentence box. A chosen last word stays the last.
+    void replace_text(const std::string& text);
     void tokens(const std::string& text, std::vector<std::int32_t> ids, std::vector<std::string> pieces,
                 Index total);
 
     ModelIntake& intake() { return intake_; }
     bool load_model();
+    // The model on its way from the site, which an address asks for; empty: none.
+    const std::string& awaited_model() const { return awaited_; }
+    void model_failed();  // the awaited one; without it the page opens with the worked example
 
     void generate_step();
     void play(bool on) { playing_ = on; }
@@ -83,7 +91,10 @@ class Session {
 
   private:
     State read_fragment(const std::string& fragment);
+    std::string address() const;
+    void model_chosen();
     void state_replaced();
+    void choose_wanted();
     void fit_selection();  // to the layers, heads and tokens that are there
     void state_changed(bool push_url);
     void rerun_worked();
@@ -102,12 +113,17 @@ class Session {
     ModelIntake intake_;
     std::shared_ptr<const Model> model_;
     std::string model_name_;
+    std::string awaited_;
+    std::optional<State> home_;
 
     std::uint64_t typing_ = 0;  // gesture of the letters being typed
     double typed_at_ms_ = 0;
     std::vector<std::int32_t> ids_;
     std::vector<std::string> pieces_;
     std::optional<Forward> forward_;
+    // What is to be chosen once the run has as many tokens: what a link or a step back chose, or the last token.
+    std::optional<Selection> wanted_;
+    bool last_wanted_ = false;
     double forward_ms_ = 0;
     SentenceRun sentence_;
     std::uint64_t versions_ = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "app/twins.hpp"
 #include "lenses/sentence_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -118,6 +119,13 @@ void invitation() {
     ui::landmark_item("sentence/invitation");
 }
 
+void waiting(const std::string& name) {
+    ui::heading("A sentence through a real transformer");
+    ImGui::Dummy({0, 4});
+    paragraph((name + ", which comes with this page, is being read.").c_str(), ui::theme().text);
+    ui::landmark_item("sentence/waiting");
+}
+
 void invitation_to_type(const app::Session& session) {
     ui::heading(session.model_name().c_str());
     ImGui::Dummy({0, 4});
@@ -145,6 +153,24 @@ void progress(const app::Session& session) {
                                  app::fixed(100 * static_cast<double>(*share), 0) + " %";
         ui::draw_text(list, {at.x + width - ui::text_size(text).x, top + 7}, ui::theme().dim, text);
     }
+}
+
+// Where the text is one of two that differ in an adjective: the way to the other.
+void twin(SentenceView& view) {
+    const auto other = app::twin_of(view.session.state().sentence.text);
+    if (!other) return;
+    {
+        ui::Type small(ui::Face::regular, ui::size_small);
+        ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
+        if (ui::button("twin", ("twin: " + other->adjective).c_str())) view.session.replace_text(other->text);
+        ImGui::SameLine(0, 12);
+        ImGui::AlignTextToFramePadding();
+        ImGui::PopStyleVar();
+    }
+    ui::caption(
+        "The first “it” cannot know the adjective: a causal model gives it the same row in both twins. Only "
+        "what comes "
+        "after can, as the last “It”.");
 }
 
 // ---- Layout ------------------------------------------------------------------------------------------------------
@@ -223,6 +249,7 @@ std::string quoted(const std::string& piece) { return "“" + piece + "”"; }
 
 void sentence(app::Session& session, Hover& hover) {
     hover = {};
+    if (!session.awaited_model().empty()) return waiting(session.awaited_model());
     if (!session.model()) return invitation();
     progress(session);
     const app::SentenceRun* run = session.sentence();
@@ -240,6 +267,7 @@ void sentence(app::Session& session, Hover& hover) {
         ImGui::GetContentRegionAvail().x < two_columns_from
             ? "Tap a word to see where it looks, a thumbnail to change head, a cell to have it explained."
             : "Hover a word to see where it looks. Click a thumbnail to change head. Wheel zooms the map.");
+    twin(view);
     parts(view);
     if (view.more) session.continue_next_frame();
     pointed = view.now;

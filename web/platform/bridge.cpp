@@ -30,6 +30,8 @@ EM_JS(void, js_set_sentence, (const char* text, int enabled, const char* placeho
 EM_JS(void, js_set_title, (const char* title), { Module.shell.setTitle(UTF8ToString(title)); });
 EM_JS(void, js_set_history, (int can_undo, int can_redo),
       { Module.shell.setHistory(!!can_undo, !!can_redo); });
+EM_JS(int, js_open_bundled, (const char* name),
+      { return Module.shell.openBundled(UTF8ToString(name)) ? 1 : 0; });
 EM_JS(void, js_append_token, (int id), { Module.shell.appendToken(id); });
 EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
     return stringToNewUTF8(Module.shell.idsToText(Array.from(new Int32Array(HEAPU8.buffer, ids, count))));
@@ -46,6 +48,7 @@ class ShellPage : public app::Page {
     }
     void set_title(const std::string& title) override { js_set_title(title.c_str()); }
     void set_history(bool can_undo, bool can_redo) override { js_set_history(can_undo, can_redo); }
+    bool open_bundled(const std::string& name) override { return js_open_bundled(name.c_str()) != 0; }
     void append_token(std::int32_t id) override { js_append_token(id); }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
         char* json = js_ids_to_text(ids.data(), static_cast<int>(ids.size()));
@@ -125,16 +128,24 @@ EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int si
     wake();
 }
 
+EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) {
+    session().set_home(model, layer, head);
+}
+
 // 0: no WebGL2 context.
 EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark,
                                         int /*reduced_motion: nothing here moves by itself*/) {
     ensure_imgui();
     ui::use_theme(dark != 0);
-    const bool open = open_window({.draw = draw_page, .work = [] { return session().work(4); }});
+    // Before the first picture there is nothing to keep fluid.
+    const bool open = open_window(
+        {.draw = draw_page, .work = [] { return session().work(frames_drawn() == 0 ? 100 : 4); }});
     if (!open) return 0;
     session().start(fragment);
     return 1;
 }
+
+EMSCRIPTEN_KEEPALIVE void explorer_draw() { start_drawing(); }
 
 EMSCRIPTEN_KEEPALIVE void explorer_fragment(const char* fragment) {
     session().open_fragment(fragment);
@@ -182,6 +193,11 @@ EMSCRIPTEN_KEEPALIVE int explorer_model_check_header(const char* name) {
 EMSCRIPTEN_KEEPALIVE int explorer_model_load() {
     wake();
     return session().load_model() ? 0 : 1;
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_model_failed() {
+    session().model_failed();
+    wake();
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_model_discard() { session().intake().discard(); }

@@ -162,9 +162,12 @@ bool open_window(Frame frame) {
     emscripten_set_mousemove_callback("#canvas", nullptr, true, on_mouse);
     ImGui_ImplGlfw_InitForOpenGL(window.glfw, true);
     ImGui_ImplOpenGL3_Init("#version 300 es");
+    return true;
+}
+
+void start_drawing() {
     wake();
     emscripten_set_main_loop(tick, 0, false);
-    return true;
 }
 
 void wake() {

@@ -10,8 +10,9 @@ struct Frame {
     std::function<bool()> work;  // before it; true while jobs want further frames
 };
 
-// Opens the canvas and starts the loop; fonts and theme have been set. False: no WebGL2 context.
+// Opens the canvas; fonts and theme have been set. False: no WebGL2 context.
 bool open_window(Frame frame);
+void start_drawing();  // the first frame is the next one
 
 void wake();  // something happened: draw for a little while
 long frames_drawn();

@@ -11,6 +11,8 @@ export function createHost({ address, bar, box, clipboard, notices, canvas }) {
         program: null,
         tokens: null,
         models: null,
+        bundled: null,
+        awaited: null,  // until the model of the address is open, or is not going to be
 
         notice: (text, kind) => (kind === 'error' ? notices.error(text) : notices.info(text)),
         announce,
@@ -34,7 +36,14 @@ export function createHost({ address, bar, box, clipboard, notices, canvas }) {
         cursor(name) {
             canvas.style.cursor = name;
         },
-        openBundled: (name) => soon(() => host.models.openBundled(name || undefined)),
+        // Whether there is one of that name; if it cannot be opened, the program hears of it.
+        openBundled(name) {
+            const there = host.bundled.names.includes(name);
+            if (there) {
+                host.awaited = Promise.resolve().then(async () => await host.models.openBundled(name, true) || host.program.modelFailed());
+            }
+            return there;
+        },
     };
     return host;
 }

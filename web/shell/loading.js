@@ -3,10 +3,10 @@
 // A failure that is already a sentence for people.
 export class LoadError extends Error {}
 
-async function get(path) {
+export async function get(path, options) {
     let response;
     try {
-        response = await fetch(new URL(path, document.baseURI));
+        response = await fetch(new URL(path, document.baseURI), options);
     } catch {
         throw new LoadError(`${path} could not be fetched: check the connection, then reload.`);
     }
@@ -70,8 +70,8 @@ async function compile(path, progress) {
     }
 }
 
-// The Emscripten module, instantiated; `options` becomes part of Module.
-export async function fetchProgram(variant, manifest, progress, options) {
+// The program, compiled: {wasm, create}.
+export async function fetchProgram(variant, manifest, progress) {
     const script = `explorer-${variant}.mjs`;
     const [wasm, { default: create }] = await Promise.all([
         compile(`explorer-${variant}.wasm`, progress),
@@ -80,6 +80,11 @@ export async function fetchProgram(variant, manifest, progress, options) {
         }),
     ]);
     progress.count(manifest[script] ?? 0);
+    return { wasm, create };
+}
+
+// The Emscripten module; `options` becomes part of Module.
+export function instantiate({ wasm, create }, options) {
     return new Promise((resolve, reject) => {
         create({
             ...options,

@@ -5,14 +5,15 @@ import { Bar } from './bar.js';
 import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
+import { files } from './early.js';
 import { createHost } from './host.js';
 import { attachKeys } from './keys.js';
-import { LoadError, Progress, fetchBytes, fetchManifest, fetchProgram } from './loading.js';
+import { LoadError, fetchBytes, instantiate } from './loading.js';
 import { Models } from './models.js';
 import { notices } from './notices.js';
 import { Program } from './program.js';
 import { SentenceBox } from './sentence.js';
-import { chooseVariant, hasWebGL2, runsSimd } from './support.js';
+import { hasWebGL2 } from './support.js';
 import { attachTable } from './table.js';
 import { Theme } from './theme.js';
 import { Tokens } from './tokens.js';
@@ -21,6 +22,8 @@ import { attachWakers } from './wake.js';
 const element = (id) => document.getElementById(id);
 const stage = element('stage');
 const canvas = element('canvas');
+
+const patience = 200;  // ms; a model that is here by then comes with the first picture, which is the slowest
 
 let program = null;
 let tokens = null;
@@ -80,24 +83,16 @@ window.addEventListener('unhandledrejection', ({ reason }) => {
     }
 });
 
-async function load() {
-    const manifest = await fetchManifest();
-    const variant = chooseVariant(manifest, new URLSearchParams(location.search).get('variant'));
-    if (!variant) {
-        throw new LoadError('The site holds no build of the program that this browser runs.');
+// How the bare address opens, or null: with the worked example.
+async function openingOf({ opening }) {
+    try {
+        return await opening;
+    } catch (error) {
+        if (!address.fragment) {
+            notices.error(error.message);
+        }
+        return null;
     }
-    const font = (name) => Object.keys(manifest).find((path) => path.startsWith(`fonts/${name}.`)) ?? `fonts/${name}`;
-    const fonts = ['Inter-Regular', 'Inter-SemiBold', 'JetBrainsMono-Regular'].map(font);
-    const progress = new Progress(manifest, [`explorer-${variant}.wasm`, `explorer-${variant}.mjs`, ...fonts], curtain.progress);
-    const [module, ...bytes] = await Promise.all([
-        fetchProgram(variant, manifest, progress, {
-            canvas,
-            shell: host,
-            onAbort: (what) => stopped(`It reported: ${String(what || 'abort')}.`),
-        }),
-        ...fonts.map((path) => fetchBytes(path, progress)),
-    ]);
-    return { manifest, module, fonts: bytes, fallback: font('DejaVuSans') };
 }
 
 function useFonts([regular, semibold, mono]) {
@@ -120,7 +115,7 @@ function cannotDraw() {
 }
 
 async function start() {
-    if (!runsSimd()) {
+    if (!files) {
         curtain.fail('This browser cannot run the page', 'It needs WebAssembly with SIMD: Chrome or Edge 91, Firefox 89, '
             + 'Safari 16.4, or newer.', { reload: false });
         return;
@@ -129,21 +124,33 @@ async function start() {
         cannotDraw();
         return;
     }
-    const { manifest, module, fonts, fallback } = await load();
+    const { bundled, fallback, ...coming } = await files;
+    const [home, fonts, compiled] = await Promise.all([openingOf(coming), coming.fonts, coming.program]);
+    const module = await instantiate(compiled, {
+        canvas,
+        shell: host,
+        onAbort: (what) => stopped(`It reported: ${String(what || 'abort')}.`),
+    });
     globalThis.explorer = module;  // for the browser tests' probe
     host.program = program = new Program(module);
     host.tokens = tokens = new Tokens(program, box);
-    host.models = models = new Models({ program, tokens, notices, manifest });
+    host.bundled = bundled;
+    host.models = models = new Models({ program, tokens, notices, bundled });
     useFonts(fonts);
     fonts.forEach((bytes, kind) => program.font(kind, bytes));
+    if (home) {
+        program.home(home);
+    }
     if (!program.started(address.fragment, theme.dark, matchMedia('(prefers-reduced-motion: reduce)').matches)) {
         cannotDraw();
         return;
     }
+    await Promise.race([host.awaited, new Promise((resolve) => { setTimeout(resolve, host.awaited ? patience : 0); })]);
+    program.draw();
 
     curtain.lift();
     bar.enable();
-    bar.offer(models.bundled, (name) => models.openBundled(name));
+    bar.offer(bundled.names, (name) => models.openBundled(name));
     clipboard.attach(program);
     attachTable({ program, clipboard, notices });
     attachWakers({ program, stage, canvas, notices });

@@ -6,7 +6,7 @@ const index = 'model.safetensors.index.json';
 const shard = /^model-\d+-of-\d+\.safetensors$/;
 
 const isWeights = (name) => name.endsWith('.safetensors');
-const isRecognised = (name) => name === 'config.json' || name === index || tokenizerFiles.includes(name) || isWeights(name);
+export const isModelFile = (name) => name === 'config.json' || name === index || tokenizerFiles.includes(name) || isWeights(name);
 
 export function listed(names, most = 4) {
     const shown = names.length > most ? [...names.slice(0, most - 1), `${names.length - most + 1} more`] : names;
@@ -56,7 +56,7 @@ function byFolder(entries) {
     const ignored = [];
     for (const { path, file } of entries) {
         const [, folder, name] = /^(?:(.*)\/)?([^/]*)$/.exec(path);
-        if (isRecognised(name)) {
+        if (isModelFile(name)) {
             if (!folders.has(folder ?? '')) {
                 folders.set(folder ?? '', new Map());
             }

@@ -6,24 +6,7 @@ import { createTokenizer } from './tokenizer.js';
 
 class Cancelled extends Error {}
 
-// A file of the site, with the parts of File that are used here.
-function siteFile(path, size) {
-    const get = async () => {
-        const response = await fetch(new URL(path, document.baseURI));
-        if (!response.ok) {
-            throw new Error(`The server answered ${response.status}.`);
-        }
-        return response;
-    };
-    return {
-        size,
-        text: async () => (await get()).text(),
-        chunks: async () => (await get()).body,
-        trouble: 'check the connection, then try again',
-    };
-}
-
-const chunksOf = (file) => file.chunks?.() ?? file.stream();
+const chunksOf = async (file) => file.chunks?.() ?? file.stream();
 
 // Browsers word a failed reading in many ways.
 async function reading(name, file, promise) {
@@ -39,48 +22,46 @@ export class Models {
     #program;
     #tokens;
     #notices;
-    #manifest;
+    #bundled;
     #gathered = new ModelFiles();
-    #reading = null;  // {cancelled} while a model is being read
+    #reading = null;  // {site, cancelled, done} while a model is being read
 
-    constructor({ program, tokens, notices, manifest }) {
+    constructor({ program, tokens, notices, bundled }) {
         this.#program = program;
         this.#tokens = tokens;
         this.#notices = notices;
-        this.#manifest = manifest;
+        this.#bundled = bundled;
     }
 
-    // Names of the models that come with the site.
-    get bundled() {
-        return Object.keys(this.#manifest)
-            .map((path) => /^models\/([^/]+)\/config\.json$/.exec(path)?.[1])
-            .filter(Boolean);
+    // One that comes with the site. `awaited`: not by a person but by the address, so it says only what goes wrong.
+    openBundled(name, awaited = false) {
+        return this.open(this.#bundled.entries(name), { site: name, awaited });
     }
 
-    openBundled(name = this.bundled[0]) {
-        const folder = `models/${name}/`;
-        return this.open(Object.entries(this.#manifest)
-            .filter(([path]) => path.startsWith(folder))
-            .map(([path, size]) => ({ path, file: siteFile(path, size) })));
-    }
-
-    // [{path, file}] as they came from a drop, a file box or the site.
-    async open(entries) {
+    // [{path, file}] as they came from a drop, a file box or the site. True once a model is open.
+    async open(entries, { site = null, awaited = false } = {}) {
+        if (this.#reading?.awaited) {  // what a person opens goes before
+            this.#reading.cancelled = true;
+            await this.#reading.done;
+        }
         if (this.#reading) {
             this.#notices.info('Another model is being read: wait for it, or cancel it first.');
-            return;
+            return false;
         }
-        this.#reading = { cancelled: false };
+        this.#reading = { awaited, cancelled: false };
+        return this.#reading.done = this.#opened(entries, site);
+    }
+
+    async #opened(entries, site) {
         try {
             const { model, waiting } = await this.#gathered.add(entries);
             this.#notices.pending('files', waiting ?? null, () => this.#gathered.forget());
-            if (model) {
-                await this.#read(model);
-            }
+            return model ? await this.#read(model) : false;
         } catch (error) {
             if (!(error instanceof Cancelled)) {
-                this.#notices.error(error.message);
+                this.#notices.error(site ? `${site}, which comes with this page, cannot be opened: ${error.message}` : error.message);
             }
+            return false;
         } finally {
             this.#reading = null;
         }
@@ -107,12 +88,15 @@ export class Models {
             }
         }
         if (!loaded) {
-            return;  // the program has said why
+            return false;  // the program has said why
         }
         const { context } = this.#program.modelInfo();
         this.#tokens.adopt({ tokenizer, texts, context });
-        const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
-        this.#notices.info(`${name} is open.${without}`);
+        if (!this.#reading.awaited) {
+            const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
+            this.#notices.info(`${name} is open.${without}`);
+        }
+        return true;
     }
 
     async #config(file) {

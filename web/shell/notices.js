@@ -2,6 +2,7 @@
 // other messages float over it for a while.
 
 const area = () => document.getElementById('notices');
+const moment = 200;  // ms
 const shortly = (text) => Math.min(4000 + 50 * text.length, 12000);
 
 function button(label, action) {
@@ -66,17 +67,28 @@ export const notices = {
         }
     },
 
-    // Work with a progress bar and a way out of it. Returns (text, share) => void, and end() on it.
+    // Work with a progress bar and a way out of it, shown once it takes longer than a moment. Returns
+    // (text, share) => void, and end() on it.
     progress(text, cancel) {
         only('progress');
         const bar = document.createElement('progress');
-        const notice = place('progress', text, () => button('Cancel', cancel));
-        notice.insertBefore(bar, notice.lastChild);
-        notice.setAttribute('aria-live', 'off');  // its text changes with every slice
-        const update = (now, share) => {
-            notice.firstChild.textContent = now;
+        let now = text, notice = null;
+        const timer = setTimeout(() => {
+            notice = place('progress', now, () => button('Cancel', cancel));
+            notice.insertBefore(bar, notice.lastChild);
+            notice.setAttribute('aria-live', 'off');  // its text changes with every slice
+        }, moment);
+        const update = (words, share) => {
+            now = words;
             bar.value = share;
+            if (notice) {
+                notice.firstChild.textContent = words;
+            }
         };
-        return Object.assign(update, { end: () => notice.remove() });
+        const end = () => {
+            clearTimeout(timer);
+            notice?.remove();
+        };
+        return Object.assign(update, { end });
     },
 };

@@ -6,7 +6,10 @@
 // shell → program
 //   _explorer_font(kind, bytes, size)      kind 0 regular, 1 semibold, 2 mono: before start; 3 fallback: at any time.
 //                                          The program copies.
+//   _explorer_home(model, layer, head)     before start: with an empty fragment the page shows this model, which the
+//                                          program asks for, and this head of it
 //   _explorer_start(fragment, dark, reduced_motion) → 0 when it cannot draw
+//   _explorer_draw()                       from now on there are frames
 //   _explorer_fragment(fragment)           back, forward or an edited address; without '#', as in the address
 //   _explorer_theme(dark)  _explorer_wake()
 //   _explorer_sentence(text)               the person changed the text; tokens follow when a model is open
@@ -18,6 +21,7 @@
 //   _explorer_model_check_header(name)     once the header's bytes are written → 0, or 1 when refused
 //   _explorer_model_load() → 0, or 1 when refused; the earlier model stays until this succeeds
 //   _explorer_model_discard()
+//   _explorer_model_failed()               the model that openBundled promised does not come
 //   _explorer_model_info() → JSON {name, family, layers, heads, context, vocab}
 //   _explorer_paste(text)  _explorer_undo()  _explorer_redo()
 //   _explorer_table() → JSON {title, columns, rows, note?}: the first cell of a row is its heading
@@ -28,7 +32,8 @@
 // program → shell, on Module.shell (see host.js)
 //   notice(text, 'info' | 'error')  announce(text)  setUrl(fragment, push)  setSentence(text, enabled, placeholder)
 //   setTitle(text)  setHistory(can_undo, can_redo)  idsToText(ids) → JSON array of display strings  appendToken(id)
-//   copy(text)  download(name, address, size, mime)  cursor(css_name)  openBundled(name)
+//   copy(text)  download(name, address, size, mime)  cursor(css_name)
+//   openBundled(name) → whether such a model comes with the site; it is opened after the call
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -90,7 +95,9 @@ export class Program {
     }
 
     font(kind, bytes) { this.#call('_explorer_font', kind, bytes, bytes.length); }
+    home({ model, layer, head }) { this.#call('_explorer_home', model, layer, head); }
     started(fragment, dark, reducedMotion) { return this.#call('_explorer_start', fragment, dark, reducedMotion) !== 0; }
+    draw() { this.#call('_explorer_draw'); }
     fragment(fragment) { this.#call('_explorer_fragment', fragment); }
     theme(dark) { this.#call('_explorer_theme', dark); }
     wake() { this.#call('_explorer_wake'); }
@@ -107,6 +114,7 @@ export class Program {
     }
     modelHeaderAccepted(name) { return this.#call('_explorer_model_check_header', name) === 0; }
     modelLoaded() { return this.#call('_explorer_model_load') === 0; }
+    modelFailed() { this.#call('_explorer_model_failed'); }
     modelDiscard() { this.#call('_explorer_model_discard'); }
     modelInfo() { return JSON.parse(this.#string(this.#call('_explorer_model_info'))); }
 

@@ -1,4 +1,5 @@
 // The page as a person has it, with a mouse, a keyboard and files; read through the Probe.
+import { worked } from './bundled.mjs';
 import { colours, decode } from './png.mjs';
 
 // Numbers of app::MatrixId.
@@ -30,8 +31,8 @@ export class Explorer {
         });
     }
 
-    // Loads the page and waits for its first picture.
-    async open(variant, fragment = '') {
+    // Loads the page, with the worked example if nothing else is asked for, and waits for its first picture.
+    async open(variant, fragment = worked) {
         await this.page.goto(`${this.site}?variant=${variant}${fragment && `#${fragment}`}`);
         await this.started();
     }
