@@ -66,3 +66,12 @@ test('while nothing is trained, no frame is drawn', { fragment: `${small}&step=6
     await explorer.page.waitForTimeout(1500);
     assert.equal(await explorer.frames(), frames);
 });
+
+test('a text of one\'s own is pasted into the sentence box and learned',
+    { fragment: 'lens=training&train=own-text,layers:1,heads:2,d:16,context:8,batch:1,steps:20' }, async (explorer) => {
+        await explorer.write('the cat sat on the mat and the dog sat on the log. '.repeat(20));
+        await explorer.settled();
+        await explorer.click('training/train');
+        const run = await taken(explorer, 20);
+        assert.ok(run.losses.every(Number.isFinite));
+    });

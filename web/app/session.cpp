@@ -68,7 +68,8 @@ void Session::perform(const Command& command, std::uint64_t gesture) {
     const bool new_page = std::holds_alternative<OpenLens>(command) ||
                           std::holds_alternative<OpenPreset>(command) ||
                           std::holds_alternative<SetModel>(command);
-    if (std::holds_alternative<OpenLens>(command)) show_sentence_box();
+    if (std::holds_alternative<OpenLens>(command) || std::holds_alternative<SetTrainingPlan>(command))
+        show_sentence_box();
     state_changed(new_page);
 }
 
@@ -163,7 +164,13 @@ void Session::rerun_worked() {
     if (auto earlier = run_worked(before)) worked_before_ = *std::move(earlier);
 }
 
+bool Session::trains_own_text() const {
+    return state().lens == LensId::training && state().training.plan.task == TrainingTask::own_text;
+}
+
 void Session::show_sentence_box() {
+    if (trains_own_text())
+        return page_.set_sentence(state().training.plan.text, true, "Paste a text for the network to learn");
     const bool enabled = model_ && awaited_.empty();
     page_.set_sentence(
         state().sentence.text, enabled,
@@ -174,6 +181,13 @@ void Session::show_sentence_box() {
 }
 
 void Session::text_typed(const std::string& text) {
+    if (trains_own_text()) {
+        TrainingPlan plan = state().training.plan;
+        plan.text = text;
+        plan.changes.clear();
+        if (text != state().training.plan.text) perform(SetTrainingPlan{plan});
+        return;
+    }
     if (text == state().sentence.text) return;
     set_text(text);
     if (model_ && state().lens != LensId::sentence) perform(OpenLens{LensId::sentence});

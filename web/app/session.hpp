@@ -102,6 +102,7 @@ class Session {
     void start_forward();
     void forward_finished();
     void show_sentence_box();
+    bool trains_own_text() const;  // the sentence box then holds its text
     void refresh_next();
 
     Page& page_;

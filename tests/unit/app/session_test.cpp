@@ -345,3 +345,21 @@ TEST_CASE("a link trains to its step, and a command to the end") {
     REQUIRE(page.notices.size() == 1);
     CHECK(page.notices[0] == "There is no text to train on yet: paste some.");
 }
+
+TEST_CASE("what is written in lens Training with a text of one's own is learned") {
+    FakePage page;
+    Session session(page);
+    session.start("lens=training&train=own-text,layers:1,d:16,heads:2,context:8,batch:1,steps:2");
+    std::string text;
+    for (int i = 0; i < 30; ++i) text += "the cat sat on the mat and ";
+    session.text_typed(text);
+    CHECK(session.state().training.plan.text == text);
+    CHECK(session.state().sentence.text.empty());
+    CHECK(session.state().lens == LensId::training);
+    session.perform(RunTraining{true});
+    while (session.work(5)) {
+    }
+    REQUIRE(session.training().shown());
+    CHECK(session.training().shown()->finished());
+    CHECK(page.notices.empty());
+}
