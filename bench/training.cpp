@@ -61,10 +61,7 @@ Case training() {
     data->start.assign(first->parameters().begin(), first->parameters().end());
     std::vector<Input> inputs{{"ids", {batch, context + 1}, std::as_bytes(std::span(data->ids))}};
     for (const auto& entry : first->layout().entries())
-        inputs.push_back({entry.name, entry.shape,
-                          std::as_bytes(std::span(data->start)
-                                            .subspan(static_cast<std::size_t>(entry.offset),
-                                                     static_cast<std::size_t>(entry.size)))});
+        inputs.push_back({entry.name, entry.shape, std::as_bytes(entry.in(std::span(data->start)))});
     const auto run = [=](const Kernels& kernels) {
         if (data->trainer) {
             static_cast<void>(data->trainer->step());

@@ -35,11 +35,9 @@ Result<std::vector<std::vector<RepeatedTokenScores>>> score_repeated_tokens(
     const double share = 1 / static_cast<double>(sequences);
     Random random(seed);
     for (Index sequence = 0; sequence < sequences; ++sequence) {
-        std::vector<std::int32_t> ids;
-        for (Index i = 0; i < period; ++i)
-            ids.push_back(static_cast<std::int32_t>(
-                first_id + static_cast<Index>(random.bits() %
-                                              static_cast<std::uint64_t>(config.vocab_size - first_id))));
+        std::vector<std::int32_t> ids =
+            random_integers(random, static_cast<std::size_t>(period), static_cast<std::int32_t>(first_id),
+                            static_cast<std::int32_t>(config.vocab_size));
         for (Index i = 0; i < period; ++i) ids.push_back(ids[static_cast<std::size_t>(i)]);
         const auto trace = run_forward(model, std::move(ids));
         if (!trace) return trace.error();

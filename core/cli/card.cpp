@@ -2,11 +2,12 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <numbers>
 
 #include "analysis/repeated_tokens.hpp"
 #include "cli/model_folder.hpp"
 #include "cli/pronouns.hpp"
+#include "cli/tokenizer.hpp"
+#include "cli/training.hpp"
 #include "train/evaluation.hpp"
 
 namespace attn {
@@ -15,7 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr Index period = 64, sequences = 16, special_tokens = 1;
+constexpr Index period = 64, sequences = 16;
 constexpr std::uint64_t seed = 1;
 
 double rounded(double value) {
@@ -45,11 +46,9 @@ Result<Validation> validate(const Model& model, const Bpe& tokenizer, const std:
     const auto layout = ParameterLayout::of(model.config());
     if (!layout) return layout.error();
     const TrainedNetwork network(model, *layout, false);
-    const auto ids = tokenizer.encode({reinterpret_cast<const char*>(text->data()), text->size()});
+    const auto ids = tokenizer.encode(as_text(*text));
     const Evaluation found = evaluate(network, parameters_of(*layout, model), model.config().context, ids);
-    const double bits = found.loss * static_cast<double>(found.targets) / std::numbers::ln2;
-    return Validation{file.substr(file.rfind('/') + 1), bits / static_cast<double>(text->size()),
-                      found.accuracy};
+    return Validation{file.substr(file.rfind('/') + 1), bits_per_byte(found, text->size()), found.accuracy};
 }
 
 ordered_json head_json(Index layer, Index head, const RepeatedTokenScores& s, const PronounHead& pronoun) {
@@ -147,15 +146,13 @@ std::string card_of(const ModelConfig& config, std::int64_t parameters, const or
 Status write_card(const std::string& folder, const std::string& validation, const std::string& recipe) {
     const auto model = load_model_folder(folder);
     if (!model) return model.error();
-    const auto tokenizer_json = read_file(folder + "/tokenizer.json");
-    if (!tokenizer_json) return tokenizer_json.error();
-    const auto tokenizer = Bpe::parse(*tokenizer_json);
+    const auto tokenizer = load_tokenizer(folder + "/tokenizer.json");
     if (!tokenizer) return tokenizer.error();
     std::string recipe_text;
     if (!recipe.empty()) {
         const auto bytes = read_file(recipe);
         if (!bytes) return bytes.error();
-        recipe_text.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+        recipe_text = as_text(*bytes);
     }
 
     ordered_json scores;

@@ -94,4 +94,18 @@ Status write_file(const std::string& path, std::span<const std::byte> bytes) {
     return ok();
 }
 
+Result<std::vector<Bytes>> read_files(std::span<const std::string> paths) {
+    std::vector<Bytes> contents;
+    for (const std::string& path : paths) {
+        auto bytes = read_file(path);
+        if (!bytes) return bytes.error();
+        contents.push_back(*std::move(bytes));
+    }
+    return contents;
+}
+
+std::string_view as_text(const Bytes& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace attn

@@ -5,6 +5,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "model/model.hpp"
 
@@ -17,6 +19,8 @@ Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder
 // The error names the file.
 Result<Bytes> read_file(const std::string& path);
 Status write_file(const std::string& path, std::span<const std::byte> bytes);
+Result<std::vector<Bytes>> read_files(std::span<const std::string> paths);
+std::string_view as_text(const Bytes& bytes);  // of bytes that outlive it
 
 // An error with both sizes when `what` takes more memory than this machine has.
 Status check_memory(const std::string& what, std::int64_t bytes);

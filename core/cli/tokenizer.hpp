@@ -1,4 +1,4 @@
-// `attn tokenizer train` and `attn tokenizer encode`.
+// Tokenizers in files; `attn tokenizer train` and `attn tokenizer encode`.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,16 @@
 #include <vector>
 
 #include "tensor/result.hpp"
+#include "text/bpe.hpp"
 
 namespace attn {
 
 // Learns a vocabulary from the files' texts and writes it to `out` as a tokenizer.json.
 Status train_tokenizer(std::span<const std::string> files, int vocabulary,
                        std::span<const std::string> special, const std::string& out);
+
+Result<Bpe> load_tokenizer(const std::string& file);  // a tokenizer.json
+Status save_tokenizer(const Bpe& tokenizer, const std::string& file);
 
 // The ids of a file's text by a tokenizer.json.
 Result<std::vector<std::int32_t>> encode_file(const std::string& tokenizer, const std::string& file);

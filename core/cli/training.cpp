@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <numbers>
 
 #include "analysis/repeated_tokens.hpp"
 #include "cli/model_folder.hpp"
+#include "cli/tokenizer.hpp"
 #include "kernels/workers.hpp"
 #include "text/bpe_train.hpp"
 #include "train/recipe.hpp"
@@ -22,24 +21,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double report_seconds = 10, checkpoint_seconds = 120, measure_seconds = 240;
-constexpr Index special_tokens = 1;
 constexpr Index tokenizer_paragraphs = 20'000;  // of generated sentences that the vocabulary learns from
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::string_view as_text(const Bytes& bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 Result<Bpe> tokenizer_for(const Recipe& recipe, std::span<const std::string_view> texts,
                           const std::string& file) {
-    if (std::filesystem::exists(file)) {
-        const auto json = read_file(file);
-        if (!json) return json.error();
-        return Bpe::parse(*json);
-    }
+    if (std::filesystem::exists(file)) return load_tokenizer(file);
     std::vector<std::string_view> all(texts.begin(), texts.end());
     std::string sentences;
     if (recipe.mixture.sentences > 0) {
@@ -50,8 +40,7 @@ Result<Bpe> tokenizer_for(const Recipe& recipe, std::span<const std::string_view
     const std::array<std::string, special_tokens> special{"<|endoftext|>"};
     auto bpe = train_bpe(all, recipe.vocabulary, special);
     if (!bpe) return bpe;
-    const std::string json = bpe->to_json();
-    if (auto status = write_file(file, std::as_bytes(std::span(json))); !status) return status.error();
+    if (auto status = save_tokenizer(*bpe, file); !status) return status.error();
     return bpe;
 }
 
@@ -97,12 +86,8 @@ Status train(const TrainingFiles& files) {
     if (!recipe_bytes) return recipe_bytes.error();
     const Result<Recipe> recipe = parse_recipe(*recipe_bytes);
     if (!recipe) return recipe.error();
-    std::vector<Bytes> contents;
-    for (const std::string& file : files.texts) {
-        auto bytes = read_file(file);
-        if (!bytes) return bytes.error();
-        contents.push_back(*std::move(bytes));
-    }
+    const auto contents = read_files(files.texts);
+    if (!contents) return contents.error();
     Bytes validation;
     if (!files.validation.empty()) {
         auto bytes = read_file(files.validation);
@@ -114,7 +99,7 @@ Status train(const TrainingFiles& files) {
     if (failed) return Error{files.folder + ": " + failed.message()};
 
     std::vector<std::string_view> texts;
-    for (const Bytes& bytes : contents) texts.push_back(as_text(bytes));
+    for (const Bytes& bytes : *contents) texts.push_back(as_text(bytes));
     Result<Bpe> bpe = tokenizer_for(*recipe, texts, files.folder + "/tokenizer.json");
     if (!bpe) return bpe.error();
     if (bpe->vocabulary_size() != recipe->vocabulary)
@@ -156,9 +141,8 @@ Status train(const TrainingFiles& files) {
     const auto measure = [&] {
         if (!validation.empty()) {
             const auto found = trainer->evaluate(validation_tokens);
-            const double bits = found.loss * static_cast<double>(found.targets) / std::numbers::ln2;
             std::printf("  validation: %.4f bits a byte, accuracy %.4f\n",
-                        bits / static_cast<double>(validation.size()), found.accuracy);
+                        bits_per_byte(found, validation.size()), found.accuracy);
         }
         tell_heads(*trainer);
         std::fflush(stdout);

@@ -5,8 +5,12 @@
 #include <string>
 
 #include "tensor/result.hpp"
+#include "tensor/tensor.hpp"
 
 namespace attn {
+
+// <|endoftext|>, whose id is 0.
+inline constexpr Index special_tokens = 1;
 
 struct TrainingFiles {
     std::string recipe;

@@ -51,4 +51,16 @@ double Random::normal() {
     return u * factor;
 }
 
+std::vector<std::int32_t> random_integers(Random& random, std::size_t count, std::int32_t first,
+                                          std::int32_t end) {
+    std::vector<std::int32_t> numbers(count);
+    for (std::int32_t& number : numbers)
+        number = first + static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(end - first)));
+    return numbers;
+}
+
+std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
+    return Random(Random(Random(seed).bits() ^ a).bits() ^ b).bits();
+}
+
 }  // namespace attn

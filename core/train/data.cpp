@@ -4,7 +4,7 @@
 #include <array>
 
 #include "tensor/random.hpp"
-#include "train/dropout.hpp"
+#include "train/repeats.hpp"
 #include "train/sentences.hpp"
 
 namespace attn {
@@ -30,10 +30,12 @@ class MixedSequences {
         switch (kind(random.uniform())) {
             case 0: tokens = stretch(random, length); break;
             case 1: tokens = sentences(random.bits(), length); break;
-            case 2: tokens = repeated(stretch(random, period(random, length)), length); break;
+            case 2: tokens = repeated(stretch(random, drawn_period(random, length)), length); break;
             default: {
-                const std::size_t once = period(random, length);
-                tokens = repeated(noise(random, once), length);
+                const std::size_t once = drawn_period(random, length);
+                tokens = repeated(random_integers(random, once, static_cast<std::int32_t>(special_tokens_),
+                                                  tokenizer_->vocabulary_size()),
+                                  length);
                 known = once;
             }
         }
@@ -55,34 +57,10 @@ class MixedSequences {
         return shares_.size() - 1;
     }
 
-    static std::size_t below(Random& random, std::size_t end) {
-        return static_cast<std::size_t>(random.bits() % end);
-    }
-
-    // From an eighth of the sequence to a half.
-    static std::size_t period(Random& random, std::size_t length) {
-        const std::size_t least = std::max<std::size_t>(length / 8, 2), most = std::max(length / 2, least);
-        return least + below(random, most - least + 1);
-    }
-
     std::vector<std::int32_t> stretch(Random& random, std::size_t length) const {
         const auto from =
-            text_.begin() + static_cast<std::ptrdiff_t>(below(random, text_.size() - length + 1));
+            text_.begin() + static_cast<std::ptrdiff_t>(random.below(text_.size() - length + 1));
         return {from, from + static_cast<std::ptrdiff_t>(length)};
-    }
-
-    std::vector<std::int32_t> noise(Random& random, std::size_t length) const {
-        const auto words = static_cast<std::size_t>(tokenizer_->vocabulary_size() - special_tokens_);
-        std::vector<std::int32_t> tokens(length);
-        for (std::int32_t& token : tokens)
-            token = static_cast<std::int32_t>(special_tokens_ + static_cast<Index>(below(random, words)));
-        return tokens;
-    }
-
-    static std::vector<std::int32_t> repeated(std::vector<std::int32_t> once, std::size_t length) {
-        for (std::size_t i = once.size(), period = once.size(); i < length; ++i)
-            once.push_back(once[i - period]);
-        return once;
     }
 
     std::vector<std::int32_t> sentences(std::uint64_t seed, std::size_t length) const {

@@ -17,8 +17,4 @@ void Dropout::apply(std::uint64_t site, std::span<float> values) const {
     }
 }
 
-std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
-    return Random(Random(Random(seed).bits() ^ a).bits() ^ b).bits();
-}
-
 }  // namespace attn

@@ -15,7 +15,4 @@ struct Dropout {
     void apply(std::uint64_t site, std::span<float> values) const;
 };
 
-// A number that looks random, of the numbers given: what is drawn for a step does not depend on what was drawn before.
-std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0);
-
 }  // namespace attn

@@ -1,10 +1,16 @@
 #include "train/evaluation.hpp"
 
 #include <algorithm>
+#include <numbers>
 
 #include "kernels/workers.hpp"
 
 namespace attn {
+
+double bits_per_byte(const Evaluation& evaluation, std::size_t bytes) {
+    return evaluation.loss * static_cast<double>(evaluation.targets) / std::numbers::ln2 /
+           static_cast<double>(bytes);
+}
 
 Evaluation evaluate(const TrainedNetwork& network, std::span<const float> parameters, Index context,
                     std::span<const std::int32_t> ids) {

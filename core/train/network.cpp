@@ -49,8 +49,15 @@ Index offset_of(const Model& model, const ParameterLayout& layout, const WeightV
     return layout.find(found->name)->offset;
 }
 
-// Sites of dropout: the embedding, and the two halves of each layer.
+// Sites of dropout: the two halves of each layer, and the embedding, as the second half of a layer before them.
 std::uint64_t site(Index layer, int half) { return static_cast<std::uint64_t>(2 * layer + half); }
+const std::uint64_t embedding_site = site(-1, 1);
+
+double summed(std::span<const float> losses) {
+    double sum = 0;
+    for (const float loss : losses) sum += static_cast<double>(loss);
+    return sum;
+}
 
 }  // namespace
 
@@ -159,7 +166,7 @@ TrainedNetwork::Loss TrainedNetwork::loss(std::span<const float> parameters,
     }
     const std::span<float> losses = std::span(kept.losses).first(ids.size());
     kernels_.backward->cross_entropy(logits, targets, 0, losses);
-    for (const float each : losses) loss.sum += static_cast<double>(each);
+    loss.sum = summed(losses);
     return loss;
 }
 
@@ -173,7 +180,7 @@ void TrainedNetwork::forward(std::span<const float> parameters, std::span<const 
             position_embedding_ ? parameters.data() + *position_embedding_ + i * d : nullptr;
         for (Index a = 0; a < d; ++a) x(i, a) = token[a] + (position ? position[a] : 0);
     }
-    dropout.apply(site(-1, 1), values(x));
+    dropout.apply(embedding_site, values(x));
     for (std::size_t layer = 0; layer < blocks_.size(); ++layer)
         forward(blocks_[layer], parameters, n, dropout, static_cast<Index>(layer), kept);
     final_norm_.forward(kernels_, parameters, x, first_rows(kept.normalised, n));
@@ -240,15 +247,13 @@ double TrainedNetwork::gradient(std::span<const float> parameters, std::span<con
     final_norm_.backward(kernels_, parameters, first_rows(kept.residual, n), d_branch, d_x, gradients);
     for (Index layer = std::ssize(blocks_); layer-- > 0;)
         backward(blocks_[static_cast<std::size_t>(layer)], parameters, n, dropout, layer, kept, gradients);
-    dropout.apply(site(-1, 1), values(d_x));
+    dropout.apply(embedding_site, values(d_x));
     embedding_backward(ids, d_x, {gradients.data() + token_embedding_, config_.vocab_size, d, d});
     if (position_embedding_) {
         const MatrixView<float> d_positions{gradients.data() + *position_embedding_, n, d, d};
         add(d_positions, d_x, d_positions);
     }
-    double sum = 0;
-    for (const float loss : losses) sum += static_cast<double>(loss);
-    return sum;
+    return summed(losses);
 }
 
 void TrainedNetwork::backward(const Block& block, std::span<const float> parameters, Index n,

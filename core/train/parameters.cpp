@@ -40,12 +40,12 @@ ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelCon
         deviation / std::sqrt(2.0 * static_cast<double>(std::max<Index>(config.layers, 1)));
     ParameterBuffer parameters(static_cast<std::size_t>(layout.size()));
     Random random(seed);
-    for (const auto& [name, shape, offset, size] : layout.entries()) {
-        const std::span<float> values =
-            std::span(parameters).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+    for (const ParameterLayout::Entry& entry : layout.entries()) {
+        const std::string& name = entry.name;
+        const std::span<float> values = entry.in(std::span(parameters));
         const bool writes_residual = name.ends_with("c_proj.weight") || name.ends_with("o_proj.weight") ||
                                      name.ends_with("down_proj.weight");
-        if (shape.size() == 1)
+        if (entry.shape.size() == 1)
             std::ranges::fill(values, name.ends_with(".weight") ? 1.0f : 0.0f);
         else
             for (float& value : values)
@@ -56,8 +56,9 @@ ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelCon
 
 ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model) {
     ParameterBuffer parameters(static_cast<std::size_t>(layout.size()));
-    for (const auto& [name, shape, offset, size] : layout.entries())
-        std::ranges::copy(to_tensor(*model.weight(name)).values(), parameters.begin() + offset);
+    for (const ParameterLayout::Entry& entry : layout.entries())
+        std::ranges::copy(to_tensor(*model.weight(entry.name)).values(),
+                          entry.in(std::span(parameters)).begin());
     return parameters;
 }
 

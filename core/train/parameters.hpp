@@ -22,6 +22,12 @@ class ParameterLayout {
         Shape shape;
         Index offset = 0;
         Index size = 0;
+
+        // Its values in a buffer of this layout.
+        template <class T>
+        std::span<T> in(std::span<T> buffer) const {
+            return buffer.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+        }
     };
 
     // An error where the weights would not fit into memory that can be addressed.

@@ -4,13 +4,11 @@
 #include <numeric>
 
 #include "tensor/random.hpp"
-#include "train/dropout.hpp"
+#include "train/repeats.hpp"
 
 namespace attn {
 
 namespace {
-
-std::size_t below(Random& random, std::size_t end) { return static_cast<std::size_t>(random.bits() % end); }
 
 // All symbols in a random order, again and again.
 std::vector<std::int32_t> drawn(Random& random, Index vocabulary, std::size_t count) {
@@ -18,7 +16,7 @@ std::vector<std::int32_t> drawn(Random& random, Index vocabulary, std::size_t co
     std::iota(deck.begin(), deck.end(), 1);
     while (symbols.size() < count)
         for (std::size_t i = 0; i < deck.size() && symbols.size() < count; ++i) {
-            std::swap(deck[i], deck[i + below(random, deck.size() - i)]);
+            std::swap(deck[i], deck[i + static_cast<std::size_t>(random.below(deck.size() - i))]);
             symbols.push_back(deck[i]);
         }
     return symbols;
@@ -30,18 +28,15 @@ struct Drawn {
     std::size_t foretold = 0, end = 0;
 };
 
-// From an eighth of the sequence to a half of it, again and again.
-Drawn repeated(Random& random, Index vocabulary, std::size_t length) {
-    const std::size_t least = std::max<std::size_t>(length / 8, 2), most = std::max(length / 2, least);
-    const std::size_t period = least + below(random, most - least + 1);
-    Drawn d{drawn(random, vocabulary, period), period + 1, length};
-    for (std::size_t i = period; i < length; ++i) d.symbols.push_back(d.symbols[i - period]);
-    return d;
+Drawn drawn_repeats(Random& random, Index vocabulary, std::size_t length) {
+    const std::size_t period = drawn_period(random, length);
+    return {repeated(drawn(random, vocabulary, period), length), period + 1, length};
 }
 
 // Symbols, the separator, the same again or backwards, and separators to the end.
 Drawn answered(Random& random, Index vocabulary, std::size_t length, bool backwards) {
-    const std::size_t most = (length - 1) / 2, count = most - below(random, most / 2 + 1);
+    const std::size_t most = (length - 1) / 2,
+                      count = most - static_cast<std::size_t>(random.below(most / 2 + 1));
     Drawn d{drawn(random, vocabulary, count), count + 1, 2 * count + 1};
     std::vector<std::int32_t> answer = d.symbols;
     if (backwards) std::ranges::reverse(answer);
@@ -62,7 +57,7 @@ Result<Batches> symbol_batches(SymbolTask task, Index vocabulary, std::uint64_t 
         Random random(mixed(seed, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(sequence)));
         const std::size_t length = ids.size() + 1;
         const Drawn d = task == SymbolTask::repeated
-                            ? repeated(random, vocabulary, length)
+                            ? drawn_repeats(random, vocabulary, length)
                             : answered(random, vocabulary, length, task == SymbolTask::reversal);
         for (std::size_t i = 0; i < ids.size(); ++i) {
             ids[i] = d.symbols[i];

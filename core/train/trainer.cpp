@@ -8,6 +8,7 @@
 #include "io/model_config.hpp"
 #include "io/safetensors.hpp"
 #include "kernels/workers.hpp"
+#include "tensor/random.hpp"
 
 namespace attn {
 
@@ -170,11 +171,7 @@ void Trainer::finish_step(double loss, double norm) {
     const auto entries = layout_.entries();
     for_each_task(std::ssize(entries), [&](Index i) {
         const auto& entry = entries[static_cast<std::size_t>(i)];
-        if (settings_.attention_only && entry.name.find(".mlp.") != std::string::npos) return;
-        const auto part = [&](ParameterBuffer& all) {
-            return std::span(all).subspan(static_cast<std::size_t>(entry.offset),
-                                          static_cast<std::size_t>(entry.size));
-        };
+        const auto part = [&](ParameterBuffer& all) { return entry.in(std::span(all)); };
         AdamW adam = shared;
         adam.weight_decay = entry.shape.size() > 1 ? static_cast<float>(settings_.weight_decay) : 0;
         kernels_.backward->adamw(adam, part(parameters_), part(shards_[0]->gradients), part(mean_),

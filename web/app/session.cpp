@@ -1,10 +1,10 @@
 #include "app/session.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <tuple>
 #include <utility>
 
+#include "app/clock.hpp"
 #include "app/presets.hpp"
 #include "app/twins.hpp"
 #include "app/url.hpp"
@@ -12,11 +12,6 @@
 namespace attn::app {
 
 namespace {
-
-double now_ms() {
-    using namespace std::chrono;
-    return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
-}
 
 Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
 

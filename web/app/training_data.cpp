@@ -7,6 +7,7 @@
 #include "text/bpe_train.hpp"
 #include "text/utf8.hpp"
 #include "train/data.hpp"
+#include "train/repeats.hpp"
 #include "train/sentences.hpp"
 #include "train/symbols.hpp"
 
@@ -51,14 +52,12 @@ std::string piece(const TrainingData& data, std::int32_t id) {
 
 std::vector<std::int32_t> random_twice(Index vocabulary, Index first, Index context) {
     const Index period = std::min(context / 2, (vocabulary - first) / 2);
-    std::vector<std::int32_t> ids;
-    if (period < 2) return ids;
+    if (period < 2) return {};
     Random random(probe_seed);
-    for (Index i = 0; i < period; ++i)
-        ids.push_back(static_cast<std::int32_t>(
-            first + static_cast<Index>(random.bits() % static_cast<std::uint64_t>(vocabulary - first))));
-    for (Index i = 0; i < period; ++i) ids.push_back(ids[static_cast<std::size_t>(i)]);
-    return ids;
+    const auto once = static_cast<std::size_t>(period);
+    return repeated(random_integers(random, once, static_cast<std::int32_t>(first),
+                                    static_cast<std::int32_t>(vocabulary)),
+                    2 * once);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "app/training_run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "app/clock.hpp"
 #include "io/safetensors.hpp"
 #include "model/families.hpp"
 
@@ -12,11 +12,6 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t points_limit = 256, checkpoint_bytes_limit = 64'000'000;
-
-double now_ms() {
-    using namespace std::chrono;
-    return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
-}
 
 // Every second one goes, until there are few enough; those that stay are multiples of a longer stride.
 template <class Item>
@@ -76,29 +71,28 @@ Result<TrainingRun> TrainingRun::fork(const TrainingRun& from, TrainingPlan plan
 
 Status TrainingRun::begin(const Checkpoint* from) {
     const std::int64_t step = from ? from->step : 0;
+    if (Status status = train_from(step, from ? from->bytes.get() : nullptr); !status) return status;
+    layout_ = trainer_->layout();
+    return step % point_stride_ == 0 ? begin_measuring() : ok();
+}
+
+Status TrainingRun::train_from(std::int64_t step, const std::vector<std::byte>* checkpoint) {
     const auto config = config_json_of(plan_, data_->vocabulary, step);
     auto batches = data_->batches(plan_, plan_.values_at(step).seed);
     if (!batches) return batches.error();
     const TrainingSettings settings = settings_of(plan_, step);
-    Result<Trainer> trainer = from ? Trainer::resume(config, settings, *std::move(batches), *from->bytes)
-                                   : Trainer::start(config, settings, *std::move(batches));
+    Result<Trainer> trainer = checkpoint ? Trainer::resume(config, settings, *std::move(batches), *checkpoint)
+                                         : Trainer::start(config, settings, *std::move(batches));
     if (!trainer) return trainer.error();
     trainer_ = *std::move(trainer);
-    layout_ = trainer_->layout();
-    return step % point_stride_ == 0 ? begin_measuring() : ok();
+    return ok();
 }
 
 Status TrainingRun::enter_values() {
     const std::int64_t step = trainer_->steps_taken();
     if (std::ranges::find(plan_.changes, step, &TrainingChange::step) == plan_.changes.end()) return ok();
-    auto batches = data_->batches(plan_, plan_.values_at(step).seed);
-    if (!batches) return batches.error();
-    Result<Trainer> trainer =
-        Trainer::resume(config_json_of(plan_, data_->vocabulary, step), settings_of(plan_, step),
-                        *std::move(batches), trainer_->checkpoint());
-    if (!trainer) return trainer.error();
-    trainer_ = *std::move(trainer);
-    return ok();
+    const std::vector<std::byte> checkpoint = trainer_->checkpoint();
+    return train_from(step, &checkpoint);
 }
 
 Status TrainingRun::begin_measuring() {

@@ -66,6 +66,7 @@ class TrainingRun {
 
     TrainingRun() = default;
     Status begin(const Checkpoint* from);
+    Status train_from(std::int64_t step, const std::vector<std::byte>* checkpoint);  // null: from the start
     Status enter_values();  // of the step that comes next
     Status begin_measuring();
     void work();  // a slice

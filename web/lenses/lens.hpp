@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "app/session.hpp"
@@ -15,6 +16,9 @@ struct Hover {
     // In lens Sentence: the head under the cursor, where it is not the chosen one.
     std::optional<Index> layer, head;
 };
+
+// “big”, as people would quote it.
+std::string quoted(const std::string& piece);
 
 void worked_example(app::Session& session, Hover& hover);
 void sentence(app::Session& session, Hover& hover);

@@ -63,9 +63,6 @@ struct SentenceView {
 // The mouse went up where it had gone down.
 bool clicked();
 
-// "big", as people would quote it.
-std::string quoted(const std::string& piece);
-
 // Each draws itself at the cursor, `width` points wide.
 void sentence_flow(SentenceView& view, float width);
 void sentence_heads(SentenceView& view, float width, float most_height);

@@ -21,12 +21,6 @@ using app::TrainingState;
 
 constexpr float wide_enough = 720, plot_height = 128;
 
-// Controls stand in lines that break where the width ends.
-void next_control(float width) {
-    const float right = ImGui::GetItemRectMax().x + 22 + width;
-    if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, 22);
-}
-
 void presets(Session& session, const TrainingState& state) {
     const auto all = app::training_presets();
     std::vector<std::string> titles;
@@ -55,7 +49,7 @@ void sizes(Session& session, const TrainingPlan& plan) {
             ui::stepper("training/layers", "layers", plan.layers, 1, app::training_layers_limit))
         changed([&](TrainingPlan& p) { p.layers = *layers; });
     ImGui::EndGroup();
-    next_control(200);
+    ui::next_control(200);
     ImGui::BeginGroup();
     if (const auto heads = ui::stepper("training/heads", "heads", plan.heads, 1, app::training_heads_limit))
         changed([&](TrainingPlan& p) {
@@ -65,12 +59,12 @@ void sizes(Session& session, const TrainingPlan& plan) {
                 std::min((p.d_model + unit - 1) / unit * unit, app::training_width_limit / unit * unit);
         });
     ImGui::EndGroup();
-    next_control(200);
+    ui::next_control(200);
     ImGui::BeginGroup();
     if (const auto seed = ui::stepper("training/seed", "seed", static_cast<Index>(plan.seed), 1, 999))
         changed([&](TrainingPlan& p) { p.seed = p.values.seed = static_cast<std::uint64_t>(*seed); });
     ImGui::EndGroup();
-    next_control(360);
+    ui::next_control(360);
     ImGui::BeginGroup();
     if (const auto rate =
             ui::slider("training/rate", "learning rate", plan.values.rate, 1e-4, 0.1, "%.4f", true))
@@ -96,7 +90,7 @@ void transport(Session& session, const TrainingState& state, const TrainingRun* 
     ImGui::SameLine(0, 6);
     if (ui::button("training/newest", "Newest", run && state.step && *state.step < taken))
         session.perform(app::ShowTrainingStep{state.running ? std::nullopt : std::optional(taken)});
-    next_control(220);
+    ui::next_control(220);
     ImGui::AlignTextToFramePadding();
     ui::Type mono(ui::Face::mono, ui::size_small);
     std::string told = "step " + std::to_string(taken) + " of " + std::to_string(state.plan.steps);
@@ -182,9 +176,9 @@ void branches(Session& session, const TrainingState& state, const TrainingRun& r
     if (ui::button("training/slower", "rate ÷ 3")) fork([](app::TrainingValues& v) { v.rate /= 3; });
     ImGui::SameLine(0, 6);
     if (ui::button("training/faster", "rate × 3")) fork([](app::TrainingValues& v) { v.rate *= 3; });
-    next_control(150);
+    ui::next_control(150);
     if (ui::button("training/other-data", "other sequences")) fork([](app::TrainingValues& v) { ++v.seed; });
-    next_control(150);
+    ui::next_control(150);
     if (state.compared) {
         if (ui::button("training/alone", "End comparison"))
             session.perform(app::CompareTraining{std::nullopt});

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "lenses/lens.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/heatmap.hpp"
 #include "widgets/landmarks.hpp"
@@ -65,7 +66,7 @@ void tell(const app::TrainingRun& run, const float* values, const Cell& cell, In
     const auto& pieces = run.data().probe_pieces;
     const float weight = values[cell.query * n + cell.key];
     const auto named = [&](Index token) {
-        return "“" + pieces[static_cast<std::size_t>(token)] + "” (" + std::to_string(token) + ")";
+        return quoted(pieces[static_cast<std::size_t>(token)]) + " (" + std::to_string(token) + ")";
     };
     char number[32];
     std::snprintf(number, sizeof number, "%.4f", static_cast<double>(weight));

@@ -18,12 +18,6 @@ using app::Source;
 using app::WorkedMask;
 using app::WorkedState;
 
-// Controls stand in lines that break where the width ends.
-void next_control(float width) {
-    const float right = ImGui::GetItemRectMax().x + 22 + width;
-    if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, 22);
-}
-
 void label(const char* text) {
     ImGui::AlignTextToFramePadding();
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
@@ -49,7 +43,7 @@ void preset_menu(Session& session, const WorkedState& w) {
 }
 
 void source_choice(Session& session, const WorkedState& w) {
-    next_control(250);
+    ui::next_control(250);
     label("from");
     static constexpr const char* names[] = {"X · W", "Q, K, V", "scores"};
     if (const auto chosen = ui::choice("source", names, static_cast<int>(w.source)))
@@ -57,7 +51,7 @@ void source_choice(Session& session, const WorkedState& w) {
 }
 
 void generator(Session& session, const WorkedState& w) {
-    next_control(180);
+    ui::next_control(180);
     static int seed = 42;
     if (w.origin.kind == app::Origin::Kind::generated) seed = static_cast<int>(w.origin.seed);
     label("seed");
@@ -75,7 +69,7 @@ void generator(Session& session, const WorkedState& w) {
 
 void scale_choice(Session& session, const WorkedState& w) {
     if (w.source == Source::scores) return;
-    next_control(160);
+    ui::next_control(160);
     label("scale");
     static constexpr const char* names[] = {"1/√d_k", "none"};
     if (const auto chosen = ui::choice("scale", names, w.scale_by_sqrt_d ? 0 : 1))
@@ -110,7 +104,7 @@ void mask_choice(Session& session, const WorkedState& w) {
         set();
     }
     const auto step = [&](const char* name, const char* text, Index& value, Index least) {
-        next_control(150);
+        ui::next_control(150);
         label(text);
         ImGui::PushID(name);
         if (ImGui::Button("−") && value > least) {
@@ -138,7 +132,7 @@ void mask_choice(Session& session, const WorkedState& w) {
             step("mask/after", "ahead", mask.after, 0);
             break;
         case WorkedMask::Kind::painted:
-            next_control(150);
+            ui::next_control(150);
             ImGui::AlignTextToFramePadding();
             ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
             ImGui::TextUnformatted("click cells of Masked");
@@ -169,7 +163,7 @@ void sizes(Session& session, const WorkedState& w) {
     }
     bool first = true;
     for (const Size& size : all) {
-        if (!first) next_control(120);
+        if (!first) ui::next_control(120);
         first = false;
         label(size.text);
         ImGui::PushID(size.name);
@@ -217,11 +211,11 @@ void worked_controls(Session& session) {
     generator(session, w);
     mask_choice(session, w);
     scale_choice(session, w);
-    next_control(250);
+    ui::next_control(250);
     compact_slider(session, "temperature", "temperature", w.temperature, 0.05f, 20, "%.2f", true,
                    [](double t) { return app::SetTemperature{t}; });
     sizes(session, w);
-    next_control(230);
+    ui::next_control(230);
     compact_slider(session, "softcap", "soft cap", w.softcap, 0, 10, w.softcap > 0 ? "%.1f" : "off", false,
                    [](double c) { return app::SetSoftcap{std::round(c * 10) / 10}; });
     ImGui::PopStyleVar();

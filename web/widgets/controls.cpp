@@ -15,6 +15,11 @@ constexpr float label_width = 86;
 std::uint64_t gesture() { return gesture_number; }
 void next_gesture() { ++gesture_number; }
 
+void next_control(float width) {
+    const float right = ImGui::GetItemRectMax().x + 22 + width;
+    if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, 22);
+}
+
 bool button(const char* name, const char* label, bool enabled) {
     ImGui::BeginDisabled(!enabled);
     ImGui::PushID(name);

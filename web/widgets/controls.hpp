@@ -11,6 +11,9 @@
 
 namespace attn::ui {
 
+// Controls stand in lines that break where the width ends: before one that needs so much.
+void next_control(float width);
+
 bool button(const char* name, const char* label, bool enabled = true);
 
 // A row of choices, one of them taken; the index of a newly taken one.

@@ -164,8 +164,7 @@ TEST_CASE("scrubbing shows the weights that were") {
         if (run.shown_step(step) == step) {
             std::vector<float> weights;
             for (const auto& entry : trainer->layout().entries()) {
-                const auto values = trainer->parameters().subspan(static_cast<std::size_t>(entry.offset),
-                                                                  static_cast<std::size_t>(entry.size));
+                const auto values = entry.in(trainer->parameters());
                 weights.insert(weights.end(), values.begin(), values.end());
             }
             CHECK(weights_at(run, step) == weights);

@@ -22,11 +22,6 @@ Tensor load(const std::filesystem::path& file) {
     return *std::move(tensor);
 }
 
-std::span<float> values_of(Trainer& trainer, const ParameterLayout::Entry& entry) {
-    return trainer.parameters().subspan(static_cast<std::size_t>(entry.offset),
-                                        static_cast<std::size_t>(entry.size));
-}
-
 }  // namespace
 
 TEST_CASE("One step of training, and ten, are PyTorch's", "[unit][train][golden]") {
@@ -56,7 +51,7 @@ TEST_CASE("One step of training, and ten, are PyTorch's", "[unit][train][golden]
     REQUIRE(trainer);
     for (const auto& entry : trainer->layout().entries())
         std::ranges::copy(load(folder / "start" / (entry.name + ".npy")).values(),
-                          values_of(*trainer, entry).begin());
+                          entry.in(trainer->parameters()).begin());
 
     for (std::size_t i = 0; i < 10; ++i) {
         const auto step = trainer->step();
@@ -68,7 +63,7 @@ TEST_CASE("One step of training, and ten, are PyTorch's", "[unit][train][golden]
         if (i != 0 && i != 9) continue;
         for (const auto& entry : trainer->layout().entries()) {
             const Tensor expected = load(folder / ("after_" + std::to_string(i + 1)) / (entry.name + ".npy"));
-            const std::span<const float> found = values_of(*trainer, entry);
+            const std::span<const float> found = entry.in(trainer->parameters());
             double most = 0;
             for (std::size_t a = 0; a < found.size(); ++a)
                 most = std::max(most, static_cast<double>(std::abs(found[a] - expected.values()[a])));

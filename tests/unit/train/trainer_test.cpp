@@ -127,8 +127,7 @@ TEST_CASE("Attention alone leaves the MLP at zero", "[unit][train]") {
     for (int i = 0; i < 3; ++i) REQUIRE(trainer.step());
     for (const auto& entry : trainer.layout().entries())
         if (entry.name.find(".mlp.") != std::string::npos)
-            for (Index i = 0; i < entry.size; ++i)
-                REQUIRE(trainer.parameters()[static_cast<std::size_t>(entry.offset + i)] == 0);
+            for (const float value : entry.in(trainer.parameters())) REQUIRE(value == 0);
 }
 
 TEST_CASE("A rate that breaks the network is said, and the weights stay numbers", "[unit][train]") {
