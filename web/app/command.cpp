@@ -31,10 +31,12 @@ bool may_select(const State& state, const Selection& s) {
     const auto within = [](Index i, Index size) { return i >= 0 && i < size; };
     return within(s.layer, position_limit) && within(s.head, position_limit) &&
            (!s.query || within(*s.query, worked ? state.worked.queries() : position_limit)) &&
-           (!s.key || within(*s.key, worked ? state.worked.keys() : position_limit));
+           (!s.key || within(*s.key, worked ? state.worked.keys() : position_limit)) &&
+           (!s.counterpart || within(*s.counterpart, position_limit));
 }
 
 bool may_pin(const State& state, const CellRef& cell) {
+    if (cell.second && (state.lens != LensId::sentence || !state.sentence.compared)) return false;
     MatrixShape shape = shape_of(state.worked, cell.matrix);
     if (state.lens == LensId::sentence)  // which shows no projections
         shape = cell.matrix < MatrixId::q ? MatrixShape{} : MatrixShape{position_limit, position_limit};
@@ -51,7 +53,8 @@ void start_painting(WorkedState& w) {
 
 Result<State> paste(State state, const PasteCells& command) {
     WorkedState& w = state.worked;
-    const auto [id, top, left] = command.at;
+    const MatrixId id = command.at.matrix;
+    const Index top = command.at.row, left = command.at.col;
     Matrix* m = w.input(id);
     if (!m) return Error{std::string(symbol(id)) + " is computed here; paste into one of the inputs."};
     if (!m->holds(top, left)) return Error{"There is no such cell to paste at."};
@@ -116,16 +119,14 @@ struct Applier {
         if (c.lens == state.lens) return state;
         state.lens = c.lens;
         // Rows, keys and cells of one lens are not those of another.
-        state.selection.query.reset();
-        state.selection.key.reset();
+        state.selection.forget_tokens();
         state.pin.reset();
         return state;
     }
     Result<State> operator()(const OpenPreset& c) {
         state.worked = preset_state(c.preset);
         state.pin.reset();
-        state.selection.query.reset();
-        state.selection.key.reset();
+        state.selection.forget_tokens();
         return state;
     }
     Result<State> operator()(const SetCell& c) {
@@ -149,8 +150,7 @@ struct Applier {
             return Error{"There is no row or column " + std::to_string(c.index) + "."};
         if (size == 1) return Error{"The last row or column stays: attention needs at least one."};
         remove_at(state.worked, c.axis, c.index);
-        state.selection.query.reset();
-        state.selection.key.reset();
+        state.selection.forget_tokens();
         state.pin.reset();
         return state;
     }
@@ -218,6 +218,14 @@ struct Applier {
     Result<State> operator()(const SetText& c) {
         if (!is_utf8(c.text)) return Error{"The text is not UTF-8."};
         state.sentence.text = c.text;
+        return state;
+    }
+    Result<State> operator()(const Compare& c) {
+        if (c.with && !is_utf8(c.with->text)) return Error{"The second text is not UTF-8."};
+        if (c.text && !is_utf8(*c.text)) return Error{"The text is not UTF-8."};
+        if (!c.with) state.selection.counterpart.reset();
+        if (c.text) state.sentence.text = *c.text;
+        state.sentence.compared = c.with;
         return state;
     }
     Result<State> operator()(const SetModel& c) {
@@ -308,7 +316,7 @@ Result<State> apply(const State& state, const Command& command) {
     auto next = std::visit(Applier{state}, command);
     if (!next) return next;
     // What a smaller or another example no longer has is no longer chosen.
-    if (!may_select(*next, next->selection)) next->selection.query = next->selection.key = std::nullopt;
+    if (!may_select(*next, next->selection)) next->selection.forget_tokens();
     if (next->pin && !may_pin(*next, *next->pin)) next->pin.reset();
     return next;
 }
@@ -379,6 +387,13 @@ std::string describe(const State& before, const Command& command) {
             },
             [](const SetLabel& c) { return "renamed to " + c.text; },
             [](const SetText&) { return std::string("text"); },
+            [&](const Compare& c) {
+                if (!c.with) return std::string("one text alone");
+                const auto& now = before.sentence.compared;
+                return std::string(!now                        ? "compared with a second text"
+                                   : now->text != c.with->text ? "second text"
+                                                               : "comparison");
+            },
             [](const SetModel& c) { return "model " + c.name; },
             [](const SetMap&) { return std::string("map"); },
             [](const SetFlowMass& c) { return "edges for " + shortest(c.mass) + " of each row"; },

@@ -27,6 +27,8 @@ struct SetMask { WorkedMask::Kind kind; Index offset = 0; Index before = 0; Inde
 struct PaintMask { Index query; Index key; bool allowed; };
 struct SetLabel { bool key; Index index; std::string text; };
 struct SetText { std::string text; };
+// Beside the sentence, or beside `text` in its place, a second one; none: the sentence alone.
+struct Compare { std::optional<Comparison> with; std::optional<std::string> text = {}; };
 struct SetModel { std::string name; };
 struct SetMap { MapStage stage; };
 struct SetFlowMass { float mass; };
@@ -43,8 +45,8 @@ struct Pin { std::optional<CellRef> cell; };
 
 using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate,
                              SetScaling, SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText,
-                             SetModel, SetMap, SetFlowMass, SetSampling, SetTrainingPlan, ForkTraining,
-                             CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
+                             Compare, SetModel, SetMap, SetFlowMass, SetSampling, SetTrainingPlan,
+                             ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);

@@ -139,7 +139,7 @@ std::optional<Explained> explain_worked_cell(const Session& session, const CellR
 }
 
 std::optional<Explained> explain_sentence_cell(const Session& session, const CellRef& cell) {
-    const SentenceRun* run = session.sentence();
+    const SentenceRun* run = session.run_of(cell);
     if (!run) return std::nullopt;
     const Selection& selection = session.state().selection;
     const Record& record = run->trace->layers()[static_cast<std::size_t>(selection.layer)].attention;
@@ -154,7 +154,8 @@ std::optional<Explained> explain_sentence_cell(const Session& session, const Cel
 
     Explained out;
     const Names names{name(cell.row), name(cell.col)};
-    out.provenance = where + " · computed by " + session.model_name();
+    out.provenance =
+        where + (cell.second ? ", second sentence" : "") + " · computed by " + session.model_name();
     out.title = std::string(symbol(cell.matrix)) + "[" + names.query + ", " +
                 (is_stage(cell.matrix) ? names.key : std::to_string(cell.col)) + "]";
     if (is_stage(cell.matrix)) {

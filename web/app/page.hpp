@@ -15,6 +15,8 @@ class Page {
     virtual void announce(const std::string& sentence) = 0;  // for screen readers
     virtual void set_url(const std::string& fragment, bool push) = 0;
     virtual void set_sentence(const std::string& text, bool enabled, const std::string& placeholder) = 0;
+    // The box of a second sentence; null: there is none.
+    virtual void set_second_sentence(const std::string* text) = 0;
     virtual void set_title(const std::string& title) = 0;
     virtual void set_history(bool can_undo, bool can_redo) = 0;
     // Opens a model of that name that comes with the page, after this call; false: there is none.

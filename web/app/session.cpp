@@ -43,8 +43,10 @@ const WorkedRun* Session::worked_before() const {
 }
 
 std::optional<float> Session::progress() const {
-    if (forward_) return forward_->progress();
-    const Thumbnails& maps = sentence_.thumbnails;
+    if (sentence_.running()) return sentence_.progress();
+    if (compared_.running()) return compared_.progress();
+    if (!sentence()) return std::nullopt;
+    const Thumbnails& maps = sentence()->thumbnails;
     const Index all = maps.layers() * maps.heads();
     if (maps.done() < all) return static_cast<float>(maps.done()) / static_cast<float>(all);
     return std::nullopt;
@@ -65,6 +67,9 @@ void Session::perform(const Command& command, std::uint64_t gesture) {
                           std::holds_alternative<SetModel>(command);
     if (std::holds_alternative<OpenLens>(command) || std::holds_alternative<SetTrainingPlan>(command))
         show_sentence_box();
+    if (state().sentence.compared.has_value() != before.sentence.compared.has_value() ||
+        state().lens != before.lens)
+        show_second_box();
     state_changed(new_page);
 }
 
@@ -74,6 +79,8 @@ void Session::undo() {
     last_edit_ = "undone";
     wanted_ = state().selection;
     if (state().sentence.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
+    if (state().sentence.compared != before.sentence.compared || state().lens != before.lens)
+        show_second_box();
     state_changed(false);
 }
 
@@ -83,6 +90,8 @@ void Session::redo() {
     last_edit_ = "redone";
     wanted_ = state().selection;
     if (state().sentence.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
+    if (state().sentence.compared != before.sentence.compared || state().lens != before.lens)
+        show_second_box();
     state_changed(false);
 }
 
@@ -107,7 +116,8 @@ void Session::set_home(const std::string& model, Index layer, Index head) {
     home_->lens = LensId::sentence;
     home_->sentence.text = first_twin();
     home_->sentence.model = model;
-    home_->selection = {.layer = layer, .head = head, .query = {}, .key = {}};
+    home_->selection.layer = layer;
+    home_->selection.head = head;
 }
 
 // The bare address is home; where there is one, the first example has to be named.
@@ -132,6 +142,7 @@ void Session::state_replaced() {
     wanted_ = state().selection;
     fit_selection();
     show_sentence_box();
+    show_second_box();
     rerun_worked();
     refresh_next();
     page_.set_history(history_.can_undo(), history_.can_redo());
@@ -175,6 +186,13 @@ void Session::show_sentence_box() {
             : "Drop a model folder onto the page to see a sentence through a real transformer");
 }
 
+void Session::show_second_box() {
+    const auto& second = state().sentence.compared;
+    const bool shown = second && state().lens == LensId::sentence && model_ && awaited_.empty();
+    page_.set_second_sentence(shown ? &second->text : nullptr);
+    if (!second) compared_.clear();
+}
+
 void Session::text_typed(const std::string& text) {
     if (trains_own_text()) {
         TrainingPlan plan = state().training.plan;
@@ -189,7 +207,7 @@ void Session::text_typed(const std::string& text) {
 }
 
 void Session::replace_text(const std::string& text) {
-    const bool last = sentence_.trace && state().selection.query == sentence_.trace->tokens() - 1;
+    const bool last = sentence() && state().selection.query == sentence()->trace->tokens() - 1;
     set_text(text);
     last_wanted_ = last;
     show_sentence_box();
@@ -197,11 +215,15 @@ void Session::replace_text(const std::string& text) {
 
 void Session::set_text(const std::string& text) {
     wanted_.reset();
+    begin_typing();
+    perform(SetText{text}, typing_);
+}
+
+void Session::begin_typing() {
     const double now = now_ms();
     // A generated token is a step of its own.
     if (awaits_tokens_ || now - typed_at_ms_ > typing_pause_ms) ++typing_;
     typed_at_ms_ = awaits_tokens_ ? 0 : now;
-    perform(SetText{text}, typing_);
 }
 
 void Session::tokens(const std::string& text, std::vector<std::int32_t> ids, std::vector<std::string> pieces,
@@ -211,20 +233,38 @@ void Session::tokens(const std::string& text, std::vector<std::int32_t> ids, std
     awaits_tokens_ = false;
     // What stands before an empty text, a start token, is nobody's sentence.
     if (text.empty()) ids.clear();
-    const Index context = model_->config().context;
-    if (total > context)
-        page_.notice("The text has " + std::to_string(total) + " tokens; " + model_name_ + " reads " +
-                         std::to_string(context) + ", so the first " + std::to_string(context) +
-                         " are shown.",
-                     false);
-    if (std::ssize(ids) > context) {
-        ids.resize(static_cast<std::size_t>(context));
-        pieces.resize(static_cast<std::size_t>(context));
-    }
-    if (ids == ids_ && sentence_.trace) return;
-    ids_ = std::move(ids);
-    pieces_ = std::move(pieces);
-    start_forward();
+    start(sentence_, std::move(ids), std::move(pieces), total);
+    if (sentence_.ids().empty()) next_ = {};
+    playing_ = playing_ && generator_;
+}
+
+void Session::second_text_typed(const std::string& text) {
+    const auto& second = state().sentence.compared;
+    if (!second || text == second->text) return;
+    Comparison next = *second;
+    next.text = text;
+    begin_typing();
+    perform(Compare{next}, typing_);
+}
+
+void Session::compare(const Pair& pair) {
+    const auto view = state().sentence.compared.value_or(Comparison{}).view;
+    wanted_.reset();
+    last_wanted_ = false;
+    wanted_word_ = pair.word;
+    perform(Compare{Comparison{pair.second, view}, pair.first});
+    Selection selection = state().selection;
+    selection.forget_tokens();
+    perform(Select{selection});
+    show_sentence_box();
+    show_second_box();
+}
+
+void Session::second_tokens(const std::string& text, std::vector<std::int32_t> ids,
+                            std::vector<std::string> pieces, Index total) {
+    if (!model_ || !state().sentence.compared) return;
+    if (text.empty()) ids.clear();
+    start(compared_, std::move(ids), std::move(pieces), total);
 }
 
 bool Session::load_model() {
@@ -238,14 +278,14 @@ bool Session::load_model() {
     const bool awaited = std::exchange(awaited_, "") == model_name_;
     for (const std::string& note : model_->notes())
         page_.notice(as_sentence(model_name_ + ": " + note), false);
-    forward_.reset();
     generator_.reset();
-    sentence_ = {};
+    sentence_.clear();
+    compared_.clear();
     next_ = {};
-    ids_.clear();
     if (!awaited) model_chosen();
     page_.set_title(model_name_);
     show_sentence_box();
+    show_second_box();
     return true;
 }
 
@@ -281,64 +321,79 @@ void Session::model_failed() {
     state_replaced();
 }
 
-void Session::start_forward() {
-    forward_.reset();
-    playing_ = playing_ && generator_;
-    if (ids_.empty()) {
-        sentence_ = {};
-        next_ = {};
-        return;
+void Session::start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector<std::string> pieces,
+                    Index total) {
+    const Index context = model_->config().context;
+    if (total > context)
+        page_.notice("The text has " + std::to_string(total) + " tokens; " + model_name_ + " reads " +
+                         std::to_string(context) + ", so the first " + std::to_string(context) +
+                         " are shown.",
+                     false);
+    if (std::ssize(ids) > context) {
+        ids.resize(static_cast<std::size_t>(context));
+        pieces.resize(static_cast<std::size_t>(context));
     }
-    const std::int64_t needed = model_->memory_bytes() + trace_bytes(model_->config(), std::ssize(ids_));
+    const SentenceJob& other = &job == &sentence_ ? compared_ : sentence_;
+    const auto run_bytes = [&](Index tokens) { return tokens ? trace_bytes(model_->config(), tokens) : 0; };
+    const std::int64_t needed =
+        model_->memory_bytes() + run_bytes(std::ssize(ids)) + run_bytes(std::ssize(other.ids()));
     if (needed > run_bytes_limit)
-        return report_error({"A run of " + std::to_string(ids_.size()) + " tokens through " + model_name_ +
+        return report_error({"A run of " + std::to_string(ids.size()) + " tokens through " + model_name_ +
                              " needs " + std::to_string(needed / 1'000'000) +
                              " MB, more than a browser tab has; shorten the text."});
-    auto forward = Forward::start(model_, ids_);
-    if (!forward) return report_error(forward.error());
-    forward_ = *std::move(forward);
-    forward_ms_ = 0;
+    if (Status started = job.start(model_, std::move(ids), std::move(pieces)); !started)
+        report_error(started.error());
 }
 
 void Session::forward_finished() {
-    auto trace = forward_->finish();
-    forward_.reset();
-    if (!trace) return report_error(trace.error());
-    const Index n = (*trace)->tokens();
-    sentence_ = {*trace, pieces_, Thumbnails(*trace), (*trace)->logits({n - 1, n}), ++versions_};
+    const Trace& trace = *sentence()->trace;
     choose_wanted();
     fit_selection();
     next_ = {};
     refresh_next();
-    const auto& layers = (*trace)->layers();
-    page_.announce(std::to_string(n) + " tokens, " + std::to_string(layers.size()) + " layers of " +
-                   std::to_string(layers[0].attention.heads()) + " heads.");
+    page_.announce(std::to_string(trace.tokens()) + " tokens, " + std::to_string(trace.layers().size()) +
+                   " layers of " + std::to_string(trace.layers()[0].attention.heads()) + " heads.");
 }
 
 void Session::choose_wanted() {
     const auto wanted = std::exchange(wanted_, std::nullopt);
     const bool last = std::exchange(last_wanted_, false);
+    const std::string word = std::exchange(wanted_word_, "");
     if (state().lens != LensId::sentence) return;
+    if (!word.empty()) {
+        const auto& pieces = sentence()->pieces;
+        const auto found = std::find_if(pieces.rbegin(), pieces.rend(),
+                                        [&](const std::string& piece) { return piece.ends_with(word); });
+        Selection selection = state().selection;
+        if (found != pieces.rend()) selection.query = pieces.rend() - found - 1;
+        perform(Select{selection});
+    }
     if (wanted) perform(Select{*wanted});
     if (!last) return;
     Selection selection = state().selection;
-    selection.query = sentence_.trace->tokens() - 1;
+    selection.query = sentence()->trace->tokens() - 1;
     if (home_ && state() == *home_) home_->selection = selection;
     perform(Select{selection});
 }
 
 void Session::fit_selection() {
-    if (!sentence_.trace) return;
-    const Index n = sentence_.trace->tokens();
-    const auto& layers = sentence_.trace->layers();
+    if (!sentence()) return;
+    const Index n = sentence()->trace->tokens();
+    const auto& layers = sentence()->trace->layers();
     Selection selection = state().selection;
     selection.layer = std::min(selection.layer, std::ssize(layers) - 1);
     selection.head = std::min(selection.head, layers[0].attention.heads() - 1);
     if (state().lens == LensId::sentence) {
         if (selection.query && *selection.query >= n) selection.query.reset();
         if (selection.key && *selection.key >= n) selection.key.reset();
-        if (const auto& pin = state().pin; pin && (pin->row >= n || (is_stage(pin->matrix) && pin->col >= n)))
-            perform(Pin{std::nullopt});
+        if (compared() && selection.counterpart && *selection.counterpart >= compared()->trace->tokens())
+            selection.counterpart.reset();
+        if (const auto& pin = state().pin) {
+            const SentenceRun* run = run_of(*pin);
+            const Index tokens = run ? run->trace->tokens() : position_limit;
+            if (pin->row >= tokens || (is_stage(pin->matrix) && pin->col >= tokens))
+                perform(Pin{std::nullopt});
+        }
     }
     if (selection == state().selection) return;
     const auto wanted = std::pair(wanted_, last_wanted_);
@@ -347,41 +402,49 @@ void Session::fit_selection() {
 }
 
 void Session::refresh_next() {
-    if (!sentence_.trace || (!next_.candidates.empty() && next_for_ == state().sentence.sampling)) return;
+    if (!sentence() || (!next_.candidates.empty() && next_for_ == state().sentence.sampling)) return;
     next_for_ = state().sentence.sampling;
-    next_.candidates = next_token_distribution(sentence_.logits.values(), sampling_of(next_for_), next_shown);
+    next_.candidates =
+        next_token_distribution(sentence()->logits.values(), sampling_of(next_for_), next_shown);
     std::vector<std::int32_t> ids;
     for (const Candidate& c : next_.candidates) ids.push_back(c.id);
     next_.pieces = page_.ids_to_text(ids);
     next_.pieces.resize(ids.size());
 }
 
-void Session::generate_step() { step_wanted_ = sentence_.trace != nullptr; }
+void Session::generate_step() { step_wanted_ = sentence() != nullptr; }
+
+bool Session::run_forward(SentenceJob& job, double until) {
+    while (job.running()) {
+        const auto complete = job.step();
+        if (!complete)
+            report_error(complete.error());
+        else if (*complete)
+            &job == &sentence_ ? forward_finished() : fit_selection();
+        if (now_ms() >= until) return true;
+    }
+    return false;
+}
 
 bool Session::work(double budget_ms) {
     const double until = now_ms() + budget_ms;
-    while (forward_) {
-        const double began = now_ms();
-        const bool more = forward_->step();
-        forward_ms_ += now_ms() - began;
-        if (!more) forward_finished();
-        if (now_ms() >= until) return true;
-    }
-    while (sentence_.trace && sentence_.thumbnails.step())
+    if (run_forward(sentence_, until) || run_forward(compared_, until)) return true;
+    while (sentence_.step_thumbnails())
         if (now_ms() >= until) return true;
     const bool trains = training_.work(state().training, std::max(until - now_ms(), 0.0));
     if (const auto error = training_.take_error()) report_error(*error);
-    if (sentence_.trace && !awaits_tokens_ && (step_wanted_ || playing_)) {
+    if (sentence() && !awaits_tokens_ && (step_wanted_ || playing_)) {
         step_wanted_ = false;
-        if (const Index context = model_->config().context; std::ssize(ids_) >= context) {
+        if (const Index context = model_->config().context; std::ssize(sentence_.ids()) >= context) {
             playing_ = false;
             page_.notice("The context of " + std::to_string(context) + " tokens is full.", false);
             return trains;
         }
         const Sampling sampling = sampling_of(state().sentence.sampling);
         // A generator goes on while the text is what it made; any edit starts another.
-        if (!generator_ || !std::ranges::equal(generator_->ids(), ids_) || !(next_for_ == generator_for_)) {
-            auto generator = Generator::start(*sentence_.trace, sampling);
+        if (!generator_ || !std::ranges::equal(generator_->ids(), sentence_.ids()) ||
+            !(next_for_ == generator_for_)) {
+            auto generator = Generator::start(*sentence()->trace, sampling);
             if (!generator) {
                 playing_ = false;
                 report_error(generator.error());
@@ -400,7 +463,12 @@ bool Session::work(double budget_ms) {
         awaits_tokens_ = true;
         page_.append_token(*id);  // the page answers with tokens()
     }
-    return trains || forward_.has_value() || playing_ || std::exchange(frame_wanted_, false);
+    if (frame_due_ms_ && now_ms() >= *frame_due_ms_) {
+        frame_due_ms_.reset();
+        frame_wanted_ = true;
+    }
+    return trains || sentence_.running() || compared_.running() || playing_ ||
+           std::exchange(frame_wanted_, false);
 }
 
 }  // namespace attn::app

@@ -9,22 +9,13 @@
 #include "app/history.hpp"
 #include "app/model_intake.hpp"
 #include "app/page.hpp"
-#include "app/thumbnails.hpp"
+#include "app/sentence_run.hpp"
 #include "app/training_runs.hpp"
+#include "app/twins.hpp"
 #include "app/worked_run.hpp"
-#include "model/forward.hpp"
 #include "model/generate.hpp"
 
 namespace attn::app {
-
-// What lens Sentence shows of one text. Immutable once its jobs are done.
-struct SentenceRun {
-    std::shared_ptr<const Trace> trace;
-    std::vector<std::string> pieces;  // [n], how each token reads
-    Thumbnails thumbnails;
-    Tensor logits;              // [1, vocabulary], of the last position
-    std::uint64_t version = 0;  // another run has another number
-};
 
 class Session {
   public:
@@ -39,12 +30,16 @@ class Session {
 
     const std::shared_ptr<const Model>& model() const { return model_; }
     const std::string& model_name() const { return model_name_; }
-    const SentenceRun* sentence() const { return sentence_.trace ? &sentence_ : nullptr; }
+    const SentenceRun* sentence() const { return sentence_.run(); }
+    const SentenceRun* compared() const { return compared_.run(); }
+    // Of the run that a cell is of.
+    const SentenceRun* run_of(const CellRef& cell) const { return cell.second ? compared() : sentence(); }
     // 0 … 1 while a run or the thumbnails are being computed.
     std::optional<float> progress() const;
-    std::string_view progress_name() const { return forward_ ? "forward pass" : "head maps"; }
-    // Computing time of the last forward pass, without the frames drawn between its slices.
-    double forward_ms() const { return forward_ms_; }
+    std::string_view progress_name() const {
+        return sentence_.running() || compared_.running() ? "forward pass" : "head maps";
+    }
+    double forward_ms() const { return sentence_.forward_ms(); }
     // The likeliest next tokens under the State's sampling, with how they read.
     struct Next {
         std::vector<Candidate> candidates;
@@ -69,8 +64,14 @@ class Session {
     void text_typed(const std::string& text);
     // From a lens: into the sentence box. A chosen last word stays the last.
     void replace_text(const std::string& text);
+    // From a lens: both into their boxes, the word chosen.
+    void compare(const Pair& pair);
     void tokens(const std::string& text, std::vector<std::int32_t> ids, std::vector<std::string> pieces,
                 Index total);
+    // From the second box, which is there while two sentences are compared.
+    void second_text_typed(const std::string& text);
+    void second_tokens(const std::string& text, std::vector<std::int32_t> ids,
+                       std::vector<std::string> pieces, Index total);
 
     ModelIntake& intake() { return intake_; }
     bool load_model();
@@ -86,6 +87,11 @@ class Session {
     bool work(double budget_ms);
     // From a lens that has not computed all that it shows.
     void continue_next_frame() { frame_wanted_ = true; }
+    // From one that shows something else at a later time, of now_ms().
+    void continue_at(double ms) { frame_due_ms_ = ms; }
+    // Nothing is to move by itself.
+    void keep_still(bool on) { still_ = on; }
+    bool still() const { return still_; }
     void announce(const std::string& sentence) { page_.announce(sentence); }
     void report_error(const Error& error);
 
@@ -99,9 +105,13 @@ class Session {
     void state_changed(bool push_url);
     void rerun_worked();
     void set_text(const std::string& text);
-    void start_forward();
+    void begin_typing();
+    void start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector<std::string> pieces, Index total);
+    // Steps the forward pass until `until`; true while there is more to do.
+    bool run_forward(SentenceJob& job, double until);
     void forward_finished();
     void show_sentence_box();
+    void show_second_box();
     bool trains_own_text() const;  // the sentence box then holds its text
     void refresh_next();
 
@@ -119,15 +129,11 @@ class Session {
 
     std::uint64_t typing_ = 0;  // gesture of the letters being typed
     double typed_at_ms_ = 0;
-    std::vector<std::int32_t> ids_;
-    std::vector<std::string> pieces_;
-    std::optional<Forward> forward_;
     // What is to be chosen once the run has as many tokens: what a link or a step back chose, or the last token.
     std::optional<Selection> wanted_;
     bool last_wanted_ = false;
-    double forward_ms_ = 0;
-    SentenceRun sentence_;
-    std::uint64_t versions_ = 0;
+    std::string wanted_word_;
+    SentenceJob sentence_, compared_;
     Next next_;
     SamplingState next_for_;
 
@@ -135,6 +141,8 @@ class Session {
 
     std::optional<Generator> generator_;
     SamplingState generator_for_;
+    std::optional<double> frame_due_ms_;
+    bool still_ = false;
     bool step_wanted_ = false, playing_ = false, frame_wanted_ = false;
     bool awaits_tokens_ = false;  // a generated token is on its way through the sentence box
 };

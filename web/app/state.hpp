@@ -121,12 +121,22 @@ struct SamplingState {
 // What the large map of lens Sentence shows.
 enum class MapStage { scaled, weight, contribution };
 
+// Two sentences beside each other, one after the other in the same place, or the first less the second.
+enum class ComparisonView { sides, blink, difference };
+
+struct Comparison {
+    std::string text;  // the second sentence
+    ComparisonView view = ComparisonView::sides;
+    bool operator==(const Comparison&) const = default;
+};
+
 struct SentenceState {
     std::string text;
     std::string model;  // name of the folder the text was explored with; empty: none yet
     MapStage map = MapStage::weight;
     float flow_mass = 0.8f;  // edges that make up this share of each row are drawn
     SamplingState sampling;
+    std::optional<Comparison> compared;
     bool operator==(const SentenceState&) const = default;
 };
 
@@ -147,6 +157,9 @@ struct Selection {
     Index head = 0;
     std::optional<Index> query;
     std::optional<Index> key;
+    // Of the query, in a second sentence; none: the token it is aligned with.
+    std::optional<Index> counterpart = {};
+    void forget_tokens() { query = key = counterpart = std::nullopt; }
     bool operator==(const Selection&) const = default;
 };
 
@@ -155,6 +168,7 @@ struct CellRef {
     MatrixId matrix = MatrixId::weight;
     Index row = 0;
     Index col = 0;
+    bool second = false;  // in lens Sentence: of the second sentence
     bool operator==(const CellRef&) const = default;
 };
 

@@ -1,7 +1,8 @@
-// Two sentences that differ in one adjective, which decides what "it" means.
+// Two sentences that differ in one adjective, which decides what "it" means; and other pairs that are worth comparing.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,12 @@ struct Twin {
 std::string first_twin();
 // The other sentence, where the text is one of the two.
 std::optional<Twin> twin_of(std::string_view text);
+
+// The same word in two sentences.
+struct Pair {
+    std::string_view key, name, word;
+    std::string first, second;
+};
+std::span<const Pair> pairs();
 
 }  // namespace attn::app

@@ -26,6 +26,7 @@ std::string_view name_of(MatrixId id) { return matrix_names[static_cast<std::siz
 
 constexpr std::array<std::string_view, 3> source_names{"projections", "qkv", "scores"};
 constexpr std::array<std::string_view, 3> map_names{"scaled", "weight", "contribution"};
+constexpr std::array<std::string_view, 3> comparison_names{"sides", "blink", "difference"};
 
 template <std::size_t n>
 std::optional<int> index_of(const std::array<std::string_view, n>& names, std::string_view name) {
@@ -109,15 +110,23 @@ bool read_source(WorkedState& worked, std::string_view text) {
 
 bool read_pin(State& state, std::string_view text) {
     const auto parts = split(text, '.');
-    if (parts.size() != 3) return false;
+    const bool second = parts.size() == 4 && parts[3] == "second";
+    if (parts.size() != 3 && !second) return false;
     const auto matrix = index_of(matrix_names, parts[0]);
     const auto row = read_integer<Index>(parts[1]), col = read_integer<Index>(parts[2]);
-    return matrix && row && col && take(state, Pin{CellRef{static_cast<MatrixId>(*matrix), *row, *col}});
+    return matrix && row && col &&
+           take(state, Pin{CellRef{static_cast<MatrixId>(*matrix), *row, *col, second}});
 }
 
 bool fits_into_a_link(std::string_view text) {
     const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
     return std::ssize(text) - std::ranges::count_if(text, continues) <= text_limit;
+}
+
+// Null where there is none, or none that a link can hold.
+const Comparison* linked_comparison(const State& s) {
+    const auto& second = s.sentence.compared;
+    return second && fits_into_a_link(second->text) ? &*second : nullptr;
 }
 
 std::string write_sampling(const SamplingState& s) {
@@ -237,12 +246,36 @@ constexpr Setting settings[] = {
          return read_chosen(s, value, [](Selection& to, Index i) { to.key = i; });
      },
      [](const State& s, const State&) { return write_index(s.selection.key); }},
+    {"counterpart", "the number of a token of the second text",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.counterpart = i; });
+     },
+     [](const State& s, const State&) { return write_index(s.selection.counterpart); }},
+    {"with", "UTF-8 text of at most 2,000 characters",
+     [](State& s, const std::string& value) {
+         return fits_into_a_link(value) && take(s, Compare{Comparison{.text = value}});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const Comparison* second = linked_comparison(s);
+         return second ? std::optional(second->text) : std::nullopt;
+     }},
+    {"compare", "sides, blink or difference, beside a second text",
+     [](State& s, const std::string& value) {
+         const auto view = index_of(comparison_names, value);
+         if (!view || !s.sentence.compared) return false;
+         return take(s, Compare{Comparison{s.sentence.compared->text, static_cast<ComparisonView>(*view)}});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const Comparison* second = linked_comparison(s);
+         if (!second || second->view == Comparison{}.view) return std::nullopt;
+         return std::string(comparison_names[static_cast<std::size_t>(second->view)]);
+     }},
     {"pin", "a cell of this example, as weight.0.1",
      [](State& s, const std::string& value) { return read_pin(s, value); },
      [](const State& s, const State&) -> std::optional<std::string> {
-         if (!s.pin) return std::nullopt;
+         if (!s.pin || (s.pin->second && !linked_comparison(s))) return std::nullopt;
          return std::string(name_of(s.pin->matrix)) + "." + std::to_string(s.pin->row) + "." +
-                std::to_string(s.pin->col);
+                std::to_string(s.pin->col) + (s.pin->second ? ".second" : "");
      }},
     {"text", "UTF-8 text of at most 2,000 characters",
      [](State& s, const std::string& value) { return fits_into_a_link(value) && take(s, SetText{value}); },

@@ -234,7 +234,8 @@ Matrix WorkedRun::matrix(const WorkedState& state, MatrixId id) const {
 }
 
 float WorkedRun::value(const WorkedState& state, CellRef cell) const {
-    const auto [id, row, col] = cell;
+    const MatrixId id = cell.matrix;
+    const Index row = cell.row, col = cell.col;
     if (const Matrix* input = state.input(id)) return static_cast<float>(input->at(row, col));
     switch (id) {
         case MatrixId::q: return record.q().heads().head(0)(row, col);
@@ -256,7 +257,8 @@ std::string cell_name(const WorkedState& state, CellRef cell) {
 
 WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run, CellRef cell) {
     using Kind = WorkedExplanation::Kind;
-    const auto [id, row, col] = cell;
+    const MatrixId id = cell.matrix;
+    const Index row = cell.row, col = cell.col;
     const Matrix* input = state.input(id);
     WorkedExplanation out;
     if (is_stage(id)) {

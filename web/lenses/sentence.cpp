@@ -5,7 +5,7 @@
 
 #include "app/format.hpp"
 #include "app/twins.hpp"
-#include "lenses/sentence_view.hpp"
+#include "lenses/compare_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -155,22 +155,26 @@ void progress(const app::Session& session) {
     }
 }
 
-// Where the text is one of two that differ in an adjective: the way to the other.
-void twin(SentenceView& view) {
-    const auto other = app::twin_of(view.session.state().sentence.text);
-    if (!other) return;
+// The way to a second sentence, and where the text is one of two that differ in an adjective, to the other.
+void other_sentences(SentenceView& view) {
+    const std::string& text = view.session.state().sentence.text;
+    const auto other = app::twin_of(text);
     {
         ui::Type small(ui::Face::regular, ui::size_small);
         ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
-        if (ui::button("twin", ("twin: " + other->adjective).c_str())) view.session.replace_text(other->text);
-        ImGui::SameLine(0, 12);
-        ImGui::AlignTextToFramePadding();
+        if (ui::button("compare", "Compare with a second sentence"))
+            view.session.perform(app::Compare{app::Comparison{.text = other ? other->text : text}});
+        if (other) {
+            ui::next_control(110);
+            if (ui::button("twin", ("twin: " + other->adjective).c_str()))
+                view.session.replace_text(other->text);
+        }
         ImGui::PopStyleVar();
     }
-    ui::caption(
-        "The first “it” cannot know the adjective: a causal model gives it the same row in both twins. Only "
-        "what comes "
-        "after can, as the last “It”.");
+    if (other)
+        ui::caption(
+            "The first “it” cannot know the adjective: a causal model gives it the same row in both twins. "
+            "Only what comes after can, as the last “It”.");
 }
 
 // ---- Layout ------------------------------------------------------------------------------------------------------
@@ -227,6 +231,7 @@ void parts(SentenceView& view) {
 
 void SentenceView::select(std::optional<Index> query, std::optional<Index> key) {
     app::Selection s = selection();
+    if (s.query != query) s.counterpart.reset();
     s.query = query;
     s.key = key;
     session.perform(app::Select{s}, ui::gesture());
@@ -264,11 +269,17 @@ void sentence(app::Session& session, Hover& hover) {
     measure(view);
     head_heading(view);
     ui::caption(
-        ImGui::GetContentRegionAvail().x < two_columns_from
+        session.state().sentence.compared
+            ? "The same words are lit in both sentences. Click a word to keep it, a head to see its maps."
+        : ImGui::GetContentRegionAvail().x < two_columns_from
             ? "Tap a word to see where it looks, a thumbnail to change head, a cell to have it explained."
             : "Hover a word to see where it looks. Click a thumbnail to change head. Wheel zooms the map.");
-    twin(view);
-    parts(view);
+    if (session.state().sentence.compared) {
+        sentence_compare(view);
+    } else {
+        other_sentences(view);
+        parts(view);
+    }
     if (view.more) session.continue_next_frame();
     pointed = view.now;
     if (session.state().pin && !ImGui::GetIO().WantTextInput &&

@@ -7,13 +7,13 @@
 #include "widgets/arcs.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/token_line.hpp"
 
 namespace attn::lenses {
 
 namespace {
 
-constexpr float chip_gap = 4, chip_pad = 7, least_chip = 26, piece_height = 22, id_height = 16;
-constexpr float chip_height = piece_height + id_height + 4, arcs_height = ui::arc_most_height + 6;
+constexpr float arcs_height = ui::arc_most_height + 6;
 constexpr std::size_t most_edges = 64;  // of a row that is not pointed at
 constexpr std::size_t most_rows = 512;  // kept
 
@@ -33,12 +33,8 @@ Rows known;
 struct Chips {
     std::uint64_t version = 0;
     float font_size = 0;
-    std::vector<float> left, width;
-    float total = 0;
-
-    float centre(Index i) const {
-        return left[static_cast<std::size_t>(i)] + width[static_cast<std::size_t>(i)] / 2;
-    }
+    std::vector<std::string> ids;
+    ui::TokenLine line;
 };
 Chips chips;
 std::optional<Index> shown_query;  // the chosen one that was last scrolled to
@@ -46,18 +42,9 @@ std::optional<Index> shown_query;  // the chosen one that was last scrolled to
 void measure_chips(const SentenceView& view) {
     ui::Type face(ui::Face::regular, ui::size_body);
     if (chips.version == view.run.version && chips.font_size == ImGui::GetFontSize()) return;
-    chips = {view.run.version, ImGui::GetFontSize(), {}, {}, 0};
-    for (Index i = 0; i < view.tokens(); ++i) {
-        float width = ui::text_size(view.piece(i)).x;
-        {
-            ui::Type mono(ui::Face::mono, ui::size_small);
-            width = std::max(
-                width, ui::text_size(std::to_string(view.run.trace->ids()[static_cast<std::size_t>(i)])).x);
-        }
-        chips.left.push_back(chips.total);
-        chips.width.push_back(std::max(std::ceil(width) + 2 * chip_pad, least_chip));
-        chips.total += chips.width.back() + chip_gap;
-    }
+    chips = {view.run.version, ImGui::GetFontSize(), {}, {}};
+    for (const std::int32_t id : view.run.trace->ids()) chips.ids.push_back(std::to_string(id));
+    chips.line = ui::token_line(view.run.pieces, chips.ids);
 }
 
 const std::vector<Edge>* row_of(SentenceView& view, Index query, bool compute) {
@@ -120,17 +107,14 @@ struct Line {
     float clip_left, clip_right;
     Range visible;  // chips
 
-    float x(Index token) const { return corner.x + chips.centre(token); }
+    float x(Index token) const { return corner.x + chips.line.centre(token); }
 };
 
-Line line_at(ImVec2 corner, Index n) {
+Line line_at(ImVec2 corner) {
     const ImDrawList* list = ImGui::GetWindowDrawList();
-    Line line{corner, corner.y + arcs_height, list->GetClipRectMin().x, list->GetClipRectMax().x, {0, 0}};
-    const auto index_at = [&](float x) {
-        return std::upper_bound(chips.left.begin(), chips.left.end(), x - corner.x) - chips.left.begin();
-    };
-    line.visible = {std::max(index_at(line.clip_left) - 1, Index{0}), std::min(index_at(line.clip_right), n)};
-    return line;
+    const float left = list->GetClipRectMin().x, right = list->GetClipRectMax().x;
+    return {corner, corner.y + arcs_height, left, right,
+            chips.line.within(left - corner.x, right - corner.x)};
 }
 
 // `most` is the weight drawn strongest.
@@ -194,30 +178,16 @@ void draw_chips(SentenceView& view, const Line& line) {
             looked_at[(*edges)[i].key] = (*edges)[i].weight;
     for (Index i = line.visible.begin; i < line.visible.end; ++i) {
         const auto at = static_cast<std::size_t>(i);
-        const ImVec2 min{line.corner.x + chips.left[at], line.chips_top},
-            max{min.x + chips.width[at], min.y + chip_height};
+        const ui::Chip chip = ui::chip_at(chips.line, i, {line.corner.x, line.chips_top});
+        const auto [min, max] = chip;
         const bool chosen = focused && i == view.query();
         list->AddRectFilled(min, max, chosen ? t.accent_soft : t.raised, 5);
         if (const auto found = looked_at.find(i); found != looked_at.end())
             list->AddRectFilled(min, max, ui::with_alpha(t.accent, 0.08f + 0.4f * found->second), 5);
         if (i == view.selection().query) list->AddRect(min, max, t.accent, 5, 0, 1.5f);
-        const auto centred = [&](std::string_view text, float y, ImU32 ink) {
-            ui::draw_text(list, {min.x + (chips.width[at] - ui::text_size(text).x) / 2, y}, ink, text);
-        };
-        {
-            ui::Type face(ui::Face::regular, ui::size_body);
-            centred(view.piece(i), min.y + 4, t.text);
-        }
-        ui::Type mono(ui::Face::mono, ui::size_small);
-        centred(std::to_string(view.run.trace->ids()[at]), min.y + piece_height + 1, t.dim);
+        ui::draw_chip_text(chip, view.piece(i), chips.ids[at]);
         ui::landmark("token/" + std::to_string(i), min, max);
     }
-}
-
-std::optional<Index> chip_under(const Line& line, ImVec2 mouse, Index n) {
-    const float x = mouse.x - line.corner.x;
-    const Index i = std::upper_bound(chips.left.begin(), chips.left.end(), x) - chips.left.begin() - 1;
-    return i >= 0 && i < n ? std::optional(i) : std::nullopt;
 }
 
 }  // namespace
@@ -225,16 +195,16 @@ std::optional<Index> chip_under(const Line& line, ImVec2 mouse, Index n) {
 void sentence_flow(SentenceView& view, float width) {
     title(view, width);
     measure_chips(view);
-    const float bar = chips.total > width ? ImGui::GetStyle().ScrollbarSize + 2 : 0;
-    ImGui::BeginChild("flow", {width, arcs_height + chip_height + bar}, 0,
+    const float bar = chips.line.total > width ? ImGui::GetStyle().ScrollbarSize + 2 : 0;
+    ImGui::BeginChild("flow", {width, arcs_height + ui::chip_height + bar}, 0,
                       ImGuiWindowFlags_HorizontalScrollbar);
-    const Line line = line_at(ImGui::GetCursorScreenPos(), view.tokens());
-    ImGui::InvisibleButton("tokens", {std::max(chips.total, 1.0f), arcs_height + chip_height});
+    const Line line = line_at(ImGui::GetCursorScreenPos());
+    ImGui::InvisibleButton("tokens", {std::max(chips.line.total, 1.0f), arcs_height + ui::chip_height});
     const ImGuiIO& io = ImGui::GetIO();
     const bool dragged = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
     if (ImGui::IsItemActive() && dragged) ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
     if (ImGui::IsItemHovered()) {
-        if (const auto token = chip_under(line, io.MousePos, view.tokens())) {
+        if (const auto token = chips.line.under(io.MousePos.x - line.corner.x)) {
             view.point(token, std::nullopt);
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
             if (ImGui::IsItemDeactivated() && !dragged) {
@@ -247,7 +217,7 @@ void sentence_flow(SentenceView& view, float width) {
     if (view.selection().query != shown_query) {
         shown_query = view.selection().query;
         if (shown_query && *shown_query < view.tokens()) {
-            const float x = chips.centre(*shown_query);
+            const float x = chips.line.centre(*shown_query);
             if (x < ImGui::GetScrollX() || x > ImGui::GetScrollX() + width) ImGui::SetScrollX(x - width / 2);
         }
     }

@@ -27,6 +27,8 @@ EM_JS(void, js_set_url, (const char* fragment, int push),
       { Module.shell.setUrl(UTF8ToString(fragment), !!push); });
 EM_JS(void, js_set_sentence, (const char* text, int enabled, const char* placeholder),
       { Module.shell.setSentence(UTF8ToString(text), !!enabled, UTF8ToString(placeholder)); });
+EM_JS(void, js_set_second_sentence, (const char* text),
+      { Module.shell.setSecondSentence(text ? UTF8ToString(text) : null); });
 EM_JS(void, js_set_title, (const char* title), { Module.shell.setTitle(UTF8ToString(title)); });
 EM_JS(void, js_set_history, (int can_undo, int can_redo),
       { Module.shell.setHistory(!!can_undo, !!can_redo); });
@@ -45,6 +47,9 @@ class ShellPage : public app::Page {
     void set_url(const std::string& fragment, bool push) override { js_set_url(fragment.c_str(), push); }
     void set_sentence(const std::string& text, bool enabled, const std::string& placeholder) override {
         js_set_sentence(text.c_str(), enabled, placeholder.c_str());
+    }
+    void set_second_sentence(const std::string* text) override {
+        js_set_second_sentence(text ? text->c_str() : nullptr);
     }
     void set_title(const std::string& title) override { js_set_title(title.c_str()); }
     void set_history(bool can_undo, bool can_redo) override { js_set_history(can_undo, can_redo); }
@@ -133,9 +138,9 @@ EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) 
 }
 
 // 0: no WebGL2 context.
-EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark,
-                                        int /*reduced_motion: nothing here moves by itself*/) {
+EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int reduced_motion) {
     ensure_imgui();
+    session().keep_still(reduced_motion != 0);
     ui::use_theme(dark != 0);
     // Before the first picture there is nothing to keep fluid.
     const bool open = open_window(
@@ -168,6 +173,17 @@ EMSCRIPTEN_KEEPALIVE void explorer_sentence(const char* text) {
 EMSCRIPTEN_KEEPALIVE void explorer_tokens(const char* text, const std::int32_t* ids, int count, int total,
                                           const char* pieces) {
     session().tokens(text, {ids, ids + count}, ShellPage::strings(pieces), total);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_second_sentence(const char* text) {
+    session().second_text_typed(text);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_second_tokens(const char* text, const std::int32_t* ids, int count,
+                                                 int total, const char* pieces) {
+    session().second_tokens(text, {ids, ids + count}, ShellPage::strings(pieces), total);
     wake();
 }
 

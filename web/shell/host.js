@@ -5,11 +5,12 @@ import { announce } from './live.js';
 
 const soon = queueMicrotask;
 
-export function createHost({ address, bar, box, clipboard, notices, canvas }) {
+export function createHost({ address, bar, box, second, clipboard, notices, canvas }) {
     const host = {
         // Set once the program runs.
         program: null,
         tokens: null,
+        secondTokens: null,
         models: null,
         bundled: null,
         awaited: null,  // until the model of the address is open, or is not going to be
@@ -20,6 +21,15 @@ export function createHost({ address, bar, box, clipboard, notices, canvas }) {
         setSentence(text, enabled, placeholder) {
             box.set(text, Boolean(enabled), placeholder);
             soon(() => host.tokens.hand(box.text));
+        },
+        setSecondSentence(text) {
+            if (text === null) {
+                second.hide();
+                host.secondTokens.forget();
+                return;
+            }
+            second.set(text, true, 'Type a second sentence');
+            soon(() => host.secondTokens.hand(second.text));
         },
         setTitle: (text) => bar.setTitle(text),
         setHistory: (canUndo, canRedo) => bar.setHistory(Boolean(canUndo), Boolean(canRedo)),

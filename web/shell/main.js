@@ -27,14 +27,19 @@ const patience = 200;  // ms; a model that is here by then comes with the first 
 
 let program = null;
 let tokens = null;
+let secondTokens = null;
 let models = null;
 
 const theme = new Theme(() => program?.theme(theme.dark));
 const address = new Address((fragment) => program?.fragment(fragment));
 const clipboard = new Clipboard({ stage, notices });
-const box = new SentenceBox((text) => {
+const box = new SentenceBox(element('first'), (text) => {
     program?.sentence(text);
     tokens?.hand(text);
+});
+const second = new SentenceBox(element('second'), (text) => {
+    program?.secondSentence(text);
+    secondTokens?.hand(text);
 });
 const bar = new Bar({
     onUndo: () => program?.undo(),
@@ -45,12 +50,15 @@ const bar = new Bar({
         clipboard.write(link, `The link is copied.${long}`);
     },
 });
-const host = createHost({ address, bar, box, clipboard, notices, canvas });
+const host = createHost({ address, bar, box, second, clipboard, notices, canvas });
 attachKeys({
     stage,
     undo: () => program?.undo(),
     redo: () => program?.redo(),
-    enter: () => box.settle(),
+    enter() {
+        box.settle();
+        second.settle();
+    },
     escape: () => bar.escape(),
 });
 
@@ -133,9 +141,10 @@ async function start() {
     });
     globalThis.explorer = module;  // for the browser tests' probe
     host.program = program = new Program(module);
-    host.tokens = tokens = new Tokens(program, box);
+    host.tokens = tokens = new Tokens(box, (...given) => program.tokens(...given));
+    host.secondTokens = secondTokens = new Tokens(second, (...given) => program.secondTokens(...given));
     host.bundled = bundled;
-    host.models = models = new Models({ program, tokens, notices, bundled });
+    host.models = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });
     useFonts(fonts);
     fonts.forEach((bytes, kind) => program.font(kind, bytes));
     if (home) {

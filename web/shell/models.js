@@ -91,7 +91,7 @@ export class Models {
             return false;  // the program has said why
         }
         const { context } = this.#program.modelInfo();
-        this.#tokens.adopt({ tokenizer, texts, context });
+        this.#tokens.forEach((each) => each.adopt({ tokenizer, texts, context }));
         if (!this.#reading.awaited) {
             const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
             this.#notices.info(`${name} is open.${without}`);

@@ -16,6 +16,8 @@
 //   _explorer_tokens(text, ids, count, total, pieces)
 //                                          ids: int32[count], the first of `total` as far as the context goes;
 //                                          pieces: JSON array of `count` display strings
+//   _explorer_second_sentence(text)  _explorer_second_tokens(text, ids, count, total, pieces)
+//                                          the same of the box for a second sentence
 //   _explorer_model_name(name)             then for config.json, the index and each weight file:
 //   _explorer_model_buffer(name, size_low, size_high) → address for the bytes, 0 when refused
 //   _explorer_model_check_header(name)     once the header's bytes are written → 0, or 1 when refused
@@ -31,6 +33,7 @@
 //
 // program → shell, on Module.shell (see host.js)
 //   notice(text, 'info' | 'error')  announce(text)  setUrl(fragment, push)  setSentence(text, enabled, placeholder)
+//   setSecondSentence(text or null)
 //   setTitle(text)  setHistory(can_undo, can_redo)  idsToText(ids) → JSON array of display strings  appendToken(id)
 //   copy(text)  download(name, address, size, mime)  cursor(css_name)
 //   openBundled(name) → whether such a model comes with the site; it is opened after the call
@@ -103,9 +106,12 @@ export class Program {
     wake() { this.#call('_explorer_wake'); }
 
     sentence(text) { this.#call('_explorer_sentence', text); }
-    tokens(text, ids, total, pieces) {
+    secondSentence(text) { this.#call('_explorer_second_sentence', text); }
+    tokens(...given) { this.#tokens('_explorer_tokens', ...given); }
+    secondTokens(...given) { this.#tokens('_explorer_second_tokens', ...given); }
+    #tokens(name, text, ids, total, pieces) {
         const bytes = new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength);
-        this.#call('_explorer_tokens', text, bytes, ids.length, total, JSON.stringify(pieces));
+        this.#call(name, text, bytes, ids.length, total, JSON.stringify(pieces));
     }
 
     modelName(name) { this.#call('_explorer_model_name', name); }

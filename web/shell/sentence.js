@@ -1,16 +1,21 @@
-// The sentence box: a real text box, one line high at rest, as tall as its text while it is being edited.
+// A sentence box: a real text box, one line high at rest, as tall as its text while it is being edited.
 
 const patience = 150;  // ms without a keystroke before the text is taken
 
 export class SentenceBox {
-    #box = document.getElementById('sentence');
-    #hint = document.getElementById('sentence-hint');
-    #fault = document.getElementById('sentence-fault');
+    #root;
+    #box;
+    #hint;
+    #fault;
     #timer = 0;
     #told = '';
 
     // onText(text) is called with every text that the person settles on.
-    constructor(onText) {
+    constructor(root, onText) {
+        this.#root = root;
+        this.#box = root.querySelector('textarea');
+        this.#hint = root.querySelector('.hint');
+        this.#fault = root.querySelector('.fault');
         this.onText = onText;
         this.#box.addEventListener('input', (event) => {
             this.#fit();
@@ -46,12 +51,20 @@ export class SentenceBox {
         }
     }
 
+    // A box that is hidden keeps nothing.
+    hide() {
+        this.show('');
+        this.fault(null);
+        this.#box.disabled = this.#root.hidden = true;
+    }
+
     // From the program. What the person is typing at this moment is not overwritten by what they typed before.
     set(text, enabled, placeholder) {
         const echo = this.#timer !== 0 && text === this.#told;
         if (!echo) {
             this.show(text);
         }
+        this.#root.hidden = false;
         this.#box.disabled = !enabled;
         this.#box.placeholder = this.#hint.textContent = placeholder;
     }

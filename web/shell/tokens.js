@@ -1,4 +1,4 @@
-// Hands the sentence's tokens to the program, by the open model's tokenizer.
+// Hands a sentence's tokens to the program, by the open model's tokenizer.
 
 const long = 4000;  // characters; longer texts are split in a worker
 const remembered = 1000;
@@ -10,16 +10,17 @@ function startWorker(texts) {
 }
 
 export class Tokens {
-    #program;
+    #give;
     #box;
     #open = null;            // {tokenizer, texts, context, worker}
     #given = null;           // what the program has: {text, ids, base}; base: the text that generation began with
     #generated = new Map();  // by text, what was given with a base: undo must not split such a text anew
     #ticket = 0;
 
-    constructor(program, box) {
-        this.#program = program;
+    // give(text, ids, total, pieces): to the program.
+    constructor(box, give) {
         this.#box = box;
+        this.#give = give;
     }
 
     // {tokenizer, texts, context} of the model that the program has just opened.
@@ -31,6 +32,12 @@ export class Tokens {
         this.hand(this.#box.text);
     }
 
+    // The program has none any more.
+    forget() {
+        ++this.#ticket;
+        this.#given = null;
+    }
+
     // The tokens of `text`, unless the program has them. Of several texts in a row the last one wins.
     async hand(text) {
         const ticket = ++this.#ticket;
@@ -40,7 +47,7 @@ export class Tokens {
         }
         const known = this.#generated.get(text);
         if (known) {
-            this.#give(known);
+            this.#hand(known);
             return;
         }
         const { ids, fault } = await this.#encode(text);
@@ -49,7 +56,7 @@ export class Tokens {
         }
         this.#box.fault(fault);
         if (!fault) {
-            this.#give({ text, ids, base: null });
+            this.#hand({ text, ids, base: null });
         }
     }
 
@@ -66,7 +73,7 @@ export class Tokens {
         const text = base.text + tokenizer.decode(ids).slice(tokenizer.decode(base.ids).length);
         ++this.#ticket;
         this.#box.show(text);
-        this.#give({ text, ids, base });
+        this.#hand({ text, ids, base });
     }
 
     // JSON of how ids read.
@@ -88,7 +95,7 @@ export class Tokens {
         ]);
     }
 
-    #give(given) {
+    #hand(given) {
         const { text, ids, base } = this.#given = given;
         if (base) {
             this.#generated.set(base.text, base).set(text, given);
@@ -99,6 +106,6 @@ export class Tokens {
         this.#box.fault(null);
         const { tokenizer, context } = this.#open;
         const first = ids.subarray(0, context);
-        this.#program.tokens(text, first, ids.length, Array.from(first, tokenizer.piece));
+        this.#give(text, first, ids.length, Array.from(first, tokenizer.piece));
     }
 }

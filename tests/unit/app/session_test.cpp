@@ -30,6 +30,10 @@ struct FakePage : Page {
         pushed += push;
     }
     void set_sentence(const std::string&, bool, const std::string&) override {}
+    std::optional<std::string> second;
+    void set_second_sentence(const std::string* text) override {
+        second = text ? std::optional(*text) : std::nullopt;
+    }
     void set_title(const std::string&) override {}
     void set_history(bool undo, bool redo) override {
         can_undo = undo;
@@ -362,4 +366,65 @@ TEST_CASE("what is written in lens Training with a text of one's own is learned"
     REQUIRE(session.training().shown());
     CHECK(session.training().shown()->finished());
     CHECK(page.notices.empty());
+}
+
+TEST_CASE("a second sentence runs beside the first, and goes without a trace") {
+    FakePage page;
+    Session session(page);
+    load_tiny_model(session);
+    session.perform(OpenLens{LensId::sentence});
+    session.text_typed("abc");
+    session.tokens("abc", {1, 2, 3}, {"a", "b", "c"}, 3);
+    finish(session);
+    CHECK_FALSE(page.second);
+    session.perform(Compare{Comparison{.text = "abd"}});
+    CHECK(page.second == "abd");
+    session.second_tokens("abd", {1, 2, 4}, {"a", "b", "d"}, 3);
+    finish(session);
+    REQUIRE(session.compared());
+    CHECK(session.compared()->pieces == std::vector<std::string>{"a", "b", "d"});
+    CHECK(session.sentence()->pieces == std::vector<std::string>{"a", "b", "c"});
+    CHECK(parse_fragment(page.url).state == session.state());
+
+    // A cell of either is explained from its own run.
+    const auto first = explain_cell(session, {weight, 2, 1}),
+               second = explain_cell(session, {weight, 2, 1, true});
+    REQUIRE(first);
+    REQUIRE(second);
+    CHECK(first->title == "Weights[\"c\", \"b\"]");
+    CHECK(second->title == "Weights[\"d\", \"b\"]");
+    CHECK(first->f32 != second->f32);
+
+    session.perform(Pin{CellRef{weight, 2, 1, true}});
+    session.perform(Select{{0, 0, 2, {}, 1}});
+    session.second_text_typed("ab");
+    session.second_tokens("ab", {1, 2}, {"a", "b"}, 2);
+    finish(session);
+    CHECK_FALSE(session.state().pin);  // the second sentence has no third word any more
+    CHECK(session.state().selection.counterpart == 1);
+    session.perform(Compare{});
+    CHECK_FALSE(page.second);
+    CHECK_FALSE(session.compared());
+    CHECK_FALSE(session.state().selection.counterpart);
+    session.undo();
+    CHECK(page.second == "ab");
+    session.perform(OpenLens{LensId::worked});
+    CHECK_FALSE(page.second);
+}
+
+TEST_CASE("a pair of sentences comes in one step, with its word chosen") {
+    FakePage page;
+    Session session(page);
+    load_tiny_model(session);
+    session.perform(OpenLens{LensId::sentence});
+    const Pair& pair = pairs()[1];
+    session.compare(pair);
+    CHECK(session.state().sentence.text == pair.first);
+    CHECK(page.second == pair.second);
+    session.tokens(pair.first, {1, 2, 3}, {"the", " bank", "."}, 3);
+    finish(session);
+    CHECK(session.state().selection.query == 1);
+    session.undo();
+    CHECK(session.state().sentence.text.empty());
+    CHECK_FALSE(page.second);
 }

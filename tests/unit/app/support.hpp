@@ -70,7 +70,7 @@ class RandomCommands {
 
     app::Command next(const app::State& state) {
         using namespace app;
-        switch (below(29)) {
+        switch (below(30)) {
             case 0: return OpenLens{static_cast<LensId>(below(2))};
             case 1: return OpenPreset{presets()[static_cast<std::size_t>(below(std::ssize(presets())))].id};
             case 2:
@@ -104,6 +104,7 @@ class RandomCommands {
                 Selection selection{below(4), below(5) - 1, {}, {}};
                 if (below(2)) selection.query = below(6) - 1;
                 if (below(2)) selection.key = below(2'000'000);
+                if (below(2)) selection.counterpart = below(2'000'000) - 1;
                 return Select{selection};
             }
             case 23: return SetTrainingPlan{plan()};
@@ -111,6 +112,10 @@ class RandomCommands {
             case 25: return below(2) ? CompareTraining{plan()} : CompareTraining{};
             case 26: return below(3) ? ShowTrainingStep{below(1000) - 10} : ShowTrainingStep{};
             case 27: return RunTraining{below(2) == 0};
+            case 28:
+                if (below(3) == 0) return Compare{};
+                return Compare{Comparison{text(), static_cast<ComparisonView>(below(3))},
+                               below(4) ? std::nullopt : std::optional(text())};
             default: return below(4) ? Pin{cell(state)} : Pin{};
         }
     }

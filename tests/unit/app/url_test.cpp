@@ -16,6 +16,10 @@ std::string after_first(const std::string& fragment) { return parse_fragment(fra
 // What the link keeps of a State: all but a text that is too long for one.
 State kept(State s) {
     if (s.sentence.text.size() > 2000) s.sentence.text.clear();
+    if (s.sentence.compared && s.sentence.compared->text.size() > 2000) {
+        s.sentence.compared.reset();
+        if (s.pin && s.pin->second) s.pin.reset();
+    }
     if (s.training.plan.text.size() > 2000) s.training.plan.text.clear();
     if (s.training.compared && s.training.compared->text.size() > 2000) s.training.compared->text.clear();
     return s;

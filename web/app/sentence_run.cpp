@@ -1,0 +1,46 @@
+#include "app/sentence_run.hpp"
+
+#include "app/clock.hpp"
+
+namespace attn::app {
+
+namespace {
+std::uint64_t versions = 0;
+}
+
+void SentenceJob::clear() { *this = {}; }
+
+Status SentenceJob::start(const std::shared_ptr<const Model>& model, std::vector<std::int32_t> ids,
+                          std::vector<std::string> pieces) {
+    if (ids == ids_ && (run_.trace || forward_)) return ok();
+    forward_.reset();
+    ids_ = std::move(ids);
+    pieces_ = std::move(pieces);
+    if (ids_.empty()) {
+        run_ = {};
+        return ok();
+    }
+    auto forward = Forward::start(model, ids_);
+    if (!forward) {
+        ids_.clear();  // the same text may be tried again
+        return forward.error();
+    }
+    forward_ = *std::move(forward);
+    forward_ms_ = 0;
+    return ok();
+}
+
+Result<bool> SentenceJob::step() {
+    const double began = now_ms();
+    const bool more = forward_->step();
+    forward_ms_ += now_ms() - began;
+    if (more) return false;
+    auto trace = forward_->finish();
+    forward_.reset();
+    if (!trace) return trace.error();
+    const Index n = (*trace)->tokens();
+    run_ = {*trace, pieces_, Thumbnails(*trace), (*trace)->logits({n - 1, n}), ++versions};
+    return true;
+}
+
+}  // namespace attn::app

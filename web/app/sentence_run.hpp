@@ -1,0 +1,50 @@
+// One text through the model: the run that lens Sentence shows, and the job that brings it about.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/thumbnails.hpp"
+#include "model/forward.hpp"
+
+namespace attn::app {
+
+// Immutable but for the thumbnails, once it is there.
+struct SentenceRun {
+    std::shared_ptr<const Trace> trace;
+    std::vector<std::string> pieces;  // [n], how each token reads
+    Thumbnails thumbnails;
+    Tensor logits;              // [1, vocabulary], of the last position
+    std::uint64_t version = 0;  // another run has another number
+};
+
+class SentenceJob {
+  public:
+    void clear();
+    // Without ids there is nothing to show. The run that is there stays until the new one is complete.
+    Status start(const std::shared_ptr<const Model>& model, std::vector<std::int32_t> ids,
+                 std::vector<std::string> pieces);
+    bool running() const { return forward_.has_value(); }
+    // A slice of the forward pass; true when the run has just become complete.
+    Result<bool> step();
+    // A slice of the thumbnails; true while there is more to do.
+    bool step_thumbnails() { return run_.trace && run_.thumbnails.step(); }
+
+    const SentenceRun* run() const { return run_.trace ? &run_ : nullptr; }
+    const std::vector<std::int32_t>& ids() const { return ids_; }  // of the run, or of the one that is coming
+    float progress() const { return forward_ ? forward_->progress() : 1; }
+    // Computing time of the last forward pass, without the frames drawn between its slices.
+    double forward_ms() const { return forward_ms_; }
+
+  private:
+    std::vector<std::int32_t> ids_;
+    std::vector<std::string> pieces_;
+    std::optional<Forward> forward_;
+    double forward_ms_ = 0;
+    SentenceRun run_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,38 @@
+// Tokens as chips on one line, each with a line of small print.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.hpp"
+#include "widgets/theme.hpp"
+
+namespace attn::ui {
+
+inline constexpr float chip_height = 42;
+
+struct TokenLine {
+    std::vector<float> left, width;  // of the chips, from the line's beginning
+    float total = 0;
+
+    float centre(Index i) const {
+        return left[static_cast<std::size_t>(i)] + width[static_cast<std::size_t>(i)] / 2;
+    }
+    std::optional<Index> under(float x) const;
+    // Those between two places.
+    Range within(float from, float to) const;
+};
+
+// As wide as their pieces, and as `small_print` where that is wider.
+TokenLine token_line(std::span<const std::string> pieces, std::span<const std::string> small_print);
+
+struct Chip {
+    ImVec2 min, max;
+};
+// Where a chip of a line lies that begins at `corner`.
+Chip chip_at(const TokenLine& line, Index i, ImVec2 corner);
+void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print);
+
+}  // namespace attn::ui
