@@ -30,15 +30,39 @@ using app::Session;
 
 constexpr float rail_width = 176, inspector_width = 320, status_height = 28, narrow_below = 820, padding = 22;
 
+// What stands in the inspector while no number is pointed at.
+struct Guide {
+    const char *title, *text;
+};
+constexpr Guide numbers_guide{"Every number explains itself",
+                              "Point at a cell to see where its value comes from: the operands, the sum, in "
+                              "single and in double precision.\n\n"
+                              "Click to keep it here while you change other numbers."};
+constexpr Guide training_guide{
+    "What to look for",
+    "Induction is the weight, on random symbols that come twice, on what followed the first copy of the "
+    "present "
+    "symbol. It needs two heads in two layers: one that copies each symbol to its right neighbour, and one "
+    "that looks "
+    "for that copy.\n\n"
+    "Previous token is the share of a head's weights on the token before. Entropy says how spread a head's "
+    "weights "
+    "are: 0 is one key alone.\n\n"
+    "Every step can be gone back to: drag over a curve. From any step the run can branch off with another "
+    "learning "
+    "rate, with other sequences, or with a head left out; keep one run to compare it with another.\n\n"
+    "The same numbers give the same run, to the last bit: a link to this page is a link to this run."};
+
 struct LensEntry {
     LensId id;
     const char* name;
     void (*draw)(Session&, lenses::Hover&);
+    const Guide& guide;
 };
 constexpr std::array<LensEntry, 3> lens_list{{
-    {LensId::worked, "Worked example", lenses::worked_example},
-    {LensId::sentence, "Sentence", lenses::sentence},
-    {LensId::training, "Training", lenses::training},
+    {LensId::worked, "Worked example", lenses::worked_example, numbers_guide},
+    {LensId::sentence, "Sentence", lenses::sentence, numbers_guide},
+    {LensId::training, "Training", lenses::training, training_guide},
 }};
 
 lenses::Hover hover;
@@ -85,32 +109,14 @@ void explanation(Session& s) {
     if (shown) {
         if (const auto why = app::explain_cell(s, *shown)) return ui::inspector(*why, shown == pinned);
     }
-    const bool training = s.state().lens == LensId::training;
+    const Guide& guide = current_lens(s).guide;
     {
         ui::Type semibold(ui::Face::semibold, 18);
-        ImGui::TextUnformatted(training ? "What to look for" : "Every number explains itself");
+        ImGui::TextUnformatted(guide.title);
     }
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
     ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(
-        training
-            ? "Induction is the weight, on random symbols that come twice, on what followed the first copy "
-              "of the "
-              "present symbol. It needs two heads in two layers: one that copies each symbol to its right "
-              "neighbour, and one that looks for that copy.\n\n"
-              "Previous token is the share of a head's weights on the token before. Entropy says how spread "
-              "a "
-              "head's weights are: 0 is one key alone.\n\n"
-              "Every step can be gone back to: drag over a curve. From any step the run can branch off with "
-              "another "
-              "learning rate, with other sequences, or with a head left out; keep one run to compare it with "
-              "another.\n\n"
-              "The same numbers give the same run, to the last bit: a link to this page is a link to this "
-              "run."
-            : "Point at a cell to see where its value comes from: the operands, the sum, in single and in "
-              "double "
-              "precision.\n\n"
-              "Click to keep it here while you change other numbers.");
+    ImGui::TextUnformatted(guide.text);
     ImGui::PopTextWrapPos();
     ImGui::PopStyleColor();
 }

@@ -29,6 +29,11 @@ nlohmann::json finite_or_text(double value) {
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+// [matrix, row, column, whether it is of the second sentence]
+nlohmann::json of(const app::CellRef& cell) {
+    return {static_cast<int>(cell.matrix), cell.row, cell.col, static_cast<int>(cell.second)};
+}
+
 }  // namespace
 
 extern "C" {
@@ -51,14 +56,14 @@ EMSCRIPTEN_KEEPALIVE const char* probe_state() {
                         {"tokens", session().sentence() ? session().sentence()->trace->tokens() : 0}};
     if (s.selection.query) json["query"] = *s.selection.query;
     if (s.selection.key) json["key"] = *s.selection.key;
-    if (s.pin) json["pin"] = {static_cast<int>(s.pin->matrix), s.pin->row, s.pin->col};
-    if (const auto cell = platform::explained_cell())
-        json["shown"] = {static_cast<int>(cell->matrix), cell->row, cell->col};
+    if (s.pin) json["pin"] = of(*s.pin);
+    if (const auto cell = platform::explained_cell()) json["shown"] = of(*cell);
     if (session().sentence()) {
         const auto ids = session().sentence()->trace->ids();
         json["ids"] = std::vector<int>(ids.begin(), ids.end());
         json["pieces"] = session().sentence()->pieces;
     }
+    if (session().compared()) json["second_pieces"] = session().compared()->pieces;
     return answer(json);
 }
 
@@ -118,8 +123,9 @@ EMSCRIPTEN_KEEPALIVE const char* probe_training() {
 }
 
 // What the inspector says of a cell.
-EMSCRIPTEN_KEEPALIVE const char* probe_explain(int matrix, int row, int col) {
-    const auto why = app::explain_cell(session(), {static_cast<app::MatrixId>(matrix), row, col});
+EMSCRIPTEN_KEEPALIVE const char* probe_explain(int matrix, int row, int col, int second) {
+    const auto why =
+        app::explain_cell(session(), {static_cast<app::MatrixId>(matrix), row, col, second != 0});
     if (!why) return answer(nullptr);
     nlohmann::json operands = nlohmann::json::array();
     for (const auto& o : why->operands) operands.push_back({o.left, o.right, o.product});

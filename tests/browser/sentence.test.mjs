@@ -127,3 +127,56 @@ test('the weights are there as a table, with the words for its sides', async (ex
     near(rows, tiny.attention[0][0], bound, 'the table');
     assert.deepEqual(await explorer.page.$$eval('#table-view tbody th', (all) => all.map((th) => th.textContent)), words);
 });
+
+test('two sentences are compared, in every view, and their link brings both', { each: true }, async (explorer) => {
+    await explorer.openModel(tiny.folder, 'the cat sat near the door');
+    await explorer.click('compare');
+    const second = explorer.page.locator('#second-sentence');
+    await second.waitFor();
+    assert.equal(await second.inputValue(), 'the cat sat near the door', 'to begin with, the same');
+    await second.fill('the cat slept near the old door');
+    await explorer.untilRun('the second sentence', ({ second_pieces: pieces }) => pieces?.join(' ') === 'the cat slept near the old door');
+
+    // The last word of either is chosen and lit; a click in the second chooses another.
+    await explorer.click('compare/second/5');
+    await explorer.until('the other word', () => explorer.linked('counterpart'), (word) => word === '5');
+    const { fragment } = await explorer.state();
+
+    await explorer.hover('compare/map/second');
+    const { shown } = await explorer.untilState('a cell of the second to be explained', ({ shown: cell }) => cell?.[3] === 1);
+    const why = await explorer.ask('explain', ...shown);
+    assert.match(why.provenance, /second sentence/);
+    const same = await explorer.ask('explain', ...shown.slice(0, 3), 0);
+    assert.notEqual(why.f64, same.f64, 'the first sentence has another weight there');
+
+    for (const [view, key] of [['blink', 'blink'], ['difference', 'difference'], ['side by side', undefined]]) {
+        await explorer.click(`compare/view/${view}`);
+        await explorer.until(view, () => explorer.linked('compare'), (now) => now === key);
+    }
+    await explorer.click('compare/head/1/2');
+    await explorer.untilState('the head', ({ layer, head }) => layer === 1 && head === 2);
+
+    await explorer.click('compare/off');
+    await second.waitFor({ state: 'hidden' });
+    await explorer.page.click('#undo');
+    await second.waitFor();
+    await explorer.untilRun('both again', ({ second_pieces: pieces }) => pieces?.length === 7);
+
+    await explorer.page.evaluate((to) => { location.hash = to; }, fragment);
+    await explorer.untilRun('the link', (state) => state.fragment === fragment && state.second_pieces?.length === 7);
+});
+
+test('texts without a word in common are compared all the same', async (explorer) => {
+    await explorer.openModel(tiny.folder, 'cat sat');
+    await explorer.click('compare');
+    await explorer.page.locator('#second-sentence').fill('');
+    await explorer.until('the invitation', () => explorer.rect('compare/type'));
+    await explorer.page.locator('#second-sentence').fill('near the old door');
+    await explorer.untilRun('the run', ({ second_pieces: pieces }) => pieces?.length === 4);
+    await explorer.click('compare/view/difference');
+    await explorer.settled();
+    await explorer.click('compare/first/0');
+    await explorer.click('compare/second/3');
+    await explorer.until('the pair', () => explorer.linked('counterpart'), (word) => word === '3');
+    await explorer.until('its heads', () => explorer.rect('compare/head/0/0'));
+});

@@ -1,6 +1,8 @@
 // The kernel tables that tests compare with the reference, and an attention call with room for its results.
 #pragma once
 
+#include <catch_amalgamated.hpp>
+#include <cmath>
 #include <vector>
 
 #include "kernels/table.hpp"
@@ -34,6 +36,25 @@ inline AttentionResult run(const Kernels& kernels, AttentionCall call) {
 
 inline AttentionCall attention_call(const Tensor& q, const Tensor& k, const Tensor& v) {
     return {.q = q.heads(), .k = k.heads(), .v = v.heads(), .output = {}, .row_max = {}, .row_log_sum = {}};
+}
+
+inline float usual_scale(Index d) { return 1 / std::sqrt(static_cast<float>(d)); }
+
+// check(call) for random q [heads, n, d_k], k and v [1, n_k, …].
+template <class Check>
+void with_random_heads(Index heads, Index n, Index n_k, Index d_k, Index d_v, Check check) {
+    const Tensor q = random_tensor({heads, n, d_k}, 1), k = random_tensor({1, n_k, d_k}, 2),
+                 v = random_tensor({1, n_k, d_v}, 3);
+    AttentionCall call = attention_call(q, k, v);
+    call.scale = usual_scale(d_k);
+    INFO("n_q " << n << ", n_k " << n_k << ", d_k " << d_k << ", d_v " << d_v);
+    check(call);
+}
+
+// Every number of queries and of keys from 1 to 130, and widths that no vector divides.
+template <class Check>
+void with_every_size(Check check) {
+    for (Index n = 1; n <= 130; ++n) with_random_heads(1, n, 131 - n, 1 + n % 37, 1 + n % 19, check);
 }
 
 }  // namespace attn::test

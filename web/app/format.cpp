@@ -40,6 +40,15 @@ std::string fixed(double value, int decimals) {
     return text;
 }
 
+std::string rounded(double value, int decimals) {
+    if (!std::isfinite(value) || std::abs(value) >= 1e6) return fixed(value, decimals);
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*f", decimals, value);
+    return std::string_view(text).find_first_of("123456789") == std::string_view::npos && text[0] == '-'
+               ? text + 1
+               : text;
+}
+
 std::optional<double> read_number(std::string_view text) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     if (text == "inf") return infinity;

@@ -7,8 +7,9 @@
 
 namespace attn::app {
 
-std::string shortest(double value);  // reads back as the same double: "0.1", "-inf", "1e-07"
-std::string shortest(float value);   // as the same float
+std::string shortest(double value);               // reads back as the same double: "0.1", "-inf", "1e-07"
+std::string shortest(float value);                // as the same float
+std::string rounded(double value, int decimals);  // "0.43"; where one number stands among many
 std::string fixed(double value,
                   int decimals);  // "0.433"; "−∞", "∞", "NaN"; scientific where fixed says nothing
 

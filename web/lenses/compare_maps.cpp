@@ -96,6 +96,17 @@ std::optional<Index> place_of(const Alignment& alignment, std::optional<Index> t
     return found == alignment.pairs().end() ? std::nullopt : std::optional(found - alignment.pairs().begin());
 }
 
+// The subtraction of a cell of the difference.
+void tell(const CompareView& view, const TokenPair& query, const TokenPair& key) {
+    const auto weight = [](const std::vector<float>& values, Index n, Index q, Index k) {
+        return static_cast<double>(values[static_cast<std::size_t>(q * n + k)]);
+    };
+    const double a = weight(maps.first, view.first.tokens(), query.first, key.first),
+                 b = weight(maps.second, std::ssize(view.second.pieces), query.second, key.second);
+    if (std::isfinite(a) && std::isfinite(b))
+        ui::tooltip((app::fixed(a, 4) + " − " + app::fixed(b, 4) + " = " + app::fixed(a - b, 4)).c_str());
+}
+
 void difference_map(CompareView& view, float width, float height) {
     const auto& pairs = view.alignment.pairs();
     if (pairs.empty()) return ui::caption("The two sentences have no token that stands for another.");
@@ -108,6 +119,9 @@ void difference_map(CompareView& view, float width, float height) {
                      place_of(view.alignment, view.query()),
                      place_of(view.alignment, view.pointed.key)};
     const auto touch = ui::token_map(map, width, height);
+    if (touch.over)
+        tell(view, pairs[static_cast<std::size_t>(touch.over->row)],
+             pairs[static_cast<std::size_t>(touch.over->col)]);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     std::optional<float> marked;
     if (touch.over) marked = map.value(*touch.over);
@@ -123,23 +137,16 @@ void difference_map(CompareView& view, float width, float height) {
                     key = pairs[static_cast<std::size_t>(touch.over->col)];
     view.point(query.first, key.first);
     view.first.hover.cell = app::CellRef{app::MatrixId::weight, query.first, key.first};
-    const auto weight = [](const std::vector<float>& values, Index n, Index q, Index k) {
-        return static_cast<double>(values[static_cast<std::size_t>(q * n + k)]);
-    };
-    const double a = weight(maps.first, view.first.tokens(), query.first, key.first),
-                 b = weight(maps.second, std::ssize(view.second.pieces), query.second, key.second);
-    if (std::isfinite(a) && std::isfinite(b))
-        ui::tooltip((app::fixed(a, 4) + " − " + app::fixed(b, 4) + " = " + app::fixed(a - b, 4)).c_str());
     if (touch.clicked) {
         view.session().perform(app::Pin{view.first.hover.cell}, ui::gesture());
         view.first.select(query.first, key.first);
     }
 }
 
-void caption_of(const char* which, const std::string& text) {
+void caption_of(const char* which, const std::string& text, float width) {
     ui::Type small(ui::Face::regular, ui::size_small);
-    ui::draw_text_within(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(),
-                         ImGui::GetContentRegionAvail().x, ui::theme().dim, std::string(which) + ": " + text);
+    ui::draw_text_within(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), width, ui::theme().dim,
+                         std::string(which) + ": " + text);
     ImGui::Dummy({1, 20});
 }
 
@@ -170,15 +177,15 @@ void compare_maps(CompareView& view, float width, float most_height) {
         case app::ComparisonView::difference: return difference_map(view, width, most_height);
         case app::ComparisonView::sides: break;
     }
-    const bool beside = width >= 560;
+    const bool beside = width >= 440;
     const float each = beside ? (width - gap) / 2 : width;
     ImGui::BeginGroup();
-    caption_of("first", texts.text);
+    caption_of("first", texts.text, each);
     first_map(view, each, most_height);
     ImGui::EndGroup();
     if (beside) ImGui::SameLine(each + gap, 0);
     ImGui::BeginGroup();
-    caption_of("second", view.comparison.text);
+    caption_of("second", view.comparison.text, each);
     second_map(view, each, most_height);
     ImGui::EndGroup();
 }

@@ -32,8 +32,8 @@ struct CompareView {
         return second.pieces[static_cast<std::size_t>(token)];
     }
 
-    // The words that are compared: under the cursor, else chosen.
-    std::optional<Index> query() const;
+    // The words that are compared: under the cursor, else chosen, else the last and the one that stands for the other.
+    Index query() const;
     std::optional<Index> second_query() const;
 
     void point(std::optional<Index> query, std::optional<Index> key);         // in the first

@@ -53,6 +53,8 @@ void badge(const std::string& text, const char* meaning, bool first) {
 void head_heading(const SentenceView& view) {
     const app::Selection& s = view.selection();
     ui::heading(("Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head)).c_str());
+    // They are of the first sentence alone.
+    if (view.session.state().sentence.compared) return;
     if (!view.measured) return badge("measuring …", "Adding up this head's weights", true);
     struct Share {
         const char* name;

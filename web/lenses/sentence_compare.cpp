@@ -71,6 +71,7 @@ struct Line {
     std::vector<float> weights;
     std::vector<std::string> numbers;
     ui::TokenLine line;
+    std::optional<Index> shown;  // the chosen one that was last scrolled to
 };
 Line first_line, second_line;
 
@@ -79,7 +80,8 @@ void update(Line& line, const app::SentenceRun& run, const Record& record, Index
     const Index wanted = query.value_or(-1);
     if (line.version == run.version && line.layer == layer && line.head == head && line.query == wanted)
         return;
-    line = {run.version, layer, head, wanted, {}, {}, {}};
+    const auto shown = line.version == run.version ? line.shown : std::nullopt;
+    line = {run.version, layer, head, wanted, {}, {}, {}, shown};
     const Index n = run.trace->tokens();
     line.weights.assign(static_cast<std::size_t>(n), 0);
     line.numbers.assign(static_cast<std::size_t>(n), "");
@@ -88,7 +90,7 @@ void update(Line& line, const app::SentenceRun& run, const Record& record, Index
         for (Index k = 0; k < n; ++k)
             if (record.spec().mask.allows(head, *query, k))
                 line.numbers[static_cast<std::size_t>(k)] =
-                    app::fixed(static_cast<double>(line.weights[static_cast<std::size_t>(k)]), 2);
+                    app::rounded(static_cast<double>(line.weights[static_cast<std::size_t>(k)]), 2);
     }
     // As wide as with any number, so that nothing moves under the cursor.
     line.line = ui::token_line(run.pieces, std::vector<std::string>(static_cast<std::size_t>(n), "0.00"));
@@ -99,7 +101,7 @@ struct Touched {
     bool clicked = false;
 };
 
-Touched draw_line(const char* name, const Line& line, const app::SentenceRun& run, std::optional<Index> query,
+Touched draw_line(const char* name, Line& line, const app::SentenceRun& run, std::optional<Index> query,
                   std::optional<Index> key, bool chosen, float width) {
     const ui::Theme& t = ui::theme();
     const ImVec2 start = ImGui::GetCursorScreenPos();
@@ -122,6 +124,11 @@ Touched draw_line(const char* name, const Line& line, const app::SentenceRun& ru
         touched.clicked = touched.over && ImGui::IsItemDeactivated() && !dragged;
         if (touched.over) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     }
+    if (chosen && query != line.shown) {
+        line.shown = query;
+        const float x = line.line.centre(*query);
+        if (x < ImGui::GetScrollX() || x > ImGui::GetScrollX() + room) ImGui::SetScrollX(x - room / 2);
+    }
     ImDrawList* list = ImGui::GetWindowDrawList();
     const Range shown =
         line.line.within(list->GetClipRectMin().x - corner.x, list->GetClipRectMax().x - corner.x);
@@ -133,7 +140,7 @@ Touched draw_line(const char* name, const Line& line, const app::SentenceRun& ru
             list->AddRectFilled(chip.min, chip.max, ui::with_alpha(t.accent, 0.08f + 0.5f * w), 5);
         if (i == query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, chosen ? 2.0f : 1.5f);
         if (i == key) list->AddRect(chip.min, chip.max, t.dim, 5, 0, 1.5f);
-        ui::draw_chip_text(chip, run.pieces[at], line.numbers[at]);
+        ui::draw_chip_text(chip, run.pieces[at], line.numbers[at], line.weights[at] > 0.25f);
         ui::landmark("compare/" + std::string(name) + "/" + std::to_string(i), chip.min, chip.max);
     }
     ImGui::EndChild();
@@ -144,13 +151,13 @@ void words(CompareView& view, float width) {
     const app::Selection& s = view.selection();
     update(first_line, view.first.run, view.first.record(), s.head, s.layer, view.query());
     update(second_line, view.second, view.second_record(), s.head, s.layer, view.second_query());
+    const bool pointing = view.pointed.query || view.pointed.second_query;
     const Touched first = draw_line("first", first_line, view.first.run, view.query(), view.pointed.key,
-                                    s.query == view.query(), width);
+                                    !pointing, width);
     if (first.over) view.point(first.over, std::nullopt);
     if (first.clicked) view.first.select(s.query == first.over ? std::nullopt : first.over, std::nullopt);
-    const Touched second =
-        draw_line("second", second_line, view.second, view.second_query(), view.pointed.second_key,
-                  s.query && s.counterpart == view.second_query(), width);
+    const Touched second = draw_line("second", second_line, view.second, view.second_query(),
+                                     view.pointed.second_key, !pointing && view.second_query(), width);
     if (second.over) view.point_second(second.over, std::nullopt);
     if (second.clicked) {
         app::Selection selection = s;
@@ -187,7 +194,9 @@ void update(const CompareView& view, Index query, Index second_query) {
 
 void vectors(const CompareView& view, float width) {
     section("Same word, other vector?");
-    ui::caption("Cosine of the word’s two vectors in the residual stream.");
+    ui::caption(("Cosine of " + quoted(view.first.piece(alike.query)) + " and " +
+                 quoted(view.second_piece(alike.second_query)) + " in the residual stream, layer by layer.")
+                    .c_str());
     std::vector<ui::Bar> bars;
     for (std::size_t i = 0; i < alike.residual.size(); ++i) {
         const double value = alike.residual[i].value();
@@ -234,7 +243,7 @@ void heads(CompareView& view, float width) {
             const ImVec2 min{at.x + static_cast<float>(head) * cell, y},
                 max{min.x + cell - 1, min.y + height - 1};
             list->AddRectFilled(min, max, scale.colour(value), 3);
-            const std::string text = app::fixed(c.value(), 2);
+            const std::string text = app::rounded(c.value(), 2);
             if (ui::text_size(text).x <= cell - 3)
                 centred((min.x + max.x) / 2, (min.y + max.y) / 2, ui::ink_on(scale.colour(value)), text);
             if (layer == view.selection().layer && head == view.selection().head)
@@ -251,13 +260,12 @@ void heads(CompareView& view, float width) {
 }
 
 void similarities(CompareView& view, float width) {
-    const auto query = view.query(), second_query = view.second_query();
-    if (!query || !second_query) {
+    const auto second_query = view.second_query();
+    if (!second_query) {
         section("Same word, other vector?");
-        return ui::caption(query ? "This word has no counterpart: click a word of the second sentence."
-                                 : "Click a word of the first sentence.");
+        return ui::caption("This word has no counterpart: click a word of the second sentence.");
     }
-    update(view, *query, *second_query);
+    update(view, view.query(), *second_query);
     vectors(view, width);
     ImGui::Dummy({0, 8});
     heads(view, width);
@@ -273,7 +281,7 @@ void layout(CompareView& view) {
         ImGui::Dummy({0, 8});
         return similarities(view, width);
     }
-    const float left = std::floor((width - column_gap) * 0.36f);
+    const float left = std::floor((width - column_gap) * 0.33f);
     ImGui::BeginGroup();
     ImGui::BeginChild("alike", {left, 0}, ImGuiChildFlags_AutoResizeY, ImGuiWindowFlags_NoScrollbar);
     similarities(view, left);
@@ -289,18 +297,18 @@ void layout(CompareView& view) {
 
 }  // namespace
 
-std::optional<Index> CompareView::query() const {
-    if (pointed.second_query && !pointed.query) return first_of(*pointed.second_query);
-    if (pointed.query) return pointed.query;
+Index CompareView::query() const {
+    if (pointed.query) return *pointed.query;
     return selection().query.value_or(first.tokens() - 1);
 }
 
 std::optional<Index> CompareView::second_query() const {
     if (pointed.second_query) return pointed.second_query;
-    if (!pointed.query && selection().counterpart && *selection().counterpart < std::ssize(second.pieces))
-        return selection().counterpart;
-    const auto of = pointed.query ? pointed.query : query();
-    return of ? second_of(*of) : std::nullopt;
+    if (pointed.query)
+        if (const auto counterpart = second_of(*pointed.query)) return counterpart;
+    const auto& chosen = selection().counterpart;
+    if (chosen && *chosen < std::ssize(second.pieces)) return chosen;
+    return pointed.query ? std::nullopt : second_of(query());
 }
 
 void CompareView::point(std::optional<Index> query, std::optional<Index> key) {

@@ -46,7 +46,7 @@ Chip chip_at(const TokenLine& line, Index i, ImVec2 corner) {
     return {min, {min.x + line.width[at], min.y + chip_height}};
 }
 
-void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print) {
+void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print, bool strong) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const auto centred = [&](const std::string& text, float y, ImU32 ink) {
         draw_text(list, {(chip.min.x + chip.max.x - text_size(text).x) / 2, y}, ink, text);
@@ -56,7 +56,7 @@ void draw_chip_text(const Chip& chip, const std::string& piece, const std::strin
         centred(piece, chip.min.y + 4, theme().text);
     }
     Type mono(Face::mono, size_small);
-    centred(small_print, chip.min.y + piece_height + 1, theme().dim);
+    centred(small_print, chip.min.y + piece_height + 1, strong ? theme().text : theme().dim);
 }
 
 }  // namespace attn::ui

@@ -33,6 +33,7 @@ struct Chip {
 };
 // Where a chip of a line lies that begins at `corner`.
 Chip chip_at(const TokenLine& line, Index i, ImVec2 corner);
-void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print);
+void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print,
+                    bool strong = false);  // also in small print
 
 }  // namespace attn::ui

@@ -21,7 +21,7 @@ void draw_numbers(const TokenMap& map, ImVec2 at, float cell) {
         for (Index c = 0; c < std::ssize(map.col_names); ++c) {
             const float value = map.value({r, c});
             if (std::isinf(value)) continue;
-            const std::string text = app::fixed(static_cast<double>(value), map.decimals);
+            const std::string text = app::rounded(static_cast<double>(value), 2);
             const ImVec2 size = text_size(text);
             if (size.x > cell - 2) continue;
             draw_text(list,

@@ -21,7 +21,6 @@ struct TokenMap {
     std::span<const std::string> row_names, col_names;
     ColourScale scale;
     std::optional<Index> row, col;  // marked
-    int decimals = 2;               // of the numbers in cells that have room
 
     float value(MapCell cell) const { return values[cell.row * std::ssize(col_names) + cell.col]; }
 };

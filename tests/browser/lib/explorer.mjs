@@ -60,7 +60,7 @@ export class Explorer {
     attention(layer, head) { return this.ask('attention', layer, head); }
     logits() { return this.ask('logits'); }
     training() { return this.ask('training'); }
-    explain(name, row, column) { return this.ask('explain', matrices[name], row, column); }
+    explain(name, row, column, second = 0) { return this.ask('explain', matrices[name], row, column, second); }
 
     // As doubles; "-inf" and its like as the numbers they are.
     async matrix(name) {

@@ -30,6 +30,16 @@ TEST_CASE("shortest writes what reads back") {
     }
 }
 
+TEST_CASE("rounded is as short as its neighbours") {
+    CHECK(rounded(0.0004, 2) == "0.00");
+    CHECK(rounded(-0.0004, 2) == "0.00");
+    CHECK(rounded(-0.25, 2) == "-0.25");
+    CHECK(rounded(1, 2) == "1.00");
+    CHECK(rounded(not_a_number, 2) == "NaN");
+    CHECK(rounded(-infinity, 2) == "−∞");
+    CHECK(rounded(1e300, 2) == "1.0e+300");
+}
+
 TEST_CASE("fixed keeps a number readable") {
     CHECK(fixed(0.43275, 3) == "0.433");
     CHECK(fixed(-0.43275, 3) == "-0.433");

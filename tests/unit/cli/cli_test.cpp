@@ -1,50 +1,26 @@
 // The program attn as a person types it.
-#include <sys/wait.h>
-
-#include <array>
 #include <catch_amalgamated.hpp>
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "io/npy.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
+#include "unit/cli/program.hpp"
 
 using namespace attn;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
+using test::Folder;
+using test::Outcome;
+using test::run;
 
 namespace {
-
-struct Outcome {
-    int code = 0;
-    std::string text;  // both streams
-};
-
-Outcome run(const std::string& arguments) {
-    std::FILE* pipe = popen((ATTN_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
-    REQUIRE(pipe);
-    Outcome outcome;
-    std::array<char, 4096> buffer;
-    while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe))
-        outcome.text.append(buffer.data(), count);
-    outcome.code = WEXITSTATUS(pclose(pipe));
-    return outcome;
-}
 
 std::string golden(const std::string& name) {
     return "'" + (test::source_dir() / "tests/golden/model" / name).string() + "'";
 }
-
-// Of its own for each case, and gone after it.
-struct Folder {
-    std::filesystem::path path =
-        std::filesystem::temp_directory_path() / ("attn-cli-" + std::to_string(getpid()));
-    ~Folder() { std::filesystem::remove_all(path); }
-};
 
 }  // namespace
 

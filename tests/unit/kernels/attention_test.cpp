@@ -23,21 +23,11 @@ void check_against_reference(const Kernels& kernels, const AttentionCall& call, 
                  WithinAbs(0, bound));
 }
 
-float usual_scale(Index d) { return 1 / std::sqrt(static_cast<float>(d)); }
-
 }  // namespace
 
 TEST_CASE("Attention of every size from 1 to 130", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    for (Index n = 1; n <= 130; ++n) {
-        const Index n_k = 131 - n, d_k = 1 + n % 37, d_v = 1 + n % 19;
-        const Tensor q = random_tensor({1, n, d_k}, 1), k = random_tensor({1, n_k, d_k}, 2),
-                     v = random_tensor({1, n_k, d_v}, 3);
-        AttentionCall call = attention_call(q, k, v);
-        call.scale = usual_scale(d_k);
-        INFO("n_q " << n << ", n_k " << n_k << ", d_k " << d_k << ", d_v " << d_v);
-        check_against_reference(kernels, call);
-    }
+    with_every_size([&](const AttentionCall& call) { check_against_reference(kernels, call); });
 }
 
 TEST_CASE("Attention of wide heads, d_v apart from d_k", "[unit][kernels]") {
@@ -45,14 +35,9 @@ TEST_CASE("Attention of wide heads, d_v apart from d_k", "[unit][kernels]") {
     using Widths = std::pair<Index, Index>;
     const auto [d_k, d_v] = GENERATE(Widths{64, 64}, Widths{80, 33}, Widths{128, 256}, Widths{256, 128},
                                      Widths{257, 1}, Widths{300, 70});
-    for (const Index n : {1, 3, 67, 130}) {
-        const Tensor q = random_tensor({2, n, d_k}, 26), k = random_tensor({1, 77, d_k}, 27),
-                     v = random_tensor({1, 77, d_v}, 28);
-        AttentionCall call = attention_call(q, k, v);
-        call.scale = usual_scale(d_k);
-        INFO("n " << n << ", d_k " << d_k << ", d_v " << d_v);
-        check_against_reference(kernels, call);
-    }
+    for (const Index n : {1, 3, 67, 130})
+        with_random_heads(2, n, 77, d_k, d_v,
+                          [&](const AttentionCall& call) { check_against_reference(kernels, call); });
 }
 
 TEST_CASE("Attention under every kind of mask", "[unit][kernels]") {

@@ -31,21 +31,11 @@ void check_against_reference(const BackwardKernels& kernels, const AttentionCall
     check(actual.d_v, expected.d_v, bound);
 }
 
-float usual_scale(Index d) { return 1 / std::sqrt(static_cast<float>(d)); }
-
 }  // namespace
 
 TEST_CASE("Gradients of attention of every size from 1 to 130", "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
-    for (Index n = 1; n <= 130; ++n) {
-        const Index n_k = 131 - n, d_k = 1 + n % 37, d_v = 1 + n % 19;
-        const Tensor q = random_tensor({1, n, d_k}, 1), k = random_tensor({1, n_k, d_k}, 2),
-                     v = random_tensor({1, n_k, d_v}, 3);
-        AttentionCall call = attention_call(q, k, v);
-        call.scale = usual_scale(d_k);
-        INFO("n_q " << n << ", n_k " << n_k << ", d_k " << d_k << ", d_v " << d_v);
-        check_against_reference(kernels, call);
-    }
+    with_every_size([&](const AttentionCall& call) { check_against_reference(kernels, call); });
 }
 
 TEST_CASE("Gradients of attention of wide heads, d_v apart from d_k", "[unit][kernels]") {
@@ -53,14 +43,9 @@ TEST_CASE("Gradients of attention of wide heads, d_v apart from d_k", "[unit][ke
     using Widths = std::pair<Index, Index>;
     const auto [d_k, d_v] =
         GENERATE(Widths{64, 64}, Widths{80, 33}, Widths{257, 1}, Widths{1, 257}, Widths{300, 270});
-    for (const Index n : {1, 67}) {
-        const Tensor q = random_tensor({2, n, d_k}, 4), k = random_tensor({1, 77, d_k}, 5),
-                     v = random_tensor({1, 77, d_v}, 6);
-        AttentionCall call = attention_call(q, k, v);
-        call.scale = usual_scale(d_k);
-        INFO("n " << n << ", d_k " << d_k << ", d_v " << d_v);
-        check_against_reference(kernels, call);
-    }
+    for (const Index n : {1, 67})
+        with_random_heads(2, n, 77, d_k, d_v,
+                          [&](const AttentionCall& call) { check_against_reference(kernels, call); });
 }
 
 TEST_CASE("Gradients of attention under every kind of mask", "[unit][kernels]") {
