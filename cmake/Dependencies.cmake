@@ -47,7 +47,8 @@ fetch(catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.7.
 add_library(catch2_amalgamated STATIC EXCLUDE_FROM_ALL ${catch2_SOURCE_DIR}/extras/catch_amalgamated.cpp)
 target_include_directories(catch2_amalgamated SYSTEM PUBLIC ${catch2_SOURCE_DIR}/extras)
 target_compile_options(catch2_amalgamated PRIVATE -O0)  # as the tests, whose precompiled header it makes
-target_precompile_headers(catch2_amalgamated PRIVATE <catch_amalgamated.hpp>)
+target_link_libraries(catch2_amalgamated PRIVATE nlohmann_json::nlohmann_json)
+target_precompile_headers(catch2_amalgamated PRIVATE <catch_amalgamated.hpp> <nlohmann/json.hpp>)
 
 if(EMSCRIPTEN)
     target_compile_options(catch2_amalgamated PUBLIC -fwasm-exceptions)

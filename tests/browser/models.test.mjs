@@ -18,7 +18,7 @@ async function eachHead(explorer, attention, what) {
 for (const name of ['gpt-nano-sort', 'babyllama-tok105']) {
     const model = models?.find((each) => each.name === name);
 
-    test(`${name}: ids, attention and logits of an independent float64 run`, { each: true }, async (explorer) => {
+    test(`${name}: ids, attention and logits of an independent float64 run`, async (explorer) => {
         if (absent) {
             skip(absent);
         }
@@ -32,7 +32,7 @@ for (const name of ['gpt-nano-sort', 'babyllama-tok105']) {
         }
     });
 
-    test(`${name}: attention of the native program`, { each: true }, async (explorer) => {
+    test(`${name}: attention of the native program`, async (explorer) => {
         if (absent ?? native.absent) {
             skip(absent ?? native.absent);
         }

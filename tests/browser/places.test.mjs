@@ -29,7 +29,7 @@ test('back and forward go through lenses and examples, with their edits', async 
 
 const clipboard = { context: { permissions: ['clipboard-read', 'clipboard-write'] } };
 
-test('a link is a document: opened again, everything is there to the last bit', { each: true, ...clipboard }, async (explorer) => {
+test('a link is a document: opened again, everything is there to the last bit', clipboard, async (explorer) => {
     await explorer.choose('B', 'three-tokens');
     await explorer.type('q/0/1', '0.1');
     await explorer.until('the edit', () => explorer.matrix('q'), (rows) => rows[0][1] === Math.fround(0.1));

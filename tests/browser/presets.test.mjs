@@ -28,7 +28,7 @@ const examples = [
     }],
 ];
 
-test('every example of the tutorials shows its exact values', { each: true }, async (explorer) => {
+test('every example of the tutorials shows its exact values', async (explorer) => {
     for (const [letter, key, stages] of examples) {
         await explorer.choose(letter, key);
         for (const [stage, values] of Object.entries(stages)) {

@@ -96,7 +96,7 @@ test('a word can be followed: hovered, chosen, and let go', async (explorer) => 
     await explorer.untilState('no word', ({ query }) => query === undefined);
 });
 
-test('greedy generation takes the tokens that PyTorch takes, until the context is full', { each: true }, async (explorer) => {
+test('greedy generation takes the tokens that PyTorch takes, until the context is full', async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     await greedily(explorer);
     for (let steps = 1; steps <= 2; ++steps) {
@@ -128,7 +128,7 @@ test('the weights are there as a table, with the words for its sides', async (ex
     assert.deepEqual(await explorer.page.$$eval('#table-view tbody th', (all) => all.map((th) => th.textContent)), words);
 });
 
-test('two sentences are compared, in every view, and their link brings both', { each: true }, async (explorer) => {
+test('two sentences are compared, in every view, and their link brings both', async (explorer) => {
     await explorer.openModel(tiny.folder, 'the cat sat near the door');
     await explorer.click('compare');
     const second = explorer.page.locator('#second-sentence');

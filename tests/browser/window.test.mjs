@@ -27,7 +27,7 @@ async function drawsNothing(explorer) {
     await explorer.until('the mouse to wake it', () => explorer.frames(), (frames) => frames > before);
 }
 
-test('while nothing happens, no frame is drawn', { each: true }, async (explorer) => {
+test('while nothing happens, no frame is drawn', async (explorer) => {
     await drawsNothing(explorer);
 });
 
@@ -126,7 +126,7 @@ async function survives(explorer) {
     assert.equal(difference(before, after, rows), 0, 'pixels that differ');
 }
 
-test('a lost drawing context comes back with the same picture', { each: true }, async (explorer) => {
+test('a lost drawing context comes back with the same picture', async (explorer) => {
     await explorer.type('x/0/0', '0.5');
     await explorer.until('the edit', () => explorer.matrix('x'), (rows) => rows[0][0] === 0.5);
     await survives(explorer);

@@ -24,7 +24,7 @@ async function changed(explorer, cell, holds) {
     return m[row][column];
 }
 
-test('a typed number moves everything that follows, exactly, and undo takes it back', { each: true }, async (explorer) => {
+test('a typed number moves everything that follows, exactly, and undo takes it back', async (explorer) => {
     const before = await explorer.matrix('output');
     await agrees(explorer, ofTokens(cats));
     await explorer.type('x/1/1', '0.25');

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/effort.hpp"
 #include "support/files.hpp"
 #include "support/shared_data.hpp"
 
@@ -252,17 +253,18 @@ TEST_CASE("tensors fill the data without holes and overlap", "[safetensors]") {
 }
 
 TEST_CASE("a hundred thousand tensors are read in a moment", "[safetensors]") {
+    constexpr int count = 100'000 / test::thinned;
     std::string header = "{";
-    for (int i = 100'000; i-- > 0;) {
+    for (int i = count; i-- > 0;) {
         const std::string n = std::to_string(i), end = std::to_string(i + 1);
         header += (header.size() > 1 ? "," : "") + ("\"layer." + n) +
                   R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" + n + "," + end + "]}";
     }
-    const std::string file = file_of(header + "}", 100'000);
+    const std::string file = file_of(header + "}", count);
     const auto parsed = parse_safetensors(as_bytes(file));
     REQUIRE(parsed);
-    CHECK(parsed->header.tensors.size() == 100'000);
-    CHECK(parsed->header.find("layer.77777")->begin == 77'777);
+    CHECK(parsed->header.tensors.size() == count);
+    CHECK(parsed->header.find("layer.7777")->begin == 7'777);
 }
 
 TEST_CASE("an index tells which file holds which tensor", "[safetensors]") {
