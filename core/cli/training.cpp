@@ -32,7 +32,7 @@ Result<Bpe> tokenizer_for(const Recipe& recipe, std::span<const std::string_view
     if (std::filesystem::exists(file)) return load_tokenizer(file);
     std::vector<std::string_view> all(texts.begin(), texts.end());
     std::string sentences;
-    if (recipe.mixture.sentences > 0 || recipe.late_mixture.sentences > 0) {
+    if (recipe.mixture.sentences > 0) {
         SentenceWriter writer(recipe.training.seed);
         for (Index i = 0; i < tokenizer_paragraphs; ++i) sentences += writer.paragraph() + "\n";
         all.push_back(sentences);
@@ -119,16 +119,9 @@ Status train(const TrainingFiles& files) {
                     static_cast<double>(validation.size()) / static_cast<double>(validation_tokens.size()));
 
     const TrainingSettings& settings = recipe->training;
-    const auto batches_of = [&](const Mixture& mixture) {
-        return mixed_batches(tokenizer, tokens, settings.context, special_tokens, mixture, settings.seed);
-    };
-    auto batches = batches_of(recipe->mixture);
+    auto batches = mixed_batches(tokenizer, std::move(tokens), settings.context, special_tokens,
+                                 recipe->mixture, settings.seed);
     if (!batches) return batches.error();
-    if (recipe->late_from) {
-        auto late = batches_of(recipe->late_mixture);
-        if (!late) return late.error();
-        batches = in_turn(*std::move(batches), *recipe->late_from, *std::move(late));
-    }
     const std::string checkpoint = files.folder + "/checkpoint.safetensors";
     Result<Trainer> trainer = Error{""};
     if (std::filesystem::exists(checkpoint)) {

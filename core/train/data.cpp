@@ -99,12 +99,4 @@ Result<Batches> mixed_batches(std::shared_ptr<const Bpe> tokenizer, std::vector<
                     std::span<std::int32_t> targets) { sequences->fill(step, sequence, ids, targets); });
 }
 
-Batches in_turn(Batches first, std::int64_t from, Batches then) {
-    return
-        [first = std::move(first), from, then = std::move(then)](
-            std::int64_t step, Index sequence, std::span<std::int32_t> ids, std::span<std::int32_t> targets) {
-            (step < from ? first : then)(step, sequence, ids, targets);
-        };
-}
-
 }  // namespace attn

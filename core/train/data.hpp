@@ -26,7 +26,4 @@ Result<Batches> mixed_batches(std::shared_ptr<const Bpe> tokenizer, std::vector<
                               Index context, Index special_tokens, const Mixture& mixture,
                               std::uint64_t seed);
 
-// Those of `first` up to a step, those of `then` from it on.
-Batches in_turn(Batches first, std::int64_t from, Batches then);
-
 }  // namespace attn

@@ -68,8 +68,7 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
     if (!file) return file.error();
     if (!file->is_object()) return Error{"the recipe has to be a JSON object"};
     for (const auto& [key, value] : file->items())
-        if (key != "model" && key != "vocabulary" && key != "training" && key != "mixture" &&
-            key != "late_mixture")
+        if (key != "model" && key != "vocabulary" && key != "training" && key != "mixture")
             return Error{"the recipe knows no \"" + key + "\""};
     const auto model = file->find("model");
     if (model == file->end() || !model->is_object())
@@ -88,6 +87,7 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
     recipe.config_json.assign(bytes.begin(), bytes.end());
 
     TrainingSettings& t = recipe.training;
+    Mixture& m = recipe.mixture;
     const Field training[] = {field("batch", t.batch),
                               field("context", t.context),
                               field("steps", t.schedule.steps),
@@ -101,18 +101,11 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
                               field("dropout", t.dropout),
                               field("seed", t.seed),
                               field("attention_only", t.attention_only)};
-    const auto shares = [](Mixture& m) {
-        return std::vector<Field>{field("text", m.text), field("sentences", m.sentences),
-                                  field("repeated_text", m.repeated_text),
-                                  field("repeated_random", m.repeated_random)};
-    };
-    std::int64_t late_from = 0;
-    std::vector<Field> late = shares(recipe.late_mixture);
-    late.push_back(field("from", late_from));
+    const Field mixture[] = {field("text", m.text), field("sentences", m.sentences),
+                             field("repeated_text", m.repeated_text),
+                             field("repeated_random", m.repeated_random)};
     if (const Status status = read(*file, "training", training); !status) return status.error();
-    if (const Status status = read(*file, "mixture", shares(recipe.mixture)); !status) return status.error();
-    if (const Status status = read(*file, "late_mixture", late); !status) return status.error();
-    if (file->contains("late_mixture")) recipe.late_from = late_from;
+    if (const Status status = read(*file, "mixture", mixture); !status) return status.error();
     return recipe;
 }
 

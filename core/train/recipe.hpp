@@ -2,13 +2,11 @@
 //   {"model": {a config.json}, "vocabulary": 2048,
 //    "training": {"batch", "context", "steps", "warmup", "rate", "final_rate", "beta1", "beta2", "weight_decay", "clip",
 //                 "dropout", "seed", "attention_only"},
-//    "mixture": {"text", "sentences", "repeated_text", "repeated_random"},
-//    "late_mixture": {"from": the first step with it, the same shares}}
-// What "training" and the mixtures leave out is as train/trainer.hpp and train/data.hpp have it.
+//    "mixture": {"text", "sentences", "repeated_text", "repeated_random"}}
+// What "training" and "mixture" leave out is as train/trainer.hpp and train/data.hpp have it.
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,8 +19,7 @@ struct Recipe {
     std::vector<std::byte> config_json;  // of the model, with the vocabulary's size
     int vocabulary = 0;
     TrainingSettings training;
-    Mixture mixture, late_mixture;
-    std::optional<std::int64_t> late_from;  // none: one mixture from first to last
+    Mixture mixture;
 };
 
 Result<Recipe> parse_recipe(std::span<const std::byte> json);

@@ -82,21 +82,6 @@ TEST_CASE("Generated sentences fill a sequence", "[unit][train]") {
     CHECK_THAT(text, ContainsSubstring(" "));
 }
 
-TEST_CASE("Two mixtures in turn", "[unit][train]") {
-    const auto of = [](const Mixture& mixture) {
-        auto batches = mixed_batches(tokenizer(), numbered(500), context, 1, mixture, 1);
-        REQUIRE(batches);
-        return *std::move(batches);
-    };
-    const Mixture early{1, 0, 0, 0}, late{0, 0, 0, 1};
-    const Batches both = in_turn(of(early), 7, of(late));
-    for (const std::int64_t step : {0, 6, 7, 8}) {
-        Sequence sequence;
-        both(step, 0, sequence.ids, sequence.targets);
-        CHECK(sequence == drawn(step < 7 ? early : late, step));
-    }
-}
-
 TEST_CASE("A mixture that cannot be made is one sentence", "[unit][train]") {
     const auto refusal = [](const Mixture& mixture, std::int32_t tokens) {
         const auto batches = mixed_batches(tokenizer(), numbered(tokens), context, 1, mixture, 1);

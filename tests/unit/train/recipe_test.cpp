@@ -29,22 +29,9 @@ TEST_CASE("A recipe gives the numbers it names and leaves the others", "[unit][t
     CHECK(recipe->training.attention_only);
     CHECK(recipe->mixture.text == 0);
     CHECK(recipe->mixture.sentences == 1);
-    CHECK_FALSE(recipe->late_from);
     const std::string config(reinterpret_cast<const char*>(recipe->config_json.data()),
                              recipe->config_json.size());
     CHECK_THAT(config, ContainsSubstring("\"vocab_size\": 300"));
-}
-
-TEST_CASE("A recipe may change its mixture on the way", "[unit][train]") {
-    const auto recipe =
-        parsed(R"({"model": {}, "vocabulary": 300, "late_mixture": {"from": 40, "repeated_random": 0.5}})");
-    REQUIRE(recipe);
-    CHECK(recipe->late_from == 40);
-    CHECK(recipe->late_mixture.repeated_random == 0.5);
-    CHECK(recipe->late_mixture.text == 1);
-    CHECK(recipe->mixture.repeated_random == 0);
-    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 300, "late_mixture": {"form": 1}})"),
-               ContainsSubstring("\"late_mixture\" knows no \"form\""));
 }
 
 TEST_CASE("A recipe that is none is one sentence", "[unit][train]") {
