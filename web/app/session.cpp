@@ -91,9 +91,10 @@ void Session::state_restored(const State& before) {
     wanted_ = state().selection;
     const SentenceState& now = state().sentence;
     const bool other_model = now.model != before.sentence.model || now.trained != before.sentence.trained;
-    if (other_model)
-        await_model(now, "The model '" + now.model +
-                             "' is no longer open: drop its folder onto the page to see the same.");
+    if (other_model &&
+        !await_model(now, "The model '" + now.model +
+                              "' is no longer open: drop its folder onto the page to see the same."))
+        name_open_model();
     if (other_model || now.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
     if (now.compared != before.sentence.compared || state().lens != before.lens) show_second_box();
     state_changed(false);
@@ -326,7 +327,10 @@ void Session::model_chosen() {
 void Session::model_failed() {
     opening_.reset();
     if (std::exchange(awaited_, "").empty()) return;
-    if (state().sentence.trained) return state_replaced();
+    if (state().sentence.trained) {
+        name_open_model();
+        return state_replaced();
+    }
     const bool at_home = home_ && state() == *home_;
     home_.reset();
     if (at_home) {

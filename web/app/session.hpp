@@ -103,7 +103,8 @@ class Session {
     State read_fragment(const std::string& fragment);
     std::string address() const;
     void complete_texts(State& linked) const;
-    void await_model(const SentenceState& wanted, const std::string& otherwise);
+    bool await_model(const SentenceState& wanted, const std::string& otherwise);
+    void name_open_model();
     bool awaits_training() const;
     bool prepare_awaited(double budget_ms);
     void hand_over(const TrainingRun& run, const TrainingView& view, bool awaited);

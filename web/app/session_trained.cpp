@@ -43,15 +43,26 @@ void Session::complete_texts(State& linked) const {
     if (trained) complete(trained->plan, state().training.plan);
 }
 
-// Asks for a model where it is not the open one; `otherwise` is said where it cannot come.
-void Session::await_model(const SentenceState& wanted, const std::string& otherwise) {
+// Asks for a model where it is not the open one. False, and `otherwise` said, where it cannot come.
+bool Session::await_model(const SentenceState& wanted, const std::string& otherwise) {
     awaited_.clear();
     opening_.reset();
-    if (wanted.model.empty() || (wanted.model == model_name_ && wanted.trained == model_trained_)) return;
-    if (wanted.trained || page_.open_bundled(wanted.model))
+    const bool open = wanted.model == model_name_ && wanted.trained == model_trained_;
+    if (open || wanted.model.empty()) return true;
+    if (wanted.trained || page_.open_bundled(wanted.model)) {
         awaited_ = wanted.model;
-    else
-        page_.notice(otherwise, false);
+        return true;
+    }
+    page_.notice(otherwise, false);
+    return false;
+}
+
+// Where what the State names cannot come.
+void Session::name_open_model() {
+    State named = state();
+    named.sentence.model = model_name_;
+    named.sentence.trained = model_trained_;
+    history_.correct(std::move(named));
 }
 
 bool Session::awaits_training() const {

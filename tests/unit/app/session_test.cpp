@@ -543,6 +543,7 @@ TEST_CASE("a network of lens Training opens in lens Sentence, and undo goes back
     REQUIRE_FALSE(page.notices.empty());
     CHECK(page.notices.back() ==
           "The model 'tiny' is no longer open: drop its folder onto the page to see the same.");
+    CHECK(page.url.find("&trained=4,") != std::string::npos);
 }
 
 TEST_CASE("a link to a network that was trained here trains it again") {
@@ -599,6 +600,8 @@ TEST_CASE("a link to a network that cannot be trained again says so") {
         CHECK(page.notices[0].starts_with("The link's value '41,induction"));
     }
     CHECK(session.awaited_model().empty());
+    CHECK(session.state().sentence.model.empty());
+    CHECK_FALSE(session.state().sentence.trained);
     CHECK_FALSE(session.work(5));
 }
 
