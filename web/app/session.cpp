@@ -96,7 +96,8 @@ void Session::state_restored(const State& before) {
                               "' is no longer open: drop its folder onto the page to see the same."))
         name_open_model();
     if (other_model || now.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
-    if (now.compared != before.sentence.compared || state().lens != before.lens) show_second_box();
+    if (other_model || now.compared != before.sentence.compared || state().lens != before.lens)
+        show_second_box();
     state_changed(false);
 }
 
