@@ -45,10 +45,11 @@ struct Select { Selection selection; };
 struct Pin { std::optional<CellRef> cell; };
 // clang-format on
 
-using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate,
-                             SetScaling, SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText,
-                             Compare, SetModel, OpenTrained, SetMap, SetFlowMass, SetSampling, SetTrainingPlan,
-                             ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
+using Command =
+    std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
+                 SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
+                 OpenTrained, SetMap, SetFlowMass, SetSampling, SetTrainingPlan, ForkTraining,
+                 CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);
