@@ -117,7 +117,7 @@ bool are_labels(const Fields& fields, bool comma_is_point, Text text) {
 }  // namespace
 
 CsvReading::CsvReading(std::span<const std::byte> file)
-    : text_(reinterpret_cast<const char*>(file.data()), file.size()), separators_(all_separators) {
+    : text_(reinterpret_cast<const char*>(file.data()), file.size()) {
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     if (text_.starts_with(byte_order_mark)) text_.remove_prefix(byte_order_mark.size());
 }
@@ -134,7 +134,8 @@ float CsvReading::progress() const {
 
 std::size_t CsvReading::advance() {
     if (at_ == text_.size()) {
-        if (pass_ == Pass::separators && !separators_.empty()) separator_ = separators_.front();
+        if (const auto most = std::ranges::max_element(rows_with_); pass_ == Pass::separators && *most > 0)
+            separator_ = all_separators[static_cast<std::size_t>(most - rows_with_.begin())];
         pass_ = pass_ == Pass::separators ? Pass::numbers : Pass::done;
         at_ = row_ = 0;
         return 0;
@@ -151,21 +152,21 @@ std::size_t CsvReading::advance() {
     while (row.ends_with('\n') || row.ends_with('\r')) row.remove_suffix(1);
     if (trimmed(row).empty()) return *size;
     if (pass_ == Pass::separators)
-        narrow_separators(row);
+        count_separators(row);
     else if (status_ = add(split(row, separator_)); !status_)
         pass_ = Pass::done;
     return *size;
 }
 
-void CsvReading::narrow_separators(std::string_view row) {
-    std::string seen;
+void CsvReading::count_separators(std::string_view row) {
+    std::array<bool, 4> seen{};
     Quotes quotes;
-    for (char c : row)
-        if (!quotes.inside(c) && separators_.find(c) != separators_.npos && seen.find(c) == seen.npos)
-            seen += c;
-    // Blanks around a row separate nothing.
-    if (trimmed(row).find_first_of(blanks) == row.npos) std::erase(seen, ' ');
-    std::erase_if(separators_, [&](char c) { return seen.find(c) == seen.npos; });
+    for (char c : trimmed(row))
+        if (const auto i = all_separators.find(c); !quotes.inside(c) && i != all_separators.npos)
+            seen[i] = true;
+    seen[0] = seen[0] || row.front() == '\t' ||
+              row.back() == '\t';  // blanks around a row separate nothing, tabs do
+    for (std::size_t i = 0; i < seen.size(); ++i) rows_with_[i] += seen[i];
 }
 
 Status CsvReading::add(std::vector<std::string> fields) {

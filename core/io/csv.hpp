@@ -2,6 +2,7 @@
 // or both (quotes as RFC 4180 has them).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,7 +21,7 @@ struct CsvMatrix {
     std::vector<std::string> column_labels;  // as many as columns, or none
 };
 
-// Read in slices. The separator is the first of tab, semicolon, comma and blanks that stands in every row outside quotes.
+// Read in slices. The separator is the one that stands, outside quotes, in the most rows: tab, semicolon, comma or blanks.
 // The first row is labels where its first field is empty or most of the others are no numbers; the first column is where
 // that corner is empty, where a row has one field more than the labels, or where most of it is no numbers. Where commas do
 // not separate, a comma is a decimal point.
@@ -35,7 +36,7 @@ class CsvReading {
   private:
     enum class Pass { separators, numbers, done };
     std::size_t advance();  // by one row; how many characters it has
-    void narrow_separators(std::string_view row);
+    void count_separators(std::string_view row);
     Status add(std::vector<std::string> fields);
     Result<float> number(std::string_view field, std::size_t row, std::size_t column) const;
     Result<CsvMatrix> matrix();
@@ -45,8 +46,8 @@ class CsvReading {
     Pass pass_ = Pass::separators;
     Status status_ = ok();
 
-    std::string separators_;  // that stood in every row so far, in order of preference
-    char separator_ = '\0';   // '\0': there is one column
+    std::array<std::size_t, 4> rows_with_{};  // of each separator
+    char separator_ = '\0';                   // '\0': there is one column
     bool begun_ = false, corner_is_empty_ = false;
     std::vector<std::string> labels_;
     std::size_t fields_ = 0;  // in a row of numbers, its label among them; 0: none was read

@@ -62,6 +62,7 @@ class Matcher {
     void choose_mask(std::size_t q);
     bool mask_fits() const;
     void choose_mask_meaning();
+    bool tokens_number(Index queries, Index keys) const;  // whether a tokens file has as many
     void choose_tokens(const Subject& subject);
     std::vector<std::string> tokens_of(Role axis, Index count, const std::vector<std::string>& labels);
     void add_notes();
@@ -283,16 +284,21 @@ Status Matcher::choose_elements(PlacedTensor& place, int from, int to) {
 }
 
 Status Matcher::place_weights(const Subject& subject) {
-    const std::size_t first = subject.weights.front();
-    const Shape& shape = tensor(first).shape;
+    const std::size_t first_tensor = subject.weights.front();
+    const Shape& shape = tensor(first_tensor).shape;
     AxisOrder order = AxisOrder::heads_first;
     if (const std::size_t rank = shape.size(); rank >= 3) {
         const Index a = shape[rank - 3], b = shape[rank - 2], c = shape[rank - 1];
         if (a == b && b != c) {
-            const auto answer =
-                ask("axes", shown(first) + ": which axis are the heads?",
-                    {{"first", count_of(a, "heads of ") + count_of(b, "queries × ") + count_of(c, "keys")},
-                     {"last", count_of(c, "heads of ") + count_of(a, "queries × ") + count_of(b, "keys")}});
+            const bool first = tokens_number(b, c), last = tokens_number(a, b);
+            std::string answer = last ? "last" : "first";
+            if (first == last)
+                answer = ask("axes", shown(first_tensor) + ": which axis are the heads?",
+                             {{"first",
+                               count_of(a, "heads of ") + count_of(b, "queries × ") + count_of(c, "keys")},
+                              {"last",
+                               count_of(c, "heads of ") + count_of(a, "queries × ") + count_of(b, "keys")}})
+                             .value_or(answer);
             if (answer == "last") order = AxisOrder::heads_last;
         }
     }
@@ -387,15 +393,19 @@ void Matcher::choose_mask_meaning() {
                                                  : MaskMeaning::allowed;
 }
 
+bool Matcher::tokens_number(Index queries, Index keys) const {
+    return std::ranges::any_of(found_.tokens, [&](const FoundTokens& t) {
+        return std::ssize(t.tokens) == queries || std::ssize(t.tokens) == keys;
+    });
+}
+
 // Heads come first as a rule. Where they may stand second as well, what fits decides, then the number of tokens; where
 // neither does, and there would be no fewer heads than positions, it is asked.
 Status Matcher::place_qkv(const Subject& subject) {
     choose_mask(*subject.q);
     const auto fit = [&](AxisOrder order) {
         place_all(subject, order);
-        const bool tokens = std::ranges::any_of(found_.tokens, [&](const FoundTokens& t) {
-            return std::ssize(t.tokens) == matched_.queries || std::ssize(t.tokens) == matched_.keys;
-        });
+        const bool tokens = tokens_number(matched_.queries, matched_.keys);
         return std::tuple(static_cast<bool>(check_qkv()), mask_fits(), tokens);
     };
     const auto first = fit(AxisOrder::heads_first), second = fit(AxisOrder::heads_second);
@@ -466,12 +476,12 @@ void Matcher::add_notes() {
         if (used_tokens_.contains(&tokens)) continue;
         const Index count = std::ssize(tokens.tokens);
         const bool others = !matched_.query_tokens.empty() || !matched_.key_tokens.empty();
-        matched_.notes.push_back(
-            count == matched_.queries || count == matched_.keys
-                ? tokens.file + " is left out."
-                : tokens.file + " has " + count_of(count, "tokens where there are ") +
-                      count_of(matched_.queries, "queries and ") + count_of(matched_.keys, "keys") +
-                      (others ? "; it is left out." : "; positions are shown instead."));
+        matched_.notes.push_back(count == matched_.queries || count == matched_.keys
+                                     ? tokens.file + " is left out."
+                                     : tokens.file + " has " + count_of(count, "tokens where there are ") +
+                                           count_of(matched_.queries, "queries and ") +
+                                           count_of(matched_.keys, "keys") +
+                                           (others ? "; it is left out." : "; positions are shown instead."));
     }
     std::set<std::size_t> used;
     for (const PlacedTensor& place : matched_.weights) used.insert(place.tensor);
