@@ -33,12 +33,13 @@ std::string stem(std::string_view name) {
 
 Error in_file(const std::string& name, const Error& error) { return Error{name + ": " + error.message}; }
 
-// The name that says most. numpy.savez calls arrays that were given no name arr_0, arr_1, …, and then the archive's name
-// tells what they are; so it does where the array's own name says nothing.
+// The name that says most. numpy.savez calls arrays that were given no name arr_0, arr_1, …, and some call them by their
+// layer alone: then the archive's name tells what they are.
 std::string best_name(const std::string& file, const std::string& name, bool alone) {
     const bool unnamed = name.starts_with("arr_");
     if (unnamed && alone) return stem(file);
-    return unnamed || !read_name(name).role ? stem(file) + "." + name : name;
+    const bool only_numbered = !read_name(name).role && last_number(name).number >= 0;
+    return unnamed || only_numbered ? stem(file) + "." + name : name;
 }
 
 }  // namespace

@@ -222,10 +222,10 @@ TEST_CASE("Q, K and weights together: what is to be shown", "[tensor_match]") {
         {}};
     const Questions questions = asked(found);
     CHECK(texts(questions.at(0)) ==
-          std::vector<std::string>{"what Q and K make", "attention weights: weights of r.npz, 9×9"});
+          std::vector<std::string>{"what Q and K make", "attention weights: 'weights' of r.npz, 9×9"});
     CHECK(matched(found, {{"what", "qkv"}}).q);
     CHECK(matched(found, {{"what", "weights:r.npz:weights"}}).notes ==
-          std::vector<std::string>{"Left out: q of r.npz, 9×64; k of r.npz, 9×64."});
+          std::vector<std::string>{"Left out: 'q' of r.npz, 9×64; 'k' of r.npz, 9×64."});
 }
 
 TEST_CASE("tensors without names are asked about one by one", "[tensor_match]") {
@@ -240,9 +240,9 @@ TEST_CASE("tensors without names are asked about one by one", "[tensor_match]") 
     REQUIRE(each.size() == 3);
     CHECK(each[0].id == "Q");
     CHECK(each[0].text == "Which of these is Q?");
-    CHECK(texts(each[0]) == std::vector<std::string>{"run.arr_0 of run.npz, 4×9×64",
-                                                     "run.arr_1 of run.npz, 4×9×64",
-                                                     "run.arr_2 of run.npz, 4×9×64"});
+    CHECK(texts(each[0]) == std::vector<std::string>{"'run.arr_0' of run.npz, 4×9×64",
+                                                     "'run.arr_1' of run.npz, 4×9×64",
+                                                     "'run.arr_2' of run.npz, 4×9×64"});
     CHECK(each[2].candidates.back().text == "there is none");
     answers["Q"] = each[0].candidates[1].answer;
     answers["K"] = each[0].candidates[1].answer;  // taken already: asked again, without it
@@ -349,7 +349,7 @@ TEST_CASE("what does not fit is refused in one sentence", "[tensor_match]") {
     CHECK(refusal({{tensor("attention", {5}), tensor("attn", {0, 5})}, {}, {}})
               .starts_with("these files hold no matrix"));
     CHECK(refusal({{tensor("h.0.q_proj.weight", {64, 64}, "model.safetensors")}, {}, {}}) ==
-          "these are the weights of a model (h.0.q_proj.weight), not what a text makes of them; open the "
+          "these are the weights of a model ('h.0.q_proj.weight'), not what a text makes of them; open the "
           "model with its "
           "config.json");
     CHECK(refusal({{tensor("q", {5, 64})}, {}, {}}) ==
