@@ -48,11 +48,11 @@ Status Matcher::sort_by_role() {
                      std::to_string(most_tensors) +
                      " can be told apart here, so save only what is to be shown"};
     for (const FoundTensor& t : found_.tensors) ++in_file_[t.file];
-    bool parameters = false;
+    std::optional<std::size_t> parameter;
     for (std::size_t i = 0; i < found_.tensors.size(); ++i) {
         const Shape& shape = tensor(i).shape;
         names_.push_back(read_name(tensor(i).name));
-        parameters |= names_.back().parameter;
+        if (names_.back().parameter) parameter = i;
         const bool usable =
             !shape.empty() && shape.size() <= most_rank && std::ranges::find(shape, 0) == shape.end();
         if (!usable || names_.back().parameter) continue;
@@ -63,8 +63,8 @@ Status Matcher::sort_by_role() {
     const bool any =
         !unnamed_.empty() || std::ranges::any_of(by_role_, [](const Places& p) { return !p.empty(); });
     if (any) return ok();
-    if (parameters)
-        return Error{"these are the weights of a model (" + quote(tensor(0).name) +
+    if (parameter)
+        return Error{"these are the weights of a model (" + quote(tensor(*parameter).name) +
                      "), not what a text makes of them; open the model with its config.json"};
     return Error{
         "these files hold no matrix; drop Q and K, or attention weights, as .npy, .npz, .safetensors or "
@@ -93,7 +93,8 @@ void Matcher::add_groups(std::vector<Subject>& subjects) const {
         const Places k = alike(ks), v = alike(vs);
         if (alike(qs).size() != 1 || k.size() != 1 || v.size() > 1) continue;
         const std::string where = container(q).empty() ? "" : " of " + container(q);
-        const std::string text = "what Q and K" + where + " make: " + names_[q].group;
+        const std::string which = names_[q].group.empty() ? "" : ": " + quote(names_[q].group);
+        const std::string text = "what Q and K" + where + " make" + which;
         subjects.push_back(subject("qkv:" + container(q) + ":" + names_[q].group, text, q, k.front(), v));
     }
 }

@@ -211,8 +211,8 @@ TEST_CASE("layers of Q and K: which one is asked once", "[tensor_match]") {
                 tensor(layer + "." + part, part == "mask" ? Shape{9, 9} : Shape{4, 9, 64}, "run.npz"));
     const Questions which = asked(named);
     REQUIRE(which.size() == 1);
-    CHECK(texts(which[0]) == std::vector<std::string>{"what Q and K of run.npz make: layer 0 proj",
-                                                      "what Q and K of run.npz make: layer 1 proj"});
+    CHECK(texts(which[0]) == std::vector<std::string>{"what Q and K of run.npz make: 'layer 0 proj'",
+                                                      "what Q and K of run.npz make: 'layer 1 proj'"});
 }
 
 TEST_CASE("Q, K and weights together: what is to be shown", "[tensor_match]") {
