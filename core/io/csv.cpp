@@ -164,8 +164,8 @@ void CsvReading::count_separators(std::string_view row) {
     for (char c : trimmed(row))
         if (const auto i = all_separators.find(c); !quotes.inside(c) && i != all_separators.npos)
             seen[i] = true;
-    seen[0] = seen[0] || row.front() == '\t' ||
-              row.back() == '\t';  // blanks around a row separate nothing, tabs do
+    // Blanks around a row separate nothing, tabs do.
+    seen[0] = seen[0] || row.front() == '\t' || row.back() == '\t';
     for (std::size_t i = 0; i < seen.size(); ++i) rows_with_[i] += seen[i];
 }
 

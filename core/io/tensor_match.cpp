@@ -42,6 +42,11 @@ bool Matcher::is_square(std::size_t i) const {
     return shape.size() >= 2 && shape.back() == shape[shape.size() - 2] && shape.back() > 1;
 }
 
+// What is missing may be what could not be read.
+Error Matcher::missing(std::string what) const {
+    return Error{std::move(what) + (found_.notes.empty() ? "" : " (" + found_.notes.front() + ")")};
+}
+
 Status Matcher::sort_by_role() {
     if (found_.tensors.size() > most_tensors)
         return Error{"these files hold " + std::to_string(found_.tensors.size()) + " tensors; at most " +
@@ -66,9 +71,9 @@ Status Matcher::sort_by_role() {
     if (parameter)
         return Error{"these are the weights of a model (" + quote(tensor(*parameter).name) +
                      "), not what a text makes of them; open the model with its config.json"};
-    return Error{
+    return missing(
         "these files hold no matrix; drop Q and K, or attention weights, as .npy, .npz, .safetensors or "
-        ".csv"};
+        ".csv");
 }
 
 // Of what lies in several layers, those of each that has one Q and one K.
@@ -181,8 +186,8 @@ Result<std::optional<Subject>> Matcher::choose_each() {
         std::erase_if(choice, [&](std::size_t i) { return std::ranges::find(taken, i) != taken.end(); });
         const bool needed = role != Role::value;
         if (choice.empty() && needed)
-            return Error{std::string(to_string(role)) +
-                         " is missing: drop Q and K, or finished attention weights"};
+            return missing(std::string(to_string(role)) +
+                           " is missing: drop Q and K, or finished attention weights");
         if (choice.empty()) continue;
         std::optional<std::size_t> chosen = choice.front();
         if (named.size() != 1) {

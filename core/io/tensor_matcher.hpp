@@ -47,6 +47,7 @@ class Matcher {
     std::string container(std::size_t i) const;  // of several tensors; "": a file of its own
     bool is_square(std::size_t i) const;
 
+    Error missing(std::string what) const;
     Status sort_by_role();
     void add_groups(std::vector<Subject>& subjects) const;
     void add_weights(std::vector<Subject>& subjects, const Places& tensors, bool named) const;

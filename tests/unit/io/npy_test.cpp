@@ -162,6 +162,7 @@ TEST_CASE("a header is any spelling of the Python literal", "[npy]") {
              "{'descr': '<i8', 'fortran_order': False, 'shape': (), }",
              "{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 1L), }",
              "{'descr': 'bfloat16', 'fortran_order': False, 'shape': (4,), }",
+             "{'descr': '<V2', 'fortran_order': False, 'shape': (4,), }",  // as ml_dtypes names it
          }) {
         INFO(header);
         CHECK(parse_npy(as_bytes(npy(header, data))));

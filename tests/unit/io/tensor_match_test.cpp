@@ -376,6 +376,8 @@ TEST_CASE("what does not fit is refused in one sentence", "[tensor_match]") {
 }
 
 TEST_CASE("notes of reading come along", "[tensor_match]") {
+    CHECK(refusal({{tensor("q", {5, 64})}, {}, {"a note", "another"}}) ==
+          "K is missing: drop Q and K, or finished attention weights (a note)");
     CHECK(matched({{tensor("attn", {5, 5})}, {}, {"a note"}}).notes == std::vector<std::string>{"a note"});
 }
 
