@@ -23,7 +23,7 @@ constexpr std::uint32_t local_mark = 0x04034b50, central_mark = 0x02014b50, end_
                         end64_mark = 0x06064b50, locator_mark = 0x07064b50;
 constexpr std::uint64_t saturated = 0xffffffff;
 constexpr std::uint64_t most_inflation = 1032;  // 258 bytes for a length of one bit and a distance of one bit
-constexpr std::uint64_t most_entries = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_entries = std::uint64_t{1} << 16;
 constexpr std::size_t bytes_a_step = std::size_t{1} << 19;
 
 Error bad(std::string what) { return Error{"this zip archive " + std::move(what)}; }
