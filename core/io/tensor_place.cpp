@@ -162,9 +162,10 @@ Status Matcher::place_qkv(const Subject& subject) {
             const Shape& shape = tensor(*each).shape;
             const Index a = shape[shape.size() - 3], b = shape[shape.size() - 2];
             if (a < b || a == 1) break;
-            const auto answer = ask("axes", shown(*each) + ": which axis are the heads?",
-                                    {{"first", count_of(a, "heads of ") + count_of(b, "positions")},
-                                     {"second", count_of(b, "heads of ") + count_of(a, "positions")}});
+            const auto answer =
+                ask("axes", shown(*each) + ": which axis are the heads?",
+                    {{"first", "the first: " + count_of(a, "heads of ") + count_of(b, "positions")},
+                     {"second", "the second: " + count_of(b, "heads of ") + count_of(a, "positions")}});
             if (answer == "second") order = AxisOrder::heads_second;
             break;
         }

@@ -103,8 +103,7 @@ Result<Directory> find_directory(const Reader& file, std::size_t size) {
         const std::uint64_t end64 = file.u64(locator + 8);
         if (locator < end64_bytes || end64 > locator - end64_bytes ||
             file.u32(static_cast<std::size_t>(end64)) != end64_mark ||
-            file.u64(static_cast<std::size_t>(end64) + 4) !=
-                locator - end64 - 12)  // its size behind that number
+            file.u64(static_cast<std::size_t>(end64) + 4) != locator - end64 - 12)  // bytes behind this number
             return bad("says that its zip64 directory ends at byte " + std::to_string(end64) +
                        ", where none ends");
         directory.end = static_cast<std::size_t>(end64);

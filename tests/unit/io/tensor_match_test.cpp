@@ -136,8 +136,8 @@ TEST_CASE("weights of several texts, and heads behind", "[tensor_match]") {
     CHECK(asked(batch, {{questions[0].id, "3"}}).size() == 1);  // no candidate: asked again
 
     FoundFiles last{{tensor("attn", {5, 5, 12})}, {}, {}};
-    CHECK(texts(asked(last).at(0)) ==
-          std::vector<std::string>{"5 heads of 5 queries × 12 keys", "12 heads of 5 queries × 5 keys"});
+    CHECK(texts(asked(last).at(0)) == std::vector<std::string>{"the first: 5 heads of 5 queries × 12 keys",
+                                                               "the last: 12 heads of 5 queries × 5 keys"});
     CHECK(size_of(matched(last, {{"axes", "first"}})) == Shape{1, 5, 5, 12});
     CHECK(size_of(matched(last, {{"axes", "last"}})) == Shape{1, 12, 5, 5});
     last.tokens = {tokens("tokens.txt", 12)};  // tells
@@ -175,8 +175,8 @@ TEST_CASE("which axis are the heads is asked where nothing tells", "[tensor_matc
     const Questions questions = asked(found);
     REQUIRE(questions.size() == 1);
     CHECK(questions[0].text == "q.npy, 12×12×64: which axis are the heads?");
-    CHECK(texts(questions[0]) ==
-          std::vector<std::string>{"12 heads of 12 positions", "12 heads of 12 positions"});
+    CHECK(texts(questions[0]) == std::vector<std::string>{"the first: 12 heads of 12 positions",
+                                                          "the second: 12 heads of 12 positions"});
     CHECK(matched(found, {{"axes", "first"}}).q->head == 0);
     CHECK(matched(found, {{"axes", "second"}}).q->head == 1);
 
