@@ -40,10 +40,10 @@ Status Matcher::place_weights(const Subject& subject) {
             std::string answer = last ? "last" : "first";
             if (first == last)
                 answer = ask("axes", shown(first_tensor) + ": which axis are the heads?",
-                             {{"first",
-                               count_of(a, "heads of ") + count_of(b, "queries × ") + count_of(c, "keys")},
-                              {"last",
-                               count_of(c, "heads of ") + count_of(a, "queries × ") + count_of(b, "keys")}})
+                             {{"first", "the first: " + count_of(a, "heads of ") + count_of(b, "queries × ") +
+                                            count_of(c, "keys")},
+                              {"last", "the last: " + count_of(c, "heads of ") + count_of(a, "queries × ") +
+                                           count_of(b, "keys")}})
                              .value_or(answer);
             if (answer == "last") order = AxisOrder::heads_last;
         }

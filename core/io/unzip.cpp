@@ -101,9 +101,10 @@ Result<Directory> find_directory(const Reader& file, std::size_t size) {
     if (*end >= locator_bytes && file.u32(*end - locator_bytes) == locator_mark) {
         const std::size_t locator = *end - locator_bytes;
         const std::uint64_t end64 = file.u64(locator + 8);
+        // Its second field is how many bytes it has behind that field.
         if (locator < end64_bytes || end64 > locator - end64_bytes ||
             file.u32(static_cast<std::size_t>(end64)) != end64_mark ||
-            file.u64(static_cast<std::size_t>(end64) + 4) != locator - end64 - 12)  // bytes behind this number
+            file.u64(static_cast<std::size_t>(end64) + 4) != locator - end64 - 12)
             return bad("says that its zip64 directory ends at byte " + std::to_string(end64) +
                        ", where none ends");
         directory.end = static_cast<std::size_t>(end64);
