@@ -7,6 +7,7 @@
 #include <numbers>
 #include <vector>
 
+#include "kernels/pool.hpp"
 #include "kernels/table.hpp"
 
 namespace attn {
@@ -140,17 +141,25 @@ void softmax(MatrixView<float> rows) {
     }
 }
 
-void weights(std::span<float> row, float max, float log_sum) {
+float weights(std::span<float> row, float max, float log_sum) {
+    const double most = static_cast<double>(max), log = static_cast<double>(log_sum);
+    double entropy = 0;
     for (float& w : row) {
-        const double s = static_cast<double>(w), most = static_cast<double>(max);
+        const double s = static_cast<double>(w);
         const double e = !std::isinf(max)       ? std::exp(s - most)
                          : std::isnan(w)        ? s
                          : max > 0 && s == most ? 1
                                                 : 0;
-        w = log_sum == -std::numeric_limits<float>::infinity()
-                ? 0
-                : static_cast<float>(e / std::exp(static_cast<double>(log_sum)));
+        const double weight = log_sum == -std::numeric_limits<float>::infinity() ? 0 : e / std::exp(log);
+        if (weight != 0) entropy -= weight * std::log(weight);
+        w = static_cast<float>(weight);
     }
+    return static_cast<float>(entropy);
+}
+
+void soft_cap(std::span<float> x, float cap) {
+    const double c = static_cast<double>(cap);
+    for (float& v : x) v = static_cast<float>(c * std::tanh(static_cast<double>(v) / c));
 }
 
 void layer_norm(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,
@@ -202,6 +211,8 @@ const Kernels& reference_kernels() {
                                      .linear = linear,
                                      .softmax = softmax,
                                      .weights = weights,
+                                     .soft_cap = soft_cap,
+                                     .pool = pool<double>,
                                      .layer_norm = layer_norm,
                                      .rms_norm = rms_norm,
                                      .activate = activate,
