@@ -27,18 +27,15 @@ std::size_t bytes_from(const Map& map, Index finest, Index coarsest) {
     return bytes;
 }
 
-// The row of a block of so many that is sampled: the middle one, or, so that the last block has one too, one before it.
-Index sampled_row(Index n, Index block) { return std::min(block / 2, (n - 1) % block); }
-
 // Cells between a range and another, 0 where they meet.
 Index gap(Range a, Range b) { return std::max({Index{0}, a.begin - b.end, b.begin - a.end}); }
 
 }  // namespace
 
-Index level_of(const Map& map, Index side) {
+Index level_of(Index queries, Index keys, Index side) {
     Index level = 0;
-    if (map.queries() == 0 || map.keys() == 0) return level;
-    while (texels(std::max(map.queries(), map.keys()), level) > side) ++level;
+    if (queries == 0 || keys == 0) return level;
+    while (texels(std::max(queries, keys), level) > side) ++level;
     return level;
 }
 
@@ -49,21 +46,27 @@ BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels) {
     return BlockJob(std::move(map), window, block, block, kernels);
 }
 
+MapWindow sample_window(Index queries, Index keys, Index side) {
+    const Index block = Index{1} << level_of(queries, keys, side);
+    // The last row of texels has a row of the sample too.
+    const Index first = queries == 0 ? 0 : std::min(block / 2, (queries - 1) % block);
+    return {{first, queries}, {0, keys}, block};
+}
+
 BlockJob sample_job(MapPointer map, Index side, const Kernels& kernels) {
-    const Index block = Index{1} << level_of(*map, side);
-    const MapWindow window{{sampled_row(map->queries(), block), map->queries()}, {0, map->keys()}, block};
-    return BlockJob(std::move(map), window, 1, block, kernels);
+    const MapWindow window = sample_window(map->queries(), map->keys(), side);
+    return BlockJob(std::move(map), window, 1, window.step, kernels);
 }
 
 Sample sample_of(const Map& map, Index side, const Blocks& blocks) {
-    const Index level = level_of(map, side), block = Index{1} << level;
-    return {sampled_row(map.queries(), block),
-            block,
-            level,
-            blocks.rows,
-            blocks.cols,
-            blocks.strongest,
-            blocks.mean()};
+    const MapWindow window = sample_window(map.queries(), map.keys(), side);
+    return {.first = window.queries.begin,
+            .step = window.step,
+            .level = level_of(map.queries(), map.keys(), side),
+            .rows = blocks.rows,
+            .cols = blocks.cols,
+            .strongest = blocks.strongest,
+            .mean = blocks.mean()};
 }
 
 bool Tile::ready_at(Index row, Index col) const {
@@ -77,7 +80,7 @@ bool Tile::complete() const {
 
 Pyramid::Pyramid(MapPointer map, std::size_t bytes, const Kernels& kernels)
     : map_(std::move(map)), kernels_(&kernels), queries_{0, map_->queries()}, keys_{0, map_->keys()} {
-    const Index n_q = map_->queries(), n_k = map_->keys(), coarsest = level_of(*map_, tile_side);
+    const Index n_q = map_->queries(), n_k = map_->keys(), coarsest = level_of(n_q, n_k, tile_side);
     while (finest_ < coarsest && bytes_from(*map_, finest_, coarsest) > bytes) ++finest_;
     for (Index l = finest_; l <= coarsest; ++l) {
         Level& level = levels_.emplace_back(Level{tiles_of(n_q, l), tiles_of(n_k, l), {}});

@@ -29,8 +29,8 @@ constexpr Range tile_cells(Index n, Index level, Index tile) {
     const Index side = tile_side << level, end = (tile + 1) * side;
     return {tile * side, end < n ? end : n};
 }
-// The lowest level on which the map has at most `side` texels in either direction.
-Index level_of(const Map& map, Index side);
+// The lowest level on which a map has at most `side` texels in either direction.
+Index level_of(Index queries, Index keys, Index side);
 
 // One tile of any level as a job of its own, whose blocks are the texels.
 BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels = default_kernels());
@@ -45,6 +45,7 @@ struct Sample {
     std::vector<float> mean;
 };
 // Of a map with at most `side` texels a side, about the middle row of each row of texels.
+MapWindow sample_window(Index queries, Index keys, Index side);
 BlockJob sample_job(MapPointer map, Index side, const Kernels& kernels = default_kernels());
 Sample sample_of(const Map& map, Index side, const Blocks& blocks);
 

@@ -19,7 +19,7 @@ Result<Thumbnails> Thumbnails::start(std::vector<MapPointer> maps, Index columns
             return Error{"thumbnails: one map is " + to_string({first.queries(), first.keys()}) +
                          " and another " + to_string({map->queries(), map->keys()}) +
                          "; give maps of one shape"};
-    t.level_ = level_of(first, side);
+    t.level_ = level_of(first.queries(), first.keys(), side);
     t.rows_ = texels(first.queries(), t.level_);
     t.cols_ = texels(first.keys(), t.level_);
     const Index down = (std::ssize(t.maps_) + columns - 1) / columns;

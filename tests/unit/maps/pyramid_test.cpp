@@ -9,32 +9,27 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// Every texel of every level against the cells.
-void check_levels(const Pyramid& pyramid) {
+// How many texels of all levels are not what they should be.
+int wrong(const Pyramid& pyramid) {
     const Map& map = pyramid.map();
     const auto cells = cells_of(map);
+    int count = 0;
     for (Index level = pyramid.finest(); level <= pyramid.coarsest(); ++level) {
         const Index side = Index{1} << level;
         for (Index row = 0; row < texels(map.queries(), level); ++row)
             for (Index col = 0; col < texels(map.keys(), level); ++col) {
                 const Tile& tile = pyramid.tile({level, row / tile_side, col / tile_side});
-                REQUIRE(tile.ready_at(row % tile_side, col % tile_side));
                 const auto at = static_cast<std::size_t>(row % tile_side * tile.cols + col % tile_side);
-                const BruteForce expected =
-                    brute_force(map, cells, {row * side, (row + 1) * side}, {col * side, (col + 1) * side});
-                if (tile.strongest.empty()) {
-                    REQUIRE(expected.strongest == masked_cell);
-                    continue;
-                }
-                REQUIRE(tile.strongest[at] == expected.strongest);
-                if (expected.strongest == masked_cell)
-                    REQUIRE(tile.mean[at] == masked_cell);
-                else
-                    REQUIRE_THAT(static_cast<double>(tile.mean[at]),
-                                 WithinAbs(expected.mean,
-                                           2.5 * static_cast<double>(side) * 0x1p-24 * expected.magnitude));
+                const bool empty = tile.strongest.empty();
+                count +=
+                    !tile.ready_at(row % tile_side, col % tile_side) ||
+                    !agrees(empty ? masked_cell : tile.strongest[at], empty ? masked_cell : tile.mean[at],
+                            brute_force(map, cells, {row * side, (row + 1) * side},
+                                        {col * side, (col + 1) * side}),
+                            side);
             }
     }
+    return count;
 }
 
 bool same(const Pyramid& a, const Pyramid& b) {
@@ -55,7 +50,7 @@ constexpr std::size_t one_tile = 2 * sizeof(float) * 256 * 256;
 
 TEST_CASE("The levels of a pyramid are brute force", "[unit][maps]") {
     const auto [n_q, n_k, tiles] = GENERATE(table<Index, Index, std::size_t>(
-        {{600, 600, 100}, {600, 600, 3}, {300, 700, 1}, {1, 1, 1}, {1, 600, 1}, {513, 2, 0}}));
+        {{520, 520, 100}, {520, 520, 3}, {300, 600, 1}, {1, 1, 1}, {1, 600, 1}, {513, 2, 0}}));
     const Mask mask = GENERATE(Mask::everything(), Mask::causal(), Mask::causal(-40), Mask::strided(7));
     const MapPointer map =
         stage_map(random_record(n_q, n_k, masked_by(mask)), 1, GENERATE(Stage::weight, Stage::scaled));
@@ -64,7 +59,7 @@ TEST_CASE("The levels of a pyramid are brute force", "[unit][maps]") {
     CHECK(pyramid.progress() == 1);
     CHECK(pyramid.tile_rows(pyramid.coarsest()) == 1);
     CHECK(pyramid.tile_cols(pyramid.coarsest()) == 1);
-    check_levels(pyramid);
+    CHECK(wrong(pyramid) == 0);
 }
 
 TEST_CASE("The finest level kept is the finest that fits", "[unit][maps]") {
@@ -93,12 +88,12 @@ TEST_CASE("Finer tiles are made one by one", "[unit][maps]") {
         CHECK(blocks.rows == texels(rows.size(), at.level));
         CHECK(blocks.cols == texels(cols.size(), at.level));
         const Index side = Index{1} << at.level;
-        for (Index r = 0; r < blocks.rows; ++r)
-            for (Index c = 0; c < blocks.cols; ++c) {
-                const Index query = rows.begin + r * side, key = cols.begin + c * side;
-                REQUIRE(blocks.strongest[static_cast<std::size_t>(r * blocks.cols + c)] ==
-                        brute_force(*map, cells, {query, query + side}, {key, key + side}).strongest);
-            }
+        std::vector<float> expected;
+        for (Index query = rows.begin; query < rows.end; query += side)
+            for (Index key = cols.begin; key < cols.end; key += side)
+                expected.push_back(
+                    brute_force(*map, cells, {query, query + side}, {key, key + side}).strongest);
+        CHECK(blocks.strongest == expected);
     }
 }
 
@@ -118,16 +113,15 @@ TEST_CASE("The first picture is rows of the map, and says which", "[unit][maps]"
     CHECK(sample.cols == texels(n_k, sample.level));
     const auto cells = cells_of(*map);
     const Index side = Index{1} << sample.level;
+    std::vector<float> expected;
     for (Index r = 0; r < sample.rows; ++r) {
         const Index query = sample.first + r * sample.step;
         REQUIRE(query / side == r);
         REQUIRE(query < n_q);
-        for (Index c = 0; c < sample.cols; ++c) {
-            const BruteForce expected =
-                brute_force(*map, cells, {query, query + 1}, {c * side, (c + 1) * side});
-            REQUIRE(sample.strongest[static_cast<std::size_t>(r * sample.cols + c)] == expected.strongest);
-        }
+        for (Index key = 0; key < n_k; key += side)
+            expected.push_back(brute_force(*map, cells, {query, query + 1}, {key, key + side}).strongest);
     }
+    CHECK(sample.strongest == expected);
 }
 
 TEST_CASE("A map that is one tile has no sample", "[unit][maps]") {
@@ -143,7 +137,6 @@ TEST_CASE("What is looked at is made first, and the bits are the same", "[unit][
     REQUIRE(pyramid.finest() == 0);
     pyramid.look_at({1400, 1500}, {0, 100});
     while (!pyramid.sample()) pyramid.step();
-    pyramid.step();
     pyramid.step();
     CHECK(pyramid.tile({0, 5, 0}).complete());
     CHECK(!pyramid.tile({0, 0, 0}).complete());

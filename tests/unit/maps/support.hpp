@@ -81,6 +81,15 @@ inline BruteForce brute_force(const Map& map, std::span<const float> cells, Rang
     return block;
 }
 
+// Whether a block is what it should be: its strongest cell to the last bit, and its mean, of sides of so many cells, within
+// what f32 sums promise, 2 · side · 2^-24 of the mean magnitude, and a little more where blocks were made of blocks.
+inline bool agrees(float strongest, float mean, const BruteForce& expected, Index side) {
+    if (strongest != expected.strongest) return false;
+    if (strongest == masked_cell) return mean == masked_cell;
+    return std::abs(static_cast<double>(mean) - expected.mean) <=
+           2.5 * static_cast<double>(side) * 0x1p-24 * expected.magnitude;
+}
+
 // The masks of every kind, over up to n_q queries and n_k keys.
 inline std::vector<Mask> all_masks(Index n_q, Index n_k) {
     std::vector<std::int32_t> documents;

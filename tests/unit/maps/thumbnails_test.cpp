@@ -36,11 +36,16 @@ TEST_CASE("Thumbnails are the blocks of their maps", "[unit][maps]") {
         CHECK(t.state(m) == Thumbnails::State::exact);
         const auto cells = cells_of(*maps[m]);
         const Index place = static_cast<Index>(m);
+        int wrong = 0;
         for (Index r = 0; r < t.rows(); ++r)
-            for (Index c = 0; c < t.cols(); ++c)
-                REQUIRE(t.strongest()(place / 4 * t.rows() + r, place % 4 * t.cols() + c) ==
-                        brute_force(*maps[m], cells, {r * side, (r + 1) * side}, {c * side, (c + 1) * side})
-                            .strongest);
+            for (Index c = 0; c < t.cols(); ++c) {
+                const Index row = place / 4 * t.rows() + r, col = place % 4 * t.cols() + c;
+                wrong += !agrees(
+                    t.strongest()(row, col), t.mean()(row, col),
+                    brute_force(*maps[m], cells, {r * side, (r + 1) * side}, {c * side, (c + 1) * side}),
+                    side);
+            }
+        CHECK(wrong == 0);
     }
     CHECK(t.strongest()(2 * t.rows() - 1, 4 * t.cols() - 1) == masked_cell);  // no map lies there
 }
