@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 
 #include "cases.hpp"
@@ -26,11 +27,19 @@ double now() {
 }
 
 double mebibytes(std::size_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
-// That the program has asked for and not given back.
-std::size_t allocated() {
-    const auto info = mallinfo();
-    return static_cast<std::size_t>(static_cast<unsigned>(info.uordblks)) +
-           static_cast<std::size_t>(static_cast<unsigned>(info.hblkhd));
+std::size_t allocated = 0, most_allocated = 0;
+
+void* allocate(std::size_t size, std::size_t alignment) {
+    void* p = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    if (!p) std::abort();
+    allocated += malloc_usable_size(p);
+    most_allocated = std::max(most_allocated, allocated);
+    return p;
+}
+
+void release(void* p) {
+    allocated -= malloc_usable_size(p);
+    std::free(p);
 }
 
 // Runs a job to its end, telling when what `reached` asks for was first there.
@@ -42,16 +51,16 @@ template <class Step, class Reached>
 Run run(Step step, Reached reached) {
     Run r;
     const double start = now();
-    const std::size_t before = allocated();
+    const std::size_t before = most_allocated = allocated;
     for (bool more = true; more;) {
         const double begin = now();
         more = step();
         const double end = now();
         r.longest_slice = std::max(r.longest_slice, end - begin);
         if (r.first == 0 && reached()) r.first = end - start;
-        r.most_memory = std::max(r.most_memory, allocated() - std::min(before, allocated()));
     }
     r.all = now() - start;
+    r.most_memory = most_allocated - before;
     return r;
 }
 
@@ -140,6 +149,15 @@ void all_heads(Index layers, Index heads, Index n, const Mask& mask, const Kerne
 }
 
 }  // namespace
+
+void* operator new(std::size_t size) { return allocate(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    return allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* p) noexcept { release(p); }
+void operator delete(void* p, std::size_t) noexcept { release(p); }
+void operator delete(void* p, std::align_val_t) noexcept { release(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { release(p); }
 
 int main(int count, char** arguments) {
     set_thread_count(1);

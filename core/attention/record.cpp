@@ -198,12 +198,9 @@ void Record::stage(Stage stage, Index head, Range rows, Index step, Range cols, 
 
     // A row at a time, so that it stays in the nearest cache on its way.
     for_each_block(out.rows, 64, [&](Range part) {
-        const CellRule rule = spec_.mask.rule();
-        const bool whole =
-            rule.tile && rule.tile(rule.self, head,
-                                   {rows.begin + part.begin * step, rows.begin + (part.end - 1) * step + 1},
-                                   cols) == Coverage::all;
-        std::vector<std::uint8_t> allowed(width, 1);
+        const Range queries{rows.begin + part.begin * step, rows.begin + (part.end - 1) * step + 1};
+        const bool whole = spec_.mask.tile(head, queries, cols) == Coverage::all;
+        std::vector<std::uint8_t> allowed(whole ? 0 : width);
         for (Index r = part.begin; r < part.end; ++r) {
             const Index i = rows.begin + r * step;
             if (!whole) spec_.mask.row(head, i, cols.begin, allowed);
@@ -243,7 +240,7 @@ void Record::finish_row(Stage stage, Index head, Index query, Range cols,
             row[j] += one ? *bias : bias[static_cast<std::size_t>(cols.begin) + j];
     }
     if (weighted) weigh(head, query, row);
-    for (std::size_t j = 0; j < row.size(); ++j) row[j] = allowed[j] ? row[j] : weighted ? 0 : -infinity;
+    for (std::size_t j = 0; j < allowed.size(); ++j) row[j] = allowed[j] ? row[j] : weighted ? 0 : -infinity;
     // Not a product where the weight is 0: it takes nothing even from an infinite value.
     for (std::size_t j = 0; j < norms.size(); ++j) row[j] = row[j] != 0 ? row[j] * norms[j] : row[j];
 }

@@ -78,7 +78,8 @@ class Record {
   private:
     Record() = default;
     AttentionCall call();  // all heads and queries
-    // Raw scores of a row -> the stage; norms are those of the columns' values, for contributions only.
+    // Raw scores of a row -> the stage; `allowed` is empty where the mask allows all; norms are those of the columns'
+    // values, for contributions only.
     void finish_row(Stage stage, Index head, Index query, Range cols, std::span<const std::uint8_t> allowed,
                     std::span<const float> norms, std::span<float> row) const;
     AttentionSpec spec_;

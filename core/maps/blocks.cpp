@@ -37,15 +37,36 @@ std::vector<float> Blocks::mean() const {
     return means;
 }
 
+namespace {
+
+// f of each two rows, and of each two columns of what comes out; where one has no other it stays as it is.
+template <class F>
+void halve(const std::vector<float>& from, Index rows, Index cols, std::vector<float>& to, F f) {
+    std::vector<float> both(size(cols));
+    for (Index r = 0; r < rows; r += 2) {
+        const float* first = from.data() + r * cols;
+        float* out = to.data() + r / 2 * ((cols + 1) / 2);
+        if (r + 1 < rows)
+            for (Index c = 0; c < cols; ++c) both[size(c)] = f(first[c], first[cols + c]);
+        else
+            std::copy_n(first, cols, both.begin());
+        const float* pairs = both.data();
+        for (Index c = 0; c < cols / 2; ++c) out[c] = f(pairs[2 * c], pairs[2 * c + 1]);
+        if (cols % 2) out[cols / 2] = both.back();
+    }
+}
+
+}  // namespace
+
 Blocks Blocks::halved(bool is_signed) const {
     Blocks half((rows + 1) / 2, (cols + 1) / 2);
-    for (Index r = 0; r < rows; ++r)
-        for (Index c = 0; c < cols; ++c) {
-            const std::size_t from = size(r, cols) + size(c), to = size(r / 2, half.cols) + size(c / 2);
-            half.strongest[to] = stronger(half.strongest[to], strongest[from], is_signed);
-            half.sum[to] += sum[from];
-            half.count[to] += count[from];
-        }
+    const auto add = [](float a, float b) { return a + b; };
+    if (is_signed)
+        halve(strongest, rows, cols, half.strongest, [](float a, float b) { return stronger(a, b, true); });
+    else
+        halve(strongest, rows, cols, half.strongest, [](float a, float b) { return stronger(a, b, false); });
+    halve(sum, rows, cols, half.sum, add);
+    halve(count, rows, cols, half.count, add);
     return half;
 }
 
@@ -104,24 +125,47 @@ std::size_t BlockJob::bytes() const {
 }
 
 void BlockJob::compute(const Chunk& chunk, Slot& slot) {
-    slot.cells.resize(size(chunk.rows.size(), chunk.keys.size()));
-    slot.sums = MapSums(chunk.rows.size(), chunk.keys.size());
-    const MatrixView<float> cells{slot.cells.data(), chunk.rows.size(), chunk.keys.size(), chunk.keys.size()};
-    map_->cells({{window_.query(chunk.rows.begin), window_.query(chunk.rows.end - 1) + 1},
-                 {window_.keys.begin + chunk.keys.begin, window_.keys.begin + chunk.keys.end},
-                 window_.step},
-                cells, slot.sums.entropies);
     const Range rows = in_blocks(chunk.rows, block_rows_), cols = in_blocks(chunk.keys, block_keys_);
-    slot.sums.not_numbers = kernels_->pool({.cells = cells,
-                                            .block_rows = block_rows_,
-                                            .block_cols = block_keys_,
-                                            .may_be_masked = chunk.may_be_masked,
-                                            .is_signed = map_->is_signed(),
-                                            .strongest = part_of(blocks_.strongest, blocks_.cols, rows, cols),
-                                            .sum = part_of(blocks_.sum, blocks_.cols, rows, cols),
-                                            .count = part_of(blocks_.count, blocks_.cols, rows, cols),
-                                            .row_sums = slot.sums.queries,
-                                            .column_sums = slot.sums.keys});
+    const auto in_place = [&](std::vector<float>& grid) { return part_of(grid, blocks_.cols, rows, cols); };
+    const MapWindow part{{window_.query(chunk.rows.begin), window_.query(chunk.rows.end - 1) + 1},
+                         {window_.keys.begin + chunk.keys.begin, window_.keys.begin + chunk.keys.end},
+                         window_.step};
+    slot.sums = MapSums(chunk.rows.size(), chunk.keys.size());
+    PoolCall call{.cells = {},
+                  .block_rows = block_rows_,
+                  .block_cols = block_keys_,
+                  .may_be_masked = chunk.may_be_masked,
+                  .is_signed = map_->is_signed(),
+                  .strongest = in_place(blocks_.strongest),
+                  .sum = in_place(blocks_.sum),
+                  .count = in_place(blocks_.count),
+                  .row_sums = slot.sums.queries,
+                  .column_sums = slot.sums.keys};
+    if (block_rows_ > 1 || block_keys_ > 1) {
+        slot.cells.resize(size(chunk.rows.size(), chunk.keys.size()));
+        const MatrixView<float> cells{slot.cells.data(), chunk.rows.size(), chunk.keys.size(),
+                                      chunk.keys.size()};
+        map_->cells(part, cells, slot.sums.entropies);
+        call.cells = cells;
+        slot.sums.not_numbers = kernels_->pool(call);
+        return;
+    }
+    // A block is a cell, and pooled is only what is summed up along rows and columns.
+    map_->cells(part, call.strongest, slot.sums.entropies);
+    for (Index r = 0; r < call.sum.rows; ++r)
+        for (Index c = 0; c < call.sum.cols; ++c) {
+            const float cell = call.strongest(r, c);
+            call.sum(r, c) = cell == masked_cell ? 0 : cell;
+            call.count(r, c) = cell == masked_cell ? 0 : 1;
+        }
+    float strongest, sum, count;
+    call.cells = call.strongest;
+    call.block_rows = rows.size();
+    call.block_cols = cols.size();
+    call.strongest = {&strongest, 1, 1, 1};
+    call.sum = {&sum, 1, 1, 1};
+    call.count = {&count, 1, 1, 1};
+    slot.sums.not_numbers = kernels_->pool(call);
 }
 
 void BlockJob::add(const Chunk& chunk, const MapSums& sums) {

@@ -58,7 +58,7 @@ BlockJob sample_job(MapPointer map, Index side, const Kernels& kernels) {
     return BlockJob(std::move(map), window, 1, window.step, kernels);
 }
 
-Sample sample_of(const Map& map, Index side, const Blocks& blocks) {
+SampledRows sample_of(const Map& map, Index side, const Blocks& blocks) {
     const MapWindow window = sample_window(map.queries(), map.keys(), side);
     return {.first = window.queries.begin,
             .step = window.step,

@@ -37,7 +37,7 @@ BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels = default_ke
 
 // Some rows of the map, each exactly as it is: the first picture. What lies between them is not in it, so it is no picture
 // of maxima, and a texel of it must not be shown as one.
-struct Sample {
+struct SampledRows {
     Index first = 0, step = 1;     // row r is query first + r · step
     Index level = 0;               // a texel is 2^level keys of that query
     Index rows = 0, cols = 0;      // texels
@@ -47,7 +47,7 @@ struct Sample {
 // Of a map with at most `side` texels a side, about the middle row of each row of texels.
 MapWindow sample_window(Index queries, Index keys, Index side);
 BlockJob sample_job(MapPointer map, Index side, const Kernels& kernels = default_kernels());
-Sample sample_of(const Map& map, Index side, const Blocks& blocks);
+SampledRows sample_of(const Map& map, Index side, const Blocks& blocks);
 
 struct Tile {
     Index rows = 0, cols = 0;      // texels, fewer than tile_side at the map's edges
@@ -85,7 +85,7 @@ class Pyramid {
     double progress() const;  // 0 … 1, of the tiles
 
     // The rows that are sampled before all else; null until they are there, and of a map whose cells are one tile.
-    const Sample* sample() const { return sample_ ? &*sample_ : nullptr; }
+    const SampledRows* sample() const { return sample_ ? &*sample_ : nullptr; }
     // A tile of the levels finest … coarsest.
     const Tile& tile(TileAt at) const;
     Index tile_rows(Index level) const;
@@ -114,7 +114,7 @@ class Pyramid {
     Range queries_, keys_;         // that are looked at
     std::optional<BlockJob> sampling_, job_;
     TileAt at_;  // of the job
-    std::optional<Sample> sample_;
+    std::optional<SampledRows> sample_;
     // By the row or column of tiles that they come from, so that it does not matter which was made first.
     std::vector<std::vector<double>> key_sums_, query_sums_, entropies_;
     Index not_numbers_ = 0;

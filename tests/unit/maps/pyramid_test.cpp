@@ -107,7 +107,7 @@ TEST_CASE("The first picture is rows of the map, and says which", "[unit][maps]"
         CHECK(!pyramid.tile({pyramid.finest(), 0, 0}).complete());
         REQUIRE(pyramid.step());
     }
-    const Sample& sample = *pyramid.sample();
+    const SampledRows& sample = *pyramid.sample();
     CHECK(sample.level == pyramid.coarsest());
     CHECK(sample.rows == texels(n_q, sample.level));
     CHECK(sample.cols == texels(n_k, sample.level));
