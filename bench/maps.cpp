@@ -1,12 +1,13 @@
 // Maps of one head, of any size, and of all heads: when the first picture is there, when the last, the longest slice, the
-// memory; beside one fused attention call of the same cells in the same process.
+// memory; beside one fused attention call of the same cells in the same process. Prints tables for bench/README.md.
 //
-// bench_maps [n [table]]  `n` 16384 when absent; with 65536 its last part takes some minutes.
+// bench_maps [n]  One head of n tokens, 16384 and all the rest when absent; on one thread.
 
 #include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -26,7 +27,6 @@ double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double mebibytes(std::size_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
 std::size_t allocated = 0, most_allocated = 0;
 
 void* allocate(std::size_t size, std::size_t alignment) {
@@ -64,8 +64,13 @@ Run run(Step step, Reached reached) {
     return r;
 }
 
-void tell(const char* what, double seconds, double beside) {
-    std::printf("  %-52s %9.1f ms   %6.2fx\n", what, seconds * 1e3, seconds / beside);
+void title(const Kernels& kernels, const std::string& what) {
+    std::printf("\n| %s: %s | ms | × fused |\n| --- | --- | --- |\n", std::string(kernels.name).c_str(),
+                what.c_str());
+}
+
+void tell(const std::string& what, double seconds, double beside) {
+    std::printf("| %s | %.1f | %.3f |\n", what.c_str(), seconds * 1e3, seconds / beside);
     std::fflush(stdout);
 }
 
@@ -88,64 +93,61 @@ double fused(const Record& record, const Kernels& kernels) {
     return again ? now() - start : 0;
 }
 
-void one_map(const std::string& name, Index n, const Mask& mask, const Kernels& kernels) {
+void one_map(Index n, const std::string& name, const Mask& mask, const Kernels& kernels) {
     Run records;
     const auto record = computed(1, n, mask, kernels, &records);
     const double beside = std::min(fused(*record, kernels), fused(*record, kernels));
-    std::printf("%s, n = %td, d = 64, %s\n", std::string(kernels.name).c_str(), n, name.c_str());
-    tell("fused attention, one call", beside, beside);
-    tell("record in slices: the sampled rows", records.first, beside);
-    tell("record in slices: all rows", records.all, beside);
-    tell("record in slices: the longest slice", records.longest_slice, beside);
+    title(kernels, std::to_string(n) + " tokens, d = 64, " + name);
+    tell("one fused call", beside, beside);
+    tell("record in slices, sampled rows", records.first, beside);
+    tell("record in slices, all rows", records.all, beside);
+    tell("its longest slice", records.longest_slice, beside);
     for (const Stage stage : {Stage::weight, Stage::scaled, Stage::contribution}) {
-        Pyramid pyramid(stage_map(record, 0, stage), Pyramid::usual_bytes, kernels);
+        const MapPointer map = stage_map(record, 0, stage);
+        const std::string of = std::string(attn::name(stage)) + ", ";
+        Pyramid pyramid(map, Pyramid::usual_bytes, kernels);
         const Run r = run([&] { return pyramid.step(); }, [&] { return pyramid.sample() != nullptr; });
-        const std::string of = std::string(attn::name(stage)) + ": ";
-        tell((of + "first picture").c_str(), r.first, beside);
-        tell((of + "complete pyramid").c_str(), r.all, beside);
-        tell((of + "longest slice").c_str(), r.longest_slice, beside);
-        std::printf("  %-52s %9.1f MiB, levels %td … %td\n", (of + "memory at most").c_str(),
-                    mebibytes(r.most_memory), pyramid.finest(), pyramid.coarsest());
-        if (stage == Stage::contribution) break;
-        const Map& map = pyramid.map();
+        tell(of + "first picture", r.first, beside);
+        tell(of + "levels " + std::to_string(pyramid.finest()) + " to " + std::to_string(pyramid.coarsest()) +
+                 " complete, " + std::to_string(r.most_memory >> 20) + " MiB at most",
+             r.all, beside);
+        tell(of + "longest slice", r.longest_slice, beside);
         const Index rows = std::min<Index>(900, n), cols = std::min<Index>(1440, n);
         Tensor window({rows, cols});
-        double best = 1e9;
+        double best = HUGE_VAL;
         for (int i = 0; i < 5; ++i) {
             const double start = now();
-            map.cells({{n - rows, n}, {0, cols}}, window.matrix());
+            map->cells({{n - rows, n}, {0, cols}}, window.matrix());
             best = std::min(best, now() - start);
         }
-        tell((of + "1,440 × 900 exact cells").c_str(), best, beside);
+        tell(of + "1,440 × 900 cells", best, beside);
         for (Index level = 0; level < pyramid.finest(); ++level) {
-            const Index side = tile_side << level, last = (n - 1) / side;
-            BlockJob job = tile_job(stage_map(record, 0, stage), {level, last, 0}, kernels);
+            BlockJob job = tile_job(map, {level, (n - 1) / (tile_side << level), 0}, kernels);
             const Run tile = run([&] { return job.step(); }, [] { return true; });
-            tell((of + "a tile of level " + std::to_string(level)).c_str(), tile.all, beside);
+            tell(of + "a tile of level " + std::to_string(level), tile.all, beside);
         }
     }
 }
 
-void all_heads(Index layers, Index heads, Index n, const Mask& mask, const Kernels& kernels) {
-    std::vector<std::shared_ptr<const Record>> records;
+void all_heads(Index layers, Index heads, Index n, const std::string& name, const Mask& mask,
+               const Kernels& kernels) {
     std::vector<MapPointer> maps;
     double beside = 0;
     for (Index l = 0; l < layers; ++l) {
-        records.push_back(computed(heads, n, mask, kernels));
-        beside += fused(*records.back(), kernels);
-        for (Index h = 0; h < heads; ++h) maps.push_back(stage_map(records.back(), h, Stage::weight));
+        const auto record = computed(heads, n, mask, kernels);
+        beside += fused(*record, kernels);
+        for (Index h = 0; h < heads; ++h) maps.push_back(stage_map(record, h, Stage::weight));
     }
+    const std::size_t count = maps.size();
     auto thumbnails = Thumbnails::start(std::move(maps), heads, 64, kernels);
     if (!thumbnails) std::exit(1);
-    const auto count = static_cast<std::size_t>(layers * heads);
     const Run r = run([&] { return thumbnails->step(); }, [&] { return thumbnails->sampled() == count; });
-    std::printf("%s, %td × %td heads, n = %td, %s\n", std::string(kernels.name).c_str(), layers, heads, n,
-                mask.text().c_str());
-    tell("fused attention of all heads", beside, beside);
+    title(kernels, std::to_string(layers) + " × " + std::to_string(heads) + " heads, " + std::to_string(n) +
+                       " tokens, " + name);
+    tell("one fused call for each layer", beside, beside);
     tell("every thumbnail sampled", r.first, beside);
-    tell("every thumbnail exact", r.all, beside);
+    tell("every thumbnail exact, " + std::to_string(r.most_memory >> 20) + " MiB at most", r.all, beside);
     tell("longest slice", r.longest_slice, beside);
-    std::printf("  %-52s %9.1f MiB\n", "memory at most", mebibytes(r.most_memory));
 }
 
 }  // namespace
@@ -161,15 +163,15 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { release(
 
 int main(int count, char** arguments) {
     set_thread_count(1);
-    const Index n = count > 1 ? std::atol(arguments[1]) : 16384;
-    const std::string_view table = count > 2 ? arguments[2] : "";
-    for (const Kernels* kernels : all_kernels()) {
-        if (kernels->name.find(table) == std::string_view::npos) continue;
-        one_map("causal", n, Mask::causal(), *kernels);
-        if (n > 16384) continue;
-        one_map("full", n, {}, *kernels);
-        all_heads(12, 12, 1024, Mask::causal(), *kernels);
-        all_heads(12, 12, 1024, {}, *kernels);
-        all_heads(24, 16, 512, Mask::causal(), *kernels);
+    const Kernels& fastest = default_kernels();
+    if (count > 1) {
+        one_map(std::atol(arguments[1]), "causal", Mask::causal(), fastest);
+        return 0;
     }
+    one_map(16384, "causal", Mask::causal(), fastest);
+    one_map(16384, "full", {}, fastest);
+    all_heads(12, 12, 1024, "causal", Mask::causal(), fastest);
+    all_heads(12, 12, 1024, "full", {}, fastest);
+    all_heads(24, 16, 512, "causal", Mask::causal(), fastest);
+    one_map(16384, "causal", Mask::causal(), portable_kernels());
 }

@@ -17,13 +17,13 @@ Coverage coverage(const Map& map, TileAt at) {
 }
 
 // Of the tiles from a level up to the one that is a single tile.
-std::size_t bytes_from(const Map& map, Index finest, Index coarsest) {
-    std::size_t bytes = 0;
+std::uint64_t bytes_from(const Map& map, Index finest, Index coarsest) {
+    std::uint64_t bytes = 0;
     for (Index level = finest; level <= coarsest; ++level)
         for (Index row = 0; row < tiles_of(map.queries(), level); ++row)
             for (Index col = 0; col < tiles_of(map.keys(), level); ++col)
                 if (coverage(map, {level, row, col}) != Coverage::none)
-                    bytes += 2 * sizeof(float) * size(tile_side * tile_side);
+                    bytes += 2 * sizeof(float) * std::uint64_t{tile_side * tile_side};
     return bytes;
 }
 
@@ -92,9 +92,16 @@ Pyramid::Pyramid(MapPointer map, std::size_t bytes, const Kernels& kernels)
                 tile.square = std::max(Index{1}, tile_side >> (l - finest_));
                 const auto squares = [&](Index n) { return (n + tile.square - 1) / tile.square; };
                 tile.ready.resize(size(squares(tile.rows) * squares(tile.cols)));
-                if (l == finest_) pending_.push_back({l, row, col});
             }
     }
+    for (Index row = 0; row < levels_.front().tile_rows; ++row)
+        for (Index col = 0; col < levels_.front().tile_cols; ++col) {
+            const TileAt at{finest_, row, col};
+            if (coverage(*map_, at) == Coverage::none)
+                for (Index l = finest_; l <= coarsest; ++l) make_ready(at, l);
+            else
+                pending_.push_back(at);
+        }
     tiles_ = pending_.size();
     key_sums_.resize(size(levels_.front().tile_rows), std::vector<double>(size(n_k)));
     query_sums_.resize(size(levels_.front().tile_cols), std::vector<double>(size(n_q)));
@@ -149,21 +156,25 @@ void Pyramid::finish_tile() {
     Blocks blocks = job_->blocks();
     for (Index l = finest_; l <= coarsest(); ++l) {
         if (l > finest_) blocks = blocks.halved(map_->is_signed());
-        put({l, at_.row, at_.col}, blocks);
+        put(blocks, make_ready(at_, l));
     }
     job_.reset();
 }
 
-// Blocks of a tile of the finest level, on a level: the row and column are those of the tile on the finest level.
-void Pyramid::put(TileAt from, const Blocks& blocks) {
-    Level& level = levels_[size(from.level - finest_)];
-    const Index above = from.level - finest_;
-    Tile& tile = level.tiles[size((from.row >> above) * level.tile_cols + (from.col >> above))];
-    const Index first_row = (from.row - (from.row >> above << above)) * tile.square,
-                first_col = (from.col - (from.col >> above << above)) * tile.square;
+// The square of a tile of the finest level in its tile on another level.
+Pyramid::Square Pyramid::make_ready(TileAt at, Index l) {
+    const Index above = l - finest_, squares = Index{1} << above;
+    Level& level = levels_[size(above)];
+    Tile& tile = level.tiles[size((at.row >> above) * level.tile_cols + (at.col >> above))];
+    const Index row = at.row % squares, col = at.col % squares,
+                across = (tile.cols + tile.square - 1) / tile.square;
+    tile.ready[size(row * across + col)] = 1;
     ++tile.version;
-    tile.ready[size(first_row / tile.square * ((tile.cols + tile.square - 1) / tile.square) +
-                    first_col / tile.square)] = 1;
+    return {tile, row * tile.square, col * tile.square};
+}
+
+void Pyramid::put(const Blocks& blocks, Square to) {
+    Tile& tile = to.tile;
     const bool empty = std::ranges::all_of(blocks.strongest, [](float s) { return s == masked_cell; });
     if (empty) return;
     if (tile.strongest.empty()) {
@@ -172,9 +183,9 @@ void Pyramid::put(TileAt from, const Blocks& blocks) {
     }
     const std::vector<float> mean = blocks.mean();
     for (Index r = 0; r < blocks.rows; ++r) {
-        const Index to = (first_row + r) * tile.cols + first_col;
-        std::copy_n(blocks.strongest.begin() + r * blocks.cols, blocks.cols, tile.strongest.begin() + to);
-        std::copy_n(mean.begin() + r * blocks.cols, blocks.cols, tile.mean.begin() + to);
+        const Index place = (to.row + r) * tile.cols + to.col;
+        std::copy_n(blocks.strongest.begin() + r * blocks.cols, blocks.cols, tile.strongest.begin() + place);
+        std::copy_n(mean.begin() + r * blocks.cols, blocks.cols, tile.mean.begin() + place);
     }
 }
 

@@ -103,7 +103,12 @@ class Pyramid {
     const Level& level(Index l) const { return levels_[static_cast<std::size_t>(l - finest_)]; }
     TileAt take_next();  // of the pending
     void finish_tile();
-    void put(TileAt at, const Blocks& blocks);
+    struct Square {  // of a tile, from this texel on
+        Tile& tile;
+        Index row, col;
+    };
+    Square make_ready(TileAt at, Index level);
+    static void put(const Blocks& blocks, Square to);
 
     MapPointer map_;
     const Kernels* kernels_;

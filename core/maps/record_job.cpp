@@ -30,10 +30,10 @@ Index RecordJob::slice(const MapWindow& window, Index first_row) const {
             if (record_->spec().mask.tile(0, queries, {key, std::min(key + side, record_->keys())}) !=
                 Coverage::none)
                 met += side;
-        return met * rows * record_->heads();
+        return met * rows;
     };
     Index rows = least_rows;
-    while (rows < most_rows && cells(2 * rows) <= cells_a_step) rows *= 2;
+    while (rows < most_rows && cells(2 * rows) <= cells_a_step / record_->heads()) rows *= 2;
     return std::min(rows, window.rows() - first_row);
 }
 

@@ -186,6 +186,17 @@ TEST_CASE("The sums of a pyramid are those of the map", "[unit][maps]") {
     for (std::size_t j = 0; j < 600; ++j) REQUIRE_THAT(sums.keys[j], WithinAbs(all.keys[j], 1e-4));
 }
 
+TEST_CASE("A map that is masked everywhere takes no memory", "[unit][maps]") {
+    const Pyramid pyramid =
+        finished(Pyramid(stage_map(random_record(600, 600, masked_by(Mask::padding(0))), 0, Stage::weight)));
+    CHECK(pyramid.finest() == 0);
+    for (const TileAt at : {TileAt{0, 0, 0}, TileAt{1, 1, 1}, TileAt{2, 0, 0}}) {
+        CHECK(pyramid.tile(at).complete());
+        CHECK(pyramid.tile(at).strongest.empty());
+    }
+    CHECK(pyramid.sample()->strongest == std::vector<float>(150 * 150, masked_cell));
+}
+
 TEST_CASE("A map without queries or keys is done", "[unit][maps]") {
     const auto [n_q, n_k] = GENERATE(table<Index, Index>({{0, 5}, {5, 0}, {0, 1000}, {1000, 0}}));
     Pyramid pyramid(stage_map(random_record(n_q, n_k), 0, Stage::weight));
