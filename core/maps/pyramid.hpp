@@ -54,11 +54,11 @@ struct Tile {
     std::vector<float> strongest;  // [rows, cols]; empty: nothing but masked cells so far
     std::vector<float> mean;
 
-    // A tile is filled in squares of so many texels, one for each tile of the pyramid's finest level.
+    // A tile is filled in squares of so many texels, one for each tile of the pyramid's finest level. The texels of a
+    // square that is not ready mean nothing yet.
     Index square = tile_side;
-    std::vector<std::uint8_t>
-        ready;                  // [⌈rows / square⌉, ⌈cols / square⌉]; the texels of others mean nothing yet
-    std::uint64_t version = 0;  // grows with every square
+    std::vector<std::uint8_t> ready;  // [⌈rows / square⌉, ⌈cols / square⌉]
+    std::uint64_t version = 0;        // grows with every square
 
     bool ready_at(Index row, Index col) const;  // texel
     bool complete() const;
