@@ -54,9 +54,6 @@ Softmax exponentiate(std::vector<double>& scores, SoftmaxPrecision precision) {
 void attention(const AttentionCall& call) {
     const Index group = call.k.heads ? call.q.heads / call.k.heads : 1;
     const Index keys = call.k.rows;
-    for (Index h = 0; h < call.block_max.heads; ++h)
-        for (Index i = 0; i < call.block_max.rows; ++i)
-            std::fill_n(call.block_max.head(h).row(i), call.block_max.cols, 0.0f);
     std::vector<double> row(static_cast<std::size_t>(keys));
     std::vector<std::uint8_t> allowed(static_cast<std::size_t>(keys), 1);
     for (Index h = 0; h < call.q.heads; ++h) {
@@ -77,10 +74,6 @@ void attention(const AttentionCall& call) {
             const Softmax softmax = exponentiate(row, call.softmax_precision);
             call.row_max(h, i) = static_cast<float>(softmax.max);
             call.row_log_sum(h, i) = static_cast<float>(std::log(softmax.sum));
-            for (Index j = 0; call.block_max.data && softmax.sum != 0 && j < keys; ++j) {
-                float& most = call.block_max.head(h)(i / block_size, j / block_size);
-                most = std::max(most, static_cast<float>(row[static_cast<std::size_t>(j)] / softmax.sum));
-            }
             for (Index b = 0; b < v.cols; ++b) {
                 double sum = 0;
                 for (Index j = 0; j < keys; ++j) {

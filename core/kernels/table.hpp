@@ -52,10 +52,7 @@ struct AttentionCall {
     HeadsView<float> output;        // [heads, n_q, d_v]
     MatrixView<float> row_max;      // [heads, n_q]
     MatrixView<float> row_log_sum;  // [heads, n_q]
-    // [heads, ⌈n_q / 64⌉, ⌈n_k / 64⌉], the largest weight of each block of cells; null data: not wanted.
-    HeadsView<float> block_max{};
 };
-inline constexpr Index block_size = 64;  // cells to a side of a block
 
 // Cells of a map in blocks from the upper left corner on, the last ones cut off at its edges. A cell of −inf is masked and
 // takes no part.

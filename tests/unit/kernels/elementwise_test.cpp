@@ -133,7 +133,7 @@ TEST_CASE("Weights at the edges", "[unit][kernels]") {
     CHECK(row == std::vector<float>{1, 0});
 }
 
-TEST_CASE("Soft cap", "[unit][kernels]") {
+TEST_CASE("Soft cap of a row", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     for (std::size_t n = 1; n <= 130; ++n) {
         Tensor actual = random_tensor({static_cast<Index>(n)}, 20 + n, 4), expected = actual;
