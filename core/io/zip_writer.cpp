@@ -39,7 +39,7 @@ class Writer {
     void text(std::string_view more) { bytes(std::as_bytes(std::span(more))); }
 
     // What an entry's own header and the directory say alike.
-    void described(const ZipEntry& entry, std::uint32_t crc) {
+    void described(const ZipFile& entry, std::uint32_t crc) {
         number(20, 2);      // read by version 2.0
         number(0, 2);       // no flags
         number(0, 2);       // stored
@@ -58,9 +58,9 @@ class Writer {
 
 }  // namespace
 
-std::vector<std::byte> write_zip(std::span<const ZipEntry> entries) {
+std::vector<std::byte> write_zip(std::span<const ZipFile> entries) {
     Writer zip, directory;
-    for (const ZipEntry& entry : entries) {
+    for (const ZipFile& entry : entries) {
         const std::uint32_t crc = crc32(entry.bytes);
         directory.text("PK\1\2");
         directory.number(20, 2);  // written by version 2.0

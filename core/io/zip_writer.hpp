@@ -8,13 +8,13 @@
 
 namespace attn {
 
-struct ZipEntry {
+struct ZipFile {
     std::string path;  // ASCII, folders before '/'
     std::span<const std::byte> bytes;
 };
 
 // A whole archive, the entries in their order, dated 1 January 1980: the same entries give the same bytes. At most
 // 65,535 entries and together, with their paths, less than 4 GB.
-std::vector<std::byte> write_zip(std::span<const ZipEntry> entries);
+std::vector<std::byte> write_zip(std::span<const ZipFile> entries);
 
 }  // namespace attn

@@ -115,7 +115,7 @@ Archive hub_archive(const TrainingRun& run, const TrainingView& view) {
     files["README.md"] = bytes_of(model_card(run, view));
     Archive archive;
     archive.name = std::string(nearest_preset(run.plan()).key) + "-step-" + std::to_string(view.step);
-    std::vector<ZipEntry> entries;
+    std::vector<ZipFile> entries;
     for (const auto& [name, bytes] : files) entries.push_back({archive.name + "/" + name, bytes});
     archive.bytes = write_zip(entries);
     return archive;

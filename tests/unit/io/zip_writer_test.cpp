@@ -13,10 +13,10 @@ using attn::test::read_file;
 TEST_CASE("an archive is byte for byte what Python's zipfile writes", "[zip][golden]") {
     std::string every_byte;
     for (int i = 0; i < 3 * 256; ++i) every_byte += static_cast<char>(i & 0xff);
-    const std::vector<ZipEntry> entries{{"model/config.json", as_bytes("{\"a\": 1}\n")},
-                                        {"model/every-byte", as_bytes(every_byte)},
-                                        {"model/empty", {}},
-                                        {"check", as_bytes("123456789")}};
+    const std::vector<ZipFile> entries{{"model/config.json", as_bytes("{\"a\": 1}\n")},
+                                       {"model/every-byte", as_bytes(every_byte)},
+                                       {"model/empty", {}},
+                                       {"check", as_bytes("123456789")}};
     const auto expected = read_file(test::source_dir() / "tests/golden/io/zip/stored.zip");
     REQUIRE_FALSE(expected.empty());
     CHECK(write_zip(entries) == expected);
