@@ -110,13 +110,14 @@ const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFac
 test('on a phone every control can be reached and none is cut', phone, async (explorer) => {
     await taken(explorer, 4);
     await explorer.click('training/more');
-    const names = Object.keys(await explorer.landmarks()).filter((name) => name.startsWith('training/'));
-    for (const name of ['training/mlp/on', 'training/window/more', 'training/rate', 'training/open', 'training/save', 'training/compare']) {
-        assert.ok(names.includes(name), name);
+    await explorer.until('the rarer numbers', () => explorer.rect('training/mlp/on'));
+    const all = await explorer.landmarks();
+    const [left, , right] = all['panel/lens'];
+    for (const [name, rect] of Object.entries(all).filter(([each]) => each.startsWith('training/'))) {
+        assert.ok(rect[0] >= left && rect[2] <= right, `${name}: ${JSON.stringify(rect)}`);
     }
-    for (const name of names) {
-        const [lens, rect] = [await explorer.rect('panel/lens'), await explorer.reveal(name)];
-        assert.ok(rect.left >= lens.left && rect.right <= lens.right, `${name}: ${JSON.stringify(rect)}`);
+    for (const name of ['training/window/more', 'training/save', 'training/compare']) {
+        await explorer.reveal(name);
     }
 });
 
@@ -141,9 +142,9 @@ test('a vocabulary that the text does not support is as large as it can be', { f
         assert.deepEqual(await explorer.notices(), []);
     });
 
-test('a learning rate of 0 in a link is refused, one of 1e9 breaks the run and what was good stays', { fragment: `${small},rate:0` },
+test('a learning rate of 0 in a link is refused, one of 1e9 breaks the run and what was good stays', { fragment: 'lens=training&train=induction,rate:0' },
     async (explorer) => {
-        await explorer.untilNotice(/^The link's value '.*rate:0' for 'train' is not the plan of a training run/);
+        await explorer.untilNotice(/^The link's value 'induction,rate:0' for 'train' is not the plan of a training run/);
         await explorer.dismiss();
         await explorer.page.evaluate((hash) => { location.hash = hash; }, `${small},at:9,rate:1e9&training=on`);
         const says = await explorer.untilNotice(/no longer a finite number/, 'error');
@@ -152,7 +153,7 @@ test('a learning rate of 0 in a link is refused, one of 1e9 breaks the run and w
         const run = await explorer.training();
         assert.ok(run.taken >= 8 && run.shown === run.taken, JSON.stringify(run));
         await explorer.click('training/slower');
-        await explorer.until('a slower branch', () => explorer.linked('train'), (plan) => !/1e\+?0?9/.test(plan));
+        await explorer.until('a slower branch', () => explorer.linked('train'), (plan) => /,rate:333333333\.\d+$/.test(plan));
     });
 
 test('a tab that is closed in mid-run closes, and its link goes on from the start', { fragment: `${small.replace('steps:400', 'steps:8000')}&training=on` },
