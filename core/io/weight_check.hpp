@@ -32,7 +32,7 @@ struct Findings {
 // a softmax computed in single precision.
 double row_sum_tolerance(DType dtype);
 
-// Of arrays [layers, heads, rows, columns] of one shape, in slices: 2^18 cells a step, a row at least.
+// Of arrays [layers, heads, rows, columns] of one shape and type, one at least, in slices: 2^18 cells a step, a row at least.
 class ValueChecking {
   public:
     enum class Kind { values, weights };
