@@ -1,20 +1,12 @@
 // Any bytes as a config.json; a model that is accepted has sizes that fit together.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 
+#include "fuzz/require.hpp"
 #include "io/model_config.hpp"
 
 using namespace attn;
-
-namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto config = parse_model_config(std::as_bytes(std::span(data, size)));

@@ -3,19 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <string>
 
+#include "fuzz/require.hpp"
 #include "io/csv.hpp"
 
 using namespace attn;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 std::string quoted(const std::string& label) {
     std::string text = "\"";

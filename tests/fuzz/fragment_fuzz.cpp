@@ -2,22 +2,18 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "app/axes.hpp"
 #include "app/format.hpp"
 #include "app/url.hpp"
 #include "app/worked_run.hpp"
+#include "fuzz/require.hpp"
 
 using namespace attn;
 using namespace attn::app;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 void check_worked(const WorkedState& w) {
     require(static_cast<bool>(check_inputs(w)));

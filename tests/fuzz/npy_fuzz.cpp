@@ -1,22 +1,14 @@
 // Any bytes as a .npy file; what is read as float32 or int64 is written again and must read the same.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <vector>
 
+#include "fuzz/require.hpp"
 #include "io/npy.hpp"
 
 using namespace attn;
-
-namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto array = parse_npy(std::as_bytes(std::span(data, size)));

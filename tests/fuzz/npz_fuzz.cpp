@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 
+#include "fuzz/require.hpp"
 #include "io/npz.hpp"
 #include "io/tensor_files.hpp"
 #include "io/tensor_match.hpp"
@@ -14,10 +14,6 @@
 using namespace attn;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) {
     return part.empty() ||

@@ -1,18 +1,14 @@
 // Any bytes: as a safetensors file, as the start of a larger one, and as the index of a sharded model.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 
+#include "fuzz/require.hpp"
 #include "io/safetensors.hpp"
 
 using namespace attn;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 void check_file(std::span<const std::byte> bytes) {
     const auto file = parse_safetensors(bytes);

@@ -1,23 +1,15 @@
 // Any bytes as a tokenizer.json, a zero byte and a text; what is accepted decodes what it encodes, and writes itself.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "fuzz/require.hpp"
 #include "text/bpe.hpp"
 #include "text/utf8.hpp"
 
 using namespace attn;
-
-namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);
