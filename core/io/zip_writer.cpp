@@ -1,30 +1,13 @@
 #include "io/zip_writer.hpp"
 
-#include <array>
+#include <zlib.h>
+
 #include <cstdint>
 #include <string_view>
 
 namespace attn {
 
 namespace {
-
-// By byte: what eight steps of the polynomial make of it, lowest bit first (ISO 3309).
-constexpr std::array<std::uint32_t, 256> crc_table = [] {
-    std::array<std::uint32_t, 256> table{};
-    for (std::uint32_t byte = 0; byte < 256; ++byte) {
-        std::uint32_t crc = byte;
-        for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? (crc >> 1) ^ 0xedb88320 : crc >> 1;
-        table[byte] = crc;
-    }
-    return table;
-}();
-
-std::uint32_t crc32(std::span<const std::byte> bytes) {
-    std::uint32_t crc = 0xffffffff;
-    for (const std::byte byte : bytes)
-        crc = (crc >> 8) ^ crc_table[(crc ^ static_cast<std::uint32_t>(byte)) & 0xff];
-    return ~crc;
-}
 
 // Little-endian numbers and texts, one after another.
 class Writer {
@@ -61,7 +44,8 @@ class Writer {
 std::vector<std::byte> write_zip(std::span<const ZipFile> entries) {
     Writer zip, directory;
     for (const ZipFile& entry : entries) {
-        const std::uint32_t crc = crc32(entry.bytes);
+        const auto crc = static_cast<std::uint32_t>(
+            crc32_z(0, reinterpret_cast<const Bytef*>(entry.bytes.data()), entry.bytes.size()));
         directory.text("PK\1\2");
         directory.number(20, 2);  // written by version 2.0
         directory.described(entry, crc);
