@@ -1,0 +1,97 @@
+// A visit without a browser: a page that remembers what it is told, and a small model.
+#pragma once
+
+#include <algorithm>
+#include <catch_amalgamated.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/session.hpp"
+#include "app/training_files.hpp"
+#include "support/files.hpp"
+
+namespace attn::test {
+
+struct FakePage : app::Page {
+    std::vector<std::string> notices;
+    std::vector<std::int32_t> appended;
+    std::vector<std::string> bundled, opened;
+    std::string url;
+    int pushed = 0;
+    bool can_undo = false, can_redo = false;
+
+    void notice(const std::string& sentence, bool) override { notices.push_back(sentence); }
+    void announce(const std::string&) override {}
+    void set_url(const std::string& fragment, bool push) override {
+        url = fragment;
+        pushed += push;
+    }
+    std::optional<std::string> second;
+    void set_second_sentence(const std::string* text) override {
+        second = text ? std::optional(*text) : std::nullopt;
+    }
+    std::string box;
+    bool box_enabled = false, box_tokenized = false;
+    std::string folder, downloaded;
+    app::Files files;
+    bool files_awaited = false;
+
+    void set_sentence(const std::string& text, bool enabled, bool tokenized, const std::string&) override {
+        box = text;
+        box_enabled = enabled;
+        box_tokenized = tokenized;
+    }
+    void open_files(const std::string& name, const app::Files& given, bool awaited) override {
+        folder = name;
+        files = given;
+        files_awaited = awaited;
+    }
+    void download(const std::string& name, std::span<const std::byte>) override { downloaded = name; }
+    void set_title(const std::string&) override {}
+    void set_history(bool undo, bool redo) override {
+        can_undo = undo;
+        can_redo = redo;
+    }
+    bool open_bundled(const std::string& name) override {
+        if (std::ranges::find(bundled, name) == bundled.end()) return false;
+        opened.push_back(name);
+        return true;
+    }
+    void append_token(std::int32_t id) override { appended.push_back(id); }
+    std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
+        return std::vector<std::string>(ids.size(), "token");
+    }
+};
+
+inline void load_tiny_model(app::Session& session) {
+    session.intake().name("tiny");
+    for (const char* file : {"config.json", "model.safetensors"}) {
+        const auto bytes = read_file(source_dir() / "tests/golden/model/gpt2-f32" / file);
+        REQUIRE_FALSE(bytes.empty());
+        auto buffer = session.intake().buffer(file, bytes.size());
+        REQUIRE(buffer);
+        std::ranges::copy(bytes, *buffer);
+    }
+    REQUIRE(session.load_model());
+}
+
+// What the page does with the files of open_files.
+inline void load_given(app::Session& session, FakePage& page) {
+    REQUIRE(page.files.contains("tokenizer.json"));
+    session.intake().name(page.folder);
+    for (const char* file : {"config.json", "model.safetensors"}) {
+        auto buffer = session.intake().buffer(file, page.files[file].size());
+        REQUIRE(buffer);
+        std::ranges::copy(page.files[file], *buffer);
+    }
+    page.files.clear();
+    REQUIRE(session.load_model());
+}
+
+inline void finish(app::Session& session) {
+    for (int i = 0; session.progress() && i < 100'000; ++i) session.work(10);
+    REQUIRE_FALSE(session.progress());
+}
+
+}  // namespace attn::test
