@@ -120,19 +120,13 @@ Cosine row_cosine(std::span<const float> first, std::span<const float> second, c
     return out;
 }
 
-std::vector<float> weights_of(const Record& record, Index head, Index query) {
-    std::vector<float> weights(static_cast<std::size_t>(record.keys()));
-    record.stage(Stage::weight, head, {query, query + 1}, {0, record.keys()}, weights);
-    return weights;
-}
-
 std::vector<float> weight_difference(const Record& first, const Record& second, Index head,
                                      const Alignment& alignment) {
     const auto& pairs = alignment.pairs();
     std::vector<float> out;
     out.reserve(pairs.size() * pairs.size());
     for (const TokenPair& query : pairs) {
-        const auto a = weights_of(first, head, query.first), b = weights_of(second, head, query.second);
+        const auto a = first.weights(head, query.first), b = second.weights(head, query.second);
         for (const TokenPair& key : pairs) {
             const bool allowed = first.spec().mask.allows(head, query.first, key.first) &&
                                  second.spec().mask.allows(head, query.second, key.second);

@@ -47,9 +47,6 @@ std::vector<Cosine> residual_cosines(const Trace& first, Index first_token, cons
 // component that the other row lacks.
 Cosine row_cosine(std::span<const float> first, std::span<const float> second, const Alignment& alignment);
 
-// The weights of one token, [keys].
-std::vector<float> weights_of(const Record& record, Index head, Index query);
-
 // Weights of the first text less those of the second where both have the pair of tokens: [pairs, pairs], queries by
 // keys. -∞ where the mask forbids either.
 std::vector<float> weight_difference(const Record& first, const Record& second, Index head,

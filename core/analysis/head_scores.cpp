@@ -13,15 +13,10 @@ constexpr Index most_rows = 64, tile_cols = 256;
 }  // namespace
 
 HeadScoring::HeadScoring(const Record& record, Index head, std::span<const std::int32_t> ids)
-    : record_(&record), head_(head), ids_(ids), value_norms_(static_cast<std::size_t>(record.keys())) {
-    const ConstMatrix v = record.v().heads().head(record.kv_head(head));
-    for (Index j = 0; j < v.rows; ++j) {
-        double squares = 0;
-        for (Index b = 0; b < v.cols; ++b)
-            squares += static_cast<double>(v(j, b)) * static_cast<double>(v(j, b));
-        value_norms_[static_cast<std::size_t>(j)] = static_cast<float>(std::sqrt(squares));
-    }
-}
+    : record_(&record),
+      head_(head),
+      ids_(ids),
+      value_norms_(row_norms(record.v().heads().head(record.kv_head(head)))) {}
 
 bool HeadScoring::step() {
     if (done()) return false;

@@ -188,13 +188,7 @@ void Record::stage(Stage stage, Index head, Range rows, Index step, Range cols, 
     if (stage == Stage::raw) return;
 
     std::vector<float> norms;  // ‖V[j]‖ of the columns
-    if (stage == Stage::contribution)
-        for (Index j = cols.begin; j < cols.end; ++j) {
-            double squares = 0;
-            for (Index b = 0; b < d_v(); ++b)
-                squares += static_cast<double>(v(j, b)) * static_cast<double>(v(j, b));
-            norms.push_back(static_cast<float>(std::sqrt(squares)));
-        }
+    if (stage == Stage::contribution) norms = row_norms(attn::rows(v, cols));
 
     // A row at a time, so that it stays in the nearest cache on its way.
     for_each_block(out.rows, 64, [&](Range part) {
@@ -243,6 +237,12 @@ void Record::finish_row(Stage stage, Index head, Index query, Range cols,
     for (std::size_t j = 0; j < allowed.size(); ++j) row[j] = allowed[j] ? row[j] : weighted ? 0 : -infinity;
     // Not a product where the weight is 0: it takes nothing even from an infinite value.
     for (std::size_t j = 0; j < norms.size(); ++j) row[j] = row[j] != 0 ? row[j] * norms[j] : row[j];
+}
+
+std::vector<float> Record::weights(Index head, Index query) const {
+    std::vector<float> row(static_cast<std::size_t>(keys()));
+    stage(Stage::weight, head, {query, query + 1}, {0, keys()}, row);
+    return row;
 }
 
 float Record::cell(Stage stage, Index head, Index query, Index key) const {

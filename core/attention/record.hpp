@@ -71,6 +71,7 @@ class Record {
     // The same of every `step`-th row from the first on; out [⌈rows / step⌉, cols].
     void stage(Stage stage, Index head, Range rows, Index step, Range cols, MatrixView<float> out) const;
     float cell(Stage stage, Index head, Index query, Index key) const;
+    std::vector<float> weights(Index head, Index query) const;  // [keys]
     // Masked scores of a row or a part of it -> weights, in place; gives −Σ w ln w of them.
     float weigh(Index head, Index query, std::span<float> masked) const;
     const Kernels& kernels() const { return *kernels_; }  // those that ran

@@ -265,6 +265,12 @@ std::string shape_of(const Map& map) { return to_string({map.queries(), map.keys
 
 }  // namespace
 
+std::vector<float> cells_of(const Map& map, const MapWindow& window) {
+    std::vector<float> out(static_cast<std::size_t>(window.rows() * window.keys.size()));
+    map.cells(window, {out.data(), window.rows(), window.keys.size(), window.keys.size()});
+    return out;
+}
+
 float Map::cell(Index query, Index key) const {
     float value = 0;
     cells({{query, query + 1}, {key, key + 1}}, {&value, 1, 1, 1});
@@ -283,23 +289,8 @@ MapPointer contribution_map(std::shared_ptr<const Record> record, Index head, st
     return std::make_shared<WeightMap>(std::move(record), head, std::move(key_norms));
 }
 
-namespace {
-
-void append_norms(ConstMatrix m, std::vector<float>& to) {
-    for (Index j = 0; j < m.rows; ++j) {
-        double squares = 0;
-        for (Index b = 0; b < m.cols; ++b)
-            squares += static_cast<double>(m(j, b)) * static_cast<double>(m(j, b));
-        to.push_back(static_cast<float>(std::sqrt(squares)));
-    }
-}
-
-}  // namespace
-
 std::vector<float> value_norms(const Record& record, Index head) {
-    std::vector<float> norms;
-    append_norms(record.v().heads().head(record.kv_head(head)), norms);
-    return norms;
+    return row_norms(record.v().heads().head(record.kv_head(head)));
 }
 
 std::vector<float> projected_value_norms(const Record& record, Index head, const WeightView& w_o) {
@@ -333,7 +324,8 @@ std::vector<float> projected_value_norms(const Record& record, Index head, const
         const Range some{j, std::min(j + at_once, v.rows)};
         const MatrixView<float> to = rows(projected.matrix(), {0, some.size()});
         record.kernels().linear(rows(v, some), weight, {}, Activation::none, to);
-        append_norms(to, norms);
+        const auto more = row_norms(to);
+        norms.insert(norms.end(), more.begin(), more.end());
     }
     return norms;
 }

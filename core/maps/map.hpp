@@ -59,6 +59,8 @@ class Map {
 using MapPointer = std::shared_ptr<const Map>;
 
 inline MapWindow whole(const Map& map) { return {{0, map.queries()}, {0, map.keys()}}; }
+std::vector<float> cells_of(const Map& map, const MapWindow& window);  // [rows of the window, keys]
+inline std::vector<float> cells_of(const Map& map) { return cells_of(map, whole(map)); }
 
 // A stage of one head.
 MapPointer stage_map(std::shared_ptr<const Record> record, Index head, Stage stage);

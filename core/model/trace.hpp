@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention/record.hpp"
@@ -73,6 +74,12 @@ class Trace {
     std::vector<LayerTrace> layers_;
     Tensor final_residual_, final_norm_;
 };
+
+// The attention of a layer, which lives as long as its Trace.
+inline std::shared_ptr<const Record> record_of(std::shared_ptr<const Trace> trace, Index layer) {
+    const Record* record = &trace->layers()[static_cast<std::size_t>(layer)].attention;
+    return {std::move(trace), record};
+}
 
 // Memory of the Trace of that many tokens, so that a run too large can be refused before it starts.
 std::int64_t trace_bytes(const ModelConfig& config, Index tokens);

@@ -1,6 +1,7 @@
 #include "tensor/tensor.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace attn {
@@ -39,5 +40,17 @@ MatrixView<float> Tensor::matrix() { return {data(), dim(0), dim(1), dim(1)}; }
 ConstMatrix Tensor::matrix() const { return {data(), dim(0), dim(1), dim(1)}; }
 HeadsView<float> Tensor::heads() { return {data(), dim(0), dim(1), dim(2), dim(1) * dim(2), dim(2)}; }
 ConstHeads Tensor::heads() const { return {data(), dim(0), dim(1), dim(2), dim(1) * dim(2), dim(2)}; }
+
+std::vector<float> row_norms(ConstMatrix m) {
+    std::vector<float> norms;
+    norms.reserve(static_cast<std::size_t>(m.rows));
+    for (Index row = 0; row < m.rows; ++row) {
+        double squares = 0;
+        for (Index col = 0; col < m.cols; ++col)
+            squares += static_cast<double>(m(row, col)) * static_cast<double>(m(row, col));
+        norms.push_back(static_cast<float>(std::sqrt(squares)));
+    }
+    return norms;
+}
 
 }  // namespace attn

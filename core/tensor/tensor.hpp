@@ -83,6 +83,9 @@ HeadsView<T> rows(HeadsView<T> m, Range range) {
 using ConstMatrix = MatrixView<const float>;
 using ConstHeads = HeadsView<const float>;
 
+// ‖row‖ of each row, summed in double.
+std::vector<float> row_norms(ConstMatrix m);
+
 // Owning f32 tensor.
 class Tensor {
   public:

@@ -106,7 +106,7 @@ TEST_CASE("two texts are alike until they differ") {
             const auto difference = weight_difference(first, second, head, alignment);
             REQUIRE(difference.size() == 25);
             for (Index q = 0; q < 5; ++q) {
-                const auto of_a = weights_of(first, head, q), of_b = weights_of(second, head, q);
+                const auto of_a = first.weights(head, q), of_b = second.weights(head, q);
                 for (Index k = 0; k < 5; ++k) {
                     const float d = difference[static_cast<std::size_t>(q * 5 + k)];
                     const auto at = static_cast<std::size_t>(k);

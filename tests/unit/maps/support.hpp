@@ -35,13 +35,6 @@ inline AttentionSpec masked_by(Mask mask) {
     return spec;
 }
 
-inline std::vector<float> cells_of(const Map& map, const MapWindow& window) {
-    std::vector<float> out(static_cast<std::size_t>(window.rows() * window.keys.size()));
-    map.cells(window, {out.data(), window.rows(), window.keys.size(), window.keys.size()});
-    return out;
-}
-inline std::vector<float> cells_of(const Map& map) { return cells_of(map, whole(map)); }
-
 // Runs it to its end.
 template <class Job>
 Job finished(Job job) {
