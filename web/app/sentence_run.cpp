@@ -38,9 +38,14 @@ Result<bool> SentenceJob::step() {
     auto trace = forward_->finish();
     forward_.reset();
     if (!trace) return trace.error();
-    const Index n = (*trace)->tokens();
-    run_ = {*trace, pieces_, Thumbnails(*trace), (*trace)->logits({n - 1, n}), ++versions};
+    run_ = {*trace, pieces_, {}, {}, ++versions};
     return true;
+}
+
+void SentenceJob::begin_overview() {
+    const Index n = run_.trace->tokens();
+    run_.thumbnails = Thumbnails(run_.trace);
+    run_.logits = run_.trace->logits({n - 1, n});
 }
 
 }  // namespace attn::app

@@ -16,9 +16,9 @@ namespace attn::app {
 struct SentenceRun {
     std::shared_ptr<const Trace> trace;
     std::vector<std::string> pieces;  // [n], how each token reads
-    Thumbnails thumbnails;
-    Tensor logits;              // [1, vocabulary], of the last position
-    std::uint64_t version = 0;  // another run has another number
+    Thumbnails thumbnails;            // these two of the first sentence alone
+    Tensor logits;                    // [1, vocabulary], of the last position
+    std::uint64_t version = 0;        // another run has another number
 };
 
 class SentenceJob {
@@ -30,6 +30,8 @@ class SentenceJob {
     bool running() const { return forward_.has_value(); }
     // A slice of the forward pass; true when the run has just become complete.
     Result<bool> step();
+    // All heads small, and what would come next: of a run that is complete.
+    void begin_overview();
     // A slice of the thumbnails; true while there is more to do.
     bool step_thumbnails() { return run_.trace && run_.thumbnails.step(); }
 

@@ -367,6 +367,7 @@ void Session::start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector
 }
 
 void Session::forward_finished() {
+    sentence_.begin_overview();
     const Trace& trace = *sentence()->trace;
     choose_wanted();
     fit_selection();

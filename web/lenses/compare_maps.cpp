@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "app/clock.hpp"
 #include "app/format.hpp"
 #include "lenses/compare_view.hpp"
+#include "maps/map.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/token_map.hpp"
 
@@ -34,25 +34,14 @@ struct Blink {
 };
 Blink blink;
 
-// [n, n], −∞ where the mask forbids.
-std::vector<float> weights_of_head(const Record& record, Index head) {
-    const Index n = record.queries();
-    std::vector<float> weights(static_cast<std::size_t>(n * n));
-    record.stage(Stage::weight, head, {0, n}, {0, n}, weights);
-    for (Index i = 0; i < n * n; ++i)
-        if (!record.spec().mask.allows(head, i / n, i % n))
-            weights[static_cast<std::size_t>(i)] = -std::numeric_limits<float>::infinity();
-    return weights;
-}
-
 void update(const CompareView& view) {
     const app::Selection& s = view.selection();
     if (maps.first_version == view.first.run.version && maps.second_version == view.second.version &&
         maps.layer == s.layer && maps.head == s.head)
         return;
     maps = {view.first.run.version, view.second.version, s.layer, s.head, maps.serial + 3, {}, {}, {}, {}};
-    maps.first = weights_of_head(view.first.record(), s.head);
-    maps.second = weights_of_head(view.second_record(), s.head);
+    maps.first = cells_of(*stage_map(record_of(view.first.run.trace, s.layer), s.head, Stage::weight));
+    maps.second = cells_of(*stage_map(record_of(view.second.trace, s.layer), s.head, Stage::weight));
     maps.difference = weight_difference(view.first.record(), view.second_record(), s.head, view.alignment);
     for (const TokenPair& pair : view.alignment.pairs())
         maps.pair_names.push_back(pair.same

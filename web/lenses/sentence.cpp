@@ -194,15 +194,10 @@ void column(const char* name, float width, auto&& draw) {
     ImGui::EndChild();
 }
 
-void section(const char* title) {
-    ui::Type semibold(ui::Face::semibold, ui::size_title);
-    ImGui::TextUnformatted(title);
-}
-
 void space() { ImGui::Dummy({0, 8}); }
 
 void heads(SentenceView& view, float width, float most_height) {
-    section("Heads");
+    ui::section("Heads");
     sentence_heads(view, width, most_height);
 }
 
@@ -252,11 +247,12 @@ void SentenceView::select_head(Index layer, Index head) {
     session.perform(app::Select{s}, ui::gesture());
 }
 
-bool clicked() {
+bool dragged() {
     const ImGuiIO& io = ImGui::GetIO();
-    return ImGui::IsMouseReleased(0) &&
-           io.MouseDragMaxDistanceSqr[0] < io.MouseDragThreshold * io.MouseDragThreshold;
+    return io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
 }
+
+bool clicked() { return ImGui::IsMouseReleased(0) && !dragged(); }
 
 std::string quoted(const std::string& piece) { return "“" + piece + "”"; }
 
@@ -269,11 +265,9 @@ void sentence(app::Session& session, Hover& hover) {
     if (!run) return invitation_to_type(session);
 
     const Deadline deadline(frame_ms);
-    const auto within = [&](std::optional<Index> token) {
-        return token && *token < run->trace->tokens() ? token : std::nullopt;
-    };
-    SentenceView view{session, *run, hover, deadline, {}, false, {within(pointed.query), within(pointed.key)},
-                      {}};
+    const Index n = run->trace->tokens();
+    SentenceView view{
+        session, *run, hover, deadline, {}, false, {within(pointed.query, n), within(pointed.key, n)}, {}};
     measure(view);
     head_heading(view);
     ui::caption(

@@ -34,11 +34,6 @@ const Alignment& alignment_of(const SentenceView& view, const app::SentenceRun& 
 
 std::string written(double value) { return std::isnan(value) ? "–" : app::fixed(value, 3); }
 
-void section(const char* title) {
-    ui::Type semibold(ui::Face::semibold, ui::size_title);
-    ImGui::TextUnformatted(title);
-}
-
 std::string arithmetic(const Cosine& c) {
     return "a · b / (‖a‖ ‖b‖) = " + app::fixed(c.dot, 3) + " / (" + app::fixed(c.first_norm, 3) + " × " +
            app::fixed(c.second_norm, 3) + ") = " + app::fixed(c.value(), 6);
@@ -86,7 +81,7 @@ void update(Line& line, const app::SentenceRun& run, const Record& record, Index
     line.weights.assign(static_cast<std::size_t>(n), 0);
     line.numbers.assign(static_cast<std::size_t>(n), "");
     if (query) {
-        line.weights = weights_of(record, head, *query);
+        line.weights = record.weights(head, *query);
         for (Index k = 0; k < n; ++k)
             if (record.spec().mask.allows(head, *query, k))
                 line.numbers[static_cast<std::size_t>(k)] =
@@ -117,17 +112,15 @@ Touched draw_line(const char* name, Line& line, const app::SentenceRun& run, std
     ImGui::InvisibleButton("words", {std::max(line.line.total, 1.0f), ui::chip_height});
     Touched touched;
     const ImGuiIO& io = ImGui::GetIO();
-    const bool dragged = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
-    if (ImGui::IsItemActive() && dragged) ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
+    if (ImGui::IsItemActive() && dragged()) ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
     if (ImGui::IsItemHovered()) {
         touched.over = line.line.under(io.MousePos.x - corner.x);
-        touched.clicked = touched.over && ImGui::IsItemDeactivated() && !dragged;
+        touched.clicked = touched.over && ImGui::IsItemDeactivated() && !dragged();
         if (touched.over) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     }
     if (chosen && query != line.shown) {
         line.shown = query;
-        const float x = line.line.centre(*query);
-        if (x < ImGui::GetScrollX() || x > ImGui::GetScrollX() + room) ImGui::SetScrollX(x - room / 2);
+        ui::bring_into_view(line.line, *query, room);
     }
     ImDrawList* list = ImGui::GetWindowDrawList();
     const Range shown =
@@ -187,13 +180,13 @@ void update(const CompareView& view, Index query, Index second_query) {
     for (std::size_t layer = 0; layer < a.layers().size(); ++layer) {
         const Record &of_a = a.layers()[layer].attention, &of_b = b.layers()[layer].attention;
         for (Index head = 0; head < of_a.heads(); ++head)
-            alike.rows.push_back(row_cosine(weights_of(of_a, head, query),
-                                            weights_of(of_b, head, second_query), view.alignment));
+            alike.rows.push_back(
+                row_cosine(of_a.weights(head, query), of_b.weights(head, second_query), view.alignment));
     }
 }
 
 void vectors(const CompareView& view, float width) {
-    section("Same word, other vector?");
+    ui::section("Same word, other vector?");
     ui::caption(("Cosine of " + quoted(view.first.piece(alike.query)) + " and " +
                  quoted(view.second_piece(alike.second_query)) + " in the residual stream, layer by layer.")
                     .c_str());
@@ -212,7 +205,7 @@ void vectors(const CompareView& view, float width) {
 
 // A cell for every head of every layer.
 void heads(CompareView& view, float width) {
-    section("Same gaze?");
+    ui::section("Same gaze?");
     ui::caption("Cosine of the word’s two rows of attention, head by head. Click one to see its maps.");
     const Index layers = std::ssize(view.first.run.trace->layers()), count = view.first.record().heads();
     constexpr float label = 22, height = 24, top = 18;
@@ -262,7 +255,7 @@ void heads(CompareView& view, float width) {
 void similarities(CompareView& view, float width) {
     const auto second_query = view.second_query();
     if (!second_query) {
-        section("Same word, other vector?");
+        ui::section("Same word, other vector?");
         return ui::caption("This word has no counterpart: click a word of the second sentence.");
     }
     update(view, view.query(), *second_query);
@@ -290,7 +283,7 @@ void layout(CompareView& view) {
     ImGui::SameLine(0, column_gap);
     ImGui::BeginChild("maps", {width - left - column_gap, 0}, ImGuiChildFlags_AutoResizeY,
                       ImGuiWindowFlags_NoScrollbar);
-    section("Weights");
+    ui::section("Weights");
     compare_maps(view, width - left - column_gap, window * 0.7f);
     ImGui::EndChild();
 }
@@ -350,9 +343,6 @@ void sentence_compare(SentenceView& view) {
         return ui::caption(("Texts of up to " + std::to_string(most_tokens) +
                             " tokens can be compared: shorten the longer one.")
                                .c_str());
-    const auto within = [](std::optional<Index> token, Index n) {
-        return token && *token < n ? token : std::nullopt;
-    };
     const Index n = view.tokens(), n_second = second->trace->tokens();
     CompareView both{view,
                      *second,

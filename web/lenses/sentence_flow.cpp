@@ -50,9 +50,7 @@ void measure_chips(const SentenceView& view) {
 const std::vector<Edge>* row_of(SentenceView& view, Index query, bool compute) {
     if (const auto found = known.rows.find(query); found != known.rows.end()) return &found->second;
     if (!compute) return nullptr;
-    std::vector<float> weights(static_cast<std::size_t>(view.tokens()));
-    view.record().stage(Stage::weight, view.selection().head, {query, query + 1}, {0, view.tokens()},
-                        weights);
+    const std::vector<float> weights = view.record().weights(view.selection().head, query);
     std::vector<Edge>& edges = known.rows[query];
     for (Index k = 0; k < view.tokens(); ++k)
         if (const float w = weights[static_cast<std::size_t>(k)]; w > 0) edges.push_back({k, w});
@@ -73,11 +71,7 @@ std::size_t count_for(const std::vector<Edge>& edges, float mass) {
 }
 
 void title(SentenceView& view, float width) {
-    {
-        ui::Type semibold(ui::Face::semibold, ui::size_title);
-        ImGui::AlignTextToFramePadding();
-        ImGui::TextUnformatted("Flow");
-    }
+    ui::section("Flow", true);
     ImGui::SameLine(0, 14);
     float percent = view.session.state().sentence.flow_mass * 100;
     ImGui::SetNextItemWidth(110);
@@ -201,13 +195,12 @@ void sentence_flow(SentenceView& view, float width) {
     const Line line = line_at(ImGui::GetCursorScreenPos());
     ImGui::InvisibleButton("tokens", {std::max(chips.line.total, 1.0f), arcs_height + ui::chip_height});
     const ImGuiIO& io = ImGui::GetIO();
-    const bool dragged = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
-    if (ImGui::IsItemActive() && dragged) ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
+    if (ImGui::IsItemActive() && dragged()) ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
     if (ImGui::IsItemHovered()) {
         if (const auto token = chips.line.under(io.MousePos.x - line.corner.x)) {
             view.point(token, std::nullopt);
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-            if (ImGui::IsItemDeactivated() && !dragged) {
+            if (ImGui::IsItemDeactivated() && !dragged()) {
                 const bool chosen = view.selection().query == token;
                 shown_query = token;
                 view.select(chosen ? std::nullopt : token, std::nullopt);
@@ -216,10 +209,7 @@ void sentence_flow(SentenceView& view, float width) {
     }
     if (view.selection().query != shown_query) {
         shown_query = view.selection().query;
-        if (shown_query && *shown_query < view.tokens()) {
-            const float x = chips.line.centre(*shown_query);
-            if (x < ImGui::GetScrollX() || x > ImGui::GetScrollX() + width) ImGui::SetScrollX(x - width / 2);
-        }
+        if (shown_query && *shown_query < view.tokens()) ui::bring_into_view(chips.line, *shown_query, width);
     }
     draw_arcs(view, line);
     draw_chips(view, line);

@@ -153,9 +153,7 @@ struct Key {
 
 // The keys that the row looks at most, strongest first.
 std::vector<Key> strongest(const SentenceView& view, Index query) {
-    std::vector<float> weights(static_cast<std::size_t>(view.tokens()));
-    view.record().stage(Stage::weight, view.selection().head, {query, query + 1}, {0, view.tokens()},
-                        weights);
+    const std::vector<float> weights = view.record().weights(view.selection().head, query);
     const auto rank = [](float weight) { return std::isnan(weight) ? 2.0f : weight; };
     std::vector<Key> keys;
     for (Index k = 0; k < view.tokens(); ++k)
@@ -183,10 +181,7 @@ void sentence_ladder(SentenceView& view, float width) {
     if (keys.empty()) return;
     const Index key = view.key().value_or(keys.front().key);
 
-    {
-        ui::Type semibold(ui::Face::semibold, ui::size_title);
-        ImGui::TextUnformatted("Ladder");
-    }
+    ui::section("Ladder");
     ImGui::SameLine(0, 14);
     ui::caption(
         (quoted(view.piece(query)) + " asks with its q, " + quoted(view.piece(key)) + " answers with its k")

@@ -291,8 +291,7 @@ void act(SentenceView& view, Plot& plot, float fit) {
     const app::CellRef cell{matrix_of(view.session.state().sentence.map), query, key};
     view.point(query, key);
     view.hover.cell = cell;
-    const bool still = io.MouseDragMaxDistanceSqr[0] < io.MouseDragThreshold * io.MouseDragThreshold;
-    if (ImGui::IsItemDeactivated() && still && !ImGui::IsMouseDoubleClicked(0)) {
+    if (ImGui::IsItemDeactivated() && !dragged() && !ImGui::IsMouseDoubleClicked(0)) {
         view.session.perform(app::Pin{cell}, ui::gesture());
         view.select(query, key);
     }
@@ -301,11 +300,7 @@ void act(SentenceView& view, Plot& plot, float fit) {
 // Zooms asked for by button, done where the plot is known.
 float controls(SentenceView& view, float width) {
     const float right = ImGui::GetCursorPosX() + width;
-    {
-        ui::Type title(ui::Face::semibold, ui::size_title);
-        ImGui::AlignTextToFramePadding();
-        ImGui::TextUnformatted("Map");
-    }
+    ui::section("Map", true);
     ImGui::SameLine(0, 14);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
     const auto stage = static_cast<int>(view.session.state().sentence.map);

@@ -59,11 +59,7 @@ void sampling(SentenceView& view, float width) {
 }  // namespace
 
 void sentence_next(SentenceView& view, float width) {
-    {
-        ui::Type semibold(ui::Face::semibold, ui::size_title);
-        ImGui::AlignTextToFramePadding();
-        ImGui::TextUnformatted("Next token");
-    }
+    ui::section("Next token", true);
     ImGui::SameLine(0, 18);
     buttons(view);
 

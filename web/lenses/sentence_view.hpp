@@ -60,8 +60,15 @@ struct SentenceView {
     void select_head(Index layer, Index head);
 };
 
-// The mouse went up where it had gone down.
+// The mouse is or was farther from where its button went down than a hand trembles.
+bool dragged();
+// It went up where it had gone down.
 bool clicked();
+
+// What a text of n tokens still has.
+inline std::optional<Index> within(std::optional<Index> token, Index n) {
+    return token && *token < n ? token : std::nullopt;
+}
 
 // Each draws itself at the cursor, `width` points wide.
 void sentence_flow(SentenceView& view, float width);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "lenses/lens.hpp"
+#include "maps/map.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/heatmap.hpp"
 #include "widgets/landmarks.hpp"
@@ -24,17 +25,12 @@ class Maps {
         if (trace_ == view.probe) return;
         trace_ = view.probe;
         ++serial_;
-        const Index n = trace_->tokens();
         values_.clear();
-        for (const LayerTrace& layer : trace_->layers())
-            for (Index head = 0; head < layer.attention.heads(); ++head) {
-                std::vector<float> weights(static_cast<std::size_t>(n * n));
-                layer.attention.stage(Stage::weight, head, {0, n}, {0, n}, weights);
-                for (Index i = 0; i < n * n; ++i)
-                    if (!layer.attention.spec().mask.allows(head, i / n, i % n))
-                        weights[static_cast<std::size_t>(i)] = -std::numeric_limits<float>::infinity();
-                values_.push_back(std::move(weights));
-            }
+        for (Index layer = 0; layer < std::ssize(trace_->layers()); ++layer) {
+            const auto record = record_of(trace_, layer);
+            for (Index head = 0; head < record->heads(); ++head)
+                values_.push_back(cells_of(*stage_map(record, head, Stage::weight)));
+        }
     }
     std::uint64_t serial() const { return serial_; }
     const float* of(std::size_t head) const { return values_[head].data(); }

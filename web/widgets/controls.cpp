@@ -130,6 +130,12 @@ void heading(const char* text) {
     ImGui::PopTextWrapPos();
 }
 
+void section(const char* text, bool with_controls) {
+    Type semibold(Face::semibold, size_title);
+    if (with_controls) ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(text);
+}
+
 void caption(const char* text) {
     Type type(Face::regular, size_small);
     ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);

@@ -40,7 +40,9 @@ std::uint64_t gesture();
 void next_gesture();  // when the mouse goes up or a field is left
 
 void heading(const char* text);  // of a lens
-void caption(const char* text);  // dim, wrapped
+void section(const char* text,
+             bool with_controls = false);  // of its parts; with controls after it on its line
+void caption(const char* text);            // dim, wrapped
 void badge(const char* text, ImU32 fill, ImU32 ink);
 void tooltip(const char* text);  // for the last item
 

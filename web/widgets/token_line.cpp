@@ -40,6 +40,11 @@ TokenLine token_line(std::span<const std::string> pieces, std::span<const std::s
     return line;
 }
 
+void bring_into_view(const TokenLine& line, Index i, float width) {
+    const float x = line.centre(i);
+    if (x < ImGui::GetScrollX() || x > ImGui::GetScrollX() + width) ImGui::SetScrollX(x - width / 2);
+}
+
 Chip chip_at(const TokenLine& line, Index i, ImVec2 corner) {
     const auto at = static_cast<std::size_t>(i);
     const ImVec2 min{corner.x + line.left[at], corner.y};

@@ -28,6 +28,9 @@ struct TokenLine {
 // As wide as their pieces, and as `small_print` where that is wider.
 TokenLine token_line(std::span<const std::string> pieces, std::span<const std::string> small_print);
 
+// Scrolls the window, `width` wide, to a chip that is out of view.
+void bring_into_view(const TokenLine& line, Index i, float width);
+
 struct Chip {
     ImVec2 min, max;
 };
