@@ -61,17 +61,6 @@ void set_bias(AttentionCall& call, const Bias& bias, Index heads, Index queries,
     call.bias_one_column = b.dim(2) == 1;
 }
 
-// Masked scores of a row -> weights, from the two numbers that a record keeps of the row.
-void weigh(const Kernels& kernels, std::span<float> row, float max, float log_sum,
-           SoftmaxPrecision precision) {
-    if (precision == SoftmaxPrecision::f32) return kernels.weights(row, max, log_sum);
-    round_to(precision, row);
-    exponentiate(row, max, precision);
-    const float sum = std::exp(log_sum);
-    if (sum == 0) return;
-    for (float& w : row) w /= sum;
-}
-
 }  // namespace
 
 std::string_view name(Stage stage) {
@@ -125,10 +114,10 @@ AttentionCall Record::call() {
 
 namespace {
 
-// The rule of a call to which query 0 is the one given here.
+// The rule of a call whose queries are every `step`-th from the one given here.
 struct ShiftedRule {
     CellRule rule;
-    Index query;
+    Index query, step;
 
     CellRule shifted() const {
         return {.self = this, .row = rule.row ? &row : nullptr, .tile = rule.tile ? &tile : nullptr};
@@ -136,41 +125,66 @@ struct ShiftedRule {
     static void row(const void* self, Index head, Index query, Index first_key,
                     std::span<std::uint8_t> allowed) {
         const auto& s = *static_cast<const ShiftedRule*>(self);
-        s.rule.row(s.rule.self, head, s.query + query, first_key, allowed);
+        s.rule.row(s.rule.self, head, s.query + query * s.step, first_key, allowed);
     }
     static Coverage tile(const void* self, Index head, Range queries, Range keys) {
         const auto& s = *static_cast<const ShiftedRule*>(self);
-        return s.rule.tile(s.rule.self, head, {s.query + queries.begin, s.query + queries.end}, keys);
+        // Those between count too: what holds for all of these holds for some.
+        return s.rule.tile(s.rule.self, head,
+                           {s.query + queries.begin * s.step, s.query + (queries.end - 1) * s.step + 1},
+                           keys);
     }
 };
 
-// Of each head's numbers, one a query, a range.
-MatrixView<float> columns_of(const MatrixView<float>& all, Range columns) {
-    return {all.data + columns.begin, all.rows, columns.size(), all.row_stride};
+// Of a range, every `step`-th from the first on.
+Index count_of(Range range, Index step) { return (range.size() + step - 1) / step; }
+
+template <class T>
+MatrixView<T> every(Index step, MatrixView<T> m, Range range) {
+    return {m.row(range.begin), count_of(range, step), m.cols, m.row_stride * step};
+}
+template <class T>
+HeadsView<T> every(Index step, HeadsView<T> m, Range range) {
+    return {m.data + range.begin * m.row_stride,
+            m.heads,
+            count_of(range, step),
+            m.cols,
+            m.head_stride,
+            m.row_stride * step};
 }
 
 }  // namespace
 
-void Record::compute(Range queries) {
+void Record::compute(Range queries, Index step) {
+    const Index count = count_of(queries, step);
+    if (count <= 0) return;
     AttentionCall call = this->call();
-    const ShiftedRule rule{call.rule, queries.begin};
+    const ShiftedRule rule{call.rule, queries.begin, step};
     call.rule = rule.shifted();
-    call.q = rows(call.q, queries);
-    if (call.bias.data) call.bias = rows(call.bias, queries);
-    call.output = rows(call.output, queries);
-    call.row_max = columns_of(call.row_max, queries);
-    call.row_log_sum = columns_of(call.row_log_sum, queries);
+    call.q = every(step, call.q, queries);
+    if (call.bias.data) call.bias = every(step, call.bias, queries);
+    call.output = every(step, call.output, queries);
+    Tensor max({heads(), count}), log_sum({heads(), count});
+    call.row_max = max.matrix();
+    call.row_log_sum = log_sum.matrix();
     kernels_->attention(call);
+    for (Index head = 0; head < heads(); ++head)
+        for (Index i = 0; i < count; ++i) {
+            row_max_.matrix()(head, queries.begin + i * step) = max.matrix()(head, i);
+            row_log_sum_.matrix()(head, queries.begin + i * step) = log_sum.matrix()(head, i);
+        }
 }
 
 void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<float> out) const {
+    this->stage(stage, head, rows, 1, cols, {out.data(), rows.size(), cols.size(), cols.size()});
+}
+
+void Record::stage(Stage stage, Index head, Range rows, Index step, Range cols, MatrixView<float> out) const {
     if (rows.size() <= 0 || cols.size() <= 0) return;
     const ConstMatrix q = q_.heads().head(head), k = k_.heads().head(kv_head(head)),
                       v = v_.heads().head(kv_head(head));
     const std::size_t width = static_cast<std::size_t>(cols.size());
-    kernels_->dot_products({q.row(rows.begin), rows.size(), d_k(), q.row_stride},
-                           {k.row(cols.begin), cols.size(), d_k(), k.row_stride},
-                           {out.data(), rows.size(), cols.size(), cols.size()});
+    kernels_->dot_products(every(step, q, rows), attn::rows(k, cols), out);
     if (stage == Stage::raw) return;
 
     std::vector<float> norms;  // ‖V[j]‖ of the columns
@@ -183,17 +197,30 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
         }
 
     // A row at a time, so that it stays in the nearest cache on its way.
-    for_each_block(rows.size(), 64, [&](Range part) {
-        const Range some{rows.begin + part.begin, rows.begin + part.end};
-        const CellRule rule = spec_.mask.rule();
-        const bool whole = rule.tile && rule.tile(rule.self, head, some, cols) == Coverage::all;
-        std::vector<std::uint8_t> allowed(width, 1);
-        for (Index i = some.begin; i < some.end; ++i) {
+    for_each_block(out.rows, 64, [&](Range part) {
+        const Range queries{rows.begin + part.begin * step, rows.begin + (part.end - 1) * step + 1};
+        const bool whole = spec_.mask.tile(head, queries, cols) == Coverage::all;
+        std::vector<std::uint8_t> allowed(whole ? 0 : width);
+        for (Index r = part.begin; r < part.end; ++r) {
+            const Index i = rows.begin + r * step;
             if (!whole) spec_.mask.row(head, i, cols.begin, allowed);
-            finish_row(stage, head, i, cols, allowed, norms,
-                       out.subspan(static_cast<std::size_t>(i - rows.begin) * width, width));
+            finish_row(stage, head, i, cols, allowed, norms, {out.row(r), width});
         }
     });
+}
+
+float Record::weigh(Index head, Index query, std::span<float> row) const {
+    const float max = row_max_.matrix()(head, query), log_sum = row_log_sum_.matrix()(head, query);
+    if (spec_.softmax_precision == SoftmaxPrecision::f32) return kernels_->weights(row, max, log_sum);
+    round_to(spec_.softmax_precision, row);
+    exponentiate(row, max, spec_.softmax_precision);
+    const float sum = std::exp(log_sum);
+    double entropy = 0;
+    for (float& w : row) {
+        if (sum != 0) w /= sum;
+        if (w != 0) entropy -= static_cast<double>(w) * std::log(static_cast<double>(w));
+    }
+    return static_cast<float>(entropy);
 }
 
 void Record::finish_row(Stage stage, Index head, Index query, Range cols,
@@ -201,18 +228,19 @@ void Record::finish_row(Stage stage, Index head, Index query, Range cols,
                         std::span<float> row) const {
     for (float& s : row) s *= scale_;
     if (stage == Stage::scaled) return;
-    if (spec_.softcap != 0)
-        for (float& s : row) s = spec_.softcap * std::tanh(s / spec_.softcap);
+    if (spec_.softcap != 0) kernels_->soft_cap(row, spec_.softcap);
     if (stage == Stage::capped) return;
 
     const bool weighted = stage == Stage::weight || stage == Stage::contribution;
-    if (!spec_.bias.empty())
+    if (!spec_.bias.empty()) {
+        const ConstHeads all = std::as_const(*spec_.bias.values).heads();
+        const float* bias = all.head(all.heads == 1 ? 0 : head).row(all.rows == 1 ? 0 : query);
+        const bool one = all.cols == 1;
         for (std::size_t j = 0; j < row.size(); ++j)
-            row[j] += spec_.bias.at(head, query, cols.begin + static_cast<Index>(j));
-    if (weighted)
-        weigh(*kernels_, row, row_max_.data()[head * queries() + query],
-              row_log_sum_.data()[head * queries() + query], spec_.softmax_precision);
-    for (std::size_t j = 0; j < row.size(); ++j) row[j] = allowed[j] ? row[j] : weighted ? 0 : -infinity;
+            row[j] += one ? *bias : bias[static_cast<std::size_t>(cols.begin) + j];
+    }
+    if (weighted) weigh(head, query, row);
+    for (std::size_t j = 0; j < allowed.size(); ++j) row[j] = allowed[j] ? row[j] : weighted ? 0 : -infinity;
     // Not a product where the weight is 0: it takes nothing even from an infinite value.
     for (std::size_t j = 0; j < norms.size(); ++j) row[j] = row[j] != 0 ? row[j] * norms[j] : row[j];
 }

@@ -40,11 +40,12 @@ class Record {
     static Result<Record> run(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                               const Kernels& kernels = default_kernels());
 
-    // run in parts: checks and allocates, then each part of the queries on its own, in any order. Output and row
-    // numbers are those of run, bit for bit; until its part is computed a row holds zeros.
+    // run in parts: checks and allocates, then each part of the queries on its own, in any order: of the range every
+    // `step`-th, from the first on. Output and row numbers are those of run, bit for bit; until its part is computed a
+    // row holds zeros.
     static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                                   const Kernels& kernels = default_kernels());
-    void compute(Range queries);
+    void compute(Range queries, Index step = 1);
 
     const AttentionSpec& spec() const { return spec_; }
     float scale() const { return scale_; }
@@ -67,12 +68,18 @@ class Record {
 
     // out [rows, cols], row-major: the stage in that window. Ranges lie within [0, queries] × [0, keys].
     void stage(Stage stage, Index head, Range rows, Range cols, std::span<float> out) const;
+    // The same of every `step`-th row from the first on; out [⌈rows / step⌉, cols].
+    void stage(Stage stage, Index head, Range rows, Index step, Range cols, MatrixView<float> out) const;
     float cell(Stage stage, Index head, Index query, Index key) const;
+    // Masked scores of a row or a part of it -> weights, in place; gives −Σ w ln w of them.
+    float weigh(Index head, Index query, std::span<float> masked) const;
+    const Kernels& kernels() const { return *kernels_; }  // those that ran
 
   private:
     Record() = default;
     AttentionCall call();  // all heads and queries
-    // Raw scores of a row -> the stage; norms are those of the columns' values, for contributions only.
+    // Raw scores of a row -> the stage; `allowed` is empty where the mask allows all; norms are those of the columns'
+    // values, for contributions only.
     void finish_row(Stage stage, Index head, Index query, Range cols, std::span<const std::uint8_t> allowed,
                     std::span<const float> norms, std::span<float> row) const;
     AttentionSpec spec_;

@@ -15,7 +15,7 @@
 
 namespace attn {
 
-// The forward call as it was done, in f32, with its output, row_max and row_log_sum; block_max is not read. All inputs are
+// The forward call as it was done, in f32, with its output, row_max and row_log_sum. All inputs are
 // finite. A row without an allowed cell gives no gradient.
 struct AttentionBackwardCall {
     AttentionCall forward;

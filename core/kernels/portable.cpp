@@ -5,6 +5,7 @@
 #include "kernels/exp.hpp"
 #include "kernels/exponentials.hpp"
 #include "kernels/panels.hpp"
+#include "kernels/pool.hpp"
 #include "kernels/portable_attention.hpp"
 #include "kernels/table.hpp"
 
@@ -76,11 +77,20 @@ void softmax(MatrixView<float> rows) {
     }
 }
 
-void weights(std::span<float> row, float max, float log_sum) {
+float weights(std::span<float> row, float max, float log_sum) {
+    const std::vector<float> scores(row.begin(), row.end());
     exponentiate(row, max, SoftmaxPrecision::f32);
-    const float sum = std::exp(log_sum);
-    if (sum == 0) return;
-    for (float& w : row) w /= sum;
+    const float total = std::exp(log_sum);
+    if (total == 0) return 0;
+    for (float& w : row) w /= total;
+    return static_cast<float>(sum(std::ssize(row), [&](Index j) {
+        const auto i = static_cast<std::size_t>(j);
+        return row[i] == 0 ? 0 : row[i] * (log_sum - (std::isinf(max) ? 0 : scores[i] - max));
+    }));
+}
+
+void soft_cap(std::span<float> x, float cap) {
+    for (float& v : x) v = cap * std::tanh(v / cap);
 }
 
 void layer_norm(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,
@@ -130,6 +140,8 @@ const Kernels& portable_kernels() {
                                      .linear = linear,
                                      .softmax = softmax,
                                      .weights = weights,
+                                     .soft_cap = soft_cap,
+                                     .pool = pool<float>,
                                      .layer_norm = layer_norm,
                                      .rms_norm = rms_norm,
                                      .activate = activate,

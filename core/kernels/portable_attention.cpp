@@ -21,8 +21,8 @@ namespace attn {
 
 namespace {
 
-constexpr Index tile_rows = block_size;
-constexpr Index tile_keys = block_size;
+constexpr Index tile_rows = 64;
+constexpr Index tile_keys = 64;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 using TileRow = std::span<float, tile_keys>;
@@ -54,9 +54,7 @@ class QueryTile {
           q_(rows(call.q.head(head), queries)),
           k_(call.k.head(head / (call.q.heads / call.k.heads))),
           v_(call.v.head(head / (call.q.heads / call.k.heads))),
-          output_(rows(call.output.head(head), queries)),
-          tile_max_(call.block_max.data ? static_cast<std::size_t>(tile_rows * call.block_max.cols) : 0,
-                    -infinity) {}
+          output_(rows(call.output.head(head), queries)) {}
 
     void run() {
         for (Index i = 0; i < output_.rows; ++i) std::fill_n(output_.row(i), output_.cols, 0.0f);
@@ -116,8 +114,7 @@ class QueryTile {
     void accumulate(Range keys, float* scores) {
         for (Index i = 0; i < queries_.size(); ++i) {
             const TileRow row = tile_row(scores, i);
-            const float most = largest(row), max = std::max(state(i).max, most);
-            if (!tile_max_.empty()) tile_max(i, keys.begin / tile_keys) = most;
+            const float max = std::max(state(i).max, largest(row));
             if (max != state(i).max) rescale(i, max);
             state(i).sum += exponentiate(row, max, call_.softmax_precision);
         }
@@ -163,23 +160,6 @@ class QueryTile {
             if (total == 0) continue;
             for (Index b = 0; b < output_.cols; ++b) output_(i, b) /= total;
         }
-        if (!tile_max_.empty()) finish_block_max();
-    }
-
-    // Of a row's largest scores in each tile -> the largest weights of all rows. The tile is one block high.
-    void finish_block_max() {
-        float* out = call_.block_max.head(head_).row(queries_.begin / tile_rows);
-        std::fill_n(out, call_.block_max.cols, 0.0f);
-        for (Index i = 0; i < queries_.size(); ++i) {
-            const std::span row(&tile_max(i, 0), static_cast<std::size_t>(call_.block_max.cols));
-            exponentiate(row, state(i).max, call_.softmax_precision);
-            for (Index t = 0; t < call_.block_max.cols && state(i).sum != 0; ++t)
-                out[t] =
-                    std::max(out[t], row[static_cast<std::size_t>(t)] / static_cast<float>(state(i).sum));
-        }
-    }
-    float& tile_max(Index i, Index tile) {
-        return tile_max_[static_cast<std::size_t>(i * call_.block_max.cols + tile)];
     }
 
     const AttentionCall& call_;
@@ -189,7 +169,6 @@ class QueryTile {
     ConstMatrix q_, k_, v_;
     MatrixView<float> output_;
     std::array<RowState, tile_rows> states_;
-    std::vector<float> tile_max_;  // [64, ⌈n_k / 64⌉], only where block maxima are wanted
     alignas(64) std::array<float, tile_rows * tile_keys> scores_;
 };
 

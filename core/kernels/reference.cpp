@@ -7,6 +7,7 @@
 #include <numbers>
 #include <vector>
 
+#include "kernels/pool.hpp"
 #include "kernels/table.hpp"
 
 namespace attn {
@@ -53,9 +54,6 @@ Softmax exponentiate(std::vector<double>& scores, SoftmaxPrecision precision) {
 void attention(const AttentionCall& call) {
     const Index group = call.k.heads ? call.q.heads / call.k.heads : 1;
     const Index keys = call.k.rows;
-    for (Index h = 0; h < call.block_max.heads; ++h)
-        for (Index i = 0; i < call.block_max.rows; ++i)
-            std::fill_n(call.block_max.head(h).row(i), call.block_max.cols, 0.0f);
     std::vector<double> row(static_cast<std::size_t>(keys));
     std::vector<std::uint8_t> allowed(static_cast<std::size_t>(keys), 1);
     for (Index h = 0; h < call.q.heads; ++h) {
@@ -76,10 +74,6 @@ void attention(const AttentionCall& call) {
             const Softmax softmax = exponentiate(row, call.softmax_precision);
             call.row_max(h, i) = static_cast<float>(softmax.max);
             call.row_log_sum(h, i) = static_cast<float>(std::log(softmax.sum));
-            for (Index j = 0; call.block_max.data && softmax.sum != 0 && j < keys; ++j) {
-                float& most = call.block_max.head(h)(i / block_size, j / block_size);
-                most = std::max(most, static_cast<float>(row[static_cast<std::size_t>(j)] / softmax.sum));
-            }
             for (Index b = 0; b < v.cols; ++b) {
                 double sum = 0;
                 for (Index j = 0; j < keys; ++j) {
@@ -140,17 +134,25 @@ void softmax(MatrixView<float> rows) {
     }
 }
 
-void weights(std::span<float> row, float max, float log_sum) {
+float weights(std::span<float> row, float max, float log_sum) {
+    const double most = static_cast<double>(max), log = static_cast<double>(log_sum);
+    double entropy = 0;
     for (float& w : row) {
-        const double s = static_cast<double>(w), most = static_cast<double>(max);
+        const double s = static_cast<double>(w);
         const double e = !std::isinf(max)       ? std::exp(s - most)
                          : std::isnan(w)        ? s
                          : max > 0 && s == most ? 1
                                                 : 0;
-        w = log_sum == -std::numeric_limits<float>::infinity()
-                ? 0
-                : static_cast<float>(e / std::exp(static_cast<double>(log_sum)));
+        const double weight = log_sum == -std::numeric_limits<float>::infinity() ? 0 : e / std::exp(log);
+        if (weight != 0) entropy -= weight * std::log(weight);
+        w = static_cast<float>(weight);
     }
+    return static_cast<float>(entropy);
+}
+
+void soft_cap(std::span<float> x, float cap) {
+    const double c = static_cast<double>(cap);
+    for (float& v : x) v = static_cast<float>(c * std::tanh(static_cast<double>(v) / c));
 }
 
 void layer_norm(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,
@@ -202,6 +204,8 @@ const Kernels& reference_kernels() {
                                      .linear = linear,
                                      .softmax = softmax,
                                      .weights = weights,
+                                     .soft_cap = soft_cap,
+                                     .pool = pool<double>,
                                      .layer_norm = layer_norm,
                                      .rms_norm = rms_norm,
                                      .activate = activate,

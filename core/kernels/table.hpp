@@ -52,10 +52,23 @@ struct AttentionCall {
     HeadsView<float> output;        // [heads, n_q, d_v]
     MatrixView<float> row_max;      // [heads, n_q]
     MatrixView<float> row_log_sum;  // [heads, n_q]
-    // [heads, ⌈n_q / 64⌉, ⌈n_k / 64⌉], the largest weight of each block of cells; null data: not wanted.
-    HeadsView<float> block_max{};
 };
-inline constexpr Index block_size = 64;  // cells to a side of a block
+
+// Cells of a map in blocks from the upper left corner on, the last ones cut off at its edges. A cell of −inf is masked and
+// takes no part.
+struct PoolCall {
+    ConstMatrix cells;
+    Index block_rows, block_cols;
+    bool may_be_masked = true;  // false: no cell is −inf
+    bool is_signed =
+        false;  // the strongest is the farthest from zero, of two alike the positive one; else the largest
+    // [⌈rows / block_rows⌉, ⌈cols / block_cols⌉] each
+    MatrixView<float> strongest;  // −inf: every cell is masked; NaN where one cell is
+    MatrixView<float> sum;
+    MatrixView<float> count;  // of cells that are not masked
+    // Added to; empty: not wanted.
+    std::span<double> row_sums, column_sums;
+};
 
 struct Kernels {
     std::string_view name;
@@ -74,8 +87,12 @@ struct Kernels {
     void (*softmax)(MatrixView<float> rows);  // in place, over the last axis
 
     // Masked scores -> weights, exp(score − max) / exp(log_sum), by the two numbers that `attention` gives for a row;
-    // at the edges as there. In place.
-    void (*weights)(std::span<float> row, float max, float log_sum);
+    // at the edges as there. In place; gives −Σ w ln w of them.
+    float (*weights)(std::span<float> row, float max, float log_sum);
+
+    void (*soft_cap)(std::span<float> x, float cap);  // cap · tanh(x / cap), in place
+
+    Index (*pool)(const PoolCall&);  // gives how many cells are NaN
 
     // y = (x − mean) / √(var + epsilon) · gain + bias, over each row; bias may be empty.
     void (*layer_norm)(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,

@@ -20,13 +20,14 @@ struct Room {
     std::string may_include;
 };
 
-const std::string whole_core = "tensor io kernels attention model text train analysis";
+const std::string whole_core = "tensor io kernels attention maps model text train analysis";
 
 const std::vector<Room> rooms{
     {"core/tensor", ""},
     {"core/io", "tensor"},
     {"core/kernels", "tensor"},
     {"core/attention", "tensor kernels"},
+    {"core/maps", "tensor kernels attention"},
     {"core/model", "tensor io kernels attention"},
     {"core/text", "tensor io"},
     {"core/train", "tensor io kernels attention model text"},
@@ -118,6 +119,7 @@ TEST_CASE("an arrow the other way is found") {
         {"core/io/a.cpp", "\"kernels/table.hpp\""},
         {"core/kernels/a.cpp", "\"attention/mask.hpp\""},
         {"core/attention/a.cpp", "\"model/trace.hpp\""},
+        {"core/maps/a.cpp", "\"model/trace.hpp\""},
         {"core/model/a.cpp", "\"analysis/head_scores.hpp\""},
         {"core/analysis/a.cpp", "<imgui.h>"},
         {"core/model/a.cpp", "<fstream>"},

@@ -90,8 +90,8 @@ class AttentionBlock {
     // A tile that the mask cuts is done in parts of so many queries, each as far as its last key: whole tiles of the
     // product, and whole groups of rows that are reduced together.
     static constexpr Index part_queries = V::width == 4 ? 12 : V::width == 8 ? 24 : 48;
-    static_assert(queries_at_most % block_size == 0 && tile_queries % part_queries == 0 &&
-                  part_queries % V::width == 0 && part_queries % V::Lanes::tile_rows == 0);
+    static_assert(tile_queries % part_queries == 0 && part_queries % V::width == 0 &&
+                  part_queries % V::Lanes::tile_rows == 0);
 
     AttentionBlock(const AttentionCall& call, Index kv_head, Range queries)
         : call_(call),
@@ -104,8 +104,7 @@ class AttentionBlock {
           scores_(tile_queries * tile_keys),
           max_(heads_.size() * queries_at_most),
           reference_(heads_.size() * queries_at_most),
-          sum_(2 * heads_.size() * queries_at_most),
-          tile_max_(call.block_max.data ? heads_.size() * queries_at_most * call.block_max.cols : 0) {}
+          sum_(2 * heads_.size() * queries_at_most) {}
 
     void run() {
         start();
@@ -114,17 +113,13 @@ class AttentionBlock {
     }
 
   private:
-    // A row's numbers: its largest score so far, its reference, the sum of exp(score − reference), and, where block maxima
-    // are wanted, its largest score in each tile of keys.
+    // A row's numbers: its largest score so far, its reference, and the sum of exp(score − reference).
     Index place(Index head, Index query) const {
         return (head - heads_.begin) * queries_at_most + query - queries_.begin;
     }
     float& max(Index head, Index query) { return max_.data[place(head, query)]; }
     float& reference(Index head, Index query) { return reference_.data[place(head, query)]; }
     double& sum(Index head, Index query) { return reinterpret_cast<double*>(sum_.data)[place(head, query)]; }
-    float* tile_max(Index head, Index query) {
-        return tile_max_.data + place(head, query) * call_.block_max.cols;
-    }
     float* output(Index head, Index query) { return call_.output.head(head).row(query); }
 
     template <class F>
@@ -139,7 +134,6 @@ class AttentionBlock {
         for_each_row([&](Index head, Index query) {
             sum(head, query) = 0;
             fill_zero(output(head, query), call_.output.cols);
-            for (Index t = 0; t < call_.block_max.cols; ++t) tile_max(head, query)[t] = -infinity;
         });
     }
 
@@ -220,7 +214,6 @@ class AttentionBlock {
         V::max(most, V::load(largest)).store(largest);
         const WeightExp<V> exp;
         for (Index r = 0; r < count; ++r) {
-            if (call_.block_max.data) tile_max(head, queries.begin + r)[keys.begin / tile_keys] = most.v[r];
             if (largest[r] > reference[r] + slack) {
                 rescale(head, queries.begin + r, exp(V::broadcast(reference[r] - largest[r])).v[0]);
                 reference[r] = largest[r];
@@ -285,7 +278,6 @@ class AttentionBlock {
     }
 
     void finish() {
-        if (call_.block_max.data) clear_block_max();
         for_each_row([&](Index head, Index query) {
             const float total = static_cast<float>(sum(head, query)),
                         below = reference(head, query) - max(head, query);
@@ -298,23 +290,7 @@ class AttentionBlock {
                 const Index count = least(V::width, call_.output.cols - b);
                 (V::load(out + b, count) / V::broadcast(total)).store(out + b, count);
             }
-            if (call_.block_max.data)
-                raise_block_max(head, query, total * exponential(below < 0 ? below : 0));
         });
-    }
-
-    void clear_block_max() {
-        for (Index head = heads_.begin; head < heads_.end; ++head)
-            for (Index query = queries_.begin; query < queries_.end; query += block_size)
-                fill_zero(call_.block_max.head(head).row(query / block_size), call_.block_max.cols);
-    }
-
-    void raise_block_max(Index head, Index query, float total) {
-        const auto tiles = static_cast<std::size_t>(call_.block_max.cols);
-        float* row = tile_max(head, query);
-        exponentiate({row, tiles}, max(head, query), SoftmaxPrecision::f32);
-        float* most = call_.block_max.head(head).row(query / block_size);
-        for (std::size_t t = 0; t < tiles; ++t) most[t] = row[t] / total > most[t] ? row[t] / total : most[t];
     }
 
     const AttentionCall& call_;
@@ -322,7 +298,6 @@ class AttentionBlock {
     Range heads_, queries_;
     Scratch packed_k_, packed_v_, scores_;
     Scratch max_, reference_, sum_;  // [heads, queries]; the sum in double
-    Scratch tile_max_;               // [heads, queries, ⌈n_k / 64⌉]
     bool finite_ = true;             // the packed values
 };
 

@@ -79,15 +79,31 @@ void softmax(MatrixView<float> rows) {
 }
 
 template <class V>
-void weights(std::span<float> row, float max, float log_sum) {
+float weights(std::span<float> row, float max, float log_sum) {
     const Exp<V> exp;
     const float sum = exponential(log_sum);
-    if (__builtin_isinf(max)) exponentiate(row, max, SoftmaxPrecision::f32);
-    for_each_vector<V>(static_cast<Index>(row.size()), [&](Index i, Index count) {
+    const bool infinite = __builtin_isinf(max);
+    if (infinite) exponentiate(row, max, SoftmaxPrecision::f32);
+    // Below −104 the exponential is 0, and 0 takes nothing from the entropy.
+    const V most = V::broadcast(max), log = V::broadcast(log_sum), lowest = V::broadcast(-104),
+            divisor = V::broadcast(sum == 0 ? 1 : sum);
+    const double entropy = sum_of_terms<V>(static_cast<Index>(row.size()), [&](Index i, Index count) {
         float* at = row.data() + i;
-        const V e =
-            __builtin_isinf(max) ? load_some<V>(at, count) : exp(load_some<V>(at, count) - V::broadcast(max));
-        store_some(sum == 0 ? e : e / V::broadcast(sum), at, count);
+        const V x = load_some<V>(at, count), below = infinite ? V::zero() : V::max(lowest, x - most);
+        const V weight = (infinite ? x : exp(below)) / divisor;
+        store_some(weight, at, count);
+        return weight * (log - below);
+    });
+    return sum == 0 ? 0 : static_cast<float>(entropy);
+}
+
+template <class V>
+void soft_cap(std::span<float> x, float cap) {
+    const Tanh<V> tanh;
+    const V c = V::broadcast(cap);
+    for_each_vector<V>(static_cast<Index>(x.size()), [&](Index i, Index count) {
+        float* at = x.data() + i;
+        store_some(c * tanh(load_some<V>(at, count) / c), at, count);
     });
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/simd/attention.hpp"
 #include "kernels/simd/elementwise.hpp"
 #include "kernels/simd/linear.hpp"
+#include "kernels/simd/pool.hpp"
 
 namespace attn::simd {
 
@@ -15,6 +16,8 @@ constexpr Kernels kernels_over(std::string_view name) {
             .linear = linear<V>,
             .softmax = softmax<V>,
             .weights = weights<V>,
+            .soft_cap = soft_cap<V>,
+            .pool = pool<V>,
             .layer_norm = layer_norm<V>,
             .rms_norm = rms_norm<V>,
             .activate = activate_all<V>,

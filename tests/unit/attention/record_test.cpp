@@ -182,6 +182,23 @@ TEST_CASE("Computed in slices, a record has the same bits", "[unit][record]") {
     CHECK(sliced->row_log_sum() == expected.row_log_sum());
 }
 
+TEST_CASE("Every so many queries of a record have the same bits", "[unit][record]") {
+    const Record expected = full_record(generate_kernels());
+    auto some = Record::prepare(expected.q(), expected.k(), expected.v(), full_spec(), expected.kernels());
+    REQUIRE(some);
+    for (Index first = 0; first < 3; ++first) some->compute({first, 9}, 3);
+    CHECK(some->output() == expected.output());
+    CHECK(some->row_max() == expected.row_max());
+    CHECK(some->row_log_sum() == expected.row_log_sum());
+
+    const auto all = whole(expected, Stage::weight, 2);
+    Tensor rows({3, 4});
+    expected.stage(Stage::weight, 2, {1, 8}, 3, {5, 9}, rows.matrix());
+    for (Index r = 0; r < 3; ++r)
+        for (Index j = 0; j < 4; ++j)
+            CHECK(rows.matrix()(r, j) == all[static_cast<std::size_t>((1 + 3 * r) * 11 + 5 + j)]);
+}
+
 TEST_CASE("The bias broadcasts along axes of size 1", "[unit][record]") {
     const Kernels& kernels = generate_kernels();
     const Shape shape = GENERATE(Shape{1, 1, 1}, Shape{2, 1, 1}, Shape{1, 3, 1}, Shape{1, 1, 4},

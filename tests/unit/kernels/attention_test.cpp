@@ -153,30 +153,3 @@ TEST_CASE("Same inputs, same bits", "[unit][kernels]") {
     const AttentionCall call = attention_call(q, k, v);
     CHECK(run(kernels, call) == run(kernels, call));
 }
-
-TEST_CASE("Block maxima are the largest weights of blocks of 64 × 64 cells", "[unit][kernels]") {
-    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    const char* text =
-        GENERATE("everything", "causal(0)", "causal(-70)", "causal(0) & window(40,0)", "strided(90)");
-    const Mask mask = *Mask::parse(text);
-    for (const auto [n_q, n_k] :
-         {std::array<Index, 2>{1, 1}, {64, 64}, {65, 130}, {300, 300}, {3, 300}, {0, 5}}) {
-        const Tensor q = random_tensor({4, n_q, 8}, 23), k = random_tensor({2, n_k, 8}, 24),
-                     v = random_tensor({2, n_k, 5}, 25);
-        AttentionCall call = attention_call(q, k, v);
-        call.scale = usual_scale(8);
-        call.rule = mask.rule();
-        call.softmax_precision = GENERATE(SoftmaxPrecision::f32, SoftmaxPrecision::f64);
-        const auto block_max = [&](const Kernels& of) {
-            Tensor most(
-                {4, (n_q + 63) / 64, (n_k + 63) / 64},
-                std::vector<float>(static_cast<std::size_t>(4 * ((n_q + 63) / 64) * ((n_k + 63) / 64)), 7));
-            call.block_max = most.heads();
-            run(of, call);
-            return most;
-        };
-        INFO(text << ", n_q " << n_q << ", n_k " << n_k);
-        REQUIRE_THAT(largest_difference(block_max(kernels).values(), block_max(reference_kernels()).values()),
-                     WithinAbs(0, tolerance));
-    }
-}

@@ -105,8 +105,9 @@ TEST_CASE("Weights come from the two numbers of their row", "[unit][kernels]") {
     for (std::size_t n = 1; n <= 130; ++n) {
         const Tensor scores = random_tensor({static_cast<Index>(n)}, 20 + n);
         Tensor actual = scores, expected = scores;
-        kernels.weights(actual.values(), 5, 1.25f);
-        reference_kernels().weights(expected.values(), 5, 1.25f);
+        const float entropy = kernels.weights(actual.values(), 5, 1.25f),
+                    expected_entropy = reference_kernels().weights(expected.values(), 5, 1.25f);
+        REQUIRE_THAT(entropy, WithinRel(expected_entropy, 2e-6f));
         // Weights below 1: exp within 2 units of 2^-24, its argument to 2^-22, the sum to 2^-23.
         REQUIRE_THAT(largest_difference(actual.values(), expected.values()), WithinAbs(0, 2e-6));
     }
@@ -115,17 +116,31 @@ TEST_CASE("Weights come from the two numbers of their row", "[unit][kernels]") {
 TEST_CASE("Weights at the edges", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     std::vector<float> row{1, -infinity, not_a_number, infinity};
+    const std::vector<float> two{infinity, 3, infinity};
+    std::vector<float> shared = two;
+    CHECK_THAT(kernels.weights(shared, infinity, std::log(2.0f)), WithinRel(std::log(2.0f), 1e-6f));
+    CHECK_THAT(shared[2], WithinRel(0.5f, 1e-6f));
     kernels.weights(row, infinity, 0);  // +inf shares the row
     CHECK(row[0] == 0);
     CHECK(row[1] == 0);
     CHECK(std::isnan(row[2]));
     CHECK(row[3] == 1);
     row = {-infinity, -infinity};
-    kernels.weights(row, -infinity, -infinity);  // an empty row
+    CHECK(kernels.weights(row, -infinity, -infinity) == 0);  // an empty row
     CHECK(row == std::vector<float>{0, 0});
     row = {1e38f, 1e38f - 1e32f};
-    kernels.weights(row, 1e38f, 0);
+    CHECK(kernels.weights(row, 1e38f, 0) == 0);
     CHECK(row == std::vector<float>{1, 0});
+}
+
+TEST_CASE("Soft cap of a row", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    for (std::size_t n = 1; n <= 130; ++n) {
+        Tensor actual = random_tensor({static_cast<Index>(n)}, 20 + n, 4), expected = actual;
+        kernels.soft_cap(actual.values(), 3);
+        reference_kernels().soft_cap(expected.values(), 3);
+        REQUIRE_THAT(largest_difference(actual.values(), expected.values()), WithinAbs(0, 1e-6));  // below 3
+    }
 }
 
 TEST_CASE("Activations", "[unit][kernels]") {

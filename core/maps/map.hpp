@@ -1,0 +1,92 @@
+// A map is a function of a query and a key, [queries, keys]: its cells are computed for the window that is looked at, from
+// what is kept linearly in the sequence.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "attention/record.hpp"
+#include "tensor/dtype.hpp"
+
+namespace attn {
+
+// A cell that the mask forbids reads −inf at every stage. From the masked scores on so does one whose bias is −inf: it
+// takes no part either.
+inline constexpr float masked_cell = -std::numeric_limits<float>::infinity();
+
+// Of a map every `step`-th query of a range, from the first on, by a range of keys.
+struct MapWindow {
+    Range queries;
+    Range keys;
+    Index step = 1;
+
+    Index rows() const { return (queries.size() + step - 1) / step; }
+    Index query(Index row) const { return queries.begin + row * step; }
+};
+
+class Map {
+  public:
+    virtual ~Map() = default;
+    Map(const Map&) = delete;
+    Map& operator=(const Map&) = delete;
+
+    Index queries() const { return queries_; }
+    Index keys() const { return keys_; }
+    // Of a block of cells the strongest is the one farthest from zero, of two alike the positive one; of maps that have no
+    // sign it is the largest.
+    bool is_signed() const { return is_signed_; }
+
+    // Which cells of a part are not masked; `some` where that is not known cheaply.
+    virtual Coverage coverage(Range queries, Range keys) const = 0;
+
+    // out [rows of the window, keys]; the window lies within the map. A cell has the same bits in every window.
+    // `entropy` [rows], where it is not empty: of weights −Σ w ln w of each row's cells is added to it, of other maps 0.
+    virtual void cells(const MapWindow& window, MatrixView<float> out, std::span<double> entropy) const = 0;
+
+    void cells(const MapWindow& window, MatrixView<float> out) const { cells(window, out, {}); }
+    float cell(Index query, Index key) const;
+
+  protected:
+    Map(Index queries, Index keys, bool is_signed) : queries_(queries), keys_(keys), is_signed_(is_signed) {}
+
+  private:
+    Index queries_, keys_;
+    bool is_signed_;
+};
+
+using MapPointer = std::shared_ptr<const Map>;
+
+inline MapWindow whole(const Map& map) { return {{0, map.queries()}, {0, map.keys()}}; }
+
+// A stage of one head.
+MapPointer stage_map(std::shared_ptr<const Record> record, Index head, Stage stage);
+
+// Weights times a number for each key [keys], none of them negative: what a key contributes, ‖A_ij v_j‖ = A_ij ‖v_j‖.
+MapPointer contribution_map(std::shared_ptr<const Record> record, Index head, std::vector<float> key_norms);
+// ‖v_j‖ and ‖v_j W_O‖ of the head's values. w_o [heads · d_v, d_out] is the whole matrix, of which the head owns d_v rows.
+std::vector<float> value_norms(const Record& record, Index head);
+std::vector<float> projected_value_norms(const Record& record, Index head, const WeightView& w_o);
+
+// dL/dA, by the weights, or dL/dS, by the scaled scores, of a loss L whose gradient by the head's output is d_output
+// [queries, d_v]: dA = dO Vᵀ and dS = A ∘ (dA − Σ_b dO O) ∘ slope of the soft cap (Dao et al. 2022, arXiv 2205.14135).
+enum class GradientBy { weight, score };
+Result<MapPointer> gradient_map(std::shared_ptr<const Record> record, Index head, Tensor d_output,
+                                GradientBy by);
+
+// a − b, two maps of one shape. A masked cell of one of them counts 0 where neither map has a sign, as weights do; where
+// one has, or both are masked, the difference is masked.
+Result<MapPointer> difference_map(MapPointer a, MapPointer b);
+
+// Weights that somebody else has computed, as they lie in a file.
+struct FinishedWeights {
+    std::shared_ptr<const void> owner{};  // of the bytes
+    const std::byte* data = nullptr;      // little-endian, any alignment
+    DType dtype = DType::f32;             // f16, bf16, f32 or f64
+    Index queries = 0, keys = 0;
+    Index row_stride = 0;  // elements from one query to the next
+};
+Result<MapPointer> finished_map(FinishedWeights weights, Mask mask = {}, Index head = 0);
+
+}  // namespace attn

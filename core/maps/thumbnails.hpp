@@ -1,0 +1,54 @@
+// Many maps of one shape, small, in one grid: all heads at once. Of each map a picture of a few sampled rows first, of all
+// maps, then the blocks that every cell has gone into.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "maps/pyramid.hpp"
+
+namespace attn {
+
+class Thumbnails {
+  public:
+    enum class State { nothing, sampled, exact };
+
+    // Maps in reading order, `columns` to a row of the grid; of each at most `side` texels a side.
+    static Result<Thumbnails> start(std::vector<MapPointer> maps, Index columns, Index side = 64,
+                                    const Kernels& kernels = default_kernels());
+
+    // The maps from this one on are made next.
+    void look_at(std::size_t map);
+
+    bool step();  // as BlockJob's; true while there is more to do
+    bool done() const { return exact_ == maps_.size(); }
+    State state(std::size_t map) const { return states_[map]; }
+    std::size_t sampled() const { return sampled_; }  // maps of which there is a picture
+    std::size_t exact() const { return exact_; }      // and of which it is exact
+
+    // The grid as one field [maps / columns · rows, columns · cols], so that it is one texture: a map of rows × cols texels
+    // beside the other. masked_cell where there is nothing yet. A texel of an exact map is a block of 2^level × 2^level
+    // cells; of a sampled one 2^level keys of one query.
+    Index level() const { return level_; }
+    Index rows() const { return rows_; }
+    Index cols() const { return cols_; }
+    ConstMatrix strongest() const { return strongest_.matrix(); }
+    ConstMatrix mean() const { return mean_.matrix(); }
+    std::uint64_t version() const { return version_; }  // grows with every map
+
+  private:
+    Thumbnails() = default;
+    std::size_t next(State wanted) const;
+    void put(std::size_t map, const Blocks& blocks, State state);
+
+    std::vector<MapPointer> maps_;
+    std::vector<State> states_;
+    std::size_t sampled_ = 0, exact_ = 0, first_ = 0, current_ = 0;
+    const Kernels* kernels_ = nullptr;
+    Index columns_ = 1, level_ = 0, rows_ = 0, cols_ = 0, side_ = 0;
+    Tensor strongest_, mean_;
+    std::optional<BlockJob> job_;
+    std::uint64_t version_ = 0;
+};
+
+}  // namespace attn

@@ -1,0 +1,41 @@
+#include "maps/record_job.hpp"
+
+#include "unit/maps/support.hpp"
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+Record prepared(Index n_q, Index n_k) {
+    auto record = Record::prepare(random_tensor({2, n_q, 8}, 1), random_tensor({1, n_k, 8}, 2),
+                                  random_tensor({1, n_k, 6}, 3), masked_by(Mask::causal(n_k - n_q)));
+    REQUIRE(record);
+    return *std::move(record);
+}
+
+}  // namespace
+
+TEST_CASE("A record computed in slices is the one computed at once", "[unit][maps]") {
+    const auto [n_q, n_k] = GENERATE(table<Index, Index>({{700, 700}, {1025, 40}, {3, 900}, {1, 1}, {0, 4}}));
+    const RecordJob job = finished(RecordJob(prepared(n_q, n_k)));
+    const RecordPointer expected = random_record(n_q, n_k, masked_by(Mask::causal(n_k - n_q)));
+    CHECK(job.progress() == 1);
+    CHECK(job.record()->output() == expected->output());
+    CHECK(job.record()->row_max() == expected->row_max());
+    CHECK(job.record()->row_log_sum() == expected->row_log_sum());
+}
+
+TEST_CASE("The first picture of a record that is not complete is that of the complete one", "[unit][maps]") {
+    RecordJob job(prepared(1100, 1100));
+    while (!job.sampled()) REQUIRE(job.step());
+    CHECK(job.progress() == 0);
+    Pyramid early(stage_map(job.record(), 1, Stage::weight));
+    while (!early.sample()) early.step();
+    while (job.step()) {
+    }
+    Pyramid late(stage_map(job.record(), 1, Stage::weight));
+    while (!late.sample()) late.step();
+    CHECK(early.sample()->strongest == late.sample()->strongest);
+    CHECK(early.sample()->mean == late.sample()->mean);
+}
