@@ -30,7 +30,7 @@ struct SetText { std::string text; };
 // Beside the sentence, or beside `text` in its place, a second one; none: the sentence alone.
 struct Compare { std::optional<Comparison> with; std::optional<std::string> text = {}; };
 struct SetModel { std::string name; };
-struct SetMap { MapStage stage; };
+struct SetMap { MapChoice map; };
 struct SetFlowMass { float mass; };
 struct SetSampling { SamplingState sampling; };
 struct SetTrainingPlan { TrainingPlan plan; };  // another run, shown from its newest step
