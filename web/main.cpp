@@ -71,6 +71,14 @@ const LensEntry& current_lens(const Session& s) {
     return *std::ranges::find(lens_list, s.state().lens, &LensEntry::id);
 }
 
+// Another lens begins at its top.
+void draw_lens(Session& s) {
+    static LensId drawn = s.state().lens;
+    if (s.state().lens != drawn) ImGui::SetScrollY(0);
+    drawn = s.state().lens;
+    current_lens(s).draw(s, hover);
+}
+
 void lens_button(Session& s, const LensEntry& lens, ImVec2 size) {
     const bool on = s.state().lens == lens.id;
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -168,7 +176,7 @@ void wide(Session& s, ImVec2 at, ImVec2 size) {
         for (const LensEntry& lens : lens_list) lens_button(s, lens, {rail_width - 16, 34});
     });
     panel("lens", {at.x + rail_width, at.y}, {size.x - rail_width - inspector_width, height}, 0,
-          {padding, 18}, [&] { current_lens(s).draw(s, hover); });
+          {padding, 18}, [&] { draw_lens(s); });
     panel("inspector", {at.x + size.x - inspector_width, at.y}, {inspector_width, height}, t.surface,
           {20, 20}, [&] { explanation(s); });
     panel("status", {at.x, at.y + height}, {size.x, status_height}, t.surface, {14, 7},
@@ -194,7 +202,7 @@ void narrow(Session& s, ImVec2 at, ImVec2 size) {
         }
     });
     panel("lens", {at.x, at.y + tabs}, {size.x, size.y - tabs - sheet - status_height}, 0, {14, 14},
-          [&] { current_lens(s).draw(s, hover); });
+          [&] { draw_lens(s); });
     if (explains)
         panel("inspector", {at.x, at.y + size.y - sheet - status_height}, {size.x, sheet}, t.surface,
               {16, 14}, [&] { explanation(s); });

@@ -68,7 +68,7 @@ class HeaderParser {
   public:
     explicit HeaderParser(std::string_view text) : text_(text) {}
 
-    Result<NpyArray> parse() {
+    Result<ArrayView> parse() {
         if (!take('{')) return broken("'{'");
         while (!take('}')) {
             const auto key = string();
@@ -84,7 +84,13 @@ class HeaderParser {
         if (!element_) return bad("has no 'descr' in its header, so the type of its elements is unknown");
         if (!fortran_order_) return bad("has no 'fortran_order' in its header");
         if (!shape_) return bad("has no 'shape' in its header");
-        return NpyArray{element_->dtype, *shape_, element_->big_endian, *fortran_order_, {}};
+        if (auto count = element_count(*shape_, static_cast<Index>(byte_size(element_->dtype))); !count)
+            return bad("cannot be read: " + count.error().message);
+        return ArrayView{element_->dtype,
+                         element_->big_endian,
+                         *shape_,
+                         *fortran_order_ ? column_major_strides(*shape_) : row_major_strides(*shape_),
+                         {}};
     }
 
   private:
@@ -198,36 +204,6 @@ class HeaderParser {
     std::optional<Shape> shape_;
 };
 
-// The elements as little-endian, row-major bytes; `storage` holds them where the file has them otherwise.
-std::span<const std::byte> row_major(const NpyArray& array, std::vector<std::byte>& storage) {
-    const std::size_t width = byte_size(array.dtype);
-    const bool transpose = array.fortran_order && array.shape.size() > 1;
-    const bool swap = array.big_endian && width > 1;
-    if (array.data.empty() || (!transpose && !swap)) return array.data;
-
-    storage.assign(array.data.begin(), array.data.end());
-    if (transpose) {
-        const std::size_t rank = array.shape.size();
-        std::vector<std::size_t> strides(rank, width), position(rank, 0);
-        for (std::size_t axis = 1; axis < rank; ++axis)
-            strides[axis] = strides[axis - 1] * static_cast<std::size_t>(array.shape[axis - 1]);
-        std::size_t source = 0;
-        for (std::size_t target = 0; target < storage.size(); target += width) {
-            std::memcpy(&storage[target], &array.data[source], width);
-            for (std::size_t axis = rank; axis-- > 0;) {  // next position, last axis fastest
-                source += strides[axis];
-                if (++position[axis] < static_cast<std::size_t>(array.shape[axis])) break;
-                source -= strides[axis] * position[axis];
-                position[axis] = 0;
-            }
-        }
-    }
-    if (swap)
-        for (auto element = storage.begin(); element != storage.end(); element += static_cast<Index>(width))
-            std::reverse(element, element + static_cast<Index>(width));
-    return storage;
-}
-
 template <std::integral T>
 Result<std::vector<std::int64_t>> widen(std::span<const std::byte> bytes) {
     std::vector<std::int64_t> out(bytes.size() / sizeof(T));
@@ -268,11 +244,11 @@ std::vector<std::byte> write(const Shape& shape, std::span<const T> values, std:
 
 }  // namespace
 
-Result<NpyArray> parse_npy(std::span<const std::byte> file) {
-    const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+Result<std::uint64_t> npy_header_size(std::span<const std::byte> first_bytes, std::uint64_t file_size) {
+    const std::string_view text(reinterpret_cast<const char*>(first_bytes.data()), first_bytes.size());
     if (!text.starts_with(magic)) return Error{"this is not a .npy file: it does not begin with \\x93NUMPY"};
-    if (file.size() < 8) return bad("ends within its first 8 bytes");
-    const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(file[i]); };
+    if (text.size() < 8) return bad("ends within its first 8 bytes");
+    const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(first_bytes[i]); };
     const std::uint32_t major = byte_at(6), minor = byte_at(7);
     if (major < 1 || major > 3 || minor != 0)
         return bad("has version " + std::to_string(major) + "." + std::to_string(minor) +
@@ -280,38 +256,44 @@ Result<NpyArray> parse_npy(std::span<const std::byte> file) {
 
     const std::size_t length_bytes = major == 1 ? 2 : 4;
     const std::size_t preamble = 8 + length_bytes;
-    if (file.size() < preamble) return bad("ends within the length of its header");
+    if (text.size() < preamble || file_size < preamble) return bad("ends within the length of its header");
     std::uint32_t length = 0;
     for (std::size_t i = 0; i < length_bytes; ++i) length |= byte_at(8 + i) << (8 * i);
-    if (length > file.size() - preamble)
+    if (length > file_size - preamble)
         return bad("says that its header has " + std::to_string(length) + " bytes, but only " +
-                   std::to_string(file.size() - preamble) + " follow");
+                   std::to_string(file_size - preamble) + " follow");
+    return std::uint64_t{preamble} + length;
+}
 
-    auto array = HeaderParser(text.substr(preamble, length)).parse();
-    if (!array) return array;
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> first_bytes, std::uint64_t file_size) {
+    const auto size = npy_header_size(first_bytes, file_size);
+    if (!size) return size.error();
+    if (*size > first_bytes.size())
+        return bad("has a header that ends at byte " + std::to_string(*size) + ", but only its first " +
+                   std::to_string(first_bytes.size()) + " bytes are here");
+    const std::string_view text(reinterpret_cast<const char*>(first_bytes.data()),
+                                static_cast<std::size_t>(*size));
+    const std::size_t preamble = first_bytes[6] == std::byte{1} ? 10 : 12;
+    auto array = HeaderParser(text.substr(preamble)).parse();
+    if (!array) return array.error();
 
-    const auto width = static_cast<Index>(byte_size(array->dtype));
-    const auto count = element_count(array->shape, width);
-    if (!count) return bad("cannot be read: " + count.error().message);
-    const auto needed = static_cast<std::size_t>(*count * width);
-    const std::size_t present = file.size() - preamble - length;
+    const auto needed = static_cast<std::uint64_t>(*element_count(array->shape)) * byte_size(array->dtype);
+    const std::uint64_t present = file_size - *size;
     if (needed != present)
         return bad("has shape " + to_string(array->shape) + " of " + std::string(name(array->dtype)) +
                    ", which takes " + std::to_string(needed) + " bytes, but " + std::to_string(present) +
                    " follow its header" + (present < needed ? "; it is cut short" : ""));
-    array->data = file.subspan(preamble + length);
-    return array;
+    return NpyHeader{*std::move(array), *size};
 }
 
-Result<Tensor> to_tensor(const NpyArray& array) {
-    if (auto count = element_count(array.shape, sizeof(float)); !count) return count.error();
-    std::vector<std::byte> storage;
-    Tensor tensor(array.shape);
-    convert_to_f32(array.dtype, row_major(array, storage), tensor.values());
-    return tensor;
+Result<ArrayView> parse_npy(std::span<const std::byte> file) {
+    auto header = parse_npy_header(file, file.size());
+    if (!header) return header.error();
+    header->array.bytes = file.subspan(static_cast<std::size_t>(header->data_offset));
+    return std::move(header->array);
 }
 
-Result<std::vector<std::int64_t>> to_int64(const NpyArray& array) {
+Result<std::vector<std::int64_t>> to_int64(const ArrayView& array) {
     std::vector<std::byte> storage;
     const auto bytes = row_major(array, storage);
     switch (array.dtype) {

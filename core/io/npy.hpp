@@ -6,25 +6,26 @@
 #include <span>
 #include <vector>
 
-#include "tensor/dtype.hpp"
+#include "tensor/array_view.hpp"
 #include "tensor/result.hpp"
 #include "tensor/tensor.hpp"
 
 namespace attn {
 
-// The header, checked, and a view of the elements as they lie in the file.
-struct NpyArray {
-    DType dtype = DType::f32;
-    Shape shape;
-    bool big_endian = false;
-    bool fortran_order = false;       // first axis fastest
-    std::span<const std::byte> data;  // into the parsed file; exactly elements × byte_size(dtype)
+// How many bytes at the start of a file of file_size bytes parse_npy_header needs; told by the first 12.
+Result<std::uint64_t> npy_header_size(std::span<const std::byte> first_bytes, std::uint64_t file_size);
+
+struct NpyHeader {
+    ArrayView array;  // without its bytes
+    std::uint64_t data_offset = 0;
 };
 
-Result<NpyArray> parse_npy(std::span<const std::byte> file);
+// Checked: shape and element type fill the file to its end.
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> first_bytes, std::uint64_t file_size);
 
-Result<Tensor> to_tensor(const NpyArray& array);                    // any dtype, rounded to f32; row-major
-Result<std::vector<std::int64_t>> to_int64(const NpyArray& array);  // integers and booleans only; row-major
+Result<ArrayView> parse_npy(std::span<const std::byte> file);  // a view into the file
+
+Result<std::vector<std::int64_t>> to_int64(const ArrayView& array);  // integers and booleans only; row-major
 
 // Byte for byte what numpy.save writes. shape has values.size() elements.
 std::vector<std::byte> write_npy(const Shape& shape, std::span<const float> values);

@@ -221,17 +221,21 @@ std::span<const std::byte> SafetensorsFile::bytes(const TensorEntry& entry) cons
                         static_cast<std::size_t>(entry.end - entry.begin));
 }
 
-Result<Tensor> SafetensorsFile::tensor(std::string_view name) const {
+Result<ArrayView> SafetensorsFile::view(std::string_view name) const {
     const TensorEntry* entry = header.find(name);
     if (!entry) return bad("has no tensor " + quote(name));
     if (!entry->dtype)
         return bad("has tensor " + quote(name) + " of dtype " + std::string(entry->dtype_name) +
                    ", which cannot be computed with here");
-    if (auto count = element_count(entry->shape, sizeof(float)); !count)
-        return bad("has tensor " + quote(name) + " that is too large: " + count.error().message);
-    Tensor out(entry->shape);
-    convert_to_f32(*entry->dtype, bytes(*entry), out.values());
-    return out;
+    return ArrayView{*entry->dtype, false, entry->shape, row_major_strides(entry->shape), bytes(*entry)};
+}
+
+Result<Tensor> SafetensorsFile::tensor(std::string_view name) const {
+    const auto array = view(name);
+    if (!array) return array.error();
+    auto tensor = to_tensor(*array);
+    if (!tensor) return bad("has tensor " + quote(name) + " that is too large: " + tensor.error().message);
+    return tensor;
 }
 
 Result<SafetensorsIndex> parse_safetensors_index(std::span<const std::byte> text) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensor/array_view.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/result.hpp"
 #include "tensor/tensor.hpp"
@@ -46,6 +47,7 @@ struct SafetensorsFile {
     std::span<const std::byte> data;
 
     std::span<const std::byte> bytes(const TensorEntry& entry) const;
+    Result<ArrayView> view(std::string_view name) const;
     Result<Tensor> tensor(std::string_view name) const;  // any DType, rounded to f32
 };
 

@@ -7,7 +7,7 @@ namespace attn {
 namespace {
 
 constexpr Index cells_a_step = Index{1} << 18;
-constexpr Index least_rows = 4, most_rows = 256;
+constexpr Index least_rows = 8, most_rows = 256;
 
 }  // namespace
 

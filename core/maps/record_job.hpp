@@ -12,7 +12,7 @@ class RecordJob {
   public:
     explicit RecordJob(Record prepared);
 
-    // Of all heads about 2^18 cells that the mask does not rule out, four rows at least; true while there is more to do.
+    // Of all heads about 2^18 cells that the mask does not rule out, eight rows at least; true while there is more to do.
     bool step();
     // The rows that a Pyramid samples are computed: it may be stepped until its sample() is there. What it shows of other
     // rows' weights means something only when the record is done.

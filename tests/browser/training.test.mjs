@@ -75,3 +75,98 @@ test('a text of one\'s own is pasted into the sentence box and learned',
         const run = await taken(explorer, 20);
         assert.ok(run.losses.every(Number.isFinite));
     });
+
+test('rarer numbers stand behind one button, and − and + end where a plan does', { fragment: small }, async (explorer) => {
+    const plan = (what, pattern) => explorer.until(what, () => explorer.linked('train'), (text) => pattern.test(text ?? ''));
+    assert.equal(await explorer.rect('training/window/less'), undefined);
+    await explorer.click('training/more');
+    await explorer.click('training/window/less');
+    await plan('a window', /window:8/);
+    await explorer.click('training/context/less');
+    await plan('shorter sequences', /context:8/);
+    await explorer.click('training/context/less');
+    await explorer.settled();
+    await plan('no shorter ones', /context:8/);
+    await explorer.click('training/window/more');
+    await plan('no window', /^(?!.*window)/);
+    await explorer.click('training/width/more');
+    await plan('wider', /d:24/);
+    await explorer.click('training/vocabulary/less');
+    await plan('fewer symbols', /vocabulary:32/);
+    await explorer.click('training/batch/more');
+    await plan('larger batches', /batch:4/);
+    await explorer.click('training/steps/more');
+    await plan('as many steps as the preset', /^(?!.*steps)/);
+    await explorer.click('training/mlp/on');
+    await plan('an MLP', /mlp:1/);
+    await explorer.click('training/step');
+    assert.ok((await taken(explorer, 1)).losses.every(Number.isFinite));
+    await explorer.click('training/more');
+    await explorer.until('them to go', async () => await explorer.rect('training/window/less') === undefined);
+    assert.deepEqual(await explorer.notices(), []);
+});
+
+const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 }, fragment: `${small}&step=4` };
+test('on a phone every control can be reached and none is cut', phone, async (explorer) => {
+    await taken(explorer, 4);
+    await explorer.click('training/more');
+    await explorer.until('the rarer numbers', () => explorer.rect('training/mlp/on'));
+    const all = await explorer.landmarks();
+    const [left, , right] = all['panel/lens'];
+    for (const [name, rect] of Object.entries(all).filter(([each]) => each.startsWith('training/'))) {
+        assert.ok(rect[0] >= left && rect[2] <= right, `${name}: ${JSON.stringify(rect)}`);
+    }
+    for (const name of ['training/window/more', 'training/save', 'training/compare']) {
+        await explorer.reveal(name);
+    }
+});
+
+const own = 'lens=training&train=own-text,layers:1,heads:2,d:16,context:8,batch:1,steps:20';
+test('too little text is a sentence each', { fragment: own }, async (explorer) => {
+    await explorer.click('training/train');
+    await explorer.untilNotice(/^There is no text to train on yet: paste some\.$/, 'error');
+    await explorer.dismiss();
+    await explorer.write('a');
+    await explorer.untilNotice(/^The text has 1 token; training on sequences of 8 needs more than that/, 'error');
+    await explorer.dismiss();
+    await explorer.write('abcdefghijk');
+    assert.ok((await taken(explorer, 20)).losses.every(Number.isFinite));
+    assert.deepEqual(await explorer.notices(), []);
+});
+
+test('a vocabulary that the text does not support is as large as it can be', { fragment: own.replace('d:16', 'd:16,vocabulary:2048') },
+    async (explorer) => {
+        await explorer.write('the cat sat on the mat. '.repeat(200));
+        await explorer.click('training/train');
+        assert.ok((await taken(explorer, 20)).losses.every(Number.isFinite));
+        assert.deepEqual(await explorer.notices(), []);
+    });
+
+test('a learning rate of 0 in a link is refused, one of 1e9 breaks the run and what was good stays', { fragment: 'lens=training&train=induction,rate:0' },
+    async (explorer) => {
+        await explorer.untilNotice(/^The link's value 'induction,rate:0' for 'train' is not the plan of a training run/);
+        await explorer.dismiss();
+        await explorer.page.evaluate((hash) => { location.hash = hash; }, `${small},at:9,rate:1e9&training=on`);
+        const says = await explorer.untilNotice(/no longer a finite number/, 'error');
+        assert.match(says, /^[^\n]+\.$/);
+        await explorer.settled();
+        const run = await explorer.training();
+        assert.ok(run.taken >= 8 && run.shown === run.taken, JSON.stringify(run));
+        await explorer.click('training/slower');
+        await explorer.until('a slower branch', () => explorer.linked('train'), (plan) => /,rate:333333333\.\d+$/.test(plan));
+    });
+
+test('a tab that is closed in mid-run closes, and its link goes on from the start', { fragment: `${small.replace('steps:400', 'steps:8000')}&training=on` },
+    async (explorer) => {
+        await taken(explorer, 8);
+        const tab = await explorer.page.context().newPage();
+        await tab.goto(explorer.page.url());
+        await tab.waitForFunction(() => globalThis.explorer?._probe_frame_count() > 20);
+        const asked = [];
+        tab.on('dialog', (dialog) => asked.push(dialog.dismiss()));
+        await Promise.all([tab.waitForEvent('close'), tab.close({ runBeforeUnload: true })]);
+        assert.equal(asked.length, 0);
+        await explorer.page.reload();
+        await explorer.started();
+        await taken(explorer, 8);
+    });

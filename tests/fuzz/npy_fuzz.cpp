@@ -29,8 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto again = parse_npy(written);
         require(again && again->shape == array->shape);
         const auto values = std::as_bytes(tensor->values());
-        require(again->data.size() == values.size());
-        require(values.empty() || std::memcmp(again->data.data(), values.data(), values.size()) == 0);
+        require(again->bytes.size() == values.size());
+        require(values.empty() || std::memcmp(again->bytes.data(), values.data(), values.size()) == 0);
     }
     if (const auto integers = to_int64(*array)) {
         const std::vector<std::byte> written = write_npy(array->shape, std::span(*integers));

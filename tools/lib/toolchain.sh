@@ -62,8 +62,9 @@ install_build_tools() {
         has_emscripten || debian_12 || build_packages+=(emscripten)
         install_packages "${build_packages[@]}"
         has_emscripten || keep "emscripten-$emscripten_version" emscripten
-        # Without these two CMake asks upstream.
+        # Without these CMake asks upstream.
         keep catch2-3.7.1 source catch2 trixie 3.7.1 || say '      CMake will fetch Catch2 from upstream'
+        keep zlib-1.3.1 source zlib trixie '1.3.dfsg+really1.3.1' || say '      CMake will fetch zlib from upstream'
         keep imgui-1.92.2b source imgui forky 1.92.2b || say '      CMake will fetch Dear ImGui from upstream'
     else
         has_emscripten || fail "please install Emscripten $emscripten_minimum or later and put emcc on PATH"

@@ -229,11 +229,31 @@ struct Applier {
         return state;
     }
     Result<State> operator()(const SetModel& c) {
-        if (c.name == state.sentence.model) return state;  // a link that names it has chosen already
+        if (c.name == state.sentence.model && !state.sentence.trained)
+            return state;  // a link that names it has chosen already
         if (!is_model_name(c.name)) return Error{"A model's name is UTF-8 of at most 200 bytes."};
         state.sentence.model = c.name;
+        state.sentence.trained.reset();
         state.selection = {};
         state.pin.reset();
+        return state;
+    }
+    Result<State> operator()(const OpenTrained& c) {
+        if (const Status sound = check(c.network); !sound) return sound.error();
+        if (!is_utf8(c.text)) return Error{"The text is not UTF-8."};
+        const TrainedHere network{normalised(c.network.plan), c.network.step};
+        state.lens = LensId::sentence;
+        state.sentence.text = c.text;
+        state.sentence.model = name_of(network);
+        state.sentence.trained = network;
+        state.sentence.compared.reset();
+        state.selection = {};
+        state.selection.layer = c.head.layer;
+        state.selection.head = c.head.head;
+        if (!may_select(state, state.selection)) return Error{"There is no such head to choose."};
+        state.pin.reset();
+        state.training.running = false;
+        if (state.training.plan == network.plan) state.training.step = network.step;
         return state;
     }
     Result<State> operator()(const SetMap& c) {
@@ -273,9 +293,9 @@ struct Applier {
         return state;
     }
     Result<State> operator()(const ShowTrainingStep& c) {
-        if (c.step && (*c.step < 0 || *c.step > state.training.plan.steps))
-            return Error{"There is no step " + std::to_string(*c.step) + " in a run of " +
-                         std::to_string(state.training.plan.steps) + "."};
+        if (c.step)
+            if (const Status there = check(TrainedHere{state.training.plan, *c.step}); !there)
+                return there.error();
         state.training.step = c.step;
         return state;
     }
@@ -395,6 +415,9 @@ std::string describe(const State& before, const Command& command) {
                                                                : "comparison");
             },
             [](const SetModel& c) { return "model " + c.name; },
+            [](const OpenTrained& c) {
+                return "opened the network of step " + std::to_string(c.network.step);
+            },
             [](const SetMap&) { return std::string("map"); },
             [](const SetFlowMass& c) { return "edges for " + shortest(c.mass) + " of each row"; },
             [](const SetSampling&) { return std::string("sampling"); },

@@ -30,6 +30,8 @@ struct SetText { std::string text; };
 // Beside the sentence, or beside `text` in its place, a second one; none: the sentence alone.
 struct Compare { std::optional<Comparison> with; std::optional<std::string> text = {}; };
 struct SetModel { std::string name; };
+// In lens Sentence; its training rests meanwhile.
+struct OpenTrained { TrainedHere network; std::string text; HeadIndex head; };
 struct SetMap { MapChoice map; };
 struct SetFlowMass { float mass; };
 struct SetSampling { SamplingState sampling; };
@@ -43,10 +45,11 @@ struct Select { Selection selection; };
 struct Pin { std::optional<CellRef> cell; };
 // clang-format on
 
-using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate,
-                             SetScaling, SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText,
-                             Compare, SetModel, SetMap, SetFlowMass, SetSampling, SetTrainingPlan,
-                             ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
+using Command =
+    std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
+                 SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
+                 OpenTrained, SetMap, SetFlowMass, SetSampling, SetTrainingPlan, ForkTraining,
+                 CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);

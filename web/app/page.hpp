@@ -1,7 +1,9 @@
 // What the program asks of the page around it; web/platform implements it over the shell's JavaScript.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,13 +16,20 @@ class Page {
     virtual void notice(const std::string& sentence, bool error) = 0;
     virtual void announce(const std::string& sentence) = 0;  // for screen readers
     virtual void set_url(const std::string& fragment, bool push) = 0;
-    virtual void set_sentence(const std::string& text, bool enabled, const std::string& placeholder) = 0;
+    // `enabled`: it may be typed into; `tokenized`: the open model's tokens of it are wanted.
+    virtual void set_sentence(const std::string& text, bool enabled, bool tokenized,
+                              const std::string& placeholder) = 0;
     // The box of a second sentence; null: there is none.
     virtual void set_second_sentence(const std::string* text) = 0;
     virtual void set_title(const std::string& title) = 0;
     virtual void set_history(bool can_undo, bool can_redo) = 0;
     // Opens a model of that name that comes with the page, after this call; false: there is none.
     virtual bool open_bundled(const std::string& name) = 0;
+    // Opens a model's files as if they had been dropped in a folder of that name, after this call. `awaited`: the address
+    // asks for it, no person.
+    virtual void open_files(const std::string& folder,
+                            const std::map<std::string, std::vector<std::byte>>& files, bool awaited) = 0;
+    virtual void download(const std::string& name, std::span<const std::byte> bytes) = 0;
     // The ids of the sentence box are now the earlier ones and this one.
     virtual void append_token(std::int32_t id) = 0;
     virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;

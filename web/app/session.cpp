@@ -62,9 +62,9 @@ void Session::perform(const Command& command, std::uint64_t gesture) {
     if (state() == before) return;
     // Of a gesture, the whole way it went.
     if (!is_navigation(command)) last_edit_ = describe(history_.before_last_step(), command);
-    const bool new_page = std::holds_alternative<OpenLens>(command) ||
-                          std::holds_alternative<OpenPreset>(command) ||
-                          std::holds_alternative<SetModel>(command);
+    const bool new_page =
+        std::holds_alternative<OpenLens>(command) || std::holds_alternative<OpenPreset>(command) ||
+        std::holds_alternative<SetModel>(command) || std::holds_alternative<OpenTrained>(command);
     if (std::holds_alternative<OpenLens>(command) || std::holds_alternative<SetTrainingPlan>(command))
         show_sentence_box();
     if (state().sentence.compared.has_value() != before.sentence.compared.has_value() ||
@@ -77,20 +77,26 @@ void Session::undo() {
     const State before = state();
     if (!history_.undo()) return;
     last_edit_ = "undone";
-    wanted_ = state().selection;
-    if (state().sentence.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
-    if (state().sentence.compared != before.sentence.compared || state().lens != before.lens)
-        show_second_box();
-    state_changed(false);
+    state_restored(before);
 }
 
 void Session::redo() {
     const State before = state();
     if (!history_.redo()) return;
     last_edit_ = "redone";
+    state_restored(before);
+}
+
+void Session::state_restored(const State& before) {
     wanted_ = state().selection;
-    if (state().sentence.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
-    if (state().sentence.compared != before.sentence.compared || state().lens != before.lens)
+    const SentenceState& now = state().sentence;
+    const bool other_model = now.model != before.sentence.model || now.trained != before.sentence.trained;
+    if (other_model &&
+        !await_model(now, "The model '" + now.model +
+                              "' is no longer open: drop its folder onto the page to see the same."))
+        name_open_model();
+    if (other_model || now.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
+    if (other_model || now.compared != before.sentence.compared || state().lens != before.lens)
         show_second_box();
     state_changed(false);
 }
@@ -99,14 +105,14 @@ State Session::read_fragment(const std::string& fragment) {
     const bool home = fragment.empty() && home_;
     ParsedFragment parsed = home ? ParsedFragment{*home_, ""} : parse_fragment(fragment);
     if (!parsed.note.empty()) page_.notice(parsed.note, false);
-    const std::string wanted = parsed.state.sentence.model;
-    const bool other = !wanted.empty() && wanted != model_name_;
-    awaited_ = other && page_.open_bundled(wanted) ? wanted : "";
-    if (other && awaited_.empty())
-        page_.notice("This link was made with the model '" + wanted +
-                         "'. Drop its folder onto the page to see the same.",
-                     false);
-    if (model_ && awaited_.empty()) parsed.state.sentence.model = model_name_;
+    SentenceState& wanted = parsed.state.sentence;
+    complete_texts(parsed.state);
+    await_model(wanted, "This link was made with the model '" + wanted.model +
+                            "'. Drop its folder onto the page to see the same.");
+    if (model_ && awaited_.empty()) {
+        wanted.model = model_name_;
+        wanted.trained = model_trained_;
+    }
     last_wanted_ = home && !home_->selection.query;
     return std::move(parsed.state);
 }
@@ -176,10 +182,11 @@ bool Session::trains_own_text() const {
 
 void Session::show_sentence_box() {
     if (trains_own_text())
-        return page_.set_sentence(state().training.plan.text, true, "Paste a text for the network to learn");
+        return page_.set_sentence(state().training.plan.text, true, false,
+                                  "Paste a text for the network to learn");
     const bool enabled = model_ && awaited_.empty();
     page_.set_sentence(
-        state().sentence.text, enabled,
+        state().sentence.text, enabled, enabled,
         enabled ? "Type a sentence for " + model_name_
         : !awaited_.empty()
             ? "Waiting for " + awaited_
@@ -276,13 +283,22 @@ bool Session::load_model() {
     model_ = *std::move(model);
     model_name_ = intake_.name();
     const bool awaited = std::exchange(awaited_, "") == model_name_;
+    const auto opening = std::exchange(opening_, std::nullopt);
+    const bool trained = opening && name_of(opening->network) == model_name_;
+    model_trained_ = trained ? std::optional(opening->network) : std::nullopt;
     for (const std::string& note : model_->notes())
         page_.notice(as_sentence(model_name_ + ": " + note), false);
     generator_.reset();
     sentence_.clear();
     compared_.clear();
     next_ = {};
-    if (!awaited) model_chosen();
+    if (!awaited && trained) {
+        wanted_.reset();
+        last_wanted_ = true;
+        perform(*opening);
+    } else if (!awaited) {
+        model_chosen();
+    }
     page_.set_title(model_name_);
     show_sentence_box();
     show_second_box();
@@ -310,7 +326,12 @@ void Session::model_chosen() {
 }
 
 void Session::model_failed() {
+    opening_.reset();
     if (std::exchange(awaited_, "").empty()) return;
+    if (state().sentence.trained) {
+        name_open_model();
+        return state_replaced();
+    }
     const bool at_home = home_ && state() == *home_;
     home_.reset();
     if (at_home) {
@@ -431,7 +452,8 @@ bool Session::work(double budget_ms) {
     if (run_forward(sentence_, until) || run_forward(compared_, until)) return true;
     while (sentence_.step_thumbnails())
         if (now_ms() >= until) return true;
-    const bool trains = training_.work(state().training, std::max(until - now_ms(), 0.0));
+    const double left = std::max(until - now_ms(), 0.0);
+    const bool trains = awaits_training() ? prepare_awaited(left) : training_.work(state().training, left);
     if (const auto error = training_.take_error()) report_error(*error);
     if (sentence() && !awaits_tokens_ && (step_wanted_ || playing_)) {
         step_wanted_ = false;

@@ -49,6 +49,10 @@ class Session {
 
     // The runs of lens Training.
     TrainingRuns& training() { return training_; }
+    // Opens the network that the view shows in lens Sentence, with the run's own tokenizer and on its probe.
+    void open_trained(const TrainingRun& run, const TrainingView& view);
+    // Offers it as a download, laid out as on a model hub.
+    void save_trained(const TrainingRun& run, const TrainingView& view);
 
     // A refused command becomes a notice and changes nothing. Commands of one gesture are one step of undo.
     void perform(const Command& command, std::uint64_t gesture = 0);
@@ -75,7 +79,7 @@ class Session {
 
     ModelIntake& intake() { return intake_; }
     bool load_model();
-    // The model on its way from the site, which an address asks for; empty: none.
+    // The model on its way that an address or a step back asks for, from the site or from training it again; empty: none.
     const std::string& awaited_model() const { return awaited_; }
     void model_failed();  // the awaited one; without it the page opens with the worked example
 
@@ -98,8 +102,15 @@ class Session {
   private:
     State read_fragment(const std::string& fragment);
     std::string address() const;
+    void complete_texts(State& linked) const;
+    bool await_model(const SentenceState& wanted, const std::string& otherwise);
+    void name_open_model();
+    bool awaits_training() const;
+    bool prepare_awaited(double budget_ms);
+    void hand_over(const TrainingRun& run, const TrainingView& view, bool awaited);
     void model_chosen();
     void state_replaced();
+    void state_restored(const State& before);  // by undo or redo
     void choose_wanted();
     void fit_selection();  // to the layers, heads and tokens that are there
     void state_changed(bool push_url);
@@ -124,7 +135,9 @@ class Session {
     ModelIntake intake_;
     std::shared_ptr<const Model> model_;
     std::string model_name_;
+    std::optional<TrainedHere> model_trained_;  // it, where it came from lens Training
     std::string awaited_;
+    std::optional<OpenTrained> opening_;  // of files on their way through the page
     std::optional<State> home_;
 
     std::uint64_t typing_ = 0;  // gesture of the letters being typed

@@ -130,7 +130,8 @@ struct Comparison {
 
 struct SentenceState {
     std::string text;
-    std::string model;  // name of the folder the text was explored with; empty: none yet
+    std::string model;                   // name of the folder the text was explored with; empty: none yet
+    std::optional<TrainedHere> trained;  // that is what `model` names, where it came from lens Training
     MapChoice map;
     float flow_mass = 0.8f;  // edges that make up this share of each row are drawn
     SamplingState sampling;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/format.hpp"
 #include "tensor/random.hpp"
 #include "text/bpe_train.hpp"
 #include "text/utf8.hpp"
@@ -61,6 +62,17 @@ std::vector<std::int32_t> random_twice(Index vocabulary, Index first, Index cont
 }
 
 }  // namespace
+
+std::string probe_text(const TrainingData& data) {
+    std::string text;
+    if (!data.tokenizer) {
+        for (const std::string& symbol : data.probe_pieces) text += (text.empty() ? "" : " ") + symbol;
+        return text;
+    }
+    text = data.tokenizer->decode(data.probe);
+    while (!is_utf8(text)) text.pop_back();  // cut within a character
+    return text;
+}
 
 std::string symbol_name(std::int32_t id) {
     if (id == 0) return "|";

@@ -29,6 +29,9 @@ struct TrainingData {
 // shorter than a sequence.
 Result<TrainingData> training_data(const TrainingPlan& plan);
 
+// The probe as one would type it: symbols between blanks; of a text as far as its characters are whole.
+std::string probe_text(const TrainingData& data);
+
 // How symbol `id` of the tasks over symbols reads: "|" for the separator, then A … Z, a … z and numbers.
 std::string symbol_name(std::int32_t id);
 

@@ -102,6 +102,14 @@ Status check(const TrainingPlan& p) {
     return ok();
 }
 
+Status check(const TrainedHere& network) {
+    if (Status status = check(network.plan); !status) return status;
+    if (network.step < 0 || network.step > network.plan.steps)
+        return Error{"There is no step " + std::to_string(network.step) + " in a run of " +
+                     std::to_string(network.plan.steps) + "."};
+    return ok();
+}
+
 TrainingPlan normalised(TrainingPlan plan) {
     const auto sort = [](TrainingValues& values) {
         std::ranges::sort(values.ablated, {}, [](const HeadIndex& h) { return std::pair(h.layer, h.head); });
@@ -226,6 +234,15 @@ const TrainingPreset* training_preset(std::string_view key) {
     const auto presets = training_presets();
     const auto found = std::ranges::find(presets, key, &TrainingPreset::key);
     return found == presets.end() ? nullptr : &*found;
+}
+
+const TrainingPreset& nearest_preset(const TrainingPlan& plan) {
+    const auto presets = training_presets();
+    const auto of_task = [&](const TrainingPreset& preset) { return preset.plan.task == plan.task; };
+    const auto alike = std::ranges::find_if(presets, [&](const TrainingPreset& preset) {
+        return of_task(preset) && preset.plan.layers == plan.layers;
+    });
+    return alike != presets.end() ? *alike : *std::ranges::find_if(presets, of_task);
 }
 
 }  // namespace attn::app

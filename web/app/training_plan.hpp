@@ -83,6 +83,17 @@ struct TrainingPreset {
 };
 std::span<const TrainingPreset> training_presets();
 const TrainingPreset* training_preset(std::string_view key);  // null: none of that name
+// Of the plan's task, and of as many layers where there is one.
+const TrainingPreset& nearest_preset(const TrainingPlan& plan);
+
+// A network as a plan has made it after so many steps.
+struct TrainedHere {
+    TrainingPlan plan;
+    std::int64_t step = 0;
+    bool operator==(const TrainedHere&) const = default;
+};
+Status check(const TrainedHere& network);
+std::string name_of(const TrainedHere& network);  // "trained here: induction, step 640"
 
 // "induction,layers:3,rate:0.01,at:300,off:1.0": a preset, what differs from it, and the changes. A text of more than
 // 2,000 bytes is left out.

@@ -91,19 +91,18 @@ std::string changed(const TrainingValues& from, const TrainingValues& to) {
 
 }  // namespace
 
+std::string name_of(const TrainedHere& network) {
+    return "trained here: " + std::string(nearest_preset(network.plan).key) + ", step " +
+           std::to_string(network.step);
+}
+
 std::string to_text(const TrainingPlan& plan) {
-    const auto presets = training_presets();
-    const auto alike = [&](const TrainingPreset& preset) {
-        return preset.plan.task == plan.task && preset.plan.layers == plan.layers;
-    };
-    auto preset = std::ranges::find_if(presets, alike);
-    if (preset == presets.end())
-        preset = std::ranges::find(presets, plan.task, [](const TrainingPreset& p) { return p.plan.task; });
-    std::string text(preset->key);
+    const TrainingPreset& preset = nearest_preset(plan);
+    std::string text(preset.key);
     for (const Field& field : fields)
-        if (const std::string value = field.write(plan); value != field.write(preset->plan))
+        if (const std::string value = field.write(plan); value != field.write(preset.plan))
             text.append(",").append(field.key).append(":").append(value);
-    text += changed(preset->plan.values, plan.values);
+    text += changed(preset.plan.values, plan.values);
     const TrainingValues* before = &plan.values;
     for (const TrainingChange& change : plan.changes) {
         text += ",at:" + std::to_string(change.step) + changed(*before, change.values);

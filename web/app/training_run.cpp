@@ -5,7 +5,6 @@
 
 #include "app/clock.hpp"
 #include "io/safetensors.hpp"
-#include "model/families.hpp"
 
 namespace attn::app {
 
@@ -43,9 +42,9 @@ Result<TrainingRun> TrainingRun::start(TrainingPlan plan) {
     return run;
 }
 
-Result<TrainingRun> TrainingRun::fork(const TrainingRun& from, TrainingPlan plan) {
+Result<TrainingRun> TrainingRun::fork(const TrainingRun& from, TrainingPlan plan, std::int64_t latest) {
     if (Status status = check(plan); !status) return status.error();
-    const std::int64_t common = common_steps(from.plan_, plan);
+    const std::int64_t common = std::min(common_steps(from.plan_, plan), latest);
     if (common == 0) return start(std::move(plan));
     TrainingRun run;
     run.plan_ = std::move(plan);
@@ -194,23 +193,6 @@ Result<TrainingView> TrainingRun::state_at(std::int64_t step) const {
     auto probe = run_forward(*model, data_->probe);
     if (!probe) return probe.error();
     return TrainingView{at, *std::move(model), *std::move(probe)};
-}
-
-std::map<std::string, std::vector<std::byte>> hub_files(const TrainingRun& run, const TrainingView& view) {
-    const auto bytes_of = [](std::string_view text) {
-        const auto bytes = std::as_bytes(std::span(text));
-        return std::vector(bytes.begin(), bytes.end());
-    };
-    const std::string prefix(family_rules(view.model->config().family).prefix);
-    std::vector<TensorToWrite> tensors;
-    for (const Weight& weight : view.model->weights())
-        tensors.push_back({weight.name == "lm_head.weight" ? weight.name : prefix + weight.name, weight.dtype,
-                           weight.shape, weight.bytes});
-    std::map<std::string, std::vector<std::byte>> files;
-    files["config.json"] = config_json_of(run.plan(), run.data().vocabulary, view.step);
-    files["model.safetensors"] = write_safetensors(tensors, {{"format", "pt"}});
-    if (run.data().tokenizer) files["tokenizer.json"] = bytes_of(run.data().tokenizer->to_json());
-    return files;
 }
 
 }  // namespace attn::app

@@ -4,11 +4,9 @@
 // the start by the forked plan.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "app/head_measuring.hpp"
@@ -34,8 +32,9 @@ class TrainingRun {
   public:
     // An error where the plan cannot be, or its text supports no training.
     static Result<TrainingRun> start(TrainingPlan plan);
-    // Takes over what two plans have in common, from the newest checkpoint of that.
-    static Result<TrainingRun> fork(const TrainingRun& from, TrainingPlan plan);
+    // Takes over what two plans have in common, from the newest checkpoint of that, no later than `latest`.
+    static Result<TrainingRun> fork(const TrainingRun& from, TrainingPlan plan,
+                                    std::int64_t latest = training_steps_limit);
 
     const TrainingPlan& plan() const { return plan_; }
     const TrainingData& data() const { return *data_; }
@@ -85,8 +84,5 @@ class TrainingRun {
     std::int64_t point_stride_ = 4, checkpoint_stride_ = 4;
     std::optional<Error> failure_;
 };
-
-// The folder of a model hub: config.json, model.safetensors in f32, and tokenizer.json where tokens are of a text.
-std::map<std::string, std::vector<std::byte>> hub_files(const TrainingRun& run, const TrainingView& view);
 
 }  // namespace attn::app

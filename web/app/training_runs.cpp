@@ -7,6 +7,8 @@
 namespace attn::app {
 
 bool TrainingRuns::work(const TrainingState& state, double budget_ms) {
+    prepared_for_.reset();
+    prepared_.reset();
     const bool wanted = state.wants_a_run();
     fill(shown_, wanted ? &state.plan : nullptr);
     fill(compared_, wanted && state.compared ? &*state.compared : nullptr);
@@ -20,6 +22,30 @@ bool TrainingRuns::work(const TrainingState& state, double budget_ms) {
         if (more) return true;
     }
     return false;
+}
+
+bool TrainingRuns::prepare(const TrainedHere& network, double budget_ms) {
+    if (prepared_for_ != network) {
+        prepared_for_ = network;
+        prepared_.reset();
+        if (Result<Run> run = run_to(network))
+            prepared_ = *std::move(run);
+        else
+            error_ = run.error();
+    }
+    if (!prepared_ || prepared_->shown_step(network.step) == network.step) return false;
+    prepared_->advance(network.step, budget_ms);
+    return !prepared_->failure();
+}
+
+// What a run that has gone on no longer has is trained again, from the checkpoint before it.
+Result<TrainingRuns::Run> TrainingRuns::run_to(const TrainedHere& network) {
+    Result<Run> run = run_of(network.plan);
+    if (!run || (*run)->steps_taken() <= network.step || (*run)->shown_step(network.step) == network.step)
+        return run;
+    Result<TrainingRun> again = TrainingRun::fork(**run, network.plan, network.step);
+    if (!again) return again.error();
+    return std::make_shared<TrainingRun>(*std::move(again));
 }
 
 void TrainingRuns::fill(Place& place, const TrainingPlan* plan) {

@@ -19,6 +19,11 @@ class TrainingRuns {
     // What went wrong since this was last asked: a plan that cannot be run, a run that came to a bad end.
     std::optional<Error> take_error() { return std::exchange(error_, std::nullopt); }
 
+    // Works instead towards a network that a link or a step back asks for; false once prepared() has it or failed.
+    bool prepare(const TrainedHere& network, double budget_ms);
+    // The run that has the network or comes to it; null before prepare(), and where its plan cannot be run.
+    const TrainingRun* prepared() const { return prepared_.get(); }
+
     // Null until work() has made them, and where the state names none.
     const TrainingRun* shown() const { return shown_.run.get(); }
     const TrainingRun* compared() const { return compared_.run.get(); }
@@ -37,10 +42,13 @@ class TrainingRuns {
 
     void fill(Place& place, const TrainingPlan* plan);
     Result<Run> run_of(const TrainingPlan& plan);
+    Result<Run> run_to(const TrainedHere& network);
     const TrainingView* view(Place& place, const TrainingState& state);
 
     std::deque<Run> runs_;  // the latest wanted first
     Place shown_, compared_;
+    std::optional<TrainedHere> prepared_for_;
+    Run prepared_;
     std::optional<Error> error_;
 };
 

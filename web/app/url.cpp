@@ -305,7 +305,25 @@ constexpr Setting settings[] = {
          return true;
      },
      [](const State& s, const State&) {
-         return s.sentence.model.empty() ? std::nullopt : std::optional(s.sentence.model);
+         return s.sentence.model.empty() || s.sentence.trained ? std::nullopt
+                                                               : std::optional(s.sentence.model);
+     }},
+    {"trained", "a step and the plan of a training run, as 640,induction",
+     [](State& s, const std::string& value) {
+         const std::string_view text = value;
+         const auto comma = text.find(',');
+         if (comma == std::string_view::npos) return false;
+         const auto step = read_integer<std::int64_t>(text.substr(0, comma));
+         const auto plan = parse_training_plan(text.substr(comma + 1));
+         if (!step || !plan || !check(TrainedHere{*plan, *step})) return false;
+         s.sentence.trained = {*plan, *step};
+         s.sentence.model = name_of(*s.sentence.trained);
+         return true;
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const auto& trained = s.sentence.trained;
+         if (!trained) return std::nullopt;
+         return std::to_string(trained->step) + "," + to_text(trained->plan);
      }},
     {"map", "raw, scaled, capped, masked, weight, contribution or projected, and strongest or mean",
      [](State& s, const std::string& value) {

@@ -121,10 +121,16 @@ void invitation() {
     ui::landmark_item("sentence/invitation");
 }
 
-void waiting(const std::string& name) {
-    ui::heading("A sentence through a real transformer");
+void waiting(app::Session& session) {
+    const auto& trained = session.state().sentence.trained;
+    const app::TrainingRun* run = session.training().prepared();
+    ui::heading(trained ? session.awaited_model().c_str() : "A sentence through a real transformer");
     ImGui::Dummy({0, 4});
-    paragraph((name + ", which comes with this page, is being read.").c_str(), ui::theme().text);
+    const std::string what =
+        trained ? "Its training is repeated: step " + std::to_string(run ? run->steps_taken() : 0) + " of " +
+                      std::to_string(trained->step) + "."
+                : session.awaited_model() + ", which comes with this page, is being read.";
+    paragraph(what.c_str(), ui::theme().text);
     ui::landmark_item("sentence/waiting");
 }
 
@@ -256,7 +262,7 @@ std::string quoted(const std::string& piece) { return "“" + piece + "”"; }
 
 void sentence(app::Session& session, Hover& hover) {
     hover = {};
-    if (!session.awaited_model().empty()) return waiting(session.awaited_model());
+    if (!session.awaited_model().empty()) return waiting(session);
     if (!session.model()) return invitation();
     progress(session);
     const app::SentenceRun* run = session.sentence();

@@ -152,8 +152,8 @@ void words(CompareView& view, float width) {
     update(first_line, view.first.run, view.first.record(), s.head, s.layer, view.query());
     update(second_line, view.second, view.second_record(), s.head, s.layer, view.second_query());
     const bool pointing = view.pointed.query || view.pointed.second_query;
-    const Touched first = draw_line("first", first_line, view.first.run, view.query(), view.pointed.key,
-                                    !pointing, width);
+    const Touched first =
+        draw_line("first", first_line, view.first.run, view.query(), view.pointed.key, !pointing, width);
     if (first.over) view.point(first.over, std::nullopt);
     if (first.clicked) view.first.select(s.query == first.over ? std::nullopt : first.over, std::nullopt);
     const Touched second = draw_line("second", second_line, view.second, view.second_query(),

@@ -6,6 +6,7 @@
 #include "app/format.hpp"
 #include "lenses/lens.hpp"
 #include "lenses/training_maps.hpp"
+#include "lenses/training_settings.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/plot.hpp"
@@ -20,57 +21,6 @@ using app::TrainingRun;
 using app::TrainingState;
 
 constexpr float wide_enough = 720, plot_height = 128;
-
-void presets(Session& session, const TrainingState& state) {
-    const auto all = app::training_presets();
-    std::vector<std::string> titles;
-    std::vector<const char*> labels;
-    int taken = -1;
-    for (const app::TrainingPreset& preset : all) titles.emplace_back(preset.title);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        labels.push_back(titles[i].c_str());
-        if (all[i].plan == state.plan) taken = static_cast<int>(i);
-    }
-    if (const auto chosen = ui::choice("training/preset", labels, taken))
-        session.perform(app::SetTrainingPlan{all[static_cast<std::size_t>(*chosen)].plan});
-    if (taken >= 0) ui::caption(std::string(all[static_cast<std::size_t>(taken)].story).c_str());
-}
-
-// What another network would be made of: changing it begins another run.
-void sizes(Session& session, const TrainingPlan& plan) {
-    const auto changed = [&](auto change) {
-        TrainingPlan other = plan;
-        change(other);
-        other.changes.clear();
-        session.perform(app::SetTrainingPlan{other}, ui::gesture());
-    };
-    ImGui::BeginGroup();
-    if (const auto layers =
-            ui::stepper("training/layers", "layers", plan.layers, 1, app::training_layers_limit))
-        changed([&](TrainingPlan& p) { p.layers = *layers; });
-    ImGui::EndGroup();
-    ui::next_control(200);
-    ImGui::BeginGroup();
-    if (const auto heads = ui::stepper("training/heads", "heads", plan.heads, 1, app::training_heads_limit))
-        changed([&](TrainingPlan& p) {
-            p.heads = *heads;
-            const Index unit = 2 * p.heads;
-            p.d_model =
-                std::min((p.d_model + unit - 1) / unit * unit, app::training_width_limit / unit * unit);
-        });
-    ImGui::EndGroup();
-    ui::next_control(200);
-    ImGui::BeginGroup();
-    if (const auto seed = ui::stepper("training/seed", "seed", static_cast<Index>(plan.seed), 1, 999))
-        changed([&](TrainingPlan& p) { p.seed = p.values.seed = static_cast<std::uint64_t>(*seed); });
-    ImGui::EndGroup();
-    ui::next_control(360);
-    ImGui::BeginGroup();
-    if (const auto rate =
-            ui::slider("training/rate", "learning rate", plan.values.rate, 1e-4, 0.1, "%.4f", true))
-        changed([&](TrainingPlan& p) { p.values.rate = *rate; });
-    ImGui::EndGroup();
-}
 
 void transport(Session& session, const TrainingState& state, const TrainingRun* run) {
     const std::int64_t taken = run ? run->steps_taken() : 0;
@@ -161,6 +111,18 @@ void curves(Session& session, const TrainingState& state, const TrainingRun& run
     drawn("entropy", "Entropy in nats, by head", std::ceil(largest * 2) / 2, std::move(entropies));
 }
 
+// What can be done with the network of the step that is shown.
+void uses(Session& session, const TrainingRun& run, const app::TrainingView& view) {
+    if (ui::button("training/open", "Open in Sentence")) session.open_trained(run, view);
+    ui::tooltip("Its heads one by one, on a text of yours");
+    ImGui::SameLine(0, 6);
+    if (ui::button("training/save", "Save")) session.save_trained(run, view);
+    ui::tooltip(
+        "As on a model hub, in a .zip: config.json, model.safetensors, tokenizer.json and a card. Dropped "
+        "onto "
+        "this page, its folder opens.");
+}
+
 // What can be done from the step that is shown.
 void branches(Session& session, const TrainingState& state, const TrainingRun& run, std::int64_t shown) {
     const app::TrainingValues now = run.plan().values_at(shown);
@@ -192,9 +154,7 @@ void branches(Session& session, const TrainingState& state, const TrainingRun& r
 void training(Session& session, Hover&) {
     const TrainingState& state = session.state().training;
     ui::heading("Watch attention being learned");
-    presets(session, state);
-    ImGui::Dummy({0, 4});
-    sizes(session, state.plan);
+    training_settings(session);
     ImGui::Dummy({0, 4});
     app::TrainingRuns& runs = session.training();
     const TrainingRun* run = runs.shown();
@@ -224,6 +184,8 @@ void training(Session& session, Hover&) {
                                           : static_cast<void>(values.ablated.erase(found));
             session.perform(app::ForkTraining{shown, values});
         }
+        ImGui::Dummy({0, 6});
+        uses(session, *run, *view);
     }
     ImGui::Dummy({0, 6});
     branches(session, state, *run, shown);

@@ -25,8 +25,8 @@ EM_JS(void, js_notice, (const char* text, int error),
 EM_JS(void, js_announce, (const char* text), { Module.shell.announce(UTF8ToString(text)); });
 EM_JS(void, js_set_url, (const char* fragment, int push),
       { Module.shell.setUrl(UTF8ToString(fragment), !!push); });
-EM_JS(void, js_set_sentence, (const char* text, int enabled, const char* placeholder),
-      { Module.shell.setSentence(UTF8ToString(text), !!enabled, UTF8ToString(placeholder)); });
+EM_JS(void, js_set_sentence, (const char* text, int enabled, int tokenized, const char* placeholder),
+      { Module.shell.setSentence(UTF8ToString(text), !!enabled, !!tokenized, UTF8ToString(placeholder)); });
 EM_JS(void, js_set_second_sentence, (const char* text),
       { Module.shell.setSecondSentence(text ? UTF8ToString(text) : null); });
 EM_JS(void, js_set_title, (const char* title), { Module.shell.setTitle(UTF8ToString(title)); });
@@ -34,6 +34,11 @@ EM_JS(void, js_set_history, (int can_undo, int can_redo),
       { Module.shell.setHistory(!!can_undo, !!can_redo); });
 EM_JS(int, js_open_bundled, (const char* name),
       { return Module.shell.openBundled(UTF8ToString(name)) ? 1 : 0; });
+EM_JS(void, js_give_file, (const char* path, const std::byte* bytes, int size),
+      { Module.shell.giveFile(UTF8ToString(path), bytes, size); });
+EM_JS(void, js_open_given, (int awaited), { Module.shell.openGiven(!!awaited); });
+EM_JS(void, js_download, (const char* name, const std::byte* bytes, int size, const char* mime),
+      { Module.shell.download(UTF8ToString(name), bytes, size, UTF8ToString(mime)); });
 EM_JS(void, js_append_token, (int id), { Module.shell.appendToken(id); });
 EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
     return stringToNewUTF8(Module.shell.idsToText(Array.from(new Int32Array(HEAPU8.buffer, ids, count))));
@@ -45,8 +50,9 @@ class ShellPage : public app::Page {
     void notice(const std::string& sentence, bool error) override { js_notice(sentence.c_str(), error); }
     void announce(const std::string& sentence) override { js_announce(sentence.c_str()); }
     void set_url(const std::string& fragment, bool push) override { js_set_url(fragment.c_str(), push); }
-    void set_sentence(const std::string& text, bool enabled, const std::string& placeholder) override {
-        js_set_sentence(text.c_str(), enabled, placeholder.c_str());
+    void set_sentence(const std::string& text, bool enabled, bool tokenized,
+                      const std::string& placeholder) override {
+        js_set_sentence(text.c_str(), enabled, tokenized, placeholder.c_str());
     }
     void set_second_sentence(const std::string* text) override {
         js_set_second_sentence(text ? text->c_str() : nullptr);
@@ -54,6 +60,15 @@ class ShellPage : public app::Page {
     void set_title(const std::string& title) override { js_set_title(title.c_str()); }
     void set_history(bool can_undo, bool can_redo) override { js_set_history(can_undo, can_redo); }
     bool open_bundled(const std::string& name) override { return js_open_bundled(name.c_str()) != 0; }
+    void open_files(const std::string& folder, const std::map<std::string, std::vector<std::byte>>& files,
+                    bool awaited) override {
+        for (const auto& [name, bytes] : files)
+            js_give_file((folder + "/" + name).c_str(), bytes.data(), static_cast<int>(bytes.size()));
+        js_open_given(awaited);
+    }
+    void download(const std::string& name, std::span<const std::byte> bytes) override {
+        js_download(name.c_str(), bytes.data(), static_cast<int>(bytes.size()), "application/zip");
+    }
     void append_token(std::int32_t id) override { js_append_token(id); }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
         char* json = js_ids_to_text(ids.data(), static_cast<int>(ids.size()));

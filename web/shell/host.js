@@ -5,6 +5,8 @@ import { announce } from './live.js';
 
 const soon = queueMicrotask;
 
+let given = [];  // files on their way to being opened
+
 export function createHost({ address, bar, box, second, clipboard, notices, canvas }) {
     const host = {
         // Set once the program runs.
@@ -14,13 +16,24 @@ export function createHost({ address, bar, box, second, clipboard, notices, canv
         models: null,
         bundled: null,
         awaited: null,  // until the model of the address is open, or is not going to be
+        tokenized: false,  // whether the sentence box holds a text for the open model
+
+        // The tokens of what the box holds.
+        hand() {
+            if (host.tokenized) {
+                host.tokens.hand(box.text);
+            } else {
+                box.fault(null);
+            }
+        },
 
         notice: (text, kind) => (kind === 'error' ? notices.error(text) : notices.info(text)),
         announce,
         setUrl: (fragment, push) => address.set(fragment, Boolean(push)),
-        setSentence(text, enabled, placeholder) {
+        setSentence(text, enabled, tokenized, placeholder) {
             box.set(text, Boolean(enabled), placeholder);
-            soon(() => host.tokens.hand(box.text));
+            host.tokenized = Boolean(tokenized);
+            soon(() => host.hand());
         },
         setSecondSentence(text) {
             if (text === null) {
@@ -53,6 +66,14 @@ export function createHost({ address, bar, box, second, clipboard, notices, canv
                 host.awaited = Promise.resolve().then(async () => await host.models.openBundled(name, true) || host.program.modelFailed());
             }
             return there;
+        },
+        giveFile(path, at, size) {
+            given.push({ path, file: new File([host.program.read(at, size)], path.split('/').at(-1)) });
+        },
+        openGiven(awaited) {
+            const entries = given;
+            given = [];
+            soon(async () => await host.models.open(entries, { awaited: Boolean(awaited) }) || host.program.modelFailed());
         },
     };
     return host;

@@ -26,7 +26,6 @@ const canvas = element('canvas');
 const patience = 200;  // ms; a model that is here by then comes with the first picture, which is the slowest
 
 let program = null;
-let tokens = null;
 let secondTokens = null;
 let models = null;
 
@@ -35,7 +34,7 @@ const address = new Address((fragment) => program?.fragment(fragment));
 const clipboard = new Clipboard({ stage, notices });
 const box = new SentenceBox(element('first'), (text) => {
     program?.sentence(text);
-    tokens?.hand(text);
+    host.hand();
 });
 const second = new SentenceBox(element('second'), (text) => {
     program?.secondSentence(text);
@@ -141,7 +140,7 @@ async function start() {
     });
     globalThis.explorer = module;  // for the browser tests' probe
     host.program = program = new Program(module);
-    host.tokens = tokens = new Tokens(box, (...given) => program.tokens(...given));
+    const tokens = host.tokens = new Tokens(box, (...given) => program.tokens(...given));
     host.secondTokens = secondTokens = new Tokens(second, (...given) => program.secondTokens(...given));
     host.bundled = bundled;
     host.models = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });

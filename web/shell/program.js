@@ -23,7 +23,7 @@
 //   _explorer_model_check_header(name)     once the header's bytes are written → 0, or 1 when refused
 //   _explorer_model_load() → 0, or 1 when refused; the earlier model stays until this succeeds
 //   _explorer_model_discard()
-//   _explorer_model_failed()               the model that openBundled promised does not come
+//   _explorer_model_failed()               the model of openBundled or openGiven does not come
 //   _explorer_model_info() → JSON {name, family, layers, heads, context, vocab}
 //   _explorer_paste(text)  _explorer_undo()  _explorer_redo()
 //   _explorer_table() → JSON {title, columns, rows, note?}: the first cell of a row is its heading
@@ -32,11 +32,14 @@
 //   A refusal comes with a notice that says why.
 //
 // program → shell, on Module.shell (see host.js)
-//   notice(text, 'info' | 'error')  announce(text)  setUrl(fragment, push)  setSentence(text, enabled, placeholder)
+//   notice(text, 'info' | 'error')  announce(text)  setUrl(fragment, push)
+//   setSentence(text, enabled, tokenized, placeholder)   tokenized: its tokens are wanted
 //   setSecondSentence(text or null)
 //   setTitle(text)  setHistory(can_undo, can_redo)  idsToText(ids) → JSON array of display strings  appendToken(id)
 //   copy(text)  download(name, address, size, mime)  cursor(css_name)
 //   openBundled(name) → whether such a model comes with the site; it is opened after the call
+//   giveFile(path, address, size)  then, when all are given, openGiven(awaited): a model, opened after the call as if a
+//                                          person had dropped it, or, where `awaited`, as if it came with the site
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -23,13 +23,12 @@ export class Tokens {
         this.#give = give;
     }
 
-    // {tokenizer, texts, context} of the model that the program has just opened.
+    // {tokenizer, texts, context} of the model that the program has just opened; it is about to set the sentence anew.
     adopt(model) {
         this.#open?.worker?.terminate();
         this.#open = { ...model, worker: null };
         this.#given = null;
         this.#generated.clear();
-        this.hand(this.#box.text);
     }
 
     // The program has none any more.

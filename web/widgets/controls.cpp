@@ -20,6 +20,14 @@ void next_control(float width) {
     if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, 22);
 }
 
+void label(const char* text) {
+    ImGui::AlignTextToFramePadding();
+    ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
+    ImGui::TextUnformatted(text);
+    ImGui::PopStyleColor();
+    ImGui::SameLine(label_width);
+}
+
 bool button(const char* name, const char* label, bool enabled) {
     ImGui::BeginDisabled(!enabled);
     ImGui::PushID(name);
@@ -56,33 +64,36 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
 }
 
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most) {
+    return stepper(name, label, std::to_string(value),
+                   {value - 1, value > least ? "" : std::to_string(least) + " is the least."},
+                   {value + 1, value < most ? "" : std::to_string(most) + " is the most."});
+}
+
+std::optional<Index> stepper(const char* name, const char* label, const std::string& shown, const Lead& less,
+                             const Lead& more) {
     std::optional<Index> changed;
+    const auto end = [&](const char* sign, const char* side, const Lead& lead) {
+        ImGui::BeginDisabled(!lead.refused.empty());
+        if (ImGui::Button(sign)) changed = lead.value;
+        ImGui::EndDisabled();
+        landmark_item(std::string(name) + side);
+        if (!lead.refused.empty()) tooltip(lead.refused.c_str());
+    };
     ImGui::PushID(name);
-    ImGui::AlignTextToFramePadding();
-    ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
-    ImGui::TextUnformatted(label);
-    ImGui::PopStyleColor();
-    ImGui::SameLine(label_width);
-    ImGui::BeginDisabled(value <= least);
-    if (ImGui::Button("−")) changed = value - 1;
-    ImGui::EndDisabled();
-    landmark_item(std::string(name) + "/less");
+    ui::label(label);
+    end("−", "/less", less);
     ImGui::SameLine(0, 6);
     {
         Type mono(Face::mono, size_body);
-        const std::string text = std::to_string(value);
-        const float width = 30;
+        const float width = std::max(30.0f, text_size(shown).x);
         const ImVec2 at = ImGui::GetCursorScreenPos();
         draw_text(ImGui::GetWindowDrawList(),
-                  {at.x + (width - text_size(text).x) / 2, at.y + ImGui::GetStyle().FramePadding.y},
-                  theme().text, text);
+                  {at.x + (width - text_size(shown).x) / 2, at.y + ImGui::GetStyle().FramePadding.y},
+                  theme().text, shown);
         ImGui::Dummy({width, ImGui::GetFrameHeight()});
     }
     ImGui::SameLine(0, 6);
-    ImGui::BeginDisabled(value >= most);
-    if (ImGui::Button("+")) changed = value + 1;
-    ImGui::EndDisabled();
-    landmark_item(std::string(name) + "/more");
+    end("+", "/more", more);
     ImGui::PopID();
     return changed;
 }
@@ -91,11 +102,7 @@ std::optional<double> slider(const char* name, const char* label, double value, 
                              const char* format, bool logarithmic) {
     std::optional<double> changed;
     ImGui::PushID(name);
-    ImGui::AlignTextToFramePadding();
-    ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
-    ImGui::TextUnformatted(label);
-    ImGui::PopStyleColor();
-    ImGui::SameLine(label_width);
+    ui::label(label);
     // The number stands beside the slider, where the knob does not cover it.
     constexpr float number_width = 42;
     ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x - number_width, 150.0f));

@@ -1,7 +1,6 @@
 // Small controls with one look: buttons, choices, steppers, sliders. Each names itself as a landmark.
 #pragma once
 
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +13,8 @@ namespace attn::ui {
 // Controls stand in lines that break where the width ends: before one that needs so much.
 void next_control(float width);
 
+void label(const char* text);  // before a control
+
 bool button(const char* name, const char* label, bool enabled = true);
 
 // A row of choices, one of them taken; the index of a newly taken one.
@@ -21,6 +22,13 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
 
 // "label  − value +"; the new value.
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most);
+// The same in steps of its own; `shown` stands for the value.
+struct Lead {
+    Index value = 0;
+    std::string refused;  // why it does not lead there; empty: it does
+};
+std::optional<Index> stepper(const char* name, const char* label, const std::string& shown, const Lead& less,
+                             const Lead& more);
 
 // A labelled slider with its value in numbers beside it; the new value while it is dragged or typed
 // (Ctrl+click types). `active` says whether a drag is under way.

@@ -56,8 +56,8 @@ TEST_CASE("nothing goes with nothing") {
 TEST_CASE("pairs ascend in both texts, and as many tokens are shared as can be") {
     Random random(5);
     for (int trial = 0; trial < 200; ++trial) {
-        const Ids a = random_integers(random, random.below(9), 0, 4),
-                  b = random_integers(random, random.below(9), 0, 4);
+        const Ids a = random_integers(random, static_cast<std::size_t>(random.below(9)), 0, 4),
+                  b = random_integers(random, static_cast<std::size_t>(random.below(9)), 0, 4);
         const Alignment alignment(a, b);
         Index i = -1, j = -1;
         std::size_t same = 0;

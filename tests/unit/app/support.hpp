@@ -70,7 +70,7 @@ class RandomCommands {
 
     app::Command next(const app::State& state) {
         using namespace app;
-        switch (below(30)) {
+        switch (below(31)) {
             case 0: return OpenLens{static_cast<LensId>(below(2))};
             case 1: return OpenPreset{presets()[static_cast<std::size_t>(below(std::ssize(presets())))].id};
             case 2:
@@ -116,6 +116,7 @@ class RandomCommands {
                 if (below(3) == 0) return Compare{};
                 return Compare{Comparison{text(), static_cast<ComparisonView>(below(3))},
                                below(4) ? std::nullopt : std::optional(text())};
+            case 29: return OpenTrained{{plan(), below(1000) - 10}, text(), {below(4), below(5) - 1}};
             default: return below(4) ? Pin{cell(state)} : Pin{};
         }
     }

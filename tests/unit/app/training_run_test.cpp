@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "support/threads.hpp"
-#include "text/bpe.hpp"
 #include "unit/app/support.hpp"
 
 using namespace attn;
@@ -150,6 +149,19 @@ TEST_CASE("a longer run goes on where a shorter one ended") {
     check_same(trained(longer, 40), *fork);
 }
 
+TEST_CASE("a fork begins no later than asked") {
+    const Threads one(1);
+    const TrainingRun run = trained(small(), 24);
+    auto fork = TrainingRun::fork(run, small(), 10);
+    REQUIRE(fork);
+    CHECK(fork->steps_taken() == 8);
+    while (fork->advance(10, all)) {
+    }
+    CHECK(fork->state_at(10)->step == 10);
+    CHECK(weights_at(*fork, 10) == weights_at(trained(small(), 10), 10));
+    CHECK(TrainingRun::fork(run, small(), 0)->steps_taken() == 0);
+}
+
 TEST_CASE("scrubbing shows the weights that were") {
     const Threads one(1);
     const TrainingPlan plan = small();
@@ -226,36 +238,6 @@ TEST_CASE("a rate that breaks the network is said, and the last good checkpoint 
     CHECK(hopeless.state_at(24));
 }
 
-TEST_CASE("a trained network is saved as models lie on a hub") {
-    const Threads one(1);
-    TrainingPlan plan = training_preset("pronouns")->plan;
-    plan.layers = 1, plan.d_model = 16, plan.vocabulary = 300, plan.context = 16, plan.batch = 1,
-    plan.steps = 1;
-    plan.values.ablated = {{0, 1}};
-    const TrainingRun run = trained(plan, 1);
-    const auto view = run.state_at(1);
-    REQUIRE(view);
-    auto files = hub_files(run, *view);
-    REQUIRE(files.size() == 3);
-    const auto tokenizer = Bpe::parse(files["tokenizer.json"]);
-    REQUIRE(tokenizer);
-    CHECK(tokenizer->vocabulary_size() == 300);
-    CHECK(tokenizer->encode("The animal") == run.data().tokenizer->encode("The animal"));
-
-    ModelFiles folder;
-    folder.config = files["config.json"];
-    folder.weights["model.safetensors"] = files["model.safetensors"];
-    const auto model = Model::load(std::move(folder));
-    REQUIRE(model);
-    CHECK((*model)->notes().empty());
-    const auto trace = run_forward(*model, run.data().probe);
-    REQUIRE(trace);
-    CHECK((*trace)->logits({0, 16}) == view->probe->logits({0, 16}));
-
-    const TrainingRun symbols = trained(small(), 0);
-    CHECK_FALSE(hub_files(symbols, *symbols.state_at(0)).contains("tokenizer.json"));
-}
-
 TEST_CASE("a text that is too little to train on is one sentence") {
     TrainingPlan plan = training_preset("own-text")->plan;
     CHECK_THAT(refused(plan), ContainsSubstring("There is no text to train on yet"));
@@ -266,6 +248,11 @@ TEST_CASE("a text that is too little to train on is one sentence") {
     CHECK_THAT(refused(plan), ContainsSubstring("The text has 64 tokens"));
     plan.text = "\xc3";
     CHECK_THAT(refused(plan), ContainsSubstring("not UTF-8"));
+    plan.text.clear();
+    for (int i = 0; i < 70; ++i) plan.text += "é";  // the context ends within the 33rd
+    plan.context = 65;
+    CHECK(probe_text(started(plan).data()).size() == 64);
+    plan.context = 64;
     plan.text = std::string(65, 'a');  // bytes, as it is short
     CHECK(started(plan).data().vocabulary == 256);
     plan.text.clear();  // supports few merges

@@ -22,6 +22,8 @@ State kept(State s) {
         if (s.pin && s.pin->second) s.pin.reset();
     }
     if (s.training.plan.text.size() > 2000) s.training.plan.text.clear();
+    if (s.sentence.trained && s.sentence.trained->plan.text.size() > 2000)
+        s.sentence.trained->plan.text.clear();
     if (s.training.compared && s.training.compared->text.size() > 2000) s.training.compared->text.clear();
     return s;
 }

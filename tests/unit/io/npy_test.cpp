@@ -86,7 +86,7 @@ TEST_CASE("Fortran order is turned into row-major order", "[npy][golden]") {
     const auto file = golden("fortran_f4");
     const auto array = parse_npy(file);
     REQUIRE(array);
-    CHECK(array->fortran_order);
+    CHECK(array->strides == Shape{1, 2, 6});
     CHECK(*to_tensor(*array) == Tensor({2, 3, 4}, counted_floats(24)));
 
     const auto big = golden("fortran_big_i8");
@@ -162,6 +162,7 @@ TEST_CASE("a header is any spelling of the Python literal", "[npy]") {
              "{'descr': '<i8', 'fortran_order': False, 'shape': (), }",
              "{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 1L), }",
              "{'descr': 'bfloat16', 'fortran_order': False, 'shape': (4,), }",
+             "{'descr': '<V2', 'fortran_order': False, 'shape': (4,), }",  // as ml_dtypes names it
          }) {
         INFO(header);
         CHECK(parse_npy(as_bytes(npy(header, data))));

@@ -80,6 +80,20 @@ test('byte pieces of SentencePiece vocabularies', () => {
     assert.equal(tokenizer.decode([3, 1, 2]), ' é');
 });
 
+// As lens Training saves a network over symbols.
+test('symbols between blanks, and no token for what is none', () => {
+    const symbols = ['|', 'A', 'B', 'a', '53'];
+    const tokenizer = create({ 'tokenizer.json': JSON.stringify({
+        version: '1.0', truncation: null, padding: null, added_tokens: [], normalizer: null, pre_tokenizer: { type: 'WhitespaceSplit' },
+        post_processor: null, decoder: null,
+        model: { type: 'WordLevel', unk_token: '<unk>', vocab: Object.fromEntries(symbols.map((symbol, id) => [symbol, id])) },
+    }) }, symbols.length);
+    assert.deepEqual([...tokenizer.encode('A B  | 53\na A').ids], [1, 2, 0, 4, 3, 1]);
+    assert.deepEqual([0, 4, 5].map(tokenizer.piece), ['|', '53', '#5']);
+    assert.equal(tokenizer.decode([1, 0, 4]), 'A | 53');
+    assert.equal(tokenizer.encode('A AB <unk>').fault, "'AB' and '<unk>' have no token in this model's vocabulary (known: |, A, B, a, 53).");
+});
+
 test('files that are no tokenizer are refused in one sentence', () => {
     const refused = (texts, reason) => assert.throws(() => create(texts), (error) => reason.test(error.message) && /\.$/.test(error.message));
     refused({}, /There is no tokenizer/);

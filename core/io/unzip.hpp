@@ -1,0 +1,74 @@
+// Zip archives (PKWARE's APPNOTE 6.3.10) of stored and deflated entries, zip64 or not, in one part and not encrypted.
+// An archive is believed only where its two directories agree and its entries do not overlap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/result.hpp"
+
+struct z_stream_s;
+
+namespace attn {
+
+struct ZipEntry {
+    std::string name;  // bytes as the archive has them
+    bool deflated = false;
+    std::uint32_t crc = 0;              // CRC-32 of the unpacked bytes
+    std::uint64_t size = 0;             // unpacked
+    std::span<const std::byte> packed;  // in the archive; of a stored entry, what it holds
+};
+
+// What a deflated entry may unpack to; a stored one is not copied, and has no limit. Deflate makes at most 1032 bytes of
+// one, so nobody makes this much of a small file either.
+inline constexpr std::uint64_t unpacked_limit = std::uint64_t{1} << 30;
+
+// The files of an archive, in its directory's order; folders are left out.
+Result<std::vector<ZipEntry>> parse_zip(std::span<const std::byte> archive);
+
+// The first bytes of an entry, `count` or as many as there are; not compared with its CRC-32.
+Result<std::vector<std::byte>> unpack_start(const ZipEntry& entry, std::size_t count);
+
+struct FreeBytes {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+};
+
+struct UnpackedEntry {
+    std::span<const std::byte> bytes;              // of a stored entry, in the archive
+    std::unique_ptr<std::byte[], FreeBytes> room;  // of a deflated one
+};
+
+// An entry unpacked and compared with its CRC-32, in slices. The archive's bytes outlive it.
+class Unpacking {
+  public:
+    explicit Unpacking(ZipEntry entry);
+    Unpacking(Unpacking&&) noexcept;
+    Unpacking& operator=(Unpacking&&) noexcept;
+    ~Unpacking();
+
+    bool step();                     // about 2^19 bytes; true while there is more to do
+    float progress() const;          // 0 … 1
+    Result<UnpackedEntry> finish();  // does what is left; once
+
+  private:
+    friend Result<std::vector<std::byte>> unpack_start(const ZipEntry&, std::size_t);
+    Status begin();
+    Status advance();
+    Status inflate_some(std::span<std::byte> out);  // fills `out` or fails
+    Status check_end();
+
+    ZipEntry entry_;
+    std::unique_ptr<std::byte[], FreeBytes> room_;
+    std::unique_ptr<z_stream_s, void (*)(z_stream_s*)> stream_;
+    std::size_t taken_ = 0, made_ = 0;  // of the packed bytes; of the unpacked ones
+    std::uint32_t crc_ = 0;
+    bool stream_ended_ = false, done_ = false;
+    Status status_ = ok();
+};
+
+}  // namespace attn

@@ -1,0 +1,85 @@
+// Any bytes as a .npz archive, dropped alone: what unpacks has the size and the CRC-32 that the archive
+// announced, and questions come to an end when they are answered.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "io/npz.hpp"
+#include "io/tensor_files.hpp"
+#include "io/tensor_match.hpp"
+#include "io/weight_check.hpp"
+
+using namespace attn;
+
+namespace {
+
+void require(bool condition) {
+    if (!condition) std::abort();
+}
+
+bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) {
+    return part.empty() ||
+           (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
+}
+
+void check_entries(std::span<const std::byte> file) {
+    const auto entries = parse_zip(file);
+    if (!entries) {
+        require(entries.error().message.starts_with("this "));
+        return;
+    }
+    std::size_t packed = 0;
+    for (const ZipEntry& entry : *entries) {
+        require(lies_in(entry.packed, file));
+        packed += entry.packed.size();
+        const auto start = unpack_start(entry, 100);
+        auto unpacked = Unpacking(entry).finish();
+        if (!unpacked) continue;
+        require(unpacked->bytes.size() == entry.size);
+        require(entry.deflated == (unpacked->room != nullptr));
+        require(start && std::ranges::equal(*start, unpacked->bytes.first(start->size())));
+    }
+    require(packed <= file.size());  // nothing is there twice
+}
+
+// The first answer to every question, until there is nothing left to ask.
+void answer_all(const FoundFiles& found) {
+    Answers answers;
+    for (int round = 0; round < 100; ++round) {
+        const auto result = match(found, answers);
+        if (!result) {
+            require(!result.error().message.empty());
+            return;
+        }
+        if (const auto* questions = std::get_if<std::vector<Question>>(&*result)) {
+            require(!questions->empty());
+            for (const Question& question : *questions) {
+                require(!question.candidates.empty());
+                answers[question.id] = question.candidates.front().answer;
+            }
+            continue;
+        }
+        const auto& matched = std::get<Matched>(*result);
+        for (const PlacedTensor& place : matched.weights) {
+            const auto loaded = TensorLoading(found.tensors[place.tensor]).finish();
+            if (!loaded) return;
+            ValueChecking checking({placed(loaded->array, place)}, ValueChecking::Kind::weights);
+            while (checking.step()) {
+            }
+            require(sentences(checking.findings(), "x").size() <= 5);
+        }
+        return;
+    }
+    require(false);  // the questions go round in a circle
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto file = std::as_bytes(std::span(data, size));
+    check_entries(file);
+    if (const auto found = FileReading({{"run.npz", file}}).finish()) answer_all(*found);
+    return 0;
+}

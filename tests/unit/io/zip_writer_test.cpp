@@ -1,0 +1,28 @@
+#include "io/zip_writer.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <string>
+#include <vector>
+
+#include "support/files.hpp"
+
+using namespace attn;
+using attn::test::as_bytes;
+using attn::test::read_file;
+
+TEST_CASE("an archive is byte for byte what Python's zipfile writes", "[zip][golden]") {
+    std::string every_byte;
+    for (int i = 0; i < 3 * 256; ++i) every_byte += static_cast<char>(i & 0xff);
+    const std::vector<ZipFile> entries{{"model/config.json", as_bytes("{\"a\": 1}\n")},
+                                       {"model/every-byte", as_bytes(every_byte)},
+                                       {"model/empty", {}},
+                                       {"check", as_bytes("123456789")}};
+    const auto expected = read_file(test::source_dir() / "tests/golden/io/zip/stored.zip");
+    REQUIRE_FALSE(expected.empty());
+    CHECK(write_zip(entries) == expected);
+}
+
+TEST_CASE("an archive of nothing is its end alone", "[zip]") {
+    const std::string end = std::string("PK\5\6") + std::string(18, '\0');
+    CHECK(std::ranges::equal(write_zip({}), as_bytes(end)));
+}
