@@ -225,7 +225,7 @@ TEST_CASE("hostile links change nothing but the note") {
         "pin=weight.-1.0",
         "pin=banana.0.0",
         "pin=weight.0.0.0",
-        "map=raw",
+        "map=rare",
         "flow=2",
         "flow=nan",
         "sampling=1",
