@@ -22,8 +22,8 @@ using app::MapTiles;
 constexpr float most_cell = 64, number_cell = 34, gap_cell = 7, axis_height = 20;
 constexpr Index most_landmarks = 32 * 32;
 // By MapStage.
-constexpr std::array<const char*, 7> stage_names{"raw",     "scores",       "capped",          "biased",
-                                                 "weights", "contribution", "contribution W_O"};
+constexpr std::array<const char*, 7> stage_names{"raw",     "scores",       "capped",   "biased",
+                                                 "weights", "contribution", "projected"};
 constexpr std::array<const char*, 7> stage_titles{"score",  "scaled score", "capped score",    "masked score",
                                                   "weight", "weight × ‖V‖", "weight × ‖V W_O‖"};
 constexpr std::array<const char*, 2> pooling_names{"strongest", "mean"};
