@@ -23,10 +23,13 @@ out vec4 colour;
 
 // As render/heatmap.cpp writes them: values beyond float's everyday range stand for what a sampler may not keep.
 const float masked_code = -3.0e38;
-bool is_nan(float v) { return v > 2.9e38; }
+const float unknown_code = 3.3e38;  // not computed yet: what lies behind shows
+bool is_unknown(float v) { return v > 3.2e38; }
+bool is_nan(float v) { return v > 2.9e38 && v < 3.1e38; }
 bool is_masked(float v) { return v < -2.9e38; }
 
 float stronger(float a, float b) {
+    if (is_unknown(a) || is_unknown(b)) return unknown_code;
     if (is_masked(a) || is_nan(b)) return b;
     if (is_masked(b) || is_nan(a)) return a;
     return (is_signed ? abs(b) > abs(a) : b > a) ? b : a;
@@ -59,6 +62,7 @@ void main() {
         for (int column = first.x; column <= last.x; ++column)
             value = stronger(value, texelFetch(values, ivec2(tile * tile_columns + column, row), 0).r);
 
+    if (is_unknown(value)) discard;
     if (is_nan(value)) {
         colour = nan_colour;
     } else if (is_masked(value)) {

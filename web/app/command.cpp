@@ -257,7 +257,7 @@ struct Applier {
         return state;
     }
     Result<State> operator()(const SetMap& c) {
-        state.sentence.map = c.stage;
+        state.sentence.map = c.map;
         return state;
     }
     Result<State> operator()(const SetFlowMass& c) {

@@ -32,7 +32,7 @@ struct Compare { std::optional<Comparison> with; std::optional<std::string> text
 struct SetModel { std::string name; };
 // In lens Sentence; its training rests meanwhile.
 struct OpenTrained { TrainedHere network; std::string text; HeadIndex head; };
-struct SetMap { MapStage stage; };
+struct SetMap { MapChoice map; };
 struct SetFlowMass { float mass; };
 struct SetSampling { SamplingState sampling; };
 struct SetTrainingPlan { TrainingPlan plan; };  // another run, shown from its newest step

@@ -2,106 +2,133 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace attn::app {
 
 namespace {
 
-constexpr Index cells_a_step = Index{1} << 16;
-constexpr float masked = -std::numeric_limits<float>::infinity();
+// Of a cell that is infinite, which says something else in a picture.
+constexpr float most = std::numeric_limits<float>::max();
 
-// Of a block of cells the one that is shown: NaN before all, then the largest; of signed scores the farthest
-// from zero. Masked cells count only among themselves.
-float stronger(float a, float b, bool is_signed) {
-    if (a == masked || std::isnan(b)) return b;
-    if (b == masked || std::isnan(a)) return a;
-    return (is_signed ? std::abs(b) > std::abs(a) : b > a) ? b : a;
+std::vector<float> drawable(std::vector<float> values) {
+    std::ranges::replace(values, unknown_texel, most);
+    return values;
 }
 
 }  // namespace
 
-Stage stage_of(MapStage map) {
-    switch (map) {
-        case MapStage::scaled: return Stage::scaled;
-        case MapStage::weight: return Stage::weight;
-        case MapStage::contribution: return Stage::contribution;
+void MapTiles::show(const MapPointer& map, Pooling pooling) {
+    if (map != map_) {
+        map_ = map;
+        fine_.clear();
+        shown_.clear();
+        pyramid_.reset();
+        extent_ = 0;
+        extent_of_ = 0;
+        if (map && map->queries() > 0 && map->keys() > 0) pyramid_.emplace(map);
     }
-    return Stage::weight;
-}
-
-void MapTiles::show(std::shared_ptr<const Trace> trace, Index layer, Index head, MapStage stage) {
-    if (trace != trace_ || layer != layer_ || head != head_ || stage != stage_) {
-        trace_ = std::move(trace);
-        layer_ = layer;
-        head_ = head;
-        stage_ = stage;
-        tiles_.clear();
-    }
-    std::erase_if(tiles_, [&](const auto& entry) {
-        const Tile& tile = entry.second;
-        return tile.wanted < frame_ && (tile.complete_rows < tile.rows || tiles_.size() > kept);
-    });
+    if (pooling != pooling_) shown_.clear();
+    pooling_ = pooling;
     ++frame_;
+    keep_room();
 }
 
-const MapTiles::Tile* MapTiles::want(Index level, Index row, Index col) {
-    const Index n = ((trace_->tokens() - 1) >> level) + 1;
-    Tile& tile = tiles_[{level, row, col}];
-    if (tile.serial == 0) {
-        tile.serial = ++serials_;
-        tile.rows = std::min(side, n - row * side);
-        tile.cols = std::min(side, n - col * side);
-        tile.values.assign(static_cast<std::size_t>(tile.rows * tile.cols), masked);
+// The tiles that were asked for longest ago go first; those of this frame and the last stay.
+void MapTiles::keep_room() {
+    while (fine_.size() > kept) {
+        const auto oldest =
+            std::ranges::min_element(fine_, {}, [](const auto& entry) { return entry.second.wanted; });
+        if (oldest->second.wanted + 1 >= frame_) return;
+        shown_.erase(oldest->first);
+        fine_.erase(oldest);
     }
-    tile.wanted = frame_;
-    return tile.complete_rows == tile.rows ? &tile : nullptr;
 }
 
-const MapTiles::Tile* MapTiles::find(Index level, Index row, Index col) const {
-    const auto found = tiles_.find({level, row, col});
-    return found != tiles_.end() && found->second.complete_rows == found->second.rows ? &found->second
-                                                                                      : nullptr;
+void MapTiles::look_at(Index level, Range queries, Range keys) {
+    pyramid_->look_at(queries, keys);
+    // Jobs that nobody waits for any more are dropped with what they have done.
+    if (level < pyramid_->finest()) {
+        const Index span = tile_side << level;
+        for (Index row = queries.begin / span; row * span < queries.end; ++row)
+            for (Index col = keys.begin / span; col * span < keys.end; ++col) {
+                const TileAt at{level, row, col};
+                Fine& fine = fine_[at];
+                if (fine.wanted == 0) fine.job = tile_job(map_, at);
+                fine.wanted = frame_;
+            }
+    }
+    std::erase_if(fine_, [&](const auto& entry) { return entry.second.job && entry.second.wanted < frame_; });
 }
 
-const float* MapTiles::cell(Index query, Index key) const {
-    const Tile* tile = find(0, query / side, key / side);
-    return tile ? &tile->values[static_cast<std::size_t>(query % side * tile->cols + key % side)] : nullptr;
+const MapTiles::Texels* MapTiles::find(TileAt at) {
+    if (at.level < pyramid_->finest()) {
+        const auto found = fine_.find(at);
+        if (found == fine_.end() || found->second.job) return nullptr;
+        const Fine& fine = found->second;
+        Shown& shown = shown_[at];
+        if (shown.texels.serial == 0) {
+            const bool mean = pooling_ == Pooling::mean && at.level > 0;
+            shown.texels = {++serials_, fine.rows, fine.cols, drawable(mean ? fine.mean : fine.strongest),
+                            true};
+        }
+        return &shown.texels;
+    }
+    const Tile& tile = pyramid_->tile(at);
+    if (tile.version == 0) return nullptr;
+    Shown& shown = shown_[at];
+    if (shown.version == tile.version) return &shown.texels;
+    shown.version = tile.version;
+    Texels& texels = shown.texels;
+    texels = {++serials_, tile.rows, tile.cols, {}, tile.complete()};
+    const auto& values = pooling_ == Pooling::mean ? tile.mean : tile.strongest;
+    texels.values = values.empty()
+                        ? std::vector<float>(static_cast<std::size_t>(tile.rows * tile.cols), masked_cell)
+                        : drawable(values);
+    if (!texels.complete)
+        for (Index row = 0; row < tile.rows; ++row)
+            for (Index col = 0; col < tile.cols; ++col)
+                if (!tile.ready_at(row, col))
+                    texels.values[static_cast<std::size_t>(row * tile.cols + col)] = unknown_texel;
+    return &texels;
+}
+
+std::optional<float> MapTiles::cell(Index query, Index key) {
+    const Texels* texels = find({0, query / tile_side, key / tile_side});
+    if (!texels) return std::nullopt;
+    const float value =
+        texels->values[static_cast<std::size_t>(query % tile_side * texels->cols + key % tile_side)];
+    return value == unknown_texel ? std::nullopt : std::optional(value);
 }
 
 bool MapTiles::step() {
-    const auto incomplete = [&](const auto& entry) {
-        return entry.second.wanted == frame_ && entry.second.complete_rows < entry.second.rows;
-    };
-    const auto next = std::ranges::find_if(tiles_, incomplete);
-    if (next == tiles_.end()) return false;
-    compute(next->first, next->second);
-    return std::ranges::any_of(tiles_, incomplete);
+    if (!pyramid_) return false;
+    // Where somebody looks is computed before what they may zoom out to.
+    for (auto& [at, fine] : fine_)
+        if (fine.job) {
+            if (!fine.job->step()) {
+                const Blocks& blocks = fine.job->blocks();
+                fine.rows = blocks.rows;
+                fine.cols = blocks.cols;
+                fine.strongest = blocks.strongest;
+                if (at.level > 0) fine.mean = blocks.mean();
+                fine.job.reset();
+            }
+            return true;
+        }
+    const bool more = pyramid_->step();
+    note_extent();
+    return more;
 }
 
-void MapTiles::compute(const At& at, Tile& tile) {
-    const Record& record = trace_->layers()[static_cast<std::size_t>(layer_)].attention;
-    const Index block = Index{1} << at.level, n = trace_->tokens();
-    const Index first_row = at.row * side * block, first_col = at.col * side * block;
-    const Range cols{first_col, std::min(first_col + tile.cols * block, n)};
-    const Index value_rows =
-        std::clamp(cells_a_step / (cols.size() * block), Index{1}, tile.rows - tile.complete_rows);
-    const Range rows{first_row + tile.complete_rows * block,
-                     std::min(first_row + (tile.complete_rows + value_rows) * block, n)};
-    tile.complete_rows += value_rows;
-    if (record.spec().mask.tile(head_, rows, cols) == Coverage::none) return;
-
-    cells_.resize(static_cast<std::size_t>(rows.size() * cols.size()));
-    allowed_.resize(static_cast<std::size_t>(cols.size()));
-    record.stage(stage_of(stage_), head_, rows, cols, cells_);
-    const float* cell = cells_.data();
-    for (Index q = rows.begin; q < rows.end; ++q) {
-        record.spec().mask.row(head_, q, cols.begin, allowed_);
-        float* values = tile.values.data() + ((q - first_row) >> at.level) * tile.cols;
-        for (Index j = 0; j < cols.size(); ++j, ++cell)
-            if (allowed_[static_cast<std::size_t>(j)])
-                values[j >> at.level] = stronger(values[j >> at.level], *cell, stage_ == MapStage::scaled);
-    }
+void MapTiles::note_extent() {
+    const Tile& all = pyramid_->tile({pyramid_->coarsest(), 0, 0});
+    if (all.version == extent_of_) return;
+    extent_of_ = all.version;
+    for (Index row = 0; row < all.rows; ++row)
+        for (Index col = 0; col < all.cols && !all.strongest.empty(); ++col)
+            if (const float value = std::abs(all.strongest[static_cast<std::size_t>(row * all.cols + col)]);
+                all.ready_at(row, col) && std::isfinite(value))
+                extent_ = std::max(extent_, value);
 }
 
 }  // namespace attn::app

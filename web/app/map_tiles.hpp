@@ -1,59 +1,72 @@
-// The large map of one head in square tiles, like a street map: computed in slices when they come into view, kept
-// while they are looked at. On level 0 a value is a cell; on level l it is the strongest of 2^l × 2^l cells, so
-// that a single bright cell survives.
+// The tiles that a picture of a map is made of, as the heatmap pass takes them: those of the map's pyramid, and below its
+// finest level those in view, computed when they come into view and kept while there is room. All of it in slices.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "app/state.hpp"
-#include "model/trace.hpp"
+#include "app/map_choice.hpp"
+#include "maps/pyramid.hpp"
 
 namespace attn::app {
 
-Stage stage_of(MapStage map);
+// A texel that is not computed yet.
+inline constexpr float unknown_texel = std::numeric_limits<float>::infinity();
 
 class MapTiles {
   public:
-    static constexpr Index side = 128;        // values a side
-    static constexpr std::size_t kept = 512;  // tiles, 32 MB
+    static constexpr std::size_t kept = 48;  // tiles below the pyramid, of 0.5 MB
 
-    struct Tile {
-        std::uint64_t serial = 0;   // another tile has another number
-        Index rows = 0, cols = 0;   // of values, less than `side` at the edges
-        std::vector<float> values;  // [rows, cols]; −inf where every cell is masked
-        Index complete_rows = 0;
-        std::uint64_t wanted = 0;  // the frame that asked for it last
+    struct Texels {
+        std::uint64_t serial = 0;  // other texels have another number
+        Index rows = 0, cols = 0;
+        std::vector<float> values;  // [rows, cols]; −inf: masked; unknown_texel
+        bool complete = false;
     };
 
-    // At the start of a frame. Forgets the tiles of any other map, and those out of view for long.
-    void show(std::shared_ptr<const Trace> trace, Index layer, Index head, MapStage stage);
+    // At the start of a frame. Another map starts anew.
+    void show(const MapPointer& map, Pooling pooling);
+    const Pyramid* pyramid() const { return pyramid_ ? &*pyramid_ : nullptr; }
+    Index coarsest() const { return pyramid_->coarsest(); }
 
-    // For every tile in view: null until it is complete, which the steps of this frame see to.
-    const Tile* want(Index level, Index row, Index col);
-    // The tile where it is complete, without asking for it.
-    const Tile* find(Index level, Index row, Index col) const;
-    // The value at (query, key) where its tile of level 0 is complete.
-    const float* cell(Index query, Index key) const;
+    // The tiles of this level that the ranges touch are made before any other.
+    void look_at(Index level, Range queries, Range keys);
+    // Null where nothing of the tile is known yet.
+    const Texels* find(TileAt at);
+    // The largest magnitude among the cells so far, infinities and NaN aside.
+    float extent() const { return extent_; }
+    // The value of a cell whose tile of level 0 is there.
+    std::optional<float> cell(Index query, Index key);
 
-    bool step();  // about 2^16 cells; true while tiles in view are incomplete
+    bool step();  // one slice of a job; true while there is more to do
+    double progress() const { return pyramid_ ? pyramid_->progress() : 1; }
 
   private:
-    struct At {
-        Index level, row, col;
-        auto operator<=>(const At&) const = default;
+    struct Fine {                     // a tile below the pyramid
+        std::optional<BlockJob> job;  // until it is done
+        std::uint64_t wanted = 0;     // the frame that asked for it last
+        std::vector<float> strongest, mean;
+        Index rows = 0, cols = 0;
     };
-    void compute(const At& at, Tile& tile);
+    struct Shown {
+        std::uint64_t version = 0;  // of the pyramid's tile; 1 of others
+        Texels texels;
+    };
+    void keep_room();
+    void note_extent();
 
-    std::shared_ptr<const Trace> trace_;
-    Index layer_ = 0, head_ = 0;
-    MapStage stage_ = MapStage::weight;
-    std::map<At, Tile> tiles_;
+    MapPointer map_;
+    Pooling pooling_ = Pooling::strongest;
+    std::optional<Pyramid> pyramid_;
+    std::map<TileAt, Fine> fine_;
+    std::map<TileAt, Shown> shown_;
     std::uint64_t serials_ = 0, frame_ = 0;
-    std::vector<float> cells_;
-    std::vector<std::uint8_t> allowed_;
+    float extent_ = 0;
+    std::uint64_t extent_of_ = 0;  // version of the single coarsest tile
 };
 
 }  // namespace attn::app

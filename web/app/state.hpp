@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/map_choice.hpp"
 #include "app/training_plan.hpp"
 #include "tensor/tensor.hpp"
 
@@ -118,9 +119,6 @@ struct SamplingState {
     bool operator==(const SamplingState&) const = default;
 };
 
-// What the large map of lens Sentence shows.
-enum class MapStage { scaled, weight, contribution };
-
 // Two sentences beside each other, one after the other in the same place, or the first less the second.
 enum class ComparisonView { sides, blink, difference };
 
@@ -134,7 +132,7 @@ struct SentenceState {
     std::string text;
     std::string model;                   // name of the folder the text was explored with; empty: none yet
     std::optional<TrainedHere> trained;  // that is what `model` names, where it came from lens Training
-    MapStage map = MapStage::weight;
+    MapChoice map;
     float flow_mass = 0.8f;  // edges that make up this share of each row are drawn
     SamplingState sampling;
     std::optional<Comparison> compared;

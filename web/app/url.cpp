@@ -25,7 +25,6 @@ constexpr std::array<std::string_view, matrix_count> matrix_names{
 std::string_view name_of(MatrixId id) { return matrix_names[static_cast<std::size_t>(id)]; }
 
 constexpr std::array<std::string_view, 3> source_names{"projections", "qkv", "scores"};
-constexpr std::array<std::string_view, 3> map_names{"scaled", "weight", "contribution"};
 constexpr std::array<std::string_view, 3> comparison_names{"sides", "blink", "difference"};
 
 template <std::size_t n>
@@ -116,6 +115,22 @@ bool read_pin(State& state, std::string_view text) {
     const auto row = read_integer<Index>(parts[1]), col = read_integer<Index>(parts[2]);
     return matrix && row && col &&
            take(state, Pin{CellRef{static_cast<MatrixId>(*matrix), *row, *col, second}});
+}
+
+// "weight", or "scaled,mean".
+std::string write_map(const MapChoice& map) {
+    std::string text(map_keys[static_cast<std::size_t>(map.stage)]);
+    if (map.pooling != MapChoice{}.pooling)
+        text.append(",").append(pooling_keys[static_cast<std::size_t>(map.pooling)]);
+    return text;
+}
+
+std::optional<MapChoice> read_map(std::string_view text) {
+    const auto parts = split(text, ',');
+    const auto stage = index_of(map_keys, parts[0]);
+    const auto pooling = parts.size() == 2 ? index_of(pooling_keys, parts[1]) : std::optional(0);
+    if (!stage || !pooling || parts.size() > 2) return std::nullopt;
+    return MapChoice{static_cast<MapStage>(*stage), static_cast<Pooling>(*pooling)};
 }
 
 bool fits_into_a_link(std::string_view text) {
@@ -310,15 +325,13 @@ constexpr Setting settings[] = {
          if (!trained) return std::nullopt;
          return std::to_string(trained->step) + "," + to_text(trained->plan);
      }},
-    {"map", "scaled, weight or contribution",
+    {"map", "raw, scaled, capped, masked, weight, contribution or projected, and strongest or mean",
      [](State& s, const std::string& value) {
-         const auto stage = index_of(map_names, value);
-         return stage && take(s, SetMap{static_cast<MapStage>(*stage)});
+         const auto map = read_map(value);
+         return map && take(s, SetMap{*map});
      },
      [](const State& s, const State& usual) {
-         return unless_usual(s.sentence.map, usual.sentence.map, [](MapStage stage) {
-             return std::string(map_names[static_cast<std::size_t>(stage)]);
-         });
+         return unless_usual(s.sentence.map, usual.sentence.map, write_map);
      }},
     {"flow", "a number from 0 to 1",
      [](State& s, const std::string& value) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "app/format.hpp"
+#include "app/map_source.hpp"
 #include "app/map_tiles.hpp"
 #include "lenses/sentence_view.hpp"
 #include "widgets/axis_labels.hpp"
@@ -20,8 +21,12 @@ using app::MapTiles;
 
 constexpr float most_cell = 64, number_cell = 34, gap_cell = 7, axis_height = 20;
 constexpr Index most_landmarks = 32 * 32;
-constexpr std::array<const char*, 3> stage_names{"scores", "weights", "contribution"};
-constexpr std::array<const char*, 3> stage_titles{"scaled score", "weight", "weight × ‖V‖"};
+// By MapStage.
+constexpr std::array<const char*, 7> stage_names{"raw",     "scores",       "capped",   "biased",
+                                                 "weights", "contribution", "projected"};
+constexpr std::array<const char*, 7> stage_titles{"score",  "scaled score", "capped score",    "masked score",
+                                                  "weight", "weight × ‖V‖", "weight × ‖V W_O‖"};
+constexpr std::array<const char*, 2> pooling_names{"strongest", "mean"};
 
 // Where on the map a person is: not State, as the scroll position of a page is not.
 struct Place {
@@ -31,6 +36,34 @@ struct Place {
 };
 Place place;
 MapTiles tiles;
+bool pooled = false;  // in the last frame cells shared texels
+
+// The map of the present choice, which is the same object as long as the choice is the same.
+struct Source {
+    std::shared_ptr<const Trace> trace;
+    Index layer = 0, head = 0;
+    MapStage stage = MapStage::weight;
+    MapPointer map;
+};
+Source source;
+
+const MapPointer& map_of(const SentenceView& view, MapStage stage) {
+    const app::Selection& s = view.selection();
+    if (!source.map || source.trace != view.run.trace || source.layer != s.layer || source.head != s.head ||
+        source.stage != stage)
+        source = {view.run.trace, s.layer, s.head, stage,
+                  app::map_of(view.run.trace, s.layer, s.head, stage)};
+    return source.map;
+}
+
+// Those that say something else than the one before.
+std::vector<MapStage> stages_of(const AttentionSpec& spec) {
+    std::vector<MapStage> stages{MapStage::raw, MapStage::scaled};
+    if (spec.softcap > 0) stages.push_back(MapStage::capped);
+    if (!spec.bias.empty()) stages.push_back(MapStage::masked);
+    stages.insert(stages.end(), {MapStage::weight, MapStage::contribution, MapStage::projected});
+    return stages;
+}
 
 struct Plot {
     ImVec2 min;
@@ -59,24 +92,25 @@ struct Plot {
     }
 };
 
+bool is_signed(MapStage stage) { return stage < MapStage::weight; }
+
+// Whose explanation a cell of the map opens.
 app::MatrixId matrix_of(MapStage stage) {
-    return stage == MapStage::scaled ? app::MatrixId::scaled : app::MatrixId::weight;
-}
-
-ui::ColourScale scale_of(const SentenceView& view, MapStage stage) {
     switch (stage) {
-        case MapStage::scaled:
-            return ui::diverging_scale(
-                std::max(std::abs(view.scores.scaled_least), std::abs(view.scores.scaled_most)));
-        case MapStage::weight: return ui::sequential_scale(1);
-        case MapStage::contribution: return ui::sequential_scale(view.scores.contribution_most);
+        case MapStage::raw: return app::MatrixId::raw;
+        case MapStage::scaled: return app::MatrixId::scaled;
+        case MapStage::capped: return app::MatrixId::capped;
+        case MapStage::masked: return app::MatrixId::masked;
+        case MapStage::weight:
+        case MapStage::contribution:
+        case MapStage::projected: break;
     }
-    return {};
+    return app::MatrixId::weight;
 }
 
-float value_at(const SentenceView& view, MapStage stage, Index query, Index key) {
-    if (!view.allows(query, key)) return -std::numeric_limits<float>::infinity();
-    return view.record().cell(app::stage_of(stage), view.selection().head, query, key);
+ui::ColourScale scale_of(MapStage stage) {
+    if (stage == MapStage::weight) return ui::sequential_scale(1);
+    return is_signed(stage) ? ui::diverging_scale(tiles.extent()) : ui::sequential_scale(tiles.extent());
 }
 
 void keep_inside(const Plot& plot) {
@@ -87,15 +121,15 @@ void keep_inside(const Plot& plot) {
 
 // ---- Cells -------------------------------------------------------------------------------------------------------
 
-render::Heatmap heatmap_of(const Plot& plot, const MapTiles::Tile& tile, Index level, Index row, Index col) {
-    const float block = static_cast<float>(Index{1} << level),
-                span = static_cast<float>(MapTiles::side) * block;
+render::Heatmap heatmap_of(const Plot& plot, const MapTiles::Texels& texels, TileAt at) {
+    const float block = static_cast<float>(Index{1} << at.level),
+                span = static_cast<float>(tile_side) * block;
     render::Heatmap map;
-    map.key = {&tiles, tile.serial};
-    map.values = tile.values.data();
-    map.rows = tile.rows;
-    map.cols = tile.cols;
-    map.origin = {plot.x(static_cast<float>(col) * span), plot.y(static_cast<float>(row) * span)};
+    map.key = {&tiles, texels.serial};
+    map.values = texels.values.data();
+    map.rows = texels.rows;
+    map.cols = texels.cols;
+    map.origin = {plot.x(static_cast<float>(at.col) * span), plot.y(static_cast<float>(at.row) * span)};
     map.cell = {plot.cell * block, plot.cell * block};
     map.min = {std::max(map.origin.x, plot.min.x), std::max(map.origin.y, plot.min.y)};
     const auto n = static_cast<float>(plot.n);
@@ -105,47 +139,48 @@ render::Heatmap heatmap_of(const Plot& plot, const MapTiles::Tile& tile, Index l
     return map;
 }
 
-// Until a tile is complete the nearest coarser one that is stands in for it.
-std::optional<render::Heatmap> stand_in(const Plot& plot, Index level, Index row, Index col) {
-    const float span = static_cast<float>(MapTiles::side << level);
-    for (Index up = 1; up <= 8; ++up) {
-        const MapTiles::Tile* tile = tiles.find(level + up, row >> up, col >> up);
-        if (!tile) continue;
-        render::Heatmap map = heatmap_of(plot, *tile, level + up, row >> up, col >> up);
-        const ImVec2 min{plot.x(static_cast<float>(col) * span), plot.y(static_cast<float>(row) * span)};
-        map.min = {std::max(map.min.x, min.x), std::max(map.min.y, min.y)};
-        map.max = {std::min(map.max.x, min.x + span * plot.cell),
-                   std::min(map.max.y, min.y + span * plot.cell)};
-        map.gaps = false;
-        return map;
-    }
-    return std::nullopt;
+void add(std::vector<render::Heatmap>& maps, const Plot& plot, TileAt at) {
+    if (const MapTiles::Texels* texels = tiles.find(at)) maps.push_back(heatmap_of(plot, *texels, at));
+}
+
+// What lies under a tile that is not complete: the coarser ones, the coarsest first.
+void add_coarser(std::vector<render::Heatmap>& maps, const Plot& plot, TileAt at) {
+    if (at.level >= tiles.coarsest()) return;
+    const TileAt above{at.level + 1, at.row / 2, at.col / 2};
+    const MapTiles::Texels* texels = tiles.find(above);
+    if (!texels || !texels->complete) add_coarser(maps, plot, above);
+    if (!texels) return;
+    render::Heatmap map = heatmap_of(plot, *texels, above);
+    const float span = static_cast<float>(tile_side << at.level);
+    const ImVec2 min{plot.x(static_cast<float>(at.col) * span), plot.y(static_cast<float>(at.row) * span)};
+    map.min = {std::max(map.min.x, min.x), std::max(map.min.y, min.y)};
+    map.max = {std::min(map.max.x, min.x + span * plot.cell), std::min(map.max.y, min.y + span * plot.cell)};
+    map.gaps = false;
+    maps.push_back(map);
 }
 
 void draw_cells(SentenceView& view, const Plot& plot, const ui::ColourScale& scale) {
     const float density = ImGui::GetIO().DisplayFramebufferScale.x;
     Index level = 0;
-    while (plot.cell * density * static_cast<float>(Index{1} << level) < 1) ++level;
-    const Index span = MapTiles::side << level;
+    while (level < tiles.coarsest() && plot.cell * density * static_cast<float>(Index{1} << level) < 1)
+        ++level;
+    pooled = level > 0;
     const Range queries = plot.queries(), keys = plot.keys();
-
-    const auto visit = [&](auto&& what) {
-        for (Index row = queries.begin / span; row * span < queries.end; ++row)
-            for (Index col = keys.begin / span; col * span < keys.end; ++col) what(row, col);
-    };
-    visit([&](Index row, Index col) { tiles.want(level, row, col); });
+    tiles.look_at(level, queries, keys);
     bool more = true;
     do more = tiles.step();
     while (more && !view.deadline.passed());
     view.more |= more;
 
+    const Index span = tile_side << level;
     std::vector<render::Heatmap> maps;
-    visit([&](Index row, Index col) {
-        if (const MapTiles::Tile* tile = tiles.find(level, row, col))
-            maps.push_back(heatmap_of(plot, *tile, level, row, col));
-        else if (auto coarser = stand_in(plot, level, row, col))
-            maps.push_back(*coarser);
-    });
+    for (Index row = queries.begin / span; row * span < queries.end; ++row)
+        for (Index col = keys.begin / span; col * span < keys.end; ++col) {
+            const TileAt at{level, row, col};
+            const MapTiles::Texels* texels = tiles.find(at);
+            if (!texels || !texels->complete) add_coarser(maps, plot, at);
+            add(maps, plot, at);
+        }
     for (render::Heatmap& map : maps) ui::use_scale(map, scale);
     render::draw(ImGui::GetWindowDrawList(), maps);
 }
@@ -154,10 +189,10 @@ void draw_numbers(const SentenceView& view, const Plot& plot, const ui::ColourSc
     if (plot.cell < number_cell) return;
     ui::Type mono(ui::Face::mono, ui::size_small);
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const bool weights = view.session.state().sentence.map == MapStage::weight;
+    const bool weights = view.session.state().sentence.map.stage == MapStage::weight;
     for (Index q = plot.queries().begin; q < plot.queries().end; ++q)
         for (Index k = plot.keys().begin; k < plot.keys().end; ++k) {
-            const float* value = tiles.cell(q, k);
+            const auto value = tiles.cell(q, k);
             if (!value || (std::isinf(*value) && *value < 0)) continue;
             for (int decimals = weights ? 3 : 2; decimals >= 0; --decimals) {
                 const std::string text = app::fixed(static_cast<double>(*value), decimals);
@@ -288,7 +323,7 @@ void act(SentenceView& view, Plot& plot, float fit) {
     };
     const Index query = at(io.MousePos.y, plot.min.y, place.query),
                 key = at(io.MousePos.x, plot.min.x, place.key);
-    const app::CellRef cell{matrix_of(view.session.state().sentence.map), query, key};
+    const app::CellRef cell{matrix_of(view.session.state().sentence.map.stage), query, key};
     view.point(query, key);
     view.hover.cell = cell;
     if (ImGui::IsItemDeactivated() && !dragged() && !ImGui::IsMouseDoubleClicked(0)) {
@@ -303,9 +338,19 @@ float controls(SentenceView& view, float width) {
     ui::section("Map", true);
     ImGui::SameLine(0, 14);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
-    const auto stage = static_cast<int>(view.session.state().sentence.map);
-    if (const auto chosen = ui::choice("map/stage", stage_names, stage))
-        view.session.perform(app::SetMap{static_cast<MapStage>(*chosen)});
+    const app::MapChoice choice = view.session.state().sentence.map;
+    const std::vector<MapStage> stages = stages_of(view.record().spec());
+    std::vector<const char*> names;
+    for (const MapStage stage : stages) names.push_back(stage_names[static_cast<std::size_t>(stage)]);
+    const auto taken = std::ranges::find(stages, choice.stage) - stages.begin();
+    if (const auto chosen = ui::choice("map/stage", names, static_cast<int>(taken)))
+        view.session.perform(app::SetMap{{stages[static_cast<std::size_t>(*chosen)], choice.pooling}});
+    if (pooled) {
+        ui::next_control(170);
+        if (const auto chosen = ui::choice("map/pooling", pooling_names, static_cast<int>(choice.pooling)))
+            view.session.perform(app::SetMap{{choice.stage, static_cast<app::Pooling>(*chosen)}});
+        ui::tooltip("What a block of cells that share a pixel shows");
+    }
     ImGui::SameLine(right - 56, 0);
     float factor = 1;
     if (ui::button("map/out", "−", place.zoom > 1)) factor = 1 / 1.5f;
@@ -323,8 +368,9 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     const Index n = view.tokens();
     if (std::abs(n - place.tokens) > 1) place = {};  // another text; one more token is the same, going on
     place.tokens = n;
-    const MapStage stage = view.session.state().sentence.map;
-    tiles.show(view.run.trace, view.selection().layer, view.selection().head, stage);
+    const auto [stage, pooling] = view.session.state().sentence.map;
+    const MapPointer& map = map_of(view, stage);
+    tiles.show(map, pooling);
     const float factor = controls(view, width);
 
     ui::AxisLabels rows;
@@ -351,7 +397,7 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     if (factor != 1) zoom_by(plot, fit, factor, {plot.min.x + side / 2, plot.min.y + side / 2});
     act(view, plot, fit);
 
-    const ui::ColourScale scale = scale_of(view, stage);
+    const ui::ColourScale scale = scale_of(stage);
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->PushClipRect({plot.min.x - 2, plot.min.y - 2}, {plot.max().x + 2, plot.max().y + 2}, true);
     draw_cells(view, plot, scale);
@@ -363,8 +409,7 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     keep_pin_in_view(view, plot);
 
     std::optional<float> marked;
-    if (view.query() < n && view.key() && *view.key() < n)
-        marked = value_at(view, stage, view.query(), *view.key());
+    if (view.query() < n && view.key() && *view.key() < n) marked = map->cell(view.query(), *view.key());
     const float bar_width = std::min(side, 240.0f);
     ui::colour_bar({plot.min.x, plot.max().y + axis_height + 8}, std::max(bar_width, 160.0f), scale,
                    stage_titles[static_cast<std::size_t>(stage)], marked);

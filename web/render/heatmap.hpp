@@ -16,7 +16,7 @@ struct Palette {
 };
 
 struct Heatmap {
-    // [rows, cols], at most 2048 a side; −inf: masked. They and the palette stay as they are until the frame is
+    // [rows, cols], at most 2048 a side; −inf: masked, inf: not known yet, nothing is drawn. They and the palette stay as they are until the frame is
     // drawn.
     TextureKey key;
     const float* values = nullptr;

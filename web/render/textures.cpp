@@ -59,8 +59,10 @@ bool bind(TextureKey key, std::uint64_t version) {
 }
 
 float coded(float value) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
     if (std::isnan(value)) return 3.0e38f;
-    if (value == -std::numeric_limits<float>::infinity()) return -3.0e38f;
+    if (value == -infinity) return -3.0e38f;
+    if (value == infinity) return 3.3e38f;
     return std::fmin(std::fmax(value, -2.8e38f), 2.8e38f);
 }
 

@@ -18,8 +18,8 @@ struct TextureKey {
     auto operator<=>(const TextureKey&) const = default;
 };
 
-// Bind to the active unit. values [rows, cols], at most 2048 a side, where −inf means masked; written so that
-// masked and NaN survive any sampler (shaders/heatmap.frag).
+// Bind to the active unit. values [rows, cols], at most 2048 a side, where −inf means masked and inf not known yet; written
+// so that they and NaN survive any sampler (shaders/heatmap.frag).
 void bind_values(TextureKey key, std::span<const float> values, Index rows, Index cols);
 // One row of colours; uploaded again when the theme has changed.
 void bind_colours(TextureKey key, std::span<const ImU32> colours);

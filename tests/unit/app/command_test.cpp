@@ -260,7 +260,7 @@ TEST_CASE("the sentence and what is chosen in it") {
     chosen.sentence.model = "tiny";
     CHECK(after(chosen, SetModel{"tiny"}) == chosen);
     CHECK(refusal(s, SetModel{std::string(201, 'm')}) == "A model's name is UTF-8 of at most 200 bytes.");
-    CHECK(after(s, SetMap{MapStage::contribution}).sentence.map == MapStage::contribution);
+    CHECK(after(s, SetMap{{.stage = MapStage::contribution}}).sentence.map.stage == MapStage::contribution);
     CHECK(after(s, SetFlowMass{0.5f}).sentence.flow_mass == 0.5f);
     CHECK(refusal(s, SetFlowMass{1.5f}) == "The share of a row lies between 0 and 1.");
     CHECK(after(s, SetSampling{{0, 0, 1, 9}}).sentence.sampling == SamplingState{0, 0, 1, 9});

@@ -1,16 +1,19 @@
 #include "app/map_tiles.hpp"
 
+#include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include "app/map_source.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
 
 using namespace attn;
 using app::MapStage;
 using app::MapTiles;
+using app::Pooling;
 
 namespace {
 
@@ -37,91 +40,127 @@ std::shared_ptr<const Trace> windowed_run() {
     return *trace;
 }
 
-// The strongest of a block, by its definition.
-float strongest(const Record& record, Index head, MapStage stage, Index row, Index col, Index block) {
-    float found = masked;
-    const Index n = record.queries();
-    for (Index q = row * block; q < std::min((row + 1) * block, n); ++q)
-        for (Index k = col * block; k < std::min((col + 1) * block, n); ++k) {
-            if (!record.spec().mask.allows(head, q, k)) continue;
-            const float cell = record.cell(app::stage_of(stage), head, q, k);
-            const bool stronger = stage == MapStage::scaled ? std::abs(cell) > std::abs(found) : cell > found;
-            if (found == masked || stronger) found = cell;
+// A block's strongest cell and mean, by their definition.
+struct Block {
+    float strongest = masked;
+    double sum = 0;
+    Index count = 0;
+};
+Block block_of(const Map& map, Index row, Index col, Index side) {
+    Block block;
+    for (Index q = row * side; q < std::min((row + 1) * side, map.queries()); ++q)
+        for (Index k = col * side; k < std::min((col + 1) * side, map.keys()); ++k) {
+            const float cell = map.cell(q, k);
+            if (cell == masked) continue;
+            const bool stronger =
+                map.is_signed() ? std::abs(cell) > std::abs(block.strongest) : cell > block.strongest;
+            if (block.count == 0 || stronger) block.strongest = cell;
+            block.sum += static_cast<double>(cell);
+            ++block.count;
         }
-    return found;
+    return block;
+}
+
+void finish(MapTiles& tiles) {
+    for (int steps = 0; tiles.step(); ++steps) REQUIRE(steps < 10'000);
 }
 
 }  // namespace
 
-TEST_CASE("tiles of every level hold the strongest cell of each block") {
+TEST_CASE("tiles of every level hold the strongest cell or the mean of each block") {
     static const auto trace = windowed_run();
-    const Index layer = 1, head = 3;
-    const Record& record = trace->layers()[layer].attention;
-    const auto stage = GENERATE(MapStage::scaled, MapStage::weight, MapStage::contribution);
-    const Index level = GENERATE(Index{0}, Index{1}, Index{2}, Index{9});
+    const auto stage = GENERATE(MapStage::raw, MapStage::scaled, MapStage::weight, MapStage::contribution,
+                                MapStage::projected);
+    const auto pooling = GENERATE(Pooling::strongest, Pooling::mean);
+    const MapPointer map = app::map_of(trace, 1, 3, stage);
     MapTiles tiles;
-    tiles.show(trace, layer, head, stage);
-    const Index values = (299 >> level) + 1, count = (values - 1) / MapTiles::side + 1;
-    for (Index row = 0; row < count; ++row)
-        for (Index col = 0; col < count; ++col) CHECK(tiles.want(level, row, col) == nullptr);
-    int steps = 0;
-    while (tiles.step()) REQUIRE(++steps < 1000);
-
-    Index seen = 0, hidden = 0, wrong = 0;
-    for (Index row = 0; row < count; ++row)
-        for (Index col = 0; col < count; ++col) {
-            const MapTiles::Tile* tile = tiles.find(level, row, col);
-            REQUIRE(tile);
-            REQUIRE(tile == tiles.want(level, row, col));
-            for (Index r = 0; r < tile->rows; ++r)
-                for (Index c = 0; c < tile->cols; ++c) {
-                    const float value = tile->values[static_cast<std::size_t>(r * tile->cols + c)];
-                    const float expected = strongest(record, head, stage, row * MapTiles::side + r,
-                                                     col * MapTiles::side + c, Index{1} << level);
-                    ++seen;
-                    hidden += value == masked;
-                    wrong += !(value == expected || std::abs(value - expected) < 1e-5f);
-                }
-        }
-    CHECK(seen == values * values);
-    CHECK(wrong == 0);
-    CHECK((level == 9 || hidden > 0));
+    tiles.show(map, pooling);
+    tiles.look_at(0, {0, 300}, {0, 300});
+    finish(tiles);
+    REQUIRE(tiles.coarsest() >= 1);
+    for (Index level = 0; level <= tiles.coarsest(); ++level) {
+        const Index texels = attn::texels(300, level), count = (texels - 1) / tile_side + 1;
+        Index wrong = 0, seen = 0;
+        for (Index row = 0; row < count; ++row)
+            for (Index col = 0; col < count; ++col) {
+                const MapTiles::Texels* tile = tiles.find({level, row, col});
+                REQUIRE(tile);
+                REQUIRE(tile->complete);
+                for (Index r = 0; r < tile->rows; ++r)
+                    for (Index c = 0; c < tile->cols; ++c, ++seen) {
+                        const float value = tile->values[static_cast<std::size_t>(r * tile->cols + c)];
+                        const Block block =
+                            block_of(*map, row * tile_side + r, col * tile_side + c, Index{1} << level);
+                        if (pooling == Pooling::strongest || block.count == 0) {
+                            wrong += value != block.strongest;
+                        } else {
+                            const double mean = block.sum / static_cast<double>(block.count);
+                            wrong +=
+                                !(std::abs(static_cast<double>(value) - mean) <= 1e-5 * (1 + std::abs(mean)));
+                        }
+                    }
+            }
+        INFO("level " << level);
+        CHECK(seen == texels * texels);
+        CHECK(wrong == 0);
+    }
+    CHECK(tiles.cell(7, 5) == map->cell(7, 5));
+    CHECK(tiles.progress() == 1);
 }
 
-TEST_CASE("only tiles in view are computed, and another map forgets them") {
-    static const auto trace = windowed_run();
+TEST_CASE("below the pyramid only what is looked at is computed, and kept while there is room") {
+    // Uniform weights: every cell of row q is 1 / (q + 1).
+    constexpr Index n = 9000;
+    const Tensor q({1, n, 1}), k({1, n, 1}), v({1, n, 1});
+    AttentionSpec spec;
+    spec.mask = Mask::causal();
+    auto record = Record::run(q, k, v, spec);
+    REQUIRE(record);
+    const MapPointer map = stage_map(std::make_shared<const Record>(*std::move(record)), 0, Stage::weight);
     MapTiles tiles;
-    tiles.show(trace, 0, 0, MapStage::weight);
-    tiles.want(0, 2, 2);
-    while (tiles.step()) {
+    tiles.show(map, Pooling::strongest);
+    REQUIRE(tiles.pyramid()->finest() > 0);
+    const TileAt here{0, 20, 3}, there{0, 30, 3};
+    CHECK(tiles.find(here) == nullptr);
+    const auto look = [&](TileAt at) {
+        tiles.show(map, Pooling::strongest);
+        tiles.look_at(0, tile_cells(n, 0, at.row), tile_cells(n, 0, at.col));
+    };
+    look(here);
+    for (int steps = 0; !tiles.find(here); ++steps) {
+        REQUIRE(steps < 100);
+        tiles.step();
     }
-    const MapTiles::Tile* tile = tiles.find(0, 2, 2);
-    REQUIRE(tile);
-    CHECK(tile->rows == 300 - 2 * MapTiles::side);
-    CHECK(tiles.find(0, 0, 0) == nullptr);
-    REQUIRE(tiles.cell(299, 299));
-    CHECK(*tiles.cell(299, 299) == tile->values.back());
-    CHECK(tiles.cell(0, 0) == nullptr);
-
-    const auto serial = tile->serial;
-    tiles.show(trace, 0, 0, MapStage::weight);  // the next frame
-    REQUIRE(tiles.find(0, 2, 2));
-    tiles.show(trace, 0, 1, MapStage::weight);
-    CHECK(tiles.find(0, 2, 2) == nullptr);
-    CHECK_FALSE(tiles.step());
-    tiles.want(0, 2, 2);
-    while (tiles.step()) {
+    CHECK(tiles.cell(20 * tile_side + 5, 3 * tile_side + 7) ==
+          map->cell(20 * tile_side + 5, 3 * tile_side + 7));
+    CHECK(tiles.find(there) == nullptr);
+    // A job that nobody waits for any more is dropped, a tile that is done stays.
+    look(there);
+    look(here);
+    CHECK(tiles.find(there) == nullptr);
+    CHECK(tiles.find(here) != nullptr);
+    for (Index col = 0; col < static_cast<Index>(MapTiles::kept) + 8; ++col) {
+        const TileAt other{0, 33 - col / 30, col % 30};
+        look(other);
+        for (int steps = 0; !tiles.find(other) && steps < 100; ++steps) tiles.step();
     }
-    CHECK(tiles.find(0, 2, 2)->serial != serial);
+    look({0, 1, 1});
+    CHECK(tiles.find(here) == nullptr);  // looked at longest ago
 }
 
-TEST_CASE("a tile that went out of view before it was complete is dropped") {
+TEST_CASE("a tile of the pyramid shows what is known of it so far") {
     static const auto trace = windowed_run();
     MapTiles tiles;
-    tiles.show(trace, 0, 0, MapStage::weight);
-    tiles.want(0, 0, 0);
-    tiles.show(trace, 0, 0, MapStage::weight);
-    tiles.show(trace, 0, 0, MapStage::weight);
-    CHECK_FALSE(tiles.step());
-    CHECK(tiles.find(0, 0, 0) == nullptr);
+    tiles.show(app::map_of(trace, 0, 0, MapStage::weight), Pooling::strongest);
+    const TileAt all{tiles.coarsest(), 0, 0};
+    bool partly = false;
+    for (int steps = 0; tiles.step(); ++steps) {
+        REQUIRE(steps < 10'000);
+        const MapTiles::Texels* texels = tiles.find(all);
+        if (!texels || texels->complete) continue;
+        partly |= std::ranges::count(texels->values, app::unknown_texel) > 0;
+    }
+    CHECK(partly);
+    CHECK(std::ranges::count(tiles.find(all)->values, app::unknown_texel) == 0);
+    CHECK(tiles.extent() > 0.99f);  // the first token looks at itself alone
 }

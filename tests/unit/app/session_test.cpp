@@ -71,7 +71,7 @@ TEST_CASE("whatever a link chooses, the run that is there has it") {
     session.tokens("abcde", {1, 2, 3, 4, 5}, {"a", "b", "c", "d", "e"}, 5);
     finish(session);
     session.perform(Select{{1, 2, 4, 4}});
-    session.perform(SetMap{MapStage::scaled});
+    session.perform(SetMap{{.stage = MapStage::scaled}});
     session.tokens("ab", {1, 2}, {"a", "b"}, 2);
     finish(session);
     session.undo();

@@ -95,7 +95,7 @@ class RandomCommands {
             case 16: return SetLabel{below(2) == 0, below(6), text()};
             case 17: return SetText{text()};
             case 18: return SetModel{text()};
-            case 19: return SetMap{static_cast<MapStage>(below(3))};
+            case 19: return SetMap{{static_cast<MapStage>(below(7)), static_cast<Pooling>(below(2))}};
             case 20: return SetFlowMass{static_cast<float>(random_.uniform() * 1.1)};
             case 21:
                 return SetSampling{{static_cast<float>(random_.uniform() * 3), below(100) - 1,

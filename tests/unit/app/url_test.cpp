@@ -63,7 +63,7 @@ TEST_CASE("a link says only what the default does not") {
     State sentence = after(default_state(), OpenLens{LensId::sentence});
     sentence = after(sentence, SetModel{"tiny"});
     sentence = after(sentence, SetText{"The cat & \"I\"\n"});
-    sentence = after(sentence, SetMap{MapStage::scaled});
+    sentence = after(sentence, SetMap{{.stage = MapStage::scaled}});
     sentence = after(sentence, SetFlowMass{0.5f});
     sentence = after(sentence, SetSampling{{0, 0, 0.9f, 12345678901234567890u}});
     sentence = after(sentence, Select{{3, 5, 700, {}}});
@@ -225,7 +225,7 @@ TEST_CASE("hostile links change nothing but the note") {
         "pin=weight.-1.0",
         "pin=banana.0.0",
         "pin=weight.0.0.0",
-        "map=raw",
+        "map=rare",
         "flow=2",
         "flow=nan",
         "sampling=1",
