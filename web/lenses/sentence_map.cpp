@@ -92,6 +92,11 @@ void sentence_map(SentenceView& view, float width, float most_height) {
             view.select(cell.row, cell.col);
         }
     }
+    static std::string said;
+    if (std::string sums = marked_part(map_view); sums != said) {
+        if (!sums.empty()) view.session.announce(sums);
+        said = std::move(sums);
+    }
     if (const auto found = finder.draw(map_view, picture, width)) view.select(found->query, found->key);
 }
 

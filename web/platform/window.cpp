@@ -9,6 +9,7 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "render/context.hpp"
@@ -145,6 +146,18 @@ EM_BOOL on_touch_start(int, const EmscriptenTouchEvent*, void*) {
     ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
     return EM_FALSE;
 }
+// Two fingers are a wheel: so many notches as make a map follow them (widgets/map_view.cpp zooms by e^0.2 a notch).
+EM_BOOL on_touch_move(int, const EmscriptenTouchEvent* event, void*) {
+    static double apart = 0;
+    if (event->numTouches != 2) return apart = 0, EM_FALSE;
+    const EmscriptenTouchPoint &a = event->touches[0], &b = event->touches[1];
+    const double now = std::hypot(a.targetX - b.targetX, a.targetY - b.targetY);
+    if (apart > 0 && now > 0)
+        ImGui::GetIO().AddMouseWheelEvent(0, static_cast<float>(std::log(now / apart) / 0.2));
+    apart = now;
+    wake();
+    return EM_FALSE;
+}
 EM_BOOL on_mouse(int, const EmscriptenMouseEvent*, void*) {
     ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_Mouse);
     return EM_FALSE;
@@ -163,6 +176,8 @@ bool open_window(Frame frame) {
     wake_on_input();
     emscripten_set_wheel_callback("#canvas", nullptr, false, on_wheel);
     emscripten_set_touchstart_callback("#canvas", nullptr, true, on_touch_start);
+    emscripten_set_touchmove_callback("#canvas", nullptr, true, on_touch_move);
+    emscripten_set_touchend_callback("#canvas", nullptr, true, on_touch_move);
     emscripten_set_mousemove_callback("#canvas", nullptr, true, on_mouse);
     ImGui_ImplGlfw_InitForOpenGL(window.glfw, true);
     ImGui_ImplOpenGL3_Init("#version 300 es");

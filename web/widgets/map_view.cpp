@@ -337,6 +337,7 @@ void MapView::brush(const MapWindow& window) {
         brushed_->keys.end == window.keys.end)
         return;
     brushed_ = window;
+    sums_ = {};
     brush_of_.reset();
 }
 
