@@ -216,6 +216,7 @@ bool MapView::draw_cells(const Plot& plot, const ColourScale& scale, const app::
             tiles_of(queries, level) * tiles_of(keys, level) > most_tiles))
         ++level;
     pooled_ = level > 0;
+    shown_ = {queries, keys};
     tiles_.look_at(level, queries, keys);
     bool more = true;
     do more = tiles_.step();

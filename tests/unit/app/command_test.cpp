@@ -260,6 +260,17 @@ TEST_CASE("the sentence and what is chosen in it") {
     chosen.sentence.model = "tiny";
     CHECK(after(chosen, SetModel{"tiny"}) == chosen);
     CHECK(refusal(s, SetModel{std::string(201, 'm')}) == "A model's name is UTF-8 of at most 200 bytes.");
+    const Bookmark place{4, 7, {0, 13}, {3, 10}};
+    CHECK(after(s, AddBookmark{place}).sentence.bookmarks == std::vector{place});
+    CHECK(after(after(s, AddBookmark{place}), AddBookmark{place}).sentence.bookmarks == std::vector{place});
+    CHECK(after(after(s, AddBookmark{place}), RemoveBookmark{0}).sentence.bookmarks.empty());
+    CHECK(!apply(s, RemoveBookmark{0}));
+    CHECK(!apply(s, AddBookmark{{0, 0, {5, 5}, {0, 1}}}));
+    CHECK(!apply(s, AddBookmark{{-1, 0, {0, 1}, {0, 1}}}));
+    State full = s;
+    for (Index i = 0; i < static_cast<Index>(bookmark_limit); ++i)
+        full = after(full, AddBookmark{{0, 0, {i, i + 1}, {0, 1}}});
+    CHECK(!apply(full, AddBookmark{place}));
     CHECK(after(s, SetMap{{.stage = MapStage::contribution}}).sentence.map.stage == MapStage::contribution);
     CHECK(after(s, SetFlowMass{0.5f}).sentence.flow_mass == 0.5f);
     CHECK(refusal(s, SetFlowMass{1.5f}) == "The share of a row lies between 0 and 1.");

@@ -80,6 +80,10 @@ TEST_CASE("a link says only what the default does not") {
                                                .least = 0.25f}});
     CHECK(to_fragment(look).find("&map=contribution,mean,rank,renormalised,0.25&") != std::string::npos);
     check_round_trip(look);
+    const State places =
+        after(after(sentence, AddBookmark{{4, 7, {0, 13}, {3, 10}}}), AddBookmark{{0, 1, {5, 6}, {0, 300}}});
+    CHECK(to_fragment(places).find("&places=4.7.0-12.3-9,0.1.5-5.0-299&") != std::string::npos);
+    check_round_trip(places);
 }
 
 TEST_CASE("every preset and every source comes back from its link") {
@@ -233,6 +237,10 @@ TEST_CASE("hostile links change nothing but the note") {
         "pin=banana.0.0",
         "pin=weight.0.0.0",
         "map=rare",
+        "places=1.2",
+        "places=1.2.3-1.0-0",
+        "places=1.2.0-1.0-99999999999999999999",
+        "places=1.2.0-1.-1-2",
         "map=weight,rare",
         "map=weight,1.5",
         "map=weight,nan",
