@@ -394,8 +394,8 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     columns.names = picture.key_names;
     columns.shown = {0, n_k};
     rows.most = columns.most = std::min(96.0f, width * 0.2f);
-    const float left = std::max(row_labels_width(rows), 24.0f);
     const bool margins = width >= margins_from && !picture.map->is_signed();
+    const float left = std::max(row_labels_width(rows), margins ? 56.0f : 24.0f);  // room for "query"
     const ImVec2 beside = margins ? margins_size(std::max(n_q, n_k)) : ImVec2{0, 0};
     const float axes =
         margins ? beside.y : axis_height;  // their words share a line with the ruler where there is one
