@@ -33,6 +33,7 @@ struct SetModel { std::string name; };
 // In lens Sentence; its training rests meanwhile.
 struct OpenTrained { TrainedHere network; std::string text; HeadIndex head; };
 struct SetMap { MapChoice map; };
+struct SetHeads { HeadsChoice heads; };
 struct SetFlowMass { float mass; };
 struct SetSampling { SamplingState sampling; };
 struct SetTrainingPlan { TrainingPlan plan; };  // another run, shown from its newest step
@@ -48,7 +49,7 @@ struct Pin { std::optional<CellRef> cell; };
 using Command =
     std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
                  SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
-                 OpenTrained, SetMap, SetFlowMass, SetSampling, SetTrainingPlan, ForkTraining,
+                 OpenTrained, SetMap, SetHeads, SetFlowMass, SetSampling, SetTrainingPlan, ForkTraining,
                  CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
