@@ -60,7 +60,7 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
     glActiveTexture(GL_TEXTURE1);
     bind_colours({h.palette, 0}, h.palette->colours);
     glActiveTexture(GL_TEXTURE0);
-    bind_values(h.key, {h.values, static_cast<std::size_t>(h.rows * h.cols)}, h.rows, h.cols);
+    bind_values(h.key, h.version, {h.values, static_cast<std::size_t>(h.rows * h.cols)}, h.rows, h.cols);
 
     const ImVec2 origin = pixels(h.origin.x, h.origin.y);
     const Index tile_columns = h.tile_columns ? h.tile_columns : h.cols;
