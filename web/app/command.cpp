@@ -284,6 +284,12 @@ struct Applier {
         marks.erase(marks.begin() + static_cast<std::ptrdiff_t>(c.index));
         return state;
     }
+    Result<State> operator()(const SetHeads& c) {
+        if (c.heads.against && !c.heads.by)
+            return Error{"Heads are scattered over two scores; the one across is missing."};
+        state.sentence.heads = c.heads;
+        return state;
+    }
     Result<State> operator()(const SetFlowMass& c) {
         if (!(c.mass >= 0 && c.mass <= 1)) return Error{"The share of a row lies between 0 and 1."};
         state.sentence.flow_mass = c.mass;
@@ -445,6 +451,12 @@ std::string describe(const State& before, const Command& command) {
             [](const SetMap&) { return std::string("map"); },
             [](const AddBookmark&) { return std::string("bookmark"); },
             [](const RemoveBookmark&) { return std::string("bookmark removed"); },
+            [](const SetHeads& c) {
+                const auto& [by, against] = c.heads;
+                return !by ? "heads by layer"
+                           : std::string("heads by ") + info(*by).name +
+                                 (against ? std::string(" and ") + info(*against).name : "");
+            },
             [](const SetFlowMass& c) { return "edges for " + shortest(c.mass) + " of each row"; },
             [](const SetSampling&) { return std::string("sampling"); },
             [](const SetTrainingPlan&) { return std::string("training plan"); },

@@ -35,6 +35,7 @@ struct OpenTrained { TrainedHere network; std::string text; HeadIndex head; };
 struct SetMap { MapChoice map; };
 struct AddBookmark { Bookmark place; };
 struct RemoveBookmark { std::size_t index; };
+struct SetHeads { HeadsChoice heads; };
 struct SetFlowMass { float mass; };
 struct SetSampling { SamplingState sampling; };
 struct SetTrainingPlan { TrainingPlan plan; };  // another run, shown from its newest step
@@ -50,8 +51,8 @@ struct Pin { std::optional<CellRef> cell; };
 using Command =
     std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
                  SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
-                 OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetFlowMass, SetSampling, SetTrainingPlan,
-                 ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
+                 OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads, SetFlowMass, SetSampling,
+                 SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/head_choice.hpp"
 #include "app/map_choice.hpp"
 #include "app/training_plan.hpp"
 #include "tensor/tensor.hpp"
@@ -142,6 +143,7 @@ struct SentenceState {
     std::optional<TrainedHere> trained;  // that is what `model` names, where it came from lens Training
     MapChoice map;
     std::vector<Bookmark> bookmarks;
+    HeadsChoice heads;
     float flow_mass = 0.8f;  // edges that make up this share of each row are drawn
     SamplingState sampling;
     std::optional<Comparison> compared;

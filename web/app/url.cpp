@@ -183,6 +183,26 @@ bool read_bookmarks(State& state, std::string_view text) {
     return true;
 }
 
+// "induction", or "previous,induction".
+std::string write_heads(const HeadsChoice& heads) {
+    std::string text;
+    if (heads.by) text += info(*heads.by).key;
+    if (heads.against) text.append(",").append(info(*heads.against).key);
+    return text;
+}
+
+std::optional<HeadsChoice> read_heads(std::string_view text) {
+    const auto parts = split(text, ',');
+    if (parts.size() > 2) return std::nullopt;
+    HeadsChoice heads;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto found = std::ranges::find(head_scores, parts[i], &HeadScoreInfo::key);
+        if (found == head_scores.end()) return std::nullopt;
+        (i == 0 ? heads.by : heads.against) = static_cast<HeadScore>(found - head_scores.begin());
+    }
+    return heads;
+}
+
 bool fits_into_a_link(std::string_view text) {
     const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
     return std::ssize(text) - std::ranges::count_if(text, continues) <= text_limit;
@@ -391,6 +411,14 @@ constexpr Setting settings[] = {
      [](const State& s, const State&) -> std::optional<std::string> {
          if (s.sentence.bookmarks.empty()) return std::nullopt;
          return write_bookmarks(s.sentence.bookmarks);
+     }},
+    {"heads", "entropy, first, previous, duplicate, induction or distance, or two of them",
+     [](State& s, const std::string& value) {
+         const auto heads = read_heads(value);
+         return heads && take(s, SetHeads{*heads});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.sentence.heads, usual.sentence.heads, write_heads);
      }},
     {"flow", "a number from 0 to 1",
      [](State& s, const std::string& value) {

@@ -2,6 +2,7 @@
 
 #include <GLFW/glfw3.h>
 #include <emscripten.h>
+#include <emscripten/eventloop.h>
 #include <emscripten/html5.h>
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
@@ -24,6 +25,8 @@ namespace {
 // how many there are at least, however slow they are.
 constexpr double awake_ms = 300;
 constexpr int awake_frames = 4;
+// A page whose frames have stopped, as in a tab that is hidden, rests.
+constexpr double rests_after_ms = 250;
 
 struct Window {
     GLFWwindow* glfw = nullptr;
@@ -33,6 +36,8 @@ struct Window {
     int owed = 0;  // frames
     double density = 0;
     long frames = 0;
+    double last_tick = 0;
+    bool works_on = false;  // a task between frames is due
     bool lost = false;
     bool left = false;  // the mouse is outside of the canvas
 };
@@ -80,9 +85,24 @@ bool size_changed() {
            window.density != emscripten_get_device_pixel_ratio();
 }
 
+// Jobs go on between frames, in tasks as short as the part of a frame that they get: the browser comes in after each.
+void work() {
+    if (!window.frame.work()) return;
+    wake();
+    if (window.works_on) return;
+    window.works_on = true;
+    emscripten_set_immediate(
+        [](void*) {
+            window.works_on = false;
+            if (!window.lost && emscripten_get_now() < window.last_tick + rests_after_ms) work();
+        },
+        nullptr);
+}
+
 void tick() {
     if (window.lost) return;
-    if (window.frame.work()) wake();
+    window.last_tick = emscripten_get_now();
+    work();
     if (size_changed()) wake();
     if (emscripten_get_now() > window.awake_until && window.owed <= 0) return;
     --window.owed;

@@ -70,7 +70,7 @@ class RandomCommands {
 
     app::Command next(const app::State& state) {
         using namespace app;
-        switch (below(31)) {
+        switch (below(32)) {
             case 0: return OpenLens{static_cast<LensId>(below(2))};
             case 1: return OpenPreset{presets()[static_cast<std::size_t>(below(std::ssize(presets())))].id};
             case 2:
@@ -116,7 +116,8 @@ class RandomCommands {
                 if (below(3) == 0) return Compare{};
                 return Compare{Comparison{text(), static_cast<ComparisonView>(below(3))},
                                below(4) ? std::nullopt : std::optional(text())};
-            case 29: return OpenTrained{{plan(), below(1000) - 10}, text(), {below(4), below(5) - 1}};
+            case 29: return SetHeads{{score(), score()}};
+            case 30: return OpenTrained{{plan(), below(1000) - 10}, text(), {below(4), below(5) - 1}};
             default: return below(4) ? Pin{cell(state)} : Pin{};
         }
     }
@@ -124,6 +125,10 @@ class RandomCommands {
   private:
     Index below(Index limit) {
         return static_cast<Index>(random_.bits() % static_cast<std::uint64_t>(limit));
+    }
+    std::optional<app::HeadScore> score() {
+        if (below(3) == 0) return std::nullopt;
+        return static_cast<app::HeadScore>(below(std::ssize(app::head_scores)));
     }
     app::TrainingValues values() {
         app::TrainingValues v{

@@ -64,12 +64,13 @@ TEST_CASE("a link says only what the default does not") {
     sentence = after(sentence, SetModel{"tiny"});
     sentence = after(sentence, SetText{"The cat & \"I\"\n"});
     sentence = after(sentence, SetMap{{.stage = MapStage::scaled}});
+    sentence = after(sentence, SetHeads{{HeadScore::previous_token, HeadScore::induction}});
     sentence = after(sentence, SetFlowMass{0.5f});
     sentence = after(sentence, SetSampling{{0, 0, 0.9f, 12345678901234567890u}});
     sentence = after(sentence, Select{{3, 5, 700, {}}});
     CHECK(to_fragment(sentence) ==
           "v=1&lens=sentence&layer=3&head=5&query=700&text=The%20cat%20%26%20%22I%22%0A&model=tiny&map="
-          "scaled&flow=0.5"
+          "scaled&heads=previous,induction&flow=0.5"
           "&sampling=0,0,0.9,12345678901234567890");
     check_round_trip(s);
     check_round_trip(sentence);
@@ -244,6 +245,11 @@ TEST_CASE("hostile links change nothing but the note") {
         "map=weight,rare",
         "map=weight,1.5",
         "map=weight,nan",
+        "heads=",
+        "heads=layer",
+        "heads=induction,",
+        "heads=,induction",
+        "heads=first,previous,induction",
         "flow=2",
         "flow=nan",
         "sampling=1",
