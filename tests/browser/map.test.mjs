@@ -9,9 +9,8 @@ const first = tiny.attention[0][0];  // head 0 of layer 0, [queries][keys]
 const weights = first.flatMap((row, query) => row.slice(0, query + 1));  // that the mask allows
 
 async function colour(explorer, scaling) {
-    await explorer.click('map/colours');
     await explorer.click(`map/scaling/${scaling}`);
-    await explorer.until(scaling, () => explorer.linked('map'), (map) => scaling === 'linear' ? !map : map?.includes(scaling));
+    await explorer.until(scaling, () => explorer.linked('map'), (map) => map === `weight,${scaling}`);
     await explorer.settled();
 }
 
@@ -57,10 +56,10 @@ for (const density of [1, 2]) {
     test(`cells have the colours of their values, linear, log and by rank, at ${density} pixels a point`, { context: { deviceScaleFactor: density } }, async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
         await compare(explorer, density, shares.linear, 1);
+        await explorer.click('map/colours');
         for (const scaling of ['log', 'rank']) {
             await colour(explorer, scaling);
             await compare(explorer, density, shares[scaling], 1);
-            await explorer.click('map/colours');
         }
     });
 }

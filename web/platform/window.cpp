@@ -178,7 +178,9 @@ EM_BOOL on_touch_move(int, const EmscriptenTouchEvent* event, void*) {
     wake();
     return EM_FALSE;
 }
-EM_BOOL on_mouse(int, const EmscriptenMouseEvent*, void*) {
+EM_BOOL on_mouse(int, const EmscriptenMouseEvent* event, void*) {
+    // Its key may have gone down in a text box, of which GLFW hears nothing.
+    ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, event->shiftKey);
     ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_Mouse);
     return EM_FALSE;
 }

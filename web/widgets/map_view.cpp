@@ -111,16 +111,13 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     const bool hovered = ImGui::IsItemHovered();
     if (hovered && io.MouseWheel != 0) zoom(plot, fit, std::exp(io.MouseWheel * 0.2f), io.MousePos);
     plot.first = {first_key_, first_query_};
-    const bool brushes = brushing || io.KeyShift;
-    if (ImGui::IsItemActivated()) {
-        brush_from_.reset();
-        if (brushes) brush_from_ = plot.at(io.MousePos);
-    }
+    if (ImGui::IsItemActivated()) pressed_ = plot.at(io.MousePos), marks_.reset();
     const bool dragging = ImGui::IsItemActive() && ImGui::IsMouseDragging(0);
-    if (dragging && brush_from_) {
+    if (dragging && !marks_) marks_ = brushing || io.KeyShift;
+    if (dragging && *marks_) {
         const MapCell to = plot.at(io.MousePos);
-        brush({{std::min(brush_from_->query, to.query), std::max(brush_from_->query, to.query) + 1},
-               {std::min(brush_from_->key, to.key), std::max(brush_from_->key, to.key) + 1}});
+        brush({{std::min(pressed_.query, to.query), std::max(pressed_.query, to.query) + 1},
+               {std::min(pressed_.key, to.key), std::max(pressed_.key, to.key) + 1}});
     } else if (dragging) {
         if (zoom_ > 1) {
             first_key_ -= io.MouseDelta.x / plot.cell.x;

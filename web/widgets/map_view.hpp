@@ -87,7 +87,8 @@ class MapView {
     std::optional<MapWindow> wanted_;
     MapWindow shown_;
     bool pooled_ = false;
-    std::optional<MapCell> brush_from_;
+    MapCell pressed_{};          // where the button went down
+    std::optional<bool> marks_;  // the drag that is under way; known once it is one
     std::optional<MapWindow> brushed_;
     std::optional<BlockJob> brush_job_;
     MapPointer brush_of_;
