@@ -43,7 +43,7 @@ bare('the bare address opens with the model, its best head and the last word', {
     near(rows.map((row) => row.reduce((a, b) => a + b)), rows.map(() => 1), 1e-5, 'sums of rows');
 });
 
-bare('a click flips the adjective: what follows it sees it, what stands before cannot', async (explorer) => {
+bare('a click flips the adjective: what follows it sees it, what stands before cannot', {}, async (explorer) => {
     const { layer, head, pieces } = await opened(explorer);
     const before = await weights(explorer);
     await explorer.click('twin');
