@@ -61,6 +61,7 @@ class Session {
     // Names of the files that a link was made with and that are not open; empty: there are none.
     std::string wanted_tensors() const;
     void close_tensors();
+    void choose_tensors() { page_.choose_tensors(); }
 
     // A refused command becomes a notice and changes nothing. Commands of one gesture are one step of undo.
     void perform(const Command& command, std::uint64_t gesture = 0);

@@ -174,6 +174,12 @@ bool TensorSet::step() {
     return thumbnails_ && thumbnails_->step();
 }
 
+bool TensorSet::done() const {
+    const bool begun = finished() || rule_;
+    return begun && !job_ && std::ranges::all_of(checks_, &Check::done) &&
+           (!thumbnails_ || thumbnails_->done());
+}
+
 std::string_view TensorSet::doing() const {
     if (job_) return "attention";
     const bool checked = std::ranges::all_of(checks_, &Check::done);

@@ -75,6 +75,7 @@ class TensorSet {
     // Computes anew what a rule changes.
     void follow(const TensorRule& rule);
     bool step();  // true while there is more to do
+    bool done() const;
     float progress() const;
     std::string_view doing() const;  // "attention", "all heads", "checking the numbers"
 
