@@ -1,6 +1,7 @@
 #include "app/own_tensors.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "app/clock.hpp"
 
@@ -24,9 +25,17 @@ std::vector<TensorFile> together(std::vector<TensorFile> before, const std::vect
 }  // namespace
 
 Result<std::byte*> OwnTensors::buffer(const std::string& file, std::uint64_t size) {
-    std::uint64_t held = total_size(waiting_);
-    if (open_) held += total_size(open_->files());
-    return intake_.buffer(file, size, held);
+    // A file may be part of several sets; it lies in memory once.
+    std::map<const std::byte*, std::uint64_t> held;
+    const auto hold = [&](const std::vector<TensorFile>& files) {
+        for (const TensorFile& each : files) held[each.bytes.get()] = each.size;
+    };
+    hold(waiting_);
+    if (open_) hold(open_->files());
+    if (opening_) hold(opening_->files());
+    std::uint64_t bytes = 0;
+    for (const auto& [at, length] : held) bytes += length;
+    return intake_.buffer(file, size, bytes);
 }
 
 void OwnTensors::arrived() {

@@ -131,8 +131,10 @@ void TensorOpening::load_some() {
 
 void TensorOpening::convert(OpenTensor tensor) {
     const Shape& shape = tensor.array.shape;
-    const auto bytes = element_count(shape, sizeof(float));
-    if (!bytes || !has_room(*bytes * static_cast<Index>(sizeof(float))))
+    // Twice, for what follows from it, and a mask's bits.
+    constexpr Index bytes_each = 2 * sizeof(float);
+    const auto count = element_count(shape, bytes_each);
+    if (!count || !has_room(*count * bytes_each))
         return fail({"There is no memory left for " + tensor.shown + " as float32, " + to_string(shape) +
                      ": close what is open, or save less of it"});
     parts_.inputs.push_back(std::move(tensor));
@@ -174,6 +176,7 @@ void TensorOpening::take_mask(Tensor values) {
         return;
     }
     PaintedBits bits{values.dim(0), values.dim(1), values.dim(2), {}};
+    bits.allowed.reserve(values.values().size());
     for (const float value : values.values())
         bits.allowed.push_back((value != 0) == (meaning == MaskMeaning::allowed));
     parts_.mask = Mask::painted(std::move(bits));

@@ -82,6 +82,7 @@ TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), version_(++version
         begin_thumbnails();
         return;
     }
+    if (!has_values()) parts_.v = Tensor({parts_.k.dim(0), keys(), 0});
     for (const OpenTensor& tensor : parts_.inputs)
         if (tensor.role != "mask")  // −∞ belongs there
             checks_.push_back({tensor.shown, {{tensor.array}, ValueChecking::Kind::values}});
@@ -107,8 +108,9 @@ std::string TensorSet::summary() const {
     std::string text = (layers() > 1 ? counted(layers(), "layer") + " × " : "") + counted(heads(), "head") +
                        " · " + queries_of(queries()) + " × " + keys_of(keys());
     if (!finished()) {
-        text += " · d_k " + std::to_string(parts_.q.dim(2));
-        if (parts_.k.dim(0) != heads()) text += " · " + counted(parts_.k.dim(0), "head") + " of keys";
+        const Shape& k = input("K")->array.shape;
+        text += " · d_k " + std::to_string(k[3]);
+        if (k[1] != heads()) text += " · " + counted(k[1], "head") + " of keys";
     }
     return text + " · " + std::string(name(dtype));
 }
@@ -136,15 +138,18 @@ void TensorSet::follow(const TensorRule& rule) {
     const AttentionSpec spec{.scale = rule.scale_by_sqrt_d ? std::nullopt : std::optional(1.0f),
                              .mask = with_rule(parts_.mask, rule, queries(), keys()),
                              .bias = parts_.bias};
-    Tensor v = has_values() ? parts_.v : Tensor({parts_.k.dim(0), keys(), 0});
-    // Their shapes have been compared, so there is nothing to refuse.
-    auto prepared = Record::prepare(parts_.q, parts_.k, std::move(v), spec);
-    if (!prepared) return;
-    job_.emplace(*std::move(prepared));
-    record_ = job_->record();
+    // The first record takes what was read, the next ones have it from the one before.
+    auto prepared =
+        record_ ? Record::prepare(record_->q(), record_->k(), record_->v(), spec)
+                : Record::prepare(std::move(parts_.q), std::move(parts_.k), std::move(parts_.v), spec);
+    job_.reset();
+    record_.reset();
     thumbnails_.reset();
     chosen_ = {};
     version_ = ++versions;
+    if (!prepared) return;  // their shapes have been compared
+    job_.emplace(*std::move(prepared));
+    record_ = job_->record();
 }
 
 bool TensorSet::check_some() {

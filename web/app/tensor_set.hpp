@@ -42,7 +42,7 @@ class TensorSet {
         Matched matched;
         std::vector<OpenTensor> weights;  // one, or one a layer; none: they follow from Q and K
         std::vector<OpenTensor> inputs;   // Q, K and, where they are there, V and the mask
-        Tensor q, k, v;                   // [heads, queries, d], [kv_heads, keys, d], [kv_heads, keys, d_v]
+        Tensor q, k, v;  // [heads, queries, d], [kv_heads, keys, d], [kv_heads, keys, d_v] or empty
         Mask mask;
         Bias bias;
     };
@@ -61,7 +61,7 @@ class TensorSet {
         return !parts_.matched.query_tokens.empty() || !parts_.matched.key_tokens.empty();
     }
     bool finished() const { return !parts_.weights.empty(); }
-    bool has_values() const { return parts_.v.size() > 0; }
+    bool has_values() const { return input("V") != nullptr; }
     bool has_bias() const { return !parts_.bias.empty(); }
     std::string title() const;                 // "attention.npy", "Q, K and V of run.npz"
     std::string summary() const;               // "12 layers × 12 heads, 1024 queries × 1024 keys, float32"

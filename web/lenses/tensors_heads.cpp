@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lenses/sentence_view.hpp"
 #include "lenses/tensors_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -17,7 +18,11 @@ class Strips {
   public:
     void update(const app::TensorSet& set) {
         const attn::Thumbnails& maps = *set.thumbnails();
-        if (set_ != set.version()) *this = {.set_ = set.version()};
+        if (set_ != set.version()) {
+            rows_.clear();
+            set_ = set.version();
+            extent_ = 0;
+        }
         if (version_ == maps.version() && !rows_.empty()) return;
         version_ = maps.version();
         const auto columns = static_cast<std::size_t>(set.thumbnail_columns()),
@@ -27,7 +32,7 @@ class Strips {
             int state = 0;
             for (std::size_t map = row * columns; map < std::min(count, (row + 1) * columns); ++map)
                 state += static_cast<int>(maps.state(map));
-            if (rows_[row].state != state) rows_[row] = {state, ++serials};
+            if (rows_[row].state != state) rows_[row] = {state, ++serials_};
         }
         const ConstMatrix field = maps.strongest();
         for (Index i = 0; i < field.rows * field.cols; ++i)
@@ -38,12 +43,12 @@ class Strips {
     Index rows() const { return std::ssize(rows_); }
     float extent() const { return extent_; }
 
+  private:
     struct Row {
         int state = -1;
         std::uint64_t serial = 0;
     };
-    static inline std::uint64_t serials = 0;
-    std::uint64_t set_ = 0, version_ = 0;
+    std::uint64_t set_ = 0, version_ = 0, serials_ = 0;
     float extent_ = 0;
     std::vector<Row> rows_;
 };
