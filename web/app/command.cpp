@@ -256,10 +256,7 @@ struct Applier {
         if (state.training.plan == network.plan) state.training.step = network.step;
         return state;
     }
-    Result<State> operator()(const SetMap& c) {
-        state.sentence.map = c.map;
-        return state;
-    }
+    Result<State> operator()(const SetMap& c) { return set_map(c.map, state.sentence.map); }
     Result<State> operator()(const SetFlowMass& c) {
         if (!(c.mass >= 0 && c.mass <= 1)) return Error{"The share of a row lies between 0 and 1."};
         state.sentence.flow_mass = c.mass;
@@ -319,10 +316,7 @@ struct Applier {
         }
         return state;
     }
-    Result<State> operator()(const SetTensorMap& c) {
-        state.tensors.map = c.map;
-        return state;
-    }
+    Result<State> operator()(const SetTensorMap& c) { return set_map(c.map, state.tensors.map); }
     Result<State> operator()(const SetTensorRule& c) {
         state.tensors.rule = c.rule;
         return state;
@@ -335,6 +329,13 @@ struct Applier {
     Result<State> operator()(const Pin& c) {
         if (c.cell && !may_pin(state, *c.cell)) return Error{"There is no such cell to pin."};
         state.pin = c.cell;
+        return state;
+    }
+
+    Result<State> set_map(const MapChoice& map, MapChoice& of) {
+        if (!(map.least >= 0 && map.least <= 1))
+            return Error{"The least share of the colour scale lies between 0 and 1."};
+        of = map;
         return state;
     }
 

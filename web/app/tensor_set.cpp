@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "app/map_source.hpp"
 #include "text/utf8.hpp"
 
 namespace attn::app {
@@ -72,7 +73,7 @@ double OpenTensor::value(Index layer, Index head, Index row, Index column) const
     return static_cast<double>(value);
 }
 
-TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), version_(++versions) {
+TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++versions), version_(serial_) {
     query_names_ = names_or_positions(parts_.matched.query_tokens, queries());
     key_names_ = names_or_positions(parts_.matched.key_tokens, keys());
     if (finished()) {
@@ -229,11 +230,17 @@ MapPointer TensorSet::make_map(Index layer, Index head, MapStage stage) const {
     return stage_map(record_, head, Stage::weight);
 }
 
-MapPointer TensorSet::map(Index layer, Index head, MapStage chosen) {
-    const MapStage stage = stage_for(chosen);
-    if (!finished() && (!record_ || (job_ && stage >= MapStage::weight))) return nullptr;
-    if (!chosen_.map || chosen_.layer != layer || chosen_.head != head || chosen_.stage != stage)
-        chosen_ = {layer, head, stage, make_map(layer, head, stage)};
+MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
+    const MapStage stage = stage_for(choice.stage);
+    const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
+    if (!finished() && (!record_ || (job_ && !is_signed(stage)))) return nullptr;
+    if (!chosen_.map || chosen_.layer != layer || chosen_.head != head || chosen_.stage != stage ||
+        chosen_.sink != sink) {
+        MapPointer map = make_map(layer, head, stage);
+        if (sink != Sink::shown)
+            map = with_sink(std::move(map), make_map(layer, head, MapStage::weight), sink);
+        chosen_ = {layer, head, stage, sink, std::move(map)};
+    }
     return chosen_.map;
 }
 

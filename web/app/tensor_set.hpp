@@ -82,7 +82,7 @@ class TensorSet {
     // The stage that is shown for a choice: one that the tensors have.
     MapStage stage_for(MapStage chosen) const;
     // The same object as long as the choice is the same; null while what it needs is being computed.
-    MapPointer map(Index layer, Index head, MapStage stage);
+    MapPointer map(Index layer, Index head, const MapChoice& choice);
     MapPointer make_map(Index layer, Index head, MapStage stage) const;  // of a stage that they have
     const Record* record() const {
         return job_ ? nullptr : record_.get();
@@ -91,7 +91,8 @@ class TensorSet {
     const OpenTensor* input(std::string_view role) const;
     const attn::Thumbnails* thumbnails() const { return thumbnails_ ? &*thumbnails_ : nullptr; }
     Index thumbnail_columns() const;
-    std::uint64_t version() const { return version_; }  // another set, or rule, has another number
+    std::uint64_t serial() const { return serial_; }    // another set has another number
+    std::uint64_t version() const { return version_; }  // and another rule too
 
   private:
     struct Check {
@@ -109,10 +110,11 @@ class TensorSet {
     std::optional<RecordJob> job_;
     std::shared_ptr<const Record> record_;
     std::optional<attn::Thumbnails> thumbnails_;
-    std::uint64_t version_ = 0;
+    std::uint64_t serial_ = 0, version_ = 0;
     struct Chosen {
         Index layer = -1, head = -1;
         MapStage stage = MapStage::weight;
+        Sink sink = Sink::shown;
         MapPointer map;
     };
     Chosen chosen_;

@@ -153,7 +153,10 @@ void tensors(app::Session& session, Hover& hover) {
     tensors_questions(session);
     tensors_waiting(session);
     app::TensorSet* set = session.tensors().open();
-    if (!set) return tensors_invitation(session);
+    if (!set) {
+        forget_tensors_map();
+        return tensors_invitation(session);
+    }
     {
         TensorsView view{session, *set, hover};
         heading(view);

@@ -14,8 +14,13 @@ using app::MapStage;
 
 constexpr double frame_ms = 4;
 
-ui::MapView map_view;
-MapFinder finder;
+// Of one set, for they keep its map.
+struct Large {
+    std::uint64_t set = 0;
+    ui::MapView view{};
+    MapFinder finder{};
+};
+Large large;
 
 std::vector<MapStage> stages_of(const app::TensorSet& set) {
     std::vector<MapStage> stages;
@@ -38,10 +43,12 @@ app::MatrixId matrix_of(MapStage stage) {
 }  // namespace
 
 void tensors_map(TensorsView& view, float width, float most_height) {
+    if (large.set != view.set.serial()) large = {.set = view.set.serial()};
+    ui::MapView& map_view = large.view;
     const app::Selection& s = view.selection();
     app::MapChoice choice = view.session.state().tensors.map;
     choice.stage = view.set.stage_for(choice.stage);
-    if (const auto changed = map_controls(map_view, choice, stages_of(view.set), width))
+    if (const auto changed = map_controls(map_view, choice, stages_of(view.set)))
         view.session.perform(app::SetTensorMap{*changed}, ui::gesture());
 
     ui::MapPicture picture{.name = "map",
@@ -70,9 +77,9 @@ void tensors_map(TensorsView& view, float width, float most_height) {
             view.select(cell.row, cell.col);
         }
     }
-    if (const auto found = finder.draw(map_view, picture, width)) view.select(found->query, found->key);
+    if (const auto found = large.finder.draw(map_view, picture, width)) view.select(found->query, found->key);
 }
 
-void tensors_forget_map() { map_view = {}; }
+void forget_tensors_map() { large = {}; }
 
 }  // namespace attn::lenses

@@ -94,7 +94,7 @@ struct Visit {
         work();
     }
     float cell(Index layer, Index head, Index query, Index key) {
-        return session.tensors().open()->map(layer, head, state().tensors.map.stage)->cell(query, key);
+        return session.tensors().open()->map(layer, head, state().tensors.map)->cell(query, key);
     }
     std::string refusal() {
         REQUIRE(page.notices.size() == 1);
@@ -231,7 +231,7 @@ TEST_CASE("Q and K become weights under the rule that is chosen", "[tensors]") {
     v.work();
     compare(1 / std::sqrt(8.0), [](Index, Index) { return true; });
 
-    v.session.perform(SetTensorMap{{MapStage::raw, Pooling::strongest}});
+    v.session.perform(SetTensorMap{{.stage = MapStage::raw}});
     v.session.perform(Select{{0, 1, {}, {}}});
     const auto why = explain_cell(v.session, {MatrixId::raw, 2, 3});
     REQUIRE(why);
@@ -261,7 +261,7 @@ TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]
     CHECK(v.cell(0, 0, 0, 0) == 1);
     CHECK(v.cell(0, 0, 0, 1) == masked_cell);
     const float weight = v.cell(0, 0, 2, 1);
-    v.session.perform(SetTensorMap{{MapStage::contribution, Pooling::strongest}});
+    v.session.perform(SetTensorMap{{.stage = MapStage::contribution}});
     const auto row = to_tensor(*parse_npy(values));
     CHECK(v.cell(0, 0, 2, 1) == Catch::Approx(weight * row_norms(row->matrix())[1]));
 

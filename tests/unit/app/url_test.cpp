@@ -77,7 +77,7 @@ TEST_CASE("a link says only what the default does not") {
     check_round_trip(sentence);
 
     State tensors = after(default_state(), OpenTensors{{"att, n.npy", "tokens.json"}});
-    tensors = after(tensors, SetTensorMap{{MapStage::raw, Pooling::mean}});
+    tensors = after(tensors, SetTensorMap{{.stage = MapStage::raw, .pooling = Pooling::mean}});
     tensors = after(tensors, SetTensorRule{{TensorRule::Causal::with_past, false}});
     tensors = after(tensors, Select{{3, 5, 700, {}}});
     CHECK(to_fragment(tensors) ==
@@ -86,6 +86,13 @@ TEST_CASE("a link says only what the default does not") {
     check_round_trip(tensors);
     CHECK(parse_fragment(to_fragment(after(default_state(), OpenTensors{{std::string(200, 'x')}})))
               .state.tensors.files == std::vector<std::string>{std::string(200, 'x')});
+    const State look = after(sentence, SetMap{{.stage = MapStage::contribution,
+                                               .pooling = Pooling::mean,
+                                               .scaling = Scaling::rank,
+                                               .sink = Sink::renormalised,
+                                               .least = 0.25f}});
+    CHECK(to_fragment(look).find("&map=contribution,mean,rank,renormalised,0.25&") != std::string::npos);
+    check_round_trip(look);
 }
 
 TEST_CASE("every preset and every source comes back from its link") {
@@ -246,6 +253,9 @@ TEST_CASE("hostile links change nothing but the note") {
         "rule=",
         "rule=none",
         "rule=unscaled,past",
+        "map=weight,rare",
+        "map=weight,1.5",
+        "map=weight,nan",
         "flow=2",
         "flow=nan",
         "sampling=1",
