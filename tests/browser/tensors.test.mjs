@@ -1,6 +1,6 @@
 // Lens Tensors: files that people bring from Python.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, truncateSync } from 'node:fs';
 import { tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
@@ -202,6 +202,28 @@ test('files that cannot be used are one sentence each, and what was open stays',
             await explorer.click('tensors/forget');
         }
     }
+    near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
+});
+
+// Of zeros, without writing them.
+function largeFile(name, shape) {
+    const [path] = written({ [name]: npyHeader(shape) });
+    truncateSync(path, npyHeader(shape).length + 4 * shape.reduce((product, size) => product * size));
+    return path;
+}
+
+test('what a tab or its memory cannot hold is said, and what was open stays', lens, async (explorer) => {
+    await explorer.drop(...written({ 'attention.npy': npy([5, 5], flat) }));
+    await opened(explorer, '1 head · 5 queries × 5 keys · float32');
+    await explorer.drop(largeFile('attention.npy', [600, 1024, 1024]));
+    isSentence(await explorer.untilNotice(/^attention\.npy is 2\.5 GB; a browser tab can hold tensors of up to 1\.7 GB/, 'error'));
+    await explorer.dismiss();
+    await explorer.page.evaluate(() => {
+        WebAssembly.Memory.prototype.grow = () => { throw new RangeError('there is no more memory'); };
+    });
+    await explorer.drop(largeFile('attention.npy', [80, 1024, 1024]));
+    isSentence(await explorer.untilNotice(/^There is no memory left for attention\.npy \(336 MB\)/, 'error'));
+    assert.equal((await explorer.tensors()).open.summary, '1 head · 5 queries × 5 keys · float32');
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
 });
 

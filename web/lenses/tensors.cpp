@@ -47,40 +47,55 @@ void heading(TensorsView& view) {
     if (close) view.session.close_tensors();
 }
 
+// Labels stand at the left of their group.
+void group(auto&& draw) {
+    ImGui::BeginGroup();
+    draw();
+    ImGui::EndGroup();
+}
+
 // How Q and K become weights.
 void rule(TensorsView& view) {
     app::TensorRule rule = view.session.state().tensors.rule;
     static constexpr std::array masks{"none", "causal", "causal, with a past"};
     static constexpr std::array scales{"1/√d", "none"};
     const bool past = view.set.keys() > view.set.queries();
-    ui::label("mask");
-    if (const auto taken =
-            ui::choice("tensors/mask", std::span(masks).first(past ? 3 : 2), static_cast<int>(rule.causal))) {
-        rule.causal = static_cast<Causal>(*taken);
-        view.session.perform(app::SetTensorRule{rule});
-    }
+    group([&] {
+        ui::label("mask");
+        if (const auto taken = ui::choice("tensors/mask", std::span(masks).first(past ? 3 : 2),
+                                          static_cast<int>(rule.causal))) {
+            rule.causal = static_cast<Causal>(*taken);
+            view.session.perform(app::SetTensorRule{rule});
+        }
+    });
     if (past)
         ui::tooltip(
-            "With a past: the last query stands where the last key does; without, the first where the first "
-            "does");
-    ui::next_control(160);
-    ui::label("scale");
-    if (const auto taken = ui::choice("tensors/scale", scales, rule.scale_by_sqrt_d ? 0 : 1)) {
-        rule.scale_by_sqrt_d = *taken == 0;
-        view.session.perform(app::SetTensorRule{rule});
-    }
+            "causal: the first query looks at the first key. With a past: the last query at the last key");
+    ui::next_control(220);
+    group([&] {
+        ui::label("scale");
+        if (const auto taken = ui::choice("tensors/scale", scales, rule.scale_by_sqrt_d ? 0 : 1)) {
+            rule.scale_by_sqrt_d = *taken == 0;
+            view.session.perform(app::SetTensorRule{rule});
+        }
+    });
     ImGui::Dummy({0, 4});
 }
 
 void which_head(TensorsView& view) {
     const app::Selection& s = view.selection();
-    if (view.set.layers() > 1)
-        if (const auto layer = ui::stepper("tensors/layer", "layer", s.layer, 0, view.set.layers() - 1))
-            view.select_head(*layer, s.head);
-    if (view.set.layers() > 1) ui::next_control(130);
+    if (view.set.layers() > 1) {
+        group([&] {
+            if (const auto layer = ui::stepper("tensors/layer", "layer", s.layer, 0, view.set.layers() - 1))
+                view.select_head(*layer, s.head);
+        });
+        ui::next_control(190);
+    }
     if (view.set.heads() > 1)
-        if (const auto head = ui::stepper("tensors/head", "head", s.head, 0, view.set.heads() - 1))
-            view.select_head(s.layer, *head);
+        group([&] {
+            if (const auto head = ui::stepper("tensors/head", "head", s.head, 0, view.set.heads() - 1))
+                view.select_head(s.layer, *head);
+        });
 }
 
 void remarks(const TensorsView& view) {

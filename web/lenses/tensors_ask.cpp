@@ -100,6 +100,7 @@ void tensors_questions(app::Session& session) {
     if (opening->works()) {
         ui::caption("Reading …");
         ImGui::ProgressBar(opening->progress(), {std::min(ImGui::GetContentRegionAvail().x, 260.0f), 4}, "");
+        if (ui::button("ask/cancel", "Cancel")) session.tensors().cancel();
         ImGui::Dummy({0, 6});
         return;
     }
