@@ -85,6 +85,13 @@ EMSCRIPTEN_KEEPALIVE const char* probe_matrix(int id) {
     return answer(rows);
 }
 
+// Of how many heads of the present sentence there is a first picture, the exact one, and the scores.
+EMSCRIPTEN_KEEPALIVE const char* probe_heads() {
+    const app::SentenceRun* run = session().sentence();
+    if (!run || !run->heads) return answer({0, 0, 0});
+    return answer({run->heads->maps().sampled(), run->heads->maps().exact(), run->heads->scored()});
+}
+
 // The weights of one head of the present sentence: [[…], …].
 EMSCRIPTEN_KEEPALIVE const char* probe_attention(int layer, int head) {
     nlohmann::json rows = nlohmann::json::array();

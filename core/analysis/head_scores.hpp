@@ -24,15 +24,14 @@ struct HeadScores {
     double duplicate_token = 0;
     double induction = 0;
 
+    // Σ A · |q − k| / Σ A, in tokens (Vig & Belinkov 2019, arXiv 1906.04284).
+    double distance = 0;
+
     // −Σ w ln w in nats, mean over the rows that may look at something.
     double entropy = 0;
     // Entropy / ln(keys that the row may look at), mean over the rows that may look at two or more: 0 is one key
     // alone, 1 is all of them alike.
     double spread = 0;
-
-    // Over the cells that the mask allows; 0 where there is none.
-    float scaled_least = 0, scaled_most = 0;
-    float contribution_most = 0;
 };
 
 // Computed in slices, as the weights are: nothing quadratic is kept.
@@ -42,26 +41,28 @@ class HeadScoring {
     // `ids` [queries] name the tokens; the record and the ids outlive this object.
     HeadScoring(const Record& record, Index head, std::span<const std::int32_t> ids);
 
-    bool step();  // some rows, about 2^16 cells; true while there is more to do
+    bool step();  // at most 64 rows by 1,024 keys; true while there is more to do
     bool done() const { return !record_ || next_row_ >= record_->queries(); }
-    HeadScores scores() const;  // of the rows so far
+    HeadScores scores() const;  // once it is done
 
   private:
     struct Row {
         double sum = 0, entropy = 0;
         Index allowed = 0;
     };
-    void add_tile(Range rows, Range cols, std::span<Row> sums);
+    void add(Range rows, Range keys);
+    void finish_rows();
 
     const Record* record_ = nullptr;
-    Index head_ = 0, next_row_ = 0;
-    std::span<const std::int32_t> ids_;
-    std::vector<float> value_norms_;  // [keys], ‖V[j]‖
-    HeadScores sums_;                 // of the rows so far, not yet divided
+    Index head_ = 0, next_row_ = 0, next_key_ = 0;
+    // Positions by their token, of one token ascending; of each position where it stands among them, and where the first
+    // of its token does.
+    std::vector<Index> by_token_, place_, first_;
+    HeadScores sums_;  // of the rows so far, not yet divided
     double weight_sum_ = 0;
-    Index rows_ = 0, wide_rows_ = 0;  // that may look at something; at two keys or more
-    bool any_allowed_ = false;
-    std::vector<float> weights_, scaled_;
+    Index counted_rows_ = 0, wide_rows_ = 0;  // that may look at something; at two keys or more
+    std::vector<Row> rows_;                   // from next_row_ on, of the keys before next_key_
+    std::vector<float> cells_;
     std::vector<std::uint8_t> allowed_;
 };
 

@@ -8,9 +8,9 @@ namespace attn {
 namespace {
 
 void add(const HeadScores& from, double share, HeadScores& to) {
-    for (const auto field :
-         {&HeadScores::previous_token, &HeadScores::current_token, &HeadScores::first_token,
-          &HeadScores::duplicate_token, &HeadScores::induction, &HeadScores::entropy, &HeadScores::spread})
+    for (const auto field : {&HeadScores::previous_token, &HeadScores::current_token,
+                             &HeadScores::first_token, &HeadScores::duplicate_token, &HeadScores::induction,
+                             &HeadScores::distance, &HeadScores::entropy, &HeadScores::spread})
         to.*field += share * from.*field;
 }
 

@@ -257,6 +257,34 @@ struct Applier {
         return state;
     }
     Result<State> operator()(const SetMap& c) { return set_map(c.map, state.sentence.map); }
+    Result<State> operator()(const AddBookmark& c) {
+        const auto lies_within = [](Range range) {
+            return range.begin >= 0 && range.begin < range.end && range.end <= position_limit;
+        };
+        const Bookmark& p = c.place;
+        if (!lies_within(p.queries) || !lies_within(p.keys) || p.layer < 0 || p.layer >= position_limit ||
+            p.head < 0 || p.head >= position_limit)
+            return Error{"There is no such part of a map to mark."};
+        auto& marks = state.sentence.bookmarks;
+        if (std::ranges::find(marks, p) != marks.end()) return state;
+        if (marks.size() >= bookmark_limit)
+            return Error{"There is room for " + std::to_string(bookmark_limit) +
+                         " bookmarks. Remove one first."};
+        marks.push_back(p);
+        return state;
+    }
+    Result<State> operator()(const RemoveBookmark& c) {
+        auto& marks = state.sentence.bookmarks;
+        if (c.index >= marks.size()) return Error{"There is no such bookmark."};
+        marks.erase(marks.begin() + static_cast<std::ptrdiff_t>(c.index));
+        return state;
+    }
+    Result<State> operator()(const SetHeads& c) {
+        if (c.heads.against && !c.heads.by)
+            return Error{"Heads are scattered over two scores; the one across is missing."};
+        state.sentence.heads = c.heads;
+        return state;
+    }
     Result<State> operator()(const SetFlowMass& c) {
         if (!(c.mass >= 0 && c.mass <= 1)) return Error{"The share of a row lies between 0 and 1."};
         state.sentence.flow_mass = c.mass;
@@ -448,6 +476,14 @@ std::string describe(const State& before, const Command& command) {
                 return "opened the network of step " + std::to_string(c.network.step);
             },
             [](const SetMap&) { return std::string("map"); },
+            [](const AddBookmark&) { return std::string("bookmark"); },
+            [](const RemoveBookmark&) { return std::string("bookmark removed"); },
+            [](const SetHeads& c) {
+                const auto& [by, against] = c.heads;
+                return !by ? "heads by layer"
+                           : std::string("heads by ") + info(*by).name +
+                                 (against ? std::string(" and ") + info(*against).name : "");
+            },
             [](const SetFlowMass& c) { return "edges for " + shortest(c.mass) + " of each row"; },
             [](const SetSampling&) { return std::string("sampling"); },
             [](const SetTrainingPlan&) { return std::string("training plan"); },

@@ -33,6 +33,9 @@ struct SetModel { std::string name; };
 // In lens Sentence; its training rests meanwhile.
 struct OpenTrained { TrainedHere network; std::string text; HeadIndex head; };
 struct SetMap { MapChoice map; };
+struct AddBookmark { Bookmark place; };
+struct RemoveBookmark { std::size_t index; };
+struct SetHeads { HeadsChoice heads; };
 struct SetFlowMass { float mass; };
 struct SetSampling { SamplingState sampling; };
 struct SetTrainingPlan { TrainingPlan plan; };  // another run, shown from its newest step
@@ -48,11 +51,12 @@ struct Select { Selection selection; };
 struct Pin { std::optional<CellRef> cell; };
 // clang-format on
 
-using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate,
-                             SetScaling, SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText,
-                             Compare, SetModel, OpenTrained, SetMap, SetFlowMass, SetSampling,
-                             SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining,
-                             OpenTensors, SetTensorMap, SetTensorRule, Select, Pin>;
+using Command =
+    std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
+                 SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
+                 OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads, SetFlowMass, SetSampling,
+                 SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, OpenTensors,
+                 SetTensorMap, SetTensorRule, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);

@@ -42,10 +42,13 @@ Result<bool> SentenceJob::step() {
     return true;
 }
 
-void SentenceJob::begin_overview() {
+Status SentenceJob::begin_overview() {
     const Index n = run_.trace->tokens();
-    run_.thumbnails = Thumbnails(run_.trace);
     run_.logits = run_.trace->logits({n - 1, n});
+    auto heads = HeadOverview::start(run_.trace);
+    if (!heads) return heads.error();
+    run_.heads = *std::move(heads);
+    return ok();
 }
 
 }  // namespace attn::app

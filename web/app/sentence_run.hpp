@@ -7,18 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "app/thumbnails.hpp"
+#include "app/head_overview.hpp"
 #include "model/forward.hpp"
 
 namespace attn::app {
 
-// Immutable but for the thumbnails, once it is there.
+// Immutable but for the overview of its heads, once it is there.
 struct SentenceRun {
     std::shared_ptr<const Trace> trace;
-    std::vector<std::string> pieces;  // [n], how each token reads
-    Thumbnails thumbnails;            // these two of the first sentence alone
-    Tensor logits;                    // [1, vocabulary], of the last position
-    std::uint64_t version = 0;        // another run has another number
+    std::vector<std::string> pieces;    // [n], how each token reads
+    std::optional<HeadOverview> heads;  // these two of the first sentence alone
+    Tensor logits;                      // [1, vocabulary], of the last position
+    std::uint64_t version = 0;          // another run has another number
 };
 
 class SentenceJob {
@@ -31,9 +31,8 @@ class SentenceJob {
     // A slice of the forward pass; true when the run has just become complete.
     Result<bool> step();
     // All heads small, and what would come next: of a run that is complete.
-    void begin_overview();
-    // A slice of the thumbnails; true while there is more to do.
-    bool step_thumbnails() { return run_.trace && run_.thumbnails.step(); }
+    Status begin_overview();
+    HeadOverview* heads() { return run_.heads ? &*run_.heads : nullptr; }
 
     const SentenceRun* run() const { return run_.trace ? &run_ : nullptr; }
     const std::vector<std::int32_t>& ids() const { return ids_; }  // of the run, or of the one that is coming

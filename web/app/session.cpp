@@ -46,10 +46,14 @@ std::optional<float> Session::progress() const {
     if (sentence_.running()) return sentence_.progress();
     if (compared_.running()) return compared_.progress();
     if (!sentence()) return std::nullopt;
-    const Thumbnails& maps = sentence()->thumbnails;
-    const Index all = maps.layers() * maps.heads();
-    if (maps.done() < all) return static_cast<float>(maps.done()) / static_cast<float>(all);
+    const auto& heads = sentence()->heads;
+    if (heads && !heads->done()) return static_cast<float>(heads->progress());
     return std::nullopt;
+}
+
+std::string_view Session::progress_name() const {
+    if (sentence_.running() || compared_.running()) return "forward pass";
+    return sentence()->heads->has_maps() ? "head scores" : "head maps";
 }
 
 void Session::perform(const Command& command, std::uint64_t gesture) {
@@ -373,7 +377,7 @@ void Session::start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector
 }
 
 void Session::forward_finished() {
-    sentence_.begin_overview();
+    if (Status begun = sentence_.begin_overview(); !begun) report_error(begun.error());
     const Trace& trace = *sentence()->trace;
     choose_wanted();
     fit_selection();
@@ -455,11 +459,19 @@ bool Session::run_forward(SentenceJob& job, double until) {
     return false;
 }
 
+bool Session::survey_heads(double until, bool (HeadOverview::*step)()) {
+    HeadOverview* heads = sentence_.heads();
+    if (!heads) return false;
+    heads->look_at({state().selection.layer, state().selection.head});
+    while ((heads->*step)())
+        if (now_ms() >= until) return true;
+    return false;
+}
+
 bool Session::work(double budget_ms) {
     const double until = now_ms() + budget_ms;
     if (run_forward(sentence_, until) || run_forward(compared_, until)) return true;
-    while (sentence_.step_thumbnails())
-        if (now_ms() >= until) return true;
+    if (survey_heads(until, &HeadOverview::step_maps)) return true;
     bool more = work_on_tensors(until);
     const double left = std::max(until - now_ms(), 0.0);
     more |= awaits_training() ? prepare_awaited(left) : training_.work(state().training, left);
@@ -494,11 +506,13 @@ bool Session::work(double budget_ms) {
         awaits_tokens_ = true;
         page_.append_token(*id);  // the page answers with tokens()
     }
+    // Last what nobody waits for.
+    const bool surveys = survey_heads(until, &HeadOverview::step_scores);
     if (frame_due_ms_ && now_ms() >= *frame_due_ms_) {
         frame_due_ms_.reset();
         frame_wanted_ = true;
     }
-    return more || sentence_.running() || compared_.running() || playing_ ||
+    return more || surveys || sentence_.running() || compared_.running() || playing_ ||
            std::exchange(frame_wanted_, false);
 }
 

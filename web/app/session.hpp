@@ -35,11 +35,9 @@ class Session {
     const SentenceRun* compared() const { return compared_.run(); }
     // Of the run that a cell is of.
     const SentenceRun* run_of(const CellRef& cell) const { return cell.second ? compared() : sentence(); }
-    // 0 … 1 while a run or the thumbnails are being computed.
+    // 0 … 1 while a run or what is shown of its heads is being computed.
     std::optional<float> progress() const;
-    std::string_view progress_name() const {
-        return sentence_.running() || compared_.running() ? "forward pass" : "head maps";
-    }
+    std::string_view progress_name() const;
     double forward_ms() const { return sentence_.forward_ms(); }
     // The likeliest next tokens under the State's sampling, with how they read.
     struct Next {
@@ -132,6 +130,7 @@ class Session {
     void start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector<std::string> pieces, Index total);
     // Steps the forward pass until `until`; true while there is more to do.
     bool run_forward(SentenceJob& job, double until);
+    bool survey_heads(double until, bool (HeadOverview::*step)());  // the same
     void forward_finished();
     void show_sentence_box();
     void show_second_box();

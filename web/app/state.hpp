@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/head_choice.hpp"
 #include "app/map_choice.hpp"
 #include "app/training_plan.hpp"
 #include "tensor/tensor.hpp"
@@ -129,11 +130,21 @@ struct Comparison {
     bool operator==(const Comparison&) const = default;
 };
 
+// A part of a head's map that somebody wants to come back to.
+struct Bookmark {
+    Index layer = 0, head = 0;
+    Range queries, keys;
+    bool operator==(const Bookmark&) const = default;
+};
+inline constexpr std::size_t bookmark_limit = 16;
+
 struct SentenceState {
     std::string text;
     std::string model;                   // name of the folder the text was explored with; empty: none yet
     std::optional<TrainedHere> trained;  // that is what `model` names, where it came from lens Training
     MapChoice map;
+    std::vector<Bookmark> bookmarks;
+    HeadsChoice heads;
     float flow_mass = 0.8f;  // edges that make up this share of each row are drawn
     SamplingState sampling;
     std::optional<Comparison> compared;

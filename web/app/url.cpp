@@ -151,6 +151,58 @@ std::optional<MapChoice> read_map(std::string_view text) {
     return map;
 }
 
+// "4.7.0-12.3-9": layer, head, queries and keys from the first to the last; one after another.
+std::string write_bookmarks(const std::vector<Bookmark>& bookmarks) {
+    std::string text;
+    const auto part = [](Range range) {
+        return "." + std::to_string(range.begin) + "-" + std::to_string(range.end - 1);
+    };
+    for (const Bookmark& b : bookmarks)
+        text += (text.empty() ? "" : ",") + std::to_string(b.layer) + "." + std::to_string(b.head) +
+                part(b.queries) + part(b.keys);
+    return text;
+}
+
+bool read_bookmarks(State& state, std::string_view text) {
+    const auto range = [](std::string_view part) -> std::optional<Range> {
+        const auto ends = split(part, '-');
+        if (ends.size() != 2) return std::nullopt;
+        const auto first = read_integer<Index>(ends[0]), last = read_integer<Index>(ends[1]);
+        if (!first || !last || *last > position_limit) return std::nullopt;
+        return Range{*first, *last + 1};
+    };
+    for (const auto each : split(text, ',')) {
+        const auto parts = split(each, '.');
+        if (parts.size() != 4) return false;
+        const auto layer = read_integer<Index>(parts[0]), head = read_integer<Index>(parts[1]);
+        const auto queries = range(parts[2]), keys = range(parts[3]);
+        if (!layer || !head || !queries || !keys ||
+            !take(state, AddBookmark{{*layer, *head, *queries, *keys}}))
+            return false;
+    }
+    return true;
+}
+
+// "induction", or "previous,induction".
+std::string write_heads(const HeadsChoice& heads) {
+    std::string text;
+    if (heads.by) text += info(*heads.by).key;
+    if (heads.against) text.append(",").append(info(*heads.against).key);
+    return text;
+}
+
+std::optional<HeadsChoice> read_heads(std::string_view text) {
+    const auto parts = split(text, ',');
+    if (parts.size() > 2) return std::nullopt;
+    HeadsChoice heads;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto found = std::ranges::find(head_scores, parts[i], &HeadScoreInfo::key);
+        if (found == head_scores.end()) return std::nullopt;
+        (i == 0 ? heads.by : heads.against) = static_cast<HeadScore>(found - head_scores.begin());
+    }
+    return heads;
+}
+
 bool fits_into_a_link(std::string_view text) {
     const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
     return std::ssize(text) - std::ranges::count_if(text, continues) <= text_limit;
@@ -370,6 +422,20 @@ constexpr Setting settings[] = {
      },
      [](const State& s, const State& usual) {
          return unless_usual(s.sentence.map, usual.sentence.map, write_map);
+     }},
+    {"places", "parts of maps, as 4.7.0-12.3-9: layer, head, first and last query, first and last key",
+     [](State& s, const std::string& value) { return read_bookmarks(s, value); },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         if (s.sentence.bookmarks.empty()) return std::nullopt;
+         return write_bookmarks(s.sentence.bookmarks);
+     }},
+    {"heads", "entropy, first, previous, duplicate, induction or distance, or two of them",
+     [](State& s, const std::string& value) {
+         const auto heads = read_heads(value);
+         return heads && take(s, SetHeads{*heads});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.sentence.heads, usual.sentence.heads, write_heads);
      }},
     {"flow", "a number from 0 to 1",
      [](State& s, const std::string& value) {

@@ -95,6 +95,20 @@ std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice
     return changed ? std::optional(next) : std::nullopt;
 }
 
+std::string marked_part(const ui::MapView& view) {
+    const ui::BrushSums& sums = view.brush_sums();
+    if (!view.brushed() || !sums.complete) return {};
+    const auto part = [](Range range) {
+        return std::to_string(range.begin) + " to " + std::to_string(range.end - 1);
+    };
+    const std::string where =
+        "Queries " + part(view.brushed()->queries) + ", keys " + part(view.brushed()->keys) + ": ";
+    if (sums.cells == 0) return where + "all masked";
+    return where + app::fixed(sums.cells, 0) + " cells, sum " + app::fixed(sums.sum, 4) + ", mean " +
+           app::fixed(sums.sum / sums.cells, 4) + ", strongest " +
+           app::fixed(static_cast<double>(sums.strongest), 4);
+}
+
 // ---- Finding -------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -223,22 +237,9 @@ std::optional<ui::MapCell> MapFinder::draw(ui::MapView& view, const ui::MapPictu
     ImGui::SameLine(0, 6);
     if (ui::button("map/in", "+")) view.zoom_by(1.5f);
     ui::tooltip("Larger: or turn the wheel over the map; a double click shows it whole");
-    if (const auto& brushed = view.brushed()) {
-        const ui::BrushSums& sums = view.brush_sums();
-        const auto part = [](Range range) {
-            return std::to_string(range.begin) + "–" + std::to_string(range.end - 1);
-        };
-        std::string text = "Queries " + part(brushed->queries) + " × keys " + part(brushed->keys) + ": ";
-        if (!sums.complete)
-            text += "summing up";
-        else if (sums.cells == 0)
-            text += "all masked";
-        else
-            text += app::fixed(sums.cells, 0) + " cells, sum " + app::fixed(sums.sum, 4) + ", mean " +
-                    app::fixed(sums.sum / sums.cells, 4) + ", strongest " +
-                    app::fixed(static_cast<double>(sums.strongest), 4);
-        ui::caption(text.c_str());
-        ui::landmark_item("map/brushed");
+    if (view.brushed()) {
+        const std::string sums = marked_part(view);
+        ui::caption(sums.empty() ? "Summing up the marked part" : sums.c_str());
         ImGui::SameLine(0, 8);
         if (ui::button("map/forget", "×")) view.forget_brush();
     }

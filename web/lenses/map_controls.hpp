@@ -17,6 +17,9 @@ const char* map_title(app::MapStage stage);  // of its values
 std::optional<app::MapChoice> map_controls(ui::MapView& view, const app::MapChoice& choice,
                                            std::span<const app::MapStage> stages);
 
+// What the marked rectangle sums up to, in words; empty while there is none or it is being summed up.
+std::string marked_part(const ui::MapView& view);
+
 // A line below the map: looks for tokens and positions, goes from one bright cell to the next, zooms, and says what the marked
 // rectangle sums up to.
 class MapFinder {

@@ -18,27 +18,6 @@ constexpr double frame_ms = 4;
 
 Pointed pointed;  // in the last frame
 
-// Measures the chosen head in slices, anew whenever another text or head is chosen.
-struct Measuring {
-    std::shared_ptr<const Trace> trace;
-    Index layer = 0, head = 0;
-    HeadScoring scoring;
-};
-Measuring measuring;
-
-void measure(SentenceView& view) {
-    const app::Selection& s = view.selection();
-    if (measuring.trace != view.run.trace || measuring.layer != s.layer || measuring.head != s.head) {
-        measuring = {view.run.trace, s.layer, s.head, {}};
-        measuring.scoring = HeadScoring(view.record(), s.head, measuring.trace->ids());
-    }
-    while (measuring.scoring.step() && !view.deadline.passed()) {
-    }
-    view.more |= !measuring.scoring.done();
-    view.scores = measuring.scoring.scores();
-    view.measured = measuring.scoring.done();
-}
-
 // Drawn on one line as far as they fit, then on the next.
 void badge(const std::string& text, const char* meaning, bool first) {
     ui::Type mono(ui::Face::mono, 12);
@@ -54,31 +33,26 @@ void head_heading(const SentenceView& view) {
     const app::Selection& s = view.selection();
     ui::heading(("Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head)).c_str());
     // They are of the first sentence alone.
-    if (view.session.state().sentence.compared) return;
-    if (!view.measured) return badge("measuring …", "Adding up this head's weights", true);
+    if (view.session.state().sentence.compared || !view.run.heads) return;
+    const auto& scores = view.run.heads->scores({s.layer, s.head});
+    if (!scores) return badge("measuring …", "Adding up this head's weights", true);
     struct Share {
         const char* name;
         double value;
         const char* meaning;
     };
-    const HeadScores& m = view.scores;
-    std::vector<Share> shares{
-        {"previous token", m.previous_token,
-         "Share of all weight that lies on the token just before: Σ A[i, i−1] / Σ A"},
-        {"first token", m.first_token, "Share of all weight that lies on the first token: Σ A[i, 0] / Σ A"},
-        {"itself", m.current_token, "Share of all weight that lies on the word itself: Σ A[i, i] / Σ A"},
-        {"same token before", m.duplicate_token,
-         "Share of all weight that lies on earlier copies of the same token"},
-        {"after a copy", m.induction,
-         "Share of all weight that lies on tokens just after an earlier copy (induction)"}};
+    std::vector<Share> shares{{"itself", scores->current_token,
+                               "Share of all weight that lies on the word itself: Σ A[i, i] / Σ A"}};
+    using enum app::HeadScore;
+    for (const app::HeadScore score : {previous_token, first_token, duplicate_token, induction})
+        shares.push_back(
+            {info(score).name, number_of(scores, score).value_or(std::nan("")), info(score).meaning});
     std::ranges::sort(shares, std::greater{},
                       [](const Share& s) { return std::isnan(s.value) ? 0 : s.value; });
     for (std::size_t i = 0; i < 2; ++i)
         badge(std::string(shares[i].name) + " " + app::fixed(shares[i].value, 2), shares[i].meaning, i == 0);
-    badge("entropy " + app::fixed(m.entropy, 2) + " nats",
-          "How spread the rows are: −Σ w ln w, mean over the rows. 0: every word looks at one token alone.",
-          false);
-    badge("spread " + app::fixed(100 * m.spread, 0) + " %",
+    badge("entropy " + app::fixed(scores->entropy, 2) + " nats", info(entropy).meaning, false);
+    badge("spread " + app::fixed(100 * scores->spread, 0) + " %",
           "Entropy as a share of the most it could be, ln of the keys a row may look at; mean over the rows.",
           false);
 }
@@ -197,8 +171,7 @@ void column(const char* name, float width, auto&& draw) {
 void space() { ImGui::Dummy({0, 8}); }
 
 void heads(SentenceView& view, float width, float most_height) {
-    ui::section("Heads");
-    sentence_heads(view, width, most_height);
+    if (view.run.heads) sentence_heads(view, *view.run.heads, width, most_height);
 }
 
 void parts(SentenceView& view) {
@@ -266,9 +239,7 @@ void sentence(app::Session& session, Hover& hover) {
 
     const app::Deadline deadline(frame_ms);
     const Index n = run->trace->tokens();
-    SentenceView view{
-        session, *run, hover, deadline, {}, false, {within(pointed.query, n), within(pointed.key, n)}, {}};
-    measure(view);
+    SentenceView view{session, *run, hover, deadline, {within(pointed.query, n), within(pointed.key, n)}, {}};
     head_heading(view);
     ui::caption(
         session.state().sentence.compared

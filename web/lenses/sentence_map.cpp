@@ -60,6 +60,47 @@ app::MatrixId matrix_of(MapStage stage) {
     return app::MatrixId::weight;
 }
 
+// Below the map: the part that is in view can be kept, and those that were kept come back with their head.
+void bookmarks(SentenceView& view, float width) {
+    const auto& kept = view.session.state().sentence.bookmarks;
+    const app::Selection& s = view.selection();
+    const Index n = view.tokens();
+    ImGui::PushID("places");
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    const float right = ImGui::GetCursorScreenPos().x + width;
+    if (ui::button("places/keep", "Keep this place"))
+        view.session.perform(
+            app::AddBookmark{{s.layer, s.head, map_view.in_view().queries, map_view.in_view().keys}});
+    ui::tooltip("A bookmark of this head and of the part that is in view; it is in the link too");
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        const app::Bookmark place = kept[i];
+        const std::string name = "places/" + std::to_string(i);
+        const auto ends = [](Range range) {
+            return std::to_string(range.begin) + "–" + std::to_string(range.end - 1);
+        };
+        const std::string text = std::to_string(place.layer) + "." + std::to_string(place.head) + "  " +
+                                 ends(place.queries) + " × " + ends(place.keys);
+        ImGui::PushID(static_cast<int>(i));
+        ImGui::SameLine(0, 8);
+        if (ImGui::GetCursorScreenPos().x + ui::text_size(text).x + 60 > right) ImGui::NewLine();
+        const bool there = place.queries.end <= n && place.keys.end <= n;
+        if (ui::button(name.c_str(), text.c_str(), there)) {
+            view.select_head(place.layer, place.head);
+            map_view.show(place.queries, place.keys);
+        }
+        ui::tooltip(there ? "Go there: layer.head, queries × keys" : "This text has no such tokens");
+        ImGui::SameLine(0, 2);
+        const bool removed = ui::button((name + "/remove").c_str(), "×");
+        ImGui::PopID();
+        if (removed) {
+            view.session.perform(app::RemoveBookmark{i});
+            break;
+        }
+    }
+    ImGui::PopStyleVar();
+    ImGui::PopID();
+}
+
 }  // namespace
 
 void sentence_map(SentenceView& view, float width, float most_height) {
@@ -92,6 +133,12 @@ void sentence_map(SentenceView& view, float width, float most_height) {
             view.select(cell.row, cell.col);
         }
     }
+    static std::string said;
+    if (std::string sums = marked_part(map_view); sums != said) {
+        if (!sums.empty()) view.session.announce(sums);
+        said = std::move(sums);
+    }
+    bookmarks(view, width);
     if (const auto found = finder.draw(map_view, picture, width)) view.select(found->query, found->key);
 }
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "analysis/head_scores.hpp"
 #include "app/clock.hpp"
 #include "lenses/lens.hpp"
 #include "widgets/heatmap.hpp"
@@ -21,8 +20,6 @@ struct SentenceView {
     const app::SentenceRun& run;
     Hover& hover;
     const app::Deadline& deadline;
-    HeadScores scores;  // of the chosen head, of the rows measured so far
-    bool measured;      // of all rows
     Pointed pointed;    // in the frame before: all parts show it
     Pointed now;        // in this frame so far
     bool more = false;  // some part has more to compute
@@ -58,7 +55,7 @@ inline std::optional<Index> within(std::optional<Index> token, Index n) {
 
 // Each draws itself at the cursor, `width` points wide.
 void sentence_flow(SentenceView& view, float width);
-void sentence_heads(SentenceView& view, float width, float most_height);
+void sentence_heads(SentenceView& view, const app::HeadOverview& heads, float width, float most_height);
 void sentence_map(SentenceView& view, float width, float most_height);
 void sentence_ladder(SentenceView& view, float width);
 void sentence_next(SentenceView& view, float width);

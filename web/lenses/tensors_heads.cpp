@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lenses/sentence_view.hpp"
+#include "lenses/heads_view.hpp"
 #include "lenses/tensors_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -80,7 +80,8 @@ void draw_thumbnails(const TensorsView& view, const Grid& grid) {
     for (Index row = 0; row < strips.rows(); ++row) {
         const Index first = row * grid.columns, last = std::min(first + grid.columns, grid.count) - 1;
         render::Heatmap map;
-        map.key = {&strips, strips.serial(row)};
+        map.key = {&strips, static_cast<std::uint64_t>(row)};
+        map.version = strips.serial(row);
         map.values = thumbnails.strongest().row(row * thumbnails.rows());
         map.rows = thumbnails.rows();
         map.cols = grid.columns * thumbnails.cols();
@@ -122,17 +123,13 @@ void draw_labels(const TensorsView& view, const Grid& grid, std::optional<Index>
     }
 }
 
-// Arrow keys, while the grid has the focus or is under the cursor.
+// Arrow keys go to the neighbours.
 void walk(TensorsView& view, const Grid& grid, Index chosen) {
-    const auto pressed = [](ImGuiKey key) {
-        return ImGui::Shortcut(
-            key, ImGuiInputFlags_Repeat | ImGuiInputFlags_RouteGlobal | ImGuiInputFlags_RouteOverFocused);
-    };
     Index map = chosen;
-    if (pressed(ImGuiKey_LeftArrow) && map % grid.columns > 0) --map;
-    if (pressed(ImGuiKey_RightArrow) && map % grid.columns + 1 < grid.columns) ++map;
-    if (pressed(ImGuiKey_UpArrow)) map -= grid.columns;
-    if (pressed(ImGuiKey_DownArrow)) map += grid.columns;
+    if (arrow_pressed(ImGuiKey_LeftArrow) && map % grid.columns > 0) --map;
+    if (arrow_pressed(ImGuiKey_RightArrow) && map % grid.columns + 1 < grid.columns) ++map;
+    if (arrow_pressed(ImGuiKey_UpArrow)) map -= grid.columns;
+    if (arrow_pressed(ImGuiKey_DownArrow)) map += grid.columns;
     if (map != chosen && map >= 0 && map < grid.count)
         view.select_head(map / view.set.heads(), map % view.set.heads());
 }
@@ -163,7 +160,7 @@ void tensors_heads(TensorsView& view, float width, float most_height) {
     ImGui::InvisibleButton("grid", content);
     const bool hovered = ImGui::IsItemHovered();
     const auto under = hovered ? grid.under(ImGui::GetMousePos()) : std::nullopt;
-    if (ImGui::IsItemFocused() || hovered) walk(view, grid, chosen);
+    walk(view, grid, chosen);
     if (ImGui::IsItemDeactivated() && under && !dragged()) view.select_head(*under / heads, *under % heads);
     if (ImGui::IsItemActive() && ImGui::IsMouseDragging(0)) {
         ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseDelta.x);

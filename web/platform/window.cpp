@@ -2,6 +2,7 @@
 
 #include <GLFW/glfw3.h>
 #include <emscripten.h>
+#include <emscripten/eventloop.h>
 #include <emscripten/html5.h>
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
@@ -9,6 +10,7 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "render/context.hpp"
@@ -23,6 +25,8 @@ namespace {
 // how many there are at least, however slow they are.
 constexpr double awake_ms = 300;
 constexpr int awake_frames = 4;
+// A page whose frames have stopped, as in a tab that is hidden, rests.
+constexpr double rests_after_ms = 250;
 
 struct Window {
     GLFWwindow* glfw = nullptr;
@@ -32,6 +36,8 @@ struct Window {
     int owed = 0;  // frames
     double density = 0;
     long frames = 0;
+    double last_tick = 0;
+    bool works_on = false;  // a task between frames is due
     bool lost = false;
     bool left = false;  // the mouse is outside of the canvas
 };
@@ -79,9 +85,24 @@ bool size_changed() {
            window.density != emscripten_get_device_pixel_ratio();
 }
 
+// Jobs go on between frames, in tasks as short as the part of a frame that they get: the browser comes in after each.
+void work() {
+    if (!window.frame.work()) return;
+    wake();
+    if (window.works_on) return;
+    window.works_on = true;
+    emscripten_set_immediate(
+        [](void*) {
+            window.works_on = false;
+            if (!window.lost && emscripten_get_now() < window.last_tick + rests_after_ms) work();
+        },
+        nullptr);
+}
+
 void tick() {
     if (window.lost) return;
-    if (window.frame.work()) wake();
+    window.last_tick = emscripten_get_now();
+    work();
     if (size_changed()) wake();
     if (emscripten_get_now() > window.awake_until && window.owed <= 0) return;
     --window.owed;
@@ -145,6 +166,18 @@ EM_BOOL on_touch_start(int, const EmscriptenTouchEvent*, void*) {
     ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
     return EM_FALSE;
 }
+// Two fingers are a wheel: so many notches as make a map follow them (widgets/map_view.cpp zooms by e^0.2 a notch).
+EM_BOOL on_touch_move(int, const EmscriptenTouchEvent* event, void*) {
+    static double apart = 0;
+    if (event->numTouches != 2) return apart = 0, EM_FALSE;
+    const EmscriptenTouchPoint &a = event->touches[0], &b = event->touches[1];
+    const double now = std::hypot(a.targetX - b.targetX, a.targetY - b.targetY);
+    if (apart > 0 && now > 0)
+        ImGui::GetIO().AddMouseWheelEvent(0, static_cast<float>(std::log(now / apart) / 0.2));
+    apart = now;
+    wake();
+    return EM_FALSE;
+}
 EM_BOOL on_mouse(int, const EmscriptenMouseEvent*, void*) {
     ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_Mouse);
     return EM_FALSE;
@@ -163,6 +196,8 @@ bool open_window(Frame frame) {
     wake_on_input();
     emscripten_set_wheel_callback("#canvas", nullptr, false, on_wheel);
     emscripten_set_touchstart_callback("#canvas", nullptr, true, on_touch_start);
+    emscripten_set_touchmove_callback("#canvas", nullptr, true, on_touch_move);
+    emscripten_set_touchend_callback("#canvas", nullptr, true, on_touch_move);
     emscripten_set_mousemove_callback("#canvas", nullptr, true, on_mouse);
     ImGui_ImplGlfw_InitForOpenGL(window.glfw, true);
     ImGui_ImplOpenGL3_Init("#version 300 es");

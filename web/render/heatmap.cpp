@@ -60,11 +60,11 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
     glActiveTexture(GL_TEXTURE1);
     bind_colours({h.palette, 0}, h.palette->colours);
     glActiveTexture(GL_TEXTURE0);
-    bind_values(h.key, {h.values, static_cast<std::size_t>(h.rows * h.cols)}, h.rows, h.cols);
+    bind_values(h.key, h.version, {h.values, static_cast<std::size_t>(h.rows * h.cols)}, h.rows, h.cols);
     if (h.scale.quantiles) {
         glActiveTexture(GL_TEXTURE2);
         const auto& quantiles = h.scale.quantiles->values;
-        bind_values({h.scale.quantiles, h.quantiles}, quantiles, 1, std::ssize(quantiles));
+        bind_values({h.scale.quantiles, 0}, h.quantiles, quantiles, 1, std::ssize(quantiles));
         glActiveTexture(GL_TEXTURE0);
     }
 

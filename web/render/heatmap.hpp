@@ -20,6 +20,7 @@ struct Heatmap {
     // [rows, cols], at most 2048 a side; −inf: masked, inf: not known yet, nothing is drawn. They and the palette stay as
     // they are until the frame is drawn.
     TextureKey key;
+    std::uint64_t version = 1;  // of the values under that key
     const float* values = nullptr;
     Index rows = 0, cols = 0;
 

@@ -68,8 +68,9 @@ float coded(float value) {
 
 }  // namespace
 
-void bind_values(TextureKey key, std::span<const float> values, Index rows, Index cols) {
-    if (!bind(key, 1)) return;
+void bind_values(TextureKey key, std::uint64_t version, std::span<const float> values, Index rows,
+                 Index cols) {
+    if (!bind(key, version)) return;
     std::vector<float> texels;
     texels.reserve(values.size());
     for (const float value : values) texels.push_back(coded(value));

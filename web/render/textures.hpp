@@ -11,7 +11,7 @@
 
 namespace attn::render {
 
-// Whose contents, and which of them: the same key stands for the same contents.
+// Whose contents, and which of them: the same key and version stand for the same contents.
 struct TextureKey {
     const void* owner = nullptr;
     std::uint64_t number = 0;
@@ -20,7 +20,8 @@ struct TextureKey {
 
 // Bind to the active unit. values [rows, cols], at most 2048 a side, where −inf means masked and inf not known yet; written
 // so that they and NaN survive any sampler (shaders/heatmap.frag).
-void bind_values(TextureKey key, std::span<const float> values, Index rows, Index cols);
+void bind_values(TextureKey key, std::uint64_t version, std::span<const float> values, Index rows,
+                 Index cols);
 // One row of colours; uploaded again when the theme has changed.
 void bind_colours(TextureKey key, std::span<const ImU32> colours);
 

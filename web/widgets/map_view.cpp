@@ -216,6 +216,7 @@ bool MapView::draw_cells(const Plot& plot, const ColourScale& scale, const app::
             tiles_of(queries, level) * tiles_of(keys, level) > most_tiles))
         ++level;
     pooled_ = level > 0;
+    shown_ = {queries, keys};
     tiles_.look_at(level, queries, keys);
     bool more = true;
     do more = tiles_.step();
@@ -337,6 +338,7 @@ void MapView::brush(const MapWindow& window) {
         brushed_->keys.end == window.keys.end)
         return;
     brushed_ = window;
+    sums_ = {};
     brush_of_.reset();
 }
 
@@ -392,8 +394,8 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     columns.names = picture.key_names;
     columns.shown = {0, n_k};
     rows.most = columns.most = std::min(96.0f, width * 0.2f);
-    const float left = std::max(row_labels_width(rows), 24.0f);
     const bool margins = width >= margins_from && !picture.map->is_signed();
+    const float left = std::max(row_labels_width(rows), margins ? 56.0f : 24.0f);  // room for "query"
     const ImVec2 beside = margins ? margins_size(std::max(n_q, n_k)) : ImVec2{0, 0};
     const float axes =
         margins ? beside.y : axis_height;  // their words share a line with the ruler where there is one

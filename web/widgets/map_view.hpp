@@ -52,6 +52,7 @@ class MapView {
     const app::MapTiles& tiles() const { return tiles_; }
     bool pooled() const { return pooled_; }  // in the last frame cells shared texels
     bool zoomed() const { return zoom_ > 1; }
+    const MapWindow& in_view() const { return shown_; }  // in the last frame
 
     // In the next frame.
     void zoom_by(float factor) { zoom_factor_ *= factor; }
@@ -84,6 +85,7 @@ class MapView {
     float first_query_ = 0, first_key_ = 0;  // the cell in the upper left corner
     float zoom_factor_ = 1;
     std::optional<MapWindow> wanted_;
+    MapWindow shown_;
     bool pooled_ = false;
     std::optional<MapCell> brush_from_;
     std::optional<MapWindow> brushed_;

@@ -260,7 +260,22 @@ TEST_CASE("the sentence and what is chosen in it") {
     chosen.sentence.model = "tiny";
     CHECK(after(chosen, SetModel{"tiny"}) == chosen);
     CHECK(refusal(s, SetModel{std::string(201, 'm')}) == "A model's name is UTF-8 of at most 200 bytes.");
+    const Bookmark place{4, 7, {0, 13}, {3, 10}};
+    CHECK(after(s, AddBookmark{place}).sentence.bookmarks == std::vector{place});
+    CHECK(after(after(s, AddBookmark{place}), AddBookmark{place}).sentence.bookmarks == std::vector{place});
+    CHECK(after(after(s, AddBookmark{place}), RemoveBookmark{0}).sentence.bookmarks.empty());
+    CHECK(!apply(s, RemoveBookmark{0}));
+    CHECK(!apply(s, AddBookmark{{0, 0, {5, 5}, {0, 1}}}));
+    CHECK(!apply(s, AddBookmark{{-1, 0, {0, 1}, {0, 1}}}));
+    State full = s;
+    for (Index i = 0; i < static_cast<Index>(bookmark_limit); ++i)
+        full = after(full, AddBookmark{{0, 0, {i, i + 1}, {0, 1}}});
+    CHECK(!apply(full, AddBookmark{place}));
     CHECK(after(s, SetMap{{.stage = MapStage::contribution}}).sentence.map.stage == MapStage::contribution);
+    const HeadsChoice by_induction{HeadScore::induction, {}};
+    CHECK(after(s, SetHeads{by_induction}).sentence.heads == by_induction);
+    CHECK(refusal(s, SetHeads{{{}, HeadScore::induction}}) ==
+          "Heads are scattered over two scores; the one across is missing.");
     CHECK(after(s, SetFlowMass{0.5f}).sentence.flow_mass == 0.5f);
     CHECK(refusal(s, SetFlowMass{1.5f}) == "The share of a row lies between 0 and 1.");
     CHECK(after(s, SetSampling{{0, 0, 1, 9}}).sentence.sampling == SamplingState{0, 0, 1, 9});
@@ -293,6 +308,9 @@ TEST_CASE("the status line says what was done") {
     CHECK(describe(a, PaintMask{0, 1, false}) == "hid Masked[cat, sat]");
     CHECK(describe(a, SetSource{Source::scores}) == "from scores");
     CHECK(describe(a, SetScaling{true}) == "scale 1/√d_k");
+    CHECK(describe(a, SetHeads{}) == "heads by layer");
+    CHECK(describe(a, SetHeads{{HeadScore::first_token, HeadScore::distance}}) ==
+          "heads by first token and distance");
     RandomCommands commands(1);
     for (int i = 0; i < 2000; ++i) (void)describe(a, commands.next(a));
 }

@@ -4,41 +4,19 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "app/map_source.hpp"
-#include "model/forward.hpp"
-#include "support/files.hpp"
+#include "unit/app/windowed_run.hpp"
 
 using namespace attn;
 using app::MapStage;
 using app::MapTiles;
 using app::Pooling;
+using test::windowed_run;
 
 namespace {
 
 constexpr float masked = -std::numeric_limits<float>::infinity();
-
-// A model with a window of four keys, over 300 tokens.
-std::shared_ptr<const Trace> windowed_run() {
-    const auto folder = test::source_dir() / "tests/golden/model/mistral-window-f16";
-    const Bytes read = test::read_file(folder / "config.json");
-    std::string config(reinterpret_cast<const char*>(read.data()), read.size());
-    const std::string context = "\"max_position_embeddings\": 64";
-    REQUIRE(config.find(context) != std::string::npos);
-    config.replace(config.find(context), context.size(), "\"max_position_embeddings\": 300");
-    const auto bytes = test::as_bytes(config);
-    ModelFiles files;
-    files.config.assign(bytes.begin(), bytes.end());
-    files.weights["model.safetensors"] = test::read_file(folder / "model.safetensors");
-    const auto model = Model::load(std::move(files));
-    REQUIRE(model);
-    std::vector<std::int32_t> ids;
-    for (std::int32_t i = 0; i < 300; ++i) ids.push_back(i * 7 % 31);
-    const auto trace = run_forward(*model, ids);
-    REQUIRE(trace);
-    return *trace;
-}
 
 // A block's strongest cell and mean, by their definition.
 struct Block {

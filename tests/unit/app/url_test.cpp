@@ -66,12 +66,13 @@ TEST_CASE("a link says only what the default does not") {
     sentence = after(sentence, SetModel{"tiny"});
     sentence = after(sentence, SetText{"The cat & \"I\"\n"});
     sentence = after(sentence, SetMap{{.stage = MapStage::scaled}});
+    sentence = after(sentence, SetHeads{{HeadScore::previous_token, HeadScore::induction}});
     sentence = after(sentence, SetFlowMass{0.5f});
     sentence = after(sentence, SetSampling{{0, 0, 0.9f, 12345678901234567890u}});
     sentence = after(sentence, Select{{3, 5, 700, {}}});
     CHECK(to_fragment(sentence) ==
           "v=1&lens=sentence&layer=3&head=5&query=700&text=The%20cat%20%26%20%22I%22%0A&model=tiny&map="
-          "scaled&flow=0.5"
+          "scaled&heads=previous,induction&flow=0.5"
           "&sampling=0,0,0.9,12345678901234567890");
     check_round_trip(s);
     check_round_trip(sentence);
@@ -93,6 +94,10 @@ TEST_CASE("a link says only what the default does not") {
                                                .least = 0.25f}});
     CHECK(to_fragment(look).find("&map=contribution,mean,rank,renormalised,0.25&") != std::string::npos);
     check_round_trip(look);
+    const State places =
+        after(after(sentence, AddBookmark{{4, 7, {0, 13}, {3, 10}}}), AddBookmark{{0, 1, {5, 6}, {0, 300}}});
+    CHECK(to_fragment(places).find("&places=4.7.0-12.3-9,0.1.5-5.0-299&") != std::string::npos);
+    check_round_trip(places);
 }
 
 TEST_CASE("every preset and every source comes back from its link") {
@@ -253,9 +258,18 @@ TEST_CASE("hostile links change nothing but the note") {
         "rule=",
         "rule=none",
         "rule=unscaled,past",
+        "places=1.2",
+        "places=1.2.3-1.0-0",
+        "places=1.2.0-1.0-99999999999999999999",
+        "places=1.2.0-1.-1-2",
         "map=weight,rare",
         "map=weight,1.5",
         "map=weight,nan",
+        "heads=",
+        "heads=layer",
+        "heads=induction,",
+        "heads=,induction",
+        "heads=first,previous,induction",
         "flow=2",
         "flow=nan",
         "sampling=1",

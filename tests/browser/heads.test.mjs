@@ -1,0 +1,129 @@
+// All heads at once in lens Sentence: in layers, in the order of a score, and as points over two scores.
+import assert from 'node:assert/strict';
+import { tiny } from './lib/models.mjs';
+import { test } from './lib/suite.mjs';
+
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+const mean = (numbers) => sum(numbers) / numbers.length;
+
+// What the page measures of every head, from the weights that PyTorch computed: {layer, head, entropy, first, …}.
+const scored = tiny.attention.flatMap((heads, layer) => heads.map((rows, head) => {
+    const share = (chosen) => sum(rows.map((row, i) => sum(row.map((w, j) => (chosen(i, j) ? w : 0))))) / sum(rows.flat());
+    return {
+        layer,
+        head,
+        entropy: mean(rows.map((row) => -sum(row.map((w) => (w > 0 ? w * Math.log(w) : 0))))),
+        first: share((i, j) => j === 0),
+        previous: share((i, j) => j === i - 1),
+        duplicate: share((i, j) => j < i && tiny.ids[j] === tiny.ids[i]),
+        induction: share((i, j) => j >= 1 && j <= i && tiny.ids[j - 1] === tiny.ids[i]),
+        distance: sum(rows.map((row, i) => sum(row.map((w, j) => w * Math.abs(i - j))))) / sum(rows.flat()),
+    };
+}));
+const name = ({ layer, head }) => `head/${layer}/${head}`;
+const strongestFirst = (score) => [...scored].sort((a, b) => b[score] - a[score]).map(name);
+
+async function choose(explorer, menu, score) {
+    await explorer.click(menu);
+    await explorer.until('the list of scores', () => explorer.rect(`${menu}/${score}`));
+    await explorer.settled();  // a list finds its place in its first frames
+    const { x, y } = await explorer.rect(`${menu}/${score}`);
+    await explorer.page.mouse.move(x, y);
+    await explorer.page.mouse.click(x, y);
+}
+
+// The heads on the screen, as one reads them.
+async function read(explorer) {
+    await explorer.reveal('head/0/0');
+    await explorer.settled();
+    const marks = Object.entries(await explorer.landmarks()).filter(([mark]) => /^head\//.test(mark));
+    return marks.sort(([, a], [, b]) => (Math.abs(a[1] - b[1]) > 4 ? a[1] - b[1] : a[0] - b[0])).map(([mark]) => mark);
+}
+
+const untilHead = (explorer, mark) =>
+    explorer.untilState(mark, ({ layer, head }) => `head/${layer}/${head}` === mark);
+
+test('heads stand in the order of every score, arrow keys walk along it, undo goes back', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    assert.deepEqual(await read(explorer), scored.map(name), 'in layers');
+    await explorer.click('heads/view/by score');
+    await explorer.until('the order', () => explorer.linked('heads'), (heads) => heads === 'induction');
+    for (const score of ['previous', 'first', 'distance', 'entropy']) {
+        await choose(explorer, 'heads/by', score);
+        await explorer.until(score, () => explorer.linked('heads'), (heads) => heads === score);
+        assert.deepEqual(await read(explorer), strongestFirst(score), score);
+    }
+    const order = strongestFirst('entropy');
+    await explorer.click(order[1]);
+    await untilHead(explorer, order[1]);
+    await explorer.press('ArrowRight', 'ArrowRight');
+    await untilHead(explorer, order[3]);
+    await explorer.press('ArrowLeft');
+    await untilHead(explorer, order[2]);
+
+    await explorer.page.click('#undo');
+    await explorer.until('the order before', () => explorer.linked('heads'), (heads) => heads === 'distance');
+    await explorer.click('heads/view/by layer');
+    await explorer.until('the layers', async () => await explorer.linked('heads') === undefined);
+    assert.deepEqual(await read(explorer), scored.map(name), 'in layers again');
+});
+
+test('heads are points over two scores; a click chooses one, arrow keys the next along an axis', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('heads/view/scatter');
+    await explorer.until('the scatter', () => explorer.linked('heads'), (heads) => heads === 'previous,induction');
+    await choose(explorer, 'heads/up', 'entropy');
+    await explorer.until('the axis upwards', () => explorer.linked('heads'), (heads) => heads === 'previous,entropy');
+    await choose(explorer, 'heads/across', 'distance');
+    await explorer.until('the axis across', () => explorer.linked('heads'), (heads) => heads === 'distance,entropy');
+    await explorer.reveal('heads/scatter');
+    await explorer.settled();
+
+    // Both axes are linear and begin at 0, where the plot's edge is 10 points away.
+    const plot = await explorer.rect('heads/scatter');
+    const places = await Promise.all(scored.map((each) => explorer.rect(name(each))));
+    for (const [score, place] of [['distance', ({ x }) => x - plot.left - 10], ['entropy', ({ y }) => plot.bottom - 10 - y]]) {
+        const scales = scored.map((each, i) => place(places[i]) / each[score]);
+        assert.ok(Math.max(...scales) / Math.min(...scales) < 1.03, `${score}: ${scales}`);
+    }
+
+    const far = [...scored].sort((a, b) => b.distance - a.distance);
+    await explorer.click(name(far[1]));
+    await untilHead(explorer, name(far[1]));
+    await explorer.press('ArrowRight');
+    await untilHead(explorer, name(far[0]));
+    await explorer.press('ArrowLeft', 'ArrowLeft');
+    await untilHead(explorer, name(far[2]));
+});
+
+test('a link says how heads are shown, and what it cannot mean is said',
+    { fragment: `v=1&lens=sentence&model=tiny&heads=brightness&text=${encodeURIComponent(tiny.text)}` },
+    async (explorer) => {
+        await explorer.untilNotice(/'brightness' for 'heads' is not entropy, first, previous, duplicate, induction or distance/);
+        const { fragment } = await explorer.state();
+        assert.ok(!fragment.includes('heads='), fragment);
+        await explorer.dismiss();
+        await explorer.drop(tiny.folder);
+        await explorer.untilRun('the sentence of the link', ({ tokens }) => tokens === tiny.ids.length);
+        await explorer.page.evaluate((to) => { location.hash = to; }, `${fragment}&heads=first`);
+        await explorer.until('the order', () => explorer.linked('heads'), (heads) => heads === 'first');
+        assert.deepEqual(await read(explorer), strongestFirst('first'));
+    });
+
+test('on a phone a tap on a thumbnail or on a point chooses its head',
+    { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+    async (explorer) => {
+        await explorer.openModel(tiny.folder, tiny.text);
+        await explorer.click('heads/view/by score');
+        await explorer.until('the order', () => explorer.linked('heads'));
+        await explorer.reveal('head/1/2');
+        await explorer.settled();
+        await explorer.tap('head/1/2');
+        await untilHead(explorer, 'head/1/2');
+        await explorer.click('heads/view/scatter');
+        await explorer.until('the scatter', () => explorer.linked('heads'), (heads) => heads?.includes(','));
+        await explorer.reveal('head/1/0');
+        await explorer.settled();
+        await explorer.tap('head/1/0');
+        await untilHead(explorer, 'head/1/0');
+    });

@@ -1,0 +1,46 @@
+// In which order lens Sentence shows all heads.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace attn::app {
+
+// What a head does with a text, in one number: analysis/head_scores.hpp.
+enum class HeadScore { entropy, first_token, previous_token, duplicate_token, induction, distance };
+
+struct HeadScoreInfo {
+    std::string_view key;  // in links
+    const char* name;
+    const char* meaning;
+};
+// By HeadScore.
+inline constexpr std::array<HeadScoreInfo, 6> head_scores{{
+    {"entropy", "entropy",
+     "How spread a head's rows are: −Σ w ln w in nats, mean over the rows. 0: every word looks at one token "
+     "alone."},
+    {"first", "first token",
+     "Share of all weight that lies on the first token, where heads rest that find nothing else (an "
+     "attention "
+     "sink): Σ A[i, 0] / Σ A"},
+    {"previous", "previous token",
+     "Share of all weight that lies on the token just before: Σ A[i, i−1] / Σ A"},
+    {"duplicate", "duplicate token",
+     "Share of all weight that lies on earlier copies of the same token: Σ A[i, j] / Σ A over the j < i "
+     "whose "
+     "token is that of i"},
+    {"induction", "induction",
+     "Share of all weight that lies on tokens just after an earlier copy of the present one: Σ A[i, j] / Σ A "
+     "over the j ≤ i whose token before is that of i"},
+    {"distance", "distance", "How far a head looks, in tokens: Σ A[i, j] · |i − j| / Σ A"},
+}};
+constexpr const HeadScoreInfo& info(HeadScore score) { return head_scores[static_cast<std::size_t>(score)]; }
+
+// None: in layers. One: from the strongest to the weakest. Both: as points, `by` across and `against` upwards.
+struct HeadsChoice {
+    std::optional<HeadScore> by, against;
+    bool operator==(const HeadsChoice&) const = default;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,67 @@
+// All heads of a run at once: their maps as thumbnails and what each of them does, in numbers. Computed in slices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/head_scores.hpp"
+#include "app/head_choice.hpp"
+#include "maps/thumbnails.hpp"
+#include "model/trace.hpp"
+#include "train/ablation.hpp"
+
+namespace attn::app {
+
+class HeadOverview {
+  public:
+    static Result<HeadOverview> start(std::shared_ptr<const Trace> trace);
+
+    Index layers() const { return layers_; }
+    Index heads() const { return heads_; }  // of a layer
+    Index number(HeadIndex head) const { return head.layer * heads_ + head.head; }
+
+    // This head comes before all others.
+    void look_at(HeadIndex head);
+    bool step_maps();    // maps, and the scores of the head looked at; true while there is more to do
+    bool step_scores();  // of all heads
+    bool has_maps() const { return maps_.done() && scores_[looked_at_]; }
+    bool done() const { return maps_.done() && scored_ == std::ssize(scores_); }
+    double progress() const;  // 0 … 1, of the maps, then of the scores
+
+    const Thumbnails& maps() const { return maps_; }
+    // Nothing until they are complete.
+    const std::optional<HeadScores>& scores(HeadIndex head) const {
+        return scores_[static_cast<std::size_t>(number(head))];
+    }
+    Index scored() const { return scored_; }  // heads
+
+    // The maps' field in textures: each a row of so many thumbnails, in the order of the heads' numbers.
+    static constexpr Index most_texels = 2048;
+    Index columns() const { return columns_; }
+    const float* texels(Index row) const { return maps_.strongest().row(row * maps_.rows()); }
+    std::uint64_t version(Index row) const;  // grows with every thumbnail of it
+
+  private:
+    HeadOverview(std::shared_ptr<const Trace> trace, Thumbnails maps, Index columns);
+    void score(std::size_t head);
+
+    std::shared_ptr<const Trace> trace_;
+    Index layers_, heads_, columns_;
+    Thumbnails maps_;
+    std::vector<std::optional<HeadScores>> scores_;
+    Index scored_ = 0;
+    std::size_t looked_at_ = 0, next_ = 0;
+    HeadScoring scoring_;
+    std::size_t measured_ = 0;  // by `scoring_`
+};
+
+// What the scores say of one thing; nothing where they are not there yet, or no number.
+std::optional<double> number_of(const std::optional<HeadScores>& scores, HeadScore score);
+
+// From the strongest to the weakest; those without a number last. Heads that are alike stand in reading order.
+std::vector<HeadIndex> strongest_first(const HeadOverview& heads, HeadScore by);
+
+}  // namespace attn::app

@@ -1,0 +1,246 @@
+// All heads as thumbnails: a row for each layer, or one after the other in the order of a score.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "lenses/heads_view.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::lenses {
+
+namespace {
+
+using app::HeadScore;
+
+constexpr float wide_gap = 6, narrow_gap = 4, least_side = 24, most_side = 64;
+constexpr float caption_width = 70, caption_height = 18;
+
+// Of the heads in this order, so many to a row.
+struct Grid {
+    std::vector<HeadIndex> order;
+    Index columns;
+    float side;  // of a thumbnail; it and the pitch are whole pixels
+    ImVec2 pitch;
+    ImVec2 at;  // of the first thumbnail
+
+    Index count() const { return std::ssize(order); }
+    HeadIndex head(Index slot) const { return order[static_cast<std::size_t>(slot)]; }
+    Index slot(HeadIndex head) const { return std::ranges::find(order, head) - order.begin(); }
+    ImVec2 min(Index slot) const {
+        return {at.x + static_cast<float>(slot % columns) * pitch.x,
+                at.y + static_cast<float>(slot / columns) * pitch.y};
+    }
+    ImVec2 max(Index slot) const {
+        const ImVec2 corner = min(slot);
+        return {corner.x + side, corner.y + side};
+    }
+    std::optional<Index> under(ImVec2 mouse) const {
+        const auto cell = [](float way, float pitch_of, float rest) {
+            return static_cast<Index>(std::floor((way + rest / 2) / pitch_of));
+        };
+        const Index row = cell(mouse.y - at.y, pitch.y, pitch.x - side),
+                    column = cell(mouse.x - at.x, pitch.x, pitch.x - side), found = row * columns + column;
+        if (row < 0 || column < 0 || column >= columns || found >= count()) return std::nullopt;
+        return found;
+    }
+    // The slots of the rows that the clip rectangle touches.
+    Range visible(const ImDrawList* list) const {
+        const auto row = [&](float y) { return static_cast<Index>(std::floor((y - at.y) / pitch.y)); };
+        const auto within = [&](Index slot) { return std::clamp(slot, Index{0}, count()); };
+        return {within(row(list->GetClipRectMin().y) * columns),
+                within((row(list->GetClipRectMax().y) + 1) * columns)};
+    }
+};
+
+// Neighbours in the grid that are neighbours in a texture are one picture.
+void draw_thumbnails(const HeadsView& view, const Grid& grid, Range slots) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const app::HeadOverview& heads = view.heads;
+    const Thumbnails& maps = heads.maps();
+    const auto number = [&](Index slot) { return heads.number(grid.head(slot)); };
+    const auto is_there = [&](Index slot) {
+        return maps.state(static_cast<std::size_t>(number(slot))) != Thumbnails::State::nothing;
+    };
+    std::vector<render::Heatmap> pictures;
+    for (Index slot = slots.begin; slot < slots.end;) {
+        if (!is_there(slot)) {
+            list->AddRectFilled(grid.min(slot), grid.max(slot), ui::theme().surface);
+            ++slot;
+            continue;
+        }
+        Index end = slot + 1;
+        while (end < slots.end && end % grid.columns != 0 && number(end) == number(end - 1) + 1 &&
+               number(end) % heads.columns() != 0 && is_there(end))
+            ++end;
+        const Index row = number(slot) / heads.columns(), column = number(slot) % heads.columns();
+        render::Heatmap picture;
+        picture.key = {&heads, static_cast<std::uint64_t>(row)};
+        // A row's own stays below 2^8: 32 thumbnails of two versions.
+        picture.version = (view.sentence.run.version << 8) + heads.version(row);
+        picture.values = heads.texels(row);
+        picture.rows = maps.rows();
+        picture.cols = heads.columns() * maps.cols();
+        picture.min = grid.min(slot);
+        picture.max = grid.max(end - 1);
+        picture.origin = {picture.min.x - static_cast<float>(column) * grid.pitch.x, picture.min.y};
+        picture.cell = {grid.side / static_cast<float>(maps.cols()),
+                        grid.side / static_cast<float>(maps.rows())};
+        picture.tile_columns = maps.cols();
+        picture.tile_pitch = grid.pitch.x;
+        ui::use_scale(picture, ui::sequential_scale(1));
+        pictures.push_back(picture);
+        slot = end;
+    }
+    render::draw(list, pictures);
+}
+
+ImU32 ink(bool chosen, bool lit) {
+    return chosen ? ui::theme().accent : lit ? ui::theme().text : ui::theme().dim;
+}
+
+// Numbers of layers and heads along the edges.
+void draw_edges(const HeadsView& view, const Grid& grid, std::optional<HeadIndex> lit) {
+    ui::Type small(ui::Face::regular, ui::size_small);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    for (Index layer = 0; layer < view.heads.layers(); ++layer) {
+        const std::string text = std::to_string(layer);
+        const ImVec2 size = ui::text_size(text);
+        ui::draw_text(list,
+                      {grid.at.x - 9 - size.x, grid.min(layer * grid.columns).y + (grid.side - size.y) / 2},
+                      ink(view.chosen().layer == layer, lit && lit->layer == layer), text);
+    }
+    for (Index head = 0; head < view.heads.heads(); ++head) {
+        const std::string text = std::to_string(head);
+        const ImVec2 size = ui::text_size(text);
+        ui::draw_text(list, {grid.min(head).x + (grid.side - size.x) / 2, grid.at.y - 5 - size.y},
+                      ink(view.chosen().head == head, lit && lit->head == head), text);
+    }
+}
+
+// Under each its name and its score.
+void draw_captions(const HeadsView& view, const Grid& grid, Range slots, HeadScore by,
+                   std::optional<HeadIndex> lit) {
+    ui::Type mono(ui::Face::mono, 12);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    for (Index slot = slots.begin; slot < slots.end; ++slot) {
+        const HeadIndex head = grid.head(slot);
+        const ImVec2 at{grid.min(slot).x, grid.max(slot).y + 3};
+        const std::string score = written(by, view.number(head, by));
+        ui::draw_text(list, at, ink(head == view.chosen(), head == lit), short_name(head));
+        ui::draw_text(list, {at.x + caption_width - ui::text_size(score).x, at.y},
+                      ink(false, head == lit || head == view.chosen()), score);
+    }
+}
+
+// Arrow keys go to the neighbours; in an order also from the end of a row to the next.
+std::optional<Index> walked(const Grid& grid, bool in_order, Index from) {
+    Index to = from;
+    if (arrow_pressed(ImGuiKey_LeftArrow) && (in_order || from % grid.columns > 0)) --to;
+    if (arrow_pressed(ImGuiKey_RightArrow) && (in_order || (from + 1) % grid.columns > 0)) ++to;
+    if (arrow_pressed(ImGuiKey_UpArrow)) to -= grid.columns;
+    if (arrow_pressed(ImGuiKey_DownArrow)) to += grid.columns;
+    if (to == from || to < 0 || to >= grid.count()) return std::nullopt;
+    return to;
+}
+
+void act(HeadsView& view, const Grid& grid, bool in_order, std::optional<Index> under) {
+    const Index chosen = grid.slot(view.chosen());
+    if (const auto to = walked(grid, in_order, chosen)) {
+        view.choose(grid.head(*to));
+        const float window = ImGui::GetWindowPos().y;
+        if (grid.min(*to).y < window || grid.min(*to).y + grid.pitch.y > window + ImGui::GetWindowHeight())
+            ImGui::SetScrollFromPosY(grid.min(*to).y + grid.pitch.y / 2 - window);
+    }
+    if (ImGui::IsItemDeactivated() && under && !dragged()) view.choose(grid.head(*under));
+    if (ImGui::IsItemActive() && ImGui::IsMouseDragging(0)) {
+        ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseDelta.x);
+        ImGui::SetScrollY(ImGui::GetScrollY() - ImGui::GetIO().MouseDelta.y);
+    }
+}
+
+void tell(HeadsView& view, HeadIndex head, std::optional<HeadScore> by) {
+    view.point(head);
+    std::string text = long_name(head);
+    if (by)
+        if (const auto number = view.number(head, *by))
+            text.append("\n").append(info(*by).name).append(" ").append(written(*by, number));
+    const Thumbnails& maps = view.heads.maps();
+    if (maps.state(static_cast<std::size_t>(view.heads.number(head))) == Thumbnails::State::sampled)
+        text.append("\nso far one query in ").append(std::to_string(Index{1} << maps.level()));
+    ui::tooltip(text.c_str());
+}
+
+void set_landmarks(const Grid& grid, Range slots) {
+    const ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImVec2 low = list->GetClipRectMin(), high = list->GetClipRectMax();
+    for (Index slot = slots.begin; slot < slots.end; ++slot) {
+        const ImVec2 a = grid.min(slot), b = grid.max(slot);
+        const HeadIndex head = grid.head(slot);
+        if (a.x >= low.x && a.y >= low.y && b.x <= high.x && b.y <= high.y)
+            ui::landmark("head/" + std::to_string(head.layer) + "/" + std::to_string(head.head), a, b);
+    }
+}
+
+// At (0, 0), in a window that is so wide.
+Grid laid_out(const app::HeadOverview& heads, std::optional<HeadScore> by, float width) {
+    const float density = ImGui::GetIO().DisplayFramebufferScale.x;
+    const auto whole = [&](float points) { return std::floor(points * density) / density; };
+    Grid grid;
+    if (by) {
+        grid.order = strongest_first(heads, *by);
+        grid.side = whole(most_side);
+        grid.pitch = {whole(caption_width + wide_gap), whole(grid.side + caption_height + wide_gap)};
+        grid.columns = std::max(static_cast<Index>((width + wide_gap) / grid.pitch.x), Index{1});
+        grid.at = {2, 2};
+        return grid;
+    }
+    for (Index layer = 0; layer < heads.layers(); ++layer)
+        for (Index head = 0; head < heads.heads(); ++head) grid.order.push_back({layer, head});
+    grid.columns = heads.heads();
+    grid.at = {heads.layers() > 10 ? 28.0f : 20.0f, 20};
+    const float gap = whole(heads.heads() > 8 ? narrow_gap : wide_gap);
+    const float room = (width - grid.at.x - 2) / static_cast<float>(heads.heads()) - gap;
+    grid.side = whole(std::clamp(room, least_side, most_side));
+    grid.pitch = {grid.side + gap, grid.side + gap};
+    return grid;
+}
+
+}  // namespace
+
+void head_grid(HeadsView& view, std::optional<HeadScore> by, float width, float most_height) {
+    Grid grid = laid_out(view.heads, by, width);
+    const Index rows = (grid.count() + grid.columns - 1) / grid.columns;
+    const ImVec2 content{grid.at.x + static_cast<float>(grid.columns) * grid.pitch.x,
+                         grid.at.y + static_cast<float>(rows) * grid.pitch.y};
+    const bool wide = content.x > width + 1 + wide_gap;
+    const float height = std::min(content.y + (wide ? ImGui::GetStyle().ScrollbarSize : 0), most_height);
+
+    ImGui::BeginChild(by ? "in order" : "in layers", {width, height}, 0,
+                      wide ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None);
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const float density = ImGui::GetIO().DisplayFramebufferScale.x;
+    grid.at = {std::floor((corner.x + grid.at.x) * density) / density,
+               std::floor((corner.y + grid.at.y) * density) / density};
+    ImGui::InvisibleButton("grid", content);
+    const auto under = ImGui::IsItemHovered() ? grid.under(ImGui::GetMousePos()) : std::nullopt;
+    const auto lit = under ? std::optional(grid.head(*under)) : std::nullopt;
+    act(view, grid, by.has_value(), under);
+    if (lit) tell(view, *lit, by);
+
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const Range visible = grid.visible(list);
+    draw_thumbnails(view, grid, visible);
+    by ? draw_captions(view, grid, visible, *by, lit) : draw_edges(view, grid, lit);
+    const auto frame = [&](HeadIndex head, ImU32 colour) {
+        const Index slot = grid.slot(head);
+        const ImVec2 a = grid.min(slot), b = grid.max(slot);
+        list->AddRect({a.x - 2, a.y - 2}, {b.x + 2, b.y + 2}, colour, 4, 0, 2);
+    };
+    if (lit) frame(*lit, ui::theme().dim);
+    frame(view.chosen(), ui::theme().accent);
+    set_landmarks(grid, visible);
+    ImGui::EndChild();
+}
+
+}  // namespace attn::lenses
