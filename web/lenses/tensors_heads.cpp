@@ -158,8 +158,7 @@ void tensors_heads(TensorsView& view, float width, float most_height) {
         columns, view.set.layers() * heads, size, {corner.x + label_width, corner.y + label_height}};
     const Index chosen = view.selection().layer * heads + view.selection().head;
     ImGui::InvisibleButton("grid", content);
-    const bool hovered = ImGui::IsItemHovered();
-    const auto under = hovered ? grid.under(ImGui::GetMousePos()) : std::nullopt;
+    const auto under = ImGui::IsItemHovered() ? grid.under(ImGui::GetMousePos()) : std::nullopt;
     walk(view, grid, chosen);
     if (ImGui::IsItemDeactivated() && under && !dragged()) view.select_head(*under / heads, *under % heads);
     if (ImGui::IsItemActive() && ImGui::IsMouseDragging(0)) {
