@@ -17,7 +17,7 @@ Result<HeadOverview> HeadOverview::start(std::shared_ptr<const Trace> trace) {
     const auto& layers = trace->layers();
     for (Index layer = 0; layer < std::ssize(layers); ++layer)
         for (Index head = 0; head < layers[static_cast<std::size_t>(layer)].attention.heads(); ++head)
-            maps.push_back(map_of(trace, layer, head, MapStage::weight));
+            maps.push_back(map_of(trace, layer, head, MapStage::weight, Sink::shown));
     const Index columns = std::min(layers[0].attention.heads(), most_texels / side);
     auto thumbnails = Thumbnails::start(std::move(maps), columns, side);
     if (!thumbnails) return thumbnails.error();
