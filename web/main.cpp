@@ -53,16 +53,24 @@ constexpr Guide training_guide{
     "rate, with other sequences, or with a head left out; keep one run to compare it with another.\n\n"
     "The same numbers give the same run, to the last bit: a link to this page is a link to this run."};
 
+constexpr Guide tensors_guide{
+    "Where a number comes from",
+    "Point at a cell: of finished weights you see the number as it is stored, and where in "
+    "which file; of Q and K the products that make it, step by step.\n\n"
+    "Click to keep it here."};
+
 struct LensEntry {
     LensId id;
     const char* name;
+    const char* tab;  // the name on a phone
     void (*draw)(Session&, lenses::Hover&);
     const Guide& guide;
 };
-constexpr std::array<LensEntry, 3> lens_list{{
-    {LensId::worked, "Worked example", lenses::worked_example, numbers_guide},
-    {LensId::sentence, "Sentence", lenses::sentence, numbers_guide},
-    {LensId::training, "Training", lenses::training, training_guide},
+constexpr std::array<LensEntry, 4> lens_list{{
+    {LensId::worked, "Worked example", "Example", lenses::worked_example, numbers_guide},
+    {LensId::sentence, "Sentence", "Sentence", lenses::sentence, numbers_guide},
+    {LensId::training, "Training", "Training", lenses::training, training_guide},
+    {LensId::tensors, "Your tensors", "Tensors", lenses::tensors, tensors_guide},
 }};
 
 lenses::Hover hover;
@@ -80,20 +88,20 @@ void draw_lens(Session& s) {
 }
 
 void lens_button(Session& s, const LensEntry& lens, ImVec2 size) {
-    const bool on = s.state().lens == lens.id;
+    const bool on = s.state().lens == lens.id, in_rail = size.x > 150;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::PushStyleColor(ImGuiCol_Button, on ? ui::theme().accent_soft : 0u);
     ImGui::PushStyleColor(ImGuiCol_Text, on ? ui::theme().text : ui::theme().dim);
-    ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, {size.x > 150 ? 0.0f : 0.5f, 0.5f});
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {14, 6});
+    ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, {in_rail ? 0.0f : 0.5f, 0.5f});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {in_rail ? 14.0f : 4.0f, 6});
     {
         ui::Type face(on ? ui::Face::semibold : ui::Face::regular, ui::size_body);
-        if (ImGui::Button(lens.name, size)) s.perform(app::OpenLens{lens.id});
+        if (ImGui::Button(in_rail ? lens.name : lens.tab, size)) s.perform(app::OpenLens{lens.id});
     }
     ImGui::PopStyleVar(2);
     ImGui::PopStyleColor(2);
     ui::landmark_item("lens/" + std::string(app::lens_keys[static_cast<std::size_t>(lens.id)]));
-    if (on && size.x > 150)
+    if (on && in_rail)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 8}, {at.x + 3, at.y + size.y - 8},
                                                   ui::theme().accent, 2);
 }
@@ -142,6 +150,10 @@ std::string shapes(const Session& s) {
         return std::to_string(plan.layers) + " layers × " + std::to_string(plan.heads) + " heads   d_model " +
                std::to_string(plan.d_model) + "   " + std::to_string(plan.batch) + " × " +
                std::to_string(plan.context) + " tokens a step";
+    }
+    if (s.state().lens == LensId::tensors) {
+        const app::TensorSet* set = s.tensors().open();
+        return set ? set->summary() : "no tensors";
     }
     const app::SentenceRun* run = s.sentence();
     if (!run) return s.model() ? s.model_name() : "no model";
@@ -197,7 +209,7 @@ void narrow(Session& s, ImVec2 at, ImVec2 size) {
     const float sheet = explains ? std::floor(size.y * 0.42f) : 0;
     panel("tabs", at, {size.x, tabs}, t.surface, {8, 6}, [&] {
         for (const LensEntry& lens : lens_list) {
-            lens_button(s, lens, {std::min(150.0f, (size.x - 32) / 3), 40});
+            lens_button(s, lens, {std::min(150.0f, (size.x - 40) / 4), 40});
             ImGui::SameLine(0, 8);
         }
     });

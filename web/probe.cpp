@@ -40,8 +40,10 @@ extern "C" {
 
 EMSCRIPTEN_KEEPALIVE int probe_frame_count() { return static_cast<int>(platform::frames_drawn()); }
 
-// True while a run or the head maps are being computed.
-EMSCRIPTEN_KEEPALIVE int probe_busy() { return session().progress().has_value() || session().playing(); }
+// True while a run, the head maps or a person's own tensors are being computed.
+EMSCRIPTEN_KEEPALIVE int probe_busy() {
+    return session().progress().has_value() || session().playing() || session().tensors().busy();
+}
 
 // {"lens", "fragment", "tokens", "model", "last_edit", "pin", "shown"…}; "shown": the cell that the inspector explains
 EMSCRIPTEN_KEEPALIVE const char* probe_state() {
@@ -127,6 +129,29 @@ EMSCRIPTEN_KEEPALIVE const char* probe_training() {
                    {"shown", run->shown_step(step.value_or(run->steps_taken()))},
                    {"losses", std::vector<float>(losses.begin(), losses.end())},
                    {"heads", heads}});
+}
+
+// Lens Tensors: {"open": {"title", "summary", "files", "remarks", "heads_exact"} or null, "phase" of what is on its way or
+// null, "questions": [{"id", "text", "choices": [[answer, text], …]}], "waiting": names}
+EMSCRIPTEN_KEEPALIVE const char* probe_tensors() {
+    const app::OwnTensors& tensors = session().tensors();
+    nlohmann::json json{{"open", nullptr}, {"phase", nullptr}, {"questions", nlohmann::json::array()}};
+    if (const app::TensorSet* set = tensors.open())
+        json["open"] = {{"title", set->title()},
+                        {"summary", set->summary()},
+                        {"files", app::names_of(set->files())},
+                        {"remarks", set->remarks()},
+                        {"heads_exact", set->thumbnails() ? set->thumbnails()->exact() : 0}};
+    if (const app::TensorOpening* opening = tensors.opening()) {
+        json["phase"] = static_cast<int>(opening->phase());
+        for (const Question& question : opening->questions()) {
+            nlohmann::json choices = nlohmann::json::array();
+            for (const Choice& choice : question.choices) choices.push_back({choice.answer, choice.text});
+            json["questions"].push_back({{"id", question.id}, {"text", question.text}, {"choices", choices}});
+        }
+    }
+    json["waiting"] = app::names_of(tensors.waiting());
+    return answer(json);
 }
 
 // What the inspector says of a cell.

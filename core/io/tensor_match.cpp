@@ -18,12 +18,12 @@ constexpr std::size_t most_rank = 8, most_tensors = 1024;
 
 }  // namespace
 
-std::optional<std::string> Matcher::ask(std::string id, std::string text, std::vector<Candidate> candidates) {
+std::optional<std::string> Matcher::ask(std::string id, std::string text, std::vector<Choice> choices) {
     if (const auto answer = answers_.find(id); answer != answers_.end())
-        if (std::ranges::find(candidates, answer->second, &Candidate::answer) != candidates.end())
+        if (std::ranges::find(choices, answer->second, &Choice::answer) != choices.end())
             return answer->second;
     if (std::ranges::find(questions_, id, &Question::id) == questions_.end())
-        questions_.push_back({std::move(id), std::move(text), std::move(candidates)});
+        questions_.push_back({std::move(id), std::move(text), std::move(choices)});
     return std::nullopt;
 }
 
@@ -140,9 +140,9 @@ Result<std::optional<Subject>> Matcher::choose_subject() {
     add_weights(subjects, by_role_[static_cast<std::size_t>(Role::weights)], true);
     if (subjects.empty()) return choose_among_unnamed();
     if (subjects.size() == 1) return std::optional(subjects.front());
-    std::vector<Candidate> candidates;
-    for (const Subject& subject : subjects) candidates.push_back({subject.id, subject.text});
-    const auto answer = ask("what", "Which of these is to be shown?", candidates);
+    std::vector<Choice> choices;
+    for (const Subject& subject : subjects) choices.push_back({subject.id, subject.text});
+    const auto answer = ask("what", "Which of these is to be shown?", choices);
     if (!answer) return std::optional<Subject>();
     return std::optional(*std::ranges::find(subjects, *answer, &Subject::id));
 }
@@ -162,14 +162,14 @@ Result<std::optional<Subject>> Matcher::choose_among_unnamed() {
         });
     });
     if (subjects.size() == 1 && !pair && !squares.empty()) return std::optional(subjects.front());
-    std::vector<Candidate> candidates;
-    for (const Subject& subject : subjects) candidates.push_back({subject.id, subject.text});
-    if (pair) candidates.push_back({"qkv", "what Q and K make, which are among these"});
-    if (candidates.empty())
+    std::vector<Choice> choices;
+    for (const Subject& subject : subjects) choices.push_back({subject.id, subject.text});
+    if (pair) choices.push_back({"qkv", "what Q and K make, which are among these"});
+    if (choices.empty())
         return Error{
             "none of these tensors can be Q and K or attention weights; call them q and k, or attention"};
     const auto answer =
-        ask("what", "The names do not say what these tensors are: what is to be shown?", candidates);
+        ask("what", "The names do not say what these tensors are: what is to be shown?", choices);
     if (!answer) return std::optional<Subject>();
     if (*answer == "qkv") return choose_each();
     return std::optional(*std::ranges::find(subjects, *answer, &Subject::id));
@@ -182,23 +182,23 @@ Result<std::optional<Subject>> Matcher::choose_each() {
     for (const auto& [role, place] : {std::pair(Role::query, &subject.q), std::pair(Role::key, &subject.k),
                                       std::pair(Role::value, &subject.v)}) {
         const Places& named = by_role_[static_cast<std::size_t>(role)];
-        Places choice = named.empty() ? unnamed_ : named;
-        std::erase_if(choice, [&](std::size_t i) { return std::ranges::find(taken, i) != taken.end(); });
+        Places open = named.empty() ? unnamed_ : named;
+        std::erase_if(open, [&](std::size_t i) { return std::ranges::find(taken, i) != taken.end(); });
         const bool needed = role != Role::value;
-        if (choice.empty() && needed)
+        if (open.empty() && needed)
             return missing(std::string(to_string(role)) +
                            " is missing: drop Q and K, or finished attention weights");
-        if (choice.empty()) continue;
-        std::optional<std::size_t> chosen = choice.front();
+        if (open.empty()) continue;
+        std::optional<std::size_t> chosen = open.front();
         if (named.size() != 1) {
-            std::vector<Candidate> candidates;
-            for (std::size_t i : choice) candidates.push_back(candidate(i));
-            if (!needed) candidates.push_back({"none", "there is none"});
+            std::vector<Choice> choices;
+            for (std::size_t i : open) choices.push_back(choice(i));
+            if (!needed) choices.push_back({"none", "there is none"});
             const std::string letter(to_string(role));
-            const auto answer = ask(letter, "Which of these is " + letter + "?", candidates);
+            const auto answer = ask(letter, "Which of these is " + letter + "?", choices);
             if (!answer) continue;
-            const auto found = std::ranges::find_if(choice, [&](std::size_t i) { return id(i) == answer; });
-            chosen = found == choice.end() ? std::nullopt : std::optional(*found);
+            const auto found = std::ranges::find_if(open, [&](std::size_t i) { return id(i) == answer; });
+            chosen = found == open.end() ? std::nullopt : std::optional(*found);
         }
         *place = chosen;
         if (chosen) taken.push_back(*chosen);

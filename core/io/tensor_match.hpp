@@ -36,7 +36,7 @@ struct Matched {
     std::vector<std::string> notes;  // a sentence each: what was left out, and why
 };
 
-struct Candidate {
+struct Choice {
     std::string answer;
     std::string text;
 };
@@ -44,7 +44,7 @@ struct Candidate {
 struct Question {
     std::string id;
     std::string text;
-    std::vector<Candidate> candidates;
+    std::vector<Choice> choices;
 };
 
 using Answers =

@@ -37,9 +37,9 @@ class Matcher {
     Result<std::variant<Matched, std::vector<Question>>> run();
 
   private:
-    // The answer, where there is one of these candidates; else the question is asked.
-    std::optional<std::string> ask(std::string id, std::string text, std::vector<Candidate> candidates);
-    Candidate candidate(std::size_t tensor) const { return {id(tensor), shown(tensor)}; }
+    // The answer, where there is one of these choices; else the question is asked.
+    std::optional<std::string> ask(std::string id, std::string text, std::vector<Choice> choices);
+    Choice choice(std::size_t tensor) const { return {id(tensor), shown(tensor)}; }
 
     const FoundTensor& tensor(std::size_t i) const { return found_.tensors[i]; }
     std::string id(std::size_t i) const { return tensor(i).file + ":" + tensor(i).name; }

@@ -16,15 +16,14 @@ Status Matcher::choose_elements(PlacedTensor& place, int from, int to) {
             return Error{shown(place.tensor) +
                          ": too many axes; Q, K and V are [rows, d] or [heads, rows, d], weights "
                          "[heads, queries, keys] or [layers, heads, queries, keys]"};
-        std::vector<Candidate> candidates;
-        for (Index i = 0; i < shape[a]; ++i) candidates.push_back({std::to_string(i), std::to_string(i)});
+        std::vector<Choice> choices;
+        for (Index i = 0; i < shape[a]; ++i) choices.push_back({std::to_string(i), std::to_string(i)});
         const auto from_end = std::ssize(shape) - axis;
         const auto answer = ask("element " + std::to_string(from_end) + " of " + std::to_string(shape[a]),
                                 shown(place.tensor) + ": which of the " + std::to_string(shape[a]) +
                                     " along its axis " + std::to_string(axis) + " is to be shown?",
-                                candidates);
-        if (answer)
-            place.at[a] = std::ranges::find(candidates, *answer, &Candidate::answer) - candidates.begin();
+                                choices);
+        if (answer) place.at[a] = std::ranges::find(choices, *answer, &Choice::answer) - choices.begin();
     }
     return ok();
 }
@@ -108,10 +107,10 @@ void Matcher::choose_mask(std::size_t q) {
     if (masks.size() == 1 || own.size() == 1) {
         chosen = own.size() == 1 ? own.front() : masks.front();
     } else {
-        std::vector<Candidate> candidates;
-        for (std::size_t i : masks) candidates.push_back(candidate(i));
-        candidates.push_back({"none", "there is none"});
-        const auto answer = ask("mask", "Which of these is the mask?", candidates);
+        std::vector<Choice> choices;
+        for (std::size_t i : masks) choices.push_back(choice(i));
+        choices.push_back({"none", "there is none"});
+        const auto answer = ask("mask", "Which of these is the mask?", choices);
         const auto place = std::ranges::find_if(masks, [&](std::size_t i) { return id(i) == answer; });
         if (place != masks.end()) chosen = *place;
     }
@@ -129,11 +128,11 @@ void Matcher::choose_mask_meaning() {
     if (!matched_.mask) return;
     const std::size_t mask = matched_.mask->tensor;
     const DType dtype = tensor(mask).dtype;
-    std::vector<Candidate> candidates{{"allowed", "1 (true) lets a query look at the key"},
-                                      {"hidden", "1 (true) hides the key"}};
+    std::vector<Choice> choices{{"allowed", "1 (true) lets a query look at the key"},
+                                {"hidden", "1 (true) hides the key"}};
     if (dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64)
-        candidates.insert(candidates.begin(), {"added", "it is added to the scores: 0, or −∞ to hide"});
-    const auto answer = ask("mask meaning", shown(mask) + ": what do its numbers mean?", candidates);
+        choices.insert(choices.begin(), {"added", "it is added to the scores: 0, or −∞ to hide"});
+    const auto answer = ask("mask meaning", shown(mask) + ": what do its numbers mean?", choices);
     matched_.mask_meaning = answer == "added"    ? MaskMeaning::added
                             : answer == "hidden" ? MaskMeaning::hidden
                                                  : MaskMeaning::allowed;
@@ -198,9 +197,9 @@ std::vector<std::string> Matcher::tokens_of(Role axis, Index count, const std::v
     const FoundTokens* chosen = fitting.front();
     if (fitting.size() > 1) {
         const std::string whose = axis == Role::query ? "queries" : "keys";
-        std::vector<Candidate> candidates;
-        for (const FoundTokens* tokens : fitting) candidates.push_back({tokens->file, tokens->file});
-        const auto answer = ask("tokens of " + whose, "Which file names the " + whose + "?", candidates);
+        std::vector<Choice> choices;
+        for (const FoundTokens* tokens : fitting) choices.push_back({tokens->file, tokens->file});
+        const auto answer = ask("tokens of " + whose, "Which file names the " + whose + "?", choices);
         if (answer) chosen = *std::ranges::find(fitting, *answer, &FoundTokens::file);
     }
     used_tokens_.insert(chosen);

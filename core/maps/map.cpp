@@ -1,6 +1,7 @@
 #include "maps/map.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace attn {
@@ -224,7 +225,7 @@ class DifferenceMap final : public Map {
 class FinishedMap final : public Map {
   public:
     FinishedMap(FinishedWeights weights, Mask mask, Index head)
-        : Map(weights.queries, weights.keys, false),
+        : Map(weights.array.shape[0], weights.array.shape[1], false),
           weights_(std::move(weights)),
           mask_(std::move(mask)),
           head_(head) {}
@@ -232,14 +233,12 @@ class FinishedMap final : public Map {
     Coverage coverage(Range queries, Range keys) const override { return mask_.tile(head_, queries, keys); }
 
     void cells(const MapWindow& window, MatrixView<float> out, std::span<double> entropy) const override {
-        const std::size_t size = byte_size(weights_.dtype), cols = static_cast<std::size_t>(out.cols);
         const bool whole = mask_.is_everything();
-        std::vector<std::uint8_t> allowed(whole ? 0 : cols);
+        std::vector<std::uint8_t> allowed(whole ? 0 : static_cast<std::size_t>(out.cols));
         for (Index r = 0; r < out.rows; ++r) {
             const std::span row = row_of(out, r);
-            const Index first = window.query(r) * weights_.row_stride + window.keys.begin;
-            convert_to_f32(weights_.dtype,
-                           {weights_.data + static_cast<std::size_t>(first) * size, cols * size}, row);
+            const Index first = weights_.array.offset(std::array{window.query(r), window.keys.begin});
+            read(weights_.array, first, weights_.array.strides[1], row);
             if (!whole) mask_.row(head_, window.query(r), window.keys.begin, allowed);
             for (std::size_t j = 0; j < allowed.size(); ++j) row[j] = allowed[j] ? row[j] : masked_cell;
             if (!entropy.empty()) entropy[static_cast<std::size_t>(r)] += entropy_of(row);
@@ -347,10 +346,11 @@ Result<MapPointer> difference_map(MapPointer a, MapPointer b) {
 }
 
 Result<MapPointer> finished_map(FinishedWeights weights, Mask mask, Index head) {
-    const bool known = weights.dtype == DType::f16 || weights.dtype == DType::bf16 ||
-                       weights.dtype == DType::f32 || weights.dtype == DType::f64;
+    const DType dtype = weights.array.dtype;
+    const bool known =
+        dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
     if (!known)
-        return Error{"attention weights: their type is " + std::string(name(weights.dtype)) +
+        return Error{"attention weights: their type is " + std::string(name(dtype)) +
                      "; save them as float16, bfloat16, float32 or float64"};
     return MapPointer(std::make_shared<FinishedMap>(std::move(weights), std::move(mask), head));
 }

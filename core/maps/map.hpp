@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention/record.hpp"
-#include "tensor/dtype.hpp"
+#include "tensor/array_view.hpp"
 
 namespace attn {
 
@@ -84,10 +84,7 @@ Result<MapPointer> difference_map(MapPointer a, MapPointer b);
 // Weights that somebody else has computed, as they lie in a file.
 struct FinishedWeights {
     std::shared_ptr<const void> owner{};  // of the bytes
-    const std::byte* data = nullptr;      // little-endian, any alignment
-    DType dtype = DType::f32;             // f16, bf16, f32 or f64
-    Index queries = 0, keys = 0;
-    Index row_stride = 0;  // elements from one query to the next
+    ArrayView array;                      // [queries, keys] of f16, bf16, f32 or f64
 };
 Result<MapPointer> finished_map(FinishedWeights weights, Mask mask = {}, Index head = 0);
 

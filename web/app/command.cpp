@@ -38,7 +38,7 @@ bool may_select(const State& state, const Selection& s) {
 bool may_pin(const State& state, const CellRef& cell) {
     if (cell.second && (state.lens != LensId::sentence || !state.sentence.compared)) return false;
     MatrixShape shape = shape_of(state.worked, cell.matrix);
-    if (state.lens == LensId::sentence)  // which shows no projections
+    if (state.lens == LensId::sentence || state.lens == LensId::tensors)  // which show no projections
         shape = cell.matrix < MatrixId::q ? MatrixShape{} : MatrixShape{position_limit, position_limit};
     return cell.row >= 0 && cell.row < shape.rows && cell.col >= 0 && cell.col < shape.cols;
 }
@@ -256,12 +256,7 @@ struct Applier {
         if (state.training.plan == network.plan) state.training.step = network.step;
         return state;
     }
-    Result<State> operator()(const SetMap& c) {
-        if (!(c.map.least >= 0 && c.map.least <= 1))
-            return Error{"The least share of the colour scale lies between 0 and 1."};
-        state.sentence.map = c.map;
-        return state;
-    }
+    Result<State> operator()(const SetMap& c) { return set_map(c.map, state.sentence.map); }
     Result<State> operator()(const AddBookmark& c) {
         const auto lies_within = [](Range range) {
             return range.begin >= 0 && range.begin < range.end && range.end <= position_limit;
@@ -333,6 +328,27 @@ struct Applier {
         state.training.running = c.on;
         return state;
     }
+    Result<State> operator()(const OpenTensors& c) {
+        if (!are_file_names(c.files))
+            return Error{"There are at most " + std::to_string(tensor_file_limit) +
+                         " files of tensors, with names of UTF-8 of at most 200 bytes."};
+        const bool known = c.files == state.tensors.files;  // a link that names them has chosen already
+        if (!known) {
+            state.tensors.files = c.files;
+            state.tensors.rule = {};
+        }
+        if (!known || state.lens != LensId::tensors) {
+            state.lens = LensId::tensors;
+            state.selection = {};
+            state.pin.reset();
+        }
+        return state;
+    }
+    Result<State> operator()(const SetTensorMap& c) { return set_map(c.map, state.tensors.map); }
+    Result<State> operator()(const SetTensorRule& c) {
+        state.tensors.rule = c.rule;
+        return state;
+    }
     Result<State> operator()(const Select& c) {
         if (!may_select(state, c.selection)) return Error{"There is no such row or column to choose."};
         state.selection = c.selection;
@@ -341,6 +357,13 @@ struct Applier {
     Result<State> operator()(const Pin& c) {
         if (c.cell && !may_pin(state, *c.cell)) return Error{"There is no such cell to pin."};
         state.pin = c.cell;
+        return state;
+    }
+
+    Result<State> set_map(const MapChoice& map, MapChoice& of) {
+        if (!(map.least >= 0 && map.least <= 1))
+            return Error{"The least share of the colour scale lies between 0 and 1."};
+        of = map;
         return state;
     }
 
@@ -361,6 +384,10 @@ struct Applier {
 
 bool is_label(std::string_view text) { return text.size() <= 64 && is_utf8(text); }
 bool is_model_name(std::string_view text) { return text.size() <= 200 && is_utf8(text); }
+bool are_file_names(const std::vector<std::string>& names) {
+    return names.size() <= tensor_file_limit &&
+           std::ranges::all_of(names, [](const auto& name) { return !name.empty() && is_model_name(name); });
+}
 
 Result<State> apply(const State& state, const Command& command) {
     auto next = std::visit(Applier{state}, command);
@@ -392,7 +419,7 @@ std::string describe(const State& before, const Command& command) {
                        shortest(c.value);
             },
             [](const OpenLens& c) {
-                static constexpr std::array names{"Worked example", "Sentence", "Training"};
+                static constexpr std::array names{"Worked example", "Sentence", "Training", "Tensors"};
                 return std::string("opened ") + names[static_cast<std::size_t>(c.lens)];
             },
             [](const OpenPreset& c) { return "example " + std::string(info(c.preset).letter); },
@@ -466,6 +493,14 @@ std::string describe(const State& before, const Command& command) {
             },
             [](const ShowTrainingStep&) { return std::string("training step"); },
             [](const RunTraining& c) { return std::string(c.on ? "training" : "training paused"); },
+            [](const OpenTensors& c) {
+                return c.files.empty() ? std::string("closed the tensors") : "opened " + c.files.front();
+            },
+            [](const SetTensorMap&) { return std::string("map"); },
+            [](const SetTensorRule& c) {
+                return std::string(c.rule.causal == TensorRule::Causal::none ? "no mask" : "causal mask") +
+                       (c.rule.scale_by_sqrt_d ? "" : ", no scale");
+            },
             [](const Select&) { return std::string("selection"); },
             [](const Pin&) { return std::string("pin"); },
         },

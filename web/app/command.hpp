@@ -44,6 +44,9 @@ struct ForkTraining { std::int64_t step; TrainingValues values; };
 struct CompareTraining { std::optional<TrainingPlan> plan; };
 struct ShowTrainingStep { std::optional<std::int64_t> step; };  // none: the newest
 struct RunTraining { bool on; };
+struct OpenTensors { std::vector<std::string> files; };  // in lens Tensors; none: they are closed
+struct SetTensorMap { MapChoice map; };
+struct SetTensorRule { TensorRule rule; };
 struct Select { Selection selection; };
 struct Pin { std::optional<CellRef> cell; };
 // clang-format on
@@ -52,7 +55,8 @@ using Command =
     std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
                  SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
                  OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads, SetFlowMass, SetSampling,
-                 SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
+                 SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, OpenTensors,
+                 SetTensorMap, SetTensorRule, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);
@@ -60,9 +64,11 @@ Result<State> apply(const State& state, const Command& command);
 // What the status line says of it: "Q[cat, 1] 0.5 → 0.7".
 std::string describe(const State& before, const Command& command);
 
-// Whether a token or a model may be called so.
+// Whether a token, a model or files may be called so.
 bool is_label(std::string_view text);
 bool is_model_name(std::string_view text);
+inline constexpr std::size_t tensor_file_limit = 1024;
+bool are_file_names(const std::vector<std::string>& names);
 
 // Choosing, pinning, and running or scrubbing a training run are remembered in links but are no step of undo.
 bool is_navigation(const Command& command);

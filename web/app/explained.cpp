@@ -159,17 +159,7 @@ std::optional<Explained> explain_sentence_cell(const Session& session, const Cel
     out.title = std::string(symbol(cell.matrix)) + "[" + names.query + ", " +
                 (is_stage(cell.matrix) ? names.key : std::to_string(cell.col)) + "]";
     if (is_stage(cell.matrix)) {
-        const CellExplanation why =
-            explain(record, stage_of(cell.matrix), selection.head, cell.row, cell.col);
-        // A weight is read together with the dot product it comes from.
-        const CellExplanation dot = explain(record, Stage::raw, selection.head, cell.row, cell.col);
-        out.masked = !why.allowed;
-        out.f32 = static_cast<double>(why.f32);
-        out.f64 = why.f64;
-        out.formula = formula_of(cell.matrix, names, cell.col, false);
-        out.operands_title = operands_title_of(MatrixId::raw, names, cell.col);
-        add_terms(out, dot);
-        add_chain(out, why, record.spec(), stage_of(cell.matrix), " × " + fixed(why.scale, 6));
+        explain_stage(out, record, selection.head, cell, names.query, names.key);
         return out;
     }
     if (cell.matrix == MatrixId::output) {
@@ -197,9 +187,29 @@ std::optional<Explained> explain_sentence_cell(const Session& session, const Cel
 
 }  // namespace
 
+void explain_stage(Explained& out, const Record& record, Index head, const CellRef& cell,
+                   const std::string& query, const std::string& key) {
+    const Names names{query, key};
+    const CellExplanation why = explain(record, stage_of(cell.matrix), head, cell.row, cell.col);
+    // A weight is read together with the dot product it comes from.
+    const CellExplanation dot = explain(record, Stage::raw, head, cell.row, cell.col);
+    out.masked = !why.allowed;
+    out.f32 = static_cast<double>(why.f32);
+    out.f64 = why.f64;
+    out.formula = formula_of(cell.matrix, names, cell.col, false);
+    out.operands_title = operands_title_of(MatrixId::raw, names, cell.col);
+    add_terms(out, dot);
+    add_chain(out, why, record.spec(), stage_of(cell.matrix), " × " + fixed(why.scale, 6));
+}
+
 std::optional<Explained> explain_cell(const Session& session, const CellRef& cell) {
-    return session.state().lens == LensId::worked ? explain_worked_cell(session, cell)
-                                                  : explain_sentence_cell(session, cell);
+    switch (session.state().lens) {
+        case LensId::worked: return explain_worked_cell(session, cell);
+        case LensId::tensors: return explain_tensor_cell(session, cell);
+        case LensId::sentence:
+        case LensId::training: break;
+    }
+    return explain_sentence_cell(session, cell);
 }
 
 }  // namespace attn::app

@@ -39,7 +39,12 @@ struct Explained {
     std::string note;  // what a tutorial prints, why a cell is empty
 };
 
+// Adds to `out` the value, the operands and the chain of a stage of a record.
+void explain_stage(Explained& out, const Record& record, Index head, const CellRef& cell,
+                   const std::string& query, const std::string& key);
+
 // Empty where the state has no such cell.
 std::optional<Explained> explain_cell(const Session& session, const CellRef& cell);
+std::optional<Explained> explain_tensor_cell(const Session& session, const CellRef& cell);  // in lens Tensors
 
 }  // namespace attn::app

@@ -117,17 +117,21 @@ std::string write_names(const std::vector<std::string>& names) {
     return text;
 }
 
-std::optional<std::vector<std::string>> read_names(std::string_view text, std::size_t count) {
+std::vector<std::string> read_names(std::string_view text) {
     std::vector<std::string> names(1);
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] == ',') {
-            if (names.size() == count) return std::nullopt;
             names.emplace_back();
             continue;
         }
         if (text[i] == '\\' && i + 1 < text.size()) ++i;
         names.back() += text[i];
     }
+    return names;
+}
+
+std::optional<std::vector<std::string>> read_names(std::string_view text, std::size_t count) {
+    auto names = read_names(text);
     if (names.size() != count) return std::nullopt;
     return names;
 }

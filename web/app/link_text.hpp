@@ -34,6 +34,7 @@ std::optional<Matrix> read_matrix(std::string_view text);
 
 // Names joined by commas; a comma or backslash in a name stands after a backslash.
 std::string write_names(const std::vector<std::string>& names);
+std::vector<std::string> read_names(std::string_view text);  // one at least
 // `count` names, or nothing.
 std::optional<std::vector<std::string>> read_names(std::string_view text, std::size_t count);
 

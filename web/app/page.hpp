@@ -30,6 +30,7 @@ class Page {
     virtual void open_files(const std::string& folder,
                             const std::map<std::string, std::vector<std::byte>>& files, bool awaited) = 0;
     virtual void download(const std::string& name, std::span<const std::byte> bytes) = 0;
+    virtual void choose_tensors() = 0;  // opens the file dialog for tensors
     // The ids of the sentence box are now the earlier ones and this one.
     virtual void append_token(std::int32_t id) = 0;
     virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;

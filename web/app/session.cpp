@@ -68,8 +68,10 @@ void Session::perform(const Command& command, std::uint64_t gesture) {
     if (!is_navigation(command)) last_edit_ = describe(history_.before_last_step(), command);
     const bool new_page =
         std::holds_alternative<OpenLens>(command) || std::holds_alternative<OpenPreset>(command) ||
-        std::holds_alternative<SetModel>(command) || std::holds_alternative<OpenTrained>(command);
-    if (std::holds_alternative<OpenLens>(command) || std::holds_alternative<SetTrainingPlan>(command))
+        std::holds_alternative<SetModel>(command) || std::holds_alternative<OpenTrained>(command) ||
+        std::holds_alternative<OpenTensors>(command);
+    if (std::holds_alternative<OpenLens>(command) || std::holds_alternative<OpenTensors>(command) ||
+        std::holds_alternative<SetTrainingPlan>(command))
         show_sentence_box();
     if (state().sentence.compared.has_value() != before.sentence.compared.has_value() ||
         state().lens != before.lens)
@@ -99,6 +101,9 @@ void Session::state_restored(const State& before) {
         !await_model(now, "The model '" + now.model +
                               "' is no longer open: drop its folder onto the page to see the same."))
         name_open_model();
+    State named = state();
+    name_open_tensors(named, false);
+    if (named != state()) history_.correct(std::move(named));
     if (other_model || now.text != before.sentence.text || state().lens != before.lens) show_sentence_box();
     if (other_model || now.compared != before.sentence.compared || state().lens != before.lens)
         show_second_box();
@@ -111,6 +116,7 @@ State Session::read_fragment(const std::string& fragment) {
     if (!parsed.note.empty()) page_.notice(parsed.note, false);
     SentenceState& wanted = parsed.state.sentence;
     complete_texts(parsed.state);
+    name_open_tensors(parsed.state, true);
     await_model(wanted, "This link was made with the model '" + wanted.model +
                             "'. Drop its folder onto the page to see the same.");
     if (model_ && awaited_.empty()) {
@@ -403,6 +409,7 @@ void Session::choose_wanted() {
 }
 
 void Session::fit_selection() {
+    if (state().lens == LensId::tensors) return fit_selection_to_tensors();
     if (!sentence()) return;
     const Index n = sentence()->trace->tokens();
     const auto& layers = sentence()->trace->layers();
@@ -465,15 +472,16 @@ bool Session::work(double budget_ms) {
     const double until = now_ms() + budget_ms;
     if (run_forward(sentence_, until) || run_forward(compared_, until)) return true;
     if (survey_heads(until, &HeadOverview::step_maps)) return true;
+    bool more = work_on_tensors(until);
     const double left = std::max(until - now_ms(), 0.0);
-    const bool trains = awaits_training() ? prepare_awaited(left) : training_.work(state().training, left);
+    more |= awaits_training() ? prepare_awaited(left) : training_.work(state().training, left);
     if (const auto error = training_.take_error()) report_error(*error);
     if (sentence() && !awaits_tokens_ && (step_wanted_ || playing_)) {
         step_wanted_ = false;
         if (const Index context = model_->config().context; std::ssize(sentence_.ids()) >= context) {
             playing_ = false;
             page_.notice("The context of " + std::to_string(context) + " tokens is full.", false);
-            return trains;
+            return more;
         }
         const Sampling sampling = sampling_of(state().sentence.sampling);
         // A generator goes on while the text is what it made; any edit starts another.
@@ -483,7 +491,7 @@ bool Session::work(double budget_ms) {
             if (!generator) {
                 playing_ = false;
                 report_error(generator.error());
-                return trains;
+                return more;
             }
             generator_ = *std::move(generator);
             generator_for_ = next_for_;
@@ -492,7 +500,7 @@ bool Session::work(double budget_ms) {
         if (!id) {
             playing_ = false;
             page_.notice(as_sentence(id.error().message), false);
-            return trains;
+            return more;
         }
         if (std::ranges::count(model_->config().eos_ids, *id) > 0) playing_ = false;
         awaits_tokens_ = true;
@@ -504,7 +512,7 @@ bool Session::work(double budget_ms) {
         frame_due_ms_.reset();
         frame_wanted_ = true;
     }
-    return trains || surveys || sentence_.running() || compared_.running() || playing_ ||
+    return more || surveys || sentence_.running() || compared_.running() || playing_ ||
            std::exchange(frame_wanted_, false);
 }
 

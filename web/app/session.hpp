@@ -8,6 +8,7 @@
 
 #include "app/history.hpp"
 #include "app/model_intake.hpp"
+#include "app/own_tensors.hpp"
 #include "app/page.hpp"
 #include "app/sentence_run.hpp"
 #include "app/training_runs.hpp"
@@ -51,6 +52,14 @@ class Session {
     void open_trained(const TrainingRun& run, const TrainingView& view);
     // Offers it as a download, laid out as on a model hub.
     void save_trained(const TrainingRun& run, const TrainingView& view);
+
+    // What lens Tensors shows.
+    OwnTensors& tensors() { return tensors_; }
+    const OwnTensors& tensors() const { return tensors_; }
+    // Names of the files that a link was made with and that are not open; empty: there are none.
+    std::string wanted_tensors() const;
+    void close_tensors();
+    void choose_tensors() { page_.choose_tensors(); }
 
     // A refused command becomes a notice and changes nothing. Commands of one gesture are one step of undo.
     void perform(const Command& command, std::uint64_t gesture = 0);
@@ -109,6 +118,9 @@ class Session {
     void model_chosen();
     void state_replaced();
     void state_restored(const State& before);  // by undo or redo
+    bool work_on_tensors(double until_ms);
+    void name_open_tensors(State& wanted, bool say);
+    void fit_selection_to_tensors();
     void choose_wanted();
     void fit_selection();  // to the layers, heads and tokens that are there
     void state_changed(bool push_url);
@@ -150,6 +162,7 @@ class Session {
     SamplingState next_for_;
 
     TrainingRuns training_;
+    OwnTensors tensors_;
 
     std::optional<Generator> generator_;
     SamplingState generator_for_;

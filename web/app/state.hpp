@@ -17,8 +17,9 @@
 
 namespace attn::app {
 
-enum class LensId { worked, sentence, training };
-inline constexpr std::array<std::string_view, 3> lens_keys{"worked", "sentence", "training"};  // in links
+enum class LensId { worked, sentence, training, tensors };
+inline constexpr std::array<std::string_view, 4> lens_keys{"worked", "sentence", "training",
+                                                           "tensors"};  // in links
 
 // The tutorials' worked examples, named as people know them; letters as in the preset list of the page.
 enum class PresetId {
@@ -161,6 +162,25 @@ struct TrainingState {
     bool wants_a_run() const { return running || step; }
 };
 
+// How Q and K of a person's own become weights.
+struct TensorRule {
+    enum class Causal {
+        none,
+        aligned,    // the first query is the first key's
+        with_past,  // the last query is the last key's
+    };
+    Causal causal = Causal::none;
+    bool scale_by_sqrt_d = true;  // 1/√d_k
+    bool operator==(const TensorRule&) const = default;
+};
+
+struct TensorsState {
+    std::vector<std::string> files;  // names of those that are open, or that a link was made with
+    MapChoice map;
+    TensorRule rule;
+    bool operator==(const TensorsState&) const = default;
+};
+
 // Shared by all lenses: chosen here, lit there.
 struct Selection {
     Index layer = 0;
@@ -173,7 +193,7 @@ struct Selection {
     bool operator==(const Selection&) const = default;
 };
 
-// A cell whose explanation is pinned. In lens Sentence the matrix belongs to the selected layer and head.
+// A cell whose explanation is pinned. In lenses Sentence and Tensors the matrix belongs to the selected layer and head.
 struct CellRef {
     MatrixId matrix = MatrixId::weight;
     Index row = 0;
@@ -187,6 +207,7 @@ struct State {
     WorkedState worked;
     SentenceState sentence;
     TrainingState training;
+    TensorsState tensors;
     Selection selection;
     std::optional<CellRef> pin;
     bool operator==(const State&) const = default;

@@ -51,8 +51,32 @@ Table sentence_table(const Session& session) {
     return table;
 }
 
+Table tensors_table(const Session& session) {
+    const TensorSet* set = session.tensors().open();
+    if (!set || (!set->finished() && !set->record())) return {};
+    const Selection& s = session.state().selection;
+    const MapPointer map = set->make_map(s.layer, s.head, MapStage::weight);
+    const Index rows = std::min(set->queries(), row_limit), cols = std::min(set->keys(), row_limit);
+    Table table{"Weights of " + set->title() + ", layer " + std::to_string(s.layer) + ", head " +
+                    std::to_string(s.head),
+                {set->key_names().begin(), set->key_names().begin() + cols},
+                {set->query_names().begin(), set->query_names().begin() + rows},
+                Matrix(rows, cols)};
+    const std::vector<float> cells = cells_of(*map, {{0, rows}, {0, cols}});
+    // A masked weight is 0.
+    std::ranges::transform(cells, table.values.values.begin(),
+                           [](float w) { return w == masked_cell ? 0.0 : static_cast<double>(w); });
+    return table;
+}
+
 Table current(const Session& session) {
-    return session.state().lens == LensId::worked ? worked_table(session) : sentence_table(session);
+    switch (session.state().lens) {
+        case LensId::worked: return worked_table(session);
+        case LensId::tensors: return tensors_table(session);
+        case LensId::sentence:
+        case LensId::training: break;
+    }
+    return sentence_table(session);
 }
 
 }  // namespace

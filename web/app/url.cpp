@@ -230,6 +230,23 @@ bool read_sampling(State& state, std::string_view text) {
                 SetSampling{{static_cast<float>(*temperature), *top_k, static_cast<float>(*top_p), *seed}});
 }
 
+// "causal", "past", "causal,unscaled"; empty: as usual.
+std::string write_rule(const TensorRule& rule) {
+    std::string text;
+    if (rule.causal != TensorRule::Causal::none)
+        text = rule.causal == TensorRule::Causal::aligned ? "causal" : "past";
+    if (!rule.scale_by_sqrt_d) text += text.empty() ? "unscaled" : ",unscaled";
+    return text;
+}
+
+std::optional<TensorRule> read_rule(std::string_view text) {
+    using Causal = TensorRule::Causal;
+    for (const Causal causal : {Causal::none, Causal::aligned, Causal::with_past})
+        for (const bool scaled : {true, false})
+            if (const TensorRule rule{causal, scaled}; !text.empty() && write_rule(rule) == text) return rule;
+    return std::nullopt;
+}
+
 bool read_chosen(State& state, std::string_view text, void (*choose)(Selection&, Index)) {
     const auto index = read_integer<Index>(text);
     if (!index) return false;
@@ -459,6 +476,33 @@ constexpr Setting settings[] = {
      [](const State& s, const State&) {
          return s.training.step ? std::optional(std::to_string(*s.training.step)) : std::nullopt;
      }},
+    {"files", "names of files, separated by commas",
+     [](State& s, const std::string& value) {
+         const auto names = read_names(value);
+         if (!fits_into_a_link(value) || !are_file_names(names)) return false;
+         s.tensors.files = names;
+         return true;
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const std::string names = write_names(s.tensors.files);
+         return names.empty() || !fits_into_a_link(names) ? std::nullopt : std::optional(names);
+     }},
+    {"shown", "a map, as weight,mean,log",
+     [](State& s, const std::string& value) {
+         const auto map = read_map(value);
+         return map && take(s, SetTensorMap{*map});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.tensors.map, usual.tensors.map, write_map);
+     }},
+    {"rule", "causal or past, and unscaled",
+     [](State& s, const std::string& value) {
+         const auto rule = read_rule(value);
+         return rule && take(s, SetTensorRule{*rule});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.tensors.rule, usual.tensors.rule, write_rule);
+     }},
     {"training", "on",
      [](State& s, const std::string& value) { return value == "on" && take(s, RunTraining{true}); },
      [](const State& s, const State&) {
@@ -499,7 +543,7 @@ class Reader {
         if (const auto version = given("v"); version && *version != "1")
             return {default_state(), "The link is of version " + quote(*version) +
                                          " and this page reads version 1, so the first example is shown."};
-        value("lens", "worked, sentence or training", [&](const std::string& text) {
+        value("lens", "worked, sentence, training or tensors", [&](const std::string& text) {
             const auto key = std::ranges::find(lens_keys, text);
             return key != lens_keys.end() &&
                    take(state_, OpenLens{static_cast<LensId>(key - lens_keys.begin())});

@@ -23,5 +23,6 @@ std::string quoted(const std::string& piece);
 void worked_example(app::Session& session, Hover& hover);
 void sentence(app::Session& session, Hover& hover);
 void training(app::Session& session, Hover& hover);
+void tensors(app::Session& session, Hover& hover);
 
 }  // namespace attn::lenses

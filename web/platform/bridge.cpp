@@ -43,6 +43,7 @@ EM_JS(void, js_append_token, (int id), { Module.shell.appendToken(id); });
 EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
     return stringToNewUTF8(Module.shell.idsToText(Array.from(new Int32Array(HEAPU8.buffer, ids, count))));
 });
+EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_copy, (const char* text), { Module.shell.copy(UTF8ToString(text)); });
 
 class ShellPage : public app::Page {
@@ -69,6 +70,7 @@ class ShellPage : public app::Page {
     void download(const std::string& name, std::span<const std::byte> bytes) override {
         js_download(name.c_str(), bytes.data(), static_cast<int>(bytes.size()), "application/zip");
     }
+    void choose_tensors() override { js_choose_tensors(); }
     void append_token(std::int32_t id) override { js_append_token(id); }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
         char* json = js_ids_to_text(ids.data(), static_cast<int>(ids.size()));
@@ -243,6 +245,22 @@ EMSCRIPTEN_KEEPALIVE const char* explorer_model_info() {
                                    {"vocab", config.vocab_size}}
                         .dump());
 }
+
+// Where the file's bytes go; null when it is refused (a notice says why).
+EMSCRIPTEN_KEEPALIVE std::byte* explorer_tensors_buffer(const char* name, unsigned size_low,
+                                                        unsigned size_high) {
+    auto buffer = session().tensors().buffer(name, (std::uint64_t{size_high} << 32) | size_low);
+    if (buffer) return *buffer;
+    session().report_error(buffer.error());
+    return nullptr;
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_tensors_arrived() {
+    session().tensors().arrived();
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_tensors_discard() { session().tensors().discard(); }
 
 EMSCRIPTEN_KEEPALIVE void explorer_paste(const char* text) {
     running().last_paste = text;

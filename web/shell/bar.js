@@ -18,6 +18,7 @@ export class Bar {
         });
         element('open-folder').addEventListener('click', () => this.#choose('folder-input'));
         element('open-files').addEventListener('click', () => this.#choose('files-input'));
+        element('open-tensors').addEventListener('click', () => this.#choose('tensors-input'));
     }
 
     // Once the program runs. Undo and redo wait for something to undo.

@@ -15,6 +15,7 @@ import { Program } from './program.js';
 import { SentenceBox } from './sentence.js';
 import { hasWebGL2 } from './support.js';
 import { attachTable } from './table.js';
+import { Tensors, areTensors } from './tensors.js';
 import { Theme } from './theme.js';
 import { Tokens } from './tokens.js';
 import { attachWakers } from './wake.js';
@@ -28,6 +29,7 @@ const patience = 200;  // ms; a model that is here by then comes with the first 
 let program = null;
 let secondTokens = null;
 let models = null;
+let tensors = null;
 
 const theme = new Theme(() => program?.theme(theme.dark));
 const address = new Address((fragment) => program?.fragment(fragment));
@@ -61,17 +63,19 @@ attachKeys({
     escape: () => bar.escape(),
 });
 
-function open(entries) {
-    if (models) {
-        models.open(entries);
+// Of what was dropped, what it is says who opens it.
+function open(entries, opener = areTensors(entries) ? tensors : models) {
+    if (opener) {
+        opener.open(entries);
     } else {
         notices.info('The program is still loading: drop the files again in a moment.');
     }
 }
 
-attachDrop({ overlay: element('drop'), onFiles: open, onError: (error) => notices.error(error.message) });
-attachChooser(element('folder-input'), open);
-attachChooser(element('files-input'), open);
+attachDrop({ overlay: element('drop'), onFiles: (entries) => open(entries), onError: (error) => notices.error(error.message) });
+attachChooser(element('folder-input'), (entries) => open(entries));
+attachChooser(element('files-input'), (entries) => open(entries));
+attachChooser(element('tensors-input'), (entries) => open(entries, tensors));
 
 function stopped(reason) {
     document.querySelector('header').inert = true;
@@ -143,6 +147,7 @@ async function start() {
     const tokens = host.tokens = new Tokens(box, (...given) => program.tokens(...given));
     host.secondTokens = secondTokens = new Tokens(second, (...given) => program.secondTokens(...given));
     host.bundled = bundled;
+    tensors = new Tensors({ program, notices });
     host.models = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });
     useFonts(fonts);
     fonts.forEach((bytes, kind) => program.font(kind, bytes));

@@ -8,6 +8,9 @@ const shard = /^model-\d+-of-\d+\.safetensors$/;
 const isWeights = (name) => name.endsWith('.safetensors');
 export const isModelFile = (name) => name === 'config.json' || name === index || tokenizerFiles.includes(name) || isWeights(name);
 
+// What only a model has: other .safetensors may hold anything.
+export const isModelPart = (name) => isModelFile(name) && (!isWeights(name) || name === 'model.safetensors' || shard.test(name));
+
 export function listed(names, most = 4) {
     const shown = names.length > most ? [...names.slice(0, most - 1), `${names.length - most + 1} more`] : names;
     return shown.length > 1 ? `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}` : shown.join('');

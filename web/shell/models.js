@@ -1,22 +1,9 @@
 // Opens a model: gathers its files, builds its tokenizer, reads its weights straight into the program's memory.
 // The model that is open stays until the new one is complete and valid.
 
+import { Cancelled, chunks, reading } from './file_chunks.js';
 import { ModelFiles, bytes, listed, tokenizerTexts, unfit } from './model_files.js';
 import { createTokenizer } from './tokenizer.js';
-
-class Cancelled extends Error {}
-
-const chunksOf = async (file) => file.chunks?.() ?? file.stream();
-
-// Browsers word a failed reading in many ways.
-async function reading(name, file, promise) {
-    try {
-        return await promise;
-    } catch (error) {
-        const trouble = file.trouble ?? 'it has moved or changed since it was chosen';
-        throw new Error(`${name} could not be read: ${trouble}.`, { cause: error });
-    }
-}
 
 export class Models {
     #program;
@@ -129,10 +116,7 @@ export class Models {
                 }
                 let written = 0;
                 let header = each.endsWith('.safetensors') ? null : 0;  // bytes before the tensors; 0: checked
-                for await (const chunk of this.#chunks(each, file, ticket)) {
-                    if (written + chunk.length > file.size) {
-                        throw new Error(`${each} is longer than it was said to be.`);
-                    }
+                for await (const chunk of chunks(each, file, () => ticket.cancelled)) {
                     this.#program.write(address + written, chunk);
                     written += chunk.length;
                     arrived += chunk.length;
@@ -147,31 +131,10 @@ export class Models {
                         header = 0;
                     }
                 }
-                if (written < file.size) {
-                    throw new Error(`${each} did not arrive whole.`);
-                }
             }
             return true;
         } finally {
             progress.end();
-        }
-    }
-
-    async* #chunks(name, file, ticket) {
-        const reader = (await reading(name, file, chunksOf(file))).getReader();
-        try {
-            for (;;) {
-                const { done, value } = await reading(name, file, reader.read());
-                if (ticket.cancelled) {
-                    throw new Cancelled();
-                }
-                if (done) {
-                    return;
-                }
-                yield value;
-            }
-        } finally {
-            reader.cancel().catch(() => {});  // it has failed already
         }
     }
 }

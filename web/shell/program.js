@@ -25,6 +25,10 @@
 //   _explorer_model_discard()
 //   _explorer_model_failed()               the model of openBundled or openGiven does not come
 //   _explorer_model_info() → JSON {name, family, layers, heads, context, vocab}
+//   _explorer_tensors_buffer(name, size_low, size_high) → address for the bytes of a file of tensors, 0 when refused;
+//                                          when all of a drop are written:
+//   _explorer_tensors_arrived()            the program reads them, asks, and shows them, or says why not
+//   _explorer_tensors_discard()            instead: they do not come
 //   _explorer_paste(text)  _explorer_undo()  _explorer_redo()
 //   _explorer_table() → JSON {title, columns, rows, note?}: the first cell of a row is its heading
 //   _explorer_copy_text() → what Ctrl+C on the canvas should copy, or empty
@@ -38,6 +42,7 @@
 //   setTitle(text)  setHistory(can_undo, can_redo)  idsToText(ids) → JSON array of display strings  appendToken(id)
 //   copy(text)  download(name, address, size, mime)  cursor(css_name)
 //   openBundled(name) → whether such a model comes with the site; it is opened after the call
+//   chooseTensors()                        opens the file dialog for tensors
 //   giveFile(path, address, size)  then, when all are given, openGiven(awaited): a model, opened after the call as if a
 //                                          person had dropped it, or, where `awaited`, as if it came with the site
 
@@ -126,6 +131,12 @@ export class Program {
     modelFailed() { this.#call('_explorer_model_failed'); }
     modelDiscard() { this.#call('_explorer_model_discard'); }
     modelInfo() { return JSON.parse(this.#string(this.#call('_explorer_model_info'))); }
+
+    tensorsBuffer(name, size) {
+        return this.#call('_explorer_tensors_buffer', name, size >>> 0, Math.floor(size / 2 ** 32)) >>> 0;
+    }
+    tensorsArrived() { this.#call('_explorer_tensors_arrived'); }
+    tensorsDiscard() { this.#call('_explorer_tensors_discard'); }
 
     paste(text) { this.#call('_explorer_paste', text); }
     undo() { this.#call('_explorer_undo'); }

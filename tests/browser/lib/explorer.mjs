@@ -60,6 +60,7 @@ export class Explorer {
     attention(layer, head) { return this.ask('attention', layer, head); }
     logits() { return this.ask('logits'); }
     training() { return this.ask('training'); }
+    tensors() { return this.ask('tensors'); }
     explain(name, row, column, second = 0) { return this.ask('explain', matrices[name], row, column, second); }
 
     // As doubles; "-inf" and its like as the numbers they are.

@@ -70,7 +70,7 @@ class RandomCommands {
 
     app::Command next(const app::State& state) {
         using namespace app;
-        switch (below(32)) {
+        switch (below(35)) {
             case 0: return OpenLens{static_cast<LensId>(below(2))};
             case 1: return OpenPreset{presets()[static_cast<std::size_t>(below(std::ssize(presets())))].id};
             case 2:
@@ -118,6 +118,13 @@ class RandomCommands {
                                below(4) ? std::nullopt : std::optional(text())};
             case 29: return SetHeads{{score(), score()}};
             case 30: return OpenTrained{{plan(), below(1000) - 10}, text(), {below(4), below(5) - 1}};
+            case 31: {
+                OpenTensors files;
+                for (Index i = below(4); i > 0; --i) files.files.push_back(text());
+                return files;
+            }
+            case 32: return SetTensorMap{{static_cast<MapStage>(below(7)), static_cast<Pooling>(below(2))}};
+            case 33: return SetTensorRule{{static_cast<TensorRule::Causal>(below(3)), below(2) == 0}};
             default: return below(4) ? Pin{cell(state)} : Pin{};
         }
     }

@@ -2,6 +2,7 @@
 
 #include <catch_amalgamated.hpp>
 
+#include "app/link_text.hpp"
 #include "support/effort.hpp"
 #include "unit/app/support.hpp"
 
@@ -24,6 +25,7 @@ State kept(State s) {
     if (s.training.plan.text.size() > 2000) s.training.plan.text.clear();
     if (s.sentence.trained && s.sentence.trained->plan.text.size() > 2000)
         s.sentence.trained->plan.text.clear();
+    if (write_names(s.tensors.files).size() > 2000) s.tensors.files.clear();
     if (s.training.compared && s.training.compared->text.size() > 2000) s.training.compared->text.clear();
     return s;
 }
@@ -74,6 +76,17 @@ TEST_CASE("a link says only what the default does not") {
           "&sampling=0,0,0.9,12345678901234567890");
     check_round_trip(s);
     check_round_trip(sentence);
+
+    State tensors = after(default_state(), OpenTensors{{"att, n.npy", "tokens.json"}});
+    tensors = after(tensors, SetTensorMap{{.stage = MapStage::raw, .pooling = Pooling::mean}});
+    tensors = after(tensors, SetTensorRule{{TensorRule::Causal::with_past, false}});
+    tensors = after(tensors, Select{{3, 5, 700, {}}});
+    CHECK(to_fragment(tensors) ==
+          "v=1&lens=tensors&layer=3&head=5&query=700&files=att%5C,%20n.npy,tokens.json&shown=raw,mean&rule="
+          "past,unscaled");
+    check_round_trip(tensors);
+    CHECK(parse_fragment(to_fragment(after(default_state(), OpenTensors{{std::string(200, 'x')}})))
+              .state.tensors.files == std::vector<std::string>{std::string(200, 'x')});
     const State look = after(sentence, SetMap{{.stage = MapStage::contribution,
                                                .pooling = Pooling::mean,
                                                .scaling = Scaling::rank,
@@ -238,6 +251,13 @@ TEST_CASE("hostile links change nothing but the note") {
         "pin=banana.0.0",
         "pin=weight.0.0.0",
         "map=rare",
+        "files=",
+        "files=a,,b",
+        "files=%ff",
+        "shown=rare",
+        "rule=",
+        "rule=none",
+        "rule=unscaled,past",
         "places=1.2",
         "places=1.2.3-1.0-0",
         "places=1.2.0-1.0-99999999999999999999",

@@ -58,6 +58,8 @@ struct FakePage : app::Page {
         opened.push_back(name);
         return true;
     }
+    int dialogs = 0;
+    void choose_tensors() override { ++dialogs; }
     void append_token(std::int32_t id) override { appended.push_back(id); }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
         return std::vector<std::string>(ids.size(), "token");

@@ -50,7 +50,7 @@ std::string refusal(const FoundFiles& found, const Answers& answers = {}) {
 
 std::vector<std::string> texts(const Question& question) {
     std::vector<std::string> out;
-    for (const Candidate& c : question.candidates) out.push_back(c.text);
+    for (const Choice& c : question.choices) out.push_back(c.text);
     return out;
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("one tensor without a telling name can only be weights", "[tensor_matc
     CHECK(questions[0].id == "what");
     CHECK(questions[0].text == "The names do not say what these tensors are: what is to be shown?");
     CHECK(texts(questions[0]) == std::vector<std::string>{"attention weights: data.npy, 5×9"});
-    CHECK(size_of(matched(found, {{"what", questions[0].candidates[0].answer}})) == Shape{1, 1, 5, 9});
+    CHECK(size_of(matched(found, {{"what", questions[0].choices[0].answer}})) == Shape{1, 1, 5, 9});
 }
 
 TEST_CASE("a tensor for each layer", "[tensor_match]") {
@@ -118,8 +118,8 @@ TEST_CASE("a tensor for each layer", "[tensor_match]") {
                                    "attn_step1.npy, 5×5",
                                    "attention weights: attn_step0.npy, 5×5",
                                    "attention weights: attn_step1.npy, 5×5"});
-    CHECK(matched(steps, {{"what", questions[0].candidates[0].answer}}).layers == 2);
-    const Matched one = matched(steps, {{"what", questions[0].candidates[2].answer}});
+    CHECK(matched(steps, {{"what", questions[0].choices[0].answer}}).layers == 2);
+    const Matched one = matched(steps, {{"what", questions[0].choices[2].answer}});
     CHECK(one.weights.at(0).tensor == 1);
     CHECK(one.notes == std::vector<std::string>{"Left out: attn_step0.npy, 5×5."});
 }
@@ -199,7 +199,7 @@ TEST_CASE("layers of Q and K: which one is asked once", "[tensor_match]") {
     const FoundFiles found{{tensor("q", {6, 1, 4, 9, 64}), tensor("k", {6, 1, 4, 9, 64})}, {}, {}};
     const Questions questions = asked(found);
     REQUIRE(questions.size() == 1);
-    CHECK(questions[0].candidates.size() == 6);
+    CHECK(questions[0].choices.size() == 6);
     const Matched m = matched(found, {{questions[0].id, "5"}});
     CHECK(m.q->at == Shape{5, 0, 0, 0, 0});
     CHECK(m.k->at == Shape{5, 0, 0, 0, 0});
@@ -243,19 +243,19 @@ TEST_CASE("tensors without names are asked about one by one", "[tensor_match]") 
     CHECK(texts(each[0]) == std::vector<std::string>{"'run.arr_0' of run.npz, 4×9×64",
                                                      "'run.arr_1' of run.npz, 4×9×64",
                                                      "'run.arr_2' of run.npz, 4×9×64"});
-    CHECK(each[2].candidates.back().text == "there is none");
-    answers["Q"] = each[0].candidates[1].answer;
-    answers["K"] = each[0].candidates[1].answer;  // taken already: asked again, without it
+    CHECK(each[2].choices.back().text == "there is none");
+    answers["Q"] = each[0].choices[1].answer;
+    answers["K"] = each[0].choices[1].answer;  // taken already: asked again, without it
     each = asked(found, answers);
     CHECK(each.at(0).id == "K");
-    CHECK(each[0].candidates.size() == 2);
-    answers["K"] = each[0].candidates[0].answer;
+    CHECK(each[0].choices.size() == 2);
+    answers["K"] = each[0].choices[0].answer;
     answers["V"] = "none";
     Matched m = matched(found, answers);
     CHECK(m.q->tensor == 1);
     CHECK(m.k->tensor == 0);
     CHECK(!m.v);
-    answers["V"] = each[0].candidates[1].answer;
+    answers["V"] = each[0].choices[1].answer;
     CHECK(matched(found, answers).v->tensor == 2);
 
     // A name for one of them is a name less to ask for.
@@ -281,7 +281,7 @@ TEST_CASE("masks", "[tensor_match]") {
     const Matched m = matched(boolean, {{"mask meaning", "hidden"}});
     CHECK(m.mask_meaning == MaskMeaning::hidden);
     CHECK(m.mask->tensor == 2);
-    CHECK(asked(with({tensor("mask", {5, 9})})).at(0).candidates.size() == 3);
+    CHECK(asked(with({tensor("mask", {5, 9})})).at(0).choices.size() == 3);
     CHECK(matched(with({tensor("mask", {5, 9})}), {{"mask meaning", "added"}}).mask_meaning ==
           MaskMeaning::added);
 

@@ -1,5 +1,6 @@
 #include "maps/map.hpp"
 
+#include <bit>
 #include <cstring>
 
 #include "kernels/backward.hpp"
@@ -337,7 +338,8 @@ TEST_CASE("Finished weights are read as they lie", "[unit][maps]") {
                                                  : static_cast<const void*>(&half);
         std::memcpy(bytes->data() + 1 + (12 + i) * size, from, size);
     }
-    const FinishedWeights weights{bytes, bytes->data() + 1 + 12 * size, dtype, 3, 4, 4};
+    const FinishedWeights weights{bytes,
+                                  {dtype, false, {3, 4}, {4, 1}, std::span(*bytes).subspan(1 + 12 * size)}};
     const auto map = finished_map(weights);
     REQUIRE(map);
     CHECK(cells_of(**map) == values);
@@ -354,8 +356,21 @@ TEST_CASE("Finished weights are read as they lie", "[unit][maps]") {
           std::vector<float>{0.5f, 0.25f, masked_cell, masked_cell, 1, 0, 0, masked_cell});
 }
 
+TEST_CASE("Finished weights may lie in any order of bytes and axes", "[unit][maps]") {
+    // Big-endian, column by column, as Fortran has it: [[1, 3, 5], [2, 4, 6]] / 8.
+    const auto bytes = std::make_shared<std::vector<std::byte>>();
+    for (int i = 1; i <= 6; ++i) {
+        const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(i) / 8);
+        for (int shift = 24; shift >= 0; shift -= 8) bytes->push_back(static_cast<std::byte>(bits >> shift));
+    }
+    const auto map = finished_map({bytes, {DType::f32, true, {2, 3}, {1, 2}, *bytes}});
+    REQUIRE(map);
+    CHECK(cells_of(**map) == std::vector<float>{0.125f, 0.375f, 0.625f, 0.25f, 0.5f, 0.75f});
+    CHECK((*map)->cell(1, 1) == 0.5f);
+}
+
 TEST_CASE("Finished weights of integers are refused", "[unit][maps]") {
-    const auto map = finished_map({.dtype = DType::i32, .queries = 1, .keys = 1, .row_stride = 1});
+    const auto map = finished_map({nullptr, {DType::i32, false, {1, 1}, {1, 1}, {}}});
     REQUIRE(!map);
     CHECK(map.error().message ==
           "attention weights: their type is int32; save them as float16, bfloat16, float32 or float64");

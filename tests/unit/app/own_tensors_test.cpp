@@ -1,0 +1,452 @@
+// Tensors of one's own in a visit: what is opened, asked, refused and kept.
+#include "app/own_tensors.hpp"
+
+#include <cmath>
+
+#include "app/explained.hpp"
+#include "app/table.hpp"
+#include "app/url.hpp"
+#include "io/npy.hpp"
+#include "io/zip_writer.hpp"
+#include "tensor/random.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinAbs;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using Drop = std::vector<std::pair<std::string, Bytes>>;
+
+Bytes text(std::string_view words) {
+    const auto bytes = as_bytes(words);
+    return {bytes.begin(), bytes.end()};
+}
+
+// Rows that sum to one to within a float's rounding.
+std::vector<float> weights(Index rows, Index columns, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<float> out;
+    for (Index row = 0; row < rows; ++row) {
+        std::vector<double> values;
+        double sum = 0;
+        for (Index column = 0; column < columns; ++column) sum += values.emplace_back(random.uniform());
+        for (const double value : values) out.push_back(static_cast<float>(value / sum));
+    }
+    return out;
+}
+
+std::vector<float> normal(Index count, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<float> out;
+    for (Index i = 0; i < count; ++i) out.push_back(static_cast<float>(random.normal()));
+    return out;
+}
+
+Bytes npy(const Shape& shape, std::span<const float> values) { return write_npy(shape, values); }
+Bytes weights_npy(const Shape& shape, std::uint64_t seed = 1) {
+    Index rows = 1;
+    for (std::size_t axis = 0; axis + 1 < shape.size(); ++axis) rows *= shape[axis];
+    return npy(shape, weights(rows, shape.back(), seed));
+}
+// The same numbers as float64.
+Bytes as_f64(const Shape& shape, std::span<const float> values) {
+    Bytes bytes = npy(shape, values);
+    const auto header = parse_npy_header(bytes, bytes.size());
+    bytes.resize(static_cast<std::size_t>(header->data_offset));
+    bytes[static_cast<std::size_t>(std::ranges::search(bytes, as_bytes("<f4")).begin() - bytes.begin()) + 2] =
+        std::byte{'8'};
+    for (const float value : values) {
+        const auto wide = static_cast<double>(value) / 3;  // more digits than a float has
+        const auto raw = std::as_bytes(std::span(&wide, 1));
+        bytes.insert(bytes.end(), raw.begin(), raw.end());
+    }
+    return bytes;
+}
+
+struct Visit {
+    FakePage page;
+    Session session{page};
+
+    const TensorSet* open() { return session.tensors().open(); }
+    const State& state() { return session.state(); }
+    void drop(const Drop& files) {
+        for (const auto& [name, bytes] : files) {
+            auto to = session.tensors().buffer(name, bytes.size());
+            REQUIRE(to);
+            std::ranges::copy(bytes, *to);
+        }
+        session.tensors().arrived();
+        work();
+    }
+    void work() {
+        for (int i = 0; i < 10'000; ++i)
+            if (!session.work(10)) return;
+        FAIL("the work does not end");
+    }
+    void answer(const std::string& question, const std::string& answer) {
+        session.tensors().answer(question, answer);
+        work();
+    }
+    float cell(Index layer, Index head, Index query, Index key) {
+        return session.tensors().open()->map(layer, head, state().tensors.map)->cell(query, key);
+    }
+    std::string refusal() {
+        REQUIRE(page.notices.size() == 1);
+        const std::string said = page.notices[0];
+        page.notices.clear();
+        CHECK(said.ends_with('.'));
+        CHECK_THAT(said, !ContainsSubstring("\n"));
+        return said;
+    }
+};
+
+// Weights of one head in double: softmax(q kᵀ · scale + bias) over the keys that `allows`.
+std::vector<double> reference(std::span<const float> q, std::span<const float> k, Index d, double scale,
+                              auto allows) {
+    const Index queries = std::ssize(q) / d, keys = std::ssize(k) / d;
+    std::vector<double> out;
+    for (Index i = 0; i < queries; ++i) {
+        double sum = 0;
+        std::vector<double> row;
+        for (Index j = 0; j < keys; ++j) {
+            double score = 0;
+            for (Index a = 0; a < d; ++a)
+                score += static_cast<double>(q[static_cast<std::size_t>(i * d + a)]) *
+                         static_cast<double>(k[static_cast<std::size_t>(j * d + a)]);
+            row.push_back(allows(i, j) ? std::exp(score * scale) : 0);
+            sum += row.back();
+        }
+        for (const double e : row) out.push_back(e / sum);
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("finished weights open with their tokens, layer by layer and head by head", "[tensors]") {
+    const std::vector<float> values = weights(2 * 3 * 4, 5, 7);
+    const Bytes file = npy({2, 3, 4, 5}, values);
+    Visit v;
+    v.drop({{"attention.npy", file}, {"keys.json", text(R"(["a", "b", "c", "d", "é"])")}});
+    REQUIRE(v.open());
+    CHECK(v.page.notices.empty());
+    CHECK(v.open()->title() == "attention.npy");
+    CHECK(v.open()->summary() == "2 layers × 3 heads · 4 queries × 5 keys · float32");
+    CHECK(v.open()->query_names() == std::vector<std::string>{"0", "1", "2", "3"});
+    CHECK(v.open()->key_names() == std::vector<std::string>{"a", "b", "c", "d", "é"});
+    CHECK(v.open()->remarks().empty());
+    CHECK(v.state().lens == LensId::tensors);
+    CHECK(v.state().tensors.files == std::vector<std::string>{"attention.npy", "keys.json"});
+    const auto at = [&](Index layer, Index head, Index query, Index key) {
+        return values[static_cast<std::size_t>(((layer * 3 + head) * 4 + query) * 5 + key)];
+    };
+    CHECK(v.cell(1, 2, 3, 4) == at(1, 2, 3, 4));
+    CHECK(v.cell(0, 1, 2, 0) == at(0, 1, 2, 0));
+
+    // Where a number lies in its file: 4 bytes each behind the header.
+    v.session.perform(Select{{1, 2, 3, 4}});
+    const auto why = explain_cell(v.session, {MatrixId::weight, 3, 4});
+    REQUIRE(why);
+    CHECK(why->title == "Weights[\"3\", \"é\"]");
+    CHECK(why->provenance == "layer 1, head 2 · loaded from attention.npy");
+    CHECK(why->f32 == static_cast<double>(at(1, 2, 3, 4)));
+    const auto header = parse_npy_header(file, file.size());
+    CHECK_THAT(why->note,
+               ContainsSubstring("Stored as float32 at byte " +
+                                 std::to_string(header->data_offset + 4 * 119) + " of attention.npy: "));
+    CHECK_FALSE(explain_cell(v.session, {MatrixId::raw, 3, 4}));
+    CHECK_FALSE(explain_cell(v.session, {MatrixId::weight, 4, 0}));
+    CHECK_THAT(table_json(v.session), ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
+
+    // Every head small: here a texel is a cell.
+    const attn::Thumbnails& small = *v.open()->thumbnails();
+    CHECK(small.exact() == 6);
+    CHECK(small.strongest()(1 * 4 + 3, 2 * 5 + 4) == at(1, 2, 3, 4));
+}
+
+TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {
+    Visit v;
+    const std::vector<float> values = weights(3, 3, 2);
+    v.drop({{"attention.npy", as_f64({3, 3}, values)}});
+    REQUIRE(v.open());
+    const auto why = explain_cell(v.session, {MatrixId::weight, 1, 2});
+    REQUIRE(why);
+    CHECK(why->f64 == static_cast<double>(values[5]) / 3);
+    CHECK(why->f32 == static_cast<double>(static_cast<float>(why->f64)));
+    CHECK(v.open()->remarks().size() == 1);  // the rows sum to a third
+    CHECK_THAT(v.open()->remarks()[0], ContainsSubstring("3 of 3 rows are not of sum one"));
+}
+
+TEST_CASE("an archive's tensors are named by what they are called there", "[tensors]") {
+    const Bytes q = npy({4, 2}, normal(8, 1)), k = npy({5, 2}, normal(10, 2));
+    const std::vector<ZipFile> entries{{"q.npy", q}, {"k.npy", k}};
+    Visit v;
+    v.drop({{"run.npz", write_zip(entries)}});
+    REQUIRE(v.open());
+    CHECK(v.open()->title() == "Q and K of run.npz");
+    CHECK(v.open()->summary() == "1 head · 4 queries × 5 keys · d_k 2 · float32");
+    const auto why = explain_cell(v.session, {MatrixId::weight, 0, 0});
+    REQUIRE(why);
+    CHECK_THAT(why->note, ContainsSubstring("of run.npz"));
+    CHECK(why->operands.size() == 2);
+}
+
+TEST_CASE("Q and K become weights under the rule that is chosen", "[tensors]") {
+    constexpr Index d = 8, queries = 6, keys = 9;
+    const std::vector<float> q = normal(2 * queries * d, 3), k = normal(2 * keys * d, 4);
+    Visit v;
+    v.drop({{"q.npy", npy({2, queries, d}, q)}, {"k.npy", npy({2, keys, d}, k)}});
+    REQUIRE(v.open());
+    CHECK(v.open()->title() == "Q and K of q.npy, k.npy");
+    const auto compare = [&](double scale, auto allows) {
+        const std::span head_q = std::span(q).subspan(queries * d), head_k = std::span(k).subspan(keys * d);
+        const std::vector<double> expected = reference(head_q, head_k, d, scale, allows);
+        for (Index i = 0; i < queries; ++i)
+            for (Index j = 0; j < keys; ++j) {
+                const float found = v.cell(0, 1, i, j);
+                if (!allows(i, j))
+                    CHECK(found == masked_cell);
+                else  // a weight is at most 1: some roundings of 6e-8
+                    CHECK_THAT(static_cast<double>(found),
+                               WithinAbs(expected[static_cast<std::size_t>(i * keys + j)], 1e-6));
+            }
+    };
+    using Causal = TensorRule::Causal;
+    compare(1 / std::sqrt(8.0), [](Index, Index) { return true; });
+    v.session.perform(SetTensorRule{{Causal::aligned, true}});
+    v.work();
+    compare(1 / std::sqrt(8.0), [](Index i, Index j) { return j <= i; });
+    v.session.perform(SetTensorRule{{Causal::with_past, false}});
+    v.work();
+    compare(1, [](Index i, Index j) { return j <= i + keys - queries; });
+    CHECK(v.page.url.ends_with("&rule=past,unscaled"));
+    v.session.undo();
+    v.session.undo();
+    v.work();
+    compare(1 / std::sqrt(8.0), [](Index, Index) { return true; });
+
+    v.session.perform(SetTensorMap{{.stage = MapStage::raw}});
+    v.session.perform(Select{{0, 1, {}, {}}});
+    const auto why = explain_cell(v.session, {MatrixId::raw, 2, 3});
+    REQUIRE(why);
+    CHECK_THAT(static_cast<double>(v.cell(0, 1, 2, 3)), WithinAbs(why->f64, 1e-5));
+    CHECK(why->provenance == "head 1 · computed here from Q and K");
+    CHECK(why->operands.size() == 8);
+    // Without V there are no contributions.
+    CHECK(v.open()->stage_for(MapStage::contribution) == MapStage::weight);
+    CHECK(v.open()->stage_for(MapStage::masked) == MapStage::scaled);
+}
+
+TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]") {
+    const Bytes q = npy({3, 2}, normal(6, 1)), k = npy({3, 2}, normal(6, 2)),
+                values = npy({3, 4}, normal(12, 3));
+    const Bytes mask = npy({3, 3}, std::vector<float>{1, 0, 0, 1, 1, 0, 1, 1, 1});
+    Visit v;
+    v.drop({{"q.npy", q}, {"k.npy", k}, {"v.npy", values}, {"mask.npy", mask}});
+    REQUIRE(v.session.tensors().opening());
+    CHECK(v.state().lens == LensId::tensors);
+    const auto questions = v.session.tensors().opening()->questions();
+    REQUIRE(questions.size() == 1);
+    CHECK(questions[0].id == "mask meaning");
+    v.answer("mask meaning", "allowed");
+    REQUIRE(v.open());
+    CHECK(v.open()->has_values());
+    CHECK(v.open()->title() == "Q, K, V and mask of q.npy, k.npy, v.npy, mask.npy");
+    CHECK(v.cell(0, 0, 0, 0) == 1);
+    CHECK(v.cell(0, 0, 0, 1) == masked_cell);
+    const float weight = v.cell(0, 0, 2, 1);
+    v.session.perform(SetTensorMap{{.stage = MapStage::contribution}});
+    const auto row = to_tensor(*parse_npy(values));
+    CHECK(v.cell(0, 0, 2, 1) == Catch::Approx(weight * row_norms(row->matrix())[1]));
+
+    // Answered otherwise: the cells that were hidden are the others.
+    v.session.tensors().ask_again();
+    v.work();
+    v.answer("mask meaning", "added");
+    REQUIRE(v.open()->has_bias());
+    CHECK(v.open()->stage_for(MapStage::masked) == MapStage::masked);
+    CHECK(v.cell(0, 0, 0, 1) != masked_cell);
+}
+
+TEST_CASE("what names and shapes leave open is asked", "[tensors]") {
+    // Four queries by four keys by nine heads, or four heads of four queries by nine keys.
+    const std::vector<float> values = weights(16, 9, 5);
+    Visit v;
+    v.drop({{"attention.npy", npy({4, 4, 9}, values)}});
+    CHECK_FALSE(v.open());
+    REQUIRE(v.session.tensors().opening());
+    const auto questions = v.session.tensors().opening()->questions();
+    REQUIRE(questions.size() == 1);
+    CHECK(questions[0].choices.size() == 2);
+    CHECK(v.state().lens == LensId::tensors);
+    v.answer(questions[0].id, "last");
+    REQUIRE(v.open());
+    CHECK(v.open()->summary() == "9 heads · 4 queries × 4 keys · float32");
+    CHECK(v.cell(0, 7, 1, 2) == values[(1 * 4 + 2) * 9 + 7]);
+    v.session.tensors().ask_again();
+    v.work();
+    v.answer(questions[0].id, "first");
+    CHECK(v.open()->summary() == "4 heads · 4 queries × 9 keys · float32");
+    v.session.tensors().ask_again();
+    v.work();
+    v.session.tensors().cancel();
+    CHECK(v.open()->summary() == "4 heads · 4 queries × 9 keys · float32");
+    CHECK_FALSE(v.session.tensors().opening());
+}
+
+TEST_CASE("files come one after another, in any order", "[tensors]") {
+    Visit v;
+    v.drop({{"q.npy", npy({4, 2}, normal(8, 1))}});
+    CHECK_THAT(v.refusal(), ContainsSubstring("K is missing"));
+    CHECK(names_of(v.session.tensors().waiting()) == std::vector<std::string>{"q.npy"});
+    v.drop({{"k.npy", npy({4, 2}, normal(8, 2))}});
+    REQUIRE(v.open());
+    CHECK(v.session.tensors().waiting().empty());
+    CHECK(v.open()->query_names()[0] == "0");
+    // Tokens join what is open, without a second copy of it.
+    const std::byte* before = v.open()->files()[0].bytes.get();
+    v.drop({{"tokens.txt", text("The\ncat\nsat\ndown\n")}});
+    CHECK(v.open()->query_names()[3] == "down");
+    CHECK(v.open()->key_names()[1] == "cat");
+    CHECK(v.open()->files()[0].bytes.get() == before);
+    CHECK(v.state().tensors.files == std::vector<std::string>{"q.npy", "k.npy", "tokens.txt"});
+    // As many as they like: then there are positions, and it is said.
+    v.drop({{"tokens.txt", text("The\ncat\n")}});
+    CHECK(v.open()->query_names()[1] == "1");
+    REQUIRE(v.open()->remarks().size() == 1);
+    CHECK_THAT(v.open()->remarks()[0], ContainsSubstring("tokens.txt has 2 tokens"));
+    CHECK(v.page.notices.empty());
+}
+
+TEST_CASE("odd numbers are shown as they are, and said", "[tensors]") {
+    std::vector<float> values = weights(4, 4, 1);
+    values[0] = std::numeric_limits<float>::quiet_NaN();
+    values[4] += 0.5f;
+    for (std::size_t i = 8; i < 12; ++i) values[i] = 0;
+    Visit v;
+    v.drop({{"attention.npy", npy({4, 4}, values)}});
+    REQUIRE(v.open());
+    CHECK(std::isnan(v.cell(0, 0, 0, 0)));
+    CHECK(v.cell(0, 0, 1, 0) == values[4]);
+    const auto remarks = v.open()->remarks();
+    REQUIRE(remarks.size() == 3);
+    CHECK(remarks[0] == "attention.npy: 1 of 16 numbers is NaN, the first at row 0, column 0; shown as NaN.");
+    CHECK_THAT(remarks[1], ContainsSubstring("1 of 4 rows is not of sum one"));
+    CHECK_THAT(remarks[2], ContainsSubstring("1 of 4 rows is zero"));
+    const auto why = explain_cell(v.session, {MatrixId::weight, 0, 0});
+    REQUIRE(why);
+    CHECK(std::isnan(why->f64));
+}
+
+TEST_CASE("files that cannot be used are one sentence, and what was open stays", "[tensors]") {
+    Visit v;
+    v.drop({{"attention.npy", weights_npy({2, 3, 3})}});
+    REQUIRE(v.open());
+    v.session.perform(Select{{0, 1, 2, 0}});
+    const State before = v.state();
+    const Bytes good = npy({4, 2}, normal(8, 1));
+    const std::vector<std::int32_t> integers(9, 1);
+    const Bytes whole = weights_npy({3, 3});
+    const auto changed_within = [&](Bytes archive) {
+        archive[30 + 5 + whole.size() - 1] ^= std::byte{1};  // behind a header of 30 bytes and the name
+        return archive;
+    };
+    const auto lie = [](const char* name) { return read_file(source_dir() / "tests/golden/io/npz" / name); };
+    const std::vector<std::pair<Drop, std::string>> refused{
+        {{{"attention.npy", npy({5}, normal(5, 1))}}, "these files hold no matrix"},
+        {{{"attention.npy", write_npy({3, 3}, integers)}}, "holds numbers of type int32"},
+        {{{"attention.npy", npy({1025, 2, 2}, normal(4100, 1))}}, "would be 1 layers of 1025 heads"},
+        {{{"q.npy", good}, {"k.npy", npy({4, 3}, normal(12, 1))}},
+         "a query and a key need as many components"},
+        {{{"attention.npy", Bytes(good.begin(), good.end() - 4)}}, "it is cut short"},
+        {{{"attention.npy", text("<html>Not found</html>")}}, "this is not a .npy file"},
+        {{{"attention.npy", {}}}, "this is not a .npy file"},
+        {{{"run.npz", lie("lie_bomb.npz")}}, "more than deflate can make of them"},
+        {{{"run.npz", changed_within(write_zip(std::vector<ZipFile>{{"a.npy", whole}}))}},
+         "that is damaged: its CRC-32 is"},
+        {{{"tokens.json", text("{}")}}, "should hold a list of tokens"},
+        {{{"weights.csv", text("1,2\n3\n")}}, "weights.csv: "},
+    };
+    for (const auto& [files, says] : refused) {
+        INFO(says);
+        v.session.tensors().cancel();
+        v.drop(files);
+        CHECK_THAT(v.refusal(), ContainsSubstring(says));
+        CHECK(v.state() == before);
+        CHECK(v.open()->summary() == "2 heads · 3 queries × 3 keys · float32");
+    }
+}
+
+TEST_CASE("a file that is larger than a tab can hold is refused before it is read", "[tensors]") {
+    Visit v;
+    const auto huge = v.session.tensors().buffer("attention.npy", 5'000'000'000);
+    REQUIRE_FALSE(huge);
+    CHECK(huge.error().message ==
+          "attention.npy is 5.0 GB; a browser tab can hold tensors of up to 1.7 GB together: save "
+          "fewer layers, or float16");
+    v.session.tensors().discard();
+    v.drop({{"attention.npy", weights_npy({1, 3, 512, 512})}});  // 3.1 MB
+    REQUIRE(v.open());
+    const auto beside = v.session.tensors().buffer("more.npy", 1'699'000'000);
+    REQUIRE_FALSE(beside);
+    CHECK_THAT(beside.error().message, ContainsSubstring("does not fit beside the 4 MB that are open"));
+}
+
+TEST_CASE("a link names the files it was made with", "[tensors]") {
+    Visit v;
+    v.session.start("v=1&lens=tensors&layer=1&head=2&query=3&key=1&files=a%5C,b.npy,tokens.json");
+    CHECK(v.page.notices.empty());
+    CHECK(v.session.wanted_tensors() == "a,b.npy and tokens.json");
+    CHECK(v.state().selection.query == 3);
+    const Drop files{{"a,b.npy", weights_npy({2, 3, 4, 5})},
+                     {"tokens.json", text(R"(["a", "b", "c", "d"])")}};
+    v.drop(files);
+    v.answer("what", v.session.tensors().opening()
+                         ? v.session.tensors().opening()->questions()[0].choices[0].answer
+                         : "");
+    REQUIRE(v.open());
+    CHECK(v.session.wanted_tensors() == "");
+    CHECK(v.state().selection == Selection{1, 2, 3, 1, {}});
+    CHECK(v.open()->query_names()[1] == "b");
+
+    // Others begin at their first head; a step back has no files of its own.
+    v.drop({{"attention.npy", weights_npy({2, 2, 2})}});
+    CHECK(v.state().selection == Selection{});
+    v.session.undo();
+    CHECK(v.state().tensors.files == std::vector<std::string>{"attention.npy"});
+    v.session.open_fragment("v=1&lens=tensors&head=9&files=other.npy");
+    REQUIRE(v.page.notices.size() == 1);
+    CHECK(v.page.notices[0] == "This link was made with other.npy. Drop it onto the page to see the same.");
+    CHECK(v.state().tensors.files == std::vector<std::string>{"attention.npy"});
+    CHECK(v.state().selection.head == 1);
+
+    v.session.close_tensors();
+    CHECK_FALSE(v.open());
+    CHECK(v.state().tensors.files.empty());
+    v.session.undo();
+    CHECK(v.session.wanted_tensors() == "attention.npy");
+}
+
+TEST_CASE("a selection of another lens does not reach beyond the tensors, nor theirs beyond a model",
+          "[tensors]") {
+    Visit v;
+    load_tiny_model(v.session);
+    v.session.tokens("the cat", {0, 1}, {"the", " cat"}, 2);
+    finish(v.session);
+    v.drop({{"attention.npy", weights_npy({6, 8, 3, 3})}});
+    v.session.perform(Select{{5, 7, 2, 2}});
+    v.session.perform(Pin{CellRef{MatrixId::weight, 2, 2}});
+    CHECK(v.state().selection == Selection{5, 7, 2, 2, {}});
+    CHECK(explain_cell(v.session, *v.state().pin));
+    v.session.perform(OpenLens{LensId::sentence});
+    CHECK(v.state().selection == Selection{1, 2, {}, {}});
+    v.session.perform(OpenLens{LensId::tensors});
+    v.drop({{"attention.npy", weights_npy({1, 1})}});
+    CHECK(v.state().selection == Selection{});
+}

@@ -1,0 +1,262 @@
+#include "app/tensor_set.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "app/map_source.hpp"
+#include "text/utf8.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr Index thumbnail_side = 64, most_texels = 2048, most_columns = 32;
+std::uint64_t versions = 0;
+
+std::vector<std::string> names_or_positions(const std::vector<std::string>& tokens, Index count) {
+    std::vector<std::string> names;
+    std::string storage;
+    for (const std::string& token : tokens) names.emplace_back(well_formed(token, storage));
+    for (Index i = std::ssize(names); i < count; ++i) names.push_back(std::to_string(i));
+    return names;
+}
+
+std::string counted(Index count, std::string_view what) {
+    return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
+std::string keys_of(Index count) { return std::to_string(count) + (count == 1 ? " key" : " keys"); }
+std::string queries_of(Index count) { return std::to_string(count) + (count == 1 ? " query" : " queries"); }
+
+Mask with_rule(const Mask& mask, const TensorRule& rule, Index queries, Index keys) {
+    switch (rule.causal) {
+        case TensorRule::Causal::none: break;
+        case TensorRule::Causal::aligned: return mask & Mask::causal();
+        case TensorRule::Causal::with_past: return mask & Mask::causal(keys - queries);
+    }
+    return mask;
+}
+
+// The elements of one head of one layer, [rows, columns].
+ArrayView head_of(const OpenTensor& tensor, Index layer, Index head) {
+    const ArrayView& all = tensor.array;
+    const auto first = static_cast<std::size_t>(all.offset(std::array{layer, head})) * byte_size(all.dtype);
+    return {all.dtype,
+            all.big_endian,
+            {all.shape[2], all.shape[3]},
+            {all.strides[2], all.strides[3]},
+            all.bytes.subspan(first)};
+}
+
+}  // namespace
+
+std::span<const std::byte> OpenTensor::element(Index layer, Index head, Index row, Index column) const {
+    const std::size_t size = byte_size(array.dtype);
+    return array.bytes.subspan(
+        static_cast<std::size_t>(array.offset(std::array{layer, head, row, column})) * size, size);
+}
+
+double OpenTensor::value(Index layer, Index head, Index row, Index column) const {
+    if (array.dtype == DType::f64) {
+        std::array<std::byte, sizeof(double)> bytes;
+        std::ranges::copy(element(layer, head, row, column), bytes.begin());
+        if (array.big_endian) std::ranges::reverse(bytes);
+        double value;
+        std::memcpy(&value, bytes.data(), sizeof value);
+        return value;
+    }
+    float value = 0;
+    read(array, array.offset(std::array{layer, head, row, column}), 1, {&value, 1});
+    return static_cast<double>(value);
+}
+
+TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++versions), version_(serial_) {
+    query_names_ = names_or_positions(parts_.matched.query_tokens, queries());
+    key_names_ = names_or_positions(parts_.matched.key_tokens, keys());
+    if (finished()) {
+        std::vector<ArrayView> arrays;
+        for (const OpenTensor& tensor : parts_.weights) arrays.push_back(tensor.array);
+        checks_.push_back({title(), {std::move(arrays), ValueChecking::Kind::weights}});
+        begin_thumbnails();
+        return;
+    }
+    if (!has_values()) parts_.v = Tensor({parts_.k.dim(0), keys(), 0});
+    for (const OpenTensor& tensor : parts_.inputs)
+        if (tensor.role != "mask")  // −∞ belongs there
+            checks_.push_back({tensor.shown, {{tensor.array}, ValueChecking::Kind::values}});
+}
+
+std::string TensorSet::title() const {
+    if (finished()) {
+        const std::string& first = parts_.weights.front().shown;
+        return parts_.weights.size() == 1 ? first : first + " to " + parts_.weights.back().shown;
+    }
+    std::string roles, files;
+    std::set<std::string> seen;
+    for (const OpenTensor& tensor : parts_.inputs) {
+        const bool last = &tensor == &parts_.inputs.back();
+        roles += (roles.empty() ? "" : last ? " and " : ", ") + tensor.role;
+        if (seen.insert(tensor.file).second) files += (files.empty() ? "" : ", ") + tensor.file;
+    }
+    return roles + " of " + files;
+}
+
+std::string TensorSet::summary() const {
+    const DType dtype = finished() ? parts_.weights.front().array.dtype : parts_.inputs.front().array.dtype;
+    std::string text = (layers() > 1 ? counted(layers(), "layer") + " × " : "") + counted(heads(), "head") +
+                       " · " + queries_of(queries()) + " × " + keys_of(keys());
+    if (!finished()) {
+        const Shape& k = input("K")->array.shape;
+        text += " · d_k " + std::to_string(k[3]);
+        if (k[1] != heads()) text += " · " + counted(k[1], "head") + " of keys";
+    }
+    return text + " · " + std::string(name(dtype));
+}
+
+std::vector<std::string> TensorSet::remarks() const {
+    std::vector<std::string> out = parts_.matched.notes;
+    for (const Check& check : checks_)
+        for (std::string& sentence : sentences(check.checking.findings(), check.what))
+            out.push_back(std::move(sentence));
+    return out;
+}
+
+const OpenTensor& TensorSet::weights_of(Index layer) const {
+    return parts_.weights[parts_.weights.size() > 1 ? static_cast<std::size_t>(layer) : 0];
+}
+
+const OpenTensor* TensorSet::input(std::string_view role) const {
+    const auto found = std::ranges::find(parts_.inputs, role, &OpenTensor::role);
+    return found == parts_.inputs.end() ? nullptr : &*found;
+}
+
+void TensorSet::follow(const TensorRule& rule) {
+    if (finished() || rule == rule_) return;
+    rule_ = rule;
+    const AttentionSpec spec{.scale = rule.scale_by_sqrt_d ? std::nullopt : std::optional(1.0f),
+                             .mask = with_rule(parts_.mask, rule, queries(), keys()),
+                             .bias = parts_.bias};
+    // The first record takes what was read, the next ones have it from the one before.
+    auto prepared =
+        record_ ? Record::prepare(record_->q(), record_->k(), record_->v(), spec)
+                : Record::prepare(std::move(parts_.q), std::move(parts_.k), std::move(parts_.v), spec);
+    job_.reset();
+    record_.reset();
+    thumbnails_.reset();
+    chosen_ = {};
+    version_ = ++versions;
+    if (!prepared) return;  // their shapes have been compared
+    job_.emplace(*std::move(prepared));
+    record_ = job_->record();
+}
+
+bool TensorSet::check_some() {
+    for (Check& check : checks_)
+        if (!check.done) {
+            check.done = !check.checking.step();
+            return true;
+        }
+    return false;
+}
+
+// What is looked at first: the attention, a picture of every head, then whether the numbers are odd.
+bool TensorSet::step() {
+    if (job_) {
+        if (!job_->step()) {
+            job_.reset();
+            begin_thumbnails();
+        }
+        return true;
+    }
+    const auto count = static_cast<std::size_t>(layers() * heads());
+    if (thumbnails_ && thumbnails_->sampled() < count) {
+        thumbnails_->step();
+        return true;
+    }
+    if (check_some()) return true;
+    return thumbnails_ && thumbnails_->step();
+}
+
+bool TensorSet::done() const {
+    const bool begun = finished() || rule_;
+    return begun && !job_ && std::ranges::all_of(checks_, &Check::done) &&
+           (!thumbnails_ || thumbnails_->done());
+}
+
+std::string_view TensorSet::doing() const {
+    if (job_) return "attention";
+    const bool checked = std::ranges::all_of(checks_, &Check::done);
+    return checked ? "all heads" : "checking the numbers";
+}
+
+float TensorSet::progress() const {
+    if (job_) return static_cast<float>(job_->progress());
+    for (const Check& check : checks_)
+        if (!check.done) return check.checking.progress();
+    if (!thumbnails_ || thumbnails_->done()) return 1;
+    return static_cast<float>(thumbnails_->exact()) / static_cast<float>(layers() * heads());
+}
+
+MapStage TensorSet::stage_for(MapStage chosen) const {
+    if (finished()) return MapStage::weight;
+    switch (chosen) {
+        case MapStage::raw:
+        case MapStage::scaled:
+        case MapStage::weight: return chosen;
+        case MapStage::masked: return has_bias() ? chosen : MapStage::scaled;
+        case MapStage::contribution: return has_values() ? chosen : MapStage::weight;
+        case MapStage::capped: return MapStage::scaled;
+        case MapStage::projected: break;
+    }
+    return has_values() ? MapStage::contribution : MapStage::weight;
+}
+
+MapPointer TensorSet::make_map(Index layer, Index head, MapStage stage) const {
+    if (finished()) {
+        const OpenTensor& tensor = weights_of(layer);
+        auto map = finished_map({tensor.owner, head_of(tensor, layer_within(layer), head)});
+        return map ? *std::move(map) : nullptr;  // of a type that has been checked
+    }
+    switch (stage) {
+        case MapStage::raw: return stage_map(record_, head, Stage::raw);
+        case MapStage::scaled: return stage_map(record_, head, Stage::scaled);
+        case MapStage::masked: return stage_map(record_, head, Stage::masked);
+        case MapStage::contribution: return stage_map(record_, head, Stage::contribution);
+        default: break;
+    }
+    return stage_map(record_, head, Stage::weight);
+}
+
+MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
+    const MapStage stage = stage_for(choice.stage);
+    const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
+    if (!finished() && (!record_ || (job_ && !is_signed(stage)))) return nullptr;
+    if (!chosen_.map || chosen_.layer != layer || chosen_.head != head || chosen_.stage != stage ||
+        chosen_.sink != sink) {
+        MapPointer map = make_map(layer, head, stage);
+        if (sink != Sink::shown)
+            map = with_sink(std::move(map), make_map(layer, head, MapStage::weight), sink);
+        chosen_ = {layer, head, stage, sink, std::move(map)};
+    }
+    return chosen_.map;
+}
+
+// A row a layer; the heads of a single one go on in further rows.
+Index TensorSet::thumbnail_columns() const {
+    return layers() == 1 ? std::min(heads(), most_columns) : heads();
+}
+
+void TensorSet::begin_thumbnails() {
+    std::vector<MapPointer> maps;
+    for (Index layer = 0; layer < layers(); ++layer)
+        for (Index head = 0; head < heads(); ++head) maps.push_back(make_map(layer, head, MapStage::weight));
+    const Index columns = thumbnail_columns(), rows = (std::ssize(maps) + columns - 1) / columns;
+    auto thumbnails = attn::Thumbnails::start(
+        std::move(maps), columns, std::min(thumbnail_side, most_texels / std::max(columns, rows)));
+    if (thumbnails) thumbnails_ = *std::move(thumbnails);
+}
+
+}  // namespace attn::app

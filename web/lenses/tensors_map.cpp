@@ -1,0 +1,85 @@
+// The chosen head of a person's own tensors, large.
+#include <vector>
+
+#include "lenses/map_controls.hpp"
+#include "lenses/tensors_view.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/map_view.hpp"
+
+namespace attn::lenses {
+
+namespace {
+
+using app::MapStage;
+
+constexpr double frame_ms = 4;
+
+// Of one set, for they keep its map.
+struct Large {
+    std::uint64_t set = 0;
+    ui::MapView view{};
+    MapFinder finder{};
+};
+Large large;
+
+std::vector<MapStage> stages_of(const app::TensorSet& set) {
+    std::vector<MapStage> stages;
+    for (const MapStage stage :
+         {MapStage::raw, MapStage::scaled, MapStage::masked, MapStage::weight, MapStage::contribution})
+        if (set.stage_for(stage) == stage) stages.push_back(stage);
+    return stages;
+}
+
+app::MatrixId matrix_of(MapStage stage) {
+    switch (stage) {
+        case MapStage::raw: return app::MatrixId::raw;
+        case MapStage::scaled: return app::MatrixId::scaled;
+        case MapStage::masked: return app::MatrixId::masked;
+        default: break;
+    }
+    return app::MatrixId::weight;
+}
+
+}  // namespace
+
+void tensors_map(TensorsView& view, float width, float most_height) {
+    if (large.set != view.set.serial()) large = {.set = view.set.serial()};
+    ui::MapView& map_view = large.view;
+    const app::Selection& s = view.selection();
+    app::MapChoice choice = view.session.state().tensors.map;
+    choice.stage = view.set.stage_for(choice.stage);
+    if (const auto changed = map_controls(map_view, choice, stages_of(view.set)))
+        view.session.perform(app::SetTensorMap{*changed}, ui::gesture());
+
+    ui::MapPicture picture{.name = "map",
+                           .map = view.set.map(s.layer, s.head, choice),
+                           .query_names = view.set.query_names(),
+                           .key_names = view.set.key_names(),
+                           .choice = choice};
+    if (!picture.map) return ui::caption("The map is shown as soon as the attention is computed.");
+    picture.title = map_title(choice.stage);
+    // Those that are no weights are shown as what they are: signed numbers, or large ones.
+    const bool finished = view.set.finished();
+    if (finished && view.set.findings().negative.count > 0) picture.choice.stage = MapStage::raw;
+    if (choice.stage == MapStage::weight) picture.decimals = 3;
+    if (choice.stage == MapStage::weight && !(finished && map_view.tiles().extent() > 1)) picture.high = 1;
+    picture.query = s.query;
+    picture.key = s.key;
+    if (const auto& pin = view.session.state().pin) picture.pinned = ui::MapCell{pin->row, pin->col};
+
+    const ui::MapTouch touch = map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
+    view.more |= touch.more;
+    if (touch.over) {
+        const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
+        view.hover.cell = cell;
+        if (touch.clicked) {
+            view.session.perform(app::Pin{cell}, ui::gesture());
+            view.select(cell.row, cell.col);
+        }
+    }
+    if (const auto found = large.finder.draw(map_view, picture, width)) view.select(found->query, found->key);
+}
+
+void forget_tensors_map() { large = {}; }
+
+}  // namespace attn::lenses
