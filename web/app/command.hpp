@@ -33,7 +33,7 @@ struct SetModel { std::string name; };
 // In lens Sentence; its training rests meanwhile.
 struct OpenTrained { TrainedHere network; std::string text; HeadIndex head; };
 struct SetMap { MapChoice map; };
-struct SetFlowMass { float mass; };
+struct SetFlow { FlowChoice flow; };
 struct SetSampling { SamplingState sampling; };
 struct SetTrainingPlan { TrainingPlan plan; };  // another run, shown from its newest step
 // From a step on, the run that is shown goes another way; it stays, to compare with.
@@ -48,7 +48,7 @@ struct Pin { std::optional<CellRef> cell; };
 using Command =
     std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
                  SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
-                 OpenTrained, SetMap, SetFlowMass, SetSampling, SetTrainingPlan, ForkTraining,
+                 OpenTrained, SetMap, SetFlow, SetSampling, SetTrainingPlan, ForkTraining,
                  CompareTraining, ShowTrainingStep, RunTraining, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.

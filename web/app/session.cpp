@@ -45,6 +45,7 @@ const WorkedRun* Session::worked_before() const {
 std::optional<float> Session::progress() const {
     if (sentence_.running()) return sentence_.progress();
     if (compared_.running()) return compared_.progress();
+    if (saving_) return saving_->progress();
     if (!sentence()) return std::nullopt;
     const Thumbnails& maps = sentence()->thumbnails;
     const Index all = maps.layers() * maps.heads();
@@ -448,9 +449,23 @@ bool Session::run_forward(SentenceJob& job, double until) {
     return false;
 }
 
+void Session::save(Result<Saving> file) {
+    if (!file) return report_error(file.error());
+    saving_ = *std::move(file);
+}
+
+bool Session::work_on_file(double until) {
+    while (saving_ && saving_->step())
+        if (now_ms() >= until) return true;
+    if (!saving_) return false;
+    page_.download(saving_->name(), saving_->finish());
+    saving_.reset();
+    return false;
+}
+
 bool Session::work(double budget_ms) {
     const double until = now_ms() + budget_ms;
-    if (run_forward(sentence_, until) || run_forward(compared_, until)) return true;
+    if (run_forward(sentence_, until) || run_forward(compared_, until) || work_on_file(until)) return true;
     while (sentence_.step_thumbnails())
         if (now_ms() >= until) return true;
     const double left = std::max(until - now_ms(), 0.0);

@@ -9,6 +9,7 @@
 #include "app/history.hpp"
 #include "app/model_intake.hpp"
 #include "app/page.hpp"
+#include "app/saving.hpp"
 #include "app/sentence_run.hpp"
 #include "app/training_runs.hpp"
 #include "app/twins.hpp"
@@ -37,7 +38,7 @@ class Session {
     // 0 … 1 while a run or the thumbnails are being computed.
     std::optional<float> progress() const;
     std::string_view progress_name() const {
-        return sentence_.running() || compared_.running() ? "forward pass" : "head maps";
+        return sentence_.running() || compared_.running() ? "forward pass" : saving_ ? "file" : "head maps";
     }
     double forward_ms() const { return sentence_.forward_ms(); }
     // The likeliest next tokens under the State's sampling, with how they read.
@@ -53,6 +54,16 @@ class Session {
     void open_trained(const TrainingRun& run, const TrainingView& view);
     // Offers it as a download, laid out as on a model hub.
     void save_trained(const TrainingRun& run, const TrainingView& view);
+
+    // A file of numbers: made in slices, then offered as a download. Another one takes its place.
+    void save(Result<Saving> file);
+    void save(const std::string& name, std::string_view text) {
+        page_.download(name, std::as_bytes(std::span(text)));
+    }
+    // What has that landmark, as a PNG.
+    void save_picture(const std::string& name, const std::string& landmark, int scale) {
+        page_.download_picture(name, landmark, scale);
+    }
 
     // A refused command becomes a notice and changes nothing. Commands of one gesture are one step of undo.
     void perform(const Command& command, std::uint64_t gesture = 0);
@@ -107,6 +118,7 @@ class Session {
     void name_open_model();
     bool awaits_training() const;
     bool prepare_awaited(double budget_ms);
+    bool work_on_file(double until);  // true while there is more to do
     void hand_over(const TrainingRun& run, const TrainingView& view, bool awaited);
     void model_chosen();
     void state_replaced();
@@ -151,6 +163,7 @@ class Session {
     SamplingState next_for_;
 
     TrainingRuns training_;
+    std::optional<Saving> saving_;
 
     std::optional<Generator> generator_;
     SamplingState generator_for_;

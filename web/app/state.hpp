@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/flow_choice.hpp"
 #include "app/map_choice.hpp"
 #include "app/training_plan.hpp"
 #include "tensor/tensor.hpp"
@@ -133,7 +134,7 @@ struct SentenceState {
     std::string model;                   // name of the folder the text was explored with; empty: none yet
     std::optional<TrainedHere> trained;  // that is what `model` names, where it came from lens Training
     MapChoice map;
-    float flow_mass = 0.8f;  // edges that make up this share of each row are drawn
+    FlowChoice flow;
     SamplingState sampling;
     std::optional<Comparison> compared;
     bool operator==(const SentenceState&) const = default;

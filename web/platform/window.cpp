@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <string>
 
+#include "platform/capture.hpp"
 #include "render/context.hpp"
 #include "widgets/theme.hpp"
 
@@ -79,7 +80,8 @@ bool size_changed() {
 
 void tick() {
     if (window.lost) return;
-    if (window.frame.work()) wake();
+    const bool working = window.frame.work();
+    if (working || capture_density()) wake();
     if (size_changed()) wake();
     if (emscripten_get_now() > window.awake_until && window.owed <= 0) return;
     --window.owed;
@@ -87,6 +89,7 @@ void tick() {
     follow_stage();
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplGlfw_NewFrame();
+    if (const auto density = capture_density()) ImGui::GetIO().DisplayFramebufferScale = {*density, *density};
     // Its backend goes on with the last position that GLFW knows.
     if (window.left && !ImGui::IsAnyMouseDown()) ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
     ImGui::NewFrame();
@@ -95,6 +98,7 @@ void tick() {
     window.frame.draw();
     show_cursor();
     ImGui::Render();
+    if (capture_density()) return take_capture(working);
     int width = 0, height = 0;
     glfwGetFramebufferSize(window.glfw, &width, &height);
     const ImVec4 clear = ImGui::ColorConvertU32ToFloat4(ui::theme().background);
