@@ -13,8 +13,11 @@ uniform vec2 origin;         // of cell (0, 0), in pixels, downwards
 uniform vec2 cell;           // pixels a cell
 uniform int tile_columns;    // cells of a tile, of which the field holds a row …
 uniform float tile_pitch;    // … so many pixels apart
-uniform vec2 range;          // values at the two ends of the palette
-uniform bool is_signed;      // the strongest value is the farthest from zero
+uniform int scaling;         // as core/maps/value_scale.hpp: 0 linear, 1 logarithmic, 2 rank
+uniform float high;          // value at the palette's end
+uniform float least;         // magnitudes whose share lies below are coloured as 0
+uniform sampler2D quantiles; // 256 × 1, ascending
+uniform bool is_signed;      // the strongest value is the farthest from zero, and 0 the palette's middle
 uniform float gap;           // pixels left out between cells
 uniform vec4 masked_colour;
 uniform vec4 nan_colour;
@@ -33,6 +36,25 @@ float stronger(float a, float b) {
     if (is_masked(a) || is_nan(b)) return b;
     if (is_masked(b) || is_nan(a)) return a;
     return (is_signed ? abs(b) > abs(a) : b > a) ? b : a;
+}
+
+float rank(float magnitude) {
+    int below = -1, above = 256;  // the last quantile that is not larger, the first that is
+    while (above - below > 1) {
+        int middle = (below + above) / 2;
+        if (texelFetch(quantiles, ivec2(middle, 0), 0).r <= magnitude) below = middle; else above = middle;
+    }
+    if (below < 0) return 0.0;
+    if (above > 255) return 1.0;
+    float low = texelFetch(quantiles, ivec2(below, 0), 0).r, next = texelFetch(quantiles, ivec2(above, 0), 0).r;
+    return (float(below) + (magnitude - low) / (next - low)) / 255.0;
+}
+
+// 0 … 1, of what the palette spans from zero to its end.
+float share(float magnitude) {
+    float of_high = magnitude / high;
+    float share = scaling == 1 ? log(1.0 + of_high * 1.0e4) / log(1.0 + 1.0e4) : scaling == 2 ? rank(magnitude) : of_high;
+    return clamp(share, 0.0, 1.0);
 }
 
 void main() {
@@ -68,7 +90,9 @@ void main() {
     } else if (is_masked(value)) {
         colour = masked_colour;
     } else {
-        float t = clamp((value - range.x) / (range.y - range.x), 0.0, 1.0);
+        float part = is_signed ? share(abs(value)) : value > 0.0 ? share(value) : 0.0;
+        if (part < least) part = 0.0;
+        float t = is_signed ? 0.5 + 0.5 * sign(value) * part : part;
         colour = texelFetch(palette, ivec2(int(t * 255.0 + 0.5), 0), 0);
     }
 }

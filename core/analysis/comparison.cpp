@@ -120,22 +120,4 @@ Cosine row_cosine(std::span<const float> first, std::span<const float> second, c
     return out;
 }
 
-std::vector<float> weight_difference(const Record& first, const Record& second, Index head,
-                                     const Alignment& alignment) {
-    const auto& pairs = alignment.pairs();
-    std::vector<float> out;
-    out.reserve(pairs.size() * pairs.size());
-    for (const TokenPair& query : pairs) {
-        const auto a = first.weights(head, query.first), b = second.weights(head, query.second);
-        for (const TokenPair& key : pairs) {
-            const bool allowed = first.spec().mask.allows(head, query.first, key.first) &&
-                                 second.spec().mask.allows(head, query.second, key.second);
-            out.push_back(allowed ? a[static_cast<std::size_t>(key.first)] -
-                                        b[static_cast<std::size_t>(key.second)]
-                                  : -std::numeric_limits<float>::infinity());
-        }
-    }
-    return out;
-}
-
 }  // namespace attn

@@ -47,9 +47,4 @@ std::vector<Cosine> residual_cosines(const Trace& first, Index first_token, cons
 // component that the other row lacks.
 Cosine row_cosine(std::span<const float> first, std::span<const float> second, const Alignment& alignment);
 
-// Weights of the first text less those of the second where both have the pair of tokens: [pairs, pairs], queries by
-// keys. -∞ where the mask forbids either.
-std::vector<float> weight_difference(const Record& first, const Record& second, Index head,
-                                     const Alignment& alignment);
-
 }  // namespace attn

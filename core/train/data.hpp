@@ -18,6 +18,9 @@ struct Mixture {
     double sentences = 0;        // the paragraphs of train/sentences.hpp
     double repeated_text = 0;    // a stretch of the text, again and again: induction over words
     double repeated_random = 0;  // random tokens, again and again: nothing but induction foretells them
+    // Random pairs of tokens, again and again in another order: the second of a pair is foretold by the first alone, whatever
+    // stands before, so that it pays to tell the previous token from those around it.
+    double repeated_pairs = 0;
 };
 
 // `text` are the tokens of the texts one after another. Special tokens of the vocabulary, whose ids come first, are never

@@ -34,8 +34,23 @@ const ParameterLayout::Entry* ParameterLayout::find(std::string_view name) const
     return found == entries_.end() ? nullptr : &*found;
 }
 
+namespace {
+
+// [positions, d]
+void fill_with_waves(MatrixView<float> table, double amplitude) {
+    for (Index position = 0; position < table.rows; ++position)
+        for (Index a = 0; a < table.cols; ++a) {
+            const double angle =
+                static_cast<double>(position) *
+                std::pow(10000.0, -static_cast<double>(a / 2 * 2) / static_cast<double>(table.cols));
+            table(position, a) = static_cast<float>(amplitude * (a % 2 ? std::cos(angle) : std::sin(angle)));
+        }
+}
+
+}  // namespace
+
 ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
-                                   std::uint64_t seed, double deviation) {
+                                   std::uint64_t seed, double deviation, double position_waves) {
     const double to_residual =
         deviation / std::sqrt(2.0 * static_cast<double>(std::max<Index>(config.layers, 1)));
     ParameterBuffer parameters(static_cast<std::size_t>(layout.size()));
@@ -45,7 +60,9 @@ ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelCon
         const std::span<float> values = entry.in(std::span(parameters));
         const bool writes_residual = name.ends_with("c_proj.weight") || name.ends_with("o_proj.weight") ||
                                      name.ends_with("down_proj.weight");
-        if (entry.shape.size() == 1)
+        if (position_waves > 0 && name.ends_with("wpe.weight"))
+            fill_with_waves({values.data(), entry.shape[0], entry.shape[1], entry.shape[1]}, position_waves);
+        else if (entry.shape.size() == 1)
             std::ranges::fill(values, name.ends_with(".weight") ? 1.0f : 0.0f);
         else
             for (float& value : values)

@@ -46,9 +46,11 @@ class ParameterLayout {
 using ParameterBuffer = AlignedVector<float>;
 
 // As GPT-2 begins (Radford et al. 2019, section 2.3), whose deviation is 0.02: matrices normal, those that write to the
-// residual stream smaller by √(2 · layers), biases 0, gains 1.
+// residual stream smaller by √(2 · layers), biases 0, gains 1. Where `position_waves` > 0 learned positions begin as that
+// amplitude times the sines and cosines of Vaswani et al. 2017, arXiv 1706.03762, section 3.5: an offset between two
+// positions is then one and the same rotation everywhere, which a previous-token head learns in a fraction of the steps.
 ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
-                                   std::uint64_t seed, double deviation = 0.02);
+                                   std::uint64_t seed, double deviation = 0.02, double position_waves = 0);
 
 // Those of a model, widened to f32.
 ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model);

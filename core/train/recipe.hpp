@@ -1,8 +1,8 @@
 // A recipe: everything that a training run is made of but its text, as one JSON file.
 //   {"model": {a config.json}, "vocabulary": 2048,
 //    "training": {"batch", "context", "steps", "warmup", "rate", "final_rate", "beta1", "beta2", "weight_decay", "clip",
-//                 "dropout", "seed", "attention_only"},
-//    "mixture": {"text", "sentences", "repeated_text", "repeated_random"}}
+//                 "dropout", "seed", "position_waves", "attention_only"},
+//    "mixture": {"text", "sentences", "repeated_text", "repeated_random", "repeated_pairs"}}
 // What "training" and "mixture" leave out is as train/trainer.hpp and train/data.hpp have it.
 #pragma once
 

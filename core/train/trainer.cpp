@@ -70,6 +70,8 @@ Status check(const TrainingSettings& s, const ModelConfig& config) {
     if (!(s.beta2 >= 0 && s.beta2 < 1)) return out_of_range("beta2", s.beta2, "0 or more and less than 1");
     if (!(s.initial_deviation > 0 && s.initial_deviation <= 1))
         return out_of_range("the initial deviation", s.initial_deviation, "above 0 and at most 1");
+    if (!(s.position_waves >= 0 && s.position_waves <= 1))
+        return out_of_range("the amplitude of the positions' waves", s.position_waves, "0 to 1");
     if (!(s.weight_decay >= 0)) return out_of_range("weight decay", s.weight_decay, "0 or more");
     for (const auto& [layer, head] : s.ablated)
         if (layer < 0 || layer >= config.layers || head < 0 || head >= config.heads)
@@ -95,7 +97,7 @@ Result<Trainer> Trainer::start(std::span<const std::byte> config_json, const Tra
     trainer.batches_ = std::move(batches);
     trainer.layout_ = *std::move(layout);
     trainer.parameters_ = initial_parameters(trainer.layout_, trainer.config_, mixed(settings.seed, 0),
-                                             settings.initial_deviation);
+                                             settings.initial_deviation, settings.position_waves);
     if (settings.attention_only)
         for (const auto& entry : trainer.layout_.entries())
             if (entry.name.find(".mlp.") != std::string::npos)

@@ -33,6 +33,7 @@ struct TrainingSettings {
     double dropout = 0;
     std::uint64_t seed = 1;
     double initial_deviation = 0.02;  // of matrices; narrow networks learn sooner from a larger one
+    double position_waves = 0;  // learned positions begin as waves of this amplitude; 0: as other matrices
     bool attention_only = false;
     std::vector<HeadIndex> ablated = {};  // no head twice
 };

@@ -259,6 +259,8 @@ struct Applier {
         return state;
     }
     Result<State> operator()(const SetMap& c) {
+        if (!(c.map.least >= 0 && c.map.least <= 1))
+            return Error{"The least share of the colour scale lies between 0 and 1."};
         state.sentence.map = c.map;
         return state;
     }

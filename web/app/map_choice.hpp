@@ -1,8 +1,10 @@
-// Which map lens Sentence shows of the chosen head, and how.
+// Which map is shown of a head, and how.
 #pragma once
 
 #include <array>
 #include <string_view>
+
+#include "maps/value_scale.hpp"
 
 namespace attn::app {
 
@@ -14,10 +16,21 @@ inline constexpr std::array<std::string_view, 7> map_keys{"raw",    "scaled",   
 enum class Pooling { strongest, mean };
 inline constexpr std::array<std::string_view, 2> pooling_keys{"strongest", "mean"};
 
+inline constexpr std::array<std::string_view, 3> scaling_keys{"linear", "log", "rank"};
+
+// The first key: as it is, left out, or left out and the others made to sum to one again. Of weights and contributions.
+enum class Sink { shown, hidden, renormalised };
+inline constexpr std::array<std::string_view, 3> sink_keys{"sink", "nosink", "renormalised"};
+
 struct MapChoice {
     MapStage stage = MapStage::weight;
     Pooling pooling = Pooling::strongest;
+    Scaling scaling = Scaling::linear;
+    Sink sink = Sink::shown;
+    float least = 0;  // 0 … 1 of the colour bar: weaker cells are coloured as zero
     bool operator==(const MapChoice&) const = default;
 };
+
+constexpr bool is_signed(MapStage stage) { return stage < MapStage::weight; }
 
 }  // namespace attn::app

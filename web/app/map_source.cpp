@@ -1,5 +1,6 @@
 #include "app/map_source.hpp"
 
+#include "maps/sink.hpp"
 #include "model/network.hpp"
 
 namespace attn::app {
@@ -17,16 +18,25 @@ Stage stage_of(MapStage stage) {
     return Stage::weight;
 }
 
-MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head, MapStage stage) {
-    const auto at = static_cast<std::size_t>(layer);
-    const Record& record = trace->layers()[at].attention;
-    std::shared_ptr<const Record> kept(trace, &record);  // as long as its trace
-    if (stage == MapStage::contribution) return contribution_map(kept, head, value_norms(record, head));
-    if (stage == MapStage::projected)
-        return contribution_map(
-            kept, head,
-            projected_value_norms(record, head, trace->model()->network().blocks[at].attention_out.weight));
-    return stage_map(kept, head, stage_of(stage));
+MapPointer with_sink(MapPointer map, const MapPointer& weights, Sink sink) {
+    if (sink == Sink::shown) return map;
+    return without_first_key(std::move(map), sink == Sink::renormalised ? weights : nullptr);
+}
+
+MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head, MapStage stage,
+                  Sink sink) {
+    const auto record = record_of(trace, layer);
+    const MapPointer map = stage_map(record, head, stage_of(stage));
+    if (is_signed(stage)) return map;
+    if (stage == MapStage::contribution)
+        return with_sink(contribution_map(record, head, value_norms(*record, head)), map, sink);
+    if (stage == MapStage::projected) {
+        const WeightView& w_o =
+            trace->model()->network().blocks[static_cast<std::size_t>(layer)].attention_out.weight;
+        return with_sink(contribution_map(record, head, projected_value_norms(*record, head, w_o)), map,
+                         sink);
+    }
+    return with_sink(map, map, sink);
 }
 
 }  // namespace attn::app

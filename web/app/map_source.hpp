@@ -12,7 +12,11 @@ namespace attn::app {
 // The stage of a Record that a cell of the map belongs to.
 Stage stage_of(MapStage stage);
 
-// Contributions are weights times ‖v‖ of their key, projected ones times ‖v W_O‖.
-MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head, MapStage stage);
+// Contributions are weights times ‖v‖ of their key, projected ones times ‖v W_O‖. The sink is a matter of these and of
+// weights.
+MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head, MapStage stage,
+                  Sink sink);
+// The same map without its sink; `weights` are those of the head.
+MapPointer with_sink(MapPointer map, const MapPointer& weights, Sink sink);
 
 }  // namespace attn::app

@@ -25,10 +25,16 @@ void MapTiles::show(const MapPointer& map, Pooling pooling) {
         pyramid_.reset();
         extent_ = 0;
         extent_of_ = 0;
+        quantiles_.serial = 0;
+        sums_.reset();
         if (map && map->queries() > 0 && map->keys() > 0) pyramid_.emplace(map);
     }
-    if (pooling != pooling_) shown_.clear();
+    if (pooling != pooling_) {
+        shown_.clear();
+        quantiles_.serial = 0;
+    }
     pooling_ = pooling;
+    note_whole();
     ++frame_;
     keep_room();
 }
@@ -117,7 +123,17 @@ bool MapTiles::step() {
         }
     const bool more = pyramid_->step();
     note_extent();
+    if (!more) note_whole();
     return more;
+}
+
+void MapTiles::note_whole() {
+    if (!pyramid_ || !pyramid_->done()) return;
+    if (!sums_) sums_ = pyramid_->sums();
+    if (quantiles_.serial == 0) {
+        const Tile& all = pyramid_->tile({pyramid_->coarsest(), 0, 0});
+        quantiles_ = quantiles_of(pooling_ == Pooling::mean ? all.mean : all.strongest, ++serials_);
+    }
 }
 
 void MapTiles::note_extent() {

@@ -11,6 +11,7 @@
 
 #include "app/map_choice.hpp"
 #include "maps/pyramid.hpp"
+#include "maps/value_scale.hpp"
 
 namespace attn::app {
 
@@ -39,6 +40,10 @@ class MapTiles {
     const Texels* find(TileAt at);
     // The largest magnitude among the cells so far, infinities and NaN aside.
     float extent() const { return extent_; }
+    // Of its blocks on the coarsest level, or cells where the map is small; null until they are all there.
+    const Quantiles* quantiles() const { return quantiles_.serial ? &quantiles_ : nullptr; }
+    const MapSums* sums() const { return sums_ ? &*sums_ : nullptr; }  // null until they are complete
+    const MapPointer& map() const { return map_; }
     // The value of a cell whose tile of level 0 is there.
     std::optional<float> cell(Index query, Index key);
 
@@ -58,6 +63,7 @@ class MapTiles {
     };
     void keep_room();
     void note_extent();
+    void note_whole();
 
     MapPointer map_;
     Pooling pooling_ = Pooling::strongest;
@@ -67,6 +73,8 @@ class MapTiles {
     std::uint64_t serials_ = 0, frame_ = 0;
     float extent_ = 0;
     std::uint64_t extent_of_ = 0;  // version of the single coarsest tile
+    Quantiles quantiles_;
+    std::optional<MapSums> sums_;
 };
 
 }  // namespace attn::app

@@ -117,20 +117,38 @@ bool read_pin(State& state, std::string_view text) {
            take(state, Pin{CellRef{static_cast<MatrixId>(*matrix), *row, *col, second}});
 }
 
-// "weight", or "scaled,mean".
+// "weight", or the stage and what else is unusual: "scaled,mean,log", "weight,nosink,0.25".
 std::string write_map(const MapChoice& map) {
+    const MapChoice usual;
     std::string text(map_keys[static_cast<std::size_t>(map.stage)]);
-    if (map.pooling != MapChoice{}.pooling)
-        text.append(",").append(pooling_keys[static_cast<std::size_t>(map.pooling)]);
+    const auto add = [&](bool unusual, std::string_view what) {
+        if (unusual) text.append(",").append(what);
+    };
+    add(map.pooling != usual.pooling, pooling_keys[static_cast<std::size_t>(map.pooling)]);
+    add(map.scaling != usual.scaling, scaling_keys[static_cast<std::size_t>(map.scaling)]);
+    add(map.sink != usual.sink, sink_keys[static_cast<std::size_t>(map.sink)]);
+    add(map.least != usual.least, shortest(map.least));
     return text;
 }
 
 std::optional<MapChoice> read_map(std::string_view text) {
     const auto parts = split(text, ',');
     const auto stage = index_of(map_keys, parts[0]);
-    const auto pooling = parts.size() == 2 ? index_of(pooling_keys, parts[1]) : std::optional(0);
-    if (!stage || !pooling || parts.size() > 2) return std::nullopt;
-    return MapChoice{static_cast<MapStage>(*stage), static_cast<Pooling>(*pooling)};
+    if (!stage) return std::nullopt;
+    MapChoice map{static_cast<MapStage>(*stage)};
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        if (const auto pooling = index_of(pooling_keys, parts[i]))
+            map.pooling = static_cast<Pooling>(*pooling);
+        else if (const auto scaling = index_of(scaling_keys, parts[i]))
+            map.scaling = static_cast<Scaling>(*scaling);
+        else if (const auto sink = index_of(sink_keys, parts[i]))
+            map.sink = static_cast<Sink>(*sink);
+        else if (const auto least = read_number(parts[i]))
+            map.least = static_cast<float>(*least);
+        else
+            return std::nullopt;
+    }
+    return map;
 }
 
 // "0.8", or "0.8,columns,1.0,2.3": heads as layer.head.
@@ -356,7 +374,10 @@ constexpr Setting settings[] = {
          if (!trained) return std::nullopt;
          return std::to_string(trained->step) + "," + to_text(trained->plan);
      }},
-    {"map", "raw, scaled, capped, masked, weight, contribution or projected, and strongest or mean",
+    {"map",
+     "raw, scaled, capped, masked, weight, contribution or projected, and of strongest or mean, linear, log "
+     "or rank, sink, "
+     "nosink or renormalised, and the least share that is shown, 0 to 1, what is unusual",
      [](State& s, const std::string& value) {
          const auto map = read_map(value);
          return map && take(s, SetMap{*map});

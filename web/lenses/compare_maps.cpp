@@ -6,9 +6,9 @@
 #include "app/clock.hpp"
 #include "app/format.hpp"
 #include "lenses/compare_view.hpp"
-#include "maps/map.hpp"
+#include "maps/picked.hpp"
 #include "widgets/controls.hpp"
-#include "widgets/token_map.hpp"
+#include "widgets/map_view.hpp"
 
 namespace attn::lenses {
 
@@ -17,15 +17,15 @@ namespace {
 constexpr double blink_ms = 800;
 constexpr float gap = 24, most_difference = 1;
 
-// All weights of a head in both sentences; another serial whenever they are others.
+// The weights of a head in both sentences.
 struct Maps {
     std::uint64_t first_version = 0, second_version = 0;
     Index layer = -1, head = -1;
-    std::uint64_t serial = 0;
-    std::vector<float> first, second, difference;
+    MapPointer first, second, difference;  // the last between tokens that stand for each other
     std::vector<std::string> pair_names;
 };
 Maps maps;
+ui::MapView first_view, second_view, difference_view;
 
 // One map after the other in the same place.
 struct Blink {
@@ -39,20 +39,43 @@ void update(const CompareView& view) {
     if (maps.first_version == view.first.run.version && maps.second_version == view.second.version &&
         maps.layer == s.layer && maps.head == s.head)
         return;
-    maps = {view.first.run.version, view.second.version, s.layer, s.head, maps.serial + 3, {}, {}, {}, {}};
-    maps.first = cells_of(*stage_map(record_of(view.first.run.trace, s.layer), s.head, Stage::weight));
-    maps.second = cells_of(*stage_map(record_of(view.second.trace, s.layer), s.head, Stage::weight));
-    maps.difference = weight_difference(view.first.record(), view.second_record(), s.head, view.alignment);
-    for (const TokenPair& pair : view.alignment.pairs())
+    maps = {view.first.run.version, view.second.version, s.layer, s.head, nullptr, nullptr, nullptr, {}};
+    maps.first = stage_map(record_of(view.first.run.trace, s.layer), s.head, Stage::weight);
+    maps.second = stage_map(record_of(view.second.trace, s.layer), s.head, Stage::weight);
+    std::vector<Index> firsts, seconds;
+    for (const TokenPair& pair : view.alignment.pairs()) {
+        firsts.push_back(pair.first);
+        seconds.push_back(pair.second);
         maps.pair_names.push_back(pair.same
                                       ? view.first.piece(pair.first)
                                       : view.first.piece(pair.first) + "/" + view.second_piece(pair.second));
+    }
+    if (auto difference = attn::difference_map(picked_map(maps.first, firsts, firsts),
+                                               picked_map(maps.second, seconds, seconds)))
+        maps.difference = *std::move(difference);
+}
+
+ui::MapPicture weights_of(const char* name, const MapPointer& map, std::span<const std::string> names) {
+    return {.name = name,
+            .map = map,
+            .query_names = names,
+            .key_names = names,
+            .choice = {},
+            .title = "weight",
+            .high = 1};
+}
+
+std::optional<ui::MapCell> cell_at(std::optional<Index> query, std::optional<Index> key) {
+    return query && key ? std::optional(ui::MapCell{*query, *key}) : std::nullopt;
 }
 
 void first_map(CompareView& view, float width, float height) {
-    ui::TokenMap map{"compare/map/first",   {&maps, maps.serial},    maps.first.data(), view.first.run.pieces,
-                     view.first.run.pieces, ui::sequential_scale(1), view.query(),      view.pointed.key};
-    const auto touch = ui::token_map(map, width, height);
+    ui::MapPicture picture = weights_of("compare/map/first", maps.first, view.first.run.pieces);
+    picture.query = view.query();
+    picture.key = view.pointed.key;
+    picture.pointed = cell_at(view.pointed.query, view.pointed.key);
+    const ui::MapTouch touch = first_view.draw(picture, width, height, view.first.deadline);
+    view.first.more |= touch.more;
     if (!touch.over) return;
     const auto [query, key] = *touch.over;
     view.point(query, key);
@@ -63,10 +86,12 @@ void first_map(CompareView& view, float width, float height) {
 }
 
 void second_map(CompareView& view, float width, float height) {
-    ui::TokenMap map{"compare/map/second", {&maps, maps.serial + 1}, maps.second.data(),
-                     view.second.pieces,   view.second.pieces,       ui::sequential_scale(1),
-                     view.second_query(),  view.pointed.second_key};
-    const auto touch = ui::token_map(map, width, height);
+    ui::MapPicture picture = weights_of("compare/map/second", maps.second, view.second.pieces);
+    picture.query = view.second_query();
+    picture.key = view.pointed.second_key;
+    picture.pointed = cell_at(view.pointed.second_query, view.pointed.second_key);
+    const ui::MapTouch touch = second_view.draw(picture, width, height, view.first.deadline);
+    view.first.more |= touch.more;
     if (!touch.over) return;
     const auto [query, key] = *touch.over;
     view.point_second(query, key);
@@ -86,12 +111,9 @@ std::optional<Index> place_of(const Alignment& alignment, std::optional<Index> t
 }
 
 // The subtraction of a cell of the difference.
-void tell(const CompareView& view, const TokenPair& query, const TokenPair& key) {
-    const auto weight = [](const std::vector<float>& values, Index n, Index q, Index k) {
-        return static_cast<double>(values[static_cast<std::size_t>(q * n + k)]);
-    };
-    const double a = weight(maps.first, view.first.tokens(), query.first, key.first),
-                 b = weight(maps.second, std::ssize(view.second.pieces), query.second, key.second);
+void tell(const TokenPair& query, const TokenPair& key) {
+    const auto a = static_cast<double>(maps.first->cell(query.first, key.first)),
+               b = static_cast<double>(maps.second->cell(query.second, key.second));
     if (std::isfinite(a) && std::isfinite(b))
         ui::tooltip((app::fixed(a, 4) + " − " + app::fixed(b, 4) + " = " + app::fixed(a - b, 4)).c_str());
 }
@@ -99,31 +121,27 @@ void tell(const CompareView& view, const TokenPair& query, const TokenPair& key)
 void difference_map(CompareView& view, float width, float height) {
     const auto& pairs = view.alignment.pairs();
     if (pairs.empty()) return ui::caption("The two sentences have no token that stands for another.");
-    ui::TokenMap map{"compare/map/difference",
-                     {&maps, maps.serial + 2},
-                     maps.difference.data(),
-                     maps.pair_names,
-                     maps.pair_names,
-                     ui::diverging_scale(most_difference),
-                     place_of(view.alignment, view.query()),
-                     place_of(view.alignment, view.pointed.key)};
-    const auto touch = ui::token_map(map, width, height);
-    if (touch.over)
-        tell(view, pairs[static_cast<std::size_t>(touch.over->row)],
-             pairs[static_cast<std::size_t>(touch.over->col)]);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    std::optional<float> marked;
-    if (touch.over) marked = map.value(*touch.over);
-    ui::colour_bar(at, std::min(width, 260.0f), map.scale, "first − second", marked);
-    ImGui::Dummy({width, ui::colour_bar_height});
+    ui::MapPicture picture{.name = "compare/map/difference",
+                           .map = maps.difference,
+                           .query_names = maps.pair_names,
+                           .key_names = maps.pair_names,
+                           .choice = {},
+                           .title = "first − second",
+                           .high = most_difference};
+    picture.query = place_of(view.alignment, view.query());
+    picture.key = place_of(view.alignment, view.pointed.key);
+    picture.pointed = cell_at(place_of(view.alignment, view.pointed.query), picture.key);
+    const ui::MapTouch touch = difference_view.draw(picture, width, height, view.first.deadline);
+    view.first.more |= touch.more;
     const auto left_out = view.first.tokens() + std::ssize(view.second.pieces) - 2 * std::ssize(pairs);
     if (left_out)
         ui::caption((std::to_string(left_out) + (left_out == 1 ? " token has" : " tokens have") +
                      " no counterpart and are left out.")
                         .c_str());
     if (!touch.over) return;
-    const TokenPair query = pairs[static_cast<std::size_t>(touch.over->row)],
-                    key = pairs[static_cast<std::size_t>(touch.over->col)];
+    const TokenPair query = pairs[static_cast<std::size_t>(touch.over->query)],
+                    key = pairs[static_cast<std::size_t>(touch.over->key)];
+    tell(query, key);
     view.point(query.first, key.first);
     view.first.hover.cell = app::CellRef{app::MatrixId::weight, query.first, key.first};
     if (touch.clicked) {

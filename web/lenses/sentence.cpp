@@ -264,7 +264,7 @@ void sentence(app::Session& session, Hover& hover) {
     const app::SentenceRun* run = session.sentence();
     if (!run) return invitation_to_type(session);
 
-    const Deadline deadline(frame_ms);
+    const app::Deadline deadline(frame_ms);
     const Index n = run->trace->tokens();
     SentenceView view{
         session, *run, hover, deadline, {}, false, {within(pointed.query, n), within(pointed.key, n)}, {}};

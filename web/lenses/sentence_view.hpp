@@ -1,29 +1,15 @@
 // The parts of lens Sentence and what they share while one frame is drawn.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 
 #include "analysis/head_scores.hpp"
+#include "app/clock.hpp"
 #include "lenses/lens.hpp"
 #include "widgets/heatmap.hpp"
 
 namespace attn::lenses {
-
-// How long a frame may compute. The first step always has time, so that every job ends.
-class Deadline {
-  public:
-    explicit Deadline(double ms)
-        : until_(Clock::now() +
-                 std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms))) {
-    }
-    bool passed() const { return Clock::now() >= until_; }
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point until_;
-};
 
 // A token or a pair of tokens under the cursor, wherever on the lens that is.
 struct Pointed {
@@ -34,7 +20,7 @@ struct SentenceView {
     app::Session& session;
     const app::SentenceRun& run;
     Hover& hover;
-    const Deadline& deadline;
+    const app::Deadline& deadline;
     HeadScores scores;  // of the chosen head, of the rows measured so far
     bool measured;      // of all rows
     Pointed pointed;    // in the frame before: all parts show it

@@ -13,6 +13,7 @@
 
 #include "platform/capture.hpp"
 #include "render/context.hpp"
+#include "render/picture.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::platform {
@@ -27,6 +28,7 @@ constexpr int awake_frames = 4;
 struct Window {
     GLFWwindow* glfw = nullptr;
     Frame frame;
+    render::Picture picture;
     double awake_until = 0;
     int owed = 0;  // frames
     double density = 0;
@@ -102,9 +104,11 @@ void tick() {
     int width = 0, height = 0;
     glfwGetFramebufferSize(window.glfw, &width, &height);
     const ImVec4 clear = ImGui::ColorConvertU32ToFloat4(ui::theme().background);
+    ++window.frames;
+    // Where nothing is drawn the browser goes on showing what it has.
+    if (!window.picture.changed(*ImGui::GetDrawData(), clear)) return;
     render::begin_frame(width, height, clear.x, clear.y, clear.z);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-    ++window.frames;
 }
 
 // ImGui's GLFW backend chains the callbacks it finds, so these only need to notice that something happened.

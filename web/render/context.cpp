@@ -5,15 +5,18 @@
 namespace attn::render {
 
 namespace {
-std::uint64_t number = 1, themes = 1;
+std::uint64_t number = 1, themes = 1, frames = 0;
 }
 
 void begin_frame(int width, int height, float red, float green, float blue) {
+    ++frames;
     glViewport(0, 0, width, height);
     glDisable(GL_SCISSOR_TEST);
     glClearColor(red, green, blue, 1);
     glClear(GL_COLOR_BUFFER_BIT);
 }
+
+std::uint64_t frame_number() { return frames; }
 
 void context_restored() { ++number; }
 

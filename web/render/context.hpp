@@ -6,6 +6,7 @@
 namespace attn::render {
 
 void begin_frame(int width, int height, float red, float green, float blue);  // pixels; clears
+std::uint64_t frame_number();                                                 // of those begun
 
 // The browser has taken every program and texture. Each is made anew when it is next drawn.
 void context_restored();

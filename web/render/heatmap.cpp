@@ -61,12 +61,19 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
     bind_colours({h.palette, 0}, h.palette->colours);
     glActiveTexture(GL_TEXTURE0);
     bind_values(h.key, {h.values, static_cast<std::size_t>(h.rows * h.cols)}, h.rows, h.cols);
+    if (h.scale.quantiles) {
+        glActiveTexture(GL_TEXTURE2);
+        const auto& quantiles = h.scale.quantiles->values;
+        bind_values({h.scale.quantiles, h.quantiles}, quantiles, 1, std::ssize(quantiles));
+        glActiveTexture(GL_TEXTURE0);
+    }
 
     const ImVec2 origin = pixels(h.origin.x, h.origin.y);
     const Index tile_columns = h.tile_columns ? h.tile_columns : h.cols;
     const float pitch = h.tile_columns ? h.tile_pitch * scale : 1e9f;
     glUniform1i(program.uniform("values"), 0);
     glUniform1i(program.uniform("palette"), 1);
+    glUniform1i(program.uniform("quantiles"), 2);
     glUniform4f(program.uniform("rectangle"), min.x, min.y, max.x, max.y);
     glUniform2f(program.uniform("frame"), width, height);
     glUniform1i(program.uniform("rows"), static_cast<GLint>(h.rows));
@@ -74,8 +81,11 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
     glUniform2f(program.uniform("cell"), h.cell.x * scale, h.cell.y * scale);
     glUniform1i(program.uniform("tile_columns"), static_cast<GLint>(tile_columns));
     glUniform1f(program.uniform("tile_pitch"), pitch);
-    glUniform2f(program.uniform("range"), h.low, h.high);
-    glUniform1i(program.uniform("is_signed"), h.is_signed);
+    const bool ranks = h.scale.scaling == Scaling::rank && h.scale.quantiles;
+    glUniform1i(program.uniform("scaling"), ranks ? 2 : h.scale.scaling == Scaling::logarithmic ? 1 : 0);
+    glUniform1f(program.uniform("high"), h.scale.high);
+    glUniform1f(program.uniform("least"), h.scale.least);
+    glUniform1i(program.uniform("is_signed"), h.scale.diverging);
     glUniform1f(program.uniform("gap"), h.gaps ? std::max(1.0f, std::floor(scale + 0.25f)) : 0);
     set_colour("masked_colour", h.masked);
     set_colour("nan_colour", h.nan);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "maps/value_scale.hpp"
 #include "render/textures.hpp"
 
 namespace attn::render {
@@ -16,8 +17,8 @@ struct Palette {
 };
 
 struct Heatmap {
-    // [rows, cols], at most 2048 a side; −inf: masked, inf: not known yet, nothing is drawn. They and the palette stay as they are until the frame is
-    // drawn.
+    // [rows, cols], at most 2048 a side; −inf: masked, inf: not known yet, nothing is drawn. They and the palette stay as
+    // they are until the frame is drawn.
     TextureKey key;
     const float* values = nullptr;
     Index rows = 0, cols = 0;
@@ -30,9 +31,10 @@ struct Heatmap {
     float tile_pitch = 0;
 
     const Palette* palette = nullptr;
-    float low = 0, high = 1;  // values at the palette's ends; low < high
-    bool is_signed = false;   // where cells share a pixel the one farthest from zero shows, else the largest
-    bool gaps = false;        // a thin line of what lies behind is left between cells
+    // The palette's places. Where values diverge and cells share a pixel, the one farthest from zero shows, else the largest.
+    ValueScale scale;
+    std::uint64_t quantiles = 0;  // serial of the scale's
+    bool gaps = false;            // a thin line of what lies behind is left between cells
     ImU32 masked = 0, nan = 0;
 };
 

@@ -13,22 +13,22 @@ namespace attn::render {
 
 namespace {
 
-constexpr int frames_kept = 120;  // without being drawn
+constexpr std::uint64_t frames_kept = 120;  // without being drawn
 
 struct Texture {
     GLuint name = 0;
-    int last_frame = 0;
+    std::uint64_t last_frame = 0;
     std::uint64_t version = 0;  // of its contents
 };
 
 struct Pool {
     std::map<TextureKey, Texture> textures;
     std::uint64_t context = 0;
-    int swept = 0;
+    std::uint64_t swept = 0;
 };
 Pool pool;
 
-void sweep(int frame) {
+void sweep(std::uint64_t frame) {
     if (pool.context != context_number()) pool.textures.clear();
     pool.context = context_number();
     if (frame - pool.swept < frames_kept) return;
@@ -42,7 +42,7 @@ void sweep(int frame) {
 
 // Binds the texture of that key; true when that version of its contents has to be uploaded.
 bool bind(TextureKey key, std::uint64_t version) {
-    const int frame = ImGui::GetFrameCount();
+    const std::uint64_t frame = frame_number();
     sweep(frame);
     Texture& texture = pool.textures[key];
     texture.last_frame = frame;

@@ -36,27 +36,20 @@ std::string end_text(float value) {
 
 }  // namespace
 
-float ColourScale::position(float value) const {
-    return std::clamp((value - low) / (high - low), 0.0f, 1.0f);
-}
-
 ImU32 ColourScale::colour(float value) const {
     if (std::isnan(value)) return not_a_number;
     if (std::isinf(value) && value < 0) return theme().masked;
-    return diverging ? ui::diverging(2 * position(value) - 1) : sequential(position(value));
+    return diverging ? ui::diverging(2 * coloured(value) - 1) : sequential(coloured(value));
 }
 
-ColourScale sequential_scale(float high) { return {0, high > 0 ? high : 1, false}; }
+ColourScale sequential_scale(float high) { return {{.high = high > 0 ? high : 1}}; }
 
-ColourScale diverging_scale(float extent) {
-    return {extent > 0 ? -extent : -1, extent > 0 ? extent : 1, true};
-}
+ColourScale diverging_scale(float extent) { return {{.high = extent > 0 ? extent : 1, .diverging = true}}; }
 
 void use_scale(render::Heatmap& heatmap, const ColourScale& scale) {
     heatmap.palette = &palette(scale.diverging);
-    heatmap.low = scale.low;
-    heatmap.high = scale.high;
-    heatmap.is_signed = scale.diverging;
+    heatmap.scale = scale;
+    heatmap.quantiles = scale.quantiles ? scale.quantiles->serial : 0;
     heatmap.masked = theme().masked;
     heatmap.nan = not_a_number;
 }
@@ -69,10 +62,13 @@ void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_vi
     const auto x = [&](float t) { return at.x + t * width; };
     for (int i = 0; i < steps; ++i) {
         const float a = static_cast<float>(i) / steps, b = static_cast<float>(i + 1) / steps;
-        const ImU32 left = scale.diverging ? diverging(2 * a - 1) : sequential(a);
-        const ImU32 right = scale.diverging ? diverging(2 * b - 1) : sequential(b);
-        list->AddRectFilledMultiColor({x(a), at.y + top}, {x(b), at.y + top + thick}, left, right, right,
-                                      left);
+        const auto ink = [&](float t) {
+            const float hidden = std::abs(scale.diverging ? 2 * t - 1 : t);
+            if (hidden < scale.least) t = scale.diverging ? 0.5f : 0;
+            return scale.diverging ? diverging(2 * t - 1) : sequential(t);
+        };
+        list->AddRectFilledMultiColor({x(a), at.y + top}, {x(b), at.y + top + thick}, ink(a), ink(b), ink(b),
+                                      ink(a));
     }
     list->AddRect({at.x, at.y + top}, {at.x + width, at.y + top + thick}, theme().border);
     Type type(Face::mono, 12);
@@ -87,8 +83,8 @@ void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_vi
                                 theme().accent);
         list->AddLine({where, at.y + top}, {where, at.y + top + thick}, theme().accent, 2);
     }
-    draw_text(list, {at.x, text_y}, theme().dim, end_text(scale.low));
-    const std::string high = end_text(scale.high);
+    draw_text(list, {at.x, text_y}, theme().dim, end_text(scale.value_at(0)));
+    const std::string high = end_text(scale.value_at(1));
     draw_text(list, {at.x + width - text_size(high).x, text_y}, theme().dim, high);
     const std::string value = marked ? app::fixed(static_cast<double>(*marked), 4) : std::string();
     const bool masked = marked && std::isinf(*marked) && *marked < 0;

@@ -9,13 +9,8 @@
 
 namespace attn::ui {
 
-// From `low` to `high`; a diverging scale is centred on zero.
-struct ColourScale {
-    float low = 0, high = 1;
-    bool diverging = false;
-
-    ImU32 colour(float value) const;    // −inf: masked; NaN stands out
-    float position(float value) const;  // 0 … 1 along the bar
+struct ColourScale : ValueScale {
+    ImU32 colour(float value) const;  // −inf: masked; NaN stands out
 };
 
 // [0, high], or [−extent, extent] when diverging; an extent of 0 becomes 1.

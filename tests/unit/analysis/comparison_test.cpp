@@ -99,23 +99,9 @@ TEST_CASE("two texts are alike until they differ") {
     CHECK_THAT(after.front().value(), WithinAbs(1, 1e-15));  // the same token in the same place
     CHECK(after.back().value() < 1 - 1e-6);                  // which has looked at another
 
-    const Alignment alignment(a->ids(), b->ids());
     for (std::size_t layer = 0; layer < a->layers().size(); ++layer) {
         const Record &first = a->layers()[layer].attention, &second = b->layers()[layer].attention;
-        for (Index head = 0; head < first.heads(); ++head) {
-            const auto difference = weight_difference(first, second, head, alignment);
-            REQUIRE(difference.size() == 25);
-            for (Index q = 0; q < 5; ++q) {
-                const auto of_a = first.weights(head, q), of_b = second.weights(head, q);
-                for (Index k = 0; k < 5; ++k) {
-                    const float d = difference[static_cast<std::size_t>(q * 5 + k)];
-                    const auto at = static_cast<std::size_t>(k);
-                    if (k > q)
-                        CHECK(d == -std::numeric_limits<float>::infinity());
-                    else
-                        CHECK(d == (q < 3 ? 0 : of_a[at] - of_b[at]));
-                }
-            }
-        }
+        for (Index head = 0; head < first.heads(); ++head)
+            for (Index q = 0; q < 3; ++q) CHECK(first.weights(head, q) == second.weights(head, q));
     }
 }

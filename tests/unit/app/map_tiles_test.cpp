@@ -72,7 +72,7 @@ TEST_CASE("tiles of every level hold the strongest cell or the mean of each bloc
     const auto stage = GENERATE(MapStage::raw, MapStage::scaled, MapStage::weight, MapStage::contribution,
                                 MapStage::projected);
     const auto pooling = GENERATE(Pooling::strongest, Pooling::mean);
-    const MapPointer map = app::map_of(trace, 1, 3, stage);
+    const MapPointer map = app::map_of(trace, 1, 3, stage, app::Sink::shown);
     MapTiles tiles;
     tiles.show(map, pooling);
     tiles.look_at(0, {0, 300}, {0, 300});
@@ -148,10 +148,57 @@ TEST_CASE("below the pyramid only what is looked at is computed, and kept while 
     CHECK(tiles.find(here) == nullptr);  // looked at longest ago
 }
 
+TEST_CASE("ranks and sums are those of the whole map, once it is there") {
+    static const auto trace = windowed_run();
+    const MapPointer map = app::map_of(trace, 1, 0, MapStage::contribution, app::Sink::shown);
+    MapTiles tiles;
+    for (const Pooling pooling : {Pooling::strongest, Pooling::mean}) {
+        tiles.show(map, pooling);
+        if (pooling == Pooling::strongest) CHECK(tiles.quantiles() == nullptr);
+        while (tiles.step()) {
+        }
+        REQUIRE(tiles.quantiles());
+        REQUIRE(tiles.sums());
+        std::vector<float> blocks;  // of 2 × 2 cells, as 300 tokens are more than a tile
+        for (Index row = 0; row < 150; ++row)
+            for (Index col = 0; col < 150; ++col) {
+                const Block block = block_of(*map, row, col, 2);
+                if (block.count == 0) continue;
+                blocks.push_back(pooling == Pooling::mean
+                                     ? static_cast<float>(block.sum / static_cast<double>(block.count))
+                                     : block.strongest);
+            }
+        const Quantiles expected = quantiles_of(blocks, 1);
+        for (std::size_t i = 0; i < expected.values.size();
+             ++i)  // a mean's last bits depend on the order of its sum
+            CHECK(std::abs(tiles.quantiles()->values[i] - expected.values[i]) <=
+                  1e-6f * std::abs(expected.values[i]));
+    }
+    double of_key = 0;
+    for (Index query = 0; query < 300; ++query)
+        if (const float cell = map->cell(query, 7); cell != masked) of_key += static_cast<double>(cell);
+    CHECK(std::abs(tiles.sums()->keys[7] - of_key) <= 1e-6 * of_key);
+}
+
+TEST_CASE("without the sink the first key is masked, and the rest may sum to one again") {
+    static const auto trace = windowed_run();
+    const auto cell = [&](app::Sink sink, MapStage stage, Index query, Index key) {
+        return app::map_of(trace, 0, 1, stage, sink)->cell(query, key);
+    };
+    for (const MapStage stage : {MapStage::weight, MapStage::contribution, MapStage::projected}) {
+        CHECK(cell(app::Sink::hidden, stage, 2, 0) == masked);
+        CHECK(cell(app::Sink::hidden, stage, 2, 1) == cell(app::Sink::shown, stage, 2, 1));
+        CHECK(cell(app::Sink::renormalised, stage, 2, 1) ==
+              cell(app::Sink::shown, stage, 2, 1) / (1 - cell(app::Sink::shown, MapStage::weight, 2, 0)));
+    }
+    CHECK(cell(app::Sink::renormalised, MapStage::scaled, 2, 0) ==
+          cell(app::Sink::shown, MapStage::scaled, 2, 0));
+}
+
 TEST_CASE("a tile of the pyramid shows what is known of it so far") {
     static const auto trace = windowed_run();
     MapTiles tiles;
-    tiles.show(app::map_of(trace, 0, 0, MapStage::weight), Pooling::strongest);
+    tiles.show(app::map_of(trace, 0, 0, MapStage::weight, app::Sink::shown), Pooling::strongest);
     const TileAt all{tiles.coarsest(), 0, 0};
     bool partly = false;
     for (int steps = 0; tiles.step(); ++steps) {

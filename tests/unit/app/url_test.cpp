@@ -73,6 +73,13 @@ TEST_CASE("a link says only what the default does not") {
           "&sampling=0,0,0.9,12345678901234567890");
     check_round_trip(s);
     check_round_trip(sentence);
+    const State look = after(sentence, SetMap{{.stage = MapStage::contribution,
+                                               .pooling = Pooling::mean,
+                                               .scaling = Scaling::rank,
+                                               .sink = Sink::renormalised,
+                                               .least = 0.25f}});
+    CHECK(to_fragment(look).find("&map=contribution,mean,rank,renormalised,0.25&") != std::string::npos);
+    check_round_trip(look);
 }
 
 TEST_CASE("every preset and every source comes back from its link") {
@@ -226,6 +233,9 @@ TEST_CASE("hostile links change nothing but the note") {
         "pin=banana.0.0",
         "pin=weight.0.0.0",
         "map=rare",
+        "map=weight,rare",
+        "map=weight,1.5",
+        "map=weight,nan",
         "flow=2",
         "flow=nan",
         "flow=0.5,rows",

@@ -18,8 +18,9 @@ std::string refusal(std::string_view text) {
 
 TEST_CASE("A recipe gives the numbers it names and leaves the others", "[unit][train]") {
     const auto recipe = parsed(R"({"model": {"model_type": "gpt2"}, "vocabulary": 300,
-        "training": {"batch": 3, "rate": 0.25, "seed": 18446744073709551615, "attention_only": true},
-        "mixture": {"text": 0, "sentences": 1}})");
+        "training": {"batch": 3, "rate": 0.25, "seed": 18446744073709551615, "attention_only": true,
+                     "position_waves": 0.125},
+        "mixture": {"text": 0, "sentences": 1, "repeated_pairs": 0.5}})");
     REQUIRE(recipe);
     CHECK(recipe->vocabulary == 300);
     CHECK(recipe->training.batch == 3);
@@ -27,6 +28,8 @@ TEST_CASE("A recipe gives the numbers it names and leaves the others", "[unit][t
     CHECK(recipe->training.schedule.rate == 0.25);
     CHECK(recipe->training.seed == 18446744073709551615u);
     CHECK(recipe->training.attention_only);
+    CHECK(recipe->training.position_waves == 0.125);
+    CHECK(recipe->mixture.repeated_pairs == 0.5);
     CHECK(recipe->mixture.text == 0);
     CHECK(recipe->mixture.sentences == 1);
     const std::string config(reinterpret_cast<const char*>(recipe->config_json.data()),

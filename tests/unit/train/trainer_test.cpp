@@ -76,6 +76,32 @@ TEST_CASE("The same seed gives the same weights, another seed others", "[unit][t
     CHECK(trained(started(settings), 3) != once);
 }
 
+// A step between two positions is the same rotation wherever it is taken, so their inner product depends on the distance
+// alone. 2e-6 of their length: 8 products of f32 waves.
+TEST_CASE("Learned positions may begin as waves", "[unit][train]") {
+    TrainingSettings settings = settings_of_small();
+    settings.position_waves = 0.25;
+    const Trainer trainer = started(settings);
+    const auto* entry = trainer.layout().find("transformer.wpe.weight");
+    if (!entry) entry = trainer.layout().find("wpe.weight");
+    REQUIRE(entry);
+    const auto table = entry->in(trainer.parameters());
+    const Index d = entry->shape[1], n = entry->shape[0];
+    const auto product = [&](Index a, Index b) {
+        double sum = 0;
+        for (Index i = 0; i < d; ++i)
+            sum += static_cast<double>(table[static_cast<std::size_t>(a * d + i)]) *
+                   static_cast<double>(table[static_cast<std::size_t>(b * d + i)]);
+        return sum;
+    };
+    const double length = 0.25 * 0.25 * static_cast<double>(d) / 2;
+    CHECK(std::abs(product(0, 0) - length) <= 2e-6 * length);
+    for (Index distance = 0; distance < 4; ++distance)
+        for (Index i = 0; i + distance < n; ++i)
+            CHECK(std::abs(product(i, i + distance) - product(0, distance)) <= 2e-6 * length);
+    CHECK(product(0, 1) < product(0, 0));
+}
+
 TEST_CASE("Parts of a step make the step", "[unit][train]") {
     const Threads threads(1);
     Trainer whole = started(settings_of_small()), in_parts = started(settings_of_small());
@@ -162,6 +188,7 @@ TEST_CASE("Settings that make no sense are named", "[unit][train]") {
         {[](TrainingSettings& s) { s.beta2 = -0.5; }, "beta2 is -0.5"},
         {[](TrainingSettings& s) { s.clip = -1; }, "the gradient's limit is -1"},
         {[](TrainingSettings& s) { s.weight_decay = -1; }, "weight decay is -1"},
+        {[](TrainingSettings& s) { s.position_waves = 2; }, "the amplitude of the positions' waves is 2"},
     }));
     TrainingSettings settings = settings_of_small();
     wrong.spoil(settings);

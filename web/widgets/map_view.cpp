@@ -1,0 +1,480 @@
+#include "widgets/map_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "app/format.hpp"
+#include "widgets/axis_labels.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/map_margins.hpp"
+
+namespace attn::ui {
+
+namespace {
+
+using app::MapTiles;
+
+constexpr float most_cell = 64, number_cell = 34, gap_cell = 7, least_side = 120, axis_height = 20;
+constexpr Index most_landmarks = 32 * 32, most_tiles = 40;
+constexpr float margins_from = 420;  // points of width, below which there is no room beside the map
+
+// Cells that fit into so many points: whole pixels each where they are that large, so that all are alike.
+float cell_for(float room, Index count) {
+    const float density = ImGui::GetIO().DisplayFramebufferScale.x;
+    const float fit = std::min(room / static_cast<float>(count), most_cell);
+    return fit >= 3 ? std::floor(fit * density) / density : fit;
+}
+
+Range centred(float first, float length, float cell, Index n) {
+    return {static_cast<Index>(std::ceil(first - 0.5f)),
+            std::min(n, static_cast<Index>(std::floor(first + length / cell - 0.5f + 1e-3f)) + 1)};
+}
+Range shown(float first, float length, float cell, Index n) {
+    return {static_cast<Index>(first),
+            std::min(n, static_cast<Index>(std::ceil(first + length / cell - 1e-3f)))};
+}
+
+}  // namespace
+
+struct MapView::Plot {
+    ImVec2 min, size, cell;  // points, at this zoom
+    ImVec2 first;            // key and query in the upper left corner
+    Index n_q, n_k;
+
+    ImVec2 max() const { return {min.x + size.x, min.y + size.y}; }
+    float x(float key) const { return min.x + (key - first.x) * cell.x; }
+    float y(float query) const { return min.y + (query - first.y) * cell.y; }
+    float x(Index key) const { return x(static_cast<float>(key)); }
+    float y(Index query) const { return y(static_cast<float>(query)); }
+    Range queries() const { return shown(first.y, size.y, cell.y, n_q); }
+    Range keys() const { return shown(first.x, size.x, cell.x, n_k); }
+    // Of these the cells whose centre is in view.
+    Range centred_queries() const { return centred(first.y, size.y, cell.y, n_q); }
+    Range centred_keys() const { return centred(first.x, size.x, cell.x, n_k); }
+    MapCell at(ImVec2 mouse) const {
+        const auto index = [](float distance, Index n) {
+            return std::clamp(static_cast<Index>(distance), Index{0}, n - 1);
+        };
+        return {index(first.y + (mouse.y - min.y) / cell.y, n_q),
+                index(first.x + (mouse.x - min.x) / cell.x, n_k)};
+    }
+};
+
+// ---- Where on the map ----------------------------------------------------------------------------------------------
+
+void MapView::keep_inside(const Plot& plot) {
+    const auto last = [](Index n, float length, float cell) {
+        return std::max(static_cast<float>(n) - length / cell, 0.0f);
+    };
+    first_query_ = std::clamp(first_query_, 0.0f, last(plot.n_q, plot.size.y, plot.cell.y));
+    first_key_ = std::clamp(first_key_, 0.0f, last(plot.n_k, plot.size.x, plot.cell.x));
+}
+
+void MapView::zoom(Plot& plot, float fit, float factor, ImVec2 around) {
+    const ImVec2 inside{around.x - plot.min.x, around.y - plot.min.y};
+    const float key = first_key_ + inside.x / plot.cell.x, query = first_query_ + inside.y / plot.cell.y;
+    const float before = zoom_;
+    zoom_ = std::clamp(zoom_ * factor, 1.0f, std::max(most_cell / fit, 1.0f));
+    plot.cell = {plot.cell.x * zoom_ / before, plot.cell.y * zoom_ / before};
+    first_key_ = key - inside.x / plot.cell.x;
+    first_query_ = query - inside.y / plot.cell.y;
+}
+
+// What the buttons of the lens, a search or a bookmark asked for.
+void MapView::place(Plot& plot, float fit) {
+    const ImVec2 whole{plot.cell.x / zoom_, plot.cell.y / zoom_};
+    if (zoom_factor_ != 1)
+        zoom(plot, fit, zoom_factor_, {plot.min.x + plot.size.x / 2, plot.min.y + plot.size.y / 2});
+    zoom_factor_ = 1;
+    if (!wanted_) return;
+    const auto cells = [](Range range) { return static_cast<float>(std::max(range.size(), Index{1})); };
+    const float largest = std::min(plot.size.x / (cells(wanted_->keys) * whole.x),
+                                   plot.size.y / (cells(wanted_->queries) * whole.y));
+    zoom_ = std::clamp(largest, 1.0f, std::max(most_cell / fit, 1.0f));
+    plot.cell = {whole.x * zoom_, whole.y * zoom_};
+    const auto middle = [](Range range, float length, float cell) {
+        return (static_cast<float>(range.begin + range.end) - length / cell) / 2;
+    };
+    first_query_ = middle(wanted_->queries, plot.size.y, plot.cell.y);
+    first_key_ = middle(wanted_->keys, plot.size.x, plot.cell.x);
+    wanted_.reset();
+}
+
+void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& touch) {
+    const ImGuiIO& io = ImGui::GetIO();
+    ImGui::SetCursorScreenPos(plot.min);
+    ImGui::InvisibleButton(picture.name.c_str(), plot.size);
+    landmark_item(picture.name);
+    ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
+    const bool hovered = ImGui::IsItemHovered();
+    if (hovered && io.MouseWheel != 0) zoom(plot, fit, std::exp(io.MouseWheel * 0.2f), io.MousePos);
+    plot.first = {first_key_, first_query_};
+    const bool brushes = brushing || io.KeyShift;
+    if (ImGui::IsItemActivated()) {
+        brush_from_.reset();
+        if (brushes) brush_from_ = plot.at(io.MousePos);
+    }
+    const bool dragging = ImGui::IsItemActive() && ImGui::IsMouseDragging(0);
+    if (dragging && brush_from_) {
+        const MapCell to = plot.at(io.MousePos);
+        brush({{std::min(brush_from_->query, to.query), std::max(brush_from_->query, to.query) + 1},
+               {std::min(brush_from_->key, to.key), std::max(brush_from_->key, to.key) + 1}});
+    } else if (dragging) {
+        if (zoom_ > 1) {
+            first_key_ -= io.MouseDelta.x / plot.cell.x;
+            first_query_ -= io.MouseDelta.y / plot.cell.y;
+            ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeAll);
+        } else {
+            ImGui::SetScrollY(ImGui::GetScrollY() - io.MouseDelta.y);
+        }
+    }
+    if (hovered && ImGui::IsMouseDoubleClicked(0)) {
+        plot.cell = {plot.cell.x / zoom_, plot.cell.y / zoom_};
+        zoom_ = 1;
+    }
+    keep_inside(plot);
+    plot.first = {first_key_, first_query_};
+    if (!hovered) return;
+    touch.over = plot.at(io.MousePos);
+    const bool moved = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
+    touch.clicked = ImGui::IsItemDeactivated() && !moved && !ImGui::IsMouseDoubleClicked(0);
+}
+
+// ---- Cells ---------------------------------------------------------------------------------------------------------
+
+ColourScale MapView::scale_of(const MapPicture& picture) const {
+    const float high = picture.high > 0 ? picture.high : tiles_.extent();
+    ColourScale scale = picture.map->is_signed() ? diverging_scale(high) : sequential_scale(high);
+    scale.scaling = picture.choice.scaling;
+    scale.quantiles = tiles_.quantiles();
+    scale.least = picture.choice.least;
+    return scale;
+}
+
+namespace {
+
+struct Drawing {
+    const void* owner;
+    ImVec2 min, max, cell;
+    ImVec2 origin;  // of cell (0, 0)
+    ImVec2 end;     // of the map
+
+    render::Heatmap heatmap(const MapTiles::Texels& texels, TileAt at) const {
+        const auto block = static_cast<float>(Index{1} << at.level),
+                   span = static_cast<float>(tile_side) * block;
+        render::Heatmap map;
+        map.key = {owner, texels.serial};
+        map.values = texels.values.data();
+        map.rows = texels.rows;
+        map.cols = texels.cols;
+        map.origin = corner(at.level, at.row, at.col);
+        map.cell = {cell.x * block, cell.y * block};
+        map.min = {std::max(map.origin.x, min.x), std::max(map.origin.y, min.y)};
+        map.max = {std::min({map.origin.x + span * cell.x, end.x, max.x}),
+                   std::min({map.origin.y + span * cell.y, end.y, max.y})};
+        map.gaps = std::min(cell.x, cell.y) >= gap_cell;
+        return map;
+    }
+    ImVec2 corner(Index level, Index row, Index col) const {
+        const auto span = static_cast<float>(tile_side << level);
+        return {origin.x + static_cast<float>(col) * span * cell.x,
+                origin.y + static_cast<float>(row) * span * cell.y};
+    }
+};
+
+void add(MapTiles& tiles, std::vector<render::Heatmap>& maps, const Drawing& drawing, TileAt at) {
+    if (const MapTiles::Texels* texels = tiles.find(at)) maps.push_back(drawing.heatmap(*texels, at));
+}
+
+// What lies under a tile that is not complete: the coarser ones, the coarsest first.
+void add_coarser(MapTiles& tiles, std::vector<render::Heatmap>& maps, const Drawing& drawing, TileAt at) {
+    if (at.level >= tiles.coarsest()) return;
+    const TileAt above{at.level + 1, at.row / 2, at.col / 2};
+    const MapTiles::Texels* texels = tiles.find(above);
+    if (!texels || !texels->complete) add_coarser(tiles, maps, drawing, above);
+    if (!texels) return;
+    render::Heatmap map = drawing.heatmap(*texels, above);
+    const ImVec2 min = drawing.corner(at.level, at.row, at.col),
+                 max = drawing.corner(at.level, at.row + 1, at.col + 1);
+    map.min = {std::max(map.min.x, min.x), std::max(map.min.y, min.y)};
+    map.max = {std::min(map.max.x, max.x), std::min(map.max.y, max.y)};
+    map.gaps = false;
+    maps.push_back(map);
+}
+
+}  // namespace
+
+bool MapView::draw_cells(const Plot& plot, const ColourScale& scale, const app::Deadline& deadline) {
+    const float density = ImGui::GetIO().DisplayFramebufferScale.x;
+    const Range queries = plot.queries(), keys = plot.keys();
+    const auto tiles_of = [&](Range range, Index level) { return (range.size() >> level) / tile_side + 2; };
+    Index level = 0;
+    while (level < tiles_.coarsest() &&
+           (std::max(plot.cell.x, plot.cell.y) * density * static_cast<float>(Index{1} << level) < 1 ||
+            tiles_of(queries, level) * tiles_of(keys, level) > most_tiles))
+        ++level;
+    pooled_ = level > 0;
+    tiles_.look_at(level, queries, keys);
+    bool more = true;
+    do more = tiles_.step();
+    while (more && !deadline.passed());
+
+    const Drawing drawing{&tiles_,
+                          plot.min,
+                          plot.max(),
+                          plot.cell,
+                          {plot.x(Index{0}), plot.y(Index{0})},
+                          {plot.x(plot.n_k), plot.y(plot.n_q)}};
+    const Index span = tile_side << level;
+    std::vector<render::Heatmap> maps;
+    for (Index row = queries.begin / span; row * span < queries.end; ++row)
+        for (Index col = keys.begin / span; col * span < keys.end; ++col) {
+            const TileAt at{level, row, col};
+            const MapTiles::Texels* texels = tiles_.find(at);
+            if (!texels || !texels->complete) add_coarser(tiles_, maps, drawing, at);
+            add(tiles_, maps, drawing, at);
+        }
+    for (render::Heatmap& map : maps) use_scale(map, scale);
+    render::draw(ImGui::GetWindowDrawList(), maps);
+    return more;
+}
+
+void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale) {
+    if (std::min(plot.cell.x, plot.cell.y * 2) < number_cell) return;
+    Type mono(Face::mono, size_small);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    for (Index q = plot.queries().begin; q < plot.queries().end; ++q)
+        for (Index k = plot.keys().begin; k < plot.keys().end; ++k) {
+            const auto value = tiles_.cell(q, k);
+            if (!value || *value == masked_cell) continue;
+            for (int decimals = picture.decimals; decimals >= 0; --decimals) {
+                const std::string text = app::fixed(static_cast<double>(*value), decimals);
+                const ImVec2 size = text_size(text);
+                if (size.x > plot.cell.x - 4 && decimals > 0) continue;
+                const ImVec2 at{plot.x(k) + (plot.cell.x - size.x) / 2,
+                                plot.y(q) + (plot.cell.y - size.y) / 2};
+                // No number is cut: a cell at the edge that cannot show it whole shows none.
+                if (at.x >= plot.min.x && at.y >= plot.min.y && at.x + size.x <= plot.max().x &&
+                    at.y + size.y <= plot.max().y)
+                    draw_text(list, at, ink_on(scale.colour(*value)), text);
+                break;
+            }
+        }
+}
+
+// ---- What is pointed at, chosen, pinned ----------------------------------------------------------------------------
+
+void MapView::draw_marks(const Plot& plot, const MapPicture& picture) {
+    const Theme& t = theme();
+    const auto outline = [&](Range queries, Range keys, ImU32 colour, float thick) {
+        ImVec2 a{plot.x(keys.begin), plot.y(queries.begin)}, b{plot.x(keys.end), plot.y(queries.end)};
+        const auto widen = [](float& low, float& high) {  // cells of less than a point still show
+            if (high - low < 4) low -= (4 - (high - low)) / 2, high = low + 4;
+        };
+        widen(a.x, b.x);
+        widen(a.y, b.y);
+        ImGui::GetWindowDrawList()->AddRect({a.x - 1, a.y - 1}, {b.x, b.y}, colour,
+                                            plot.cell.x >= gap_cell ? 3.0f : 0, 0, thick);
+    };
+    const auto cell = [&](const std::optional<MapCell>& at, ImU32 colour, float thick) {
+        if (at) outline({at->query, at->query + 1}, {at->key, at->key + 1}, colour, thick);
+    };
+    if (picture.key) outline({0, plot.n_q}, {*picture.key, *picture.key + 1}, with_alpha(t.dim, 0.8f), 1);
+    if (picture.query) outline({*picture.query, *picture.query + 1}, {0, plot.n_k}, t.accent, 2);
+    cell(picture.pinned, t.accent, 3);
+    cell(picture.pointed, t.text, 2);
+    if (!brushed_) return;
+    const ImVec2 a{plot.x(brushed_->keys.begin), plot.y(brushed_->queries.begin)},
+        b{plot.x(brushed_->keys.end), plot.y(brushed_->queries.end)};
+    ImGui::GetWindowDrawList()->AddRectFilled(a, b, with_alpha(t.accent, 0.15f));
+    outline(brushed_->queries, brushed_->keys, t.accent, 2);
+}
+
+namespace {
+
+void set_landmarks(const std::string& name, Range queries, Range keys, auto corner, ImVec2 low, ImVec2 high) {
+    if (queries.size() * keys.size() > most_landmarks) return;
+    for (Index q = queries.begin; q < queries.end; ++q)
+        for (Index k = keys.begin; k < keys.end; ++k) {
+            const ImVec2 a = corner(q, k), b = corner(q + 1, k + 1);
+            landmark(name + "/" + std::to_string(q) + "/" + std::to_string(k),
+                     {std::max(a.x, low.x), std::max(a.y, low.y)},
+                     {std::min(b.x, high.x), std::min(b.y, high.y)});
+        }
+}
+
+void draw_labels(AxisLabels rows, AxisLabels columns, const MapPicture& picture, ImVec2 min, ImVec2 max) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    rows.strong = picture.query;
+    columns.lit = picture.key;
+    list->PushClipRect({min.x - 200, min.y - 8}, {min.x, max.y + 8}, true);
+    draw_row_labels(list, rows, min.x);
+    list->PopClipRect();
+    draw_column_labels(list, columns, min.y);
+}
+
+}  // namespace
+
+void MapView::draw_margins(const Plot& plot, const MapPicture& picture) {
+    Margins margins;
+    margins.queries = {plot.min.y, plot.cell.y, plot.first.y, plot.queries()};
+    margins.keys = {plot.min.x, plot.cell.x, plot.first.x, plot.keys()};
+    margins.right = plot.max().x;
+    margins.bottom = plot.max().y;
+    margins.pointed_query = picture.pointed ? std::optional(picture.pointed->query) : picture.query;
+    margins.pointed_key = picture.pointed ? std::optional(picture.pointed->key) : picture.key;
+    margins.weights = picture.choice.stage == app::MapStage::weight;
+    ui::draw_margins(tiles_.sums(), margins);
+}
+
+// ---- The rectangle -------------------------------------------------------------------------------------------------
+
+void MapView::brush(const MapWindow& window) {
+    if (brushed_ && brushed_->queries.begin == window.queries.begin &&
+        brushed_->queries.end == window.queries.end && brushed_->keys.begin == window.keys.begin &&
+        brushed_->keys.end == window.keys.end)
+        return;
+    brushed_ = window;
+    brush_of_.reset();
+}
+
+void MapView::forget_brush() {
+    brushed_.reset();
+    brush_job_.reset();
+    brush_of_.reset();
+}
+
+bool MapView::sum_brush(const app::Deadline& deadline) {
+    if (!brushed_) return false;
+    if (brush_of_ != tiles_.map()) {
+        brush_of_ = tiles_.map();
+        sums_ = {};
+        brush_job_.emplace(brush_of_, *brushed_, tile_side, tile_side);
+    }
+    if (!brush_job_) return false;
+    bool more = true;
+    while ((more = brush_job_->step()) && !deadline.passed()) {
+    }
+    if (more) return true;
+    const Blocks& blocks = brush_job_->blocks();
+    for (const double sum : brush_job_->sums().queries) sums_.sum += sum;
+    for (const float count : blocks.count) sums_.cells += static_cast<double>(count);
+    for (const float value : blocks.strongest)
+        if (sums_.strongest == masked_cell || std::isnan(value) ||
+            (value != masked_cell && (brush_of_->is_signed() ? std::abs(value) > std::abs(sums_.strongest)
+                                                             : value > sums_.strongest)))
+            sums_.strongest = value;
+    sums_.complete = true;
+    brush_job_.reset();
+    return false;
+}
+
+// ---- All of it -----------------------------------------------------------------------------------------------------
+
+MapTouch MapView::draw(const MapPicture& picture, float width, float most_height,
+                       const app::Deadline& deadline) {
+    const Index n_q = picture.map->queries(), n_k = picture.map->keys();
+    // Another text is shown whole; one more token is the same one, going on.
+    if (std::abs(n_q - queries_) > 1 || std::abs(n_k - keys_) > 1) {
+        zoom_ = 1;
+        first_query_ = first_key_ = 0;
+    }
+    if (n_q != queries_ || n_k != keys_) forget_brush();
+    queries_ = n_q;
+    keys_ = n_k;
+    tiles_.show(picture.map, picture.choice.pooling);
+
+    AxisLabels rows, columns;
+    rows.names = picture.query_names;
+    rows.shown = {0, n_q};
+    columns.names = picture.key_names;
+    columns.shown = {0, n_k};
+    rows.most = columns.most = std::min(96.0f, width * 0.2f);
+    const float left = std::max(row_labels_width(rows), 24.0f);
+    const bool margins = width >= margins_from && !picture.map->is_signed();
+    const ImVec2 beside = margins ? margins_size(std::max(n_q, n_k)) : ImVec2{0, 0};
+    const float axes =
+        margins ? beside.y : axis_height;  // their words share a line with the ruler where there is one
+    const float below = axes + 10 + colour_bar_height;
+    const float wide = width - left - beside.x;
+    columns.cell = cell_for(wide, n_k);
+    const float top = column_labels_height(columns);
+    const float high = std::max(most_height - top - below - ImGui::GetFrameHeight(), least_side);
+    const float fit = std::min(columns.cell, cell_for(high, n_q));
+    // Square cells, but where one side would be a mere line.
+    const auto side = [&](Index n, float room) {
+        return std::max(fit, cell_for(std::min(least_side, room), n));
+    };
+    Plot plot{.min = {},
+              .size = {},
+              .cell = {side(n_k, wide), side(n_q, high)},
+              .first = {},
+              .n_q = n_q,
+              .n_k = n_k};
+    plot.size = {plot.cell.x * static_cast<float>(n_k), plot.cell.y * static_cast<float>(n_q)};
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    plot.min = {std::floor(corner.x + left), std::floor(corner.y + top)};
+    const float largest = std::max(plot.cell.x, plot.cell.y);
+    plot.cell = {plot.cell.x * zoom_, plot.cell.y * zoom_};
+    place(plot, largest);
+    MapTouch touch;
+    act(plot, picture, largest, touch);
+
+    const ColourScale scale = scale_of(picture);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->PushClipRect({plot.min.x - 2, plot.min.y - 2}, {plot.max().x + 2, plot.max().y + 2}, true);
+    touch.more = draw_cells(plot, scale, deadline);
+    draw_numbers(plot, picture, scale);
+    draw_marks(plot, picture);
+    list->PopClipRect();
+    touch.more |= sum_brush(deadline);
+
+    rows.shown = plot.centred_queries();
+    rows.first = plot.y(rows.shown.begin);
+    columns.shown = plot.centred_keys();
+    columns.first = plot.x(columns.shown.begin);
+    rows.cell = plot.cell.y;
+    columns.cell = plot.cell.x;
+    draw_labels(rows, columns, picture, plot.min, plot.max());
+    if (margins) draw_margins(plot, picture);
+    set_landmarks(
+        picture.name, plot.queries(), plot.keys(),
+        [&](Index q, Index k) { return ImVec2{plot.x(k), plot.y(q)}; }, plot.min, plot.max());
+    {
+        Type small(Face::regular, size_small);
+        const float y = plot.max().y + axes - axis_height + 3;
+        draw_text(list, {corner.x, y}, theme().dim, "query ↓");
+        draw_text(list, {plot.max().x - (margins ? -8 : text_size("key →").x), y}, theme().dim, "key →");
+    }
+
+    // On a phone the inspector comes up over what was tapped: the lens scrolls until the cell is in view again.
+    if (picture.pinned != kept_pin_) pin_frames_ = 4;
+    kept_pin_ = picture.pinned;
+    if (pin_frames_ > 0) {
+        --pin_frames_;
+        const float y = picture.pinned ? plot.y(picture.pinned->query) : 0, window = ImGui::GetWindowPos().y;
+        if (picture.pinned && (y < window || y + plot.cell.y > window + ImGui::GetWindowHeight()))
+            ImGui::SetScrollFromPosY(y - window);
+    }
+
+    std::optional<float> marked;
+    const auto looked_at = picture.pointed ? picture.pointed
+                           : picture.query && picture.key
+                               ? std::optional(MapCell{*picture.query, *picture.key})
+                               : std::nullopt;
+    if (looked_at && looked_at->query < n_q && looked_at->key < n_k)
+        marked = picture.map->cell(looked_at->query, looked_at->key);
+    const ImVec2 bar{plot.min.x, plot.max().y + axes + 8};
+    const float bar_width = std::max(std::min(plot.size.x, 240.0f), 160.0f);
+    colour_bar(bar, bar_width, scale, picture.title, marked);
+    landmark(picture.name + "/bar", {bar.x, bar.y + 5}, {bar.x + bar_width, bar.y + 15});
+    ImGui::SetCursorScreenPos(corner);
+    ImGui::Dummy({width, top + plot.size.y + below});
+    if (!render::heatmap_fault().empty())
+        caption(("The map cannot be drawn here: " + render::heatmap_fault()).c_str());
+    return touch;
+}
+
+}  // namespace attn::ui

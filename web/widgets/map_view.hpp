@@ -1,0 +1,97 @@
+// The map widget: a map of any size as a street map, under names on both axes. The wheel and two fingers zoom, a drag moves,
+// a double click shows all of it; with Shift, or while brushing is on, a drag marks a rectangle whose sums are computed.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "app/clock.hpp"
+#include "app/map_choice.hpp"
+#include "app/map_tiles.hpp"
+#include "widgets/heatmap.hpp"
+
+namespace attn::ui {
+
+struct MapCell {
+    Index query, key;
+    bool operator==(const MapCell&) const = default;
+};
+
+// What is shown in this frame.
+struct MapPicture {
+    std::string name;  // of its landmarks: "map" and "map/<query>/<key>"
+    MapPointer map{};
+    std::span<const std::string> query_names{}, key_names{};  // as many as the map has
+    app::MapChoice choice{};
+    const char* title = "";               // of the values
+    float high = 0;                       // end of the colour scale; 0: the largest magnitude on the map
+    int decimals = 2;                     // of numbers in cells
+    std::optional<Index> query{}, key{};  // the row and the column that are marked
+    std::optional<MapCell> pointed{}, pinned{};
+};
+
+struct MapTouch {
+    std::optional<MapCell> over;  // under the cursor
+    bool clicked = false;         // it
+    bool more = false;            // there is more to compute
+};
+
+// The sums of a rectangle.
+struct BrushSums {
+    double cells = 0, sum = 0;  // of those that are not masked
+    float strongest = masked_cell;
+    bool complete = false;
+};
+
+class MapView {
+  public:
+    // At the cursor, which it advances. The pieces of a name are kept where cells are as large as that.
+    MapTouch draw(const MapPicture& picture, float width, float most_height, const app::Deadline& deadline);
+
+    const app::MapTiles& tiles() const { return tiles_; }
+    bool pooled() const { return pooled_; }  // in the last frame cells shared texels
+    bool zoomed() const { return zoom_ > 1; }
+
+    // In the next frame.
+    void zoom_by(float factor) { zoom_factor_ *= factor; }
+    void show(Range queries, Range keys) { wanted_ = MapWindow{queries, keys}; }
+
+    bool brushing = false;      // a drag marks a rectangle
+    bool colours_open = false;  // the controls of its colours are shown
+    const std::optional<MapWindow>& brushed() const { return brushed_; }
+    void brush(const MapWindow& window);
+    void forget_brush();
+    const BrushSums& brush_sums() const { return sums_; }
+
+  private:
+    struct Plot;
+    ColourScale scale_of(const MapPicture& picture) const;
+    void place(Plot& plot, float fit);
+    void act(Plot& plot, const MapPicture& picture, float fit, MapTouch& touch);
+    void keep_inside(const Plot& plot);
+    void zoom(Plot& plot, float fit, float factor, ImVec2 around);
+    bool draw_cells(const Plot& plot, const ColourScale& scale, const app::Deadline& deadline);
+    void draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale);
+    void draw_marks(const Plot& plot, const MapPicture& picture);
+    void draw_margins(const Plot& plot, const MapPicture& picture);
+    bool sum_brush(const app::Deadline& deadline);
+
+    app::MapTiles tiles_;
+    // Where on the map a person is, and what they have marked: not State, as the scroll position of a page is not.
+    Index queries_ = 0, keys_ = 0;
+    float zoom_ = 1;                         // 1: the whole map
+    float first_query_ = 0, first_key_ = 0;  // the cell in the upper left corner
+    float zoom_factor_ = 1;
+    std::optional<MapWindow> wanted_;
+    bool pooled_ = false;
+    std::optional<MapCell> brush_from_;
+    std::optional<MapWindow> brushed_;
+    std::optional<BlockJob> brush_job_;
+    MapPointer brush_of_;
+    BrushSums sums_;
+    std::optional<MapCell> kept_pin_;
+    int pin_frames_ = 0;  // that the layout still moves
+};
+
+}  // namespace attn::ui
