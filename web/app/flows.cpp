@@ -42,7 +42,7 @@ void Flows::show(const std::shared_ptr<const Trace>& trace, std::span<const Head
         auto found = std::ranges::find(flows_, head, &HeadFlow::head);
         if (found == flows_.end()) {
             flows_.push_back(
-                std::make_unique<HeadFlow>(head, map_of(trace, head.layer, head.head, MapStage::weight)));
+                std::make_unique<HeadFlow>(head, map_of(trace, head.layer, head.head, MapStage::weight, Sink::shown)));
             found = flows_.end() - 1;
         }
         (*found)->wanted_ = frame_;

@@ -106,7 +106,7 @@ Result<Saving> Saving::npy(Window window, std::string name) {
     return Saving(std::move(name) + ".npy", 1, std::move(window), std::make_unique<NpySink>(shape));
 }
 
-Result<Saving> Saving::all_heads(std::shared_ptr<const Trace> trace, MapStage stage,
+Result<Saving> Saving::all_heads(std::shared_ptr<const Trace> trace, const MapChoice& choice,
                                  std::span<const std::string> pieces, const std::string& model) {
     const auto& layers = trace->layers();
     const Index n = trace->tokens(), heads = layers[0].attention.heads();
@@ -119,17 +119,18 @@ Result<Saving> Saving::all_heads(std::shared_ptr<const Trace> trace, MapStage st
                      ", more than a browser tab has to spare; save one head's window, or shorten the text."};
     const nlohmann::json about{
         {"model", model},
-        {"stage", map_keys[static_cast<std::size_t>(stage)]},
-        {"masked", stage < MapStage::weight ? "-inf" : "0"},
+        {"stage", map_keys[static_cast<std::size_t>(choice.stage)]},
+        {"first key", sink_keys[static_cast<std::size_t>(choice.sink)]},
+        {"masked", is_signed(choice.stage) ? "-inf" : "0"},
         {"tensors", {{"attention", {"layer", "head", "query", "key"}}, {"ids", {"token"}}}},
         {"tokens", std::vector<std::string>(pieces.begin(), pieces.end())}};
     std::string text = about.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     const std::size_t expected = static_cast<std::size_t>(bytes) + text.size() + 8 * pieces.size() + 4096;
-    Saving saving("attention-" + std::string(map_keys[static_cast<std::size_t>(stage)]) + ".npz",
-                  shape[0] * heads, {map_of(trace, 0, 0, stage), {0, n}, {0, n}},
+    Saving saving("attention-" + std::string(map_keys[static_cast<std::size_t>(choice.stage)]) + ".npz",
+                  shape[0] * heads, {map_of(trace, 0, 0, choice.stage, choice.sink), {0, n}, {0, n}},
                   std::make_unique<HeadsSink>(expected, shape, trace->ids(), std::move(text)));
     saving.trace_ = std::move(trace);
-    saving.stage_ = stage;
+    saving.choice_ = choice;
     return saving;
 }
 
@@ -151,7 +152,7 @@ bool Saving::step() {
     row_ = 0;
     if (++map_ == maps_) return false;
     const Index heads = trace_->layers()[0].attention.heads();
-    window_.map = map_of(trace_, map_ / heads, map_ % heads, stage_);
+    window_.map = map_of(trace_, map_ / heads, map_ % heads, choice_.stage, choice_.sink);
     return true;
 }
 

@@ -24,9 +24,9 @@ class Saving {
     static Result<Saving> csv(Window window, std::span<const std::string> query_names,
                               std::span<const std::string> key_names, std::string name);
     static Result<Saving> npy(Window window, std::string name);  // f32 [queries, keys]
-    // An archive of attention.npy, f32 [layers, heads, queries, keys] of that stage, ids.npy, i32 [tokens], and about.json,
+    // An archive of attention.npy, f32 [layers, heads, queries, keys] of that stage and sink, ids.npy, i32 [tokens], and about.json,
     // which says what they are, what their axes are called, and how the tokens read.
-    static Result<Saving> all_heads(std::shared_ptr<const Trace> trace, MapStage stage,
+    static Result<Saving> all_heads(std::shared_ptr<const Trace> trace, const MapChoice& choice,
                                     std::span<const std::string> pieces, const std::string& model);
 
     bool step();  // about 2^16 cells, a row at least; true while there is more to do
@@ -50,7 +50,7 @@ class Saving {
     Window window_;
     // Of several maps: whose.
     std::shared_ptr<const Trace> trace_;
-    MapStage stage_ = MapStage::weight;
+    MapChoice choice_;
     std::unique_ptr<Sink> sink_;
 };
 

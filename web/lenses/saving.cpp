@@ -42,7 +42,7 @@ Result<std::string> svg_of_window(SentenceView& view, const SavedMap& map) {
                     .keys = part(view.run.pieces, map.keys),
                     .cells = {cells.data(), map.queries.size(), map.keys.size(), map.keys.size()},
                     .colour = [&](float value) { return rgb(map.scale.colour(value)); },
-                    .decimals = map.stage < app::MapStage::weight ? 2 : 3,
+                    .decimals = is_signed(map.choice.stage) ? 2 : 3,
                     .title = map.title,
                     .ink = svg_ink()});
 }
@@ -59,27 +59,33 @@ app::SvgInk svg_ink() {
     return {rgb(t.background), rgb(t.text), rgb(t.dim)};
 }
 
-void save_menu(SentenceView& view, const SavedMap& map) {
+bool save_menu(SentenceView& view, const SavedMap& map) {
     const auto item = ui::menu(map.picture.menu, "Save", map_items);
     ui::tooltip("What is in view, as a picture or as numbers; or every head's numbers at once");
-    if (!item || save_picture(view, map.picture, *item)) return;
+    if (!item) return false;
+    if (save_picture(view, map.picture, *item)) return true;
     const std::span<const std::string> names = view.run.pieces;
     const app::Saving::Window window{map.map, map.queries, map.keys};
-    switch (*item) {
-        case svg_item: return save_svg(view, map.picture.file, svg_of_window(view, map));
-        case csv_item: return view.session.save(app::Saving::csv(window, names, names, map.picture.file));
-        case npy_item: return view.session.save(app::Saving::npy(window, map.picture.file));
-        default:
-            return view.session.save(
-                app::Saving::all_heads(view.run.trace, map.stage, names, view.session.model_name()));
-    }
+    if (*item == svg_item)
+        save_svg(view, map.picture.file, svg_of_window(view, map));
+    else if (*item == csv_item)
+        view.session.save(app::Saving::csv(window, names, names, map.picture.file));
+    else if (*item == npy_item)
+        view.session.save(app::Saving::npy(window, map.picture.file));
+    else
+        view.session.save(
+            app::Saving::all_heads(view.run.trace, map.choice, names, view.session.model_name()));
+    return false;
 }
 
-void save_menu(SentenceView& view, const SavedPicture& picture,
+bool save_menu(SentenceView& view, const SavedPicture& picture,
                const std::function<Result<std::string>()>& svg) {
     const auto item = ui::menu(picture.menu, "Save", flow_items);
     ui::tooltip("What is in view, as a picture");
-    if (item && !save_picture(view, picture, *item)) save_svg(view, picture.file, svg());
+    if (!item) return false;
+    if (save_picture(view, picture, *item)) return true;
+    save_svg(view, picture.file, svg());
+    return false;
 }
 
 }  // namespace attn::lenses

@@ -21,14 +21,15 @@ struct SavedMap {
     SavedPicture picture;
     MapPointer map;
     Range queries, keys;
-    app::MapStage stage;
+    app::MapChoice choice;
     ui::ColourScale scale;
     std::string title;
 };
-void save_menu(SentenceView& view, const SavedMap& map);
+// True where a picture is wanted: what it shows has to be scrolled into view.
+bool save_menu(SentenceView& view, const SavedMap& map);
 
 // A flow; `svg` gives what is drawn, once it is asked for.
-void save_menu(SentenceView& view, const SavedPicture& picture,
+bool save_menu(SentenceView& view, const SavedPicture& picture,
                const std::function<Result<std::string>()>& svg);
 
 }  // namespace attn::lenses

@@ -11,6 +11,7 @@
 #include "widgets/flow_view.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/plot.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::lenses {
 
@@ -23,6 +24,7 @@ ui::FlowView flow_view;
 // Of the last frame: an edge that is pointed at lights its words, but leaves the others' edges as they are.
 std::optional<ui::FlowTouch::Edge> pointed_edge;
 Index cut = 0;
+bool picture_wanted = false;
 
 struct SmallPrint {
     std::uint64_t version = 0;
@@ -171,7 +173,8 @@ void title(SentenceView& view, std::span<const HeadIndex> heads, std::span<const
     }
     head_controls(view, heads, colours);
     ui::next_control(60);
-    save_menu(view, {"flow/save", "flow/picture", "flow"}, [&] { return svg_of_flow(view, heads, colours); });
+    picture_wanted |= save_menu(view, {"flow/save", "flow/picture", "flow"},
+                                [&] { return svg_of_flow(view, heads, colours); });
     if (flow_view.zooms()) {
         ImGui::SameLine(right - 56, 0);
         if (ui::button("flow/out", "−", !flow_view.is_whole())) flow_view.zoom_by(1 / 1.5f);
@@ -265,7 +268,9 @@ void sentence_flow(SentenceView& view, float width, float most_height) {
         *each = within(*each, n);
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const ui::FlowTouch touch = flow_view.draw(picture, width, most_height);
-    ui::landmark("flow/picture", corner, {corner.x + width, ImGui::GetItemRectMax().y});
+    const ImVec2 end{corner.x + width, ImGui::GetItemRectMax().y};
+    ui::landmark("flow/picture", corner, end);
+    if (std::exchange(picture_wanted, false)) ui::scroll_to(corner, end);
     pointed_edge = touch.edge;
     cut = touch.cut;
     act(view, touch, heads);

@@ -93,7 +93,8 @@ void tick() {
     ImGui_ImplGlfw_NewFrame();
     if (const auto density = capture_density()) ImGui::GetIO().DisplayFramebufferScale = {*density, *density};
     // Its backend goes on with the last position that GLFW knows.
-    if (window.left && !ImGui::IsAnyMouseDown()) ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
+    if ((window.left || capture_density()) && !ImGui::IsAnyMouseDown())
+        ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
     ImGui::NewFrame();
     // ImGui spreads what happens quickly, such as a click, over several frames.
     if (!ImGui::GetCurrentContext()->InputEventsQueue.empty()) wake();

@@ -52,6 +52,9 @@ class MapView {
     const app::MapTiles& tiles() const { return tiles_; }
     bool pooled() const { return pooled_; }  // in the last frame cells shared texels
     bool zoomed() const { return zoom_ > 1; }
+    // In the last frame, which had the landmark "<name>/picture".
+    const MapWindow& in_view() const { return in_view_; }
+    const ColourScale& scale() const { return scale_; }
 
     // In the next frame.
     void zoom_by(float factor) { zoom_factor_ *= factor; }
@@ -85,6 +88,8 @@ class MapView {
     float zoom_factor_ = 1;
     std::optional<MapWindow> wanted_;
     bool pooled_ = false;
+    MapWindow in_view_;
+    ColourScale scale_;
     std::optional<MapCell> brush_from_;
     std::optional<MapWindow> brushed_;
     std::optional<BlockJob> brush_job_;

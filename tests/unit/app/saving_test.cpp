@@ -40,7 +40,9 @@ struct Visit {
     const Record& record(Index layer) const {
         return trace()->layers()[static_cast<std::size_t>(layer)].attention;
     }
-    Saving::Window window(MapStage stage) const { return {map_of(trace(), 1, 2, stage), {2, 7}, {1, 6}}; }
+    Saving::Window window(MapStage stage) const {
+        return {map_of(trace(), 1, 2, stage, Sink::shown), {2, 7}, {1, 6}};
+    }
 };
 
 // What Record says of the window.
@@ -96,7 +98,7 @@ TEST_CASE("the window's numbers are saved as CSV under the names of its tokens")
 
 TEST_CASE("all heads are saved in one archive that says what it holds") {
     Visit visit;
-    visit.session.save(Saving::all_heads(visit.trace(), MapStage::weight, pieces, "tiny"));
+    visit.session.save(Saving::all_heads(visit.trace(), {}, pieces, "tiny"));
     visit.work();
     CHECK(visit.page.downloaded == "attention-weight.npz");
     auto arrays = parse_npz(visit.page.downloaded_bytes);
