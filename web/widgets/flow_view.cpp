@@ -138,6 +138,11 @@ void FlowView::zoom_about(float factor, float at) {
         std::clamp((scrolled_ + at) * zoom_ / before - at, 0.0f, std::max(total_ * zoom_ - room_, 0.0f));
 }
 
+std::pair<float, float> FlowView::columns(float width) const {
+    const float names = std::min(name_width_, width * 0.26f) + name_pad;
+    return {names, names + std::min(width - 2 * names - 2, widest_columns)};
+}
+
 FlowView::Frame FlowView::frame(const FlowPicture& picture, float width, float height) const {
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const ImDrawList* list = ImGui::GetWindowDrawList();
@@ -162,10 +167,10 @@ FlowView::Frame FlowView::frame(const FlowPicture& picture, float width, float h
         f.query_origin = f.key_origin = {corner.x, f.chips_top - 2};
         f.queries = f.keys = in_view(queries_, f.min.x - corner.x, f.max.x - corner.x);
     } else {
-        const float names = std::min(name_width_, width * 0.26f) + name_pad;
-        f.shape.width = std::min(width - 2 * names - 2, widest_columns);
-        f.query_origin = {corner.x + names, corner.y};
-        f.key_origin = {corner.x + names + f.shape.width, corner.y};
+        const auto [query, key] = columns(width);
+        f.shape.width = key - query;
+        f.query_origin = {corner.x + query, corner.y};
+        f.key_origin = {corner.x + key, corner.y};
         f.queries = in_view(queries_, f.min.y - corner.y, f.max.y - corner.y);
         f.keys = in_view(keys_, f.min.y - corner.y, f.max.y - corner.y);
     }
@@ -386,14 +391,12 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     const float rise = picture.queries.size() > long_text ? high_rise : low_rise;
     const float height = columns ? room_ : rise + 6 + chip_height;
     if (columns) {  // The headings stay where they are.
-        const float names = std::min(name_width_, width * 0.26f) + name_pad;
+        const auto [query, key] = this->columns(width - (overflows ? ImGui::GetStyle().ScrollbarSize : 0));
         const ImVec2 corner = ImGui::GetCursorScreenPos();
         Type small(Face::regular, size_small);
-        draw_text(ImGui::GetWindowDrawList(), {corner.x + names - name_pad - text_size("query").x, corner.y},
-                  theme().dim, "query");
-        draw_text(ImGui::GetWindowDrawList(),
-                  {corner.x + names + std::min(width - 2 * names - 2, widest_columns) + name_pad, corner.y},
-                  theme().dim, "key");
+        ImDrawList* list = ImGui::GetWindowDrawList();
+        draw_text(list, {corner.x + query - name_pad - text_size("query").x, corner.y}, theme().dim, "query");
+        draw_text(list, {corner.x + key + name_pad, corner.y}, theme().dim, "key");
         ImGui::Dummy({0, heading_height - ImGui::GetStyle().ItemSpacing.y});
     }
 
@@ -404,7 +407,7 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     const float bar = !columns && overflows ? ImGui::GetStyle().ScrollbarSize + 2 : 0;
     ImGui::BeginChild("flow", {width, height + bar}, 0, columns ? 0 : ImGuiWindowFlags_HorizontalScrollbar);
     scrolled_ = columns ? ImGui::GetScrollY() : ImGui::GetScrollX();
-    const Frame frame = this->frame(picture, width, height);
+    const Frame frame = this->frame(picture, ImGui::GetContentRegionAvail().x, height);
     ImGui::InvisibleButton("tokens", columns ? ImVec2(width, along) : ImVec2(along, height));
     landmark("flow", frame.min, frame.max);
     FlowTouch touch;

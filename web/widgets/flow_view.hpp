@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/flow_shape.hpp"
@@ -59,6 +60,8 @@ class FlowView {
 
     void measure(const FlowPicture& picture);
     void zoom_about(float factor, float at);
+    // Where the columns of queries and keys end and begin, in a window so wide.
+    std::pair<float, float> columns(float width) const;
     Frame frame(const FlowPicture& picture, float width, float height) const;
     void act(const Frame& frame, FlowTouch& touch);
     void draw_edges(const FlowPicture& picture, const Frame& frame, FlowTouch& touch) const;
