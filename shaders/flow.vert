@@ -1,6 +1,6 @@
 #version 300 es
 // Each edge of a flow as a strip along its curve, as web/app/flow_shape.cpp has it. Edges beyond the share of their row that
-// is asked for collapse to nothing.
+// is asked for collapse to nothing, and so do those that are too faint to be seen.
 precision highp float;
 precision highp int;
 precision highp sampler2D;
@@ -18,6 +18,7 @@ uniform float loop;   // half the width of a loop, in points
 uniform float limit;  // edges with less before them are drawn
 uniform float most;   // the weight that is drawn strongest
 uniform float opacity;
+uniform float faintest;  // the strength of a weight of nothing
 uniform int segments;
 uniform vec2 frame;  // pixels
 
@@ -25,6 +26,7 @@ out float across;  // pixels from the middle of the curve
 flat out float half_width;
 flat out float strength;
 
+const float faint = 1.0 / 512.0;
 const float least_rise = 10.0, loop_middle = 7.0, loop_half = 6.0;
 
 float place(sampler2D places, uint i) {
@@ -35,8 +37,9 @@ float place(sampler2D places, uint i) {
 void main() {
     gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
     across = half_width = strength = 0.0;
-    float weight = shares.x;
-    if (shares.y >= limit) return;
+    float weight = shares.x, strong = opacity * mix(faintest, 1.0, weight / most);
+    if (shares.y >= limit || strong < faint) return;
+    strength = strong;
 
     float query = place(query_places, ends.x), key = place(key_places, ends.y), span = key - query;
     float t = float(gl_VertexID >> 1) / float(segments);
@@ -61,8 +64,7 @@ void main() {
     vec2 aside = length_along > 1.0e-6 ? vec2(-along.y, along.x) / length_along : vec2(0.0, 1.0);
 
     half_width = 0.5 * max((is_loop ? 1.25 + weight : 1.0 + 4.0 * weight) * point, 1.0);
-    strength = opacity * (0.12 + 0.88 * weight / most);
-    across = (half_width + 1.0) * ((gl_VertexID & 1) == 0 ? -1.0 : 1.0);
+    across = (half_width + 0.5) * ((gl_VertexID & 1) == 0 ? -1.0 : 1.0);
     vec2 shown = (at + aside * across) / frame;
     gl_Position = vec4(shown.x * 2.0 - 1.0, 1.0 - shown.y * 2.0, 0.0, 1.0);
 }

@@ -102,6 +102,7 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
     glUniform1f(program.uniform("limit"), c.limit);
     glUniform1f(program.uniform("most"), c.most);
     glUniform1f(program.uniform("opacity"), c.opacity);
+    glUniform1f(program.uniform("faintest"), c.faintest);
     glUniform1i(program.uniform("segments"), segments);
     glUniform2f(program.uniform("frame"), width, height);
     glUniform4f(program.uniform("colour"), colour.x, colour.y, colour.z, colour.w);

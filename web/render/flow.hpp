@@ -33,6 +33,7 @@ struct FlowCurves {
     float limit = 1;                  // edges with less before them are drawn
     float most = 1;                   // the weight that is drawn strongest
     float opacity = 1;
+    float faintest = 0.12f;  // the strength of a weight of nothing, before its opacity
     ImU32 colour = 0;
 };
 

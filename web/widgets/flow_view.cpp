@@ -226,7 +226,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
     std::vector<render::FlowCurves> curves;
     // Of all edges, which are one after another in memory, a part.
     const auto add = [&](std::uint64_t serial, std::span<const FlowEdge> all, std::span<const FlowEdge> part,
-                         float most, float opacity, ImU32 colour) {
+                         float most, float opacity, float faintest, ImU32 colour) {
         render::FlowCurves c;
         c.queries = {{&queries_, queries_.serial}, queries_.places.data(), std::ssize(queries_.places)};
         c.keys = {{&keys_, keys_.serial}, keys_.places.data(), std::ssize(keys_.places)};
@@ -244,6 +244,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
         c.limit = limit;
         c.most = most;
         c.opacity = opacity;
+        c.faintest = app::edge_strength(0, 1) * faintest;
         c.colour = colour;
         if (c.count > 0) curves.push_back(c);
     };
@@ -257,7 +258,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
         }
     }
     const bool few = crowd <= few_edges;
-    // The more edges, the fainter each, so that a crowd of them stays air.
+    // The more edges, the fainter each and the weak ones above all, so that a crowd of them stays air.
     const float air = std::min(1.0f, std::sqrt(100 / static_cast<float>(std::max(crowd, std::size_t{1}))));
     for (std::size_t i = picture.series.size(); i-- > 0;) {
         if (alone && !few) break;
@@ -265,7 +266,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
         const Flow& flow = series.flow->flow();
         const auto part = [&](Index begin, Index end) {
             add(series.flow->serial(), flow.edges(), flow.edges({begin, std::max(begin, end)}), 1,
-                std::max(air, 0.05f) * (alone ? 0.3f : 0.75f),
+                std::sqrt(air) * (alone ? 0.3f : 0.75f), air,
                 picture.series.size() == 1 ? theme().dim : series.colour);
         };
         // The row that is drawn on its own is left out.
@@ -280,7 +281,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
             most = std::max(most, own->edges.back().weight);
     for (std::size_t i = picture.series.size(); i-- > 0;)
         if (const app::EdgeList* own = own_edges(picture, picture.series[i]))
-            add(own->serial, own->edges, own->edges, most, 1, picture.series[i].colour);
+            add(own->serial, own->edges, own->edges, most, 1, 1, picture.series[i].colour);
     render::draw(ImGui::GetWindowDrawList(), curves);
 
     // Which of them is pointed at.
