@@ -204,7 +204,9 @@ void act(SentenceView& view, const ui::FlowTouch& touch, std::span<const HeadInd
         const std::string text = quoted(view.piece(query)) + " → " + quoted(view.piece(key)) + "  " +
                                  app::fixed(static_cast<double>(touch.edge->edge.weight), 4) +
                                  (heads.size() > 1 ? "\n" + name_of(head) : "");
+        ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
         ImGui::SetTooltip("%s", text.c_str());
+        ImGui::PopStyleVar();
         if (!touch.clicked) return;
         app::Selection selection = view.selection();
         selection.layer = head.layer;

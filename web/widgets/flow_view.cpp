@@ -51,6 +51,11 @@ std::vector<Word> placed(Range shown, const std::vector<Index>& marked, Place pl
     return words;
 }
 
+// The middle of a word so large, no end of which is cut off by those of the line.
+float inside(float middle, float size, float length) {
+    return std::clamp(middle, size / 2, std::max(length - size / 2, size / 2));
+}
+
 std::vector<Index> marked(std::optional<Index> first, std::optional<Index> second) {
     std::vector<Index> all;
     for (const auto& each : {first, second})
@@ -330,10 +335,11 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
     const Theme& t = theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
     const auto lit = lit_words(picture);
-    const auto place = [&](Index i) {
-        return frame.query_origin.x + queries_.places[static_cast<std::size_t>(i)] * frame.zoom;
-    };
     const auto size = [&](Index i) { return line_.width[static_cast<std::size_t>(i)] + 4; };
+    const auto place = [&](Index i) {
+        return frame.query_origin.x + inside(queries_.places[static_cast<std::size_t>(i)] * frame.zoom,
+                                             size(i), total_ * frame.zoom);
+    };
     for (const Word& word : placed(frame.queries, marked(picture.query, picture.chosen_query), place, size)) {
         const auto i = static_cast<std::size_t>(word.index);
         const float left = word.place - line_.width[i] / 2;
@@ -362,7 +368,8 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
     // Those at the other end of the strong edges.
     const auto lit = of_keys == picture.query.has_value() ? lit_words(picture) : std::map<Index, Lit>{};
     const auto place = [&](Index i) {
-        return origin.y + (of_keys ? keys_ : queries_).places[static_cast<std::size_t>(i)] * frame.zoom;
+        const float middle = (of_keys ? keys_ : queries_).places[static_cast<std::size_t>(i)] * frame.zoom;
+        return origin.y + inside(middle, height, total_ * frame.zoom);
     };
     const Range shown = of_keys ? frame.keys : frame.queries;
     for (const Word& word : placed(shown, marked(strong, chosen), place, [&](Index) { return height; })) {
