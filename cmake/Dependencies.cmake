@@ -41,16 +41,16 @@ else()
 endif()
 target_compile_definitions(nlohmann_json::nlohmann_json INTERFACE JSON_NOEXCEPTION)
 
-# zlib 1.3.1: what inflates, compiled as the C++ that it also is, which spares the project a second language.
+# zlib 1.3.1: what inflates and deflates, compiled as the C++ that it nearly is, which spares the project a second language.
 use_folder(ZLIB ${ATTN_CACHE}/zlib-1.3.1)
 fetch(zlib GIT_REPOSITORY https://github.com/madler/zlib.git GIT_TAG v1.3.1 GIT_SHALLOW ON)
-set(inflate adler32.c crc32.c inffast.c inflate.c inftrees.c zutil.c)
-list(TRANSFORM inflate PREPEND ${zlib_SOURCE_DIR}/)
-set_source_files_properties(${inflate} PROPERTIES LANGUAGE CXX)
-add_library(zlib_inflate STATIC ${inflate})
-target_include_directories(zlib_inflate SYSTEM PUBLIC ${zlib_SOURCE_DIR})
-target_compile_definitions(zlib_inflate PRIVATE NO_GZIP)
-target_compile_options(zlib_inflate PRIVATE -O2)
+set(zlib adler32.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c uncompr.c zutil.c)
+list(TRANSFORM zlib PREPEND ${zlib_SOURCE_DIR}/)
+set_source_files_properties(${zlib} PROPERTIES LANGUAGE CXX)
+add_library(zlib_core STATIC ${zlib})
+target_include_directories(zlib_core SYSTEM PUBLIC ${zlib_SOURCE_DIR})
+target_compile_definitions(zlib_core PRIVATE NO_GZIP register=)
+target_compile_options(zlib_core PRIVATE -O2)
 
 # Catch2 as its one amalgamated file, which compiles ten times faster than the many.
 use_folder(CATCH2 ${ATTN_CACHE}/catch2-3.7.1)

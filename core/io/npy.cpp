@@ -218,27 +218,32 @@ Result<std::vector<std::int64_t>> widen(std::span<const std::byte> bytes) {
     return out;
 }
 
-template <class T>
-std::vector<std::byte> write(const Shape& shape, std::span<const T> values, std::string_view descr) {
+std::vector<std::byte> header(const Shape& shape, std::string_view descr) {
     std::string dims;
     for (Index d : shape) dims += (dims.empty() ? "" : ", ") + std::to_string(d);
     if (shape.size() == 1) dims += ',';
-    std::string header =
+    std::string text =
         "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
     // NumPy leaves room for the first dimension to grow to 21 digits, then pads to a multiple of 64.
-    if (!shape.empty()) header.append(21 - std::to_string(shape.front()).size(), ' ');
+    if (!shape.empty()) text.append(21 - std::to_string(shape.front()).size(), ' ');
     constexpr std::size_t preamble = 10, alignment = 64;
-    header.append(alignment - (preamble + header.size() + 1) % alignment, ' ');
-    header += '\n';
+    text.append(alignment - (preamble + text.size() + 1) % alignment, ' ');
+    text += '\n';
 
-    std::vector<std::byte> out(preamble + header.size() + values.size_bytes());
+    std::vector<std::byte> out(preamble + text.size());
     std::memcpy(out.data(), magic.data(), magic.size());
     out[6] = std::byte{1};
-    out[8] = static_cast<std::byte>(header.size() & 0xff);
-    out[9] = static_cast<std::byte>(header.size() >> 8);
-    std::memcpy(out.data() + preamble, header.data(), header.size());
-    if (!values.empty())
-        std::memcpy(out.data() + preamble + header.size(), values.data(), values.size_bytes());
+    out[8] = static_cast<std::byte>(text.size() & 0xff);
+    out[9] = static_cast<std::byte>(text.size() >> 8);
+    std::memcpy(out.data() + preamble, text.data(), text.size());
+    return out;
+}
+
+template <class T>
+std::vector<std::byte> write(const Shape& shape, std::span<const T> values, std::string_view descr) {
+    std::vector<std::byte> out = header(shape, descr);
+    const auto bytes = std::as_bytes(values);
+    out.insert(out.end(), bytes.begin(), bytes.end());
     return out;
 }
 
@@ -313,6 +318,8 @@ Result<std::vector<std::int64_t>> to_int64(const ArrayView& array) {
     }
     return bad("holds " + std::string(name(array.dtype)) + " where whole numbers are needed");
 }
+
+std::vector<std::byte> npy_header_f32(const Shape& shape) { return header(shape, "<f4"); }
 
 std::vector<std::byte> write_npy(const Shape& shape, std::span<const float> values) {
     return write(shape, values, "<f4");

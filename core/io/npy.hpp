@@ -27,6 +27,9 @@ Result<ArrayView> parse_npy(std::span<const std::byte> file);  // a view into th
 
 Result<std::vector<std::int64_t>> to_int64(const ArrayView& array);  // integers and booleans only; row-major
 
+// What stands before the numbers of a file of f32, for those who write them piece by piece.
+std::vector<std::byte> npy_header_f32(const Shape& shape);
+
 // Byte for byte what numpy.save writes. shape has values.size() elements.
 std::vector<std::byte> write_npy(const Shape& shape, std::span<const float> values);
 std::vector<std::byte> write_npy(const Shape& shape, std::span<const std::int32_t> values);

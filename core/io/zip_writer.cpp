@@ -2,75 +2,95 @@
 
 #include <zlib.h>
 
-#include <cstdint>
+#include <algorithm>
 #include <string_view>
 
 namespace attn {
 
 namespace {
 
-// Little-endian numbers and texts, one after another.
-class Writer {
-  public:
-    std::size_t size() const { return out_.size(); }
-    std::vector<std::byte> take() { return std::move(out_); }
+constexpr std::size_t crc_at = 14;  // in an entry's own header
 
-    void number(std::size_t value, int bytes) {
-        for (int i = 0; i < bytes; ++i, value >>= 8) out_.push_back(static_cast<std::byte>(value & 0xff));
-    }
-    void bytes(std::span<const std::byte> more) { out_.insert(out_.end(), more.begin(), more.end()); }
-    void text(std::string_view more) { bytes(std::as_bytes(std::span(more))); }
+void put(std::vector<std::byte>& out, std::size_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i, value >>= 8) out.push_back(static_cast<std::byte>(value & 0xff));
+}
 
-    // What an entry's own header and the directory say alike.
-    void described(const ZipFile& entry, std::uint32_t crc) {
-        number(20, 2);      // read by version 2.0
-        number(0, 2);       // no flags
-        number(0, 2);       // stored
-        number(0, 2);       // midnight
-        number(0x0021, 2);  // 1980-01-01
-        number(crc, 4);
-        number(entry.bytes.size(), 4);  // as it lies here
-        number(entry.bytes.size(), 4);  // as it was
-        number(entry.path.size(), 2);
-        number(0, 2);  // no extra field
-    }
+void put(std::vector<std::byte>& out, std::string_view text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    out.insert(out.end(), bytes.begin(), bytes.end());
+}
 
-  private:
-    std::vector<std::byte> out_;
-};
+// What an entry's own header and the directory say alike.
+void describe(std::vector<std::byte>& out, std::size_t path, std::size_t size, std::uint32_t crc) {
+    put(out, 20, 2);      // read by version 2.0
+    put(out, 0, 2);       // no flags
+    put(out, 0, 2);       // stored
+    put(out, 0, 2);       // midnight
+    put(out, 0x0021, 2);  // 1980-01-01
+    put(out, crc, 4);
+    put(out, size, 4);  // as it lies here
+    put(out, size, 4);  // as it was
+    put(out, path, 2);
+    put(out, 0, 2);  // no extra field
+}
 
 }  // namespace
 
-std::vector<std::byte> write_zip(std::span<const ZipFile> entries) {
-    Writer zip, directory;
-    for (const ZipFile& entry : entries) {
-        const auto crc = static_cast<std::uint32_t>(
-            crc32_z(0, reinterpret_cast<const Bytef*>(entry.bytes.data()), entry.bytes.size()));
-        directory.text("PK\1\2");
-        directory.number(20, 2);  // written by version 2.0
-        directory.described(entry, crc);
-        directory.number(0, 2);           // no comment
-        directory.number(0, 2);           // on the first disk
-        directory.number(0, 2);           // no internal attributes
-        directory.number(0, 4);           // nor external ones
-        directory.number(zip.size(), 4);  // where its header lies
-        directory.text(entry.path);
+void ZipWriter::begin(const std::string& path) {
+    entries_.push_back({path, zip_.size(), 0, 0});
+    put(zip_, "PK\3\4");
+    describe(zip_, path.size(), 0, 0);
+    put(zip_, path);
+}
 
-        zip.text("PK\3\4");
-        zip.described(entry, crc);
-        zip.text(entry.path);
-        zip.bytes(entry.bytes);
+void ZipWriter::append(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return;  // of nothing zlib's sum begins anew
+    Entry& entry = entries_.back();
+    zip_.insert(zip_.end(), bytes.begin(), bytes.end());
+    entry.size += bytes.size();
+    entry.crc = static_cast<std::uint32_t>(
+        crc32_z(entry.crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+std::vector<std::byte> ZipWriter::finish() {
+    std::vector<std::byte> directory;
+    for (const Entry& entry : entries_) {
+        std::vector<std::byte> sizes;
+        put(sizes, entry.crc, 4);
+        put(sizes, entry.size, 4);
+        put(sizes, entry.size, 4);
+        std::copy(sizes.begin(), sizes.end(),
+                  zip_.begin() + static_cast<std::ptrdiff_t>(entry.header + crc_at));
+
+        put(directory, "PK\1\2");
+        put(directory, 20, 2);  // written by version 2.0
+        describe(directory, entry.path.size(), entry.size, entry.crc);
+        put(directory, 0, 2);  // no comment
+        put(directory, 0, 2);  // on the first disk
+        put(directory, 0, 2);  // no internal attributes
+        put(directory, 0, 4);  // nor external ones
+        put(directory, entry.header, 4);
+        put(directory, entry.path);
     }
-    const std::size_t directory_at = zip.size(), directory_size = directory.size();
-    zip.bytes(directory.take());
-    zip.text("PK\5\6");
-    zip.number(0, 4);  // one disk
-    zip.number(entries.size(), 2);
-    zip.number(entries.size(), 2);
-    zip.number(directory_size, 4);
-    zip.number(directory_at, 4);
-    zip.number(0, 2);  // no comment
-    return zip.take();
+    const std::size_t directory_at = zip_.size();
+    zip_.insert(zip_.end(), directory.begin(), directory.end());
+    put(zip_, "PK\5\6");
+    put(zip_, 0, 4);  // one disk
+    put(zip_, entries_.size(), 2);
+    put(zip_, entries_.size(), 2);
+    put(zip_, directory.size(), 4);
+    put(zip_, directory_at, 4);
+    put(zip_, 0, 2);  // no comment
+    return std::move(zip_);
+}
+
+std::vector<std::byte> write_zip(std::span<const ZipFile> entries) {
+    ZipWriter zip;
+    for (const ZipFile& entry : entries) {
+        zip.begin(entry.path);
+        zip.append(entry.bytes);
+    }
+    return zip.finish();
 }
 
 }  // namespace attn

@@ -37,7 +37,7 @@ const std::vector<Room> rooms{
     {"web/render", "tensor maps shaders.hpp"},
     {"web/widgets", "tensor maps app render"},
     {"web/lenses", whole_core + " app render widgets"},
-    {"web/platform", "app render widgets"},
+    {"web/platform", "io app render widgets"},
     {"web/main.cpp", whole_core + " app render widgets lenses platform"},
     {"web/probe.cpp", whole_core + " app widgets platform"},
 };

@@ -234,6 +234,7 @@ struct Applier {
         if (!is_model_name(c.name)) return Error{"A model's name is UTF-8 of at most 200 bytes."};
         state.sentence.model = c.name;
         state.sentence.trained.reset();
+        state.sentence.flow.heads.clear();
         state.selection = {};
         state.pin.reset();
         return state;
@@ -247,6 +248,7 @@ struct Applier {
         state.sentence.model = name_of(network);
         state.sentence.trained = network;
         state.sentence.compared.reset();
+        state.sentence.flow.heads.clear();
         state.selection = {};
         state.selection.layer = c.head.layer;
         state.selection.head = c.head.head;
@@ -285,9 +287,16 @@ struct Applier {
         state.sentence.heads = c.heads;
         return state;
     }
-    Result<State> operator()(const SetFlowMass& c) {
-        if (!(c.mass >= 0 && c.mass <= 1)) return Error{"The share of a row lies between 0 and 1."};
-        state.sentence.flow_mass = c.mass;
+    Result<State> operator()(const SetFlow& c) {
+        const std::vector<HeadIndex>& heads = c.flow.heads;
+        if (!(c.flow.mass >= 0 && c.flow.mass <= 1)) return Error{"The share of a row lies between 0 and 1."};
+        if (heads.size() >= flow_heads_limit)
+            return Error{"The flow shows at most " + std::to_string(flow_heads_limit) + " heads at once."};
+        for (auto head = heads.begin(); head != heads.end(); ++head)
+            if (!may_select(state, {head->layer, head->head, {}, {}}) ||
+                std::find(heads.begin(), head, *head) != head)
+                return Error{"There is no such head to show."};
+        state.sentence.flow = c.flow;
         return state;
     }
     Result<State> operator()(const SetSampling& c) {
@@ -484,7 +493,12 @@ std::string describe(const State& before, const Command& command) {
                            : std::string("heads by ") + info(*by).name +
                                  (against ? std::string(" and ") + info(*against).name : "");
             },
-            [](const SetFlowMass& c) { return "edges for " + shortest(c.mass) + " of each row"; },
+            [&](const SetFlow& c) {
+                const FlowChoice& now = before.sentence.flow;
+                if (c.flow.heads != now.heads) return std::string("heads of the flow");
+                if (c.flow.form != now.form) return std::string("form of the flow");
+                return "edges for " + shortest(c.flow.mass) + " of each row";
+            },
             [](const SetSampling&) { return std::string("sampling"); },
             [](const SetTrainingPlan&) { return std::string("training plan"); },
             [](const ForkTraining& c) { return "training forked at step " + std::to_string(c.step); },

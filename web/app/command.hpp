@@ -36,7 +36,7 @@ struct SetMap { MapChoice map; };
 struct AddBookmark { Bookmark place; };
 struct RemoveBookmark { std::size_t index; };
 struct SetHeads { HeadsChoice heads; };
-struct SetFlowMass { float mass; };
+struct SetFlow { FlowChoice flow; };
 struct SetSampling { SamplingState sampling; };
 struct SetTrainingPlan { TrainingPlan plan; };  // another run, shown from its newest step
 // From a step on, the run that is shown goes another way; it stays, to compare with.
@@ -54,7 +54,7 @@ struct Pin { std::optional<CellRef> cell; };
 using Command =
     std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
                  SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
-                 OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads, SetFlowMass, SetSampling,
+                 OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads, SetFlow, SetSampling,
                  SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, OpenTensors,
                  SetTensorMap, SetTensorRule, Select, Pin>;
 

@@ -31,6 +31,8 @@ class Page {
                             const std::map<std::string, std::vector<std::byte>>& files, bool awaited) = 0;
     virtual void download(const std::string& name, std::span<const std::byte> bytes) = 0;
     virtual void choose_tensors() = 0;  // opens the file dialog for tensors
+    // What has that landmark, as a PNG of so many pixels a point: a download, some frames after this call.
+    virtual void download_picture(const std::string& name, const std::string& landmark, int scale) = 0;
     // The ids of the sentence box are now the earlier ones and this one.
     virtual void append_token(std::int32_t id) = 0;
     virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;

@@ -45,6 +45,7 @@ const WorkedRun* Session::worked_before() const {
 std::optional<float> Session::progress() const {
     if (sentence_.running()) return sentence_.progress();
     if (compared_.running()) return compared_.progress();
+    if (saving_) return saving_->progress();
     if (!sentence()) return std::nullopt;
     const auto& heads = sentence()->heads;
     if (heads && !heads->done()) return static_cast<float>(heads->progress());
@@ -53,6 +54,7 @@ std::optional<float> Session::progress() const {
 
 std::string_view Session::progress_name() const {
     if (sentence_.running() || compared_.running()) return "forward pass";
+    if (saving_) return "file";
     return sentence()->heads->has_maps() ? "head scores" : "head maps";
 }
 
@@ -468,9 +470,23 @@ bool Session::survey_heads(double until, bool (HeadOverview::*step)()) {
     return false;
 }
 
+void Session::save(Result<Saving> file) {
+    if (!file) return report_error(file.error());
+    saving_ = *std::move(file);
+}
+
+bool Session::work_on_file(double until) {
+    while (saving_ && saving_->step())
+        if (now_ms() >= until) return true;
+    if (!saving_) return false;
+    page_.download(saving_->name(), saving_->finish());
+    saving_.reset();
+    return false;
+}
+
 bool Session::work(double budget_ms) {
     const double until = now_ms() + budget_ms;
-    if (run_forward(sentence_, until) || run_forward(compared_, until)) return true;
+    if (run_forward(sentence_, until) || run_forward(compared_, until) || work_on_file(until)) return true;
     if (survey_heads(until, &HeadOverview::step_maps)) return true;
     bool more = work_on_tensors(until);
     const double left = std::max(until - now_ms(), 0.0);

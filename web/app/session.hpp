@@ -10,6 +10,7 @@
 #include "app/model_intake.hpp"
 #include "app/own_tensors.hpp"
 #include "app/page.hpp"
+#include "app/saving.hpp"
 #include "app/sentence_run.hpp"
 #include "app/training_runs.hpp"
 #include "app/twins.hpp"
@@ -60,6 +61,15 @@ class Session {
     std::string wanted_tensors() const;
     void close_tensors();
     void choose_tensors() { page_.choose_tensors(); }
+    // A file of numbers: made in slices, then offered as a download. Another one takes its place.
+    void save(Result<Saving> file);
+    void save(const std::string& name, std::string_view text) {
+        page_.download(name, std::as_bytes(std::span(text)));
+    }
+    // What has that landmark, as a PNG.
+    void save_picture(const std::string& name, const std::string& landmark, int scale) {
+        page_.download_picture(name, landmark, scale);
+    }
 
     // A refused command becomes a notice and changes nothing. Commands of one gesture are one step of undo.
     void perform(const Command& command, std::uint64_t gesture = 0);
@@ -114,6 +124,7 @@ class Session {
     void name_open_model();
     bool awaits_training() const;
     bool prepare_awaited(double budget_ms);
+    bool work_on_file(double until);  // true while there is more to do
     void hand_over(const TrainingRun& run, const TrainingView& view, bool awaited);
     void model_chosen();
     void state_replaced();
@@ -163,6 +174,7 @@ class Session {
 
     TrainingRuns training_;
     OwnTensors tensors_;
+    std::optional<Saving> saving_;
 
     std::optional<Generator> generator_;
     SamplingState generator_for_;

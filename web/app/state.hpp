@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/flow_choice.hpp"
 #include "app/head_choice.hpp"
 #include "app/map_choice.hpp"
 #include "app/training_plan.hpp"
@@ -145,7 +146,7 @@ struct SentenceState {
     MapChoice map;
     std::vector<Bookmark> bookmarks;
     HeadsChoice heads;
-    float flow_mass = 0.8f;  // edges that make up this share of each row are drawn
+    FlowChoice flow;
     SamplingState sampling;
     std::optional<Comparison> compared;
     bool operator==(const SentenceState&) const = default;

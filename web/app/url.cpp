@@ -203,6 +203,37 @@ std::optional<HeadsChoice> read_heads(std::string_view text) {
     return heads;
 }
 
+// "0.8", or "0.8,columns,1.0,2.3": heads as layer.head.
+std::string write_flow(const FlowChoice& flow) {
+    std::string text = shortest(flow.mass);
+    if (flow.form != FlowChoice{}.form)
+        text.append(",").append(flow_form_keys[static_cast<std::size_t>(flow.form)]);
+    for (const HeadIndex& head : flow.heads)
+        text += "," + std::to_string(head.layer) + "." + std::to_string(head.head);
+    return text;
+}
+
+std::optional<FlowChoice> read_flow(std::string_view text) {
+    const auto parts = split(text, ',');
+    FlowChoice flow;
+    const auto mass = read_number(parts[0]);
+    if (!mass) return std::nullopt;
+    flow.mass = static_cast<float>(*mass);
+    std::size_t next = 1;
+    if (const auto form = next < parts.size() ? index_of(flow_form_keys, parts[next]) : std::nullopt) {
+        flow.form = static_cast<FlowForm>(*form);
+        ++next;
+    }
+    for (; next < parts.size(); ++next) {
+        const auto place = split(parts[next], '.');
+        const auto layer = read_integer<Index>(place[0]);
+        const auto head = place.size() == 2 ? read_integer<Index>(place[1]) : std::nullopt;
+        if (!layer || !head) return std::nullopt;
+        flow.heads.push_back({*layer, *head});
+    }
+    return flow;
+}
+
 bool fits_into_a_link(std::string_view text) {
     const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
     return std::ssize(text) - std::ranges::count_if(text, continues) <= text_limit;
@@ -437,14 +468,13 @@ constexpr Setting settings[] = {
      [](const State& s, const State& usual) {
          return unless_usual(s.sentence.heads, usual.sentence.heads, write_heads);
      }},
-    {"flow", "a number from 0 to 1",
+    {"flow", "a number from 0 to 1, arcs or columns, and heads, as 0.8,columns,1.0,2.3",
      [](State& s, const std::string& value) {
-         const auto mass = read_number(value);
-         return mass && take(s, SetFlowMass{static_cast<float>(*mass)});
+         const auto flow = read_flow(value);
+         return flow && take(s, SetFlow{*flow});
      },
      [](const State& s, const State& usual) {
-         return unless_usual(s.sentence.flow_mass, usual.sentence.flow_mass,
-                             [](float mass) { return shortest(mass); });
+         return unless_usual(s.sentence.flow, usual.sentence.flow, write_flow);
      }},
     {"sampling", "temperature,top-k,top-p,seed",
      [](State& s, const std::string& value) { return read_sampling(s, value); },

@@ -177,7 +177,7 @@ void heads(SentenceView& view, float width, float most_height) {
 void parts(SentenceView& view) {
     const float width = ImGui::GetContentRegionAvail().x;
     const float window = std::max(ImGui::GetWindowHeight(), 480.0f);
-    sentence_flow(view, width);
+    sentence_flow(view, width, window * 0.6f);
     space();
     if (width < two_columns_from) {
         sentence_map(view, width, 1e6f);

@@ -4,9 +4,10 @@
 
 #include "app/map_source.hpp"
 #include "lenses/map_controls.hpp"
-#include "lenses/sentence_view.hpp"
+#include "lenses/saving.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/map_view.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::lenses {
 
@@ -123,6 +124,7 @@ void sentence_map(SentenceView& view, float width, float most_height) {
         picture.pointed = ui::MapCell{*view.pointed.query, *view.pointed.key};
 
     const ui::MapTouch touch = map_view.draw(picture, width, most_height, view.deadline);
+    const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     view.more |= touch.more;
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
@@ -140,6 +142,21 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     }
     bookmarks(view, width);
     if (const auto found = finder.draw(map_view, picture, width)) view.select(found->query, found->key);
+    const app::Selection& s = view.selection();
+    const std::string head = "layer-" + std::to_string(s.layer) + "-head-" + std::to_string(s.head);
+    ui::next_control(60);
+    const bool wanted = save_menu(
+        view,
+        SavedMap{.picture = {"map/save", "map/picture",
+                             head + "-" + std::string(app::map_keys[static_cast<std::size_t>(choice.stage)])},
+                 .map = picture.map,
+                 .queries = map_view.in_view().queries,
+                 .keys = map_view.in_view().keys,
+                 .choice = choice,
+                 .scale = map_view.scale(),
+                 .title = "Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head) + ": " +
+                          picture.title});
+    if (wanted) ui::scroll_to(min, max);
 }
 
 }  // namespace attn::lenses

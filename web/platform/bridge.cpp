@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/table.hpp"
+#include "platform/capture.hpp"
 #include "platform/program.hpp"
 #include "platform/window.hpp"
 #include "widgets/theme.hpp"
@@ -46,6 +47,14 @@ EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_copy, (const char* text), { Module.shell.copy(UTF8ToString(text)); });
 
+const char* mime_of(std::string_view file) {
+    if (file.ends_with(".zip")) return "application/zip";
+    if (file.ends_with(".png")) return "image/png";
+    if (file.ends_with(".svg")) return "image/svg+xml";
+    if (file.ends_with(".csv")) return "text/csv";
+    return "application/octet-stream";
+}
+
 class ShellPage : public app::Page {
   public:
     void notice(const std::string& sentence, bool error) override { js_notice(sentence.c_str(), error); }
@@ -68,7 +77,10 @@ class ShellPage : public app::Page {
         js_open_given(awaited);
     }
     void download(const std::string& name, std::span<const std::byte> bytes) override {
-        js_download(name.c_str(), bytes.data(), static_cast<int>(bytes.size()), "application/zip");
+        js_download(name.c_str(), bytes.data(), static_cast<int>(bytes.size()), mime_of(name));
+    }
+    void download_picture(const std::string& name, const std::string& landmark, int scale) override {
+        capture(landmark, scale, [this, name](std::vector<std::byte> png) { download(name, png); });
     }
     void choose_tensors() override { js_choose_tensors(); }
     void append_token(std::int32_t id) override { js_append_token(id); }

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <string>
 
+#include "platform/capture.hpp"
 #include "render/context.hpp"
 #include "render/picture.hpp"
 #include "widgets/theme.hpp"
@@ -103,6 +104,7 @@ void tick() {
     if (window.lost) return;
     window.last_tick = emscripten_get_now();
     work();
+    if (capture_density()) wake();
     if (size_changed()) wake();
     if (emscripten_get_now() > window.awake_until && window.owed <= 0) return;
     --window.owed;
@@ -110,14 +112,17 @@ void tick() {
     follow_stage();
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplGlfw_NewFrame();
+    if (const auto density = capture_density()) ImGui::GetIO().DisplayFramebufferScale = {*density, *density};
     // Its backend goes on with the last position that GLFW knows.
-    if (window.left && !ImGui::IsAnyMouseDown()) ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
+    if ((window.left || capture_density()) && !ImGui::IsAnyMouseDown())
+        ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
     ImGui::NewFrame();
     // ImGui spreads what happens quickly, such as a click, over several frames.
     if (!ImGui::GetCurrentContext()->InputEventsQueue.empty()) wake();
     window.frame.draw();
     show_cursor();
     ImGui::Render();
+    if (capture_density()) return take_capture(working);
     int width = 0, height = 0;
     glfwGetFramebufferSize(window.glfw, &width, &height);
     const ImVec4 clear = ImGui::ColorConvertU32ToFloat4(ui::theme().background);

@@ -63,6 +63,23 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
     return chosen;
 }
 
+std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items) {
+    std::optional<int> chosen;
+    ImGui::PushID(name);
+    if (button(name, label)) ImGui::OpenPopup("menu");
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
+    if (ImGui::BeginPopup("menu")) {
+        for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+            if (ImGui::Selectable(items[static_cast<std::size_t>(i)])) chosen = i;
+            landmark_item(std::string(name) + "/" + items[static_cast<std::size_t>(i)]);
+        }
+        ImGui::EndPopup();
+    }
+    ImGui::PopStyleVar();
+    ImGui::PopID();
+    return chosen;
+}
+
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most) {
     return stepper(name, label, std::to_string(value),
                    {value - 1, value > least ? "" : std::to_string(least) + " is the least."},

@@ -20,6 +20,9 @@ bool button(const char* name, const char* label, bool enabled = true);
 // A row of choices, one of them taken; the index of a newly taken one.
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken);
 
+// A button that opens a list; the index of what is chosen from it. Landmarks are the name, and name/item.
+std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items);
+
 // "label  − value +"; the new value.
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most);
 // The same in steps of its own; `shown` stands for the value.

@@ -213,7 +213,6 @@ bool MapView::draw_cells(const Plot& plot, const ColourScale& scale, const app::
             tiles_of(queries, level) * tiles_of(keys, level) > most_tiles))
         ++level;
     pooled_ = level > 0;
-    shown_ = {queries, keys};
     tiles_.look_at(level, queries, keys);
     bool more = true;
     do more = tiles_.step();
@@ -421,7 +420,8 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     MapTouch touch;
     act(plot, picture, largest, touch);
 
-    const ColourScale scale = scale_of(picture);
+    const ColourScale& scale = scale_ = scale_of(picture);
+    in_view_ = {plot.queries(), plot.keys()};
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->PushClipRect({plot.min.x - 2, plot.min.y - 2}, {plot.max().x + 2, plot.max().y + 2}, true);
     touch.more = draw_cells(plot, scale, deadline);
@@ -471,6 +471,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     landmark(picture.name + "/bar", {bar.x, bar.y + 5}, {bar.x + bar_width, bar.y + 15});
     ImGui::SetCursorScreenPos(corner);
     ImGui::Dummy({width, top + plot.size.y + below});
+    landmark_item(picture.name + "/picture");
     if (!render::heatmap_fault().empty())
         caption(("The map cannot be drawn here: " + render::heatmap_fault()).c_str());
     return touch;

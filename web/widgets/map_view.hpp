@@ -52,7 +52,9 @@ class MapView {
     const app::MapTiles& tiles() const { return tiles_; }
     bool pooled() const { return pooled_; }  // in the last frame cells shared texels
     bool zoomed() const { return zoom_ > 1; }
-    const MapWindow& in_view() const { return shown_; }  // in the last frame
+    // In the last frame, which had the landmark "<name>/picture".
+    const MapWindow& in_view() const { return in_view_; }
+    const ColourScale& scale() const { return scale_; }
 
     // In the next frame.
     void zoom_by(float factor) { zoom_factor_ *= factor; }
@@ -85,10 +87,11 @@ class MapView {
     float first_query_ = 0, first_key_ = 0;  // the cell in the upper left corner
     float zoom_factor_ = 1;
     std::optional<MapWindow> wanted_;
-    MapWindow shown_;
     bool pooled_ = false;
     MapCell pressed_{};          // where the button went down
     std::optional<bool> marks_;  // the drag that is under way; known once it is one
+    MapWindow in_view_;
+    ColourScale scale_;
     std::optional<MapWindow> brushed_;
     std::optional<BlockJob> brush_job_;
     MapPointer brush_of_;

@@ -7,6 +7,11 @@
 
 namespace attn::ui {
 
+void scroll_to(ImVec2 min, ImVec2 max) {
+    ImGui::ScrollToRect(ImGui::GetCurrentWindow(), {min, max},
+                        ImGuiScrollFlags_KeepVisibleEdgeX | ImGuiScrollFlags_KeepVisibleEdgeY);
+}
+
 void scroll_by_drag() {
     static ImGuiID dragged = 0;
     const ImGuiID window = ImGui::GetID("scroll");

@@ -276,8 +276,17 @@ TEST_CASE("the sentence and what is chosen in it") {
     CHECK(after(s, SetHeads{by_induction}).sentence.heads == by_induction);
     CHECK(refusal(s, SetHeads{{{}, HeadScore::induction}}) ==
           "Heads are scattered over two scores; the one across is missing.");
-    CHECK(after(s, SetFlowMass{0.5f}).sentence.flow_mass == 0.5f);
-    CHECK(refusal(s, SetFlowMass{1.5f}) == "The share of a row lies between 0 and 1.");
+    const FlowChoice flow{0.5f, FlowForm::columns, {{1, 0}, {0, 2}}};
+    CHECK(after(s, SetFlow{flow}).sentence.flow == flow);
+    CHECK(after(after(s, SetFlow{flow}), SetModel{"another"}).sentence.flow.heads.empty());
+    CHECK(refusal(s, SetFlow{{.mass = 1.5f}}) == "The share of a row lies between 0 and 1.");
+    CHECK(refusal(s, SetFlow{{.heads = {{0, 1}, {2, 3}, {0, 1}}}}) == "There is no such head to show.");
+    CHECK(refusal(s, SetFlow{{.heads = {{0, -1}}}}) == "There is no such head to show.");
+    std::vector<HeadIndex> many(flow_heads_limit);
+    for (Index i = 0; i < std::ssize(many); ++i) many[static_cast<std::size_t>(i)].head = i;
+    CHECK(refusal(s, SetFlow{{.heads = many}}) == "The flow shows at most 8 heads at once.");
+    many.pop_back();
+    CHECK(after(s, SetFlow{{.heads = many}}).sentence.flow.heads == many);
     CHECK(after(s, SetSampling{{0, 0, 1, 9}}).sentence.sampling == SamplingState{0, 0, 1, 9});
     for (const SamplingState& bad :
          {SamplingState{-1, 0, 1, 0}, SamplingState{1, -1, 1, 0}, SamplingState{1, 0, 0, 0}})

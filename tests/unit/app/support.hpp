@@ -96,7 +96,12 @@ class RandomCommands {
             case 17: return SetText{text()};
             case 18: return SetModel{text()};
             case 19: return SetMap{{static_cast<MapStage>(below(7)), static_cast<Pooling>(below(2))}};
-            case 20: return SetFlowMass{static_cast<float>(random_.uniform() * 1.1)};
+            case 20: {
+                FlowChoice flow{
+                    static_cast<float>(random_.uniform() * 1.1), static_cast<FlowForm>(below(2)), {}};
+                for (Index more = below(10); more > 0; --more) flow.heads.push_back({below(4), below(5) - 1});
+                return SetFlow{std::move(flow)};
+            }
             case 21:
                 return SetSampling{{static_cast<float>(random_.uniform() * 3), below(100) - 1,
                                     static_cast<float>(random_.uniform()), random_.bits()}};

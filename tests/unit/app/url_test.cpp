@@ -67,12 +67,12 @@ TEST_CASE("a link says only what the default does not") {
     sentence = after(sentence, SetText{"The cat & \"I\"\n"});
     sentence = after(sentence, SetMap{{.stage = MapStage::scaled}});
     sentence = after(sentence, SetHeads{{HeadScore::previous_token, HeadScore::induction}});
-    sentence = after(sentence, SetFlowMass{0.5f});
+    sentence = after(sentence, SetFlow{{0.5f, FlowForm::columns, {{1, 0}, {2, 13}}}});
     sentence = after(sentence, SetSampling{{0, 0, 0.9f, 12345678901234567890u}});
     sentence = after(sentence, Select{{3, 5, 700, {}}});
     CHECK(to_fragment(sentence) ==
           "v=1&lens=sentence&layer=3&head=5&query=700&text=The%20cat%20%26%20%22I%22%0A&model=tiny&map="
-          "scaled&heads=previous,induction&flow=0.5"
+          "scaled&heads=previous,induction&flow=0.5,columns,1.0,2.13"
           "&sampling=0,0,0.9,12345678901234567890");
     check_round_trip(s);
     check_round_trip(sentence);
@@ -272,6 +272,12 @@ TEST_CASE("hostile links change nothing but the note") {
         "heads=first,previous,induction",
         "flow=2",
         "flow=nan",
+        "flow=0.5,rows",
+        "flow=0.5,arcs,1",
+        "flow=0.5,1.2.3",
+        "flow=0.5,1.-2",
+        "flow=0.5,1.2,1.2",
+        "flow=0.5,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8",
         "sampling=1",
         "sampling=1,2,3,4,5",
         "sampling=-1,0,1,0",

@@ -36,6 +36,11 @@ struct FakePage : app::Page {
     std::string folder, downloaded;
     app::Files files;
     bool files_awaited = false;
+    std::vector<std::byte> downloaded_bytes;
+    std::string picture;
+    void download_picture(const std::string& name, const std::string& landmark, int scale) override {
+        picture = name + " of " + landmark + " at " + std::to_string(scale);
+    }
 
     void set_sentence(const std::string& text, bool enabled, bool tokenized, const std::string&) override {
         box = text;
@@ -47,7 +52,10 @@ struct FakePage : app::Page {
         files = given;
         files_awaited = awaited;
     }
-    void download(const std::string& name, std::span<const std::byte>) override { downloaded = name; }
+    void download(const std::string& name, std::span<const std::byte> bytes) override {
+        downloaded = name;
+        downloaded_bytes.assign(bytes.begin(), bytes.end());
+    }
     void set_title(const std::string&) override {}
     void set_history(bool undo, bool redo) override {
         can_undo = undo;

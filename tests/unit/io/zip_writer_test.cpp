@@ -26,3 +26,13 @@ TEST_CASE("an archive of nothing is its end alone", "[zip]") {
     const std::string end = std::string("PK\5\6") + std::string(18, '\0');
     CHECK(std::ranges::equal(write_zip({}), as_bytes(end)));
 }
+
+TEST_CASE("entries that come piece by piece are the same archive", "[zip]") {
+    const std::string text = "{\"a\": 1}\n0123456789";
+    const std::vector<ZipFile> entries{{"empty", {}}, {"text", as_bytes(text)}};
+    ZipWriter zip;
+    zip.begin("empty");
+    zip.begin("text");
+    for (const std::byte& byte : as_bytes(text)) zip.append({&byte, 1});
+    CHECK(zip.finish() == write_zip(entries));
+}

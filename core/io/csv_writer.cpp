@@ -1,0 +1,41 @@
+#include "io/csv_writer.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace attn {
+
+CsvWriter::CsvWriter(std::span<const std::string> column_labels) {
+    for (const std::string& column : column_labels) {
+        text_ += ',';
+        label(column);
+    }
+    text_ += "\r\n";
+}
+
+// Always in quotes: a token may be a comma, a number or blank.
+void CsvWriter::label(const std::string& text) {
+    text_ += '"';
+    for (const char c : text) {
+        if (c == '"') text_ += '"';
+        text_ += c;
+    }
+    text_ += '"';
+}
+
+void CsvWriter::row(const std::string& name, std::span<const float> values) {
+    label(name);
+    for (const float value : values) {
+        text_ += ',';
+        if (std::isnan(value)) {
+            text_ += "nan";
+            continue;
+        }
+        std::array<char, 32> digits;
+        text_.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+    }
+    text_ += "\r\n";
+}
+
+}  // namespace attn

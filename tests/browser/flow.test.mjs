@@ -1,0 +1,151 @@
+// The flow of lens Sentence: its forms, heads beside each other, and what its edges say.
+import assert from 'node:assert/strict';
+import { pinName } from './lib/explorer.mjs';
+import { tiny } from './lib/models.mjs';
+import { near } from './lib/numbers.mjs';
+import { test } from './lib/suite.mjs';
+
+const bound = 1e-4;  // attention of an f32 run against float64
+const last = tiny.ids.length - 1;
+
+// The keys that make up the share of a row, the heaviest first.
+function heaviest(row, share) {
+    const keys = row.map((_, k) => k).sort((a, b) => row[b] - row[a]);
+    const chosen = [];
+    for (let mass = 0; mass < share - 1e-6;) {
+        chosen.push(keys[chosen.length]);
+        mass += row[chosen.at(-1)];
+    }
+    return chosen;
+}
+
+async function edgesFrom(explorer, query) {
+    await explorer.settled();
+    return Object.keys(await explorer.landmarks()).map((name) => /^flow\/edge\/(\d+)\/(\d+)$/.exec(name))
+        .filter((found) => found && Number(found[1]) === query).map((found) => Number(found[2])).sort((a, b) => a - b);
+}
+
+// Pixels of the flow that are not its ground.
+async function inked(explorer) {
+    const { left, top, right } = await explorer.rect('flow');
+    const token = await explorer.rect('token/0');
+    const picture = await explorer.picture();
+    const canvas = await explorer.page.locator('#canvas').boundingBox();
+    const scale = picture.width / canvas.width;
+    const at = (x, y) => picture.pixels.readUIntBE((Math.round(y * scale) * picture.width + Math.round(x * scale)) * picture.channels, 3);
+    const ground = at(left - canvas.x + 2, top - canvas.y + 1);
+    let count = 0;
+    for (let y = top - canvas.y + 1; y < token.top - canvas.y - 2; ++y) {
+        for (let x = left - canvas.x; x < right - canvas.x; ++x) {
+            count += at(x, y) !== ground;
+        }
+    }
+    return count;
+}
+
+test('a word shows the fewest edges that make up the share, in either form', { each: true }, async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click(`token/${last}`);
+    await explorer.untilState('the word', ({ query }) => query === last);
+    const row = tiny.attention[0][0][last];
+    for (const form of ['arcs', 'columns']) {
+        await explorer.click(`flow/form/${form}`);
+        await explorer.until(form, () => explorer.linked('flow'), (flow) => (flow ?? '0.8') === (form === 'arcs' ? '0.8' : '0.8,columns'));
+        assert.deepEqual(await edgesFrom(explorer, last), heaviest(row, 0.8).sort((a, b) => a - b), form);
+    }
+});
+
+test('the slider draws more edges or none, without a new run', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    const at = async (share) => {
+        await explorer.page.evaluate((flow) => { location.hash = location.hash.replace(/&flow=[^&]*/, '') + `&flow=${flow}`; }, share);
+        await explorer.until('the share', () => explorer.linked('flow'), (flow) => flow === String(share));
+        return inked(explorer);
+    };
+    const none = await at(0), some = await at(0.5), all = await at(1);
+    assert.equal(none, 0, 'a share of nothing draws nothing');
+    assert.ok(some > 500, `half of each row draws ${some} pixels`);
+    assert.ok(all > some, `${all} pixels are not more than ${some}`);
+    const { left, right } = await explorer.reveal('flow/mass');
+    await explorer.drag('flow/mass', (left - right) / 2 - 4);
+    await explorer.until('a smaller share', () => explorer.linked('flow'), (flow) => flow?.startsWith('0'));
+});
+
+test('an edge says what it is, and a click pins its cell', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    for (const form of ['arcs', 'columns']) {
+        await explorer.click(`flow/form/${form}`);
+        await explorer.until(form, () => explorer.rect(form === 'arcs' ? 'token/5' : 'flow/key/5'));
+        await explorer.click('token/5');
+        await explorer.untilState('the word', ({ query }) => query === 5);
+        const key = heaviest(tiny.attention[0][0][5], 0.8).find((k) => k !== 5);
+        await explorer.hover(`flow/edge/5/${key}`);
+        const { shown } = await explorer.untilState('its weight', ({ shown: at }) => pinName(at) === `weight/5/${key}`);
+        near([(await explorer.ask('explain', ...shown)).f32], [tiny.attention[0][0][5][key]], bound, 'the weight');
+        await explorer.click(`flow/edge/5/${key}`);
+        await explorer.untilState('the pin', ({ pin }) => pinName(pin) === `weight/5/${key}`);
+        await explorer.press('Escape');
+        await explorer.click('token/5');
+        await explorer.untilState('no word', ({ query }) => query === undefined);
+    }
+});
+
+test('in columns a key shows who looks at it', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('flow/form/columns');
+    await explorer.click('flow/key/2');
+    await explorer.untilState('the key', ({ key, query }) => key === 2 && query === undefined);
+    await explorer.settled();
+    const names = Object.keys(await explorer.landmarks()).filter((name) => /^flow\/edge\/\d+\/2$/.test(name));
+    const lookers = tiny.attention[0][0].flatMap((row, q) => (q >= 2 && heaviest(row.slice(0, q + 1), 0.8).includes(2) ? [`flow/edge/${q}/2`] : []));
+    assert.deepEqual(names.sort(), lookers.sort());
+});
+
+test('a head is kept beside others, chosen by its chip, and let go; the link brings them back', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('flow/keep');
+    await explorer.click('head/1/2');
+    await explorer.until('both', () => explorer.rect('flow/head/1/2'));
+    assert.equal(await explorer.linked('flow'), '0.8,0.0');
+    await explorer.click('flow/keep');
+    await explorer.until('both kept', () => explorer.linked('flow'), (flow) => flow === '0.8,0.0,1.2');
+    await explorer.click('flow/head/0/0');
+    await explorer.untilState('the first head', ({ layer, head }) => layer === 0 && head === 0);
+    const { fragment } = await explorer.state();
+    await explorer.click('flow/head/0/0/off');
+    await explorer.until('one kept', () => explorer.linked('flow'), (flow) => flow === '0.8,1.2');
+    await explorer.page.click('#undo');
+    await explorer.until('both again', () => explorer.linked('flow'), (flow) => flow === '0.8,0.0,1.2');
+    await explorer.page.evaluate((to) => { location.hash = to; }, fragment.replace('0.8,0.0,1.2', '0.5,columns,1.1'));
+    await explorer.until('the head of the link', () => explorer.rect('flow/head/1/1'));
+});
+
+test('more words than fit are shown by the wheel, and a double click shows them large again',
+    { context: { viewport: { width: 900, height: 800 } } }, async (explorer) => {
+        await explorer.openModel(tiny.folder, `${tiny.text} ${tiny.text}`.split(' ').slice(0, tiny.context).join(' '));
+        const spread = async () => {
+            const [first, second] = await Promise.all(['token/0', 'flow'].map((name) => explorer.rect(name)));
+            return first && second && Object.keys(await explorer.landmarks()).filter((name) => /^token\/\d+$/.test(name)).length;
+        };
+        const before = await explorer.until('the words', spread);
+        if (before === tiny.context) {
+            return;  // they fit
+        }
+        await explorer.wheel('flow', -6);
+        await explorer.until('the last word', () => explorer.rect(`flow/edge/${tiny.context - 1}/${tiny.context - 1}`), () => true);
+        await explorer.click('flow/in');
+        const { x, y } = await explorer.rect('flow');
+        await explorer.page.mouse.dblclick(x, y);
+        await explorer.until('the words at their size', spread, (count) => count === before);
+    });
+
+test('a tap on a phone shows a word in both forms', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 } },
+    async (explorer) => {
+        await explorer.openModel(tiny.folder, tiny.text);
+        await explorer.tap('token/2');
+        await explorer.untilState('the word', ({ query }) => query === 2);
+        await explorer.tap('flow/form/columns');
+        await explorer.until('the columns', () => explorer.rect('flow/key/1'));
+        await explorer.tap('flow/key/1');
+        await explorer.untilState('the key', ({ key }) => key === 1);
+    });

@@ -1,0 +1,132 @@
+// "Save": what a part of lens Sentence shows, as files.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { inflateRawSync } from 'node:zlib';
+import { tiny } from './lib/models.mjs';
+import { near } from './lib/numbers.mjs';
+import { colours, decode } from './lib/png.mjs';
+import { test } from './lib/suite.mjs';
+
+const words = tiny.text.split(' ');
+const n = words.length;
+
+async function save(explorer, menu, item) {
+    await explorer.click(menu);
+    await explorer.until('the list', () => explorer.rect(`${menu}/${item}`));
+    await explorer.settled();  // a list finds its place in its first frames
+    const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.click(`${menu}/${item}`)]);
+    return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+}
+
+// {shape, values} of a file of '<f4' or '<i4'.
+function npy(bytes) {
+    const start = 10 + bytes.readUInt16LE(8), header = bytes.toString('latin1', 10, start);
+    const shape = /\(([^)]*)\)/.exec(header)[1].split(',').filter((part) => part.trim()).map(Number);
+    const data = bytes.buffer.slice(bytes.byteOffset + start, bytes.byteOffset + bytes.length);
+    return { shape, values: Array.from(header.includes("'<f4'") ? new Float32Array(data) : new Int32Array(data)) };
+}
+
+// The entries of an archive by name, as its directory has them.
+function unzip(bytes) {
+    const entries = {};
+    const end = bytes.lastIndexOf('PK\x05\x06', undefined, 'latin1');
+    for (let at = bytes.readUInt32LE(end + 16), left = bytes.readUInt16LE(end + 10); left > 0; --left) {
+        const method = bytes.readUInt16LE(at + 10), size = bytes.readUInt32LE(at + 20), path = bytes.readUInt16LE(at + 28);
+        const own = bytes.readUInt32LE(at + 42), start = own + 30 + bytes.readUInt16LE(own + 26) + bytes.readUInt16LE(own + 28);
+        const packed = bytes.subarray(start, start + size);
+        entries[bytes.toString('utf8', at + 46, at + 46 + path)] = method ? inflateRawSync(packed) : packed;
+        at += 46 + path + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);
+    }
+    return entries;
+}
+
+test('pictures of the map and the flow are what the page shows, at every scale', { each: true }, async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    for (const part of ['map', 'flow']) {
+        for (const scale of [1, 2, 4]) {
+            const { name, bytes } = await save(explorer, `${part}/save`, `PNG ${scale}×`);
+            assert.equal(name, part === 'map' ? 'layer-0-head-0-weight.png' : 'flow.png');
+            const { left, top, right, bottom } = await explorer.until('the part', () => explorer.rect(`${part}/picture`));
+            const picture = decode(bytes);
+            // Whole pixels, and no more than one is lost on either side.
+            assert.ok(Math.abs(picture.width - scale * (right - left)) <= 2 && Math.abs(picture.height - scale * (bottom - top)) <= 2 * scale,
+                `${picture.width} × ${picture.height} of ${right - left} × ${bottom - top}`);
+            assert.ok(colours(picture) > 24, `${part} at ${scale} has ${colours(picture)} colours`);
+            // The browser's own decoder reads it too.
+            const size = await explorer.page.evaluate(async (data) => {
+                const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))]));
+                return [bitmap.width, bitmap.height];
+            }, bytes.toString('base64'));
+            assert.deepEqual(size, [picture.width, picture.height]);
+            if (scale > 1) {
+                continue;
+            }
+            const screen = await explorer.picture(), { x, y } = await explorer.page.locator('#canvas').boundingBox();
+            let differ = 0;
+            for (let row = 0; row < picture.height; ++row) {
+                for (let column = 0; column < picture.width; ++column) {
+                    const there = ((row + Math.floor(top - y)) * screen.width + column + Math.floor(left - x)) * screen.channels;
+                    const here = (row * picture.width + column) * picture.channels;
+                    differ += [0, 1, 2].some((c) => Math.abs(screen.pixels[there + c] - picture.pixels[here + c]) > 8);
+                }
+            }
+            assert.ok(differ < 0.002 * picture.width * picture.height, `${part}: ${differ} pixels are not those of the screen`);
+        }
+    }
+});
+
+test("the window's numbers are the run's, as CSV and as .npy", async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    const csv = await save(explorer, 'map/save', 'CSV');
+    assert.equal(csv.name, 'layer-0-head-0-weight.csv');
+    const rows = csv.bytes.toString().trim().split('\r\n').map((line) => line.split(','));
+    assert.deepEqual(rows[0], ['', ...words.map((word) => `"${word}"`)]);
+    assert.deepEqual(rows.slice(1).map((row) => row[0]), words.map((word) => `"${word}"`));
+    const weights = await explorer.attention(0, 0);
+    assert.deepEqual(rows.slice(1).map((row) => row.slice(1).map(Number).map(Math.fround)), weights.map((row) => row.map(Math.fround)));
+
+    await explorer.click('map/stage/scores');
+    await explorer.until('the scores', () => explorer.linked('map'));
+    const { shape, values } = npy((await save(explorer, 'map/save', '.npy')).bytes);
+    assert.deepEqual(shape, [n, n]);
+    for (const [q, k] of [[0, 0], [n - 1, 2], [3, 3]]) {
+        assert.equal(values[q * n + k], (await explorer.explain('scaled', q, k)).f32);
+    }
+    assert.equal(values[1], -Infinity, 'the future is masked');
+});
+
+test('all heads are saved in one archive', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    const { name, bytes } = await save(explorer, 'map/save', 'All heads, .npz');
+    assert.equal(name, 'attention-weight.npz');
+    const files = unzip(bytes);
+    const { shape, values } = npy(files['attention.npy']);
+    assert.deepEqual(shape, [2, 3, n, n]);
+    near(values, tiny.attention, 1e-4, 'attention');
+    assert.deepEqual(npy(files['ids.npy']).values, tiny.ids);
+    const about = JSON.parse(files['about.json']);
+    assert.deepEqual(about.tensors.attention, ['layer', 'head', 'query', 'key']);
+    assert.deepEqual(about.tokens, words);
+});
+
+test('SVG holds the numbers and the edges as text and paths', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    const read = (bytes, selector) => explorer.page.evaluate(([text, what]) => {
+        const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
+        return { fault: parsed.querySelector('parsererror')?.textContent, texts: [...parsed.querySelectorAll(what)].map((at) => at.textContent) };
+    }, [bytes.toString(), selector]);
+    const map = await read((await save(explorer, 'map/save', 'SVG')).bytes, 'text');
+    assert.equal(map.fault, undefined);
+    const allowed = n * (n + 1) / 2;
+    assert.equal(map.texts.filter((text) => /^\d\.\d{3}$/.test(text)).length, allowed, 'a number in each cell that is not masked');
+    for (const word of words) {
+        assert.ok(map.texts.includes(word), word);
+    }
+    await explorer.click('flow/form/columns');
+    await explorer.until('the columns', () => explorer.rect('flow/key/0'));
+    await explorer.click('token/3');
+    await explorer.untilState('the word', ({ query }) => query === 3);
+    const flow = await read((await save(explorer, 'flow/save', 'SVG')).bytes, 'path title');
+    assert.equal(flow.fault, undefined);
+    assert.ok(flow.texts.length > 0 && flow.texts.every((text) => text.startsWith(`${words[3]} → `)), flow.texts.join());
+});

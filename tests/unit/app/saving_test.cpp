@@ -1,0 +1,195 @@
+#include "app/saving.hpp"
+
+#include <algorithm>
+#include <catch_amalgamated.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/map_source.hpp"
+#include "app/svg.hpp"
+#include "io/csv.hpp"
+#include "io/npy.hpp"
+#include "io/npz.hpp"
+#include "unit/app/visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+constexpr std::array<std::string_view, 8> words{"the", "cat, sat", "\"on\"", "a", "<mat>", "", "& saw", "-1"};
+const std::vector<std::string> pieces(words.begin(), words.end());
+
+struct Visit {
+    FakePage page;
+    Session session{page};
+    Visit() {
+        load_tiny_model(session);
+        session.perform(OpenLens{LensId::sentence});
+        session.text_typed("x");
+        session.tokens("x", {3, 1, 4, 1, 5, 9, 2, 6}, pieces, 8);
+        work();
+        REQUIRE(session.sentence());
+    }
+    void work() {
+        while (session.work(1000)) {
+        }
+    }
+    const std::shared_ptr<const Trace>& trace() const { return session.sentence()->trace; }
+    const Record& record(Index layer) const {
+        return trace()->layers()[static_cast<std::size_t>(layer)].attention;
+    }
+    Saving::Window window(MapStage stage) const {
+        return {map_of(trace(), 1, 2, stage, Sink::shown), {2, 7}, {1, 6}};
+    }
+};
+
+// What Record says of the window.
+std::vector<float> expected(const Visit& visit, Stage stage) {
+    std::vector<float> cells(25);
+    visit.record(1).stage(stage, 2, {2, 7}, {1, 6}, cells);
+    if (stage != Stage::weight)
+        for (std::size_t i = 0; i < cells.size(); ++i)
+            if (1 + i % 5 > 2 + i / 5) cells[i] = masked_cell;  // causal
+    return cells;
+}
+
+std::vector<std::byte> contents(const ZipEntry& entry) {
+    auto bytes = unpack_start(entry, static_cast<std::size_t>(entry.size));
+    REQUIRE(bytes);
+    return *std::move(bytes);
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+TEST_CASE("the window's numbers are saved as .npy, equal to the Record's") {
+    Visit visit;
+    for (const auto& [map, stage] :
+         {std::pair(MapStage::weight, Stage::weight), {MapStage::scaled, Stage::scaled}}) {
+        visit.session.save(Saving::npy(visit.window(map), "layer-1-head-2"));
+        CHECK(visit.session.progress());
+        visit.work();
+        CHECK_FALSE(visit.session.progress());
+        CHECK(visit.page.downloaded == "layer-1-head-2.npy");
+        const auto array = parse_npy(visit.page.downloaded_bytes);
+        REQUIRE(array);
+        CHECK(array->shape == Shape{5, 5});
+        const auto cells = expected(visit, stage);
+        CHECK(std::ranges::equal(array->bytes, std::as_bytes(std::span(cells))));
+    }
+}
+
+TEST_CASE("the window's numbers are saved as CSV under the names of its tokens") {
+    Visit visit;
+    visit.session.save(Saving::csv(visit.window(MapStage::weight), pieces, pieces, "weights"));
+    visit.work();
+    CHECK(visit.page.downloaded == "weights.csv");
+    const auto csv = CsvReading(visit.page.downloaded_bytes).finish();
+    REQUIRE(csv);
+    CHECK(csv->row_labels == std::vector(pieces.begin() + 2, pieces.begin() + 7));
+    CHECK(csv->column_labels == std::vector(pieces.begin() + 1, pieces.begin() + 6));
+    CHECK(std::ranges::equal(csv->values.values(), expected(visit, Stage::weight)));
+}
+
+TEST_CASE("all heads are saved in one archive that says what it holds") {
+    Visit visit;
+    visit.session.save(Saving::all_heads(visit.trace(), {}, pieces, "tiny"));
+    visit.work();
+    CHECK(visit.page.downloaded == "attention-weight.npz");
+    auto arrays = parse_npz(visit.page.downloaded_bytes);
+    REQUIRE(arrays);
+    REQUIRE(arrays->size() == 2);
+    const auto named = [&](std::string_view name) -> std::vector<std::byte> {
+        const auto found = std::ranges::find(*arrays, name, &NpzArray::name);
+        REQUIRE(found != arrays->end());
+        return contents(found->entry);
+    };
+    const auto file = named("attention"), ids = named("ids");
+    const auto attention = parse_npy(file);
+    REQUIRE(attention);
+    CHECK(attention->shape == Shape{2, 3, 8, 8});
+    std::vector<float> cells;
+    for (Index layer = 0; layer < 2; ++layer)
+        for (Index head = 0; head < 3; ++head)
+            for (Index q = 0; q < 8; ++q) {
+                const auto row = visit.record(layer).weights(head, q);
+                cells.insert(cells.end(), row.begin(), row.end());
+            }
+    CHECK(std::ranges::equal(attention->bytes, std::as_bytes(std::span(cells))));
+    const auto numbers = to_int64(*parse_npy(ids));
+    REQUIRE(numbers);
+    CHECK(*numbers == std::vector<std::int64_t>{3, 1, 4, 1, 5, 9, 2, 6});
+
+    const auto entries = parse_zip(visit.page.downloaded_bytes);
+    REQUIRE(entries);
+    const auto about = std::ranges::find(*entries, "about.json", &ZipEntry::name);
+    REQUIRE(about != entries->end());
+    const auto json = nlohmann::json::parse(text_of(contents(*about)));
+    CHECK(json["stage"] == "weight");
+    CHECK(json["tensors"]["attention"] == std::vector<std::string>{"layer", "head", "query", "key"});
+    CHECK(json["tokens"] == pieces);
+}
+
+TEST_CASE("what is too large to be saved is refused in a sentence") {
+    Visit visit;
+    const auto record = Record::run(Tensor({1, 2100, 1}), Tensor({1, 2100, 1}), Tensor({1, 2100, 1}), {});
+    REQUIRE(record);
+    const Saving::Window window{
+        stage_map(std::make_shared<const Record>(*record), 0, Stage::weight), {0, 2100}, {0, 2100}};
+    const std::vector<std::string> names(2100, "a");
+    visit.session.save(Saving::csv(window, names, names, "weights"));
+    CHECK(visit.page.notices.back() ==
+          "The window has 2100 × 2100 cells, and at most 4194304 are saved like this; zoom in, or save it as "
+          ".npy.");
+    CHECK_FALSE(visit.session.progress());
+}
+
+TEST_CASE("a map as SVG has a shape and a number for each cell, and its text is escaped") {
+    const std::vector<float> cells{0.25f, masked_cell, 0.5f, 0.125f};
+    const std::vector<std::string> queries{"<a>", "&\"'"}, keys{"x\ny", "z"};
+    const std::string svg =
+        svg_of(SvgMap{.queries = queries,
+                      .keys = keys,
+                      .cells = {cells.data(), 2, 2, 2},
+                      .colour = [](float v) { return v == masked_cell ? 0x101010u : 0xf0f0f0u; },
+                      .decimals = 3,
+                      .title = "layer 0 < 1",
+                      .ink = {0xffffff, 0x000000, 0x808080}});
+    const auto count = [&](std::string_view part) {
+        int found = 0;
+        for (auto at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) ++found;
+        return found;
+    };
+    CHECK(count("<rect") == 5);  // and the ground
+    CHECK(count("#101010") == 1);
+    CHECK(count("#f0f0f0") == 3);
+    for (const char* text : {">0.250<", ">0.500<", ">0.125<", ">&lt;a&gt;<", ">&amp;&quot;&apos;<", ">x y<",
+                             "<title>layer 0 &lt; 1</title>"})
+        CHECK(count(text) == 1);
+    CHECK(count("<text") == 1 + 2 + 2 + 3 + 2);
+}
+
+TEST_CASE("a flow as SVG has a path for each edge, from its query to its key") {
+    const std::vector<std::string> names{"the", "cat", "<s>"};
+    const std::vector<SvgFlow::Series> series{
+        {.edges = {{2, 0, 0.25f, 0.75f}, {2, 2, 0.75f, 0}}, .colour = 0x123456, .name = "layer 0 · head 1"}};
+    for (const FlowForm form : {FlowForm::arcs, FlowForm::columns}) {
+        const std::string svg = svg_of(SvgFlow{.form = form,
+                                               .queries = names,
+                                               .keys = names,
+                                               .series = series,
+                                               .title = "flow",
+                                               .ink = {0xffffff, 0x000000, 0x808080}});
+        CHECK(svg.find("stroke=\"#123456\"") != std::string::npos);
+        CHECK(svg.find("<title>&lt;s&gt; → the 0.2500</title>") != std::string::npos);
+        CHECK(svg.find("<title>&lt;s&gt; → &lt;s&gt; 0.7500</title>") != std::string::npos);
+        const bool loop = svg.find("A5.00 ") != std::string::npos;
+        CHECK(loop == (form == FlowForm::arcs));
+        CHECK(svg.ends_with("</svg>\n"));
+    }
+}

@@ -1,0 +1,50 @@
+// A map's window and a flow as SVG: what is small enough to be shapes and text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/flow_shape.hpp"
+#include "maps/flow.hpp"
+#include "tensor/tensor.hpp"
+
+namespace attn::app {
+
+using Colour = std::uint32_t;  // 0xRRGGBB
+
+struct SvgInk {
+    Colour background, text, dim;
+};
+
+inline constexpr Index svg_cells = 64 * 64;  // of a map, at most
+inline constexpr Index svg_edges = 20'000;   // of a flow
+
+struct SvgMap {
+    std::span<const std::string> queries, keys;  // names of the window's rows and columns
+    ConstMatrix cells;                           // −inf: masked, without a number
+    std::function<Colour(float)> colour;         // of a cell
+    int decimals = 3;
+    std::string title;
+    SvgInk ink;
+};
+std::string svg_of(const SvgMap& map);
+
+struct SvgFlow {
+    struct Series {
+        std::vector<FlowEdge> edges;  // the lightest first
+        Colour colour;
+        float most = 1, opacity = 1;  // the weight drawn strongest, and how strong
+        std::string name;
+    };
+    FlowForm form;
+    std::span<const std::string> queries, keys;  // in arcs the same words
+    std::span<const Series> series;              // the first one below the others
+    std::string title;
+    SvgInk ink;
+};
+std::string svg_of(const SvgFlow& flow);
+
+}  // namespace attn::app

@@ -1,0 +1,442 @@
+#include "widgets/flow_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "render/flow.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::ui {
+
+using app::FlowForm;
+using app::FlowPoint;
+
+namespace {
+
+constexpr float row_pitch = 22, name_pad = 8, heading_height = 20;
+constexpr float low_rise = 68, high_rise = 132, widest_columns = 560;
+constexpr std::size_t long_text = 64;     // words whose arcs rise higher
+constexpr std::size_t few_edges = 4096;   // that can be told apart: drawn beside a word's own, and pointed at
+constexpr std::size_t named_edges = 256;  // that have landmarks
+constexpr float reach = 5;                // points from an edge that is pointed at
+std::uint64_t serials = 0;
+
+struct Word {
+    Index index;
+    float place;  // of its middle, on the screen
+};
+
+// Of the words in view those that have room: the marked ones before the others, which are taken evenly.
+template <class Place, class Size>
+std::vector<Word> placed(Range shown, const std::vector<Index>& marked, Place place, Size size) {
+    std::vector<Word> words;
+    std::map<float, float> taken;  // from, to
+    const auto put = [&](Index i) {
+        const float low = place(i) - size(i) / 2, high = low + size(i);
+        const auto after = taken.lower_bound(low);
+        if (after != taken.end() && after->first < high - 0.01f) return;
+        if (after != taken.begin() && std::prev(after)->second > low + 0.01f) return;
+        taken[low] = high;
+        words.push_back({i, place(i)});
+    };
+    for (const Index i : marked)
+        if (i >= shown.begin && i < shown.end) put(i);
+    if (shown.size() <= 0) return words;
+    float needed = 0;
+    for (Index i = shown.begin; i < shown.end; ++i) needed += size(i);
+    const float room = place(shown.end - 1) - place(shown.begin) + size(shown.end - 1);
+    const auto every = std::max(static_cast<Index>(std::ceil(needed / room - 0.05f)), Index{1});
+    for (Index i = (shown.begin + every - 1) / every * every; i < shown.end; i += every) put(i);
+    return words;
+}
+
+// The middle of a word so large, no end of which is cut off by those of the line.
+float inside(float middle, float size, float length) {
+    return std::clamp(middle, size / 2, std::max(length - size / 2, size / 2));
+}
+
+std::vector<Index> marked(std::optional<Index> first, std::optional<Index> second) {
+    std::vector<Index> all;
+    for (const auto& each : {first, second})
+        if (each) all.push_back(*each);
+    return all;
+}
+
+// The edges that are strong: the word's own, of each series.
+const app::EdgeList* own_edges(const FlowPicture& picture, const FlowSeries& series) {
+    if (picture.query) return &series.flow->from(*picture.query);
+    return picture.key ? &series.flow->into(*picture.key) : nullptr;
+}
+
+// What they give to each word at their other end.
+struct Lit {
+    float weight = 0;
+    ImU32 colour = 0;
+};
+std::map<Index, Lit> lit_words(const FlowPicture& picture) {
+    std::map<Index, Lit> lit;
+    for (const FlowSeries& series : picture.series)
+        if (const app::EdgeList* own = own_edges(picture, series))
+            for (const FlowEdge& edge : own->edges)
+                if (edge.before < before_limit(picture.mass))
+                    if (Lit& word = lit[static_cast<Index>(picture.query ? edge.key : edge.query)];
+                        edge.weight > word.weight)
+                        word = {edge.weight, series.colour};
+    return lit;
+}
+
+}  // namespace
+
+// Where things are in one frame.
+struct FlowView::Frame {
+    app::FlowShape shape;
+    ImVec2 query_origin, key_origin;  // of place 0 on the screen
+    float zoom = 1;
+    float chips_top = 0;  // of arcs
+    ImVec2 min, max;      // what is seen
+    Range queries, keys;  // in view
+
+    bool columns() const { return shape.form == FlowForm::columns; }
+    ImVec2 point(float query, float key, float t) const {
+        const FlowPoint p = shape.at(query * zoom, key * zoom, t);
+        return {query_origin.x + p.x, query_origin.y + p.y};
+    }
+};
+
+// ---- Places ------------------------------------------------------------------------------------------------------
+
+void FlowView::measure(const FlowPicture& picture) {
+    Type face(Face::regular, size_body);
+    if (version_ == picture.version && form_ == picture.form && font_size_ == ImGui::GetFontSize()) return;
+    // One word more is the same text, going on.
+    const Index grown = std::ssize(picture.queries) - std::ssize(queries_.places);
+    if (form_ != picture.form || grown < 0 || grown > 1) zoom_ = 1;
+    version_ = picture.version;
+    form_ = picture.form;
+    font_size_ = ImGui::GetFontSize();
+    queries_ = {{}, ++serials};
+    keys_ = {{}, ++serials};
+    if (form_ == FlowForm::arcs) {
+        line_ = token_line(picture.queries, picture.small_print);
+        for (Index i = 0; i < std::ssize(picture.queries); ++i) queries_.places.push_back(line_.centre(i));
+        keys_.places = queries_.places;
+        total_ = line_.total;
+        return;
+    }
+    name_width_ = 24;
+    const auto fill = [&](Words& words, std::span<const std::string> names) {
+        for (const std::string& name : names) {
+            name_width_ = std::max(name_width_, text_size(name).x);
+            words.places.push_back((static_cast<float>(words.places.size()) + 0.5f) * row_pitch);
+        }
+    };
+    fill(queries_, picture.queries);
+    fill(keys_, picture.keys);
+    total_ = row_pitch * static_cast<float>(std::max(picture.queries.size(), picture.keys.size()));
+}
+
+void FlowView::zoom_about(float factor, float at) {
+    const float before = zoom_;
+    zoom_ = std::clamp(zoom_ * factor, fit_, 1.0f);
+    scroll_ =
+        std::clamp((scrolled_ + at) * zoom_ / before - at, 0.0f, std::max(total_ * zoom_ - room_, 0.0f));
+}
+
+std::pair<float, float> FlowView::columns(float width) const {
+    const float names = std::min(name_width_, width * 0.26f) + name_pad;
+    return {names, names + std::min(width - 2 * names - 2, widest_columns)};
+}
+
+FlowView::Frame FlowView::frame(const FlowPicture& picture, float width, float height) const {
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const ImDrawList* list = ImGui::GetWindowDrawList();
+    Frame f;
+    f.zoom = zoom_;
+    f.min = list->GetClipRectMin();
+    f.max = list->GetClipRectMax();
+    f.shape.form = picture.form;
+    const auto in_view = [&](const Words& words, float from, float to) {
+        const auto index_at = [&](float place) {
+            return std::ranges::lower_bound(words.places, place) - words.places.begin();
+        };
+        return Range{std::max(index_at(from / zoom_) - 1, Index{0}),
+                     std::min(index_at(to / zoom_) + 1, std::ssize(words.places))};
+    };
+    if (picture.form == FlowForm::arcs) {
+        f.shape.rise = height - chip_height - 6;
+        f.shape.loop = std::clamp(
+            zoom_ * total_ / static_cast<float>(std::max(std::ssize(queries_.places), Index{1})) / 3, 0.5f,
+            5.0f);
+        f.chips_top = corner.y + height - chip_height;
+        f.query_origin = f.key_origin = {corner.x, f.chips_top - 2};
+        f.queries = f.keys = in_view(queries_, f.min.x - corner.x, f.max.x - corner.x);
+    } else {
+        const auto [query, key] = columns(width);
+        f.shape.width = key - query;
+        f.query_origin = {corner.x + query, corner.y};
+        f.key_origin = {corner.x + key, corner.y};
+        f.queries = in_view(queries_, f.min.y - corner.y, f.max.y - corner.y);
+        f.keys = in_view(keys_, f.min.y - corner.y, f.max.y - corner.y);
+    }
+    return f;
+}
+
+// ---- Mouse -------------------------------------------------------------------------------------------------------
+
+void FlowView::act(const Frame& frame, FlowTouch& touch) {
+    const ImGuiIO& io = ImGui::GetIO();
+    const bool columns = frame.columns();
+    const bool dragged = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
+    if (ImGui::IsItemActive() && dragged) {
+        if (columns)
+            ImGui::SetScrollY(ImGui::GetScrollY() - io.MouseDelta.y);
+        else
+            ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
+    }
+    if (zooms()) {
+        ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
+        const ImVec2 corner = ImGui::GetWindowPos();
+        const float at = columns ? io.MousePos.y - corner.y : io.MousePos.x - corner.x;
+        if (ImGui::IsItemHovered() && io.MouseWheel != 0) zoom_about(std::exp(io.MouseWheel * 0.2f), at);
+        if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) zoom_about(1 / zoom_, at);
+    }
+    if (!ImGui::IsItemHovered()) return;
+    touch.clicked = ImGui::IsItemDeactivated() && !dragged;
+    const auto nearest = [&](const Words& words, float from) -> std::optional<Index> {
+        const float place = from / zoom_;
+        const auto after = std::ranges::lower_bound(words.places, place) - words.places.begin();
+        if (words.places.empty() || place < 0 || place > total_) return std::nullopt;
+        const auto at = [&](Index i) { return words.places[static_cast<std::size_t>(i)]; };
+        if (after == 0) return 0;
+        if (after == std::ssize(words.places)) return after - 1;
+        return at(after) - place < place - at(after - 1) ? after : after - 1;
+    };
+    if (!columns) {
+        if (io.MousePos.y < frame.chips_top) return;
+        const float x = io.MousePos.x - frame.query_origin.x;
+        touch.query = zoom_ < 1 ? nearest(queries_, x) : line_.under(x);
+    } else if (io.MousePos.x < frame.query_origin.x + reach) {
+        touch.query = nearest(queries_, io.MousePos.y - frame.query_origin.y);
+    } else if (io.MousePos.x > frame.key_origin.x - reach) {
+        touch.key = nearest(keys_, io.MousePos.y - frame.key_origin.y);
+    }
+}
+
+// ---- Edges -------------------------------------------------------------------------------------------------------
+
+void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTouch& touch) const {
+    const float limit = before_limit(picture.mass);
+    const bool alone = picture.query || picture.key;
+    std::vector<render::FlowCurves> curves;
+    // Of all edges, which are one after another in memory, a part.
+    const auto add = [&](std::uint64_t serial, std::span<const FlowEdge> all, std::span<const FlowEdge> part,
+                         float most, float opacity, float faintest, ImU32 colour) {
+        render::FlowCurves c;
+        c.queries = {{&queries_, queries_.serial}, queries_.places.data(), std::ssize(queries_.places)};
+        c.keys = {{&keys_, keys_.serial}, keys_.places.data(), std::ssize(keys_.places)};
+        c.key = {this, serial};
+        c.edges = std::as_bytes(all).data();
+        c.known = std::ssize(all);
+        c.first = part.data() - all.data();
+        c.count = std::ssize(part);
+        c.query_origin = frame.query_origin;
+        c.key_origin = frame.key_origin;
+        c.unit = frame.zoom;
+        c.columns = frame.columns();
+        c.rise = frame.shape.rise;
+        c.loop = frame.shape.loop;
+        c.limit = limit;
+        c.most = most;
+        c.opacity = opacity;
+        c.faintest = app::edge_strength(0, 1) * faintest;
+        c.colour = colour;
+        if (c.count > 0) curves.push_back(c);
+    };
+
+    std::size_t crowd = 0;
+    for (const FlowSeries& series : picture.series) {
+        const Flow& flow = series.flow->flow();
+        for (Index q = frame.queries.begin; q < std::min(frame.queries.end, flow.queries()); ++q) {
+            crowd += making_up(flow.edges({q, q + 1}), picture.mass).size();
+            touch.cut += flow.limits().mass < 1 && flow.kept(q) < limit;
+        }
+    }
+    const bool few = crowd <= few_edges;
+    // The more edges, the fainter each and the weak ones above all, so that a crowd of them stays air.
+    const float air = std::min(1.0f, std::sqrt(100 / static_cast<float>(std::max(crowd, std::size_t{1}))));
+    for (std::size_t i = picture.series.size(); i-- > 0;) {
+        if (alone && !few) break;
+        const FlowSeries& series = picture.series[i];
+        const Flow& flow = series.flow->flow();
+        const auto part = [&](Index begin, Index end) {
+            add(series.flow->serial(), flow.edges(), flow.edges({begin, std::max(begin, end)}), 1,
+                std::sqrt(air) * (alone ? 0.3f : 0.75f), air,
+                picture.series.size() == 1 ? theme().dim : series.colour);
+        };
+        // The row that is drawn on its own is left out.
+        const Index own =
+            std::clamp(picture.query.value_or(frame.queries.end), frame.queries.begin, frame.queries.end);
+        part(frame.queries.begin, own);
+        part(std::min(own + 1, frame.queries.end), frame.queries.end);
+    }
+    float most = 0;
+    for (const FlowSeries& series : picture.series)
+        if (const app::EdgeList* own = own_edges(picture, series); own && !own->edges.empty())
+            most = std::max(most, own->edges.back().weight);
+    for (std::size_t i = picture.series.size(); i-- > 0;)
+        if (const app::EdgeList* own = own_edges(picture, picture.series[i]))
+            add(own->serial, own->edges, own->edges, most, 1, 1, picture.series[i].colour);
+    render::draw(ImGui::GetWindowDrawList(), curves);
+
+    // Which of them is pointed at.
+    const ImVec2 mouse = ImGui::GetMousePos();
+    const bool looks = ImGui::IsItemHovered() && !touch.query && !touch.key;
+    const auto place = [](const Words& words, std::uint32_t i) { return words.places[i]; };
+    std::size_t named = 0;
+    float nearest = reach;
+    const auto look = [&](std::size_t series, const FlowEdge& edge) {
+        if (edge.before >= limit) return;
+        const float query = place(queries_, edge.query), key = place(keys_, edge.key);
+        if (named++ < named_edges) {
+            const ImVec2 at = frame.point(query, key, 0.5f);
+            if (at.x > frame.min.x && at.x < frame.max.x && at.y > frame.min.y && at.y < frame.max.y)
+                landmark("flow/edge/" + std::to_string(edge.query) + "/" + std::to_string(edge.key),
+                         {at.x - 2, at.y - 2}, {at.x + 2, at.y + 2});
+        }
+        if (!looks) return;
+        const float distance =
+            frame.shape.distance(query * frame.zoom, key * frame.zoom,
+                                 {mouse.x - frame.query_origin.x, mouse.y - frame.query_origin.y});
+        if (distance >= nearest) return;
+        nearest = distance;
+        touch.edge = {series, edge};
+    };
+    for (std::size_t i = 0; i < picture.series.size(); ++i)
+        if (const app::EdgeList* own = own_edges(picture, picture.series[i]))
+            for (const FlowEdge& edge : own->edges) look(i, edge);
+    if (few && !touch.edge)
+        for (std::size_t i = 0; i < picture.series.size(); ++i)
+            for (const FlowEdge& edge : picture.series[i].flow->flow().edges(frame.queries)) look(i, edge);
+    if (!touch.edge) return;
+    const FlowEdge& edge = touch.edge->edge;
+    std::vector<ImVec2> line;
+    for (int i = 0; i <= app::edge_segments; ++i)
+        line.push_back(frame.point(place(queries_, edge.query), place(keys_, edge.key),
+                                   static_cast<float>(i) / app::edge_segments));
+    ImGui::GetWindowDrawList()->AddPolyline(
+        line.data(), static_cast<int>(line.size()), theme().text, 0,
+        app::edge_width(edge.weight, frame.shape.is_loop(line.front().x, line.back().x)));
+}
+
+// ---- Words -------------------------------------------------------------------------------------------------------
+
+void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
+    const Theme& t = theme();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const auto lit = lit_words(picture);
+    const auto size = [&](Index i) { return line_.width[static_cast<std::size_t>(i)] + 4; };
+    const auto place = [&](Index i) {
+        return frame.query_origin.x + inside(queries_.places[static_cast<std::size_t>(i)] * frame.zoom,
+                                             size(i), total_ * frame.zoom);
+    };
+    for (const Word& word : placed(frame.queries, marked(picture.query, picture.chosen_query), place, size)) {
+        const auto i = static_cast<std::size_t>(word.index);
+        const float left = word.place - line_.width[i] / 2;
+        const Chip chip{{left, frame.chips_top}, {left + line_.width[i], frame.chips_top + chip_height}};
+        list->AddRectFilled(chip.min, chip.max, word.index == picture.query ? t.accent_soft : t.raised, 5);
+        if (const auto found = lit.find(word.index); found != lit.end())
+            list->AddRectFilled(
+                chip.min, chip.max,
+                with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 5);
+        if (word.index == picture.chosen_query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.5f);
+        draw_chip_text(chip, picture.queries[i], picture.small_print[i]);
+        landmark("token/" + std::to_string(word.index), chip.min, chip.max);
+    }
+}
+
+void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool of_keys) const {
+    const Theme& t = theme();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    Type face(Face::regular, size_body);
+    const float height = ImGui::GetFontSize() + 3;
+    const auto names = of_keys ? picture.keys : picture.queries;
+    const ImVec2 origin = of_keys ? frame.key_origin : frame.query_origin;
+    const float room = std::min(name_width_, frame.query_origin.x - ImGui::GetWindowPos().x - name_pad);
+    const auto strong = of_keys ? (picture.query ? std::nullopt : picture.key) : picture.query;
+    const auto chosen = of_keys ? picture.chosen_key : picture.chosen_query;
+    // Those at the other end of the strong edges.
+    const auto lit = of_keys == picture.query.has_value() ? lit_words(picture) : std::map<Index, Lit>{};
+    const auto place = [&](Index i) {
+        const float middle = (of_keys ? keys_ : queries_).places[static_cast<std::size_t>(i)] * frame.zoom;
+        return origin.y + inside(middle, height, total_ * frame.zoom);
+    };
+    const Range shown = of_keys ? frame.keys : frame.queries;
+    for (const Word& word : placed(shown, marked(strong, chosen), place, [&](Index) { return height; })) {
+        const std::string& name = names[static_cast<std::size_t>(word.index)];
+        const float width = std::min(text_size(name).x, room);
+        const float left = of_keys ? origin.x + name_pad : origin.x - name_pad - width;
+        const ImVec2 min{left - 5, word.place - height / 2}, max{left + width + 5, word.place + height / 2};
+        if (word.index == strong) list->AddRectFilled(min, max, t.accent_soft, 4);
+        if (const auto found = lit.find(word.index); found != lit.end())
+            list->AddRectFilled(
+                min, max,
+                with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 4);
+        if (word.index == chosen) list->AddRect(min, max, t.accent, 4, 0, 1.5f);
+        draw_text_within(list, {left, word.place - ImGui::GetFontSize() / 2}, room + 1, t.text, name);
+        landmark((of_keys ? "flow/key/" : "token/") + std::to_string(word.index), min, max);
+    }
+}
+
+FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_height) {
+    measure(picture);
+    const bool columns = picture.form == FlowForm::columns;
+    const float room_below = std::max(most_height - heading_height, 6 * row_pitch);
+    room_ = columns ? std::min(total_, room_below) : width;
+    fit_ = std::min(1.0f, room_ / std::max(total_, 1.0f));
+    zoom_ = std::max(zoom_, fit_);
+    const bool overflows = total_ * zoom_ > room_ + 0.5f;
+    const float rise = picture.queries.size() > long_text ? high_rise : low_rise;
+    const float height = columns ? room_ : rise + 6 + chip_height;
+    if (columns) {  // The headings stay where they are.
+        const auto [query, key] = this->columns(width - (overflows ? ImGui::GetStyle().ScrollbarSize : 0));
+        const ImVec2 corner = ImGui::GetCursorScreenPos();
+        Type small(Face::regular, size_small);
+        ImDrawList* list = ImGui::GetWindowDrawList();
+        draw_text(list, {corner.x + query - name_pad - text_size("query").x, corner.y}, theme().dim, "query");
+        draw_text(list, {corner.x + key + name_pad, corner.y}, theme().dim, "key");
+        ImGui::Dummy({0, heading_height - ImGui::GetStyle().ItemSpacing.y});
+    }
+
+    const float along = std::max(total_ * zoom_, 1.0f);
+    ImGui::SetNextWindowContentSize(columns ? ImVec2(0, along) : ImVec2(along, 0));
+    if (scroll_) ImGui::SetNextWindowScroll(columns ? ImVec2(-1, *scroll_) : ImVec2(*scroll_, -1));
+    scroll_.reset();
+    const float bar = !columns && overflows ? ImGui::GetStyle().ScrollbarSize + 2 : 0;
+    ImGui::BeginChild("flow", {width, height + bar}, 0, columns ? 0 : ImGuiWindowFlags_HorizontalScrollbar);
+    scrolled_ = columns ? ImGui::GetScrollY() : ImGui::GetScrollX();
+    const Frame frame = this->frame(picture, ImGui::GetContentRegionAvail().x, height);
+    ImGui::InvisibleButton("tokens", columns ? ImVec2(width, along) : ImVec2(along, height));
+    landmark("flow", frame.min, frame.max);
+    FlowTouch touch;
+    act(frame, touch);
+    if (picture.chosen_query != followed_) {
+        followed_ = picture.chosen_query;
+        if (followed_ && *followed_ < std::ssize(queries_.places)) {
+            const float place = queries_.places[static_cast<std::size_t>(*followed_)] * zoom_ - scrolled_;
+            if (place < 0 || place > room_) scroll_ = std::max(place + scrolled_ - room_ / 2, 0.0f);
+        }
+    }
+    draw_edges(picture, frame, touch);
+    if (columns) {
+        draw_column(picture, frame, false);
+        draw_column(picture, frame, true);
+    } else {
+        draw_line(picture, frame);
+    }
+    if (touch.query || touch.key || touch.edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    ImGui::EndChild();
+    return touch;
+}
+
+}  // namespace attn::ui
