@@ -123,20 +123,21 @@ test('a head is kept beside others, chosen by its chip, and let go; the link bri
 test('more words than fit are shown by the wheel, and a double click shows them large again',
     { context: { viewport: { width: 900, height: 800 } } }, async (explorer) => {
         await explorer.openModel(tiny.folder, `${tiny.text} ${tiny.text}`.split(' ').slice(0, tiny.context).join(' '));
-        const spread = async () => {
-            const [first, second] = await Promise.all(['token/0', 'flow'].map((name) => explorer.rect(name)));
-            return first && second && Object.keys(await explorer.landmarks()).filter((name) => /^token\/\d+$/.test(name)).length;
-        };
-        const before = await explorer.until('the words', spread);
-        if (before === tiny.context) {
-            return;  // they fit
-        }
-        await explorer.wheel('flow', -6);
-        await explorer.until('the last word', () => explorer.rect(`flow/edge/${tiny.context - 1}/${tiny.context - 1}`), () => true);
+        const words = async () => Object.entries(await explorer.landmarks()).filter(([name]) => /^token\/\d+$/.test(name))
+            .map(([name, [left, , right]]) => ({ index: Number(name.slice(6)), left, right })).sort((a, b) => a.index - b.index);
+        // At their size words stand side by side, each that is in view.
+        const large = (shown) => shown.length > 1 && shown.slice(1).every(({ index, left }, i) => index === shown[i].index + 1 && Math.abs(left - shown[i].right - 4) < 0.5);
+        const before = await explorer.until('the words at their size', words, large);
+        assert.ok(before.length < tiny.context, 'they do not fit');
+        await explorer.wheel('flow', -8);
+        await explorer.until('fewer of them, from first to last', words, (shown) => shown.length > 1 && !large(shown)
+            && shown[0].left < before[0].left + 40 && shown.at(-1).index > before.at(-1).index);
         await explorer.click('flow/in');
-        const { x, y } = await explorer.rect('flow');
-        await explorer.page.mouse.dblclick(x, y);
-        await explorer.until('the words at their size', spread, (count) => count === before);
+        const { x, bottom } = await explorer.rect('flow');  // on the words: an edge would be pinned, and the lens go to its cell
+        await explorer.page.mouse.move(x, bottom - 25);
+        await explorer.settled();
+        await explorer.page.mouse.dblclick(x, bottom - 25);
+        await explorer.until('the words at their size again', words, large);
     });
 
 test('a tap on a phone shows a word in both forms', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 } },

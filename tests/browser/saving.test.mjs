@@ -14,7 +14,8 @@ async function save(explorer, menu, item) {
     await explorer.click(menu);
     await explorer.until('the list', () => explorer.rect(`${menu}/${item}`));
     await explorer.settled();  // a list finds its place in its first frames
-    const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.click(`${menu}/${item}`)]);
+    const { x, y } = await explorer.rect(`${menu}/${item}`);  // a list lies above what scrolls
+    const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.page.mouse.click(x, y)]);
     return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 

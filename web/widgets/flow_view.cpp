@@ -335,10 +335,11 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
     const Theme& t = theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
     const auto lit = lit_words(picture);
-    const auto size = [&](Index i) { return line_.width[static_cast<std::size_t>(i)] + 4; };
+    const auto width = [&](Index i) { return line_.width[static_cast<std::size_t>(i)]; };
+    const auto size = [&](Index i) { return width(i) + 4; };
     const auto place = [&](Index i) {
-        return frame.query_origin.x + inside(queries_.places[static_cast<std::size_t>(i)] * frame.zoom,
-                                             size(i), total_ * frame.zoom);
+        const float middle = queries_.places[static_cast<std::size_t>(i)] * frame.zoom;
+        return frame.query_origin.x + inside(middle, width(i), total_ * frame.zoom);
     };
     for (const Word& word : placed(frame.queries, marked(picture.query, picture.chosen_query), place, size)) {
         const auto i = static_cast<std::size_t>(word.index);
