@@ -119,8 +119,10 @@ test('on a phone a tap on a thumbnail or on a point chooses its head',
         // Thumbnails have landmarks where they are in view.
         const { right, y } = await explorer.rect('panel/lens');
         await explorer.page.mouse.move(right - 4, y);
-        await explorer.page.mouse.wheel(0, 400);
-        await explorer.until('the thumbnail', () => explorer.rect('head/1/2'));
+        await explorer.until('the thumbnail to scroll into view', async () => {
+            await explorer.page.mouse.wheel(0, 60);
+            return explorer.rect('head/1/2');
+        });
         await explorer.settled();
         await explorer.tap('head/1/2');
         await untilHead(explorer, 'head/1/2');
