@@ -97,7 +97,7 @@ test('heads are points over two scores; a click chooses one, arrow keys the next
 });
 
 test('a link says how heads are shown, and what it cannot mean is said',
-    { fragment: `v=1&lens=sentence&model=tiny&heads=brightness&text=${encodeURIComponent(tiny.text)}` },
+    { fragment: `v=1&lens=sentence&heads=brightness&text=${encodeURIComponent(tiny.text)}` },
     async (explorer) => {
         await explorer.untilNotice(/'brightness' for 'heads' is not entropy, first, previous, duplicate, induction or distance/);
         const { fragment } = await explorer.state();
@@ -111,12 +111,18 @@ test('a link says how heads are shown, and what it cannot mean is said',
     });
 
 test('on a phone a tap on a thumbnail or on a point chooses its head',
-    { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+    { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true, hasTouch: true } },
     async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
         await explorer.click('heads/view/by score');
         await explorer.until('the order', () => explorer.linked('heads'));
-        await explorer.reveal('head/1/2');
+        // Thumbnails have landmarks where they are in view.
+        const { right, y } = await explorer.rect('panel/lens');
+        await explorer.page.mouse.move(right - 4, y);
+        await explorer.until('the thumbnail to scroll into view', async () => {
+            await explorer.page.mouse.wheel(0, 60);
+            return explorer.rect('head/1/2');
+        });
         await explorer.settled();
         await explorer.tap('head/1/2');
         await untilHead(explorer, 'head/1/2');
