@@ -87,10 +87,11 @@ bool size_changed() {
 }
 
 // Jobs go on between frames, in tasks as short as the part of a frame that they get: the browser comes in after each.
-void work() {
-    if (!window.frame.work()) return;
+// True while there is more to do.
+bool work() {
+    if (!window.frame.work()) return false;
     wake();
-    if (window.works_on) return;
+    if (window.works_on) return true;
     window.works_on = true;
     emscripten_set_immediate(
         [](void*) {
@@ -98,12 +99,13 @@ void work() {
             if (!window.lost && emscripten_get_now() < window.last_tick + rests_after_ms) work();
         },
         nullptr);
+    return true;
 }
 
 void tick() {
     if (window.lost) return;
     window.last_tick = emscripten_get_now();
-    work();
+    const bool working = work();
     if (capture_density()) wake();
     if (size_changed()) wake();
     if (emscripten_get_now() > window.awake_until && window.owed <= 0) return;

@@ -46,7 +46,7 @@ void bind_places(GLenum unit, const FlowPlaces& places) {
     const Index width = std::min(places.count, texture_width), rows = (places.count + width - 1) / width;
     std::vector<float> padded(places.values, places.values + places.count);
     padded.resize(static_cast<std::size_t>(width * rows));
-    bind_values(places.key, padded, rows, width);
+    bind_values(places.key, 1, padded, rows, width);
 }
 
 void bind_edges(const FlowCurves& c) {
