@@ -109,11 +109,11 @@ test('Q and K become weights under a rule that is chosen', lens, async (explorer
     await opened(explorer, '1 head · 7 queries × 9 keys · d_k 4 · float32');
     await complete(explorer);
     near(await cells(explorer, 'weight', 7, 9), attention({ q, k }).weight, 1e-6, 'weights');
-    await explorer.click('tensors/mask/causal');
+    await explorer.click('tensors/causal/yes');
     await explorer.until('the rule', () => explorer.linked('rule'), (rule) => rule === 'causal');
     await complete(explorer);
     near(await cells(explorer, 'weight', 7, 9), attention({ q, k, allowed: (i, j) => j <= i }).weight, 1e-6, 'causal');
-    await explorer.click('tensors/mask/causal, with a past');
+    await explorer.click('tensors/causal/with a past');
     await explorer.click('tensors/scale/none');
     await explorer.until('the rule', () => explorer.linked('rule'), (rule) => rule === 'past,unscaled');
     await complete(explorer);
