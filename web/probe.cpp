@@ -42,7 +42,8 @@ EMSCRIPTEN_KEEPALIVE int probe_frame_count() { return static_cast<int>(platform:
 
 // True while a run, the head maps or a person's own tensors are being computed.
 EMSCRIPTEN_KEEPALIVE int probe_busy() {
-    return session().progress().has_value() || session().playing() || session().tensors().busy();
+    return session().progress().has_value() || session().playing() ||
+           session().tensors().busy(session().state().tensors.rule);
 }
 
 // {"lens", "fragment", "tokens", "model", "last_edit", "pin", "shown"…}; "shown": the cell that the inspector explains

@@ -23,7 +23,9 @@ class OwnTensors {
     // Null where nothing is on its way.
     const TensorOpening* opening() const { return opening_.get(); }
     const std::vector<TensorFile>& waiting() const { return waiting_; }
-    bool busy() const { return (opening_ && opening_->works()) || (open_ && !open_->done()); }
+    bool busy(const TensorRule& rule) const {
+        return (opening_ && opening_->works()) || (open_ && !(open_->done() && open_->follows(rule)));
+    }
 
     void answer(const std::string& question, const std::string& answer);
     void ask_again();  // what was answered for the open ones

@@ -134,7 +134,7 @@ const OpenTensor* TensorSet::input(std::string_view role) const {
 }
 
 void TensorSet::follow(const TensorRule& rule) {
-    if (finished() || rule == rule_) return;
+    if (follows(rule)) return;
     rule_ = rule;
     const AttentionSpec spec{.scale = rule.scale_by_sqrt_d ? std::nullopt : std::optional(1.0f),
                              .mask = with_rule(parts_.mask, rule, queries(), keys()),

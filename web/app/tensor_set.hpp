@@ -74,6 +74,7 @@ class TensorSet {
 
     // Computes anew what a rule changes.
     void follow(const TensorRule& rule);
+    bool follows(const TensorRule& rule) const { return finished() || rule_ == rule; }
     bool step();  // true while there is more to do
     bool done() const;
     float progress() const;

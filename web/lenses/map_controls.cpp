@@ -75,7 +75,7 @@ std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice
     MapChoice next = choice;
     bool changed = false;
     ui::section("Map", true);
-    ImGui::SameLine(0, 14);
+    if (stages.size() > 1) ImGui::SameLine(0, 14);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
     std::vector<const char*> names;
     for (const MapStage stage : stages) names.push_back(stage_names[static_cast<std::size_t>(stage)]);

@@ -57,12 +57,12 @@ void group(auto&& draw) {
 // How Q and K become weights.
 void rule(TensorsView& view) {
     app::TensorRule rule = view.session.state().tensors.rule;
-    static constexpr std::array masks{"none", "causal", "causal, with a past"};
+    static constexpr std::array masks{"no", "yes", "with a past"};
     static constexpr std::array scales{"1/√d", "none"};
     const bool past = view.set.keys() > view.set.queries();
     group([&] {
-        ui::label("mask");
-        if (const auto taken = ui::choice("tensors/mask", std::span(masks).first(past ? 3 : 2),
+        ui::label("causal");
+        if (const auto taken = ui::choice("tensors/causal", std::span(masks).first(past ? 3 : 2),
                                           static_cast<int>(rule.causal))) {
             rule.causal = static_cast<Causal>(*taken);
             view.session.perform(app::SetTensorRule{rule});
@@ -70,7 +70,7 @@ void rule(TensorsView& view) {
     });
     if (past)
         ui::tooltip(
-            "causal: the first query looks at the first key. With a past: the last query at the last key");
+            "yes: the first query looks at the first key. With a past: the last query at the last key");
     ui::next_control(220);
     group([&] {
         ui::label("scale");

@@ -14,13 +14,9 @@ using app::MapStage;
 
 constexpr double frame_ms = 4;
 
-// Of one set, for they keep its map.
-struct Large {
-    std::uint64_t set = 0;
-    ui::MapView view{};
-    MapFinder finder{};
-};
-Large large;
+ui::MapView map_view;
+MapFinder finder;
+std::uint64_t shown = 0;  // the set
 
 std::vector<MapStage> stages_of(const app::TensorSet& set) {
     std::vector<MapStage> stages;
@@ -43,8 +39,8 @@ app::MatrixId matrix_of(MapStage stage) {
 }  // namespace
 
 void tensors_map(TensorsView& view, float width, float most_height) {
-    if (large.set != view.set.serial()) large = {.set = view.set.serial()};
-    ui::MapView& map_view = large.view;
+    if (shown != view.set.serial()) forget_tensors_map();
+    shown = view.set.serial();
     const app::Selection& s = view.selection();
     app::MapChoice choice = view.session.state().tensors.map;
     choice.stage = view.set.stage_for(choice.stage);
@@ -77,9 +73,12 @@ void tensors_map(TensorsView& view, float width, float most_height) {
             view.select(cell.row, cell.col);
         }
     }
-    if (const auto found = large.finder.draw(map_view, picture, width)) view.select(found->query, found->key);
+    if (const auto found = finder.draw(map_view, picture, width)) view.select(found->query, found->key);
 }
 
-void forget_tensors_map() { large = {}; }
+void forget_tensors_map() {
+    map_view.forget_map();
+    finder = {};
+}
 
 }  // namespace attn::lenses

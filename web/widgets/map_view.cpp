@@ -344,6 +344,11 @@ void MapView::forget_brush() {
     brush_of_.reset();
 }
 
+void MapView::forget_map() {
+    forget_brush();
+    tiles_.show(nullptr, app::Pooling::strongest);
+}
+
 bool MapView::sum_brush(const app::Deadline& deadline) {
     if (!brushed_) return false;
     if (brush_of_ != tiles_.map()) {

@@ -65,6 +65,7 @@ class MapView {
     const std::optional<MapWindow>& brushed() const { return brushed_; }
     void brush(const MapWindow& window);
     void forget_brush();
+    void forget_map();  // which is kept otherwise until another is drawn
     const BrushSums& brush_sums() const { return sums_; }
 
   private:
