@@ -52,8 +52,8 @@ void answer_all(const FoundFiles& found) {
         if (const auto* questions = std::get_if<std::vector<Question>>(&*result)) {
             require(!questions->empty());
             for (const Question& question : *questions) {
-                require(!question.candidates.empty());
-                answers[question.id] = question.candidates.front().answer;
+                require(!question.choices.empty());
+                answers[question.id] = question.choices.front().answer;
             }
             continue;
         }
