@@ -43,12 +43,8 @@ bool same(std::span<const FlowEdge> a, std::span<const FlowEdge> b) {
 // A map of weights as they are given.
 MapPointer given(std::vector<float> cells, Index queries, Index keys) {
     const auto kept = std::make_shared<const std::vector<float>>(std::move(cells));
-    const auto map = finished_map({.owner = kept,
-                                   .data = reinterpret_cast<const std::byte*>(kept->data()),
-                                   .dtype = DType::f32,
-                                   .queries = queries,
-                                   .keys = keys,
-                                   .row_stride = keys});
+    const auto map = finished_map(
+        {kept, {DType::f32, false, {queries, keys}, {keys, 1}, std::as_bytes(std::span(*kept))}});
     REQUIRE(map);
     return *map;
 }
