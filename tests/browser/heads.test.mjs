@@ -111,7 +111,7 @@ test('a link says how heads are shown, and what it cannot mean is said',
     });
 
 test('on a phone a tap on a thumbnail or on a point chooses its head',
-    { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true, hasTouch: true } },
+    { context: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } },
     async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
         await explorer.click('heads/view/by score');
@@ -120,7 +120,7 @@ test('on a phone a tap on a thumbnail or on a point chooses its head',
         const { right, y } = await explorer.rect('panel/lens');
         await explorer.page.mouse.move(right - 4, y);
         await explorer.until('the thumbnail to scroll into view', async () => {
-            await explorer.page.mouse.wheel(0, 60);
+            await explorer.page.mouse.wheel(0, 120);
             return explorer.rect('head/1/2');
         });
         await explorer.settled();
