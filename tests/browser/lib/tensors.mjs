@@ -1,8 +1,19 @@
 // Files of tensors, written by hand.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { emptyFolder } from './models.mjs';
+
+// ISO 3309, bit by bit: the node of Debian 12 has none.
+function crc32(bytes) {
+    let crc = ~0;
+    for (const byte of bytes) {
+        crc ^= byte;
+        for (let bit = 0; bit < 8; ++bit) {
+            crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+        }
+    }
+    return ~crc >>> 0;
+}
 
 const bits = new DataView(new ArrayBuffer(4));
 
