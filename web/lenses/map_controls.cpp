@@ -68,6 +68,19 @@ bool colour_controls(ui::MapView& view, MapChoice& choice) {
 
 }  // namespace
 
+app::MatrixId matrix_of(MapStage stage) {
+    switch (stage) {
+        case MapStage::raw: return app::MatrixId::raw;
+        case MapStage::scaled: return app::MatrixId::scaled;
+        case MapStage::capped: return app::MatrixId::capped;
+        case MapStage::masked: return app::MatrixId::masked;
+        case MapStage::weight:
+        case MapStage::contribution:
+        case MapStage::projected: break;
+    }
+    return app::MatrixId::weight;
+}
+
 const char* map_title(MapStage stage) { return stage_titles[static_cast<std::size_t>(stage)]; }
 
 std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice,

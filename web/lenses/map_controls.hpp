@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "app/state.hpp"
 #include "widgets/map_view.hpp"
 
 namespace attn::lenses {
 
-const char* map_title(app::MapStage stage);  // of its values
+app::MatrixId matrix_of(app::MapStage stage);  // whose explanation a cell of the map opens
+const char* map_title(app::MapStage stage);    // of its values
 
 // A line of controls above the map, and a second one for its colours where that is opened; the new choice.
 std::optional<app::MapChoice> map_controls(ui::MapView& view, const app::MapChoice& choice,

@@ -67,15 +67,6 @@ void paragraph(const char* text, ImU32 colour) {
     ImGui::PopStyleColor();
 }
 
-// One line of a list: a name as it is typed, and what it is.
-void item(const char* name, const char* what) {
-    ui::Type mono(ui::Face::mono, ui::size_small);
-    ImGui::TextUnformatted(name);
-    ImGui::SameLine(ImGui::GetCursorStartPos().x +
-                    std::min(ImGui::GetContentRegionAvail().x * 0.45f, 190.0f));
-    ui::caption(what);
-}
-
 void invitation() {
     const ui::Theme& t = ui::theme();
     ui::heading("Your sentence through a real transformer");
@@ -83,9 +74,9 @@ void invitation() {
     paragraph("Drop the folder of a model onto this page, or choose “Open model…” above.", t.text);
     paragraph("It is read as it lies on a model hub:", t.dim);
     ImGui::Dummy({0, 2});
-    item("config.json", "GPT-2, Llama, Mistral or Qwen2");
-    item("model.safetensors", "f32, f16 or bf16; or shards with their index");
-    item("tokenizer.json", "or vocab and merges");
+    ui::list_item("config.json", "GPT-2, Llama, Mistral or Qwen2");
+    ui::list_item("model.safetensors", "f32, f16 or bf16; or shards with their index");
+    ui::list_item("tokenizer.json", "or vocab and merges");
     ImGui::Dummy({0, 6});
     paragraph(
         "Then type, and see every head of every layer, each weight with the numbers it comes from, and what "

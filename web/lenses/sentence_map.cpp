@@ -47,20 +47,6 @@ std::vector<MapStage> stages_of(const AttentionSpec& spec) {
     return stages;
 }
 
-// Whose explanation a cell of the map opens.
-app::MatrixId matrix_of(MapStage stage) {
-    switch (stage) {
-        case MapStage::raw: return app::MatrixId::raw;
-        case MapStage::scaled: return app::MatrixId::scaled;
-        case MapStage::capped: return app::MatrixId::capped;
-        case MapStage::masked: return app::MatrixId::masked;
-        case MapStage::weight:
-        case MapStage::contribution:
-        case MapStage::projected: break;
-    }
-    return app::MatrixId::weight;
-}
-
 // Below the map: the part that is in view can be kept, and those that were kept come back with their head.
 void bookmarks(SentenceView& view, float width) {
     const auto& kept = view.session.state().sentence.bookmarks;

@@ -20,15 +20,6 @@ void paragraph(const std::string& text, ImU32 colour) {
     ImGui::PopStyleColor();
 }
 
-// One line of a list: a file as it may be called, and what it holds.
-void item(const char* name, const char* what) {
-    ui::Type mono(ui::Face::mono, ui::size_small);
-    ImGui::TextUnformatted(name);
-    ImGui::SameLine(ImGui::GetCursorStartPos().x +
-                    std::min(ImGui::GetContentRegionAvail().x * 0.45f, 190.0f));
-    ui::caption(what);
-}
-
 // The number that is stepped to, by the question's id.
 std::map<std::string, Index> stepped;
 
@@ -80,11 +71,11 @@ void tensors_invitation(app::Session& session) {
     paragraph("Drop finished attention weights, or Q and K, onto this page, or choose their files.", t.text);
     if (ui::button("tensors/choose", "Choose files…")) session.choose_tensors();
     ImGui::Dummy({0, 2});
-    item("attention.npy", "[n, n], [heads, n, n] or [layers, heads, n, n]; f16, bf16, f32 or f64");
-    item("q.npy, k.npy", "[n, d] or [heads, n, d]; with v.npy and mask.npy where there are such");
-    item(".npz, .safetensors", "the same under names: attention, or q, k, v, mask");
-    item("weights.csv", "one matrix, with names of rows and columns or without");
-    item("tokens.json", "a list of tokens; or tokens.txt, a token a line");
+    ui::list_item("attention.npy", "[n, n], [heads, n, n] or [layers, heads, n, n]; f16, bf16, f32 or f64");
+    ui::list_item("q.npy, k.npy", "[n, d] or [heads, n, d]; with v.npy and mask.npy where there are such");
+    ui::list_item(".npz, .safetensors", "the same under names: attention, or q, k, v, mask");
+    ui::list_item("weights.csv", "one matrix, with names of rows and columns or without");
+    ui::list_item("tokens.json", "a list of tokens; or tokens.txt, a token a line");
     ImGui::Dummy({0, 6});
     paragraph(
         "The README has ten lines of Python that save attention.npy and tokens.json from a Hugging Face "

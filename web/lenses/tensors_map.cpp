@@ -26,16 +26,6 @@ std::vector<MapStage> stages_of(const app::TensorSet& set) {
     return stages;
 }
 
-app::MatrixId matrix_of(MapStage stage) {
-    switch (stage) {
-        case MapStage::raw: return app::MatrixId::raw;
-        case MapStage::scaled: return app::MatrixId::scaled;
-        case MapStage::masked: return app::MatrixId::masked;
-        default: break;
-    }
-    return app::MatrixId::weight;
-}
-
 }  // namespace
 
 void tensors_map(TensorsView& view, float width, float most_height) {

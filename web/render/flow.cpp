@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "render/buffers.hpp"
-#include "render/context.hpp"
+#include "render/pass.hpp"
 #include "render/program.hpp"
 #include "shaders.hpp"
 
@@ -19,26 +19,9 @@ namespace {
 constexpr Index texture_width = 2048;
 constexpr GLsizei edge_bytes = 16;
 
-struct Pass {
-    Program program{shaders::flow_vert, shaders::flow_frag};
-    GLuint vertex_array = 0;
-    std::uint64_t context = 0;
-};
-
-Pass& pass() {
-    static Pass it;
-    return it;
-}
-
-bool begin() {
-    Pass& p = pass();
-    if (!p.program.use()) return false;
-    if (p.context != context_number()) {
-        p.context = context_number();
-        glGenVertexArrays(1, &p.vertex_array);
-    }
-    glBindVertexArray(p.vertex_array);
-    return true;
+Program& shared_program() {
+    static Program program{shaders::flow_vert, shaders::flow_frag};
+    return program;
 }
 
 void bind_places(GLenum unit, const FlowPlaces& places) {
@@ -66,20 +49,15 @@ GLint segments_of(Index count) { return count < 4096 ? 24 : count < 32768 ? 16 :
 void run(const ImDrawList*, const ImDrawCmd* command) {
     FlowCurves c;
     std::memcpy(&c, command->UserCallbackData, sizeof c);
-    const ImDrawData& data = *ImGui::GetDrawData();
-    const float scale = data.FramebufferScale.x;
-    const float width = std::floor(data.DisplaySize.x * scale),
-                height = std::floor(data.DisplaySize.y * scale);
-    const auto pixels = [&](float x, float y) {
-        return ImVec2((x - data.DisplayPos.x) * scale, (y - data.DisplayPos.y) * scale);
-    };
+    const FramePixels pixels = FramePixels::of(*ImGui::GetDrawData());
+    const float scale = pixels.scale, width = pixels.width, height = pixels.height;
     ImVec2 min = pixels(command->ClipRect.x, command->ClipRect.y),
            max = pixels(command->ClipRect.z, command->ClipRect.w);
     min = {std::max(std::floor(min.x), 0.0f), std::max(std::floor(min.y), 0.0f)};
     max = {std::min(std::ceil(max.x), width), std::min(std::ceil(max.y), height)};
-    if (!(min.x < max.x && min.y < max.y) || c.count == 0 || !begin()) return;
+    if (!(min.x < max.x && min.y < max.y) || c.count == 0 || !shared_program().use()) return;
 
-    const Program& program = pass().program;
+    const Program& program = shared_program();
     glScissor(static_cast<GLint>(min.x), static_cast<GLint>(height - max.y),
               static_cast<GLsizei>(max.x - min.x), static_cast<GLsizei>(max.y - min.y));
     bind_places(GL_TEXTURE1, c.keys);
@@ -111,14 +89,8 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
 
 }  // namespace
 
-void draw(ImDrawList* list, std::span<const FlowCurves> curves) {
-    for (const FlowCurves& each : curves) {
-        FlowCurves copy = each;
-        list->AddCallback(run, &copy, sizeof copy);
-    }
-    list->AddCallback(ImDrawCallback_ResetRenderState, nullptr);
-}
+void draw(ImDrawList* list, std::span<const FlowCurves> curves) { add_pass(list, run, curves); }
 
-const std::string& flow_fault() { return pass().program.fault(); }
+const std::string& flow_fault() { return shared_program().fault(); }
 
 }  // namespace attn::render

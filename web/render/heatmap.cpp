@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "render/context.hpp"
+#include "render/pass.hpp"
 #include "render/program.hpp"
 #include "shaders.hpp"
 
@@ -14,48 +14,26 @@ namespace attn::render {
 
 namespace {
 
-struct Pass {
-    Program program{shaders::heatmap_vert, shaders::heatmap_frag};
-    GLuint vertex_array = 0;  // empty: the vertices follow from their numbers
-    std::uint64_t context = 0;
-};
-
-Pass& pass() {
-    static Pass it;
-    return it;
-}
-
-bool begin() {
-    Pass& p = pass();
-    if (!p.program.use()) return false;
-    if (p.context != context_number()) {
-        p.context = context_number();
-        glGenVertexArrays(1, &p.vertex_array);
-    }
-    glBindVertexArray(p.vertex_array);
-    return true;
+Program& shared_program() {
+    static Program program{shaders::heatmap_vert, shaders::heatmap_frag};
+    return program;
 }
 
 void set_colour(const char* name, ImU32 colour) {
     const ImVec4 c = ImGui::ColorConvertU32ToFloat4(colour);
-    glUniform4f(pass().program.uniform(name), c.x, c.y, c.z, c.w);
+    glUniform4f(shared_program().uniform(name), c.x, c.y, c.z, c.w);
 }
 
 void run(const ImDrawList*, const ImDrawCmd* command) {
     Heatmap h;
     std::memcpy(&h, command->UserCallbackData, sizeof h);
-    const ImDrawData& data = *ImGui::GetDrawData();
-    const float scale = data.FramebufferScale.x;
-    const float width = std::floor(data.DisplaySize.x * scale),
-                height = std::floor(data.DisplaySize.y * scale);
-    const auto pixels = [&](float x, float y) {
-        return ImVec2((x - data.DisplayPos.x) * scale, (y - data.DisplayPos.y) * scale);
-    };
+    const FramePixels pixels = FramePixels::of(*ImGui::GetDrawData());
+    const float scale = pixels.scale, width = pixels.width, height = pixels.height;
     const ImVec2 min = pixels(std::max(h.min.x, command->ClipRect.x), std::max(h.min.y, command->ClipRect.y));
     const ImVec2 max = pixels(std::min(h.max.x, command->ClipRect.z), std::min(h.max.y, command->ClipRect.w));
-    if (!(min.x < max.x && min.y < max.y) || !begin()) return;
+    if (!(min.x < max.x && min.y < max.y) || !shared_program().use()) return;
 
-    const Program& program = pass().program;
+    const Program& program = shared_program();
     glScissor(0, 0, static_cast<GLsizei>(width), static_cast<GLsizei>(height));
     glActiveTexture(GL_TEXTURE1);
     bind_colours({h.palette, 0}, h.palette->colours);
@@ -94,14 +72,8 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
 
 }  // namespace
 
-void draw(ImDrawList* list, std::span<const Heatmap> heatmaps) {
-    for (const Heatmap& heatmap : heatmaps) {
-        Heatmap copy = heatmap;
-        list->AddCallback(run, &copy, sizeof copy);
-    }
-    list->AddCallback(ImDrawCallback_ResetRenderState, nullptr);
-}
+void draw(ImDrawList* list, std::span<const Heatmap> heatmaps) { add_pass(list, run, heatmaps); }
 
-const std::string& heatmap_fault() { return pass().program.fault(); }
+const std::string& heatmap_fault() { return shared_program().fault(); }
 
 }  // namespace attn::render

@@ -31,6 +31,7 @@ bool Program::use() {
         context_ = context_number();
         fault_.clear();
         program_ = glCreateProgram();
+        glGenVertexArrays(1, &vertex_array_);
         for (const auto& [kind, source] :
              {std::pair{GL_VERTEX_SHADER, vertex_}, {GL_FRAGMENT_SHADER, fragment_}}) {
             const GLuint shader = compile(static_cast<GLenum>(kind), source, fault_);
@@ -44,6 +45,7 @@ bool Program::use() {
     }
     if (!fault_.empty()) return false;
     glUseProgram(program_);
+    glBindVertexArray(vertex_array_);
     return true;
 }
 

@@ -1,4 +1,4 @@
-// A vertex and a fragment shader, compiled when first used and again in a new context.
+// A vertex and a fragment shader with a vertex array of their own, made when first used and again in a new context.
 #pragma once
 
 #include <GLES3/gl3.h>
@@ -19,7 +19,7 @@ class Program {
 
   private:
     std::string_view vertex_, fragment_;
-    GLuint program_ = 0;
+    GLuint program_ = 0, vertex_array_ = 0;
     std::uint64_t context_ = 0;
     std::string fault_;
 };

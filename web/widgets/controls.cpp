@@ -162,6 +162,14 @@ void caption(const char* text) {
     ImGui::PopStyleColor();
 }
 
+void list_item(const char* name, const char* what) {
+    Type mono(Face::mono, size_small);
+    ImGui::TextUnformatted(name);
+    ImGui::SameLine(ImGui::GetCursorStartPos().x +
+                    std::min(ImGui::GetContentRegionAvail().x * 0.45f, 190.0f));
+    caption(what);
+}
+
 void badge(const char* text, ImU32 fill, ImU32 ink) {
     Type type(Face::mono, 12);
     const ImVec2 size = text_size(text), at = ImGui::GetCursorScreenPos();

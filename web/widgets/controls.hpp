@@ -46,6 +46,8 @@ void heading(const char* text);  // of a lens
 void section(const char* text,
              bool with_controls = false);  // of its parts; with controls after it on its line
 void caption(const char* text);            // dim, wrapped
+// One line of a list: a name as it is typed, and what it is.
+void list_item(const char* name, const char* what);
 void badge(const char* text, ImU32 fill, ImU32 ink);
 void tooltip(const char* text);  // for the last item
 
