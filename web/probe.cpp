@@ -142,6 +142,7 @@ EMSCRIPTEN_KEEPALIVE const char* probe_tensors() {
                         {"summary", set->summary()},
                         {"files", app::names_of(set->files())},
                         {"remarks", set->remarks()},
+                        {"heads_sampled", set->thumbnails() ? set->thumbnails()->sampled() : 0},
                         {"heads_exact", set->thumbnails() ? set->thumbnails()->exact() : 0}};
     if (const app::TensorOpening* opening = tensors.opening()) {
         json["phase"] = static_cast<int>(opening->phase());

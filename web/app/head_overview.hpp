@@ -30,6 +30,8 @@ class HeadOverview {
     bool has_maps() const { return maps_.done() && scores_[looked_at_]; }
     bool done() const { return maps_.done() && scored_ == std::ssize(scores_); }
     double progress() const;  // 0 … 1, of the maps, then of the scores
+    // How much there is to look at: a picture of every head, all of them exact, all scores.
+    int milestones() const { return (maps_.sampled() == scores_.size()) + has_maps() + done(); }
 
     const Thumbnails& maps() const { return maps_; }
     // Nothing until they are complete.

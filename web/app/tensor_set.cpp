@@ -164,16 +164,15 @@ bool TensorSet::check_some() {
 
 // What is looked at first: the attention, a picture of every head, then whether the numbers are odd.
 bool TensorSet::step() {
-    if (job_) {
-        if (!job_->step()) {
-            job_.reset();
-            begin_thumbnails();
-        }
+    const bool measured = !job_ || job_->sampled(thumbnail_side);
+    if (!thumbnails_ && measured) begin_thumbnails();
+    const auto count = static_cast<std::size_t>(layers() * heads());
+    if (thumbnails_ && thumbnails_->sampled() < count && (!job_ || thumbnails_->level() > 0)) {
+        thumbnails_->step();
         return true;
     }
-    const auto count = static_cast<std::size_t>(layers() * heads());
-    if (thumbnails_ && thumbnails_->sampled() < count) {
-        thumbnails_->step();
+    if (job_) {
+        if (!job_->step()) job_.reset();
         return true;
     }
     if (check_some()) return true;
@@ -184,6 +183,12 @@ bool TensorSet::done() const {
     const bool begun = finished() || rule_;
     return begun && !job_ && std::ranges::all_of(checks_, &Check::done) &&
            (!thumbnails_ || thumbnails_->done());
+}
+
+int TensorSet::milestones() const {
+    const bool heads =
+        thumbnails_ && thumbnails_->sampled() == static_cast<std::size_t>(layers() * this->heads());
+    return (!job_ || job_->sampled(tile_side)) + !job_ + heads + done();
 }
 
 std::string_view TensorSet::doing() const {
@@ -233,7 +238,7 @@ MapPointer TensorSet::make_map(Index layer, Index head, MapStage stage) const {
 MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
     const MapStage stage = stage_for(choice.stage);
     const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
-    if (!finished() && (!record_ || (job_ && !is_signed(stage)))) return nullptr;
+    if (!finished() && (!record_ || (being_measured(stage) && !job_->sampled(tile_side)))) return nullptr;
     if (!chosen_.map || chosen_.layer != layer || chosen_.head != head || chosen_.stage != stage ||
         chosen_.sink != sink) {
         MapPointer map = make_map(layer, head, stage);
@@ -250,6 +255,7 @@ Index TensorSet::thumbnail_columns() const {
 }
 
 void TensorSet::begin_thumbnails() {
+    if (layers() * heads() == 1) return;  // its map is all there is
     std::vector<MapPointer> maps;
     for (Index layer = 0; layer < layers(); ++layer)
         for (Index head = 0; head < heads(); ++head) maps.push_back(make_map(layer, head, MapStage::weight));

@@ -12,7 +12,6 @@ struct TensorsView {
     app::Session& session;
     app::TensorSet& set;
     Hover& hover;
-    bool more = false;  // some part has more to compute
 
     const app::Selection& selection() const { return session.state().selection; }
     void select_head(Index layer, Index head);
