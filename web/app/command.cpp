@@ -37,8 +37,10 @@ bool may_select(const State& state, const Selection& s) {
 
 bool may_pin(const State& state, const CellRef& cell) {
     if (cell.second && (state.lens != LensId::sentence || !state.sentence.compared)) return false;
+    const bool of_tokens = state.lens == LensId::sentence || state.lens == LensId::tensors;
+    if (cell.words && (cell.second || cell.matrix != MatrixId::weight || !of_tokens)) return false;
     MatrixShape shape = shape_of(state.worked, cell.matrix);
-    if (state.lens == LensId::sentence || state.lens == LensId::tensors)  // which show no projections
+    if (of_tokens)  // which show no projections
         shape = cell.matrix < MatrixId::q ? MatrixShape{} : MatrixShape{position_limit, position_limit};
     return cell.row >= 0 && cell.row < shape.rows && cell.col >= 0 && cell.col < shape.cols;
 }

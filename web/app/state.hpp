@@ -200,6 +200,7 @@ struct CellRef {
     Index row = 0;
     Index col = 0;
     bool second = false;  // in lens Sentence: of the second sentence
+    bool words = false;   // row and column are words, not tokens
     bool operator==(const CellRef&) const = default;
 };
 
