@@ -1,8 +1,22 @@
 // A weight between words, explained: which tokens' weights it is the mean and the sum of.
 #include "app/explained.hpp"
 #include "app/format.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
+
+namespace {
+
+// "gran…", so that another name has room beside it.
+std::string shortened(std::string_view name) {
+    constexpr int most = 4;  // characters
+    std::size_t length = 0;
+    for (int i = 0; i < most && length < name.size(); ++i)
+        length += first_code_point(name.substr(length)).bytes;
+    return std::string(name.substr(0, length)) + (length < name.size() ? "…" : "");
+}
+
+}  // namespace
 
 void explain_words(Explained& out, const WordPair& pair,
                    const std::function<TokenWeight(Index query, Index key)>& weight) {
@@ -24,8 +38,8 @@ void explain_words(Explained& out, const WordPair& pair,
             sum_f32 += w.f32;
             row += w.f64;
             sums += (sums.empty() ? "" : " + ") + four(w.f64);
-            const std::string name = several_rows && several_keys
-                                         ? piece(pair.query_pieces, i) + "→" + piece(pair.key_pieces, j)
+            const std::string name = several_rows && several_keys ? shortened(piece(pair.query_pieces, i)) +
+                                                                        "→" + piece(pair.key_pieces, j)
                                      : several_rows ? piece(pair.query_pieces, i)
                                                     : piece(pair.key_pieces, j);
             out.operands.push_back({name, w.f64, 1 / rows, w.f64 / rows});
