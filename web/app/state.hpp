@@ -179,6 +179,8 @@ struct TensorsState {
     std::vector<std::string> files;  // names of those that are open, or that a link was made with
     MapChoice map;
     TensorRule rule;
+    HeadsChoice heads;
+    FlowChoice flow;
     bool operator==(const TensorsState&) const = default;
 };
 

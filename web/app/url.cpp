@@ -540,6 +540,22 @@ constexpr Setting settings[] = {
      [](const State& s, const State& usual) {
          return unless_usual(s.tensors.rule, usual.tensors.rule, write_rule);
      }},
+    {"sorted", "entropy, first, previous, duplicate, induction or distance, or two of them",
+     [](State& s, const std::string& value) {
+         const auto heads = read_heads(value);
+         return heads && take(s, SetTensorHeads{*heads});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.tensors.heads, usual.tensors.heads, write_heads);
+     }},
+    {"edges", "a number from 0 to 1, arcs or columns, and heads, as 0.8,columns,1.0,2.3",
+     [](State& s, const std::string& value) {
+         const auto flow = read_flow(value);
+         return flow && take(s, SetTensorFlow{*flow});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.tensors.flow, usual.tensors.flow, write_flow);
+     }},
     {"training", "on",
      [](State& s, const std::string& value) { return value == "on" && take(s, RunTraining{true}); },
      [](const State& s, const State&) {

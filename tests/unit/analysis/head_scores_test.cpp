@@ -33,7 +33,9 @@ Record causal_head(const std::vector<std::vector<double>>& rows) {
 }
 
 HeadScores scores_of(const Record& record, Index head, std::span<const std::int32_t> ids) {
-    HeadScoring scoring(record, head, ids);
+    const std::shared_ptr<const Record> pointer(std::shared_ptr<const Record>(),
+                                                &record);  // that owns nothing
+    HeadScoring scoring(stage_map(pointer, head, Stage::weight), ids);
     while (scoring.step()) {
     }
     REQUIRE(scoring.done());

@@ -165,7 +165,7 @@ TEST_CASE("finished weights open with their tokens, layer by layer and head by h
     CHECK_THAT(table_json(v.session), ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
 
     // Every head small: here a texel is a cell.
-    const attn::Thumbnails& small = *v.open()->thumbnails();
+    const attn::Thumbnails& small = v.open()->overview()->maps();
     CHECK(small.exact() == 6);
     CHECK(small.strongest()(1 * 4 + 3, 2 * 5 + 4) == at(1, 2, 3, 4));
 }
