@@ -27,7 +27,7 @@ class HeadOverview {
     Index heads() const { return heads_; }  // of a layer
     Index number(HeadIndex head) const { return head.layer * heads_ + head.head; }
     std::uint64_t serial() const { return serial_; }  // other heads have another number
-    // Whether the heads have this number: some need the tokens, and some as many queries as keys.
+    // Whether the heads have this number: some need the tokens of one text, and some as many queries as keys.
     bool measures(HeadScore score) const;
 
     // This head comes before all others.

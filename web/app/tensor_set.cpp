@@ -246,11 +246,14 @@ void TensorSet::begin_overview() {
     std::vector<MapPointer> maps;
     for (Index layer = 0; layer < layers(); ++layer)
         for (Index head = 0; head < heads(); ++head) maps.push_back(make_map(layer, head, MapStage::weight));
-    // Tokens that read alike are the same.
+    // Of one text alone, whose tokens are the same where they read alike.
     std::map<std::string_view, std::int32_t> numbers;
     std::vector<std::int32_t> ids;
-    for (const std::string& token : parts_.matched.query_tokens)
-        ids.push_back(numbers.try_emplace(token, static_cast<std::int32_t>(numbers.size())).first->second);
+    const Matched& matched = parts_.matched;
+    if (matched.query_tokens == matched.key_tokens)
+        for (const std::string& token : matched.query_tokens)
+            ids.push_back(
+                numbers.try_emplace(token, static_cast<std::int32_t>(numbers.size())).first->second);
     auto overview = HeadOverview::start(std::move(maps), heads(), std::move(ids));
     if (overview) overview_ = *std::move(overview);
 }

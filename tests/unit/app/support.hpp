@@ -70,7 +70,7 @@ class RandomCommands {
 
     app::Command next(const app::State& state) {
         using namespace app;
-        switch (below(35)) {
+        switch (below(37)) {
             case 0: return OpenLens{static_cast<LensId>(below(2))};
             case 1: return OpenPreset{presets()[static_cast<std::size_t>(below(std::ssize(presets())))].id};
             case 2:
@@ -132,6 +132,11 @@ class RandomCommands {
                 return files;
             }
             case 32: return SetTensorMap{{static_cast<MapStage>(below(7)), static_cast<Pooling>(below(2))}};
+            case 34: return SetTensorHeads{{score(), score()}};
+            case 35:
+                return SetTensorFlow{{static_cast<float>(random_.uniform()),
+                                      static_cast<FlowForm>(below(2)),
+                                      {{below(4), below(5)}}}};
             case 33: return SetTensorRule{{static_cast<TensorRule::Causal>(below(3)), below(2) == 0}};
             default: return below(4) ? Pin{cell(state)} : Pin{};
         }
