@@ -252,7 +252,7 @@ void Session::tokens(const std::string& text, std::vector<std::int32_t> ids, std
     awaits_tokens_ = false;
     // What stands before an empty text, a start token, is nobody's sentence.
     if (text.empty()) ids.clear();
-    start(sentence_, std::move(ids), std::move(pieces), total);
+    start(sentence_, text, std::move(ids), std::move(pieces), total);
     if (sentence_.ids().empty()) next_ = {};
     playing_ = playing_ && generator_;
 }
@@ -283,7 +283,7 @@ void Session::second_tokens(const std::string& text, std::vector<std::int32_t> i
                             std::vector<std::string> pieces, Index total) {
     if (!model_ || !state().sentence.compared) return;
     if (text.empty()) ids.clear();
-    start(compared_, std::move(ids), std::move(pieces), total);
+    start(compared_, text, std::move(ids), std::move(pieces), total);
 }
 
 bool Session::load_model() {
@@ -354,8 +354,8 @@ void Session::model_failed() {
     state_replaced();
 }
 
-void Session::start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector<std::string> pieces,
-                    Index total) {
+void Session::start(SentenceJob& job, const std::string& text, std::vector<std::int32_t> ids,
+                    std::vector<std::string> pieces, Index total) {
     const Index context = model_->config().context;
     if (total > context)
         page_.notice("The text has " + std::to_string(total) + " tokens; " + model_name_ + " reads " +
@@ -374,7 +374,7 @@ void Session::start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector
         return report_error({"A run of " + std::to_string(ids.size()) + " tokens through " + model_name_ +
                              " needs " + std::to_string(needed / 1'000'000) +
                              " MB, more than a browser tab has; shorten the text."});
-    if (Status started = job.start(model_, std::move(ids), std::move(pieces)); !started)
+    if (Status started = job.start(model_, std::move(ids), std::move(pieces), text); !started)
         report_error(started.error());
 }
 
@@ -425,7 +425,9 @@ void Session::fit_selection() {
             selection.counterpart.reset();
         if (const auto& pin = state().pin) {
             const SentenceRun* run = run_of(*pin);
-            const Index tokens = run ? run->trace->tokens() : position_limit;
+            const Index tokens = !run         ? position_limit
+                                 : pin->words ? run->words.count()
+                                              : run->trace->tokens();
             if (pin->row >= tokens || (is_stage(pin->matrix) && pin->col >= tokens))
                 perform(Pin{std::nullopt});
         }

@@ -150,7 +150,8 @@ class Session {
     void rerun_worked();
     void set_text(const std::string& text);
     void begin_typing();
-    void start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector<std::string> pieces, Index total);
+    void start(SentenceJob& job, const std::string& text, std::vector<std::int32_t> ids,
+               std::vector<std::string> pieces, Index total);
     // Steps the forward pass until `until`; true while there is more to do.
     bool run_forward(SentenceJob& job, double until);
     bool survey_heads(double until, bool (HeadOverview::*step)());  // the same

@@ -6,6 +6,7 @@
 #include "app/format.hpp"
 #include "app/twins.hpp"
 #include "lenses/compare_view.hpp"
+#include "lenses/heads_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -162,7 +163,15 @@ void column(const char* name, float width, auto&& draw) {
 void space() { ImGui::Dummy({0, 8}); }
 
 void heads(SentenceView& view, float width, float most_height) {
-    if (view.run.heads) sentence_heads(view, *view.run.heads, width, most_height);
+    if (!view.run.heads) return;
+    HeadsView all{
+        view.session,
+        view.hover,
+        *view.run.heads,
+        view.session.state().sentence.heads,
+        [](app::Session& session, const app::HeadsChoice& choice) { session.perform(app::SetHeads{choice}); },
+        ui::sequential_scale(1)};
+    head_survey(all, width, most_height);
 }
 
 void parts(SentenceView& view) {

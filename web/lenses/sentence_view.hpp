@@ -54,7 +54,6 @@ inline std::optional<Index> within(std::optional<Index> token, Index n) {
 
 // Each draws itself at the cursor, `width` points wide.
 void sentence_flow(SentenceView& view, float width, float most_height);
-void sentence_heads(SentenceView& view, const app::HeadOverview& heads, float width, float most_height);
 void sentence_map(SentenceView& view, float width, float most_height);
 void sentence_ladder(SentenceView& view, float width);
 void sentence_next(SentenceView& view, float width);

@@ -34,7 +34,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     const app::Selection& s = view.selection();
     app::MapChoice choice = view.session.state().tensors.map;
     choice.stage = view.set.stage_for(choice.stage);
-    if (const auto changed = map_controls(map_view, choice, stages_of(view.set)))
+    if (const auto changed = map_controls(map_view, choice, stages_of(view.set), false))
         view.session.perform(app::SetTensorMap{*changed}, ui::gesture());
 
     ui::MapPicture picture{.name = "map",

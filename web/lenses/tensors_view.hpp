@@ -22,7 +22,6 @@ struct TensorsView {
 ui::ColourScale weight_scale(const app::TensorSet& set, float extent);
 
 // Each draws itself at the cursor, `width` points wide.
-void tensors_heads(TensorsView& view, float width, float most_height);
 void tensors_map(TensorsView& view, float width, float most_height);
 void forget_tensors_map();  // it keeps the numbers of the set
 
