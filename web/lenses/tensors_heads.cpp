@@ -11,10 +11,10 @@ namespace attn::lenses {
 
 namespace {
 
-constexpr float gap = 4, least_side = 24, most_side = 64, least_edge = 8;
+constexpr float thumbnail_gap = 4, least_thumbnail = 24, most_thumbnail = 64, least_edge = 8;
 
 // What of the thumbnails is in the textures: a row of the grid each, taken up again where a head of it has changed.
-class Strips {
+class ThumbnailRows {
   public:
     void update(const app::TensorSet& set) {
         const attn::Thumbnails& maps = *set.thumbnails();
@@ -52,36 +52,38 @@ class Strips {
     float extent_ = 0;
     std::vector<Row> rows_;
 };
-Strips strips;
+ThumbnailRows thumbnail_rows;
 
-struct Grid {
+struct TensorGrid {
     Index columns, count;
     ImVec2 size;  // of a thumbnail
     ImVec2 at;    // of the first
 
     ImVec2 min(Index map) const {
-        return {at.x + static_cast<float>(map % columns) * (size.x + gap),
-                at.y + static_cast<float>(map / columns) * (size.y + gap)};
+        return {at.x + static_cast<float>(map % columns) * (size.x + thumbnail_gap),
+                at.y + static_cast<float>(map / columns) * (size.y + thumbnail_gap)};
     }
     ImVec2 max(Index map) const { return {min(map).x + size.x, min(map).y + size.y}; }
     std::optional<Index> under(ImVec2 mouse) const {
-        const auto row = static_cast<Index>(std::floor((mouse.y - at.y + gap / 2) / (size.y + gap)));
-        const auto column = static_cast<Index>(std::floor((mouse.x - at.x + gap / 2) / (size.x + gap)));
+        const auto row =
+            static_cast<Index>(std::floor((mouse.y - at.y + thumbnail_gap / 2) / (size.y + thumbnail_gap)));
+        const auto column =
+            static_cast<Index>(std::floor((mouse.x - at.x + thumbnail_gap / 2) / (size.x + thumbnail_gap)));
         const Index map = row * columns + column;
         if (row < 0 || column < 0 || column >= columns || map >= count) return std::nullopt;
         return map;
     }
 };
 
-void draw_thumbnails(const TensorsView& view, const Grid& grid) {
+void draw_thumbnails(const TensorsView& view, const TensorGrid& grid) {
     const attn::Thumbnails& thumbnails = *view.set.thumbnails();
-    const ui::ColourScale scale = weight_scale(view.set, strips.extent());
+    const ui::ColourScale scale = weight_scale(view.set, thumbnail_rows.extent());
     std::vector<render::Heatmap> maps;
-    for (Index row = 0; row < strips.rows(); ++row) {
+    for (Index row = 0; row < thumbnail_rows.rows(); ++row) {
         const Index first = row * grid.columns, last = std::min(first + grid.columns, grid.count) - 1;
         render::Heatmap map;
-        map.key = {&strips, static_cast<std::uint64_t>(row)};
-        map.version = strips.serial(row);
+        map.key = {&thumbnail_rows, static_cast<std::uint64_t>(row)};
+        map.version = thumbnail_rows.serial(row);
         map.values = thumbnails.strongest().row(row * thumbnails.rows());
         map.rows = thumbnails.rows();
         map.cols = grid.columns * thumbnails.cols();
@@ -90,7 +92,7 @@ void draw_thumbnails(const TensorsView& view, const Grid& grid) {
         map.cell = {grid.size.x / static_cast<float>(thumbnails.cols()),
                     grid.size.y / static_cast<float>(thumbnails.rows())};
         map.tile_columns = thumbnails.cols();
-        map.tile_pitch = grid.size.x + gap;
+        map.tile_pitch = grid.size.x + thumbnail_gap;
         ui::use_scale(map, scale);
         maps.push_back(map);
     }
@@ -98,7 +100,7 @@ void draw_thumbnails(const TensorsView& view, const Grid& grid) {
 }
 
 // Numbers of layers on the left and of heads above; of one layer in several rows, those of each row's first head.
-void draw_labels(const TensorsView& view, const Grid& grid, std::optional<Index> lit) {
+void draw_labels(const TensorsView& view, const TensorGrid& grid, std::optional<Index> lit) {
     ui::Type small(ui::Face::regular, ui::size_small);
     ImDrawList* list = ImGui::GetWindowDrawList();
     const app::Selection& chosen = view.selection();
@@ -106,7 +108,7 @@ void draw_labels(const TensorsView& view, const Grid& grid, std::optional<Index>
     const auto ink = [&](bool on, bool strong) {
         return strong ? ui::theme().accent : on ? ui::theme().text : ui::theme().dim;
     };
-    for (Index row = 0; row < strips.rows(); ++row) {
+    for (Index row = 0; row < thumbnail_rows.rows(); ++row) {
         const Index first = row * grid.columns;
         const bool is_layer = view.set.layers() > 1;
         const std::string text = std::to_string(is_layer ? row : first);
@@ -117,14 +119,14 @@ void draw_labels(const TensorsView& view, const Grid& grid, std::optional<Index>
     for (Index column = 0; column < grid.columns; ++column) {
         const std::string text = (grid.columns < heads && column > 0 ? "+" : "") + std::to_string(column);
         const ImVec2 size = ui::text_size(text);
-        if (size.x > grid.size.x + gap) continue;
+        if (size.x > grid.size.x + thumbnail_gap) continue;
         ui::draw_text(list, {grid.min(column).x + (grid.size.x - size.x) / 2, grid.at.y - 5 - size.y},
                       ink(lit && *lit % grid.columns == column, chosen.head % grid.columns == column), text);
     }
 }
 
 // Arrow keys go to the neighbours.
-void walk(TensorsView& view, const Grid& grid, Index chosen) {
+void walk(TensorsView& view, const TensorGrid& grid, Index chosen) {
     Index map = chosen;
     if (arrow_pressed(ImGuiKey_LeftArrow) && map % grid.columns > 0) --map;
     if (arrow_pressed(ImGuiKey_RightArrow) && map % grid.columns + 1 < grid.columns) ++map;
@@ -138,23 +140,24 @@ void walk(TensorsView& view, const Grid& grid, Index chosen) {
 
 void tensors_heads(TensorsView& view, float width, float most_height) {
     if (!view.set.thumbnails()) return;
-    strips.update(view.set);
+    thumbnail_rows.update(view.set);
     const Index heads = view.set.heads(), columns = view.set.thumbnail_columns();
     const attn::Thumbnails& maps = *view.set.thumbnails();
     const float label_width = 28, label_height = 20;
-    const float side = std::clamp(std::floor((width - label_width - 2) / static_cast<float>(columns) - gap),
-                                  least_side, most_side);
+    const float side =
+        std::clamp(std::floor((width - label_width - 2) / static_cast<float>(columns) - thumbnail_gap),
+                   least_thumbnail, most_thumbnail);
     const auto rows = static_cast<float>(maps.rows()), cols = static_cast<float>(maps.cols());
     const float longer = std::max(rows, cols);
     const ImVec2 size{std::max(side * cols / longer, least_edge), std::max(side * rows / longer, least_edge)};
-    const ImVec2 content{label_width + static_cast<float>(columns) * (size.x + gap),
-                         label_height + static_cast<float>(strips.rows()) * (size.y + gap)};
+    const ImVec2 content{label_width + static_cast<float>(columns) * (size.x + thumbnail_gap),
+                         label_height + static_cast<float>(thumbnail_rows.rows()) * (size.y + thumbnail_gap)};
     const float bar = content.x > width + 1 ? ImGui::GetStyle().ScrollbarSize : 0;
 
     ImGui::BeginChild("heads", {width, std::min(content.y + bar, most_height)}, 0,
                       ImGuiWindowFlags_HorizontalScrollbar);
     const ImVec2 corner = ImGui::GetCursorScreenPos();
-    const Grid grid{
+    const TensorGrid grid{
         columns, view.set.layers() * heads, size, {corner.x + label_width, corner.y + label_height}};
     const Index chosen = view.selection().layer * heads + view.selection().head;
     ImGui::InvisibleButton("grid", content);
