@@ -14,24 +14,24 @@ using namespace attn::app;
 namespace {
 
 // GPT-2 of 2 layers and 3 heads.
-std::shared_ptr<const Trace> run(std::vector<std::int32_t> ids) {
+std::shared_ptr<const Trace> run(std::vector<std::int32_t> flow_ids) {
     const auto folder = test::source_dir() / "tests/golden/model/gpt2-f32";
     ModelFiles files;
     files.config = test::read_file(folder / "config.json");
     files.weights["model.safetensors"] = test::read_file(folder / "model.safetensors");
     const auto model = Model::load(std::move(files));
     REQUIRE(model);
-    const auto trace = run_forward(*model, ids);
+    const auto trace = run_forward(*model, flow_ids);
     REQUIRE(trace);
     return *trace;
 }
 
-const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6};
+const std::vector<std::int32_t> flow_ids{3, 1, 4, 1, 5, 9, 2, 6};
 
 }  // namespace
 
 TEST_CASE("flows are of the heads that are shown, the first of them before the others") {
-    const auto trace = run(ids);
+    const auto trace = run(flow_ids);
     const std::vector<HeadIndex> heads{{1, 2}, {0, 1}};
     Flows flows;
     flows.show(trace, heads);
@@ -43,7 +43,7 @@ TEST_CASE("flows are of the heads that are shown, the first of them before the o
     CHECK(flows.progress() == 1);
     for (const HeadIndex& head : heads) {
         const Record& record = trace->layers()[static_cast<std::size_t>(head.layer)].attention;
-        for (Index q = 0; q < std::ssize(ids); ++q) {
+        for (Index q = 0; q < std::ssize(flow_ids); ++q) {
             const auto edges = flows.of(head).flow().edges({q, q + 1});
             CHECK(std::ssize(edges) == q + 1);  // causal, and no weight is 0
             for (const FlowEdge& edge : edges) CHECK(edge.weight == record.weights(head.head, q)[edge.key]);
@@ -52,7 +52,7 @@ TEST_CASE("flows are of the heads that are shown, the first of them before the o
 }
 
 TEST_CASE("flows that are there are kept, up to the limit, until another run") {
-    const auto trace = run(ids);
+    const auto trace = run(flow_ids);
     Flows flows;
     const auto show = [&](HeadIndex head) {
         const std::vector<HeadIndex> heads{head};
@@ -76,7 +76,7 @@ TEST_CASE("flows that are there are kept, up to the limit, until another run") {
 }
 
 TEST_CASE("a word's own edges are all of its row, and those into it") {
-    const auto trace = run(ids);
+    const auto trace = run(flow_ids);
     Flows flows;
     const std::vector<HeadIndex> heads{{1, 0}};
     flows.show(trace, heads);
