@@ -1,8 +1,10 @@
-// node maps.mjs  Runs bench_maps natively and as WebAssembly under node, and puts its tables into README.md.
+// node maps.mjs  Runs bench_maps natively and as WebAssembly under node, measures maps in the page, and puts the tables into
+// README.md.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { here, machine, revision } from './machine.mjs';
+import { measureMapsInPage } from './maps_page.mjs';
 
 // Older nodes know relaxed SIMD by a flag only.
 const knows = (...flags) => spawnSync(process.execPath, [...flags, here('../tools/lib/relaxed_node.mjs')]).status === 0;
@@ -18,6 +20,10 @@ const parts = programs.map(([title, program, args]) => {
     const tables = execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
     return `### ${title}, one thread\n${tables}`;
 });
+for (const [name, rows] of Object.entries(await measureMapsInPage())) {
+    const lines = rows.map(([what, measured, wanted]) => `| ${what} | ${measured} | ${wanted} |`);
+    parts.push(`### In the page, relaxed, one thread: ${name}\n\n| | measured | wanted |\n| --- | --- | --- |\n${lines.join('\n')}\n`);
+}
 const on = [...machine(), `node ${process.versions.node}`, `revision ${revision()}`,
     new Date().toISOString().slice(0, 10), `load average ${load} at the start`];
 const content = [...parts, `Measured on ${on.join('; ')}.`].join('\n');

@@ -41,9 +41,9 @@ extern "C" {
 
 EMSCRIPTEN_KEEPALIVE int probe_frame_count() { return static_cast<int>(platform::frames_drawn()); }
 
-// True while a run, the head maps or a person's own tensors are being computed.
+// True while a run, the head maps, a person's own tensors or what the lens shows are being computed.
 EMSCRIPTEN_KEEPALIVE int probe_busy() {
-    return session().progress().has_value() || session().playing() ||
+    return session().progress().has_value() || session().playing() || session().lens_computes() ||
            session().tensors().busy(session().state().tensors.rule);
 }
 

@@ -111,6 +111,7 @@ class Session {
     // the next frame begins.
     void continue_with(std::function<bool()> step) { lens_steps_.push_back(std::move(step)); }
     void begin_frame() { lens_steps_.clear(); }
+    bool lens_computes() const { return !lens_steps_.empty(); }
     // From one that shows something else at a later time, of now_ms().
     void continue_at(double ms) { frame_due_ms_ = ms; }
     // Nothing is to move by itself.

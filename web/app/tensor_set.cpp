@@ -164,6 +164,7 @@ bool TensorSet::check_some() {
 
 // What is looked at first: the attention, a picture of every head, then whether the numbers are odd.
 bool TensorSet::step() {
+    if (paused_) return false;
     const auto count = static_cast<std::size_t>(layers() * heads());
     const bool measured = !job_ || job_->sampled(HeadOverview::side_of(count));
     if (!overview_ && measured) begin_overview();

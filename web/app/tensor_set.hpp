@@ -75,8 +75,10 @@ class TensorSet {
     // Computes anew what a rule changes.
     void follow(const TensorRule& rule);
     bool follows(const TensorRule& rule) const { return finished() || rule_ == rule; }
-    bool step();  // true while there is more to do
+    bool step();  // true while there is more to do and it is not paused
     bool done() const;
+    void pause(bool on) { paused_ = on; }
+    bool paused() const { return paused_; }
     float progress() const;
     // How much there is to look at: a first map, the map, a picture of every head, all of it.
     int milestones() const;
@@ -112,6 +114,7 @@ class TensorSet {
     Parts parts_;
     std::vector<std::string> query_names_, key_names_;
     std::vector<Check> checks_;
+    bool paused_ = false;
     std::optional<TensorRule> rule_;
     std::optional<RecordJob> job_;
     std::shared_ptr<const Record> record_;

@@ -15,6 +15,21 @@ namespace {
 
 using Causal = app::TensorRule::Causal;
 
+// How far it is, beside the button that stops it or lets it go on.
+void work_under_way(TensorsView& view) {
+    const std::optional<double> map = tensors_map_progress();
+    if (view.set.done() && !map) return;
+    const std::string what(view.set.done() ? "map" : view.set.doing());
+    const double share = view.set.done() ? *map : static_cast<double>(view.set.progress());
+    ui::next_control(230);
+    ImGui::BeginGroup();
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted((what + " " + std::to_string(static_cast<int>(share * 100)) + " %").c_str());
+    ImGui::SameLine(0, 10);
+    if (ui::button("tensors/stop", view.set.paused() ? "Go on" : "Stop")) view.set.pause(!view.set.paused());
+    ImGui::EndGroup();
+}
+
 void heading(TensorsView& view) {
     ui::heading(view.set.title().c_str());
     ui::landmark_item("tensors/title");
@@ -30,12 +45,8 @@ void heading(TensorsView& view) {
     }
     const bool close = ui::button("tensors/close", "Close");
     ui::tooltip("Forgets these files, which frees their memory");
+    work_under_way(view);
     ImGui::PopStyleVar();
-    if (!view.set.done()) {
-        const std::string doing(view.set.doing());
-        ui::caption((doing + " …").c_str());
-        ImGui::ProgressBar(view.set.progress(), {std::min(ImGui::GetContentRegionAvail().x, 260.0f), 4}, "");
-    }
     ImGui::Dummy({0, 4});
     if (close) view.session.close_tensors();
 }

@@ -47,14 +47,15 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     const bool finished = view.set.finished();
     if (finished && view.set.findings().negative.count > 0) picture.choice.stage = MapStage::raw;
     if (choice.stage == MapStage::weight) picture.decimals = 3;
-    if (choice.stage == MapStage::weight && !(finished && set_map_view.tiles().extent() > 1))
-        picture.high = 1;
+    // Up to 1, as in every map of weights; but of a map that has none above a tenth little would be seen.
+    const float extent = set_map_view.tiles().extent();
+    if (choice.stage == MapStage::weight && extent > 0.1f && !(finished && extent > 1)) picture.high = 1;
     picture.query = s.query;
     picture.key = s.key;
     if (const auto& pin = view.session.state().pin) picture.pinned = ui::MapCell{pin->row, pin->col};
 
     const ui::MapTouch touch = set_map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
-    if (touch.more) view.session.continue_with([] { return set_map_view.step(); });
+    if (touch.more && !view.set.paused()) view.session.continue_with([] { return set_map_view.step(); });
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
         view.hover.cell = cell;
@@ -65,6 +66,11 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     }
     if (const auto found = set_finder.draw(set_map_view, picture, width))
         view.select(found->query, found->key);
+}
+
+std::optional<double> tensors_map_progress() {
+    const Pyramid* pyramid = set_map_view.tiles().pyramid();
+    return pyramid && !pyramid->done() ? std::optional(pyramid->progress()) : std::nullopt;
 }
 
 void forget_tensors_map() {

@@ -23,7 +23,8 @@ ui::ColourScale weight_scale(const app::TensorSet& set, float extent);
 
 // Each draws itself at the cursor, `width` points wide.
 void tensors_map(TensorsView& view, float width, float most_height);
-void forget_tensors_map();  // it keeps the numbers of the set
+void forget_tensors_map();                     // it keeps the numbers of the set
+std::optional<double> tensors_map_progress();  // 0 … 1, while there is more to do
 
 // Before there is anything to show, or beside it: what may be dropped; what is to be answered; what waits.
 void tensors_invitation(app::Session& session);
