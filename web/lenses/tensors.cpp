@@ -16,6 +16,8 @@ using Causal = app::TensorRule::Causal;
 
 constexpr float two_columns_from = 680, column_gap = 32;
 
+Pointed tensors_pointed;  // in the last frame
+
 void column(const char* name, float width, auto&& draw) {
     ImGui::BeginChild(name, {width, 0}, ImGuiChildFlags_AutoResizeY,
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
@@ -133,6 +135,8 @@ void heads_of_set(TensorsView& view, float width, float most_height) {
 void parts(TensorsView& view) {
     const float width = ImGui::GetContentRegionAvail().x, window = std::max(ImGui::GetWindowHeight(), 480.0f);
     const bool several = view.set.layers() * view.set.heads() > 1;
+    tensors_flow(view, width, window * 0.6f);
+    ImGui::Dummy({0, 8});
     if (!several || width < two_columns_from) {
         if (several) {
             which_head(view);
@@ -185,17 +189,23 @@ void tensors(app::Session& session, Hover& hover) {
     app::TensorSet* set = session.tensors().open();
     if (!set) {
         forget_tensors_map();
+        forget_tensors_flow();
         return tensors_invitation(session);
     }
     {
-        TensorsView view{session, *set, hover};
+        TensorsView view{session, *set, hover, {}};
         heading(view);
     }
     set = session.tensors().open();
     if (!set) return session.continue_next_frame();
-    TensorsView view{session, *set, hover};
+    TensorsView view{
+        session,
+        *set,
+        hover,
+        {within(tensors_pointed.query, set->queries()), within(tensors_pointed.key, set->keys())}};
     if (!set->finished()) rule(view);
     parts(view);
+    tensors_pointed = view.now;
     if (view.more) session.continue_next_frame();
     if (session.state().pin && !ImGui::GetIO().WantTextInput &&
         ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteFocused))

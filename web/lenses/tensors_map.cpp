@@ -49,8 +49,10 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     if (finished && view.set.findings().negative.count > 0) picture.choice.stage = MapStage::raw;
     if (choice.stage == MapStage::weight) picture.decimals = 3;
     if (choice.stage == MapStage::weight && !(finished && map_view.tiles().extent() > 1)) picture.high = 1;
-    picture.query = s.query;
-    picture.key = s.key;
+    picture.query = view.pointed.query ? view.pointed.query : s.query;
+    picture.key = view.pointed.query || view.pointed.key ? view.pointed.key : s.key;
+    if (view.pointed.query && view.pointed.key)
+        picture.pointed = ui::MapCell{*view.pointed.query, *view.pointed.key};
     if (const auto& pin = view.session.state().pin) picture.pinned = ui::MapCell{pin->row, pin->col};
 
     const ui::MapTouch touch = map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
@@ -58,6 +60,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
         view.hover.cell = cell;
+        view.now = {cell.row, cell.col};
         if (touch.clicked) {
             view.session.perform(app::Pin{cell}, ui::gesture());
             view.select(cell.row, cell.col);
