@@ -135,7 +135,7 @@ void heads_of_set(TensorsView& view, float width, float most_height) {
 void parts(TensorsView& view) {
     const float width = ImGui::GetContentRegionAvail().x, window = std::max(ImGui::GetWindowHeight(), 480.0f);
     const bool several = view.set.layers() * view.set.heads() > 1;
-    tensors_flow(view, width, window * 0.6f);
+    tensors_flow(view, width, window * 0.45f);
     ImGui::Dummy({0, 8});
     if (!several || width < two_columns_from) {
         if (several) {
