@@ -144,6 +144,7 @@ EMSCRIPTEN_KEEPALIVE const char* probe_tensors() {
                         {"summary", set->summary()},
                         {"files", app::names_of(set->files())},
                         {"remarks", set->remarks()},
+                        {"heads_sampled", set->overview() ? set->overview()->maps().sampled() : 0},
                         {"heads_exact", set->overview() ? set->overview()->maps().exact() : 0}};
     if (const app::TensorOpening* opening = tensors.opening()) {
         json["phase"] = static_cast<int>(opening->phase());

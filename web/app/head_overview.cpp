@@ -9,13 +9,12 @@
 namespace attn::app {
 
 namespace {
-constexpr Index few_heads = 1024;  // of which the textures take 32 MB
 std::uint64_t overviews = 0;
 }  // namespace
 
 Result<HeadOverview> HeadOverview::start(std::vector<MapPointer> maps, Index heads,
                                          std::vector<std::int32_t> ids) {
-    const Index side = std::ssize(maps) <= few_heads ? 64 : 32;  // texels of a thumbnail at most
+    const Index side = side_of(maps.size());
     const Index columns = std::min(heads, most_texels / side);
     auto thumbnails = Thumbnails::start(maps, columns, side);
     if (!thumbnails) return thumbnails.error();

@@ -37,6 +37,8 @@ class HeadOverview {
     bool has_maps() const { return maps_.done() && scores_[looked_at_]; }
     bool done() const { return maps_.done() && scored_ == std::ssize(scores_); }
     double progress() const;  // 0 … 1, of the maps, then of the scores
+    // How much there is to look at: a picture of every head, all of them exact, all scores.
+    int milestones() const { return (maps_.sampled() == scores_.size()) + has_maps() + done(); }
 
     const Thumbnails& maps() const { return maps_; }
     // Nothing until they are complete.
@@ -45,6 +47,8 @@ class HeadOverview {
     }
     Index scored() const { return scored_; }  // heads
 
+    // At most so many texels a side has a thumbnail of so many heads.
+    static Index side_of(std::size_t heads) { return heads <= few_heads ? 64 : 32; }
     // The maps' field in textures: each a row of so many thumbnails, in the order of the heads' numbers.
     static constexpr Index most_texels = 2048;
     Index columns() const { return columns_; }
@@ -53,6 +57,7 @@ class HeadOverview {
     float extent() const { return extent_; }  // the largest magnitude in them, infinities and NaN aside
 
   private:
+    static constexpr std::size_t few_heads = 1024;  // of which the textures take 32 MB
     HeadOverview(std::vector<MapPointer> weights, Thumbnails maps, Index heads, Index columns,
                  std::vector<std::int32_t> ids);
     void score(std::size_t head);

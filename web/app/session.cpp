@@ -486,9 +486,37 @@ bool Session::work_on_file(double until) {
     return false;
 }
 
+bool Session::work_on_lens(double until) {
+    const bool works = !lens_steps_.empty();
+    do lens_reached_ += static_cast<int>(std::erase_if(lens_steps_, [](auto& step) { return !step(); }));
+    while (!lens_steps_.empty() && now_ms() < until);
+    return works;
+}
+
+Session::Milestones Session::milestones() const {
+    Milestones now{.lens_reached = lens_reached_};
+    if (const TensorSet* set = tensors_.open()) {
+        now.tensors = set->version();
+        now.tensors_reached = set->milestones();
+    }
+    if (const SentenceRun* run = sentence()) {
+        now.run = run->version;
+        now.heads_reached = run->heads ? run->heads->milestones() : 0;
+    }
+    return now;
+}
+
 bool Session::work(double budget_ms) {
-    const double until = now_ms() + budget_ms;
+    const Milestones before = milestones();
+    const bool more = work_until(now_ms() + budget_ms);
+    if (milestones() != before) page_.draw_now();
+    return more;
+}
+
+bool Session::work_until(double until) {
     if (run_forward(sentence_, until) || run_forward(compared_, until) || work_on_file(until)) return true;
+    const double now = now_ms();
+    const bool shows = work_on_lens(now + (until - now) / 2);
     if (survey_heads(until, &HeadOverview::step_maps)) return true;
     bool more = work_on_tensors(until);
     const double left = std::max(until - now_ms(), 0.0);
@@ -526,12 +554,9 @@ bool Session::work(double budget_ms) {
     }
     // Last what nobody waits for.
     const bool surveys = survey_heads(until, &HeadOverview::step_scores);
-    if (frame_due_ms_ && now_ms() >= *frame_due_ms_) {
-        frame_due_ms_.reset();
-        frame_wanted_ = true;
-    }
-    return more || surveys || sentence_.running() || compared_.running() || playing_ ||
-           std::exchange(frame_wanted_, false);
+    const bool due = frame_due_ms_ && now_ms() >= *frame_due_ms_;
+    if (due) frame_due_ms_.reset();
+    return more || shows || surveys || due || sentence_.running() || compared_.running() || playing_;
 }
 
 }  // namespace attn::app

@@ -164,16 +164,15 @@ bool TensorSet::check_some() {
 
 // What is looked at first: the attention, a picture of every head, then whether the numbers are odd.
 bool TensorSet::step() {
-    if (job_) {
-        if (!job_->step()) {
-            job_.reset();
-            begin_overview();
-        }
+    const auto count = static_cast<std::size_t>(layers() * heads());
+    const bool measured = !job_ || job_->sampled(HeadOverview::side_of(count));
+    if (!overview_ && measured) begin_overview();
+    if (overview_ && overview_->maps().sampled() < count && (!job_ || overview_->maps().level() > 0)) {
+        overview_->step_maps();
         return true;
     }
-    const auto count = static_cast<std::size_t>(layers() * heads());
-    if (overview_ && overview_->maps().sampled() < count) {
-        overview_->step_maps();
+    if (job_) {
+        if (!job_->step()) job_.reset();
         return true;
     }
     if (check_some()) return true;
@@ -183,6 +182,10 @@ bool TensorSet::step() {
 bool TensorSet::done() const {
     const bool begun = finished() || rule_;
     return begun && !job_ && std::ranges::all_of(checks_, &Check::done) && (!overview_ || overview_->done());
+}
+
+int TensorSet::milestones() const {
+    return (!job_ || job_->sampled(tile_side)) + !job_ + (overview_ ? overview_->milestones() : 0) + done();
 }
 
 std::string_view TensorSet::doing() const {
@@ -231,7 +234,7 @@ MapPointer TensorSet::make_map(Index layer, Index head, MapStage stage) const {
 MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
     const MapStage stage = stage_for(choice.stage);
     const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
-    if (!finished() && (!record_ || (job_ && !is_signed(stage)))) return nullptr;
+    if (!finished() && (!record_ || (being_measured(stage) && !job_->sampled(tile_side)))) return nullptr;
     if (!chosen_.map || chosen_.layer != layer || chosen_.head != head || chosen_.stage != stage ||
         chosen_.sink != sink) {
         MapPointer map = make_map(layer, head, stage);
@@ -243,6 +246,7 @@ MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
 }
 
 void TensorSet::begin_overview() {
+    if (layers() * heads() == 1) return;  // its map is all there is
     std::vector<MapPointer> maps;
     for (Index layer = 0; layer < layers(); ++layer)
         for (Index head = 0; head < heads(); ++head) maps.push_back(make_map(layer, head, MapStage::weight));

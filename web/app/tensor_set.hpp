@@ -78,19 +78,23 @@ class TensorSet {
     bool step();  // true while there is more to do
     bool done() const;
     float progress() const;
+    // How much there is to look at: a first map, the map, a picture of every head, all of it.
+    int milestones() const;
     std::string_view doing() const;  // "attention", "all heads", "checking the numbers", "head scores"
 
     // The stage that is shown for a choice: one that the tensors have.
     MapStage stage_for(MapStage chosen) const;
-    // The same object as long as the choice is the same; null while what it needs is being computed.
+    // The same object as long as the choice is the same; null while what it needs is being computed. While a map is being
+    // measured only its sampled rows mean something.
     MapPointer map(Index layer, Index head, const MapChoice& choice);
+    bool being_measured(MapStage stage) const { return job_ && !is_signed(stage_for(stage)); }
     MapPointer make_map(Index layer, Index head, MapStage stage) const;  // of a stage that they have
     const Record* record() const {
         return job_ ? nullptr : record_.get();
     }  // null of finished weights, and before it is complete
     // Q, K or V.
     const OpenTensor* input(std::string_view role) const;
-    // All heads small and measured; null until there are weights.
+    // All heads small and measured; null of a single head, and until there are weights.
     HeadOverview* overview() { return overview_ ? &*overview_ : nullptr; }
     const HeadOverview* overview() const { return overview_ ? &*overview_ : nullptr; }
     std::uint64_t serial() const { return serial_; }    // another set has another number

@@ -237,7 +237,7 @@ void act(FlowPart& part, const ui::FlowTouch& touch, std::span<const HeadIndex> 
 
 }  // namespace
 
-bool draw_flow(FlowPart& part, float width, float most_height) {
+void draw_flow(FlowPart& part, float width, float most_height) {
     FlowMemory& memory = part.memory;
     std::vector<HeadIndex> heads = shown_heads(part);
     const auto chosen = std::ranges::find(heads, part.chosen());
@@ -248,6 +248,7 @@ bool draw_flow(FlowPart& part, float width, float most_height) {
     bool more = true;
     do more = memory.flows.step();
     while (more && !part.deadline.passed());
+    if (more) part.session.continue_with([&flows = memory.flows] { return flows.step(); });
 
     flow_controls(part, heads, colours, width);
     // The chosen head comes first and lies on top.
@@ -286,7 +287,6 @@ bool draw_flow(FlowPart& part, float width, float most_height) {
     act(part, touch, heads);
     if (!render::flow_fault().empty())
         ui::caption(("The flow cannot be drawn here: " + render::flow_fault()).c_str());
-    return more;
 }
 
 }  // namespace attn::lenses

@@ -15,7 +15,7 @@
 
 namespace attn::lenses {
 
-// What a lens keeps of it from frame to frame.
+// What a lens keeps of it from frame to frame, at one place in memory.
 struct FlowMemory {
     app::Flows flows;
     ui::FlowView view;
@@ -49,7 +49,7 @@ struct FlowPart {
     }
 };
 
-// Draws itself at the cursor, `width` points wide; true while there is more to compute.
-bool draw_flow(FlowPart& part, float width, float most_height);
+// Draws itself at the cursor, `width` points wide.
+void draw_flow(FlowPart& part, float width, float most_height);
 
 }  // namespace attn::lenses

@@ -15,7 +15,7 @@ namespace attn::lenses {
 namespace {
 
 constexpr float two_columns_from = 680, column_gap = 32;
-constexpr double frame_ms = 4;
+constexpr double frame_ms = 2;
 
 Pointed pointed;  // in the last frame
 
@@ -253,7 +253,6 @@ void sentence(app::Session& session, Hover& hover) {
         other_sentences(view);
         parts(view);
     }
-    if (view.more) session.continue_next_frame();
     pointed = view.now;
     if (session.state().pin && !ImGui::GetIO().WantTextInput &&
         ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteFocused))

@@ -51,7 +51,7 @@ void sentence_flow(SentenceView& view, float width, float most_height) {
         .pointed_query = view.pointed.query,
         .pointed_key = view.pointed.key,
         .point = [&](std::optional<Index> query, std::optional<Index> key) { view.point(query, key); }};
-    view.more |= draw_flow(part, width, most_height);
+    draw_flow(part, width, most_height);
 }
 
 }  // namespace attn::lenses

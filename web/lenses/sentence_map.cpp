@@ -135,7 +135,7 @@ void sentence_map(SentenceView& view, float width, float most_height) {
 
     const ui::MapTouch touch = map_view.draw(picture, width, most_height, view.deadline);
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-    view.more |= touch.more;
+    if (touch.more) view.session.continue_with([] { return map_view.step(); });
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key, false, of_words};
         view.point(token_at(cell.row), token_at(cell.col));

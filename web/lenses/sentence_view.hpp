@@ -20,9 +20,8 @@ struct SentenceView {
     const app::SentenceRun& run;
     Hover& hover;
     const app::Deadline& deadline;
-    Pointed pointed;    // in the frame before: all parts show it
-    Pointed now;        // in this frame so far
-    bool more = false;  // some part has more to compute
+    Pointed pointed;  // in the frame before: all parts show it
+    Pointed now;      // in this frame so far
 
     const app::Selection& selection() const { return session.state().selection; }
     const Record& record() const {

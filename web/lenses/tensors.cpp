@@ -197,7 +197,7 @@ void tensors(app::Session& session, Hover& hover) {
         heading(view);
     }
     set = session.tensors().open();
-    if (!set) return session.continue_next_frame();
+    if (!set) return;  // closed in its heading
     TensorsView view{
         session,
         *set,
@@ -206,7 +206,6 @@ void tensors(app::Session& session, Hover& hover) {
     if (!set->finished()) rule(view);
     parts(view);
     tensors_pointed = view.now;
-    if (view.more) session.continue_next_frame();
     if (session.state().pin && !ImGui::GetIO().WantTextInput &&
         ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteFocused))
         session.perform(app::Pin{std::nullopt});

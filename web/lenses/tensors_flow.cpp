@@ -59,7 +59,7 @@ void tensors_flow(TensorsView& view, float width, float most_height) {
         .pointed_query = view.pointed.query,
         .pointed_key = view.pointed.key,
         .point = [&](std::optional<Index> query, std::optional<Index> key) { view.now = {query, key}; }};
-    view.more |= draw_flow(part, width, most_height);
+    draw_flow(part, width, most_height);
 }
 
 void forget_tensors_flow() { tensors_flow_memory = {}; }

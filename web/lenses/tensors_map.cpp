@@ -12,7 +12,7 @@ namespace {
 
 using app::MapStage;
 
-constexpr double frame_ms = 4;
+constexpr double frame_ms = 2;
 
 ui::MapView map_view;
 MapFinder finder;
@@ -39,6 +39,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
 
     ui::MapPicture picture{.name = "map",
                            .map = view.set.map(s.layer, s.head, choice),
+                           .being_measured = view.set.being_measured(choice.stage),
                            .query_names = view.set.query_names(),
                            .key_names = view.set.key_names(),
                            .choice = choice};
@@ -56,7 +57,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     if (const auto& pin = view.session.state().pin) picture.pinned = ui::MapCell{pin->row, pin->col};
 
     const ui::MapTouch touch = map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
-    view.more |= touch.more;
+    if (touch.more) view.session.continue_with([] { return map_view.step(); });
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
         view.hover.cell = cell;

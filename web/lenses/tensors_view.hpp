@@ -12,9 +12,8 @@ struct TensorsView {
     app::Session& session;
     app::TensorSet& set;
     Hover& hover;
-    Pointed pointed;    // in the frame before: all parts show it
-    Pointed now = {};   // in this frame so far
-    bool more = false;  // some part has more to compute
+    Pointed pointed;   // in the frame before: all parts show it
+    Pointed now = {};  // in this frame so far
 
     const app::Selection& selection() const { return session.state().selection; }
     void select_head(Index layer, Index head);
