@@ -32,10 +32,14 @@ const std::vector<std::string>& positions_of(const app::TensorSet& set) {
 
 void tensors_flow(TensorsView& view, float width, float most_height) {
     app::TensorSet& set = view.set;
-    if (!set.overview()) return;  // the attention is not there yet
-    if (std::max(set.queries(), set.keys()) > most_flow_words) {
+    const char* why_not = std::max(set.queries(), set.keys()) > most_flow_words
+                              ? "The flow is drawn of up to 4,096 queries and keys; these are more."
+                          : !set.overview() || set.being_measured(app::MapStage::weight)
+                              ? "The flow is shown as soon as the attention is computed."
+                              : nullptr;
+    if (why_not) {
         ui::section("Flow");
-        return ui::caption("The flow is drawn of up to 4,096 queries and keys; these are more.");
+        return ui::caption(why_not);
     }
     const app::Deadline deadline(flow_ms);
     FlowPart part{
