@@ -34,7 +34,7 @@ void tensors_flow(TensorsView& view, float width, float most_height) {
     app::TensorSet& set = view.set;
     const char* why_not = std::max(set.queries(), set.keys()) > most_flow_words
                               ? "The flow is drawn of up to 4,096 queries and keys; these are more."
-                          : !set.overview() || set.being_measured(app::MapStage::weight)
+                          : !set.finished() && !set.record()
                               ? "The flow is shown as soon as the attention is computed."
                               : nullptr;
     if (why_not) {
