@@ -31,6 +31,11 @@ endif()
 add_library(project_warnings INTERFACE)
 target_compile_options(project_warnings INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+if(CMAKE_UNITY_BUILD)
+    # A local of one file may have the name of what another file of the batch keeps to itself; the preset `native` finds the
+    # others.
+    target_compile_options(project_warnings INTERFACE -Wno-shadow)
+endif()
 if(EMSCRIPTEN)
     # EM_JS and EM_ASM are written with these.
     target_compile_options(project_warnings INTERFACE
@@ -50,8 +55,25 @@ function(precompile_common_headers target)
     endif()
 endfunction()
 
-# The files in which the time goes, whatever the rest of the build is optimised for.
+# With CMAKE_UNITY_BUILD up to eight files of a room are compiled as one: the names that a file keeps to itself are its
+# own within the room, and a new file changes the batches of its room alone.
+function(batch_by_room target)
+    get_target_property(files ${target} SOURCES)
+    foreach(file IN LISTS files)
+        get_filename_component(room ${file} ABSOLUTE)
+        get_filename_component(room ${room} DIRECTORY)
+        get_filename_component(room ${room} NAME)
+        list(APPEND of_${room} ${file})
+        list(LENGTH of_${room} count)
+        math(EXPR batch "(${count} - 1) / 8")
+        set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${room}_${batch})
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# The files in which the time goes, whatever the rest of the build is optimised for; each compiled by itself.
 function(compile_for_speed target)
+    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     if(NOT ATTN_SANITIZE)
         set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target}
             PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)

@@ -49,8 +49,9 @@ list(TRANSFORM zlib PREPEND ${zlib_SOURCE_DIR}/)
 set_source_files_properties(${zlib} PROPERTIES LANGUAGE CXX)
 add_library(zlib_core STATIC ${zlib})
 target_include_directories(zlib_core SYSTEM PUBLIC ${zlib_SOURCE_DIR})
-target_compile_definitions(zlib_core PRIVATE NO_GZIP register=)
+target_compile_definitions(zlib_core PRIVATE NO_GZIP register= PUBLIC ZLIB_CONST)
 target_compile_options(zlib_core PRIVATE -O2)
+set_target_properties(zlib_core PROPERTIES UNITY_BUILD OFF)
 
 # Catch2 as its one amalgamated file, which compiles ten times faster than the many.
 use_folder(CATCH2 ${ATTN_CACHE}/catch2-3.7.1)
@@ -75,4 +76,5 @@ if(EMSCRIPTEN)
     target_compile_definitions(imgui PUBLIC
         IMGUI_IMPL_OPENGL_ES3 IMGUI_USER_CONFIG="${PROJECT_SOURCE_DIR}/cmake/imgui_config.h")
     target_link_libraries(imgui PRIVATE shipping_options)
+    set_target_properties(imgui PROPERTIES UNITY_BUILD OFF)
 endif()

@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr Index period = 64, sequences = 16;
-constexpr std::uint64_t seed = 1;
+constexpr Index repeated_period = 64, repeated_sequences = 16;
+constexpr std::uint64_t repeated_seed = 1;
 
 double rounded(double value) {
     char text[32];
@@ -119,8 +119,9 @@ std::string card_of(const ModelConfig& config, std::int64_t parameters, const or
         "stands "
         "before the adjective, and a causal model gives it the same attention whether tired or wide "
         "follows.\n\n";
-    text += "Heads on " + std::to_string(sequences) + " sequences of " + std::to_string(period) +
-            " random tokens, given twice (seed " + std::to_string(seed) +
+    text += "Heads on " + std::to_string(repeated_sequences) + " sequences of " +
+            std::to_string(repeated_period) + " random tokens, given twice (seed " +
+            std::to_string(repeated_seed) +
             "). Previous, duplicate and induction are shares of all weights on those patterns (the score "
             "`mul` of "
             "TransformerLens); a stripe is the mean weight, over the second copy, on the same token in the "
@@ -168,7 +169,8 @@ Status write_card(const std::string& folder, const std::string& validation, cons
     scores["pronouns"] = {{"pairs", pronouns->pairs},
                           {"preferred", rounded(pronouns->preferred)},
                           {"preferred_in_both", rounded(pronouns->preferred_in_both)}};
-    const auto repeated = score_repeated_tokens(*model, period, sequences, special_tokens, seed);
+    const auto repeated =
+        score_repeated_tokens(*model, repeated_period, repeated_sequences, special_tokens, repeated_seed);
     if (!repeated) return repeated.error();
     scores["heads"] = ordered_json::array();
     for (const PronounHead& head : pronouns->heads)

@@ -19,7 +19,7 @@ constexpr std::size_t characters_a_step = std::size_t{1} << 14;
 constexpr std::string_view all_separators = "\t;, ";  // in order of preference
 constexpr std::string_view blanks = " \t";
 
-Error bad(std::string what) { return Error{"this table " + std::move(what)}; }
+Error bad_table(std::string what) { return Error{"this table " + std::move(what)}; }
 
 // Tells which characters of a text stand between quotes. A quote opens at the start of a field, whatever separates fields,
 // and closes at the next one that is not doubled.
@@ -143,7 +143,7 @@ std::size_t CsvReading::advance() {
     ++row_;
     const auto size = row_size(text_.substr(at_));
     if (!size) {
-        status_ = bad("has a quote in row " + std::to_string(row_) + " that is not closed");
+        status_ = bad_table("has a quote in row " + std::to_string(row_) + " that is not closed");
         pass_ = Pass::done;
         return 0;
     }
@@ -183,8 +183,8 @@ Status CsvReading::add(std::vector<std::string> fields) {
     const bool fits =
         labels_.empty() || fields_ == labels_.size() || (fields_ == labels_.size() + 1 && !corner_is_empty_);
     if (fields.size() != fields_ || !fits)
-        return bad("has " + std::to_string(fields.size()) + " fields in row " + std::to_string(row_) +
-                   " where " + std::to_string(fits ? fields_ : labels_.size()) + " stand above");
+        return bad_table("has " + std::to_string(fields.size()) + " fields in row " + std::to_string(row_) +
+                         " where " + std::to_string(fits ? fields_ : labels_.size()) + " stand above");
     for (std::size_t column = 1; column < fields.size(); ++column) {
         const auto value = number(fields[column], row_, column + 1);
         if (!value) return value.error();
@@ -197,12 +197,12 @@ Status CsvReading::add(std::vector<std::string> fields) {
 Result<float> CsvReading::number(std::string_view field, std::size_t row, std::size_t column) const {
     if (const auto value = parse_number(field, separator_ != ',')) return *value;
     const std::string what = trimmed(field).empty() ? "nothing" : quote(field);
-    return bad("has " + what + " in row " + std::to_string(row) + ", column " + std::to_string(column) +
-               ", where a number should be");
+    return bad_table("has " + what + " in row " + std::to_string(row) + ", column " + std::to_string(column) +
+                     ", where a number should be");
 }
 
 Result<CsvMatrix> CsvReading::matrix() {
-    if (first_.empty()) return bad(begun_ ? "has labels but no row of numbers" : "is empty");
+    if (first_.empty()) return bad_table(begun_ ? "has labels but no row of numbers" : "is empty");
     const bool labelled = fields_ > 1 && (corner_is_empty_ || fields_ == labels_.size() + 1 ||
                                           are_labels(first_, separator_ != ',', &First::field));
     CsvMatrix out;

@@ -19,17 +19,17 @@ static_assert(std::endian::native == std::endian::little);
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::size_t max_rank = 64;  // NumPy's own limit
+constexpr std::size_t numpy_max_rank = 64;  // NumPy's own limit
 
-Error bad(std::string what) { return Error{"this .npy file " + std::move(what)}; }
+Error bad_npy(std::string what) { return Error{"this .npy file " + std::move(what)}; }
 
-struct ElementType {
+struct Descr {
     DType dtype;
     bool big_endian;
 };
 
 // descr, such as '<f4': byte order, kind, size in bytes.
-Result<ElementType> parse_descr(std::string_view descr) {
+Result<Descr> parse_descr(std::string_view descr) {
     struct Known {
         std::string_view code;
         DType dtype;
@@ -41,13 +41,13 @@ Result<ElementType> parse_descr(std::string_view descr) {
         Known{"f2", DType::f16},     Known{"f4", DType::f32}, Known{"f8", DType::f64},
         Known{"V2", DType::bf16},  // how NumPy writes the bfloat16 of ml_dtypes
     };
-    if (descr == "bfloat16") return ElementType{DType::bf16, false};
+    if (descr == "bfloat16") return Descr{DType::bf16, false};
     const std::string_view order = descr.substr(0, 1);
     const std::string_view code = order.empty() ? order : descr.substr(1);
     if (order == "<" || order == ">" || order == "|") {
         const auto* match = std::ranges::find(known, code, &Known::code);
         const bool ordered = order != "|" || code.ends_with('1') || code == "V2";
-        if (match != known.end() && ordered) return ElementType{match->dtype, order == ">"};
+        if (match != known.end() && ordered) return Descr{match->dtype, order == ">"};
     }
     std::string kind;
     switch (code.empty() ? ' ' : code.front()) {
@@ -59,8 +59,8 @@ Result<ElementType> parse_descr(std::string_view descr) {
         case 'M': kind = " (dates)"; break;
         default: break;
     }
-    return bad("has elements of type " + quote(descr) + kind +
-               ", which cannot be read here; save booleans, integers or floats of 16 to 64 bits");
+    return bad_npy("has elements of type " + quote(descr) + kind +
+                   ", which cannot be read here; save booleans, integers or floats of 16 to 64 bits");
 }
 
 // The header is a Python dict literal with three known keys.
@@ -81,11 +81,11 @@ class HeaderParser {
         }
         skip_space();
         if (at_ < text_.size()) return broken("nothing more");
-        if (!element_) return bad("has no 'descr' in its header, so the type of its elements is unknown");
-        if (!fortran_order_) return bad("has no 'fortran_order' in its header");
-        if (!shape_) return bad("has no 'shape' in its header");
+        if (!element_) return bad_npy("has no 'descr' in its header, so the type of its elements is unknown");
+        if (!fortran_order_) return bad_npy("has no 'fortran_order' in its header");
+        if (!shape_) return bad_npy("has no 'shape' in its header");
         if (auto count = element_count(*shape_, static_cast<Index>(byte_size(element_->dtype))); !count)
-            return bad("cannot be read: " + count.error().message);
+            return bad_npy("cannot be read: " + count.error().message);
         return ArrayView{element_->dtype,
                          element_->big_endian,
                          *shape_,
@@ -95,11 +95,11 @@ class HeaderParser {
 
   private:
     Status value(std::string_view key) {
-        const auto twice = [&] { return bad("has " + quote(key) + " twice in its header"); };
+        const auto twice = [&] { return bad_npy("has " + quote(key) + " twice in its header"); };
         if (key == "descr") {
             if (element_) return twice();
             if (peek() == '[')
-                return bad("is a structured array (its 'descr' is a list), which cannot be read here");
+                return bad_npy("is a structured array (its 'descr' is a list), which cannot be read here");
             const auto descr = string();
             if (!descr) return broken("a type in quotes");
             auto element = parse_descr(*descr);
@@ -119,8 +119,8 @@ class HeaderParser {
             if (!dims) return dims.error();
             shape_ = *std::move(dims);
         } else {
-            return bad("has an unknown key " + quote(key) +
-                       " in its header; only descr, fortran_order and shape belong there");
+            return bad_npy("has an unknown key " + quote(key) +
+                           " in its header; only descr, fortran_order and shape belong there");
         }
         return ok();
     }
@@ -129,7 +129,7 @@ class HeaderParser {
         if (!take('(')) return broken("a tuple of dimensions");
         Shape dims;
         while (!take(')')) {
-            if (dims.size() == max_rank) return bad("has more than 64 dimensions");
+            if (dims.size() == numpy_max_rank) return bad_npy("has more than 64 dimensions");
             auto dim = integer();
             if (!dim) return dim.error();
             dims.push_back(*dim);
@@ -149,7 +149,7 @@ class HeaderParser {
         for (; is_digit(); ++at_) {
             const Index digit = text_[at_] - '0';
             if (value > (max - digit) / 10)
-                return bad("has a dimension that is larger than the address space");
+                return bad_npy("has a dimension that is larger than the address space");
             value = value * 10 + digit;
         }
         if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote 3L
@@ -193,13 +193,13 @@ class HeaderParser {
 
     Error broken(std::string_view expected) {
         const std::string found = at_ < text_.size() ? quote(text_.substr(at_, 12)) : "its end";
-        return bad("has a broken header: at character " + std::to_string(at_) + " it should have " +
-                   std::string(expected) + " but has " + found);
+        return bad_npy("has a broken header: at character " + std::to_string(at_) + " it should have " +
+                       std::string(expected) + " but has " + found);
     }
 
     std::string_view text_;
     std::size_t at_ = 0;
-    std::optional<ElementType> element_;
+    std::optional<Descr> element_;
     std::optional<bool> fortran_order_;
     std::optional<Shape> shape_;
 };
@@ -211,8 +211,8 @@ Result<std::vector<std::int64_t>> widen(std::span<const std::byte> bytes) {
         T value;
         std::memcpy(&value, &bytes[i * sizeof(T)], sizeof(T));
         if (!std::in_range<std::int64_t>(value))
-            return bad("has the value " + std::to_string(value) +
-                       ", which does not fit in 64 bits with a sign");
+            return bad_npy("has the value " + std::to_string(value) +
+                           ", which does not fit in 64 bits with a sign");
         out[i] = static_cast<std::int64_t>(value);
     }
     return out;
@@ -252,21 +252,22 @@ std::vector<std::byte> write(const Shape& shape, std::span<const T> values, std:
 Result<std::uint64_t> npy_header_size(std::span<const std::byte> first_bytes, std::uint64_t file_size) {
     const std::string_view text(reinterpret_cast<const char*>(first_bytes.data()), first_bytes.size());
     if (!text.starts_with(magic)) return Error{"this is not a .npy file: it does not begin with \\x93NUMPY"};
-    if (text.size() < 8) return bad("ends within its first 8 bytes");
+    if (text.size() < 8) return bad_npy("ends within its first 8 bytes");
     const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(first_bytes[i]); };
     const std::uint32_t major = byte_at(6), minor = byte_at(7);
     if (major < 1 || major > 3 || minor != 0)
-        return bad("has version " + std::to_string(major) + "." + std::to_string(minor) +
-                   "; versions 1.0, 2.0 and 3.0 can be read");
+        return bad_npy("has version " + std::to_string(major) + "." + std::to_string(minor) +
+                       "; versions 1.0, 2.0 and 3.0 can be read");
 
     const std::size_t length_bytes = major == 1 ? 2 : 4;
     const std::size_t preamble = 8 + length_bytes;
-    if (text.size() < preamble || file_size < preamble) return bad("ends within the length of its header");
+    if (text.size() < preamble || file_size < preamble)
+        return bad_npy("ends within the length of its header");
     std::uint32_t length = 0;
     for (std::size_t i = 0; i < length_bytes; ++i) length |= byte_at(8 + i) << (8 * i);
     if (length > file_size - preamble)
-        return bad("says that its header has " + std::to_string(length) + " bytes, but only " +
-                   std::to_string(file_size - preamble) + " follow");
+        return bad_npy("says that its header has " + std::to_string(length) + " bytes, but only " +
+                       std::to_string(file_size - preamble) + " follow");
     return std::uint64_t{preamble} + length;
 }
 
@@ -274,8 +275,8 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> first_bytes, std::
     const auto size = npy_header_size(first_bytes, file_size);
     if (!size) return size.error();
     if (*size > first_bytes.size())
-        return bad("has a header that ends at byte " + std::to_string(*size) + ", but only its first " +
-                   std::to_string(first_bytes.size()) + " bytes are here");
+        return bad_npy("has a header that ends at byte " + std::to_string(*size) + ", but only its first " +
+                       std::to_string(first_bytes.size()) + " bytes are here");
     const std::string_view text(reinterpret_cast<const char*>(first_bytes.data()),
                                 static_cast<std::size_t>(*size));
     const std::size_t preamble = first_bytes[6] == std::byte{1} ? 10 : 12;
@@ -285,9 +286,9 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> first_bytes, std::
     const auto needed = static_cast<std::uint64_t>(*element_count(array->shape)) * byte_size(array->dtype);
     const std::uint64_t present = file_size - *size;
     if (needed != present)
-        return bad("has shape " + to_string(array->shape) + " of " + std::string(name(array->dtype)) +
-                   ", which takes " + std::to_string(needed) + " bytes, but " + std::to_string(present) +
-                   " follow its header" + (present < needed ? "; it is cut short" : ""));
+        return bad_npy("has shape " + to_string(array->shape) + " of " + std::string(name(array->dtype)) +
+                       ", which takes " + std::to_string(needed) + " bytes, but " + std::to_string(present) +
+                       " follow its header" + (present < needed ? "; it is cut short" : ""));
     return NpyHeader{*std::move(array), *size};
 }
 
@@ -316,7 +317,7 @@ Result<std::vector<std::int64_t>> to_int64(const ArrayView& array) {
         case DType::f32:
         case DType::f64: break;
     }
-    return bad("holds " + std::string(name(array.dtype)) + " where whole numbers are needed");
+    return bad_npy("holds " + std::string(name(array.dtype)) + " where whole numbers are needed");
 }
 
 std::vector<std::byte> npy_header_f32(const Shape& shape) { return header(shape, "<f4"); }

@@ -19,7 +19,7 @@ constexpr std::uint64_t length_bytes = 8;
 constexpr std::uint64_t max_header = 100'000'000;  // the format's own limit
 constexpr std::size_t max_rank = 64;
 
-Error bad(std::string what) { return Error{"this .safetensors file " + std::move(what)}; }
+Error bad_safetensors(std::string what) { return Error{"this .safetensors file " + std::move(what)}; }
 
 struct ElementType {
     std::string_view name;
@@ -74,7 +74,7 @@ std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b) {
 
 Result<TensorEntry> parse_entry(const std::string& name, const json& object) {
     const auto wrong = [&](std::string what) {
-        return bad("has tensor " + quote(name) + " " + std::move(what));
+        return bad_safetensors("has tensor " + quote(name) + " " + std::move(what));
     };
     if (!object.is_object()) return wrong("without dtype, shape and data_offsets");
     TensorEntry entry;
@@ -126,23 +126,24 @@ Status check_layout(const std::vector<TensorEntry>& tensors, std::uint64_t data_
     std::uint64_t at = 0;
     for (const TensorEntry* entry : order) {
         if (entry->begin != at)
-            return bad("has tensor " + quote(entry->name) + " at byte " + std::to_string(entry->begin) +
-                       " of its data where byte " + std::to_string(at) +
-                       " should come next; tensors must not " +
-                       (entry->begin < at ? "overlap" : "leave holes"));
+            return bad_safetensors("has tensor " + quote(entry->name) + " at byte " +
+                                   std::to_string(entry->begin) + " of its data where byte " +
+                                   std::to_string(at) + " should come next; tensors must not " +
+                                   (entry->begin < at ? "overlap" : "leave holes"));
         at = entry->end;
     }
     if (at != data_size)
-        return bad("has tensors that end at byte " + std::to_string(at) + " of its data, but its data has " +
-                   std::to_string(data_size) + " bytes" + (data_size < at ? "; it is cut short" : ""));
+        return bad_safetensors("has tensors that end at byte " + std::to_string(at) +
+                               " of its data, but its data has " + std::to_string(data_size) + " bytes" +
+                               (data_size < at ? "; it is cut short" : ""));
     return ok();
 }
 
 Status read_metadata(const json& object, SafetensorsHeader& header) {
-    if (!object.is_object()) return bad("has '__metadata__' that is not an object");
+    if (!object.is_object()) return bad_safetensors("has '__metadata__' that is not an object");
     for (const auto& [key, value] : object.items()) {
         const auto* text = value.get_ptr<const std::string*>();
-        if (!text) return bad("has '__metadata__' whose " + quote(key) + " is not a text");
+        if (!text) return bad_safetensors("has '__metadata__' whose " + quote(key) + " is not a text");
         header.metadata.emplace(key, *text);
     }
     return ok();
@@ -166,17 +167,17 @@ const TensorEntry* SafetensorsHeader::find(std::string_view name) const {
 Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> first_bytes,
                                               std::uint64_t file_size) {
     if (first_bytes.size() < length_bytes || file_size < length_bytes)
-        return bad("ends within its first 8 bytes, the length of its header");
+        return bad_safetensors("ends within its first 8 bytes, the length of its header");
     std::uint64_t length = 0;
     for (std::size_t i = length_bytes; i-- > 0;)
         length = length << 8 | std::to_integer<std::uint64_t>(first_bytes[i]);
     if (length > max_header)
-        return bad("says that its header has " + std::to_string(length) +
-                   " bytes; the format allows 100000000, so "
-                   "this is another kind of file or a broken one");
+        return bad_safetensors("says that its header has " + std::to_string(length) +
+                               " bytes; the format allows 100000000, so "
+                               "this is another kind of file or a broken one");
     if (length > file_size - length_bytes)
-        return bad("says that its header has " + std::to_string(length) + " bytes, but only " +
-                   std::to_string(file_size - length_bytes) + " follow; it is cut short");
+        return bad_safetensors("says that its header has " + std::to_string(length) + " bytes, but only " +
+                               std::to_string(file_size - length_bytes) + " follow; it is cut short");
     return length_bytes + length;
 }
 
@@ -185,11 +186,12 @@ Result<SafetensorsHeader> parse_safetensors_header(std::span<const std::byte> fi
     const auto size = safetensors_header_size(first_bytes, file_size);
     if (!size) return size.error();
     if (*size > first_bytes.size())
-        return bad("has a header that ends at byte " + std::to_string(*size) + ", but only its first " +
-                   std::to_string(first_bytes.size()) + " bytes are here");
+        return bad_safetensors("has a header that ends at byte " + std::to_string(*size) +
+                               ", but only its first " + std::to_string(first_bytes.size()) +
+                               " bytes are here");
     const auto text = first_bytes.first(static_cast<std::size_t>(*size)).subspan(length_bytes);
     if (text.empty() || text.front() != std::byte{'{'})
-        return bad("has a header that does not begin with '{'");
+        return bad_safetensors("has a header that does not begin with '{'");
     const auto tree =
         parse_json(text, "the header of this .safetensors file", {.bytes = max_header, .depth = 4});
     if (!tree) return tree.error();
@@ -223,10 +225,10 @@ std::span<const std::byte> SafetensorsFile::bytes(const TensorEntry& entry) cons
 
 Result<ArrayView> SafetensorsFile::view(std::string_view name) const {
     const TensorEntry* entry = header.find(name);
-    if (!entry) return bad("has no tensor " + quote(name));
+    if (!entry) return bad_safetensors("has no tensor " + quote(name));
     if (!entry->dtype)
-        return bad("has tensor " + quote(name) + " of dtype " + std::string(entry->dtype_name) +
-                   ", which cannot be computed with here");
+        return bad_safetensors("has tensor " + quote(name) + " of dtype " + std::string(entry->dtype_name) +
+                               ", which cannot be computed with here");
     return ArrayView{*entry->dtype, false, entry->shape, row_major_strides(entry->shape), bytes(*entry)};
 }
 
@@ -234,7 +236,8 @@ Result<Tensor> SafetensorsFile::tensor(std::string_view name) const {
     const auto array = view(name);
     if (!array) return array.error();
     auto tensor = to_tensor(*array);
-    if (!tensor) return bad("has tensor " + quote(name) + " that is too large: " + tensor.error().message);
+    if (!tensor)
+        return bad_safetensors("has tensor " + quote(name) + " that is too large: " + tensor.error().message);
     return tensor;
 }
 

@@ -1,6 +1,5 @@
 #include "io/unzip.hpp"
 
-#define ZLIB_CONST
 #include <zlib.h>
 
 #include <algorithm>
@@ -26,19 +25,19 @@ constexpr std::uint64_t most_inflation = 1032;  // 258 bytes for a length of one
 constexpr std::uint64_t most_entries = std::uint64_t{1} << 16;
 constexpr std::size_t bytes_a_step = std::size_t{1} << 19;
 
-Error bad(std::string what) { return Error{"this zip archive " + std::move(what)}; }
-Error bad(const ZipEntry& entry, std::string what) {
-    return bad("has entry " + quote(entry.name) + " " + std::move(what));
+Error bad_zip(std::string what) { return Error{"this zip archive " + std::move(what)}; }
+Error bad_zip(const ZipEntry& entry, std::string what) {
+    return bad_zip("has entry " + quote(entry.name) + " " + std::move(what));
 }
 
 Error no_memory(const ZipEntry& entry) {
-    return bad(entry, "of " + std::to_string(entry.size) + " bytes, for which there is no memory left");
+    return bad_zip(entry, "of " + std::to_string(entry.size) + " bytes, for which there is no memory left");
 }
 
 // Little-endian numbers of an archive; the caller has compared the place with its size.
-class Reader {
+class ArchiveBytes {
   public:
-    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    explicit ArchiveBytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
     std::uint64_t number(std::size_t at, std::size_t width) const {
         std::uint64_t value = 0;
@@ -58,7 +57,7 @@ class Reader {
 };
 
 // A zip64 field stands in the extra field 1 for each of these that is saturated, in this order. False: it is missing.
-bool widen_from_extra(const Reader& file, std::size_t at, std::size_t size,
+bool widen_from_extra(const ArchiveBytes& file, std::size_t at, std::size_t size,
                       std::initializer_list<std::uint64_t*> fields) {
     if (std::ranges::none_of(fields, [](const std::uint64_t* f) { return *f == saturated; })) return true;
     for (const std::size_t end = at + size; at + 4 <= end;) {
@@ -85,13 +84,13 @@ struct Directory {
     std::uint64_t entries = 0;
 };
 
-Result<Directory> find_directory(const Reader& file, std::size_t size) {
+Result<Directory> find_directory(const ArchiveBytes& file, std::size_t size) {
     constexpr std::size_t longest_comment = 0xffff;
     std::optional<std::size_t> end;
     for (std::size_t back = end_bytes; !end && back <= std::min(size, end_bytes + longest_comment); ++back)
         if (file.u32(size - back) == end_mark && file.u16(size - back + 20) == back - end_bytes)
             end = size - back;
-    if (!end) return bad("has no directory at its end; it is cut short");
+    if (!end) return bad_zip("has no directory at its end; it is cut short");
 
     Directory directory;
     directory.end = *end;
@@ -105,8 +104,8 @@ Result<Directory> find_directory(const Reader& file, std::size_t size) {
         if (locator < end64_bytes || end64 > locator - end64_bytes ||
             file.u32(static_cast<std::size_t>(end64)) != end64_mark ||
             file.u64(static_cast<std::size_t>(end64) + 4) != locator - end64 - 12)
-            return bad("says that its zip64 directory ends at byte " + std::to_string(end64) +
-                       ", where none ends");
+            return bad_zip("says that its zip64 directory ends at byte " + std::to_string(end64) +
+                           ", where none ends");
         directory.end = static_cast<std::size_t>(end64);
         directory.entries = file.u64(directory.end + 32);
         bytes = file.u64(directory.end + 40);
@@ -114,16 +113,17 @@ Result<Directory> find_directory(const Reader& file, std::size_t size) {
         parts = file.u32(directory.end + 16) != file.u32(directory.end + 20) ||
                 file.u64(directory.end + 24) != directory.entries;
     }
-    if (parts) return bad("is one part of several; join them first");
+    if (parts) return bad_zip("is one part of several; join them first");
     if (begin > directory.end || bytes != directory.end - begin)
-        return bad("says that its directory has " + std::to_string(bytes) + " bytes from byte " +
-                   std::to_string(begin) + ", but it ends at byte " + std::to_string(directory.end));
+        return bad_zip("says that its directory has " + std::to_string(bytes) + " bytes from byte " +
+                       std::to_string(begin) + ", but it ends at byte " + std::to_string(directory.end));
     if (directory.entries > bytes / central_bytes)
-        return bad("says that it has " + std::to_string(directory.entries) +
-                   " entries, more than fit into the " + std::to_string(bytes) + " bytes of its directory");
+        return bad_zip("says that it has " + std::to_string(directory.entries) +
+                       " entries, more than fit into the " + std::to_string(bytes) +
+                       " bytes of its directory");
     if (directory.entries > most_entries)
-        return bad("has " + std::to_string(directory.entries) + " entries; at most " +
-                   std::to_string(most_entries) + " can be read here");
+        return bad_zip("has " + std::to_string(directory.entries) + " entries; at most " +
+                       std::to_string(most_entries) + " can be read here");
     directory.begin = static_cast<std::size_t>(begin);
     return directory;
 }
@@ -143,8 +143,10 @@ struct Listed {
 };
 
 // Of the entry that begins at `at`, which is then behind it.
-Result<Listed> read_listed(const Reader& file, std::size_t& at, std::size_t directory_end) {
-    const auto outside = [&] { return bad("has a directory that breaks off at byte " + std::to_string(at)); };
+Result<Listed> read_listed(const ArchiveBytes& file, std::size_t& at, std::size_t directory_end) {
+    const auto outside = [&] {
+        return bad_zip("has a directory that breaks off at byte " + std::to_string(at));
+    };
     if (directory_end - at < central_bytes || file.u32(at) != central_mark) return outside();
     const auto name_size = static_cast<std::size_t>(file.u16(at + 28)),
                extra_size = static_cast<std::size_t>(file.u16(at + 30)),
@@ -159,7 +161,7 @@ Result<Listed> read_listed(const Reader& file, std::size_t& at, std::size_t dire
     listed.entry.size = file.u32(at + 24);
     listed.begin = file.u32(at + 42);
     const std::uint64_t flags = file.u16(at + 8);
-    const auto wrong = [&](std::string what) { return bad(listed.entry, std::move(what)); };
+    const auto wrong = [&](std::string what) { return bad_zip(listed.entry, std::move(what)); };
     if (!widen_from_extra(file, at + central_bytes + name_size, extra_size,
                           {&listed.entry.size, &listed.packed_size, &listed.begin}))
         return wrong("whose zip64 sizes are missing");
@@ -177,9 +179,9 @@ Result<Listed> read_listed(const Reader& file, std::size_t& at, std::size_t dire
 }
 
 // Finds the entry's data behind its local header, which has to say the same as the directory.
-Status read_local(const Reader& file, std::span<const std::byte> archive, std::size_t directory_begin,
+Status read_local(const ArchiveBytes& file, std::span<const std::byte> archive, std::size_t directory_begin,
                   Listed& listed) {
-    const auto wrong = [&](std::string what) { return bad(listed.entry, std::move(what)); };
+    const auto wrong = [&](std::string what) { return bad_zip(listed.entry, std::move(what)); };
     const auto size = std::to_string(listed.entry.size);
     if (listed.begin > directory_begin || directory_begin - listed.begin < local_bytes ||
         file.u32(static_cast<std::size_t>(listed.begin)) != local_mark)
@@ -226,8 +228,8 @@ Status check_layout(const std::vector<Listed>& all) {
     std::ranges::sort(order, {}, [](const Listed* l) { return l->begin; });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (order[i]->begin < order[i - 1]->end)
-            return bad("has entries " + quote(order[i - 1]->entry.name) + " and " +
-                       quote(order[i]->entry.name) + " that overlap");
+            return bad_zip("has entries " + quote(order[i - 1]->entry.name) + " and " +
+                           quote(order[i]->entry.name) + " that overlap");
     return ok();
 }
 
@@ -246,7 +248,7 @@ void end_stream(z_stream_s* stream) {
 }  // namespace
 
 Result<std::vector<ZipEntry>> parse_zip(std::span<const std::byte> archive) {
-    const Reader file(archive);
+    const ArchiveBytes file(archive);
     if (archive.size() < end_bytes || (file.u32(0) != local_mark && file.u32(0) != end_mark))
         return Error{"this is not a zip archive: it does not begin with PK\\x03\\x04"};
     const auto directory = find_directory(file, archive.size());
@@ -263,11 +265,11 @@ Result<std::vector<ZipEntry>> parse_zip(std::span<const std::byte> archive) {
             return status.error();
         all.push_back(*std::move(listed));
         if (!names.insert(all.back().entry.name).second)
-            return bad("has entry " + quote(all.back().entry.name) + " twice");
+            return bad_zip("has entry " + quote(all.back().entry.name) + " twice");
     }
     if (at != directory->end)
-        return bad("says that it has " + std::to_string(directory->entries) +
-                   " entries, but its directory goes on");
+        return bad_zip("says that it has " + std::to_string(directory->entries) +
+                       " entries, but its directory goes on");
     if (Status status = check_layout(all); !status) return status.error();
 
     std::vector<ZipEntry> entries;
@@ -298,14 +300,14 @@ Status Unpacking::inflate_some(std::span<std::byte> out) {
         taken_ += input.size() - stream_->avail_in;
         stream_ended_ = code == Z_STREAM_END;
         if (code == Z_MEM_ERROR) return no_memory(entry_);
-        if (code == Z_BUF_ERROR) return bad(entry_, "whose deflate data break off");
+        if (code == Z_BUF_ERROR) return bad_zip(entry_, "whose deflate data break off");
         if (code != Z_OK && code != Z_STREAM_END)
-            return bad(entry_, "whose deflate data are broken near byte " + std::to_string(taken_) + ": " +
-                                   (stream_->msg ? stream_->msg : "they need a dictionary"));
+            return bad_zip(entry_, "whose deflate data are broken near byte " + std::to_string(taken_) +
+                                       ": " + (stream_->msg ? stream_->msg : "they need a dictionary"));
     }
     if (stream_->avail_out > 0)
-        return bad(entry_, "that unpacks to " + std::to_string(made_ + out.size() - stream_->avail_out) +
-                               " bytes where " + std::to_string(entry_.size) + " are announced");
+        return bad_zip(entry_, "that unpacks to " + std::to_string(made_ + out.size() - stream_->avail_out) +
+                                   " bytes where " + std::to_string(entry_.size) + " are announced");
     return ok();
 }
 
@@ -314,16 +316,16 @@ Status Unpacking::check_end() {
         std::array<std::byte, 1> one;
         const Status more = stream_ended_ ? Error{} : inflate_some(one);
         if (more)
-            return bad(entry_,
-                       "that unpacks to more than the " + std::to_string(entry_.size) + " bytes announced");
+            return bad_zip(
+                entry_, "that unpacks to more than the " + std::to_string(entry_.size) + " bytes announced");
         if (!stream_ended_) return more;
         if (taken_ != entry_.packed.size())
-            return bad(entry_, "with " + std::to_string(entry_.packed.size() - taken_) +
-                                   " bytes behind its deflate data");
+            return bad_zip(entry_, "with " + std::to_string(entry_.packed.size() - taken_) +
+                                       " bytes behind its deflate data");
     }
     if (crc_ != entry_.crc)
-        return bad(entry_, "that is damaged: its CRC-32 is " + hex(crc_) + " where the archive says " +
-                               hex(entry_.crc));
+        return bad_zip(entry_, "that is damaged: its CRC-32 is " + hex(crc_) + " where the archive says " +
+                                   hex(entry_.crc));
     return ok();
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using When = WeightRule::When;
 
-constexpr std::array weights{
+constexpr std::array gpt2_weights{
     WeightRule{"wte.weight", WeightAxis::vocabulary, WeightAxis::d_model},
     WeightRule{"wpe.weight", WeightAxis::position, WeightAxis::d_model},
     WeightRule{"h.*.ln_1.weight", WeightAxis::d_model},
@@ -31,10 +31,10 @@ constexpr std::array weights{
     WeightRule{"lm_head.weight", WeightAxis::vocabulary, WeightAxis::d_model, When::untied},
 };
 
-constexpr std::array<std::string_view, 2> buffers{"h.*.attn.bias",
-                                                  "h.*.attn.masked_bias"};  // the causal mask
+constexpr std::array<std::string_view, 2> gpt2_buffers{"h.*.attn.bias",
+                                                       "h.*.attn.masked_bias"};  // the causal mask
 
-Network assemble(const Model& model) {
+Network assemble_gpt2(const Model& model) {
     const ModelConfig& config = model.config();
     const auto conv1d = WeightView::Layout::in_out;
     Network network{.token_embedding = matrix(model, "wte.weight", WeightView::Layout::out_in),
@@ -63,7 +63,7 @@ Network assemble(const Model& model) {
 }  // namespace
 
 const FamilyRules& gpt2_rules() {
-    static constexpr FamilyRules rules{"transformer.", weights, buffers, assemble};
+    static constexpr FamilyRules rules{"transformer.", gpt2_weights, gpt2_buffers, assemble_gpt2};
     return rules;
 }
 

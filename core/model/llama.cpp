@@ -12,7 +12,7 @@ namespace {
 
 using When = WeightRule::When;
 
-constexpr std::array weights{
+constexpr std::array llama_weights{
     WeightRule{"embed_tokens.weight", WeightAxis::vocabulary, WeightAxis::d_model},
     WeightRule{"layers.*.input_layernorm.weight", WeightAxis::d_model},
     WeightRule{"layers.*.self_attn.q_proj.weight", WeightAxis::q, WeightAxis::d_model},
@@ -35,8 +35,8 @@ constexpr std::array weights{
     WeightRule{"lm_head.weight", WeightAxis::vocabulary, WeightAxis::d_model, When::untied},
 };
 
-constexpr std::array<std::string_view, 2> buffers{"layers.*.self_attn.rotary_emb.inv_freq",
-                                                  "rotary_emb.inv_freq"};
+constexpr std::array<std::string_view, 2> llama_buffers{"layers.*.self_attn.rotary_emb.inv_freq",
+                                                        "rotary_emb.inv_freq"};
 
 // Radians a position for each pair: theta^(−2a / head_dim) (Su et al. 2021, arXiv 2104.09864), stretched to longer
 // contexts. linear: all divided by the factor (Chen et al. 2023, arXiv 2306.15595). llama3: a pair that turns fewer
@@ -61,7 +61,7 @@ std::vector<double> rotary_frequencies(const ModelConfig& config) {
     return frequencies;
 }
 
-Network assemble(const Model& model) {
+Network assemble_llama(const Model& model) {
     const ModelConfig& config = model.config();
     const auto out_in = WeightView::Layout::out_in;
     Network network{.token_embedding = matrix(model, "embed_tokens.weight", out_in),
@@ -92,7 +92,7 @@ Network assemble(const Model& model) {
 }  // namespace
 
 const FamilyRules& llama_rules() {
-    static constexpr FamilyRules rules{"model.", weights, buffers, assemble};
+    static constexpr FamilyRules rules{"model.", llama_weights, llama_buffers, assemble_llama};
     return rules;
 }
 

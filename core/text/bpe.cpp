@@ -12,8 +12,6 @@ namespace attn {
 
 namespace {
 
-constexpr std::size_t none = static_cast<std::size_t>(-1);
-
 std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
 }
@@ -32,6 +30,7 @@ class Bpe::Encoder {
     std::vector<std::int32_t> ids() && { return std::move(ids_); }
 
   private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
     struct Symbol {
         std::int32_t id = 0;  // -1: absorbed by the symbol before it
         std::size_t before = none, after = none;

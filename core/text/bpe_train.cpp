@@ -20,8 +20,6 @@ namespace attn {
 
 namespace {
 
-constexpr std::size_t none = static_cast<std::size_t>(-1);
-
 // Every different piece once, with the number of its occurrences, as a list of symbols: first its bytes, later tokens.
 // A merge visits only the places where its pair occurs.
 class Trainer {
@@ -70,6 +68,7 @@ class Trainer {
                                               static_cast<std::uint32_t>(pair.second));
         }
     };
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
     struct Symbol {
         std::int32_t id = 0;     // -1: absorbed by the symbol before it
         std::int64_t count = 0;  // of the piece it lies in

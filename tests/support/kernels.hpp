@@ -18,6 +18,12 @@ inline std::vector<const Kernels*> fast_and_reference_kernels() {
     return kernels;
 }
 
+inline const Kernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_kernels())); }
+
+// Below, at and above the widths of vectors and of blocks of them.
+inline const std::vector<Index> vector_lengths{1,  2,  3,  4,  7,   8,   15,  16,  17, 31,
+                                               33, 63, 64, 65, 100, 127, 128, 129, 130};
+
 struct AttentionResult {
     Tensor output, row_max, row_log_sum;
     bool operator==(const AttentionResult&) const = default;

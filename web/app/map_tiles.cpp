@@ -8,10 +8,10 @@ namespace attn::app {
 namespace {
 
 // Of a cell that is infinite, which says something else in a picture.
-constexpr float most = std::numeric_limits<float>::max();
+constexpr float largest = std::numeric_limits<float>::max();
 
 std::vector<float> drawable(std::vector<float> values) {
-    std::ranges::replace(values, unknown_texel, most);
+    std::ranges::replace(values, unknown_texel, largest);
     return values;
 }
 

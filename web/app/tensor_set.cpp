@@ -14,7 +14,7 @@ namespace attn::app {
 
 namespace {
 
-std::uint64_t versions = 0;
+std::uint64_t tensor_versions = 0;
 
 std::vector<std::string> names_or_positions(const std::vector<std::string>& tokens, Index count) {
     std::vector<std::string> names;
@@ -73,7 +73,7 @@ double OpenTensor::value(Index layer, Index head, Index row, Index column) const
     return static_cast<double>(value);
 }
 
-TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++versions), version_(serial_) {
+TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++tensor_versions), version_(serial_) {
     query_names_ = names_or_positions(parts_.matched.query_tokens, queries());
     key_names_ = names_or_positions(parts_.matched.key_tokens, keys());
     if (finished()) {
@@ -147,7 +147,7 @@ void TensorSet::follow(const TensorRule& rule) {
     record_.reset();
     overview_.reset();
     chosen_ = {};
-    version_ = ++versions;
+    version_ = ++tensor_versions;
     if (!prepared) return;  // their shapes have been compared
     job_.emplace(*std::move(prepared));
     record_ = job_->record();

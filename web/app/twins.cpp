@@ -11,21 +11,21 @@ std::string with(std::string_view adjective) {
 }
 
 // Who is tired is the animal, what is wide is the street.
-constexpr std::string_view first = "tired", second = "wide";
+constexpr std::string_view first_adjective = "tired", second_adjective = "wide";
 
 }  // namespace
 
-std::string first_twin() { return with(first); }
+std::string first_twin() { return with(first_adjective); }
 
 std::optional<Twin> twin_of(std::string_view text) {
-    if (text == with(first)) return Twin{std::string(second), with(second)};
-    if (text == with(second)) return Twin{std::string(first), with(first)};
+    if (text == with(first_adjective)) return Twin{std::string(second_adjective), with(second_adjective)};
+    if (text == with(second_adjective)) return Twin{std::string(first_adjective), with(first_adjective)};
     return std::nullopt;
 }
 
 std::span<const Pair> pairs() {
     static const std::vector<Pair> all{
-        {"it", "“It”: tired or wide", "It", with(first), with(second)},
+        {"it", "“It”: tired or wide", "It", with(first_adjective), with(second_adjective)},
         {"bank", "“bank”: river or loan", "bank", "The old man sat on the bank of the river.",
          "The old man asked the bank for a loan."}};
     return all;

@@ -15,16 +15,16 @@ namespace attn::lenses {
 namespace {
 
 constexpr double blink_ms = 800;
-constexpr float gap = 24, most_difference = 1;
+constexpr float maps_gap = 24, most_difference = 1;
 
 // The weights of a head in both sentences.
-struct Maps {
+struct PairMaps {
     std::uint64_t first_version = 0, second_version = 0;
     Index layer = -1, head = -1;
     MapPointer first, second, difference;  // the last between tokens that stand for each other
     std::vector<std::string> pair_names;
 };
-Maps maps;
+PairMaps pair_maps;
 ui::MapView first_view, second_view, difference_view;
 
 // One map after the other in the same place.
@@ -36,23 +36,24 @@ Blink blink;
 
 void update(const CompareView& view) {
     const app::Selection& s = view.selection();
-    if (maps.first_version == view.first.run.version && maps.second_version == view.second.version &&
-        maps.layer == s.layer && maps.head == s.head)
+    if (pair_maps.first_version == view.first.run.version &&
+        pair_maps.second_version == view.second.version && pair_maps.layer == s.layer &&
+        pair_maps.head == s.head)
         return;
-    maps = {view.first.run.version, view.second.version, s.layer, s.head, nullptr, nullptr, nullptr, {}};
-    maps.first = stage_map(record_of(view.first.run.trace, s.layer), s.head, Stage::weight);
-    maps.second = stage_map(record_of(view.second.trace, s.layer), s.head, Stage::weight);
+    pair_maps = {view.first.run.version, view.second.version, s.layer, s.head, nullptr, nullptr, nullptr, {}};
+    pair_maps.first = stage_map(record_of(view.first.run.trace, s.layer), s.head, Stage::weight);
+    pair_maps.second = stage_map(record_of(view.second.trace, s.layer), s.head, Stage::weight);
     std::vector<Index> firsts, seconds;
     for (const TokenPair& pair : view.alignment.pairs()) {
         firsts.push_back(pair.first);
         seconds.push_back(pair.second);
-        maps.pair_names.push_back(pair.same
-                                      ? view.first.piece(pair.first)
-                                      : view.first.piece(pair.first) + "/" + view.second_piece(pair.second));
+        pair_maps.pair_names.push_back(pair.same ? view.first.piece(pair.first)
+                                                 : view.first.piece(pair.first) + "/" +
+                                                       view.second_piece(pair.second));
     }
-    if (auto difference = attn::difference_map(picked_map(maps.first, firsts, firsts),
-                                               picked_map(maps.second, seconds, seconds)))
-        maps.difference = *std::move(difference);
+    if (auto difference = attn::difference_map(picked_map(pair_maps.first, firsts, firsts),
+                                               picked_map(pair_maps.second, seconds, seconds)))
+        pair_maps.difference = *std::move(difference);
 }
 
 ui::MapPicture weights_of(const char* name, const MapPointer& map, std::span<const std::string> names) {
@@ -70,7 +71,7 @@ std::optional<ui::MapCell> cell_at(std::optional<Index> query, std::optional<Ind
 }
 
 void first_map(CompareView& view, float width, float height) {
-    ui::MapPicture picture = weights_of("compare/map/first", maps.first, view.first.run.pieces);
+    ui::MapPicture picture = weights_of("compare/map/first", pair_maps.first, view.first.run.pieces);
     picture.query = view.query();
     picture.key = view.pointed.key;
     picture.pointed = cell_at(view.pointed.query, view.pointed.key);
@@ -86,7 +87,7 @@ void first_map(CompareView& view, float width, float height) {
 }
 
 void second_map(CompareView& view, float width, float height) {
-    ui::MapPicture picture = weights_of("compare/map/second", maps.second, view.second.pieces);
+    ui::MapPicture picture = weights_of("compare/map/second", pair_maps.second, view.second.pieces);
     picture.query = view.second_query();
     picture.key = view.pointed.second_key;
     picture.pointed = cell_at(view.pointed.second_query, view.pointed.second_key);
@@ -112,8 +113,8 @@ std::optional<Index> place_of(const Alignment& alignment, std::optional<Index> t
 
 // The subtraction of a cell of the difference.
 void tell(const TokenPair& query, const TokenPair& key) {
-    const auto a = static_cast<double>(maps.first->cell(query.first, key.first)),
-               b = static_cast<double>(maps.second->cell(query.second, key.second));
+    const auto a = static_cast<double>(pair_maps.first->cell(query.first, key.first)),
+               b = static_cast<double>(pair_maps.second->cell(query.second, key.second));
     if (std::isfinite(a) && std::isfinite(b))
         ui::tooltip((app::fixed(a, 4) + " − " + app::fixed(b, 4) + " = " + app::fixed(a - b, 4)).c_str());
 }
@@ -122,9 +123,9 @@ void difference_map(CompareView& view, float width, float height) {
     const auto& pairs = view.alignment.pairs();
     if (pairs.empty()) return ui::caption("The two sentences have no token that stands for another.");
     ui::MapPicture picture{.name = "compare/map/difference",
-                           .map = maps.difference,
-                           .query_names = maps.pair_names,
-                           .key_names = maps.pair_names,
+                           .map = pair_maps.difference,
+                           .query_names = pair_maps.pair_names,
+                           .key_names = pair_maps.pair_names,
                            .choice = {},
                            .title = "first − second",
                            .high = most_difference};
@@ -185,12 +186,12 @@ void compare_maps(CompareView& view, float width, float most_height) {
         case app::ComparisonView::sides: break;
     }
     const bool beside = width >= 440;
-    const float each = beside ? (width - gap) / 2 : width;
+    const float each = beside ? (width - maps_gap) / 2 : width;
     ImGui::BeginGroup();
     caption_of("first", texts.text, each);
     first_map(view, each, most_height);
     ImGui::EndGroup();
-    if (beside) ImGui::SameLine(each + gap, 0);
+    if (beside) ImGui::SameLine(each + maps_gap, 0);
     ImGui::BeginGroup();
     caption_of("second", view.comparison.text, each);
     second_map(view, each, most_height);

@@ -17,6 +17,8 @@ struct Hover {
     std::optional<Index> layer, head;
 };
 
+inline constexpr double frame_ms = 2;  // that a lens computes in a frame
+
 // “big”, as people would quote it.
 std::string quoted(const std::string& piece);
 

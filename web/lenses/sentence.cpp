@@ -5,6 +5,7 @@
 
 #include "app/format.hpp"
 #include "app/twins.hpp"
+#include "lenses/columns.hpp"
 #include "lenses/compare_view.hpp"
 #include "lenses/heads_view.hpp"
 #include "widgets/controls.hpp"
@@ -14,10 +15,7 @@ namespace attn::lenses {
 
 namespace {
 
-constexpr float two_columns_from = 680, column_gap = 32;
-constexpr double frame_ms = 2;
-
-Pointed pointed;  // in the last frame
+Pointed pointed_before;  // in the last frame
 
 // Drawn on one line as far as they fit, then on the next.
 void badge(const std::string& text, const char* meaning, bool first) {
@@ -153,13 +151,6 @@ void other_sentences(SentenceView& view) {
 
 // ---- Layout ------------------------------------------------------------------------------------------------------
 
-void column(const char* name, float width, auto&& draw) {
-    ImGui::BeginChild(name, {width, 0}, ImGuiChildFlags_AutoResizeY,
-                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-    draw(ImGui::GetContentRegionAvail().x);
-    ImGui::EndChild();
-}
-
 void space() { ImGui::Dummy({0, 8}); }
 
 void heads(SentenceView& view, float width, float most_height) {
@@ -239,7 +230,8 @@ void sentence(app::Session& session, Hover& hover) {
 
     const app::Deadline deadline(frame_ms);
     const Index n = run->trace->tokens();
-    SentenceView view{session, *run, hover, deadline, {within(pointed.query, n), within(pointed.key, n)}, {}};
+    SentenceView view{
+        session, *run, hover, deadline, {within(pointed_before.query, n), within(pointed_before.key, n)}, {}};
     head_heading(view);
     ui::caption(
         session.state().sentence.compared
@@ -253,7 +245,7 @@ void sentence(app::Session& session, Hover& hover) {
         other_sentences(view);
         parts(view);
     }
-    pointed = view.now;
+    pointed_before = view.now;
     if (session.state().pin && !ImGui::GetIO().WantTextInput &&
         ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteFocused))
         session.perform(app::Pin{std::nullopt});

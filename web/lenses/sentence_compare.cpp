@@ -6,6 +6,7 @@
 
 #include "app/format.hpp"
 #include "app/twins.hpp"
+#include "lenses/columns.hpp"
 #include "lenses/compare_view.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
@@ -16,7 +17,7 @@ namespace attn::lenses {
 
 namespace {
 
-constexpr float two_columns_from = 760, column_gap = 32, tag_width = 54;
+constexpr float compare_columns_from = 760, tag_width = 54;
 constexpr Index most_tokens = 1024;  // whose maps are there as a whole
 
 struct Paired {
@@ -24,7 +25,7 @@ struct Paired {
     Alignment alignment;
 };
 Paired paired;
-PairPointed pointed;  // in the last frame
+PairPointed pair_pointed_before;  // in the last frame
 
 const Alignment& alignment_of(const SentenceView& view, const app::SentenceRun& second) {
     if (paired.first_version != view.run.version || paired.second_version != second.version)
@@ -269,7 +270,7 @@ void layout(CompareView& view) {
     const float window = std::max(ImGui::GetWindowHeight(), 480.0f);
     words(view, width);
     ImGui::Dummy({0, 8});
-    if (width < two_columns_from) {
+    if (width < compare_columns_from) {
         compare_maps(view, width, 1e6f);
         ImGui::Dummy({0, 8});
         return similarities(view, width);
@@ -291,17 +292,17 @@ void layout(CompareView& view) {
 }  // namespace
 
 Index CompareView::query() const {
-    if (pointed.query) return *pointed.query;
+    if (pair_pointed_before.query) return *pair_pointed_before.query;
     return selection().query.value_or(first.tokens() - 1);
 }
 
 std::optional<Index> CompareView::second_query() const {
-    if (pointed.second_query) return pointed.second_query;
-    if (pointed.query)
-        if (const auto counterpart = second_of(*pointed.query)) return counterpart;
+    if (pair_pointed_before.second_query) return pair_pointed_before.second_query;
+    if (pair_pointed_before.query)
+        if (const auto counterpart = second_of(*pair_pointed_before.query)) return counterpart;
     const auto& chosen = selection().counterpart;
     if (chosen && *chosen < std::ssize(second.pieces)) return chosen;
-    return pointed.query ? std::nullopt : second_of(query());
+    return pair_pointed_before.query ? std::nullopt : second_of(query());
 }
 
 void CompareView::point(std::optional<Index> query, std::optional<Index> key) {
@@ -348,11 +349,12 @@ void sentence_compare(SentenceView& view) {
                      *second,
                      alignment_of(view, *second),
                      *view.session.state().sentence.compared,
-                     {within(pointed.query, n), within(pointed.key, n),
-                      within(pointed.second_query, n_second), within(pointed.second_key, n_second)},
+                     {within(pair_pointed_before.query, n), within(pair_pointed_before.key, n),
+                      within(pair_pointed_before.second_query, n_second),
+                      within(pair_pointed_before.second_key, n_second)},
                      {}};
     layout(both);
-    pointed = both.now;
+    pair_pointed_before = both.now;
 }
 
 }  // namespace attn::lenses

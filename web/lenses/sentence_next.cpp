@@ -12,7 +12,7 @@ namespace attn::lenses {
 
 namespace {
 
-constexpr std::size_t shown = 6;
+constexpr std::size_t tokens_shown = 6;
 
 void buttons(SentenceView& view) {
     if (ui::button("next/step", "Step", !view.session.playing())) view.session.generate_step();
@@ -66,7 +66,7 @@ void sentence_next(SentenceView& view, float width) {
     const auto& next = view.session.next_tokens();
     std::vector<ui::Bar> bars;
     float most = 0;
-    for (std::size_t i = 0; i < std::min(next.candidates.size(), shown); ++i) {
+    for (std::size_t i = 0; i < std::min(next.candidates.size(), tokens_shown); ++i) {
         const auto probability = static_cast<float>(next.candidates[i].probability);
         most = std::max(most, probability);
         bars.push_back(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lenses/columns.hpp"
 #include "lenses/heads_view.hpp"
 #include "lenses/tensors_view.hpp"
 #include "widgets/controls.hpp"
@@ -14,16 +15,7 @@ namespace {
 
 using Causal = app::TensorRule::Causal;
 
-constexpr float two_columns_from = 680, column_gap = 32;
-
 Pointed tensors_pointed;  // in the last frame
-
-void column(const char* name, float width, auto&& draw) {
-    ImGui::BeginChild(name, {width, 0}, ImGuiChildFlags_AutoResizeY,
-                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-    draw(ImGui::GetContentRegionAvail().x);
-    ImGui::EndChild();
-}
 
 void heading(TensorsView& view) {
     ui::heading(view.set.title().c_str());

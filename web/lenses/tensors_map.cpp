@@ -12,11 +12,9 @@ namespace {
 
 using app::MapStage;
 
-constexpr double frame_ms = 2;
-
-ui::MapView map_view;
-MapFinder finder;
-std::uint64_t shown = 0;  // the set
+ui::MapView set_map_view;
+MapFinder set_finder;
+std::uint64_t shown_set = 0;  // its serial
 
 std::vector<MapStage> stages_of(const app::TensorSet& set) {
     std::vector<MapStage> stages;
@@ -29,12 +27,12 @@ std::vector<MapStage> stages_of(const app::TensorSet& set) {
 }  // namespace
 
 void tensors_map(TensorsView& view, float width, float most_height) {
-    if (shown != view.set.serial()) forget_tensors_map();
-    shown = view.set.serial();
+    if (shown_set != view.set.serial()) forget_tensors_map();
+    shown_set = view.set.serial();
     const app::Selection& s = view.selection();
     app::MapChoice choice = view.session.state().tensors.map;
     choice.stage = view.set.stage_for(choice.stage);
-    if (const auto changed = map_controls(map_view, choice, stages_of(view.set), false))
+    if (const auto changed = map_controls(set_map_view, choice, stages_of(view.set), false))
         view.session.perform(app::SetTensorMap{*changed}, ui::gesture());
 
     ui::MapPicture picture{.name = "map",
@@ -49,15 +47,16 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     const bool finished = view.set.finished();
     if (finished && view.set.findings().negative.count > 0) picture.choice.stage = MapStage::raw;
     if (choice.stage == MapStage::weight) picture.decimals = 3;
-    if (choice.stage == MapStage::weight && !(finished && map_view.tiles().extent() > 1)) picture.high = 1;
+    if (choice.stage == MapStage::weight && !(finished && set_map_view.tiles().extent() > 1))
+        picture.high = 1;
     picture.query = view.pointed.query ? view.pointed.query : s.query;
     picture.key = view.pointed.query || view.pointed.key ? view.pointed.key : s.key;
     if (view.pointed.query && view.pointed.key)
         picture.pointed = ui::MapCell{*view.pointed.query, *view.pointed.key};
     if (const auto& pin = view.session.state().pin) picture.pinned = ui::MapCell{pin->row, pin->col};
 
-    const ui::MapTouch touch = map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
-    if (touch.more) view.session.continue_with([] { return map_view.step(); });
+    const ui::MapTouch touch = set_map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
+    if (touch.more) view.session.continue_with([] { return set_map_view.step(); });
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
         view.hover.cell = cell;
@@ -67,12 +66,13 @@ void tensors_map(TensorsView& view, float width, float most_height) {
             view.select(cell.row, cell.col);
         }
     }
-    if (const auto found = finder.draw(map_view, picture, width)) view.select(found->query, found->key);
+    if (const auto found = set_finder.draw(set_map_view, picture, width))
+        view.select(found->query, found->key);
 }
 
 void forget_tensors_map() {
-    map_view.forget_map();
-    finder = {};
+    set_map_view.forget_map();
+    set_finder = {};
 }
 
 }  // namespace attn::lenses

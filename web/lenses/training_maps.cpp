@@ -16,10 +16,11 @@ namespace attn::lenses {
 
 namespace {
 
-constexpr float gap = 10, label_height = 20, button_height = 30, least_side = 64, most_side = 190;
+constexpr float head_gap = 10, label_height = 20, button_height = 30, least_map_side = 64,
+                most_map_side = 190;
 
 // The weights of all heads, as the heatmap pass takes them: [layers · heads, n, n], −inf where the mask forbids.
-class Maps {
+class RunMaps {
   public:
     void update(const app::TrainingView& view) {
         if (trace_ == view.probe) return;
@@ -41,7 +42,7 @@ class Maps {
     std::vector<std::vector<float>> values_;
 };
 
-Maps maps;
+RunMaps run_maps;
 
 struct Cell {
     Index query, key;
@@ -75,7 +76,7 @@ void tell(const app::TrainingRun& run, const float* values, const Cell& cell, In
 
 std::optional<HeadIndex> training_maps(const app::TrainingRun& run, const app::TrainingView& view,
                                        float width) {
-    maps.update(view);
+    run_maps.update(view);
     const Index layers = std::ssize(view.probe->layers()), heads = view.probe->layers()[0].attention.heads(),
                 n = view.probe->tokens();
     const auto& ablated = run.plan().values_at(std::max<std::int64_t>(view.step, 1) - 1).ablated;
@@ -87,10 +88,12 @@ std::optional<HeadIndex> training_maps(const app::TrainingRun& run, const app::T
     ui::caption(
         "Rows are queries, columns keys, of one fixed sequence. Drag over a curve to go through the steps.");
 
-    const Index columns = std::clamp<Index>(static_cast<Index>((width + gap) / (least_side + gap)), 1, heads);
+    const Index columns =
+        std::clamp<Index>(static_cast<Index>((width + head_gap) / (least_map_side + head_gap)), 1, heads);
     const float side = std::min(
-        std::floor((width - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns)), most_side);
-    const float pitch = side + label_height + button_height + gap;
+        std::floor((width - head_gap * static_cast<float>(columns - 1)) / static_cast<float>(columns)),
+        most_map_side);
+    const float pitch = side + label_height + button_height + head_gap;
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     std::vector<render::Heatmap> drawn;
     std::optional<HeadIndex> pressed;
@@ -98,7 +101,8 @@ std::optional<HeadIndex> training_maps(const app::TrainingRun& run, const app::T
     for (Index layer = 0; layer < layers; ++layer)
         for (Index first = 0; first < heads; first += columns, y += pitch)
             for (Index head = first; head < std::min(first + columns, heads); ++head) {
-                const ImVec2 at{corner.x + static_cast<float>(head - first) * (side + gap), y + label_height};
+                const ImVec2 at{corner.x + static_cast<float>(head - first) * (side + head_gap),
+                                y + label_height};
                 const std::size_t place = static_cast<std::size_t>(layer * heads + head);
                 const bool out = std::ranges::find(ablated, HeadIndex{layer, head}) != ablated.end();
                 const std::string name = std::to_string(layer) + "." + std::to_string(head);
@@ -111,8 +115,8 @@ std::optional<HeadIndex> training_maps(const app::TrainingRun& run, const app::T
                                          out ? name + " left out" : "head " + name);
                 }
                 render::Heatmap map;
-                map.key = {&maps, maps.serial() * 64 + place};
-                map.values = maps.of(place);
+                map.key = {&run_maps, run_maps.serial() * 64 + place};
+                map.values = run_maps.of(place);
                 map.rows = map.cols = n;
                 map.min = map.origin = at;
                 map.max = {at.x + side, at.y + side};
@@ -124,7 +128,7 @@ std::optional<HeadIndex> training_maps(const app::TrainingRun& run, const app::T
                 ImGui::PushID(static_cast<int>(place));
                 ImGui::InvisibleButton("map", {side, side});
                 if (const auto cell = cell_under(at, side, n); cell && ImGui::IsItemHovered())
-                    tell(run, maps.of(place), *cell, n);
+                    tell(run, run_maps.of(place), *cell, n);
                 ui::landmark_item("training/map/" + name);
                 ImGui::SetCursorScreenPos({at.x, at.y + side + 4});
                 ui::Type small(ui::Face::regular, ui::size_small);

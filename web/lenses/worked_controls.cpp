@@ -192,7 +192,7 @@ struct LabelMenu {
     bool key;
     std::array<char, 65> text{};
 };
-std::optional<LabelMenu> menu;
+std::optional<LabelMenu> opened_menu;
 
 }  // namespace
 
@@ -233,36 +233,38 @@ void open_label_menu(Session& session, app::MatrixId matrix, std::optional<Index
         if (opened.index < std::ssize(labels))
             labels[static_cast<std::size_t>(opened.index)].copy(opened.text.data(), opened.text.size() - 1);
     }
-    menu = opened;
+    opened_menu = opened;
     ImGui::OpenPopup("label");
 }
 
 void label_menu(Session& session) {
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {12, 12});
     if (ImGui::BeginPopup("label")) {
-        if (!menu) {
+        if (!opened_menu) {
             ImGui::CloseCurrentPopup();
         } else {
-            if (menu->named) {
+            if (opened_menu->named) {
                 ImGui::SetNextItemWidth(160);
                 if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-                if (ImGui::InputText("##name", menu->text.data(), menu->text.size(),
+                if (ImGui::InputText("##name", opened_menu->text.data(), opened_menu->text.size(),
                                      ImGuiInputTextFlags_EnterReturnsTrue)) {
-                    session.perform(app::SetLabel{menu->key, menu->index, menu->text.data()});
+                    session.perform(
+                        app::SetLabel{opened_menu->key, opened_menu->index, opened_menu->text.data()});
                     ImGui::CloseCurrentPopup();
                 }
                 ui::landmark_item("label/name");
             }
-            const std::string text =
-                menu->named ? "Remove this token" : "Remove component " + std::to_string(menu->index);
+            const std::string text = opened_menu->named
+                                         ? "Remove this token"
+                                         : "Remove component " + std::to_string(opened_menu->index);
             if (ui::button("label/remove", text.c_str())) {
-                session.perform(app::RemoveAt{menu->axis, menu->index});
+                session.perform(app::RemoveAt{opened_menu->axis, opened_menu->index});
                 ImGui::CloseCurrentPopup();
             }
         }
         ImGui::EndPopup();
     } else {
-        menu.reset();
+        opened_menu.reset();
     }
     ImGui::PopStyleVar();
 }

@@ -71,10 +71,10 @@ void follow_stage() {
 
 void show_cursor() {
     static ImGuiMouseCursor shown = ImGuiMouseCursor_Arrow;
-    const ImGuiMouseCursor wanted = ImGui::GetMouseCursor();
-    if (wanted == shown) return;
-    shown = wanted;
-    switch (wanted) {
+    const ImGuiMouseCursor cursor = ImGui::GetMouseCursor();
+    if (cursor == shown) return;
+    shown = cursor;
+    switch (cursor) {
         case ImGuiMouseCursor_TextInput: return set_cursor("text");
         case ImGuiMouseCursor_ResizeEW: return set_cursor("ew-resize");
         case ImGuiMouseCursor_ResizeNS: return set_cursor("ns-resize");

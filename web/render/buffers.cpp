@@ -11,7 +11,7 @@ namespace attn::render {
 
 namespace {
 
-constexpr int frames_kept = 120;  // without being drawn
+constexpr int buffer_frames_kept = 120;  // without being drawn
 
 struct Buffer {
     GLuint name = 0;
@@ -19,17 +19,17 @@ struct Buffer {
     std::size_t filled = 0, size = 0;  // bytes
 };
 
-struct Pool {
+struct BufferPool {
     std::map<TextureKey, Buffer> buffers;
     std::uint64_t context = 0;
 };
-Pool pool;
+BufferPool buffer_pool;
 
-void sweep(int frame) {
-    if (pool.context != context_number()) pool.buffers.clear();
-    pool.context = context_number();
-    std::erase_if(pool.buffers, [&](const auto& entry) {
-        const bool old = frame - entry.second.last_frame > frames_kept;
+void sweep_buffers(int frame) {
+    if (buffer_pool.context != context_number()) buffer_pool.buffers.clear();
+    buffer_pool.context = context_number();
+    std::erase_if(buffer_pool.buffers, [&](const auto& entry) {
+        const bool old = frame - entry.second.last_frame > buffer_frames_kept;
         if (old) glDeleteBuffers(1, &entry.second.name);
         return old;
     });
@@ -44,8 +44,8 @@ void write(std::size_t at, std::span<const std::byte> bytes) {
 
 void bind_buffer(TextureKey key, std::span<const std::byte> bytes) {
     const int frame = ImGui::GetFrameCount();
-    sweep(frame);
-    Buffer& buffer = pool.buffers[key];
+    sweep_buffers(frame);
+    Buffer& buffer = buffer_pool.buffers[key];
     buffer.last_frame = frame;
     if (buffer.name == 0) glGenBuffers(1, &buffer.name);
     glBindBuffer(GL_ARRAY_BUFFER, buffer.name);

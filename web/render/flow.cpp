@@ -19,7 +19,7 @@ namespace {
 constexpr Index texture_width = 2048;
 constexpr GLsizei edge_bytes = 16;
 
-Program& shared_program() {
+Program& flow_program() {
     static Program program{shaders::flow_vert, shaders::flow_frag};
     return program;
 }
@@ -46,7 +46,7 @@ void bind_edges(const FlowCurves& c) {
 // The more curves, the coarser each: in a crowd nobody sees its corners.
 GLint segments_of(Index count) { return count < 4096 ? 24 : count < 32768 ? 16 : 10; }
 
-void run(const ImDrawList*, const ImDrawCmd* command) {
+void draw_flow(const ImDrawList*, const ImDrawCmd* command) {
     FlowCurves c;
     std::memcpy(&c, command->UserCallbackData, sizeof c);
     const FramePixels pixels = FramePixels::of(*ImGui::GetDrawData());
@@ -55,9 +55,9 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
            max = pixels(command->ClipRect.z, command->ClipRect.w);
     min = {std::max(std::floor(min.x), 0.0f), std::max(std::floor(min.y), 0.0f)};
     max = {std::min(std::ceil(max.x), width), std::min(std::ceil(max.y), height)};
-    if (!(min.x < max.x && min.y < max.y) || c.count == 0 || !shared_program().use()) return;
+    if (!(min.x < max.x && min.y < max.y) || c.count == 0 || !flow_program().use()) return;
 
-    const Program& program = shared_program();
+    const Program& program = flow_program();
     glScissor(static_cast<GLint>(min.x), static_cast<GLint>(height - max.y),
               static_cast<GLsizei>(max.x - min.x), static_cast<GLsizei>(max.y - min.y));
     bind_places(GL_TEXTURE1, c.keys);
@@ -89,8 +89,8 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
 
 }  // namespace
 
-void draw(ImDrawList* list, std::span<const FlowCurves> curves) { add_pass(list, run, curves); }
+void draw(ImDrawList* list, std::span<const FlowCurves> curves) { add_pass(list, draw_flow, curves); }
 
-const std::string& flow_fault() { return shared_program().fault(); }
+const std::string& flow_fault() { return flow_program().fault(); }
 
 }  // namespace attn::render

@@ -14,26 +14,26 @@ namespace attn::render {
 
 namespace {
 
-Program& shared_program() {
+Program& heatmap_program() {
     static Program program{shaders::heatmap_vert, shaders::heatmap_frag};
     return program;
 }
 
 void set_colour(const char* name, ImU32 colour) {
     const ImVec4 c = ImGui::ColorConvertU32ToFloat4(colour);
-    glUniform4f(shared_program().uniform(name), c.x, c.y, c.z, c.w);
+    glUniform4f(heatmap_program().uniform(name), c.x, c.y, c.z, c.w);
 }
 
-void run(const ImDrawList*, const ImDrawCmd* command) {
+void draw_heatmap(const ImDrawList*, const ImDrawCmd* command) {
     Heatmap h;
     std::memcpy(&h, command->UserCallbackData, sizeof h);
     const FramePixels pixels = FramePixels::of(*ImGui::GetDrawData());
     const float scale = pixels.scale, width = pixels.width, height = pixels.height;
     const ImVec2 min = pixels(std::max(h.min.x, command->ClipRect.x), std::max(h.min.y, command->ClipRect.y));
     const ImVec2 max = pixels(std::min(h.max.x, command->ClipRect.z), std::min(h.max.y, command->ClipRect.w));
-    if (!(min.x < max.x && min.y < max.y) || !shared_program().use()) return;
+    if (!(min.x < max.x && min.y < max.y) || !heatmap_program().use()) return;
 
-    const Program& program = shared_program();
+    const Program& program = heatmap_program();
     glScissor(0, 0, static_cast<GLsizei>(width), static_cast<GLsizei>(height));
     glActiveTexture(GL_TEXTURE1);
     bind_colours({h.palette, 0}, h.palette->colours);
@@ -72,8 +72,8 @@ void run(const ImDrawList*, const ImDrawCmd* command) {
 
 }  // namespace
 
-void draw(ImDrawList* list, std::span<const Heatmap> heatmaps) { add_pass(list, run, heatmaps); }
+void draw(ImDrawList* list, std::span<const Heatmap> heatmaps) { add_pass(list, draw_heatmap, heatmaps); }
 
-const std::string& heatmap_fault() { return shared_program().fault(); }
+const std::string& heatmap_fault() { return heatmap_program().fault(); }
 
 }  // namespace attn::render

@@ -9,7 +9,7 @@ namespace attn::ui {
 namespace {
 
 constexpr float slant = 1.0472f;  // 60°
-constexpr float row_pitch = 12, slanted_pitch = 12, column_gap = 4;
+constexpr float label_pitch = 12, slanted_pitch = 12, column_gap = 4;
 
 float widest(const AxisLabels& labels) {
     float width = 0;
@@ -19,7 +19,7 @@ float widest(const AxisLabels& labels) {
 }
 
 bool upright(const AxisLabels& labels) {
-    return widest(labels) + column_gap <= std::max(labels.cell, row_pitch);
+    return widest(labels) + column_gap <= std::max(labels.cell, label_pitch);
 }
 
 // The names that have room, the marked ones before the others; the others evenly, from the first on.
@@ -99,7 +99,7 @@ void draw_column_labels(ImDrawList* list, const AxisLabels& labels, float bottom
 
 void draw_row_labels(ImDrawList* list, const AxisLabels& labels, float right) {
     Type type(Face::regular, size_small);
-    for (const Index i : placed(labels, row_pitch)) {
+    for (const Index i : placed(labels, label_pitch)) {
         const std::string& name = labels.names[static_cast<std::size_t>(i)];
         const float width = std::min(text_size(name).x, labels.most);
         draw_text_within(list, {right - 5 - width, centre(labels, i) - size_small / 2}, labels.most,

@@ -7,8 +7,8 @@
 namespace attn::ui {
 
 namespace {
-constexpr float line_height = 22, bar_height = 15, least_name = 24, most_name = 72, number_width = 76,
-                gap = 10;
+constexpr float line_height = 22, bar_height = 15, least_name = 24, most_name = 72, bar_number_width = 76,
+                bar_gap = 10;
 }
 
 float bar_list_height(Index bars) { return static_cast<float>(bars) * line_height; }
@@ -20,7 +20,7 @@ std::optional<Index> bar_list(const std::string& name, float width, std::span<co
     const ImVec2 at = ImGui::GetCursorScreenPos();
     float name_width = least_name;
     for (const Bar& bar : bars) name_width = std::max(name_width, std::min(text_size(bar.name).x, most_name));
-    const float room = std::max(width - name_width - number_width - 2 * gap, 20.0f);
+    const float room = std::max(width - name_width - bar_number_width - 2 * bar_gap, 20.0f);
     std::optional<Index> hovered;
     for (Index i = 0; i < std::ssize(bars); ++i) {
         const Bar& bar = bars[static_cast<std::size_t>(i)];
@@ -33,13 +33,13 @@ std::optional<Index> bar_list(const std::string& name, float width, std::span<co
         const ImU32 ink = bar.quiet ? theme().dim : theme().text;
         const float wide = std::min(text_size(bar.name).x, name_width);
         draw_text_within(list, {min.x + name_width - wide, text_y}, name_width, ink, bar.name);
-        const float left = min.x + name_width + gap, top = min.y + (line_height - bar_height) / 2;
+        const float left = min.x + name_width + bar_gap, top = min.y + (line_height - bar_height) / 2;
         const float length = most > 0 ? std::clamp(bar.value / most, 0.0f, 1.0f) * room : 0;
         list->AddRectFilled({left, top}, {left + std::max(length, 1.5f), top + bar_height},
                             scale.colour(bar.value), 3);
         // So that the colours nearest to the page's own can be seen.
         if (length > 3) list->AddRect({left, top}, {left + length, top + bar_height}, theme().border, 3);
-        draw_text(list, {left + std::max(length, 1.5f) + gap, text_y}, ink, bar.number);
+        draw_text(list, {left + std::max(length, 1.5f) + bar_gap, text_y}, ink, bar.number);
         landmark(name + "/" + std::to_string(i), min, max);
     }
     ImGui::Dummy({width, bar_list_height(std::ssize(bars))});

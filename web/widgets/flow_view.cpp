@@ -14,12 +14,12 @@ using app::FlowPoint;
 
 namespace {
 
-constexpr float row_pitch = 22, name_pad = 8, chip_pad = 6, heading_height = 20;
+constexpr float word_pitch = 22, name_pad = 8, chip_pad = 6, heading_height = 20;
 constexpr float low_rise = 68, high_rise = 132, widest_columns = 560;
 constexpr std::size_t long_text = 64;     // words whose arcs rise higher
 constexpr std::size_t few_edges = 4096;   // that can be told apart: drawn beside a word's own, and pointed at
 constexpr std::size_t named_edges = 256;  // that have landmarks
-constexpr float reach = 5;                // points from an edge that is pointed at
+constexpr float edge_reach = 5;           // points from an edge that is pointed at
 std::uint64_t serials = 0;
 
 struct Word {
@@ -131,12 +131,12 @@ void FlowView::measure(const FlowPicture& picture) {
     const auto fill = [&](Words& words, std::span<const std::string> names) {
         for (const std::string& name : names) {
             name_width_ = std::max(name_width_, text_size(name).x);
-            words.places.push_back((static_cast<float>(words.places.size()) + 0.5f) * row_pitch);
+            words.places.push_back((static_cast<float>(words.places.size()) + 0.5f) * word_pitch);
         }
     };
     fill(queries_, picture.queries);
     fill(keys_, picture.keys);
-    total_ = row_pitch * static_cast<float>(std::max(picture.queries.size(), picture.keys.size()));
+    total_ = word_pitch * static_cast<float>(std::max(picture.queries.size(), picture.keys.size()));
 }
 
 void FlowView::zoom_about(float factor, float at) {
@@ -219,9 +219,9 @@ void FlowView::act(const Frame& frame, FlowTouch& touch) {
         if (io.MousePos.y < frame.chips_top) return;
         const float x = io.MousePos.x - frame.query_origin.x;
         touch.query = zoom_ < 1 ? nearest(queries_, x) : line_.under(x);
-    } else if (io.MousePos.x < frame.query_origin.x + reach) {
+    } else if (io.MousePos.x < frame.query_origin.x + edge_reach) {
         touch.query = nearest(queries_, io.MousePos.y - frame.query_origin.y);
-    } else if (io.MousePos.x > frame.key_origin.x - reach) {
+    } else if (io.MousePos.x > frame.key_origin.x - edge_reach) {
         touch.key = nearest(keys_, io.MousePos.y - frame.key_origin.y);
     }
 }
@@ -297,7 +297,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
     const bool looks = ImGui::IsItemHovered() && !touch.query && !touch.key;
     const auto place = [](const Words& words, std::uint32_t i) { return words.places[i]; };
     std::size_t named = 0;
-    float nearest = reach;
+    float nearest = edge_reach;
     const auto look = [&](std::size_t series, const FlowEdge& edge) {
         if (edge.before >= limit) return;
         const float query = place(queries_, edge.query), key = place(keys_, edge.key);
@@ -396,7 +396,7 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
 FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_height) {
     measure(picture);
     const bool columns = picture.form == FlowForm::columns;
-    const float room_below = std::max(most_height - heading_height, 6 * row_pitch);
+    const float room_below = std::max(most_height - heading_height, 6 * word_pitch);
     room_ = columns ? std::min(total_, room_below) : width;
     fit_ = std::min(1.0f, room_ / std::max(total_, 1.0f));
     zoom_ = std::max(zoom_, fit_);

@@ -14,7 +14,7 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float strip = 30, gap = 5, tick = 4, number_size = 11, apart = 46;
+constexpr float strip = 30, margin_gap = 5, tick = 4, number_size = 11, apart = 46;
 
 float ruler_width(Index tokens) {
     Type type(Face::mono, number_size);
@@ -45,13 +45,13 @@ void bars(const Margins::Axis& axis, std::span<const double> values, std::option
 }  // namespace
 
 ImVec2 margins_size(Index tokens) {
-    return {gap + strip + ruler_width(tokens), gap + strip + number_size + tick + 4};
+    return {margin_gap + strip + ruler_width(tokens), margin_gap + strip + number_size + tick + 4};
 }
 
 void draw_margins(const MapSums* sums, const Margins& m) {
     const Theme& t = theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const float left = m.right + gap, top = m.bottom + gap;
+    const float left = m.right + margin_gap, top = m.bottom + margin_gap;
     const auto axis_end = [](const Margins::Axis& axis, float limit) {
         return std::min(axis.begin + (static_cast<float>(axis.shown.end) - axis.first) * axis.cell, limit);
     };

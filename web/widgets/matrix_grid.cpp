@@ -10,8 +10,8 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float title_height = 22, notation_height = 18, header_height = 18, axis_height = 17;
-constexpr float gap = 2, drag_threshold = 3;
+constexpr float matrix_title_height = 22, notation_height = 18, header_height = 18, matrix_axis_height = 17;
+constexpr float cell_gap = 2, drag_threshold = 3;
 
 struct Scale {
     bool diverging = false;
@@ -39,7 +39,7 @@ std::string label_of(std::span<const std::string> labels, Index i) {
     return i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
 }
 
-float top_of_cells() { return title_height + notation_height + header_height; }
+float top_of_cells() { return matrix_title_height + notation_height + header_height; }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -68,7 +68,7 @@ struct Painter {
         const ImVec2 box{left + title_width + 10, at.y + 1};
         list->AddRectFilled(box, {box.x + size.x + 14, box.y + size.y + 3}, t.raised, 9);
         draw_text(list, {box.x + 7, box.y + 1}, t.dim, shape);
-        draw_text(list, {left, at.y + title_height}, t.dim, grid.notation);
+        draw_text(list, {left, at.y + matrix_title_height}, t.dim, grid.notation);
     }
 
     void labels(const GridReply& reply) const {
@@ -210,23 +210,24 @@ ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics) {
     // A title may reach into the gap to its right neighbour.
     Type semibold(Face::semibold, size_title);
     const float title = text_size(grid.title).x + 4;
-    return {metrics.label_width + std::max(cells, title),
-            top_of_cells() + metrics.cell_height * static_cast<float>(grid.values->rows) + axis_height};
+    return {
+        metrics.label_width + std::max(cells, title),
+        top_of_cells() + metrics.cell_height * static_cast<float>(grid.values->rows) + matrix_axis_height};
 }
 
 std::pair<ImVec2, ImVec2> cell_rect(const MatrixGrid&, const GridMetrics& metrics, ImVec2 at, CellAt cell) {
     const ImVec2 min{at.x + metrics.label_width + metrics.cell_width * static_cast<float>(cell.second),
                      at.y + top_of_cells() + metrics.cell_height * static_cast<float>(cell.first)};
-    return {min, {min.x + metrics.cell_width - gap, min.y + metrics.cell_height - gap}};
+    return {min, {min.x + metrics.cell_width - cell_gap, min.y + metrics.cell_height - cell_gap}};
 }
 
 GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at) {
     GridReply reply;
     const Index rows = grid.values->rows, cols = grid.values->cols;
     const ImVec2 size = grid_size(grid, metrics);
-    ImGui::SetCursorScreenPos({at.x, at.y + title_height + notation_height});
+    ImGui::SetCursorScreenPos({at.x, at.y + matrix_title_height + notation_height});
     ImGui::PushID(grid.name.c_str());
-    ImGui::InvisibleButton("cells", {size.x, size.y - title_height - notation_height});
+    ImGui::InvisibleButton("cells", {size.x, size.y - matrix_title_height - notation_height});
     ImGui::PopID();
 
     const ImVec2 mouse = ImGui::GetIO().MousePos;

@@ -13,7 +13,7 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float axis_width = 42, title_height = 24, axis_height = 18;
+constexpr float axis_width = 42, plot_title_height = 24, plot_axis_height = 18;
 
 struct Frame {
     ImVec2 min, max;
@@ -112,8 +112,9 @@ std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
                                  const std::vector<Curve>& curves) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const Frame frame{
-        {at.x + axis_width, at.y + title_height}, {at.x + width - 4, at.y + height - axis_height}, plot};
+    const Frame frame{{at.x + axis_width, at.y + plot_title_height},
+                      {at.x + width - 4, at.y + height - plot_axis_height},
+                      plot};
     ImGui::PushID(plot.name.c_str());
     ImGui::InvisibleButton("plot", {width, height});
     ImGui::PopID();

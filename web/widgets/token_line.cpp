@@ -6,7 +6,7 @@
 namespace attn::ui {
 
 namespace {
-constexpr float gap = 4, pad = 7, least_width = 26, piece_height = 22;
+constexpr float chip_gap = 4, pad = 7, least_width = 26, piece_height = 22;
 }
 
 std::optional<Index> TokenLine::under(float x) const {
@@ -35,7 +35,7 @@ TokenLine token_line(std::span<const std::string> pieces, std::span<const std::s
         }
         line.left.push_back(line.total);
         line.width.push_back(std::max(std::ceil(width) + 2 * pad, least_width));
-        line.total += line.width.back() + gap;
+        line.total += line.width.back() + chip_gap;
     }
     return line;
 }

@@ -8,15 +8,15 @@
 namespace attn::ui {
 
 namespace {
-constexpr float least_cell = 9, most_cell = 24, cell_height = 18, gap = 2;
+constexpr float least_component = 9, most_component = 24, cell_height = 18, strip_gap = 2;
 }
 
 StripLayout::StripLayout(Index components, float width) : size(components) {
-    columns = std::clamp(static_cast<Index>(width / least_cell), Index{1}, std::max(size, Index{1}));
+    columns = std::clamp(static_cast<Index>(width / least_component), Index{1}, std::max(size, Index{1}));
     // Lines of equal length that are a power of two, so that components are easy to count.
     if (columns < size) columns = Index{1} << static_cast<Index>(std::log2(static_cast<double>(columns)));
     lines = (std::max(size, Index{1}) + columns - 1) / columns;
-    cell = {std::min(std::floor(width / static_cast<float>(columns)), most_cell), cell_height};
+    cell = {std::min(std::floor(width / static_cast<float>(columns)), most_component), cell_height};
 }
 
 ImVec2 StripLayout::place(Index component) const {
@@ -32,11 +32,12 @@ std::optional<Index> vector_strip(const std::string& name, ImVec2 at, const Stri
     for (Index i = 0; i < layout.size; ++i) {
         const ImVec2 place = layout.place(i);
         const ImVec2 min{at.x + place.x, at.y + place.y};
-        const ImVec2 max{min.x + layout.cell.x - gap, min.y + layout.cell.y - gap};
+        const ImVec2 max{min.x + layout.cell.x - strip_gap, min.y + layout.cell.y - strip_gap};
         list->AddRectFilled(min, max, scale.colour(values[static_cast<std::size_t>(i)]), 2);
         if (i == lit)
             list->AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, theme().accent, 2, 0, 1.5f);
-        if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, {max.x + gap, max.y + gap}))
+        if (ImGui::IsWindowHovered() &&
+            ImGui::IsMouseHoveringRect(min, {max.x + strip_gap, max.y + strip_gap}))
             hovered = i;
         landmark(name + "/" + std::to_string(i), min, max);
     }

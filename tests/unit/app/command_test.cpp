@@ -3,17 +3,13 @@
 #include <limits>
 
 #include "support/effort.hpp"
+#include "support/numbers.hpp"
 #include "unit/app/support.hpp"
 
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
 using enum MatrixId;
-
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-}  // namespace
 
 TEST_CASE("cells: inputs take numbers, computed ones do not") {
     const State a = default_state();

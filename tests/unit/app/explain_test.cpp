@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/numbers.hpp"
 #include "unit/app/support.hpp"
 
 using namespace attn;
@@ -11,8 +12,6 @@ using namespace attn::test;
 using enum MatrixId;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 WorkedExplanation why(const WorkedState& worked, CellRef cell) {
     const auto run = run_worked(worked);

@@ -15,33 +15,33 @@ using namespace attn::app;
 namespace {
 
 // GPT-2 of 2 layers and 3 heads.
-std::shared_ptr<const Trace> run(std::vector<std::int32_t> ids) {
+std::shared_ptr<const Trace> run(std::vector<std::int32_t> flow_ids) {
     const auto folder = test::source_dir() / "tests/golden/model/gpt2-f32";
     ModelFiles files;
     files.config = test::read_file(folder / "config.json");
     files.weights["model.safetensors"] = test::read_file(folder / "model.safetensors");
     const auto model = Model::load(std::move(files));
     REQUIRE(model);
-    const auto trace = run_forward(*model, ids);
+    const auto trace = run_forward(*model, flow_ids);
     REQUIRE(trace);
     return *trace;
 }
 
-void show(Flows& flows, const std::shared_ptr<const Trace>& trace, std::span<const HeadIndex> heads) {
+void show_heads(Flows& flows, const std::shared_ptr<const Trace>& trace, std::span<const HeadIndex> heads) {
     flows.show(reinterpret_cast<std::uintptr_t>(trace.get()), heads, [&](HeadIndex head) {
         return map_of(trace, head.layer, head.head, MapStage::weight, Sink::shown);
     });
 }
 
-const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6};
+const std::vector<std::int32_t> flow_ids{3, 1, 4, 1, 5, 9, 2, 6};
 
 }  // namespace
 
 TEST_CASE("flows are of the heads that are shown, the first of them before the others") {
-    const auto trace = run(ids);
+    const auto trace = run(flow_ids);
     const std::vector<HeadIndex> heads{{1, 2}, {0, 1}};
     Flows flows;
-    show(flows, trace, heads);
+    show_heads(flows, trace, heads);
     CHECK(flows.progress() == 0);
     CHECK(flows.step());
     CHECK(flows.of({1, 2}).flow().done());
@@ -50,7 +50,7 @@ TEST_CASE("flows are of the heads that are shown, the first of them before the o
     CHECK(flows.progress() == 1);
     for (const HeadIndex& head : heads) {
         const Record& record = trace->layers()[static_cast<std::size_t>(head.layer)].attention;
-        for (Index q = 0; q < std::ssize(ids); ++q) {
+        for (Index q = 0; q < std::ssize(flow_ids); ++q) {
             const auto edges = flows.of(head).flow().edges({q, q + 1});
             CHECK(std::ssize(edges) == q + 1);  // causal, and no weight is 0
             for (const FlowEdge& edge : edges) CHECK(edge.weight == record.weights(head.head, q)[edge.key]);
@@ -59,11 +59,11 @@ TEST_CASE("flows are of the heads that are shown, the first of them before the o
 }
 
 TEST_CASE("flows that are there are kept, up to the limit, until another run") {
-    const auto trace = run(ids);
+    const auto trace = run(flow_ids);
     Flows flows;
     const auto show = [&](HeadIndex head) {
         const std::vector<HeadIndex> heads{head};
-        show(flows, trace, heads);
+        show_heads(flows, trace, heads);
         while (flows.step()) {
         }
         return flows.of(head).serial();
@@ -77,16 +77,16 @@ TEST_CASE("flows that are there are kept, up to the limit, until another run") {
     CHECK(show({0, 0}) == first);
     const auto other = run({1, 2, 3});
     const std::vector<HeadIndex> heads{{0, 0}};
-    show(flows, other, heads);
+    show_heads(flows, other, heads);
     CHECK(flows.of({0, 0}).serial() != first);
     CHECK_FALSE(flows.of({0, 0}).flow().done());
 }
 
 TEST_CASE("a word's own edges are all of its row, and those into it") {
-    const auto trace = run(ids);
+    const auto trace = run(flow_ids);
     Flows flows;
     const std::vector<HeadIndex> heads{{1, 0}};
-    show(flows, trace, heads);
+    show_heads(flows, trace, heads);
     HeadFlow& head = flows.of({1, 0});
     const EdgeList& early = head.from(5);  // before the flow has come to it
     CHECK(early.edges.size() == 6);

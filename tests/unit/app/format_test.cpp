@@ -3,16 +3,12 @@
 #include <bit>
 #include <catch_amalgamated.hpp>
 #include <cstdint>
-#include <limits>
 
+#include "support/numbers.hpp"
 #include "tensor/random.hpp"
 
 using namespace attn::app;
-
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-}  // namespace
+using namespace attn::test;
 
 TEST_CASE("shortest writes what reads back") {
     CHECK(shortest(0.1) == "0.1");

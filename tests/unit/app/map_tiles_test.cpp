@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
-#include <limits>
 
 #include "app/map_source.hpp"
 #include "unit/app/windowed_run.hpp"
@@ -16,20 +15,18 @@ using test::windowed_run;
 
 namespace {
 
-constexpr float masked = -std::numeric_limits<float>::infinity();
-
 // A block's strongest cell and mean, by their definition.
-struct Block {
-    float strongest = masked;
+struct BlockSums {
+    float strongest = masked_cell;
     double sum = 0;
     Index count = 0;
 };
-Block block_of(const Map& map, Index row, Index col, Index side) {
-    Block block;
+BlockSums block_of(const Map& map, Index row, Index col, Index side) {
+    BlockSums block;
     for (Index q = row * side; q < std::min((row + 1) * side, map.queries()); ++q)
         for (Index k = col * side; k < std::min((col + 1) * side, map.keys()); ++k) {
             const float cell = map.cell(q, k);
-            if (cell == masked) continue;
+            if (cell == masked_cell) continue;
             const bool stronger =
                 map.is_signed() ? std::abs(cell) > std::abs(block.strongest) : cell > block.strongest;
             if (block.count == 0 || stronger) block.strongest = cell;
@@ -39,7 +36,7 @@ Block block_of(const Map& map, Index row, Index col, Index side) {
     return block;
 }
 
-void finish(MapTiles& tiles) {
+void finish_tiles(MapTiles& tiles) {
     for (int steps = 0; tiles.step(); ++steps) REQUIRE(steps < 10'000);
 }
 
@@ -54,7 +51,7 @@ TEST_CASE("tiles of every level hold the strongest cell or the mean of each bloc
     MapTiles tiles;
     tiles.show(map, pooling);
     tiles.look_at(0, {0, 300}, {0, 300});
-    finish(tiles);
+    finish_tiles(tiles);
     REQUIRE(tiles.coarsest() >= 1);
     for (Index level = 0; level <= tiles.coarsest(); ++level) {
         const Index texels = attn::texels(300, level), count = (texels - 1) / tile_side + 1;
@@ -67,7 +64,7 @@ TEST_CASE("tiles of every level hold the strongest cell or the mean of each bloc
                 for (Index r = 0; r < tile->rows; ++r)
                     for (Index c = 0; c < tile->cols; ++c, ++seen) {
                         const float value = tile->values[static_cast<std::size_t>(r * tile->cols + c)];
-                        const Block block =
+                        const BlockSums block =
                             block_of(*map, row * tile_side + r, col * tile_side + c, Index{1} << level);
                         if (pooling == Pooling::strongest || block.count == 0) {
                             wrong += value != block.strongest;
@@ -91,7 +88,7 @@ TEST_CASE("sampled rows stand in a first picture until the blocks are there") {
     const MapPointer map = app::map_of(trace, 1, 3, MapStage::weight, app::Sink::shown);
     MapTiles tiles;
     tiles.show(map, Pooling::strongest, true);
-    finish(tiles);  // nothing but the sample while the map is being measured
+    finish_tiles(tiles);  // nothing but the sample while the map is being measured
     const SampledRows* sample = tiles.sample();
     REQUIRE(sample);
     CHECK_FALSE(tiles.pyramid()->done());
@@ -102,7 +99,7 @@ TEST_CASE("sampled rows stand in a first picture until the blocks are there") {
     for (Index row = 0; row < texels->rows; ++row)
         for (Index col = 0; col < texels->cols; ++col) {
             const auto side = Index{1} << sample->level;
-            float strongest = masked;
+            float strongest = masked_cell;
             for (Index k = col * side; k < std::min((col + 1) * side, map->keys()); ++k)
                 strongest = std::max(strongest, map->cell(sample->first + row * sample->step, k));
             REQUIRE(texels->values[static_cast<std::size_t>(row * texels->cols + col)] == strongest);
@@ -111,7 +108,7 @@ TEST_CASE("sampled rows stand in a first picture until the blocks are there") {
     const auto first = texels->serial;
 
     tiles.show(map, Pooling::strongest);
-    finish(tiles);
+    finish_tiles(tiles);
     CHECK_FALSE(tiles.sample());
     REQUIRE(tiles.find(all));
     CHECK(tiles.find(all)->complete);
@@ -172,7 +169,7 @@ TEST_CASE("ranks and sums are those of the whole map, once it is there") {
         std::vector<float> blocks;  // of 2 × 2 cells, as 300 tokens are more than a tile
         for (Index row = 0; row < 150; ++row)
             for (Index col = 0; col < 150; ++col) {
-                const Block block = block_of(*map, row, col, 2);
+                const BlockSums block = block_of(*map, row, col, 2);
                 if (block.count == 0) continue;
                 blocks.push_back(pooling == Pooling::mean
                                      ? static_cast<float>(block.sum / static_cast<double>(block.count))
@@ -186,7 +183,7 @@ TEST_CASE("ranks and sums are those of the whole map, once it is there") {
     }
     double of_key = 0;
     for (Index query = 0; query < 300; ++query)
-        if (const float cell = map->cell(query, 7); cell != masked) of_key += static_cast<double>(cell);
+        if (const float cell = map->cell(query, 7); cell != masked_cell) of_key += static_cast<double>(cell);
     CHECK(std::abs(tiles.sums()->keys[7] - of_key) <= 1e-6 * of_key);
 }
 
@@ -196,7 +193,7 @@ TEST_CASE("without the sink the first key is masked, and the rest may sum to one
         return app::map_of(trace, 0, 1, stage, sink)->cell(query, key);
     };
     for (const MapStage stage : {MapStage::weight, MapStage::contribution, MapStage::projected}) {
-        CHECK(cell(app::Sink::hidden, stage, 2, 0) == masked);
+        CHECK(cell(app::Sink::hidden, stage, 2, 0) == masked_cell);
         CHECK(cell(app::Sink::hidden, stage, 2, 1) == cell(app::Sink::shown, stage, 2, 1));
         CHECK(cell(app::Sink::renormalised, stage, 2, 1) ==
               cell(app::Sink::shown, stage, 2, 1) / (1 - cell(app::Sink::shown, MapStage::weight, 2, 0)));
@@ -210,7 +207,7 @@ TEST_CASE("a tile of the pyramid shows what is known of it so far") {
     const MapPointer map = app::map_of(trace, 0, 0, MapStage::weight, app::Sink::shown);
     MapTiles whole;
     whole.show(map, Pooling::strongest);
-    finish(whole);
+    finish_tiles(whole);
     const TileAt all{whole.coarsest(), 0, 0};
     const std::vector<float> blocks = whole.find(all)->values;
 

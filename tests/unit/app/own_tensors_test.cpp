@@ -69,7 +69,7 @@ Bytes as_f64(const Shape& shape, std::span<const float> values) {
     return bytes;
 }
 
-struct Visit {
+struct TensorsVisit {
     FakePage page;
     Session session{page};
 
@@ -132,7 +132,7 @@ std::vector<double> reference(std::span<const float> q, std::span<const float> k
 TEST_CASE("finished weights open with their tokens, layer by layer and head by head", "[tensors]") {
     const std::vector<float> values = weights(2 * 3 * 4, 5, 7);
     const Bytes file = npy({2, 3, 4, 5}, values);
-    Visit v;
+    TensorsVisit v;
     v.drop({{"attention.npy", file}, {"keys.json", text(R"(["a", "b", "c", "d", "é"])")}});
     REQUIRE(v.open());
     CHECK(v.page.notices.empty());
@@ -171,7 +171,7 @@ TEST_CASE("finished weights open with their tokens, layer by layer and head by h
 }
 
 TEST_CASE("heads of finished weights and of Q and K are measured, with tokens by all scores", "[tensors]") {
-    Visit v;
+    TensorsVisit v;
     v.drop({{"attention.npy", weights_npy({2, 3, 6, 6})},
             {"tokens.json", text(R"(["a", "b", "a", "c", "b", "a"])")}});
     REQUIRE(v.open());
@@ -227,7 +227,7 @@ TEST_CASE("the order and the flow of one's own heads are in the link", "[tensors
 }
 
 TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {
-    Visit v;
+    TensorsVisit v;
     const std::vector<float> values = weights(3, 3, 2);
     v.drop({{"attention.npy", as_f64({3, 3}, values)}});
     REQUIRE(v.open());
@@ -242,7 +242,7 @@ TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {
 TEST_CASE("an archive's tensors are named by what they are called there", "[tensors]") {
     const Bytes q = npy({4, 2}, normal(8, 1)), k = npy({5, 2}, normal(10, 2));
     const std::vector<ZipFile> entries{{"q.npy", q}, {"k.npy", k}};
-    Visit v;
+    TensorsVisit v;
     v.drop({{"run.npz", write_zip(entries)}});
     REQUIRE(v.open());
     CHECK(v.open()->title() == "Q and K of run.npz");
@@ -256,7 +256,7 @@ TEST_CASE("an archive's tensors are named by what they are called there", "[tens
 TEST_CASE("Q and K become weights under the rule that is chosen", "[tensors]") {
     constexpr Index d = 8, queries = 6, keys = 9;
     const std::vector<float> q = normal(2 * queries * d, 3), k = normal(2 * keys * d, 4);
-    Visit v;
+    TensorsVisit v;
     v.drop({{"q.npy", npy({2, queries, d}, q)}, {"k.npy", npy({2, keys, d}, k)}});
     REQUIRE(v.open());
     CHECK(v.open()->title() == "Q and K of q.npy, k.npy");
@@ -303,7 +303,7 @@ TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]
     const Bytes q = npy({3, 2}, normal(6, 1)), k = npy({3, 2}, normal(6, 2)),
                 values = npy({3, 4}, normal(12, 3));
     const Bytes mask = npy({3, 3}, std::vector<float>{1, 0, 0, 1, 1, 0, 1, 1, 1});
-    Visit v;
+    TensorsVisit v;
     v.drop({{"q.npy", q}, {"k.npy", k}, {"v.npy", values}, {"mask.npy", mask}});
     REQUIRE(v.session.tensors().opening());
     CHECK(v.state().lens == LensId::tensors);
@@ -333,7 +333,7 @@ TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]
 TEST_CASE("what names and shapes leave open is asked", "[tensors]") {
     // Four queries by four keys by nine heads, or four heads of four queries by nine keys.
     const std::vector<float> values = weights(16, 9, 5);
-    Visit v;
+    TensorsVisit v;
     v.drop({{"attention.npy", npy({4, 4, 9}, values)}});
     CHECK_FALSE(v.open());
     REQUIRE(v.session.tensors().opening());
@@ -357,7 +357,7 @@ TEST_CASE("what names and shapes leave open is asked", "[tensors]") {
 }
 
 TEST_CASE("files come one after another, in any order", "[tensors]") {
-    Visit v;
+    TensorsVisit v;
     v.drop({{"q.npy", npy({4, 2}, normal(8, 1))}});
     CHECK_THAT(v.refusal(), ContainsSubstring("K is missing"));
     CHECK(names_of(v.session.tensors().waiting()) == std::vector<std::string>{"q.npy"});
@@ -385,7 +385,7 @@ TEST_CASE("odd numbers are shown as they are, and said", "[tensors]") {
     values[0] = std::numeric_limits<float>::quiet_NaN();
     values[4] += 0.5f;
     for (std::size_t i = 8; i < 12; ++i) values[i] = 0;
-    Visit v;
+    TensorsVisit v;
     v.drop({{"attention.npy", npy({4, 4}, values)}});
     REQUIRE(v.open());
     CHECK(std::isnan(v.cell(0, 0, 0, 0)));
@@ -401,7 +401,7 @@ TEST_CASE("odd numbers are shown as they are, and said", "[tensors]") {
 }
 
 TEST_CASE("files that cannot be used are one sentence, and what was open stays", "[tensors]") {
-    Visit v;
+    TensorsVisit v;
     v.drop({{"attention.npy", weights_npy({2, 3, 3})}});
     REQUIRE(v.open());
     v.session.perform(Select{{0, 1, 2, 0}});
@@ -440,7 +440,7 @@ TEST_CASE("files that cannot be used are one sentence, and what was open stays",
 }
 
 TEST_CASE("a file that is larger than a tab can hold is refused before it is read", "[tensors]") {
-    Visit v;
+    TensorsVisit v;
     const auto huge = v.session.tensors().buffer("attention.npy", 5'000'000'000);
     REQUIRE_FALSE(huge);
     CHECK(huge.error().message ==
@@ -455,7 +455,7 @@ TEST_CASE("a file that is larger than a tab can hold is refused before it is rea
 }
 
 TEST_CASE("a link names the files it was made with", "[tensors]") {
-    Visit v;
+    TensorsVisit v;
     v.session.start("v=1&lens=tensors&layer=1&head=2&query=3&key=1&files=a%5C,b.npy,tokens.json");
     CHECK(v.page.notices.empty());
     CHECK(v.session.wanted_tensors() == "a,b.npy and tokens.json");
@@ -491,7 +491,7 @@ TEST_CASE("a link names the files it was made with", "[tensors]") {
 
 TEST_CASE("a selection of another lens does not reach beyond the tensors, nor theirs beyond a model",
           "[tensors]") {
-    Visit v;
+    TensorsVisit v;
     load_tiny_model(v.session);
     v.session.tokens("the cat", {0, 1}, {"the", " cat"}, 2);
     finish(v.session);

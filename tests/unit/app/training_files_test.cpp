@@ -26,7 +26,7 @@ struct Trained {
     TrainingRun run;
     TrainingView view;
 };
-Trained trained(const TrainingPlan& plan, std::int64_t steps) {
+Trained trained_view(const TrainingPlan& plan, std::int64_t steps) {
     auto run = TrainingRun::start(plan);
     REQUIRE(run);
     while (run->advance(steps, 1e9)) {
@@ -48,7 +48,7 @@ TEST_CASE("a trained network is saved as models lie on a hub, and loads as it wa
         INFO(preset);
         TrainingPlan plan = small(preset);
         plan.values.ablated = {{0, 1}};
-        const auto [run, view] = trained(plan, 2);
+        const auto [run, view] = trained_view(plan, 2);
         Files files = hub_files(run, view);
         REQUIRE(files.size() == 3);
         ModelFiles folder;
@@ -71,7 +71,7 @@ TEST_CASE("a trained network is saved as models lie on a hub, and loads as it wa
 
 TEST_CASE("a tokenizer of symbols knows each as a word") {
     const Threads one(1);
-    const auto [run, view] = trained(small("reversal"), 0);
+    const auto [run, view] = trained_view(small("reversal"), 0);
     const auto json = nlohmann::json::parse(text_of(hub_files(run, view)["tokenizer.json"]), nullptr, false);
     REQUIRE(json.is_object());
     CHECK(json["model"]["type"] == "WordLevel");
@@ -97,7 +97,7 @@ TEST_CASE("the card says what the network was trained by") {
     const Threads one(1);
     TrainingPlan plan = small("induction");
     plan.changes = {{2, {.rate = 0.5, .seed = 9, .window = 4, .ablated = {{0, 1}}}}};
-    const auto [run, view] = trained(plan, 3);
+    const auto [run, view] = trained_view(plan, 3);
     const std::string card = model_card(run, view);
     for (const char* part :
          {"# one-layer, step 3\n", "| Network | 1 layer of 2 heads, d_model 16, attention only",
@@ -110,14 +110,14 @@ TEST_CASE("the card says what the network was trained by") {
         CHECK_THAT(card, ContainsSubstring(part));
     CHECK_THAT(card, !ContainsSubstring("pasted"));
 
-    const auto [own, at_start] = trained(small("own-text"), 0);
+    const auto [own, at_start] = trained_view(small("own-text"), 0);
     CHECK_THAT(model_card(own, at_start), ContainsSubstring("has to be pasted in first"));
     CHECK_THAT(model_card(own, at_start), !ContainsSubstring("| Loss |"));
 }
 
 TEST_CASE("an archive holds the folder") {
     const Threads one(1);
-    const auto [run, view] = trained(small("copying"), 1);
+    const auto [run, view] = trained_view(small("copying"), 1);
     const Archive archive = hub_archive(run, view);
     CHECK(archive.name == "copying-step-1");
     const std::string bytes = text_of(archive.bytes);

@@ -21,7 +21,7 @@ Record record_with(AttentionSpec spec, const Kernels& kernels = portable_kernels
     return *std::move(r);
 }
 
-AttentionSpec full_spec() {
+AttentionSpec explained_spec() {
     AttentionSpec spec;
     spec.softcap = 3;
     spec.mask = Mask::causal(1);
@@ -32,7 +32,7 @@ AttentionSpec full_spec() {
 }  // namespace
 
 TEST_CASE("Every cell is explained: f32 as the run has it, f64 as it should be", "[unit][explain]") {
-    const Record r = record_with(full_spec());
+    const Record r = record_with(explained_spec());
     for (const Stage stage : stages)
         for (Index h = 0; h < 4; ++h)
             for (Index i = 0; i < 9; ++i)
@@ -49,7 +49,7 @@ TEST_CASE("Every cell is explained: f32 as the run has it, f64 as it should be",
 }
 
 TEST_CASE("The chain of a cell leads from its dot product to its weight", "[unit][explain]") {
-    const Record r = record_with(full_spec());
+    const Record r = record_with(explained_spec());
     const CellExplanation c = explain(r, Stage::raw, 3, 5, 2);
     CHECK(c.terms.size() == 6);
     double raw = 0;
@@ -74,7 +74,7 @@ TEST_CASE("The chain of a cell leads from its dot product to its weight", "[unit
 }
 
 TEST_CASE("A contribution and an output are weights times values", "[unit][explain]") {
-    const Record r = record_with(full_spec());
+    const Record r = record_with(explained_spec());
     const CellExplanation c = explain(r, Stage::contribution, 2, 4, 3);
     REQUIRE(c.terms.size() == 5);
     CHECK(c.terms[1].left == c.weight);

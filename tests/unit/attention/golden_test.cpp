@@ -18,7 +18,7 @@ namespace {
 
 // Scores of sums of at most 24 products of standard-normal numbers, weights below 1 and outputs below 5: f32 is
 // off by a few 1e-7 of that, as against the reference kernels.
-constexpr double tolerance = 5e-6;
+constexpr double golden_tolerance = 5e-6;
 
 class GoldenCase {
   public:
@@ -71,7 +71,7 @@ void check_weights(const Record& record, const Tensor& expected) {
     for (Index h = 0; h < record.heads(); ++h) {
         record.stage(Stage::weight, h, {0, record.queries()}, {0, record.keys()}, weights);
         CHECK_THAT(largest_difference(weights, {expected.heads().head(h).data, weights.size()}),
-                   WithinAbs(0, tolerance));
+                   WithinAbs(0, golden_tolerance));
     }
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("Attention as PyTorch computes it", "[golden]") {
             Record::run(golden.tensor("q"), golden.tensor("k"), golden.tensor("v"), golden.spec(), kernels);
         REQUIRE(record);
         CHECK_THAT(largest_difference(record->output().values(), golden.tensor("output").values()),
-                   WithinAbs(0, tolerance));
+                   WithinAbs(0, golden_tolerance));
         check_weights(*record, golden.tensor("weights"));
     }
 }
@@ -115,7 +115,7 @@ TEST_CASE("Multi-head attention as PyTorch computes it", "[golden]") {
                                                  std::move(weights), golden.spec(), kernels);
         REQUIRE(run);
         CHECK_THAT(largest_difference(run->output().values(), golden.tensor("output").values()),
-                   WithinAbs(0, tolerance));
+                   WithinAbs(0, golden_tolerance));
         check_weights(run->record(), golden.tensor("weights"));
     }
 }

@@ -13,8 +13,6 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-const Kernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_kernels())); }
-
 SoftmaxPrecision generate_precision() {
     return GENERATE(SoftmaxPrecision::f32, SoftmaxPrecision::f64, SoftmaxPrecision::f16,
                     SoftmaxPrecision::bf16);

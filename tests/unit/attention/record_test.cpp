@@ -12,8 +12,6 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-const Kernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_kernels())); }
-
 Tensor tensor(Shape shape, std::vector<float> values) { return Tensor(std::move(shape), values); }
 
 std::vector<float> whole(const Record& r, Stage stage, Index head = 0) {

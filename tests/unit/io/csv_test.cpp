@@ -22,7 +22,7 @@ CsvMatrix table(const std::string& text) {
     return *std::move(matrix);
 }
 
-std::string refusal(const std::string& text) {
+std::string csv_refusal(const std::string& text) {
     const auto matrix = CsvReading(as_bytes(text)).finish();
     INFO(text);
     REQUIRE(!matrix);
@@ -99,25 +99,27 @@ TEST_CASE("labels in quotes", "[csv]") {
     CHECK(table(" the,;,a b\n1,2,3\n").column_labels == Labels{" the", ";", "a b"});
     CHECK(table("x, \"a,b\"\n1,2\n").column_labels == Labels{"x", "a,b"});
     CHECK(table("it\"s,5\"\n1,2\n").column_labels == Labels{"it\"s", "5\""});
-    CHECK(refusal("a,b\n1,\"2\n3,4\n") == "this table has a quote in row 2 that is not closed");
+    CHECK(csv_refusal("a,b\n1,\"2\n3,4\n") == "this table has a quote in row 2 that is not closed");
 }
 
 TEST_CASE("what is no table is refused with row and column", "[csv]") {
-    CHECK(refusal("") == "this table is empty");
-    CHECK(refusal(" \n\r\n\t") == "this table is empty");
-    CHECK(refusal("a,b\n") == "this table has labels but no row of numbers");
-    CHECK(refusal("1,2\n3,x\n") == "this table has 'x' in row 2, column 2, where a number should be");
-    CHECK(refusal("1,2\nx,4\n5,6\n") == "this table has 'x' in row 2, column 1, where a number should be");
-    CHECK(refusal("1,2\n\n3,\n") == "this table has nothing in row 3, column 2, where a number should be");
-    CHECK(refusal("1,2\n3\n") == "this table has 1 fields in row 2 where 2 stand above");
-    CHECK(refusal("1,2\n3,4,5\n") == "this table has 3 fields in row 2 where 2 stand above");
-    CHECK(refusal("a,b,c,d\n1,2\n") == "this table has 2 fields in row 2 where 4 stand above");
-    CHECK(refusal(",a,b\nx,1,2,3\n") == "this table has 4 fields in row 2 where 3 stand above");
+    CHECK(csv_refusal("") == "this table is empty");
+    CHECK(csv_refusal(" \n\r\n\t") == "this table is empty");
+    CHECK(csv_refusal("a,b\n") == "this table has labels but no row of numbers");
+    CHECK(csv_refusal("1,2\n3,x\n") == "this table has 'x' in row 2, column 2, where a number should be");
+    CHECK(csv_refusal("1,2\nx,4\n5,6\n") ==
+          "this table has 'x' in row 2, column 1, where a number should be");
+    CHECK(csv_refusal("1,2\n\n3,\n") ==
+          "this table has nothing in row 3, column 2, where a number should be");
+    CHECK(csv_refusal("1,2\n3\n") == "this table has 1 fields in row 2 where 2 stand above");
+    CHECK(csv_refusal("1,2\n3,4,5\n") == "this table has 3 fields in row 2 where 2 stand above");
+    CHECK(csv_refusal("a,b,c,d\n1,2\n") == "this table has 2 fields in row 2 where 4 stand above");
+    CHECK(csv_refusal(",a,b\nx,1,2,3\n") == "this table has 4 fields in row 2 where 3 stand above");
     for (const std::string field :
          {"0x10", "1e999", "1.2.3", "1e", "--1", "1_000", "nano", "infinite", "1 2"})
-        CHECK(refusal("1,2\n3," + field + "\n") ==
+        CHECK(csv_refusal("1,2\n3," + field + "\n") ==
               "this table has '" + field + "' in row 2, column 2, where a number should be");
-    CHECK(refusal("1,2\n3," + std::string(100, '1') + "\n").size() < 200);
+    CHECK(csv_refusal("1,2\n3," + std::string(100, '1') + "\n").size() < 200);
 }
 
 TEST_CASE("a large table is read in slices", "[csv]") {

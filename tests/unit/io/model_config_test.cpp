@@ -78,7 +78,7 @@ ModelConfig read(const json& config) {
     return *result;
 }
 
-std::string refusal(const json& config) {
+std::string config_refusal(const json& config) {
     const std::string text = config.dump();
     const auto result = parse_model_config(as_bytes(text));
     REQUIRE(!result);
@@ -184,11 +184,11 @@ TEST_CASE("qwen2 has biases on q, k and v, and windows only where it says so", "
     CHECK(read(with(windowed, "layer_types", types)).windows == last_two);
     CHECK(read(with(qwen2(), "layer_types", types)).windows == std::vector<Index>(24, 0));
     types[3] = "linear_attention";
-    CHECK(refusal(with(windowed, "layer_types", types)) ==
+    CHECK(config_refusal(with(windowed, "layer_types", types)) ==
           "has 'linear_attention' in 'layer_types', which is not supported; full_attention and "
           "sliding_attention are");
     types.erase(0);
-    CHECK(refusal(with(windowed, "layer_types", types)) ==
+    CHECK(config_refusal(with(windowed, "layer_types", types)) ==
           "should have one entry for each of its 24 layers in 'layer_types'");
 }
 
@@ -201,19 +201,20 @@ TEST_CASE("mistral has a window in every layer, unless it is null", "[config]") 
 }
 
 TEST_CASE("an architecture outside the families is refused by name", "[config]") {
-    CHECK(refusal(with(gpt2(), "model_type", "mamba")) ==
+    CHECK(config_refusal(with(gpt2(), "model_type", "mamba")) ==
           "has model_type 'mamba', which is not a transformer with attention");
     CHECK(
-        refusal(with(gpt2(), "model_type", "bert")) ==
+        config_refusal(with(gpt2(), "model_type", "bert")) ==
         "has model_type 'bert', which is not supported yet; the supported ones are gpt2, llama, mistral and "
         "qwen2");
-    CHECK(refusal(without(gpt2(), "model_type")) == "has no 'model_type', so its architecture is unknown");
-    CHECK(refusal(with(gpt2(), "model_type", 7)) == "should have a text as 'model_type', but has 7");
-    CHECK(refusal(with(llama3(), "quantization_config", {{"quant_method", "gptq"}})) ==
+    CHECK(config_refusal(without(gpt2(), "model_type")) ==
+          "has no 'model_type', so its architecture is unknown");
+    CHECK(config_refusal(with(gpt2(), "model_type", 7)) == "should have a text as 'model_type', but has 7");
+    CHECK(config_refusal(with(llama3(), "quantization_config", {{"quant_method", "gptq"}})) ==
           "says that the weights are quantised (quantization_config), which is not supported");
-    CHECK(refusal(with(gpt2(), "add_cross_attention", true)) ==
+    CHECK(config_refusal(with(gpt2(), "add_cross_attention", true)) ==
           "asks for cross attention (add_cross_attention), which is not supported");
-    CHECK(refusal(with(gpt2(), "is_encoder_decoder", true)) ==
+    CHECK(config_refusal(with(gpt2(), "is_encoder_decoder", true)) ==
           "describes an encoder with a decoder (is_encoder_decoder), which is not supported");
 }
 
@@ -227,15 +228,16 @@ TEST_CASE("an activation is known or refused by name", "[config]") {
     CHECK(activation("gelu_pytorch_tanh") == Activation::gelu_tanh);
     CHECK(activation("silu") == Activation::silu);
     CHECK(activation("swish") == Activation::silu);
-    CHECK(refusal(with(gpt2(), "activation_function", "quick_gelu")) ==
+    CHECK(config_refusal(with(gpt2(), "activation_function", "quick_gelu")) ==
           "has the activation 'quick_gelu' as 'activation_function', which is not supported; relu, gelu, "
           "gelu_new, gelu_pytorch_tanh, silu and swish are");
-    CHECK_THAT(refusal(with(llama3(), "hidden_act", "mish")), ContainsSubstring("'mish' as 'hidden_act'"));
+    CHECK_THAT(config_refusal(with(llama3(), "hidden_act", "mish")),
+               ContainsSubstring("'mish' as 'hidden_act'"));
 }
 
 TEST_CASE("RoPE of another type or with numbers out of range is refused", "[config]") {
     const auto scaled = [](json scaling) {
-        return refusal(with(llama3(), "rope_scaling", std::move(scaling)));
+        return config_refusal(with(llama3(), "rope_scaling", std::move(scaling)));
     };
     const json scaling = llama3()["rope_scaling"];
     for (const std::string type : {"dynamic", "yarn", "longrope", "su"}) {
@@ -252,22 +254,23 @@ TEST_CASE("RoPE of another type or with numbers out of range is refused", "[conf
     CHECK(scaled(with(scaling, "low_freq_factor", 4.0)) ==
           "has a 'low_freq_factor' that is not below 'high_freq_factor' in 'rope_scaling'");
     CHECK(scaled("linear") == "should have an object as 'rope_scaling'");
-    CHECK(refusal(with(llama3(), "rope_parameters", {{"full_attention", {{"rope_type", "default"}}}})) ==
-          "has 'rope_parameters' that differ between kinds of layers, which is not supported");
-    CHECK(refusal(with(llama3(), "rope_parameters", {{"partial_rotary_factor", 0.5}})) ==
+    CHECK(
+        config_refusal(with(llama3(), "rope_parameters", {{"full_attention", {{"rope_type", "default"}}}})) ==
+        "has 'rope_parameters' that differ between kinds of layers, which is not supported");
+    CHECK(config_refusal(with(llama3(), "rope_parameters", {{"partial_rotary_factor", 0.5}})) ==
           "rotates only a part of each head (partial_rotary_factor), which is not supported");
-    CHECK(refusal(with(llama3(), "rope_theta", 0)) ==
+    CHECK(config_refusal(with(llama3(), "rope_theta", 0)) ==
           "should have a number from 1.0 to 1000000000000.0 as 'rope_theta', but has 0");
-    CHECK(refusal(with(llama3(), "rope_theta", "10000")) ==
+    CHECK(config_refusal(with(llama3(), "rope_theta", "10000")) ==
           "should have a number from 1.0 to 1000000000000.0 as 'rope_theta', but has '10000'");
 }
 
 TEST_CASE("missing keys are named", "[config]") {
     for (const std::string key : {"vocab_size", "n_embd", "n_layer", "n_head", "n_positions"})
-        CHECK(refusal(without(gpt2(), key)) == "has no '" + key + "'");
+        CHECK(config_refusal(without(gpt2(), key)) == "has no '" + key + "'");
     for (const std::string key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
                                   "num_attention_heads", "max_position_embeddings"})
-        CHECK(refusal(without(llama3(), key)) == "has no '" + key + "'");
+        CHECK(config_refusal(without(llama3(), key)) == "has no '" + key + "'");
 }
 
 TEST_CASE("every number is checked", "[config]") {
@@ -276,7 +279,7 @@ TEST_CASE("every number is checked", "[config]") {
     for (const std::string key : {"vocab_size", "n_embd", "n_layer", "n_head", "n_positions", "n_inner"}) {
         for (const json& value : strange) {
             INFO(key << " = " << value);
-            CHECK_THAT(refusal(with(gpt2(), key, value)), ContainsSubstring("'" + key + "'"));
+            CHECK_THAT(config_refusal(with(gpt2(), key, value)), ContainsSubstring("'" + key + "'"));
         }
     }
     for (const std::string key :
@@ -284,29 +287,29 @@ TEST_CASE("every number is checked", "[config]") {
           "num_key_value_heads", "max_position_embeddings", "head_dim"}) {
         for (const json& value : strange) {
             INFO(key << " = " << value);
-            CHECK_THAT(refusal(with(llama3(), key, value)), ContainsSubstring("'" + key + "'"));
+            CHECK_THAT(config_refusal(with(llama3(), key, value)), ContainsSubstring("'" + key + "'"));
         }
     }
-    CHECK(refusal(with(gpt2(), "n_layer", 1025)) ==
+    CHECK(config_refusal(with(gpt2(), "n_layer", 1025)) ==
           "should have a whole number from 1 to 1024 as 'n_layer', but has 1025");
-    CHECK(refusal(with(gpt2(), "n_head", 7)) == "has n_head = 7, which does not divide n_embd = 768");
-    CHECK(refusal(with(llama3(), "num_key_value_heads", 5)) ==
+    CHECK(config_refusal(with(gpt2(), "n_head", 7)) == "has n_head = 7, which does not divide n_embd = 768");
+    CHECK(config_refusal(with(llama3(), "num_key_value_heads", 5)) ==
           "has num_key_value_heads = 5, which does not divide num_attention_heads = 32");
-    CHECK(refusal(without(with(llama3(), "num_attention_heads", 24), "head_dim")) ==
+    CHECK(config_refusal(without(with(llama3(), "num_attention_heads", 24), "head_dim")) ==
           "has num_attention_heads = 24, which does not divide hidden_size = 2048");
-    CHECK(refusal(with(llama3(), "head_dim", 63)) ==
+    CHECK(config_refusal(with(llama3(), "head_dim", 63)) ==
           "has heads of 63 dimensions; rotary positions need an even number");
-    CHECK(refusal(with(llama3(), "rms_norm_eps", 0)) ==
+    CHECK(config_refusal(with(llama3(), "rms_norm_eps", 0)) ==
           "should have a number from 1e-12 to 1.0 as 'rms_norm_eps', but has 0");
-    CHECK(refusal(with(llama3(), "tie_word_embeddings", 1)) ==
+    CHECK(config_refusal(with(llama3(), "tie_word_embeddings", 1)) ==
           "should have true or false as 'tie_word_embeddings', but has 1");
-    CHECK(refusal(with(llama3(), "eos_token_id", "</s>")) ==
+    CHECK(config_refusal(with(llama3(), "eos_token_id", "</s>")) ==
           "should have a token id or a list of token ids as 'eos_token_id', but has '</s>'");
-    CHECK_THAT(refusal(with(llama3(), "eos_token_id", {1, 18446744073709551615ull})),
+    CHECK_THAT(config_refusal(with(llama3(), "eos_token_id", {1, 18446744073709551615ull})),
                ContainsSubstring("but has 18446744073709551615"));
     if constexpr (sizeof(Index) == 4) {
         const json large = with(with(gpt2(), "vocab_size", 1 << 24), "n_embd", 1 << 16);
-        CHECK(refusal(with(large, "n_head", 16)) ==
+        CHECK(config_refusal(with(large, "n_head", 16)) ==
               "describes a model that is too large: its token embedding of shape 16777216×65536 is larger "
               "than the address space");
     }

@@ -18,7 +18,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::vector<std::byte> golden(const std::string& name) {
+std::vector<std::byte> npy_golden(const std::string& name) {
     auto bytes = read_file(test::source_dir() / "tests/golden/io/npy" / (name + ".npy"));
     REQUIRE(!bytes.empty());
     return bytes;
@@ -32,7 +32,7 @@ std::string npy(const std::string& header, const std::string& data = "") {
     return text + header + data;
 }
 
-std::string refusal(const std::string& file) {
+std::string npy_refusal(const std::string& file) {
     const auto array = parse_npy(as_bytes(file));
     REQUIRE(!array);
     return array.error().message;
@@ -60,7 +60,7 @@ TEST_CASE("every element type in either byte order", "[npy][golden]") {
             if (order == "big_" && (code.back() == '1' || code == "i2" || code == "u4" || code == "u8"))
                 continue;
             INFO(order + code);
-            const auto file = golden(order + code);
+            const auto file = npy_golden(order + code);
             const auto array = parse_npy(file);
             REQUIRE(array);
             CHECK(array->dtype == dtype);
@@ -83,19 +83,19 @@ TEST_CASE("every element type in either byte order", "[npy][golden]") {
 }
 
 TEST_CASE("Fortran order is turned into row-major order", "[npy][golden]") {
-    const auto file = golden("fortran_f4");
+    const auto file = npy_golden("fortran_f4");
     const auto array = parse_npy(file);
     REQUIRE(array);
     CHECK(array->strides == Shape{1, 2, 6});
     CHECK(*to_tensor(*array) == Tensor({2, 3, 4}, counted_floats(24)));
 
-    const auto big = golden("fortran_big_i8");
+    const auto big = npy_golden("fortran_big_i8");
     CHECK(*to_int64(*parse_npy(big)) == std::vector<std::int64_t>{-2, -1, 0, 1, 2, 3});
 }
 
 TEST_CASE("ranks and sizes at the edge", "[npy][golden]") {
     const auto tensor = [](const std::string& name) {
-        const auto file = golden(name);
+        const auto file = npy_golden(name);
         return *to_tensor(*parse_npy(file));
     };
     CHECK(tensor("rank_0") == Tensor({}, std::vector<float>{2.5f}));
@@ -114,7 +114,8 @@ TEST_CASE("ranks and sizes at the edge", "[npy][golden]") {
     CHECK(std::signbit(special.values()[3]));
     CHECK(special.values()[4] == std::numeric_limits<float>::denorm_min());
 
-    const auto scalar = golden("rank_0_i8"), extremes = golden("extremes_i8"), large = golden("extremes_u8");
+    const auto scalar = npy_golden("rank_0_i8"), extremes = npy_golden("extremes_i8"),
+               large = npy_golden("extremes_u8");
     CHECK(*to_int64(*parse_npy(scalar)) == std::vector<std::int64_t>{-7});
     CHECK(*to_int64(*parse_npy(extremes)) ==
           std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::min(),
@@ -125,7 +126,7 @@ TEST_CASE("ranks and sizes at the edge", "[npy][golden]") {
 
 TEST_CASE("what NumPy writes and this program does not read is refused by name", "[npy][golden]") {
     const auto message = [](const std::string& name) {
-        const auto file = golden("refused_" + name);
+        const auto file = npy_golden("refused_" + name);
         const auto array = parse_npy(file);
         REQUIRE(!array);
         return array.error().message;
@@ -142,15 +143,15 @@ TEST_CASE("what NumPy writes and this program does not read is refused by name",
 }
 
 TEST_CASE("written files are NumPy's, byte for byte", "[npy][golden]") {
-    CHECK(write_npy({2, 3}, std::span<const float>(counted_floats(6))) == golden("little_f4"));
-    CHECK(write_npy({5}, std::span<const float>(counted_floats(5))) == golden("rank_1"));
-    CHECK(write_npy({1, 2, 1, 3, 1}, std::span<const float>(counted_floats(6))) == golden("rank_5"));
-    CHECK(write_npy({}, std::span<const float>(std::vector<float>{2.5f})) == golden("rank_0"));
-    CHECK(write_npy({0, 3}, std::span<const float>()) == golden("empty"));
+    CHECK(write_npy({2, 3}, std::span<const float>(counted_floats(6))) == npy_golden("little_f4"));
+    CHECK(write_npy({5}, std::span<const float>(counted_floats(5))) == npy_golden("rank_1"));
+    CHECK(write_npy({1, 2, 1, 3, 1}, std::span<const float>(counted_floats(6))) == npy_golden("rank_5"));
+    CHECK(write_npy({}, std::span<const float>(std::vector<float>{2.5f})) == npy_golden("rank_0"));
+    CHECK(write_npy({0, 3}, std::span<const float>()) == npy_golden("empty"));
     CHECK(write_npy({2, 3}, std::span<const std::int32_t>(std::vector<std::int32_t>{-2, -1, 0, 1, 2, 3})) ==
-          golden("little_i4"));
+          npy_golden("little_i4"));
     CHECK(write_npy({2, 3}, std::span<const std::int64_t>(std::vector<std::int64_t>{-2, -1, 0, 1, 2, 3})) ==
-          golden("little_i8"));
+          npy_golden("little_i8"));
 }
 
 TEST_CASE("a header is any spelling of the Python literal", "[npy]") {
@@ -170,7 +171,9 @@ TEST_CASE("a header is any spelling of the Python literal", "[npy]") {
 }
 
 TEST_CASE("a broken header is refused with what and where", "[npy]") {
-    const auto message = [](const std::string& header) { return refusal(npy(header, std::string(8, '\0'))); };
+    const auto message = [](const std::string& header) {
+        return npy_refusal(npy(header, std::string(8, '\0')));
+    };
     const std::string rest = "'fortran_order': False, 'shape': (2,)}";
     CHECK(message("") ==
           "this .npy file has a broken header: at character 0 it should have '{' but has its end");
@@ -209,29 +212,29 @@ TEST_CASE("a file that lies about its size is refused", "[npy]") {
         return "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + "}";
     };
     CHECK(
-        refusal(npy(header("(3, 4)"), std::string(40, '\0'))) ==
+        npy_refusal(npy(header("(3, 4)"), std::string(40, '\0'))) ==
         "this .npy file has shape 3×4 of float32, which takes 48 bytes, but 40 follow its header; it is cut "
         "short");
-    CHECK(refusal(npy(header("(3, 4)"), std::string(49, '\0'))) ==
+    CHECK(npy_refusal(npy(header("(3, 4)"), std::string(49, '\0'))) ==
           "this .npy file has shape 3×4 of float32, which takes 48 bytes, but 49 follow its header");
-    CHECK_THAT(refusal(npy(header("(99999999999999999999,)"))),
+    CHECK_THAT(npy_refusal(npy(header("(99999999999999999999,)"))),
                ContainsSubstring("larger than the address space"));
-    CHECK_THAT(refusal(npy(header("(1073741824, 1073741824, 1073741824)"))),
+    CHECK_THAT(npy_refusal(npy(header("(1073741824, 1073741824, 1073741824)"))),
                ContainsSubstring("larger than the address space"));
     std::string many = "(";
     for (int i = 0; i < 65; ++i) many += "1, ";
-    CHECK_THAT(refusal(npy(header(many + ")"))), ContainsSubstring("more than 64 dimensions"));
+    CHECK_THAT(npy_refusal(npy(header(many + ")"))), ContainsSubstring("more than 64 dimensions"));
 
-    CHECK_THAT(refusal(""), ContainsSubstring("not a .npy file"));
-    CHECK_THAT(refusal("\x93NUMPX\1\0"), ContainsSubstring("not a .npy file"));
-    CHECK_THAT(refusal("\x93NUMPY\1"), ContainsSubstring("first 8 bytes"));
-    CHECK_THAT(refusal(std::string("\x93NUMPY\4\0\0\0", 10)), ContainsSubstring("version 4.0"));
-    CHECK_THAT(refusal(std::string("\x93NUMPY\1\1\0\0", 10)), ContainsSubstring("version 1.1"));
-    CHECK_THAT(refusal(std::string("\x93NUMPY\2\0\0\0", 10)), ContainsSubstring("length of its header"));
-    CHECK(refusal(std::string("\x93NUMPY\2\0\xff\xff\xff\xff{}", 14)) ==
+    CHECK_THAT(npy_refusal(""), ContainsSubstring("not a .npy file"));
+    CHECK_THAT(npy_refusal("\x93NUMPX\1\0"), ContainsSubstring("not a .npy file"));
+    CHECK_THAT(npy_refusal("\x93NUMPY\1"), ContainsSubstring("first 8 bytes"));
+    CHECK_THAT(npy_refusal(std::string("\x93NUMPY\4\0\0\0", 10)), ContainsSubstring("version 4.0"));
+    CHECK_THAT(npy_refusal(std::string("\x93NUMPY\1\1\0\0", 10)), ContainsSubstring("version 1.1"));
+    CHECK_THAT(npy_refusal(std::string("\x93NUMPY\2\0\0\0", 10)), ContainsSubstring("length of its header"));
+    CHECK(npy_refusal(std::string("\x93NUMPY\2\0\xff\xff\xff\xff{}", 14)) ==
           "this .npy file says that its header has 4294967295 bytes, but only 2 follow");
 
-    const auto whole = golden("little_f8");
+    const auto whole = npy_golden("little_f8");
     for (std::size_t size = 0; size < whole.size(); ++size) CHECK(!parse_npy(std::span(whole).first(size)));
 }
 

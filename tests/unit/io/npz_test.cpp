@@ -12,7 +12,7 @@ using attn::test::read_file;
 
 namespace {
 
-std::vector<std::byte> golden(const std::string& name) {
+std::vector<std::byte> npz_golden(const std::string& name) {
     auto bytes = read_file(test::source_dir() / "tests/golden/io/npz" / (name + ".npz"));
     REQUIRE(!bytes.empty());
     return bytes;
@@ -46,7 +46,7 @@ Tensor counted() {
 TEST_CASE("arrays of every kind, stored and deflated", "[npz][golden]") {
     for (const std::string name : {"stored", "deflated"}) {
         INFO(name);
-        const auto file = golden(name);
+        const auto file = npz_golden(name);
         const auto arrays = parse_npz(file);
         REQUIRE(arrays);
         CHECK(arrays->size() == 10);
@@ -71,7 +71,8 @@ TEST_CASE("arrays of every kind, stored and deflated", "[npz][golden]") {
 }
 
 TEST_CASE("other archives of arrays", "[npz][golden]") {
-    const auto unnamed = golden("unnamed"), by_hand = golden("by_hand"), longer = golden("long_header");
+    const auto unnamed = npz_golden("unnamed"), by_hand = npz_golden("by_hand"),
+               longer = npz_golden("long_header");
     CHECK(parse_npz(unnamed)->at(0).name == "arr_0");
     CHECK(parse_npz(unnamed)->at(1).header->array.shape == Shape{3, 4});
     const auto folders = parse_npz(by_hand);
@@ -81,7 +82,7 @@ TEST_CASE("other archives of arrays", "[npz][golden]") {
 }
 
 TEST_CASE("an array that cannot be read leaves the others", "[npz][golden]") {
-    const auto file = golden("with_strings");
+    const auto file = npz_golden("with_strings");
     const auto arrays = parse_npz(file);
     REQUIRE(arrays);
     CHECK(values(named(*arrays, "q")) == counted());
@@ -94,7 +95,7 @@ TEST_CASE("an array that cannot be read leaves the others", "[npz][golden]") {
 }
 
 TEST_CASE("archives without arrays", "[npz][golden]") {
-    const auto torch = golden("refused_torch");
+    const auto torch = npz_golden("refused_torch");
     CHECK(parse_npz(torch).error().message ==
           "this is what torch.save writes; save with numpy.savez or safetensors instead");
     const std::string empty = "PK\5\6" + std::string(18, '\0');

@@ -30,7 +30,7 @@ std::string file_of(const std::string& header, std::size_t data_bytes = 0) {
     return length_of(header.size()) + header + std::string(data_bytes, '\0');
 }
 
-std::string refusal(const std::string& file) {
+std::string safetensors_refusal(const std::string& file) {
     const auto parsed = parse_safetensors(as_bytes(file));
     REQUIRE(!parsed);
     return parsed.error().message;
@@ -41,7 +41,7 @@ std::string one(const std::string& dtype, const std::string& shape, const std::s
     return R"({"t":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
 }
 
-std::vector<std::byte> golden(const std::string& name) {
+std::vector<std::byte> safetensors_golden(const std::string& name) {
     auto bytes = read_file(test::source_dir() / "tests/golden/io/safetensors" / name);
     REQUIRE(!bytes.empty());
     return bytes;
@@ -50,7 +50,7 @@ std::vector<std::byte> golden(const std::string& name) {
 }  // namespace
 
 TEST_CASE("every element type of the format", "[safetensors][golden]") {
-    const auto bytes = golden("every_type.safetensors");
+    const auto bytes = safetensors_golden("every_type.safetensors");
     const auto file = parse_safetensors(bytes);
     REQUIRE(file);
     CHECK(file->header.tensors.size() == 25);
@@ -98,7 +98,8 @@ TEST_CASE("every element type of the format", "[safetensors][golden]") {
 }
 
 TEST_CASE("files without tensors", "[safetensors][golden]") {
-    const auto none = golden("no_tensors.safetensors"), metadata = golden("only_metadata.safetensors");
+    const auto none = safetensors_golden("no_tensors.safetensors"),
+               metadata = safetensors_golden("only_metadata.safetensors");
     CHECK(parse_safetensors(none)->header.tensors.empty());
     CHECK(parse_safetensors(metadata)->header.metadata.at("format") == "np");
 }
@@ -130,79 +131,84 @@ TEST_CASE("a header is checked before the body is there", "[safetensors]") {
 
 TEST_CASE("the length of the header is checked", "[safetensors]") {
     const std::string subject = "this .safetensors file ";
-    CHECK(refusal("") == subject + "ends within its first 8 bytes, the length of its header");
-    CHECK(refusal("1234567") == subject + "ends within its first 8 bytes, the length of its header");
-    CHECK(refusal(length_of(3) + "{}") ==
+    CHECK(safetensors_refusal("") == subject + "ends within its first 8 bytes, the length of its header");
+    CHECK(safetensors_refusal("1234567") ==
+          subject + "ends within its first 8 bytes, the length of its header");
+    CHECK(safetensors_refusal(length_of(3) + "{}") ==
           subject + "says that its header has 3 bytes, but only 2 follow; it is cut short");
-    CHECK(refusal(length_of(100'000'001) + "{}") ==
+    CHECK(safetensors_refusal(length_of(100'000'001) + "{}") ==
           subject +
               "says that its header has 100000001 bytes; the format allows 100000000, so this is another "
               "kind of file or a broken one");
-    CHECK_THAT(refusal(length_of(~std::uint64_t{0}) + "{}"), ContainsSubstring("18446744073709551615 bytes"));
-    CHECK(refusal(length_of(0)) == subject + "has a header that does not begin with '{'");
-    CHECK(refusal(file_of(" {}")) == subject + "has a header that does not begin with '{'");
-    CHECK(refusal(file_of("[]")) == subject + "has a header that does not begin with '{'");
+    CHECK_THAT(safetensors_refusal(length_of(~std::uint64_t{0}) + "{}"),
+               ContainsSubstring("18446744073709551615 bytes"));
+    CHECK(safetensors_refusal(length_of(0)) == subject + "has a header that does not begin with '{'");
+    CHECK(safetensors_refusal(file_of(" {}")) == subject + "has a header that does not begin with '{'");
+    CHECK(safetensors_refusal(file_of("[]")) == subject + "has a header that does not begin with '{'");
     CHECK(parse_safetensors(as_bytes(file_of("{}     "))));
-    CHECK(refusal(file_of("{}  x")) ==
+    CHECK(safetensors_refusal(file_of("{}  x")) ==
           "the header of this .safetensors file is not valid JSON at line 1, column 5: invalid literal");
-    CHECK_THAT(refusal(file_of(std::string("{}\0{}", 5))), ContainsSubstring("zero byte"));
-    CHECK_THAT(refusal(file_of("{\"\xff\":1}")), ContainsSubstring("ill-formed UTF-8"));
+    CHECK_THAT(safetensors_refusal(file_of(std::string("{}\0{}", 5))), ContainsSubstring("zero byte"));
+    CHECK_THAT(safetensors_refusal(file_of("{\"\xff\":1}")), ContainsSubstring("ill-formed UTF-8"));
 }
 
 TEST_CASE("every file cut short is refused", "[safetensors]") {
-    const auto whole = golden("every_type.safetensors");
+    const auto whole = safetensors_golden("every_type.safetensors");
     for (std::size_t size = 0; size < whole.size(); ++size)
         CHECK(!parse_safetensors(std::span(whole).first(size)));
 }
 
 TEST_CASE("duplicate keys are refused at every level", "[safetensors]") {
     const std::string entry = R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
-    CHECK(refusal(file_of(R"({"t":)" + entry + R"(,"t":)" + entry + "}")) ==
+    CHECK(safetensors_refusal(file_of(R"({"t":)" + entry + R"(,"t":)" + entry + "}")) ==
           "the header of this .safetensors file has the key 't' twice");
-    CHECK(refusal(file_of(R"({"t":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})")) ==
+    CHECK(safetensors_refusal(
+              file_of(R"({"t":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})")) ==
           "the header of this .safetensors file has the key 'dtype' twice in 't'");
-    CHECK(refusal(file_of(R"({"__metadata__":{"a":"1","a":"2"}})")) ==
+    CHECK(safetensors_refusal(file_of(R"({"__metadata__":{"a":"1","a":"2"}})")) ==
           "the header of this .safetensors file has the key 'a' twice in '__metadata__'");
 }
 
 TEST_CASE("metadata is a map from text to text", "[safetensors]") {
-    CHECK(refusal(file_of(R"({"__metadata__":{"a":1}})")) ==
+    CHECK(safetensors_refusal(file_of(R"({"__metadata__":{"a":1}})")) ==
           "this .safetensors file has '__metadata__' whose 'a' is not a text");
-    CHECK(refusal(file_of(R"({"__metadata__":"text"})")) ==
+    CHECK(safetensors_refusal(file_of(R"({"__metadata__":"text"})")) ==
           "this .safetensors file has '__metadata__' that is not an object");
     CHECK(!parse_safetensors(as_bytes(file_of(R"({"__metadata__":null})"))));
 }
 
 TEST_CASE("an entry that is incomplete or of another kind is refused", "[safetensors]") {
     const std::string subject = "this .safetensors file has tensor 't' ";
-    CHECK(refusal(file_of(R"({"t":1})")) == subject + "without dtype, shape and data_offsets");
-    CHECK(refusal(file_of(R"({"t":{"shape":[],"data_offsets":[0,4]}})", 4)) == subject + "without a 'dtype'");
-    CHECK(refusal(file_of(R"({"t":{"dtype":4,"shape":[],"data_offsets":[0,4]}})", 4)) ==
+    CHECK(safetensors_refusal(file_of(R"({"t":1})")) == subject + "without dtype, shape and data_offsets");
+    CHECK(safetensors_refusal(file_of(R"({"t":{"shape":[],"data_offsets":[0,4]}})", 4)) ==
           subject + "without a 'dtype'");
-    CHECK(refusal(file_of(one("F33", "[]", "[0,4]"), 4)) == subject + "of the unknown dtype 'F33'");
+    CHECK(safetensors_refusal(file_of(R"({"t":{"dtype":4,"shape":[],"data_offsets":[0,4]}})", 4)) ==
+          subject + "without a 'dtype'");
+    CHECK(safetensors_refusal(file_of(one("F33", "[]", "[0,4]"), 4)) ==
+          subject + "of the unknown dtype 'F33'");
     for (const std::string shape : {"4", "null", "[1.0]", "[-1]", "[\"1\"]", "[[1]]", "{}"}) {
         INFO(shape);
-        CHECK(refusal(file_of(one("F32", shape, "[0,4]"), 4)) ==
+        CHECK(safetensors_refusal(file_of(one("F32", shape, "[0,4]"), 4)) ==
               subject + "without a 'shape' of whole numbers");
     }
     for (const std::string offsets : {"4", "[]", "[0]", "[0,4,8]", "[0,4.0]", "[-4,0]", "[0,1e1]"}) {
         INFO(offsets);
-        CHECK(refusal(file_of(one("F32", "[]", offsets), 4)) ==
+        CHECK(safetensors_refusal(file_of(one("F32", "[]", offsets), 4)) ==
               subject + "without 'data_offsets' of two whole numbers");
     }
-    CHECK_THAT(refusal(file_of(R"({"t":{"dtype":{"a":{"b":{}}}}})")),
+    CHECK_THAT(safetensors_refusal(file_of(R"({"t":{"dtype":{"a":{"b":{}}}}})")),
                ContainsSubstring("more than 4 levels"));
 }
 
 TEST_CASE("sizes that lie are refused", "[safetensors]") {
     const std::string subject = "this .safetensors file has tensor 't' ";
-    CHECK(refusal(file_of(one("F32", "[2,3]", "[0,20]"), 20)) ==
+    CHECK(safetensors_refusal(file_of(one("F32", "[2,3]", "[0,20]"), 20)) ==
           subject + "of shape 2×3 and dtype F32, which takes 24 bytes, but its data_offsets [0, 20) hold 20");
-    CHECK(refusal(file_of(one("F32", "[0]", "[4,0]"), 4)) ==
+    CHECK(safetensors_refusal(file_of(one("F32", "[0]", "[4,0]"), 4)) ==
           subject + "with data_offsets [4, 0), which end before they begin");
-    CHECK(refusal(file_of(one("F4", "[3]", "[0,1]"), 1)) ==
+    CHECK(safetensors_refusal(file_of(one("F4", "[3]", "[0,1]"), 1)) ==
           subject + "of shape 3 and dtype F4, which does not fill whole bytes");
-    CHECK(refusal(file_of(one("F6_E2M3", "[2]", "[0,1]"), 1)) ==
+    CHECK(safetensors_refusal(file_of(one("F6_E2M3", "[2]", "[0,1]"), 1)) ==
           subject + "of shape 2 and dtype F6_E2M3, which does not fill whole bytes");
 
     // Products that wrap to the right size in 64 bits.
@@ -210,14 +216,15 @@ TEST_CASE("sizes that lie are refused", "[safetensors]") {
          {"[4294967296,4294967296]", "[9223372036854775807,2,4]", "[18446744073709551615]",
           "[2305843009213693952]", "[4294967296,4294967296,0]"}) {
         INFO(shape);
-        CHECK(refusal(file_of(one("F32", shape, "[0,0]"))) ==
+        CHECK(safetensors_refusal(file_of(one("F32", shape, "[0,0]"))) ==
               subject + "with a shape that is larger than the address space");
     }
-    CHECK_THAT(refusal(file_of(one("F32", "[18446744073709551616]", "[0,0]"))),
+    CHECK_THAT(safetensors_refusal(file_of(one("F32", "[18446744073709551616]", "[0,0]"))),
                ContainsSubstring("whole numbers"));
     std::string ones = "[1";
     for (int i = 0; i < 64; ++i) ones += ",1";
-    CHECK(refusal(file_of(one("U8", ones + "]", "[0,1]"), 1)) == subject + "with more than 64 dimensions");
+    CHECK(safetensors_refusal(file_of(one("U8", ones + "]", "[0,1]"), 1)) ==
+          subject + "with more than 64 dimensions");
     CHECK(!parse_safetensors(as_bytes(file_of(one("U8", "[1]", "[18446744073709551615,0]"), 1))));
 }
 
@@ -229,16 +236,16 @@ TEST_CASE("tensors fill the data without holes and overlap", "[safetensors]") {
     const std::string subject = "this .safetensors file has tensor";
     CHECK(parse_safetensors(as_bytes(file_of(two("[0,4]", "[4,8]"), 8))));
     CHECK(parse_safetensors(as_bytes(file_of(two("[4,8]", "[0,4]"), 8))));
-    CHECK(refusal(file_of(two("[0,4]", "[5,9]"), 9)) ==
+    CHECK(safetensors_refusal(file_of(two("[0,4]", "[5,9]"), 9)) ==
           subject + " 'b' at byte 5 of its data where byte 4 should come next; tensors must not leave holes");
-    CHECK(refusal(file_of(two("[0,4]", "[3,7]"), 7)) ==
+    CHECK(safetensors_refusal(file_of(two("[0,4]", "[3,7]"), 7)) ==
           subject + " 'b' at byte 3 of its data where byte 4 should come next; tensors must not overlap");
-    CHECK(refusal(file_of(two("[0,4]", "[0,4]"), 4)) ==
+    CHECK(safetensors_refusal(file_of(two("[0,4]", "[0,4]"), 4)) ==
           subject + " 'b' at byte 0 of its data where byte 4 should come next; tensors must not overlap");
-    CHECK_THAT(refusal(file_of(two("[1,5]", "[5,9]"), 9)), ContainsSubstring("'a' at byte 1"));
-    CHECK(refusal(file_of(two("[0,4]", "[4,8]"), 9)) ==
+    CHECK_THAT(safetensors_refusal(file_of(two("[1,5]", "[5,9]"), 9)), ContainsSubstring("'a' at byte 1"));
+    CHECK(safetensors_refusal(file_of(two("[0,4]", "[4,8]"), 9)) ==
           subject + "s that end at byte 8 of its data, but its data has 9 bytes");
-    CHECK(refusal(file_of(two("[0,4]", "[4,8]"), 7)) ==
+    CHECK(safetensors_refusal(file_of(two("[0,4]", "[4,8]"), 7)) ==
           subject + "s that end at byte 8 of its data, but its data has 7 bytes; it is cut short");
     CHECK(!parse_safetensors(as_bytes(file_of("{}", 1))));
 

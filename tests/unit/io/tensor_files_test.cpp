@@ -16,7 +16,7 @@ using attn::test::read_file;
 
 namespace {
 
-std::vector<std::byte> golden(const std::string& name) {
+std::vector<std::byte> golden_file(const std::string& name) {
     auto bytes = read_file(test::source_dir() / "tests/golden/io" / name);
     REQUIRE(!bytes.empty());
     return bytes;
@@ -29,7 +29,7 @@ FoundFiles found_in(std::vector<DroppedFile> files) {
     return *std::move(found);
 }
 
-std::string refusal(const std::string& name, std::span<const std::byte> bytes) {
+std::string files_refusal(const std::string& name, std::span<const std::byte> bytes) {
     const auto found = FileReading({{name, bytes}}).finish();
     REQUIRE(!found);
     return found.error().message;
@@ -50,9 +50,9 @@ const FoundTensor& named(const FoundFiles& found, const std::string& name) {
 }  // namespace
 
 TEST_CASE("the tensors of every kind of file", "[tensor_files][golden]") {
-    const auto npy = golden("npy/fortran_f4.npy"), stored = golden("npz/stored.npz"),
-               deflated = golden("npz/deflated.npz"),
-               safetensors = golden("safetensors/every_type.safetensors");
+    const auto npy = golden_file("npy/fortran_f4.npy"), stored = golden_file("npz/stored.npz"),
+               deflated = golden_file("npz/deflated.npz"),
+               safetensors = golden_file("safetensors/every_type.safetensors");
     const std::string csv = ",a,b\nx,1,2\ny,3,4\n", json = R"(["The", " c\u00e9", ""])",
                       text = "The\r\n cat\n\n";
     const FoundFiles found = found_in({{"my q.NPY", npy},
@@ -86,8 +86,8 @@ TEST_CASE("the tensors of every kind of file", "[tensor_files][golden]") {
 
 TEST_CASE("a stored tensor is a view into the file, a deflated one owns its bytes",
           "[tensor_files][golden]") {
-    const auto npy = golden("npy/little_f4.npy"), stored = golden("npz/stored.npz"),
-               deflated = golden("npz/deflated.npz");
+    const auto npy = golden_file("npy/little_f4.npy"), stored = golden_file("npz/stored.npz"),
+               deflated = golden_file("npz/deflated.npz");
     const auto lies_in = [](const ArrayView& array, std::span<const std::byte> file) {
         return array.bytes.data() >= file.data() && array.bytes.data() < file.data() + file.size();
     };
@@ -104,12 +104,12 @@ TEST_CASE("a stored tensor is a view into the file, a deflated one owns its byte
 }
 
 TEST_CASE("names come from the array, else from the file", "[tensor_files][golden]") {
-    const auto unnamed = golden("npz/unnamed.npz"), one = golden("npz/zip64_stored.npz");
+    const auto unnamed = golden_file("npz/unnamed.npz"), one = golden_file("npz/zip64_stored.npz");
     const FoundFiles found = found_in({{"attentions.npz", unnamed}, {"run.npz", one}});
     CHECK(found.tensors[0].name == "attentions.arr_0");
     CHECK(found.tensors[2].name == "q");
     CHECK(found.tensors[3].name == "half");
-    const auto strings = golden("npz/with_strings.npz");
+    const auto strings = golden_file("npz/with_strings.npz");
     const FoundFiles noted = found_in({{"a.npz", strings}});
     CHECK(noted.tensors.size() == 1);
     REQUIRE(noted.notes.size() == 1);
@@ -118,25 +118,26 @@ TEST_CASE("names come from the array, else from the file", "[tensor_files][golde
 }
 
 TEST_CASE("a file that cannot be read is named", "[tensor_files][golden]") {
-    const auto bzip2 = golden("npz/refused_bzip2.npz");
-    CHECK(refusal("a.npz", bzip2) ==
+    const auto bzip2 = golden_file("npz/refused_bzip2.npz");
+    CHECK(files_refusal("a.npz", bzip2) ==
           "a.npz: this zip archive has entry 'q.npy' packed by bzip2; only stored and deflated entries can "
           "be read");
-    CHECK(refusal("a.npy", as_bytes("x")) ==
+    CHECK(files_refusal("a.npy", as_bytes("x")) ==
           "a.npy: this is not a .npy file: it does not begin with \\x93NUMPY");
-    CHECK(refusal("a.csv", as_bytes("1,2\n3\n")) ==
+    CHECK(files_refusal("a.csv", as_bytes("1,2\n3\n")) ==
           "a.csv: this table has 1 fields in row 2 where 2 stand above");
-    CHECK(refusal("a.pt", as_bytes("x")) ==
+    CHECK(files_refusal("a.pt", as_bytes("x")) ==
           "a.pt: tensors are read from .npy, .npz, .safetensors and .csv, their tokens from .json and .txt");
-    CHECK(refusal("npy", as_bytes("x")).starts_with("npy: tensors are read from"));
-    CHECK(refusal("a.json", as_bytes("{\"a\": 1}")) ==
+    CHECK(files_refusal("npy", as_bytes("x")).starts_with("npy: tensors are read from"));
+    CHECK(files_refusal("a.json", as_bytes("{\"a\": 1}")) ==
           "a.json: this file should hold a list of tokens, such as [\"The\", \" cat\"]");
-    CHECK(refusal("a.json", as_bytes("[\"a\", 1]")).ends_with("such as [\"The\", \" cat\"]"));
-    CHECK(refusal("a.json", as_bytes("[")).starts_with("a.json: this file is not valid JSON at line 1"));
-    CHECK(refusal("a.safetensors", as_bytes("x"))
+    CHECK(files_refusal("a.json", as_bytes("[\"a\", 1]")).ends_with("such as [\"The\", \" cat\"]"));
+    CHECK(
+        files_refusal("a.json", as_bytes("[")).starts_with("a.json: this file is not valid JSON at line 1"));
+    CHECK(files_refusal("a.safetensors", as_bytes("x"))
               .starts_with("a.safetensors: this .safetensors file ends within"));
 
-    const auto damaged = golden("npz/lie_crc.npz");
+    const auto damaged = golden_file("npz/lie_crc.npz");
     const FoundFiles found = found_in({{"a.npz", damaged}});
     const auto tensor = TensorLoading(found.tensors[0]).finish();
     REQUIRE(!tensor);
@@ -162,7 +163,7 @@ TEST_CASE("from dropped files to rows of weights", "[tensor_files]") {
 }
 
 TEST_CASE("files are read one at a time", "[tensor_files]") {
-    const auto npy = golden("npy/little_f4.npy");
+    const auto npy = golden_file("npy/little_f4.npy");
     FileReading reading({{"a.npy", npy}, {"b.npy", npy}, {"c.npy", npy}});
     CHECK(reading.step());
     CHECK(reading.step());

@@ -42,7 +42,7 @@ Questions asked(const FoundFiles& found, const Answers& answers = {}) {
     return std::get<Questions>(*std::move(result));
 }
 
-std::string refusal(const FoundFiles& found, const Answers& answers = {}) {
+std::string match_refusal(const FoundFiles& found, const Answers& answers = {}) {
     const auto result = match(found, answers);
     REQUIRE(!result);
     return result.error().message;
@@ -289,7 +289,7 @@ TEST_CASE("masks", "[tensor_match]") {
          {Shape{9}, Shape{1, 9}, Shape{5, 9}, Shape{1, 5, 9}, Shape{4, 1, 9}, Shape{1, 1, 5, 9}})
         CHECK(matched(with({tensor("mask", shape)}), {{"mask meaning", "allowed"}}).mask);
     for (const Shape& shape : {Shape{5}, Shape{9, 5}, Shape{3, 5, 9}})
-        CHECK_THAT(refusal(with({tensor("mask", shape)})),
+        CHECK_THAT(match_refusal(with({tensor("mask", shape)})),
                    ContainsSubstring(
                        "this mask does not fit 5 queries × 9 keys of 4 heads; drop one that does, or none"));
 
@@ -343,40 +343,40 @@ TEST_CASE("tokens", "[tensor_match]") {
 }
 
 TEST_CASE("what does not fit is refused in one sentence", "[tensor_match]") {
-    CHECK(refusal({}) ==
+    CHECK(match_refusal({}) ==
           "these files hold no matrix; drop Q and K, or attention weights, as .npy, .npz, .safetensors or "
           ".csv");
-    CHECK(refusal({{tensor("attention", {5}), tensor("attn", {0, 5})}, {}, {}})
+    CHECK(match_refusal({{tensor("attention", {5}), tensor("attn", {0, 5})}, {}, {}})
               .starts_with("these files hold no matrix"));
-    CHECK(refusal({{tensor("h.0.q_proj.weight", {64, 64}, "model.safetensors")}, {}, {}}) ==
+    CHECK(match_refusal({{tensor("h.0.q_proj.weight", {64, 64}, "model.safetensors")}, {}, {}}) ==
           "these are the weights of a model ('h.0.q_proj.weight'), not what a text makes of them; open the "
           "model with its "
           "config.json");
-    CHECK(refusal({{tensor("q", {5, 64})}, {}, {}}) ==
+    CHECK(match_refusal({{tensor("q", {5, 64})}, {}, {}}) ==
           "K is missing: drop Q and K, or finished attention weights");
-    CHECK(refusal({{tensor("k", {5, 64})}, {}, {}}) ==
+    CHECK(match_refusal({{tensor("k", {5, 64})}, {}, {}}) ==
           "Q is missing: drop Q and K, or finished attention weights");
-    CHECK(refusal({{tensor("q", {5, 64}), tensor("k", {5, 32})}, {}, {}}) ==
+    CHECK(match_refusal({{tensor("q", {5, 64}), tensor("k", {5, 32})}, {}, {}}) ==
           "these do not belong together: q.npy, 5×64, and k.npy, 5×32: a query and a key need as many "
           "components");
-    CHECK_THAT(refusal({{tensor("q", {4, 50, 8}), tensor("k", {3, 40, 8})}, {}, {}}),
+    CHECK_THAT(match_refusal({{tensor("q", {4, 50, 8}), tensor("k", {3, 40, 8})}, {}, {}}),
                ContainsSubstring("the heads of Q need to be a multiple of those of K"));
-    CHECK_THAT(refusal({{tensor("q", {5, 8}), tensor("k", {6, 8}), tensor("v", {7, 8})}, {}, {}}),
+    CHECK_THAT(match_refusal({{tensor("q", {5, 8}), tensor("k", {6, 8}), tensor("v", {7, 8})}, {}, {}}),
                ContainsSubstring("every key needs a value"));
-    CHECK_THAT(refusal({{tensor("q", {2, 5, 8}), tensor("k", {2, 5, 8}), tensor("v", {5, 8})}, {}, {}}),
+    CHECK_THAT(match_refusal({{tensor("q", {2, 5, 8}), tensor("k", {2, 5, 8}), tensor("v", {5, 8})}, {}, {}}),
                ContainsSubstring("K and V need as many heads"));
-    CHECK_THAT(refusal({{tensor("attn", {2000, 2000, 12, 5, 5})}, {}, {}}),
+    CHECK_THAT(match_refusal({{tensor("attn", {2000, 2000, 12, 5, 5})}, {}, {}}),
                ContainsSubstring("too many axes"));
     FoundFiles many;
     for (int i = 0; i < 1025; ++i)
         many.tensors.push_back(tensor("attn" + std::to_string(i), {5, 5}, "a.npz"));
-    CHECK_THAT(refusal(many), ContainsSubstring("1025 tensors; at most 1024"));
+    CHECK_THAT(match_refusal(many), ContainsSubstring("1025 tensors; at most 1024"));
     many.tensors.pop_back();
     CHECK(matched(many).layers == 1024);
 }
 
 TEST_CASE("notes of reading come along", "[tensor_match]") {
-    CHECK(refusal({{tensor("q", {5, 64})}, {}, {"a note", "another"}}) ==
+    CHECK(match_refusal({{tensor("q", {5, 64})}, {}, {"a note", "another"}}) ==
           "K is missing: drop Q and K, or finished attention weights (a note)");
     CHECK(matched({{tensor("attn", {5, 5})}, {}, {"a note"}}).notes == std::vector<std::string>{"a note"});
 }

@@ -28,8 +28,6 @@ struct Scores {
 // Enough keys for three tiles, all of score 0 and value 1.
 std::vector<float> many(float value) { return std::vector<float>(150, value); }
 
-const Kernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_kernels())); }
-
 SoftmaxPrecision generate_precision() {
     return GENERATE(SoftmaxPrecision::f32, SoftmaxPrecision::f64, SoftmaxPrecision::f16,
                     SoftmaxPrecision::bf16);

@@ -13,9 +13,10 @@ namespace {
 
 // Standard-normal Q, K, V with the usual scale: scores below about 8 are off by a few 1e-7, weights by as much
 // relatively, and outputs are weighted means of values below 5. Seen: 1.2e-6.
-constexpr double tolerance = 4e-6;
+constexpr double forward_tolerance = 4e-6;
 
-void check_against_reference(const Kernels& kernels, const AttentionCall& call, double bound = tolerance) {
+void check_against_reference(const Kernels& kernels, const AttentionCall& call,
+                             double bound = forward_tolerance) {
     const AttentionResult actual = run(kernels, call), expected = run(reference_kernels(), call);
     REQUIRE_THAT(largest_difference(actual.output.values(), expected.output.values()), WithinAbs(0, bound));
     REQUIRE_THAT(largest_difference(actual.row_max.values(), expected.row_max.values()), WithinAbs(0, bound));
@@ -114,7 +115,7 @@ TEST_CASE("exp in other precisions", "[unit][kernels]") {
     // Where a score lies halfway between two 16-bit numbers, f32 and f64 may round it apart: one step, 2^-11 of
     // a score below 8 in f16 and 2^-8 in bf16, in a few of the weights.
     const auto [precision, bound] =
-        GENERATE(std::pair{SoftmaxPrecision::f64, tolerance}, std::pair{SoftmaxPrecision::f16, 4e-3},
+        GENERATE(std::pair{SoftmaxPrecision::f64, forward_tolerance}, std::pair{SoftmaxPrecision::f16, 4e-3},
                  std::pair{SoftmaxPrecision::bf16, 3e-2});
     call.softmax_precision = precision;
     check_against_reference(kernels, call, bound);

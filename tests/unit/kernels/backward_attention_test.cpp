@@ -14,7 +14,7 @@ namespace {
 
 // Standard-normal Q, K, V, dO with the usual scale. Weights are off by 1e-6 relatively, as in the forward pass, and dP,
 // a sum of d_v products, by about as much; both beside the largest gradient.
-constexpr double tolerance = 5e-6;
+constexpr double gradient_tolerance = 5e-6;
 
 void check(const Tensor& actual, const Tensor& expected, double bound) {
     const double largest = static_cast<double>(largest_magnitude(expected.values()));
@@ -22,7 +22,7 @@ void check(const Tensor& actual, const Tensor& expected, double bound) {
 }
 
 void check_against_reference(const BackwardKernels& kernels, const AttentionCall& call,
-                             double bound = tolerance) {
+                             double bound = gradient_tolerance) {
     const AttentionPass pass(call);
     const AttentionGradients actual = differentiate(kernels, pass),
                              expected = differentiate(reference_backward(), pass);
@@ -69,9 +69,9 @@ TEST_CASE("Gradients of attention under every kind of mask", "[unit][kernels]") 
         const AttentionGradients skipping = differentiate(kernels, pass);
         pass.call.rule.tile = nullptr;
         const AttentionGradients cell_by_cell = differentiate(kernels, pass);
-        check(skipping.d_q, cell_by_cell.d_q, tolerance);
-        check(skipping.d_k, cell_by_cell.d_k, tolerance);
-        check(skipping.d_v, cell_by_cell.d_v, tolerance);
+        check(skipping.d_q, cell_by_cell.d_q, gradient_tolerance);
+        check(skipping.d_k, cell_by_cell.d_k, gradient_tolerance);
+        check(skipping.d_v, cell_by_cell.d_v, gradient_tolerance);
     }
 }
 

@@ -14,7 +14,7 @@ using Catch::Matchers::WithinAbs;
 namespace {
 
 // Inputs are standard-normal and few; f32 is off by a few 1e-7 of numbers below 30, as against the reference.
-constexpr double tolerance = 1e-5;
+constexpr double golden_tolerance = 1e-5;
 
 class GoldenCase {
   public:
@@ -31,7 +31,7 @@ class GoldenCase {
         return *std::move(tensor);
     }
 
-    void check(const char* name, const Tensor& actual, double bound = tolerance) const {
+    void check(const char* name, const Tensor& actual, double bound = golden_tolerance) const {
         INFO(name);
         CHECK_THAT(largest_difference(actual.values(), (*this)[name].values()), WithinAbs(0, bound));
     }
@@ -40,12 +40,14 @@ class GoldenCase {
     std::filesystem::path folder_;
 };
 
-const BackwardKernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_backward())); }
+const BackwardKernels& generate_backward_kernels() {
+    return *GENERATE(from_range(fast_and_reference_backward()));
+}
 
 }  // namespace
 
 TEST_CASE("Gradients of attention are PyTorch's", "[golden][kernels]") {
-    const BackwardKernels& kernels = generate_kernels();
+    const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase golden(GENERATE("attention-causal", "attention-softcap-grouped"));
     const Tensor q = golden["q"], k = golden["k"], v = golden["v"];
     const Mask causal = Mask::causal();
@@ -63,7 +65,7 @@ TEST_CASE("Gradients of attention are PyTorch's", "[golden][kernels]") {
 }
 
 TEST_CASE("Gradients of the norms are PyTorch's", "[golden][kernels]") {
-    const BackwardKernels& kernels = generate_kernels();
+    const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase layer("layer-norm"), rms("rms-norm");
     Tensor d_x({9, 33}), d_gain({33}), d_bias({33});
     kernels.layer_norm(layer["x"].matrix(), layer["gain"].values(), 1e-5f, layer["d_output"].matrix(),
@@ -79,7 +81,7 @@ TEST_CASE("Gradients of the norms are PyTorch's", "[golden][kernels]") {
 }
 
 TEST_CASE("Gradients of a linear layer are PyTorch's", "[golden][kernels]") {
-    const BackwardKernels& kernels = generate_kernels();
+    const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase golden("linear");
     const Tensor x = golden["x"], weight = golden["weight"], dy = golden["d_output"];
     Tensor d_x(x.shape()), d_weight(weight.shape()), d_bias({weight.dim(0)});
@@ -93,7 +95,7 @@ TEST_CASE("Gradients of a linear layer are PyTorch's", "[golden][kernels]") {
 }
 
 TEST_CASE("Gradients of the activations are PyTorch's", "[golden][kernels]") {
-    const BackwardKernels& kernels = generate_kernels();
+    const BackwardKernels& kernels = generate_backward_kernels();
     const auto [name, activation] =
         GENERATE(std::pair{"relu", Activation::relu}, std::pair{"gelu", Activation::gelu},
                  std::pair{"gelu-tanh", Activation::gelu_tanh}, std::pair{"silu", Activation::silu});
@@ -104,7 +106,7 @@ TEST_CASE("Gradients of the activations are PyTorch's", "[golden][kernels]") {
 }
 
 TEST_CASE("Cross-entropy and its gradient are PyTorch's", "[golden][kernels]") {
-    const BackwardKernels& kernels = generate_kernels();
+    const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase golden("cross-entropy");
     const Tensor ids = golden["targets"];
     const std::vector<std::int32_t> targets(ids.values().begin(), ids.values().end());
@@ -116,7 +118,7 @@ TEST_CASE("Cross-entropy and its gradient are PyTorch's", "[golden][kernels]") {
 }
 
 TEST_CASE("One step and ten steps of AdamW are PyTorch's", "[golden][kernels]") {
-    const BackwardKernels& kernels = generate_kernels();
+    const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase golden("adamw");
     Tensor parameters = golden["parameters"], m(parameters.shape()), v(parameters.shape());
     const Tensor gradients = golden["gradients"];

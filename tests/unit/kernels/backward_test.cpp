@@ -14,8 +14,6 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-const std::vector<Index> lengths{1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 129, 130};
-
 struct Gradients {
     Tensor d_x, d_weight, d_bias;
     bool operator==(const Gradients&) const = default;
@@ -30,7 +28,7 @@ void check(const Gradients& actual, const Gradients& expected, double bound_x, d
 }
 
 // A sum of n products of standard-normal numbers in blocks of 256, as in linear_test.cpp, on top of a number near 1.
-double sum_bound(Index n) {
+double sum_bound_near_one(Index n) {
     const double roundings = static_cast<double>(std::min<Index>(n, 256) + n / 256);
     return 2e-6 + 0.2 * roundings * 0x1p-24 * 4 * std::sqrt(static_cast<double>(n));
 }
@@ -71,7 +69,7 @@ TEST_CASE("The weight gradient of a linear layer, in either layout", "[unit][ker
                                     {5, 0, 3}}) {
         INFO("n " << n << ", in " << in << ", out " << out);
         check(linear(kernels, n, in, out, layout), linear(reference_backward(), n, in, out, layout), 0,
-              sum_bound(n));
+              sum_bound_near_one(n));
     }
 }
 
@@ -81,7 +79,7 @@ TEST_CASE("The weight gradient of a linear layer of every size from 1 to 130", "
         INFO(n);
         const Index in = 1 + n * 7 % 50, out = 131 - n;
         check(linear(kernels, n, in, out, WeightView::Layout::in_out),
-              linear(reference_backward(), n, in, out, WeightView::Layout::in_out), 0, sum_bound(n));
+              linear(reference_backward(), n, in, out, WeightView::Layout::in_out), 0, sum_bound_near_one(n));
     }
 }
 
@@ -101,19 +99,19 @@ TEST_CASE("The input gradient of a linear layer is `linear` with the other layou
                 sum += static_cast<double>(dy.matrix()(i, o)) * static_cast<double>(w.matrix()(a, o));
             expected.matrix()(i, a) = static_cast<float>(sum);
         }
-    CHECK_THAT(largest_difference(dx.values(), expected.values()), WithinAbs(0, sum_bound(out)));
+    CHECK_THAT(largest_difference(dx.values(), expected.values()), WithinAbs(0, sum_bound_near_one(out)));
 }
 
 TEST_CASE("Gradients of the norms", "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     const bool centred = GENERATE(false, true);
-    for (const Index d : lengths)
+    for (const Index d : vector_lengths)
         for (const Index n : {1, 5, 130}) {
             INFO("n " << n << ", d " << d << (centred ? ", layer norm" : ", RMS norm"));
             const Tensor x = random_tensor({n, d}, 11);
             // Factors of at most 1/√epsilon = 10, a few roundings of numbers below 10 each; the sums are of n such.
             check(norm(kernels, centred, x), norm(reference_backward(), centred, x), 3e-5,
-                  1e-5 + 5 * sum_bound(n));
+                  1e-5 + 5 * sum_bound_near_one(n));
         }
 }
 

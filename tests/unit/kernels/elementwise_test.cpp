@@ -12,8 +12,6 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-const std::vector<Index> lengths{1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 129, 130};
-
 // The two applied to the same values.
 template <class F>
 double difference(const Kernels& kernels, const Tensor& input, F apply) {
@@ -29,7 +27,7 @@ TEST_CASE("softmax", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const auto apply = [](const Kernels& k, Tensor& x) { k.softmax(x.matrix()); };
     // Weights are at most 1: 2 ulp of exp, the sum and the quotient make less than 4 · 2^-24 = 2.4e-7.
-    for (Index n : lengths)
+    for (Index n : vector_lengths)
         REQUIRE_THAT(difference(kernels, random_tensor({3, n}, 1, 4), apply), WithinAbs(0, 3e-7));
     CHECK_THAT(difference(kernels, Tensor({4, 0}), apply), WithinAbs(0, 0));
 }
@@ -52,7 +50,7 @@ TEST_CASE("softmax at the edges", "[unit][kernels]") {
 
 TEST_CASE("layer_norm", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    for (Index n : lengths) {
+    for (Index n : vector_lengths) {
         const Tensor gain = random_tensor({n}, 2), bias = random_tensor({n}, 3);
         const auto with_bias = [&](const Kernels& k, Tensor& x) {
             k.layer_norm(Tensor(x).matrix(), gain.values(), bias.values(), 1e-5f, x.matrix());
@@ -80,7 +78,7 @@ TEST_CASE("layer_norm of a large mean loses only what the input has lost", "[uni
 
 TEST_CASE("rms_norm", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    for (Index n : lengths) {
+    for (Index n : vector_lengths) {
         const Tensor gain = random_tensor({n}, 7);
         const auto apply = [&](const Kernels& k, Tensor& x) {
             k.rms_norm(Tensor(x).matrix(), gain.values(), 1e-6f, x.matrix());

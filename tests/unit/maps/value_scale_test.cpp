@@ -9,6 +9,7 @@
 #include "support/numbers.hpp"
 
 using namespace attn;
+using test::infinity;
 
 namespace {
 
@@ -62,7 +63,6 @@ TEST_CASE("A rank is the share of magnitudes below", "[maps]") {
 }
 
 TEST_CASE("Quantiles pass over what is no finite number", "[maps]") {
-    constexpr float infinity = std::numeric_limits<float>::infinity();
     const std::vector<float> odd{-infinity, infinity, std::numeric_limits<float>::quiet_NaN()};
     CHECK(quantiles_of(odd, 7).values == std::array<float, 256>{});
     std::vector<float> some = odd;

@@ -21,8 +21,8 @@ constexpr std::string_view llama =
     R"({"model_type": "llama", "vocab_size": 20, "max_position_embeddings": 16, "hidden_size": 16,
     "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24, "rms_norm_eps": 1e-5})";
 
-const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8},
-    targets{1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9};
+const std::vector<std::int32_t> ablation_ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8},
+    ablation_targets{1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9};
 
 Trainer trainer_of(std::string_view config, std::vector<HeadIndex> ablated = {}) {
     TrainingSettings settings{
@@ -44,7 +44,8 @@ Pass pass(std::string_view config, std::span<const float> parameters, std::span<
     const Trainer trainer = trainer_of(config);
     const TrainedNetwork network(**trainer.model(), trainer.layout(), false, {}, ablated);
     Pass p{0, ParameterBuffer(parameters.size())};
-    p.loss = network.gradient(parameters, ids, targets, 1, {}, *network.activations(16), p.gradients);
+    p.loss = network.gradient(parameters, ablation_ids, ablation_targets, 1, {}, *network.activations(16),
+                              p.gradients);
     return p;
 }
 
@@ -93,9 +94,9 @@ TEST_CASE("An ablated head's weights do not matter and get no gradient: central 
             entry.offset + static_cast<Index>(random.bits() % static_cast<std::uint64_t>(entry.size)));
         const float was = parameters[at], h = 1e-2f;
         parameters[at] = was + h;
-        const double up = network.loss(parameters, ids, targets, *kept).sum;
+        const double up = network.loss(parameters, ablation_ids, ablation_targets, *kept).sum;
         parameters[at] = was - h;
-        const double down = network.loss(parameters, ids, targets, *kept).sum;
+        const double down = network.loss(parameters, ablation_ids, ablation_targets, *kept).sum;
         parameters[at] = was;
         INFO(entry.name);
         // Losses of about 40 in f32 (1e-5) over 2h, and a third derivative of order 1 to 100 times h²/6.
@@ -111,14 +112,15 @@ TEST_CASE("A network trained with an ablated head runs as it was trained", "[uni
     for (int i = 0; i < 3; ++i) REQUIRE(trainer.step());
     const auto model = trainer.model();
     REQUIRE(model);
-    const auto trace = run_forward(*model, ids);
+    const auto trace = run_forward(*model, ablation_ids);
     REQUIRE(trace);
-    const Tensor logits = (*trace)->logits({0, std::ssize(ids)});
+    const Tensor logits = (*trace)->logits({0, std::ssize(ablation_ids)});
     double loss = 0;
-    for (Index i = 0; i < std::ssize(ids); ++i) {
+    for (Index i = 0; i < std::ssize(ablation_ids); ++i) {
         double sum = 0;
         for (Index v = 0; v < 20; ++v) sum += std::exp(static_cast<double>(logits.matrix()(i, v)));
-        loss += std::log(sum) - static_cast<double>(logits.matrix()(i, targets[static_cast<std::size_t>(i)]));
+        loss += std::log(sum) -
+                static_cast<double>(logits.matrix()(i, ablation_targets[static_cast<std::size_t>(i)]));
     }
     const std::vector<HeadIndex> ablated{{1, 1}};
     // Sums of 12 losses in f32, of logits below 10.

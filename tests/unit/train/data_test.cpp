@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-constexpr Index context = 64;
+constexpr Index data_context = 64;
 
 std::shared_ptr<const Bpe> tokenizer() {
     const std::string_view text = "the cat sat on the mat and the dog sat on the log";
@@ -29,12 +29,12 @@ std::vector<std::int32_t> numbered(std::int32_t count) {
 }
 
 struct Sequence {
-    std::vector<std::int32_t> ids = std::vector<std::int32_t>(context), targets = ids;
+    std::vector<std::int32_t> ids = std::vector<std::int32_t>(data_context), targets = ids;
     bool operator==(const Sequence&) const = default;
 };
 
 Sequence drawn(const Mixture& mixture, std::int64_t step, Index place = 0, std::uint64_t seed = 1) {
-    const auto batches = mixed_batches(tokenizer(), numbered(500), context, 1, mixture, seed);
+    const auto batches = mixed_batches(tokenizer(), numbered(500), data_context, 1, mixture, seed);
     REQUIRE(batches);
     Sequence sequence;
     (*batches)(step, place, sequence.ids, sequence.targets);
@@ -98,13 +98,13 @@ TEST_CASE("The second of a pair is foretold by the first, once the pair was ther
 TEST_CASE("Generated sentences fill a sequence", "[unit][train]") {
     const Sequence s = drawn({0, 1, 0, 0}, 0);
     const std::string text = tokenizer()->decode(s.ids);
-    CHECK(text.size() >= static_cast<std::size_t>(context));
+    CHECK(text.size() >= static_cast<std::size_t>(data_context));
     CHECK_THAT(text, ContainsSubstring(" "));
 }
 
 TEST_CASE("A mixture that cannot be made is one sentence", "[unit][train]") {
     const auto refusal = [](const Mixture& mixture, std::int32_t tokens) {
-        const auto batches = mixed_batches(tokenizer(), numbered(tokens), context, 1, mixture, 1);
+        const auto batches = mixed_batches(tokenizer(), numbered(tokens), data_context, 1, mixture, 1);
         return batches ? std::string() : batches.error().message;
     };
     CHECK_THAT(refusal({}, 0), ContainsSubstring("the text has 0 tokens"));

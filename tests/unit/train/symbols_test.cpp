@@ -9,16 +9,16 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-struct Sequence {
+struct SymbolSequence {
     std::vector<std::int32_t> ids, targets;
-    bool operator==(const Sequence&) const = default;
+    bool operator==(const SymbolSequence&) const = default;
 };
 
-Sequence drawn(SymbolTask task, std::size_t context, std::int64_t step, Index place = 0,
-               std::uint64_t seed = 1, Index vocabulary = 64) {
+SymbolSequence drawn(SymbolTask task, std::size_t context, std::int64_t step, Index place = 0,
+                     std::uint64_t seed = 1, Index vocabulary = 64) {
     const auto batches = symbol_batches(task, vocabulary, seed);
     REQUIRE(batches);
-    Sequence s{std::vector<std::int32_t>(context), std::vector<std::int32_t>(context)};
+    SymbolSequence s{std::vector<std::int32_t>(context), std::vector<std::int32_t>(context)};
     (*batches)(step, place, s.ids, s.targets);
     return s;
 }
@@ -39,7 +39,7 @@ TEST_CASE("Repeated symbols come again after periods that differ, the first time
           "[unit][train]") {
     std::set<std::size_t> periods;
     for (std::int64_t step = 0; step < 40; ++step) {
-        const Sequence s = drawn(repeated, 64, step);
+        const SymbolSequence s = drawn(repeated, 64, step);
         const auto period =
             static_cast<std::size_t>(std::find(s.ids.begin() + 1, s.ids.end(), s.ids[0]) - s.ids.begin());
         periods.insert(period);
@@ -60,7 +60,7 @@ TEST_CASE("After the separator comes the answer, and only that is a target", "[u
     const bool backwards = GENERATE(false, true);
     std::set<std::size_t> counts;
     for (std::int64_t step = 0; step < 40; ++step) {
-        const Sequence s = drawn(backwards ? reversal : copying, 33, step);
+        const SymbolSequence s = drawn(backwards ? reversal : copying, 33, step);
         const auto bar = static_cast<std::size_t>(std::ranges::find(s.ids, 0) - s.ids.begin());
         counts.insert(bar);
         std::vector<std::int32_t> question(s.ids.begin(), s.ids.begin() + static_cast<std::ptrdiff_t>(bar));
@@ -77,7 +77,7 @@ TEST_CASE("Symbol sequences of every length stay within the vocabulary", "[unit]
     const auto task = GENERATE(repeated, reversal, copying);
     for (std::size_t context = 1; context <= 20; ++context)
         for (std::int64_t step = 0; step < 20; ++step) {
-            const Sequence s = drawn(task, context, step, 0, 1, 3);
+            const SymbolSequence s = drawn(task, context, step, 0, 1, 3);
             CHECK(std::ranges::min(s.ids) >= 0);
             CHECK(std::ranges::max(s.ids) <= 2);
             CHECK(std::ranges::min(s.targets) >= -1);
