@@ -1,9 +1,10 @@
-// The flow of lens Sentence: its forms, heads beside each other, and what its edges say.
+// The flow: its forms, heads beside each other, and what its edges say.
 import assert from 'node:assert/strict';
 import { pinName } from './lib/explorer.mjs';
 import { tiny } from './lib/models.mjs';
-import { near } from './lib/numbers.mjs';
+import { attention, near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
+import { npy, written } from './lib/tensors.mjs';
 
 const bound = 1e-4;  // attention of an f32 run against float64
 const last = tiny.ids.length - 1;
@@ -150,3 +151,59 @@ test('a tap on a phone shows a word in both forms', { context: { viewport: { wid
         await explorer.tap('flow/key/1');
         await explorer.untilState('the key', ({ key }) => key === 1);
     });
+
+// ---- Of tensors that a person brings -----------------------------------------------------------------------------------
+
+const own = { fragment: 'v=1&lens=tensors' };
+async function complete(explorer, what) {
+    await explorer.until(what, () => explorer.tensors(), ({ open, phase }) => phase === null && open);
+    await explorer.until(`${what} to be computed`, () => explorer.ask('busy'), (busy) => !busy);
+}
+
+test('finished weights have a flow of arcs, of several heads, and the link keeps it', own, async (explorer) => {
+    const { length: n } = tiny.ids, [layers, heads] = [tiny.attention.length, tiny.attention[0].length];
+    await explorer.drop(...written({ 'attention.npy': npy([layers, heads, n, n], tiny.attention.flat(3)), 'tokens.json': JSON.stringify(tiny.text.split(' ')) }));
+    await complete(explorer, 'the weights');
+    await explorer.click(`token/${last}`);
+    await explorer.untilState('the word', ({ query }) => query === last);
+    const row = tiny.attention[0][0][last];
+    assert.deepEqual(await edgesFrom(explorer, last), heaviest(row, 0.8).sort((a, b) => a - b));
+    await explorer.click('flow/keep');
+    await explorer.click('head/1/2');
+    await explorer.until('both', () => explorer.rect('flow/head/1/2'));
+    assert.equal(await explorer.linked('edges'), '0.8,0.0');
+    assert.equal(await explorer.linked('flow'), undefined);
+    const key = heaviest(tiny.attention[1][2][last], 0.8)[0];
+    await explorer.hover(`flow/edge/${last}/${key}`);
+    const { shown } = await explorer.untilState('its weight', ({ shown: at }) => at?.[1] === last);
+    near([(await explorer.ask('explain', ...shown)).f32], [tiny.attention[1][2][last][shown[2]]], bound, 'the weight');
+    await explorer.click('flow/save');
+    await explorer.until('the formats', () => explorer.rect('flow/save/SVG'));
+    await explorer.settled();
+    const download = explorer.page.waitForEvent('download');
+    const { x, y } = await explorer.rect('flow/save/SVG');
+    await explorer.page.mouse.click(x, y);
+    assert.equal((await download).suggestedFilename(), 'flow.svg');
+});
+
+test('queries and keys of other numbers stand in two columns', own, async (explorer) => {
+    const grid = (rows, seed) => Array.from({ length: rows }, (_, i) => Array.from({ length: 4 }, (__, j) => Math.fround(2 * Math.sin(seed + 3 * i + 7 * j))));
+    const [q, k] = [grid(5, 1), grid(9, 2)];
+    await explorer.drop(...written({ 'q.npy': npy([5, 4], q.flat()), 'k.npy': npy([9, 4], k.flat()) }));
+    await complete(explorer, 'the attention');
+    const { weight } = attention({ q, k });
+    await explorer.click('token/3');
+    await explorer.untilState('the query', ({ query }) => query === 3);
+    assert.deepEqual(await edgesFrom(explorer, 3), heaviest(weight[3], 0.8).sort((a, b) => a - b));
+    await explorer.click('token/3');
+    await explorer.untilState('no query', ({ query }) => query === undefined);
+    await explorer.click('flow/key/7');
+    await explorer.untilState('the key', ({ key }) => key === 7);
+    await explorer.settled();
+    const names = Object.keys(await explorer.landmarks()).filter((name) => /^flow\/edge\/\d+\/7$/.test(name));
+    assert.deepEqual(names.sort(), weight.flatMap((row, i) => (heaviest(row, 0.8).includes(7) ? [`flow/edge/${i}/7`] : [])).sort());
+    await explorer.click('flow/form/arcs');
+    await explorer.settled();
+    assert.equal(await explorer.linked('edges'), undefined, 'arcs cannot be chosen');
+    await explorer.until('the columns', () => explorer.rect('flow/key/7'));
+});

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "app/map_source.hpp"
-
 namespace attn::app {
 
 namespace {
@@ -33,16 +31,16 @@ const EdgeList& HeadFlow::into(Index key) {
     return into_;
 }
 
-void Flows::show(const std::shared_ptr<const Trace>& trace, std::span<const HeadIndex> heads) {
-    if (trace_ != trace) flows_.clear();
-    trace_ = trace;
+void Flows::show(std::uint64_t source, std::span<const HeadIndex> heads,
+                 const std::function<MapPointer(HeadIndex)>& weights) {
+    if (source_ != source) flows_.clear();
+    source_ = source;
     shown_.assign(heads.begin(), heads.end());
     ++frame_;
     for (const HeadIndex& head : heads) {
         auto found = std::ranges::find(flows_, head, &HeadFlow::head);
         if (found == flows_.end()) {
-            flows_.push_back(std::make_unique<HeadFlow>(
-                head, map_of(trace, head.layer, head.head, MapStage::weight, Sink::shown)));
+            flows_.push_back(std::make_unique<HeadFlow>(head, weights(head)));
             found = flows_.end() - 1;
         }
         (*found)->wanted_ = frame_;

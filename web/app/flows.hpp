@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "app/flow_choice.hpp"
 #include "maps/flow.hpp"
-#include "model/trace.hpp"
+#include "train/ablation.hpp"
 
 namespace attn::app {
 
@@ -41,9 +42,10 @@ class HeadFlow {
 
 class Flows {
   public:
-    // At the start of a frame: these heads, at most flow_heads_limit, the first one before the others. Another run starts
-    // anew. As many as the limit are kept, shown or not, each within Flow's bound.
-    void show(const std::shared_ptr<const Trace>& trace, std::span<const HeadIndex> heads);
+    // At the start of a frame: these heads, at most flow_heads_limit, the first one before the others. Another source, a
+    // run or tensors, starts anew. As many as the limit are kept, shown or not, each within Flow's bound.
+    void show(std::uint64_t source, std::span<const HeadIndex> heads,
+              const std::function<MapPointer(HeadIndex)>& weights);
     // One of those that are shown.
     HeadFlow& of(HeadIndex head);
 
@@ -51,7 +53,7 @@ class Flows {
     double progress() const;  // 0 … 1, of those that are shown
 
   private:
-    std::shared_ptr<const Trace> trace_;
+    std::uint64_t source_ = 0;
     std::vector<HeadIndex> shown_;
     std::vector<std::unique_ptr<HeadFlow>> flows_;
     std::uint64_t frame_ = 0;

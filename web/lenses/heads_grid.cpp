@@ -15,7 +15,8 @@ namespace {
 
 using app::HeadScore;
 
-constexpr float wide_gap = 6, narrow_gap = 4, least_side = 24, most_side = 64, least_edge = 8;
+constexpr float wide_gap = 6, narrow_gap = 4, most_side = 64, least_edge = 8;
+constexpr float least_side = 14, wrapped_side = 24;  // of one in layers; of a single layer in several rows
 constexpr float caption_width = 70, caption_height = 18;
 
 // Of the heads in this order, so many to a row.
@@ -205,6 +206,7 @@ Grid laid_out(const app::HeadOverview& heads, std::optional<HeadScore> by, float
         grid.size = sized(most_side);
         grid.pitch = {whole(caption_width + wide_gap), whole(grid.size.y + caption_height + wide_gap)};
         grid.columns = std::max(static_cast<Index>((width + wide_gap) / grid.pitch.x), Index{1});
+        grid.pitch.x = whole((width - 2 + wide_gap) / static_cast<float>(grid.columns));
         grid.at = {2, 2};
         return grid;
     }
@@ -214,7 +216,7 @@ Grid laid_out(const app::HeadOverview& heads, std::optional<HeadScore> by, float
     grid.at = {std::max(20.0f, ui::text_size(std::to_string(grid.count())).x + 9), 20};
     const float gap = whole(heads.heads() > 8 ? narrow_gap : wide_gap), free = width - grid.at.x - 2;
     // A single layer goes on in further rows.
-    const auto fitting = std::max(static_cast<Index>(free / (least_side + gap)), Index{1});
+    const auto fitting = std::max(static_cast<Index>(free / (wrapped_side + gap)), Index{1});
     grid.columns = heads.layers() == 1 ? std::min(heads.heads(), fitting) : heads.heads();
     grid.size = sized(std::clamp(free / static_cast<float>(grid.columns) - gap, least_side, most_side));
     grid.pitch = {grid.size.x + gap, grid.size.y + gap};

@@ -15,16 +15,16 @@ constexpr std::array<const char*, 7> map_items{"PNG 1×", "PNG 2×", "PNG 4×", 
                                                "CSV",    ".npy",   "All heads, .npz"};
 constexpr int svg_item = 3, csv_item = 4, npy_item = 5;
 
-bool save_picture(SentenceView& view, const SavedPicture& picture, int item) {
+bool save_picture(app::Session& session, const SavedPicture& picture, int item) {
     if (item >= svg_item) return false;
-    view.session.save_picture(picture.file + ".png", picture.landmark,
-                              picture_scales[static_cast<std::size_t>(item)]);
+    session.save_picture(picture.file + ".png", picture.landmark,
+                         picture_scales[static_cast<std::size_t>(item)]);
     return true;
 }
 
-void save_svg(SentenceView& view, const std::string& file, const Result<std::string>& svg) {
-    if (!svg) return view.session.report_error(svg.error());
-    view.session.save(file + ".svg", *svg);
+void save_svg(app::Session& session, const std::string& file, const Result<std::string>& svg) {
+    if (!svg) return session.report_error(svg.error());
+    session.save(file + ".svg", *svg);
 }
 
 std::span<const std::string> part(std::span<const std::string> names, Range range) {
@@ -63,10 +63,10 @@ bool save_menu(SentenceView& view, const SavedMap& map) {
     const auto item = ui::menu(map.picture.menu, "Save", map_items);
     ui::tooltip("What is in view, as a picture or as numbers; or every head's numbers at once");
     if (!item) return false;
-    if (save_picture(view, map.picture, *item)) return true;
+    if (save_picture(view.session, map.picture, *item)) return true;
     const app::Saving::Window window{map.map, map.queries, map.keys};
     if (*item == svg_item)
-        save_svg(view, map.picture.file, svg_of_window(map));
+        save_svg(view.session, map.picture.file, svg_of_window(map));
     else if (*item == csv_item)
         view.session.save(app::Saving::csv(window, map.names, map.names, map.picture.file));
     else if (*item == npy_item)
@@ -80,13 +80,13 @@ bool save_menu(SentenceView& view, const SavedMap& map) {
     return false;
 }
 
-bool save_menu(SentenceView& view, const SavedPicture& picture,
+bool save_menu(app::Session& session, const SavedPicture& picture,
                const std::function<Result<std::string>()>& svg) {
     const auto item = ui::menu(picture.menu, "Save", flow_items);
     ui::tooltip("What is in view, as a picture");
     if (!item) return false;
-    if (save_picture(view, picture, *item)) return true;
-    save_svg(view, picture.file, svg());
+    if (save_picture(session, picture, *item)) return true;
+    save_svg(session, picture.file, svg());
     return false;
 }
 

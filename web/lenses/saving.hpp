@@ -30,7 +30,7 @@ struct SavedMap {
 bool save_menu(SentenceView& view, const SavedMap& map);
 
 // A flow; `svg` gives what is drawn, once it is asked for.
-bool save_menu(SentenceView& view, const SavedPicture& picture,
+bool save_menu(app::Session& session, const SavedPicture& picture,
                const std::function<Result<std::string>()>& svg);
 
 }  // namespace attn::lenses

@@ -15,6 +15,8 @@ namespace {
 
 using Causal = app::TensorRule::Causal;
 
+Pointed tensors_pointed;  // in the last frame
+
 // How far it is, beside the button that stops it or lets it go on.
 void work_under_way(TensorsView& view) {
     const std::optional<double> map = tensors_map_progress();
@@ -136,6 +138,8 @@ void heads_of_set(TensorsView& view, float width, float most_height) {
 void parts(TensorsView& view) {
     const float width = ImGui::GetContentRegionAvail().x, window = std::max(ImGui::GetWindowHeight(), 480.0f);
     const bool several = view.set.layers() * view.set.heads() > 1;
+    tensors_flow(view, width, window * 0.45f);
+    ImGui::Dummy({0, 8});
     if (!several || width < two_columns_from) {
         if (several) {
             which_head(view);
@@ -188,17 +192,23 @@ void tensors(app::Session& session, Hover& hover) {
     app::TensorSet* set = session.tensors().open();
     if (!set) {
         forget_tensors_map();
+        forget_tensors_flow();
         return tensors_invitation(session);
     }
     {
-        TensorsView view{session, *set, hover};
+        TensorsView view{session, *set, hover, {}};
         heading(view);
     }
     set = session.tensors().open();
     if (!set) return;  // closed in its heading
-    TensorsView view{session, *set, hover};
+    TensorsView view{
+        session,
+        *set,
+        hover,
+        {within(tensors_pointed.query, set->queries()), within(tensors_pointed.key, set->keys())}};
     if (!set->finished()) rule(view);
     parts(view);
+    tensors_pointed = view.now;
     if (session.state().pin && !ImGui::GetIO().WantTextInput &&
         ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteFocused))
         session.perform(app::Pin{std::nullopt});

@@ -50,8 +50,10 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     // Up to 1, as in every map of weights; but of a map that has none above a tenth little would be seen.
     const float extent = set_map_view.tiles().extent();
     if (choice.stage == MapStage::weight && extent > 0.1f && !(finished && extent > 1)) picture.high = 1;
-    picture.query = s.query;
-    picture.key = s.key;
+    picture.query = view.pointed.query ? view.pointed.query : s.query;
+    picture.key = view.pointed.query || view.pointed.key ? view.pointed.key : s.key;
+    if (view.pointed.query && view.pointed.key)
+        picture.pointed = ui::MapCell{*view.pointed.query, *view.pointed.key};
     if (const auto& pin = view.session.state().pin) picture.pinned = ui::MapCell{pin->row, pin->col};
 
     const ui::MapTouch touch = set_map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
@@ -59,6 +61,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
         view.hover.cell = cell;
+        view.now = {cell.row, cell.col};
         if (touch.clicked) {
             view.session.perform(app::Pin{cell}, ui::gesture());
             view.select(cell.row, cell.col);

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "lenses/lens.hpp"
+#include "lenses/sentence_view.hpp"
 #include "widgets/heatmap.hpp"
 
 namespace attn::lenses {
@@ -12,6 +12,8 @@ struct TensorsView {
     app::Session& session;
     app::TensorSet& set;
     Hover& hover;
+    Pointed pointed;   // in the frame before: all parts show it
+    Pointed now = {};  // in this frame so far
 
     const app::Selection& selection() const { return session.state().selection; }
     void select_head(Index layer, Index head);
@@ -22,6 +24,8 @@ struct TensorsView {
 ui::ColourScale weight_scale(const app::TensorSet& set, float extent);
 
 // Each draws itself at the cursor, `width` points wide.
+void tensors_flow(TensorsView& view, float width, float most_height);
+void forget_tensors_flow();  // it keeps the numbers of the set
 void tensors_map(TensorsView& view, float width, float most_height);
 void forget_tensors_map();                     // it keeps the numbers of the set
 std::optional<double> tensors_map_progress();  // 0 … 1, while there is more to do

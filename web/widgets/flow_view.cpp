@@ -14,7 +14,7 @@ using app::FlowPoint;
 
 namespace {
 
-constexpr float word_pitch = 22, name_pad = 8, heading_height = 20;
+constexpr float word_pitch = 22, name_pad = 8, chip_pad = 6, heading_height = 20;
 constexpr float low_rise = 68, high_rise = 132, widest_columns = 560;
 constexpr std::size_t long_text = 64;     // words whose arcs rise higher
 constexpr std::size_t few_edges = 4096;   // that can be told apart: drawn beside a word's own, and pointed at
@@ -124,7 +124,10 @@ void FlowView::measure(const FlowPicture& picture) {
         total_ = line_.total;
         return;
     }
-    name_width_ = 24;
+    {
+        Type small(Face::regular, size_small);
+        name_width_ = text_size("query").x;  // their heading
+    }
     const auto fill = [&](Words& words, std::span<const std::string> names) {
         for (const std::string& name : names) {
             name_width_ = std::max(name_width_, text_size(name).x);
@@ -144,7 +147,7 @@ void FlowView::zoom_about(float factor, float at) {
 }
 
 std::pair<float, float> FlowView::columns(float width) const {
-    const float names = std::min(name_width_, width * 0.26f) + name_pad;
+    const float names = std::min(name_width_, width * 0.26f) + name_pad + chip_pad;
     return {names, names + std::min(width - 2 * names - 2, widest_columns)};
 }
 
@@ -363,7 +366,8 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
     const float height = ImGui::GetFontSize() + 3;
     const auto names = of_keys ? picture.keys : picture.queries;
     const ImVec2 origin = of_keys ? frame.key_origin : frame.query_origin;
-    const float room = std::min(name_width_, frame.query_origin.x - ImGui::GetWindowPos().x - name_pad);
+    const float room =
+        std::min(name_width_, frame.query_origin.x - ImGui::GetWindowPos().x - name_pad - chip_pad);
     const auto strong = of_keys ? (picture.query ? std::nullopt : picture.key) : picture.query;
     const auto chosen = of_keys ? picture.chosen_key : picture.chosen_query;
     // Those at the other end of the strong edges.

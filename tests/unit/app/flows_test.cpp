@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/flow_shape.hpp"
+#include "app/map_source.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
 
@@ -26,6 +27,12 @@ std::shared_ptr<const Trace> run(std::vector<std::int32_t> flow_ids) {
     return *trace;
 }
 
+void show_heads(Flows& flows, const std::shared_ptr<const Trace>& trace, std::span<const HeadIndex> heads) {
+    flows.show(reinterpret_cast<std::uintptr_t>(trace.get()), heads, [&](HeadIndex head) {
+        return map_of(trace, head.layer, head.head, MapStage::weight, Sink::shown);
+    });
+}
+
 const std::vector<std::int32_t> flow_ids{3, 1, 4, 1, 5, 9, 2, 6};
 
 }  // namespace
@@ -34,7 +41,7 @@ TEST_CASE("flows are of the heads that are shown, the first of them before the o
     const auto trace = run(flow_ids);
     const std::vector<HeadIndex> heads{{1, 2}, {0, 1}};
     Flows flows;
-    flows.show(trace, heads);
+    show_heads(flows, trace, heads);
     CHECK(flows.progress() == 0);
     CHECK(flows.step());
     CHECK(flows.of({1, 2}).flow().done());
@@ -56,7 +63,7 @@ TEST_CASE("flows that are there are kept, up to the limit, until another run") {
     Flows flows;
     const auto show = [&](HeadIndex head) {
         const std::vector<HeadIndex> heads{head};
-        flows.show(trace, heads);
+        show_heads(flows, trace, heads);
         while (flows.step()) {
         }
         return flows.of(head).serial();
@@ -70,7 +77,7 @@ TEST_CASE("flows that are there are kept, up to the limit, until another run") {
     CHECK(show({0, 0}) == first);
     const auto other = run({1, 2, 3});
     const std::vector<HeadIndex> heads{{0, 0}};
-    flows.show(other, heads);
+    show_heads(flows, other, heads);
     CHECK(flows.of({0, 0}).serial() != first);
     CHECK_FALSE(flows.of({0, 0}).flow().done());
 }
@@ -79,7 +86,7 @@ TEST_CASE("a word's own edges are all of its row, and those into it") {
     const auto trace = run(flow_ids);
     Flows flows;
     const std::vector<HeadIndex> heads{{1, 0}};
-    flows.show(trace, heads);
+    show_heads(flows, trace, heads);
     HeadFlow& head = flows.of({1, 0});
     const EdgeList& early = head.from(5);  // before the flow has come to it
     CHECK(early.edges.size() == 6);
