@@ -82,7 +82,7 @@ std::shared_ptr<const Record> computed(Index heads, Index n, const Mask& mask, c
                                   uniform({heads, n, 64}, 3), spec, kernels);
     if (!record) std::exit(1);
     RecordJob job(*std::move(record));
-    const Run r = run([&] { return job.step(); }, [&] { return job.sampled(); });
+    const Run r = run([&] { return job.step(); }, [&] { return job.sampled(tile_side); });
     if (prepared) *prepared = r;
     return job.record();
 }

@@ -246,6 +246,7 @@ void shortcuts(Session& s) {
 
 void draw_page() {
     Session& s = session();
+    s.begin_frame();
     ui::clear_landmarks();
     const ImGuiViewport* view = ImGui::GetMainViewport();
     ImGui::SetNextWindowPos(view->Pos);

@@ -29,9 +29,10 @@ nlohmann::json finite_or_text(double value) {
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-// [matrix, row, column, whether it is of the second sentence]
+// [matrix, row, column, whether it is of the second sentence, whether it is of words]
 nlohmann::json of(const app::CellRef& cell) {
-    return {static_cast<int>(cell.matrix), cell.row, cell.col, static_cast<int>(cell.second)};
+    return {static_cast<int>(cell.matrix), cell.row, cell.col, static_cast<int>(cell.second),
+            static_cast<int>(cell.words)};
 }
 
 }  // namespace
@@ -65,6 +66,7 @@ EMSCRIPTEN_KEEPALIVE const char* probe_state() {
         const auto ids = session().sentence()->trace->ids();
         json["ids"] = std::vector<int>(ids.begin(), ids.end());
         json["pieces"] = session().sentence()->pieces;
+        json["words"] = session().sentence()->words.names;
     }
     if (session().compared()) json["second_pieces"] = session().compared()->pieces;
     return answer(json);
@@ -142,7 +144,8 @@ EMSCRIPTEN_KEEPALIVE const char* probe_tensors() {
                         {"summary", set->summary()},
                         {"files", app::names_of(set->files())},
                         {"remarks", set->remarks()},
-                        {"heads_exact", set->thumbnails() ? set->thumbnails()->exact() : 0}};
+                        {"heads_sampled", set->overview() ? set->overview()->maps().sampled() : 0},
+                        {"heads_exact", set->overview() ? set->overview()->maps().exact() : 0}};
     if (const app::TensorOpening* opening = tensors.opening()) {
         json["phase"] = static_cast<int>(opening->phase());
         for (const Question& question : opening->questions()) {
@@ -156,9 +159,9 @@ EMSCRIPTEN_KEEPALIVE const char* probe_tensors() {
 }
 
 // What the inspector says of a cell.
-EMSCRIPTEN_KEEPALIVE const char* probe_explain(int matrix, int row, int col, int second) {
+EMSCRIPTEN_KEEPALIVE const char* probe_explain(int matrix, int row, int col, int second, int words) {
     const auto why =
-        app::explain_cell(session(), {static_cast<app::MatrixId>(matrix), row, col, second != 0});
+        app::explain_cell(session(), {static_cast<app::MatrixId>(matrix), row, col, second != 0, words != 0});
     if (!why) return answer(nullptr);
     nlohmann::json operands = nlohmann::json::array();
     for (const auto& o : why->operands) operands.push_back({o.left, o.right, o.product});

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -12,9 +12,9 @@ namespace {
 
 constexpr Index rows_a_step = 64, keys_a_step = 1024, tile_keys = 256;
 
-// What the mask leaves of the keys, but for tiles at both ends of which it leaves nothing.
-Range allowed_part(const Mask& mask, Index head, Range rows, Range keys) {
-    const auto nothing_in = [&](Range tile) { return mask.tile(head, rows, tile) == Coverage::none; };
+// The keys that the mask leaves, but for tiles at both ends of which it leaves nothing.
+Range unmasked_part(const Map& map, Range rows, Range keys) {
+    const auto nothing_in = [&](Range tile) { return map.coverage(rows, tile) == Coverage::none; };
     while (keys.size() > 0) {
         const Index next = std::min(keys.begin + tile_keys, keys.end);
         if (!nothing_in({keys.begin, next})) break;
@@ -30,8 +30,8 @@ Range allowed_part(const Mask& mask, Index head, Range rows, Range keys) {
 
 }  // namespace
 
-HeadScoring::HeadScoring(const Record& record, Index head, std::span<const std::int32_t> ids)
-    : record_(&record), head_(head), by_token_(ids.size()), place_(ids.size()), first_(ids.size()) {
+HeadScoring::HeadScoring(MapPointer weights, std::span<const std::int32_t> ids)
+    : map_(std::move(weights)), by_token_(ids.size()), place_(ids.size()), first_(ids.size()) {
     const auto token = [&](Index i) { return ids[static_cast<std::size_t>(i)]; };
     std::iota(by_token_.begin(), by_token_.end(), Index{0});
     std::ranges::sort(by_token_, {}, [&](Index i) { return std::pair(token(i), i); });
@@ -44,12 +44,12 @@ HeadScoring::HeadScoring(const Record& record, Index head, std::span<const std::
 
 bool HeadScoring::step() {
     if (done()) return false;
-    const Range rows{next_row_, std::min(next_row_ + rows_a_step, record_->queries())},
-        keys{next_key_, std::min(next_key_ + keys_a_step, record_->keys())};
+    const Range rows{next_row_, std::min(next_row_ + rows_a_step, map_->queries())},
+        keys{next_key_, std::min(next_key_ + keys_a_step, map_->keys())};
     rows_.resize(static_cast<std::size_t>(rows.size()));
     add(rows, keys);
     next_key_ = keys.end;
-    if (next_key_ < record_->keys()) return true;
+    if (next_key_ < map_->keys()) return true;
     finish_rows();
     next_row_ = rows.end;
     next_key_ = 0;
@@ -57,24 +57,24 @@ bool HeadScoring::step() {
 }
 
 void HeadScoring::add(Range rows, Range keys) {
-    const Mask& mask = record_->spec().mask;
-    keys = allowed_part(mask, head_, rows, keys);
+    keys = unmasked_part(*map_, rows, keys);
     if (keys.size() <= 0) return;
     const auto width = static_cast<std::size_t>(keys.size());
-    const bool whole = mask.tile(head_, rows, keys) == Coverage::all;
     cells_.resize(static_cast<std::size_t>(rows.size()) * width);
-    allowed_.resize(width);
-    record_->stage(Stage::masked, head_, rows, keys, cells_);
+    entropies_.assign(static_cast<std::size_t>(rows.size()), 0);
+    map_->cells({rows, keys}, {cells_.data(), rows.size(), keys.size(), keys.size()}, entropies_);
     for (Index q = rows.begin; q < rows.end; ++q) {
-        Row& row = rows_[static_cast<std::size_t>(q - rows.begin)];
-        const std::span weights =
-            std::span(cells_).subspan(static_cast<std::size_t>(q - rows.begin) * width, width);
-        row.entropy += static_cast<double>(record_->weigh(head_, q, weights));
-        if (!whole) mask.row(head_, q, keys.begin, allowed_);
-        row.allowed += whole ? keys.size() : std::ranges::count_if(allowed_, std::identity());
+        const auto r = static_cast<std::size_t>(q - rows.begin);
+        Row& row = rows_[r];
+        const std::span weights = std::span(cells_).subspan(r * width, width);
+        row.entropy += entropies_[r];
 
         double sum = 0, away = 0, distance = static_cast<double>(q - keys.begin);
-        for (const float weight : weights) {
+        for (float& weight : weights) {
+            if (weight == masked_cell)
+                weight = 0;
+            else
+                ++row.allowed;
             const auto w = static_cast<double>(weight);
             sum += w;
             away += w * std::abs(distance--);
@@ -90,6 +90,7 @@ void HeadScoring::add(Range rows, Range keys) {
         sums_.previous_token += on(q - 1);
         sums_.current_token += on(q);
         sums_.first_token += on(0);
+        if (by_token_.empty()) continue;
         const auto of_token = by_token_.begin() + first_[static_cast<std::size_t>(q)],
                    itself = by_token_.begin() + place_[static_cast<std::size_t>(q)];
         for (auto copy = std::lower_bound(of_token, itself, keys.begin - 1);
@@ -119,6 +120,10 @@ HeadScores HeadScoring::scores() const {
                           &scores.duplicate_token, &scores.induction, &scores.distance})
         *share = weight_sum_ == 0 ? 0 : *share / weight_sum_;
     scores.entropy = counted_rows_ ? scores.entropy / static_cast<double>(counted_rows_) : 0;
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    const bool square = map_->queries() == map_->keys();
+    if (!square) scores.previous_token = scores.current_token = scores.distance = none;
+    if (!square || by_token_.empty()) scores.duplicate_token = scores.induction = none;
     scores.spread = wide_rows_ ? scores.spread / static_cast<double>(wide_rows_) : 0;
     return scores;
 }

@@ -7,13 +7,16 @@
 //   duplicate token  k < q and t[k] = t[q]
 //   induction        1 ≤ k ≤ q and t[k−1] = t[q]: the token after an earlier copy of this one
 // The first token (k = 0, where many heads rest) and the current token (k = q) are measured the same way.
+//
+// All but the first token, entropy and spread say how queries and keys of one text stand to each other: they are NaN of a map
+// that is not square, and duplicate token and induction without the tokens. A masked weight counts 0.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "attention/record.hpp"
+#include "maps/map.hpp"
 
 namespace attn {
 
@@ -38,11 +41,11 @@ struct HeadScores {
 class HeadScoring {
   public:
     HeadScoring() = default;
-    // `ids` [queries] name the tokens; the record and the ids outlive this object.
-    HeadScoring(const Record& record, Index head, std::span<const std::int32_t> ids);
+    // `ids` name the tokens: one for each query, or none.
+    HeadScoring(MapPointer weights, std::span<const std::int32_t> ids);
 
     bool step();  // at most 64 rows by 1,024 keys; true while there is more to do
-    bool done() const { return !record_ || next_row_ >= record_->queries(); }
+    bool done() const { return !map_ || next_row_ >= map_->queries(); }
     HeadScores scores() const;  // once it is done
 
   private:
@@ -53,8 +56,8 @@ class HeadScoring {
     void add(Range rows, Range keys);
     void finish_rows();
 
-    const Record* record_ = nullptr;
-    Index head_ = 0, next_row_ = 0, next_key_ = 0;
+    MapPointer map_;
+    Index next_row_ = 0, next_key_ = 0;
     // Positions by their token, of one token ascending; of each position where it stands among them, and where the first
     // of its token does.
     std::vector<Index> by_token_, place_, first_;
@@ -63,7 +66,7 @@ class HeadScoring {
     Index counted_rows_ = 0, wide_rows_ = 0;  // that may look at something; at two keys or more
     std::vector<Row> rows_;                   // from next_row_ on, of the keys before next_key_
     std::vector<float> cells_;
-    std::vector<std::uint8_t> allowed_;
+    std::vector<double> entropies_;
 };
 
 }  // namespace attn

@@ -45,7 +45,9 @@ Result<std::vector<std::vector<RepeatedTokenScores>>> score_repeated_tokens(
             for (Index head = 0; head < config.heads; ++head) {
                 const Record& record = (*trace)->layers()[layer].attention;
                 RepeatedTokenScores& to = scores[layer][static_cast<std::size_t>(head)];
-                HeadScoring scoring(record, head, (*trace)->ids());
+                HeadScoring scoring(
+                    stage_map(record_of(*trace, static_cast<Index>(layer)), head, Stage::weight),
+                    (*trace)->ids());
                 while (scoring.step()) {
                 }
                 add(scoring.scores(), share, to.head);

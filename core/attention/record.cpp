@@ -155,10 +155,17 @@ HeadsView<T> every(Index step, HeadsView<T> m, Range range) {
 
 }  // namespace
 
-void Record::compute(Range queries, Index step) {
+void Record::compute(Range queries, Index step) { compute(call(), queries, step); }
+
+void Record::measure(Range queries, Index step) {
+    AttentionCall call = this->call();
+    call.v.cols = call.output.cols = 0;
+    compute(call, queries, step);
+}
+
+void Record::compute(AttentionCall call, Range queries, Index step) {
     const Index count = count_of(queries, step);
     if (count <= 0) return;
-    AttentionCall call = this->call();
     const ShiftedRule rule{call.rule, queries.begin, step};
     call.rule = rule.shifted();
     call.q = every(step, call.q, queries);

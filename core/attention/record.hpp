@@ -46,6 +46,8 @@ class Record {
     static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                                   const Kernels& kernels = default_kernels());
     void compute(Range queries, Index step = 1);
+    // Only their row numbers, which is all that the stages need: half of the work. The output stays as it is.
+    void measure(Range queries, Index step = 1);
 
     const AttentionSpec& spec() const { return spec_; }
     float scale() const { return scale_; }
@@ -79,6 +81,7 @@ class Record {
   private:
     Record() = default;
     AttentionCall call();  // all heads and queries
+    void compute(AttentionCall call, Range queries, Index step);
     // Raw scores of a row -> the stage; `allowed` is empty where the mask allows all; norms are those of the columns'
     // values, for contributions only.
     void finish_row(Stage stage, Index head, Index query, Range cols, std::span<const std::uint8_t> allowed,

@@ -48,9 +48,7 @@ BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels) {
 
 MapWindow sample_window(Index queries, Index keys, Index side) {
     const Index block = Index{1} << level_of(queries, keys, side);
-    // The last row of texels has a row of the sample too.
-    const Index first = queries == 0 ? 0 : std::min(block / 2, (queries - 1) % block);
-    return {{first, queries}, {0, keys}, block};
+    return {{queries == 0 ? 0 : (queries - 1) % block, queries}, {0, keys}, block};
 }
 
 BlockJob sample_job(MapPointer map, Index side, const Kernels& kernels) {

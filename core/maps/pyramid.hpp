@@ -44,7 +44,8 @@ struct SampledRows {
     std::vector<float> strongest;  // [rows, cols], masked_cell where all are masked
     std::vector<float> mean;
 };
-// Of a map with at most `side` texels a side, about the middle row of each row of texels.
+// Of a map with at most `side` texels a side, a row of each row of texels, the map's last one among them: so the rows of a
+// smaller side are some of those of a larger one.
 MapWindow sample_window(Index queries, Index keys, Index side);
 BlockJob sample_job(MapPointer map, Index side, const Kernels& kernels = default_kernels());
 SampledRows sample_of(const Map& map, Index side, const Blocks& blocks);

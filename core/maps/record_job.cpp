@@ -8,23 +8,28 @@ namespace {
 
 constexpr Index cells_a_step = Index{1} << 18;
 constexpr Index least_rows = 8, most_rows = 256;
+// Samples for pictures of this many rows, small ones of every head first; not where one would take an eighth of the work.
+constexpr Index sample_sides[] = {64, tile_side};
+constexpr Index least_step = 8;
 
 }  // namespace
 
-RecordJob::RecordJob(Record prepared)
-    : record_(std::make_shared<Record>(std::move(prepared))),
-      sample_(sample_window(record_->queries(), record_->keys(), tile_side)),
-      all_{{0, record_->queries()}, {0, record_->keys()}} {
-    // Where every row is in the sample there is nothing to do first.
-    if (sample_.step == 1) sampled_ = sample_.rows();
+RecordJob::RecordJob(Record prepared) : record_(std::make_shared<Record>(std::move(prepared))) {
+    for (const Index side : sample_sides)
+        if (const MapWindow some = sample_window(record_->queries(), record_->keys(), side);
+            some.step >= least_step)
+            passes_.push_back(some);
+    passes_.push_back({{0, record_->queries()}, {0, record_->keys()}});
+    if (record_->queries() == 0) pass_ = passes_.size();
 }
 
-// As many as can be: every slice packs the keys and values that it meets anew.
-Index RecordJob::slice(const MapWindow& window, Index first_row) const {
+// As many as can be: every slice packs the keys that it meets anew.
+Index RecordJob::slice() const {
     constexpr Index side = 256;
+    const MapWindow& window = passes_[pass_];
     const auto cells = [&](Index rows) {
-        const Range queries{window.query(first_row),
-                            std::min(window.query(first_row + rows - 1) + 1, window.queries.end)};
+        const Range queries{window.query(next_row_),
+                            std::min(window.query(next_row_ + rows - 1) + 1, window.queries.end)};
         Index met = 0;
         for (Index key = 0; key < record_->keys(); key += side)
             if (record_->spec().mask.tile(0, queries, {key, std::min(key + side, record_->keys())}) !=
@@ -34,26 +39,33 @@ Index RecordJob::slice(const MapWindow& window, Index first_row) const {
     };
     Index rows = least_rows;
     while (rows < most_rows && cells(2 * rows) <= cells_a_step / record_->heads()) rows *= 2;
-    return std::min(rows, window.rows() - first_row);
-}
-
-void RecordJob::compute(const MapWindow& window, Index& next_row) {
-    const Index rows = slice(window, next_row);
-    record_->compute({window.query(next_row), window.query(next_row + rows - 1) + 1}, window.step);
-    next_row += rows;
+    return std::min(rows, window.rows() - next_row_);
 }
 
 bool RecordJob::step() {
     if (done()) return false;
-    if (!sampled())
-        compute(sample_, sampled_);
-    else
-        compute(all_, computed_);
+    const MapWindow& window = passes_[pass_];
+    const Index end = next_row_ + slice();
+    record_->measure({window.query(next_row_), window.query(end - 1) + 1}, window.step);
+    next_row_ = end;
+    if (next_row_ == window.rows()) {
+        ++pass_;
+        next_row_ = 0;
+    }
     return !done();
 }
 
+bool RecordJob::sampled(Index side) const {
+    const Index step = sample_window(record_->queries(), record_->keys(), side).step;
+    return std::any_of(passes_.begin(), passes_.begin() + static_cast<std::ptrdiff_t>(pass_),
+                       [&](const MapWindow& pass) { return pass.step <= step; });
+}
+
 double RecordJob::progress() const {
-    return done() ? 1 : static_cast<double>(computed_) / static_cast<double>(all_.rows());
+    if (done()) return 1;
+    return pass_ + 1 < passes_.size()
+               ? 0
+               : static_cast<double>(next_row_) / static_cast<double>(passes_.back().rows());
 }
 
 }  // namespace attn

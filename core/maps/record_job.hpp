@@ -1,7 +1,9 @@
-// A record computed in slices, so that its map has a first picture long before it is complete.
+// A record measured in slices, so that its map has a first picture long before it is complete: its row numbers, from which
+// every stage follows. Its output stays zero.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "maps/pyramid.hpp"
 
@@ -14,21 +16,21 @@ class RecordJob {
 
     // Of all heads about 2^18 cells that the mask does not rule out, eight rows at least; true while there is more to do.
     bool step();
-    // The rows that a Pyramid samples are computed: it may be stepped until its sample() is there. What it shows of other
-    // rows' weights means something only when the record is done.
-    bool sampled() const { return sampled_ >= sample_.rows(); }
-    bool done() const { return sampled() && computed_ >= all_.rows(); }
+    // The rows of sample_window(side) are measured: a job that samples so may run, such as a Pyramid's until its sample() is
+    // there. What other rows' weights say means something only when the record is done.
+    bool sampled(Index side) const;
+    bool done() const { return pass_ == passes_.size(); }
     double progress() const;  // 0 … 1
 
     std::shared_ptr<const Record> record() const { return record_; }
 
   private:
-    Index slice(const MapWindow& window, Index first_row) const;  // rows
-    void compute(const MapWindow& window, Index& next_row);
+    Index slice() const;  // rows
 
     std::shared_ptr<Record> record_;
-    MapWindow sample_, all_;
-    Index sampled_ = 0, computed_ = 0;  // rows of each
+    std::vector<MapWindow> passes_;  // some rows first, all in the end
+    std::size_t pass_ = 0;
+    Index next_row_ = 0;  // of the pass
 };
 
 }  // namespace attn

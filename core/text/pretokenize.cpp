@@ -1,20 +1,13 @@
 #include "text/pretokenize.hpp"
 
-#include <algorithm>
 #include <array>
 
-#include "text/unicode_ranges.hpp"
+#include "text/unicode_class.hpp"
 #include "text/utf8.hpp"
 
 namespace attn {
 
 namespace {
-
-UnicodeClass class_of(char32_t point) {
-    const auto after = std::ranges::upper_bound(unicode_class_changes, point, {},
-                                                [](std::uint32_t change) { return change >> 2; });
-    return static_cast<UnicodeClass>(*(after - 1) & 3);
-}
 
 struct Character {
     UnicodeClass kind = UnicodeClass::other;

@@ -31,7 +31,7 @@ const std::vector<Room> rooms{
     {"core/model", "tensor io kernels attention"},
     {"core/text", "tensor io"},
     {"core/train", "tensor io kernels attention model text"},
-    {"core/analysis", "tensor kernels attention model"},
+    {"core/analysis", "tensor kernels attention maps model"},
     {"core/cli", whole_core},
     {"web/app", whole_core},
     {"web/render", "tensor maps shaders.hpp"},

@@ -1,25 +1,12 @@
 // All heads at once in lens Sentence: in layers, in the order of a score, and as points over two scores.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
+import { headScores } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
-
-const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
-const mean = (numbers) => sum(numbers) / numbers.length;
+import { npy, written } from './lib/tensors.mjs';
 
 // What the page measures of every head, from the weights that PyTorch computed: {layer, head, entropy, first, …}.
-const scored = tiny.attention.flatMap((heads, layer) => heads.map((rows, head) => {
-    const share = (chosen) => sum(rows.map((row, i) => sum(row.map((w, j) => (chosen(i, j) ? w : 0))))) / sum(rows.flat());
-    return {
-        layer,
-        head,
-        entropy: mean(rows.map((row) => -sum(row.map((w) => (w > 0 ? w * Math.log(w) : 0))))),
-        first: share((i, j) => j === 0),
-        previous: share((i, j) => j === i - 1),
-        duplicate: share((i, j) => j < i && tiny.ids[j] === tiny.ids[i]),
-        induction: share((i, j) => j >= 1 && j <= i && tiny.ids[j - 1] === tiny.ids[i]),
-        distance: sum(rows.map((row, i) => sum(row.map((w, j) => w * Math.abs(i - j))))) / sum(rows.flat()),
-    };
-}));
+const scored = headScores(tiny.attention, tiny.ids);
 const name = ({ layer, head }) => `head/${layer}/${head}`;
 const strongestFirst = (score) => [...scored].sort((a, b) => b[score] - a[score]).map(name);
 
@@ -133,3 +120,62 @@ test('on a phone a tap on a thumbnail or on a point chooses its head',
         await explorer.tap('head/1/0');
         await untilHead(explorer, 'head/1/0');
     });
+
+// ---- Of tensors that a person brings -----------------------------------------------------------------------------------
+
+const own = { fragment: 'v=1&lens=tensors' };
+const layers = tiny.attention.length, heads = tiny.attention[0].length, n = tiny.ids.length;
+const file = () => ({ 'attention.npy': npy([layers, heads, n, n], tiny.attention.flat(3)) });
+const tokens = () => ({ 'tokens.json': JSON.stringify(tiny.ids.map((id) => `t${id}`)) });
+
+async function complete(explorer, what) {
+    await explorer.until(what, () => explorer.tensors(), ({ open, phase }) => phase === null && open);
+    await explorer.until(`${what} to be measured`, () => explorer.ask('busy'), (busy) => !busy);
+}
+
+test('finished weights stand in the order of every score, and as points', own, async (explorer) => {
+    await explorer.drop(...written({ ...file(), ...tokens() }));
+    await complete(explorer, 'weights with tokens');
+    assert.deepEqual(await read(explorer), scored.map(name), 'in layers');
+    await explorer.click('heads/view/by score');
+    await explorer.until('the order', () => explorer.linked('sorted'), (sorted) => sorted === 'induction');
+    assert.deepEqual(await read(explorer), strongestFirst('induction'), 'induction');
+    for (const score of ['duplicate', 'distance', 'entropy']) {
+        await choose(explorer, 'heads/by', score);
+        await explorer.until(score, () => explorer.linked('sorted'), (sorted) => sorted === score);
+        assert.deepEqual(await read(explorer), strongestFirst(score), score);
+    }
+    const order = strongestFirst('entropy');
+    await explorer.click(order[1]);
+    await untilHead(explorer, order[1]);
+    await explorer.press('ArrowRight');
+    await untilHead(explorer, order[2]);
+
+    await explorer.click('heads/view/scatter');
+    await explorer.until('the scatter', () => explorer.linked('sorted'), (sorted) => sorted === 'entropy,induction');
+    const far = [...scored].sort((a, b) => b.entropy - a.entropy);
+    await explorer.click(name(far[2]));
+    await untilHead(explorer, name(far[2]));
+    await explorer.press('ArrowRight');
+    await untilHead(explorer, name(far[1]));
+    assert.equal(await explorer.linked('heads'), undefined, 'lens Sentence keeps its own order');
+});
+
+test('scores that need tokens say so until the tokens are there', { fragment: 'v=1&lens=tensors&sorted=duplicate' }, async (explorer) => {
+    await explorer.drop(...written(file()));
+    await complete(explorer, 'weights without tokens');
+    assert.deepEqual(await read(explorer), scored.map(name), 'there is nothing to sort by');
+    await choose(explorer, 'heads/by', 'induction');
+    await explorer.settled();
+    assert.equal(await explorer.linked('sorted'), 'duplicate', 'induction cannot be chosen');
+    await explorer.press('Escape');
+    await choose(explorer, 'heads/by', 'previous');
+    await explorer.until('previous token', () => explorer.linked('sorted'), (sorted) => sorted === 'previous');
+    assert.deepEqual(await read(explorer), strongestFirst('previous'));
+    await explorer.drop(...written(tokens()));
+    await explorer.until('the tokens', () => explorer.explain('weight', 0, 0), (why) => why?.title.includes(`t${tiny.ids[0]}`));
+    await complete(explorer, 'weights with tokens');
+    await choose(explorer, 'heads/by', 'induction');
+    await explorer.until('induction', () => explorer.linked('sorted'), (sorted) => sorted === 'induction');
+    assert.deepEqual(await read(explorer), strongestFirst('induction'));
+});

@@ -37,8 +37,10 @@ bool may_select(const State& state, const Selection& s) {
 
 bool may_pin(const State& state, const CellRef& cell) {
     if (cell.second && (state.lens != LensId::sentence || !state.sentence.compared)) return false;
+    const bool of_tokens = state.lens == LensId::sentence || state.lens == LensId::tensors;
+    if (cell.words && (cell.second || cell.matrix != MatrixId::weight || !of_tokens)) return false;
     MatrixShape shape = shape_of(state.worked, cell.matrix);
-    if (state.lens == LensId::sentence || state.lens == LensId::tensors)  // which show no projections
+    if (of_tokens)  // which show no projections
         shape = cell.matrix < MatrixId::q ? MatrixShape{} : MatrixShape{position_limit, position_limit};
     return cell.row >= 0 && cell.row < shape.rows && cell.col >= 0 && cell.col < shape.cols;
 }
@@ -281,24 +283,8 @@ struct Applier {
         marks.erase(marks.begin() + static_cast<std::ptrdiff_t>(c.index));
         return state;
     }
-    Result<State> operator()(const SetHeads& c) {
-        if (c.heads.against && !c.heads.by)
-            return Error{"Heads are scattered over two scores; the one across is missing."};
-        state.sentence.heads = c.heads;
-        return state;
-    }
-    Result<State> operator()(const SetFlow& c) {
-        const std::vector<HeadIndex>& heads = c.flow.heads;
-        if (!(c.flow.mass >= 0 && c.flow.mass <= 1)) return Error{"The share of a row lies between 0 and 1."};
-        if (heads.size() >= flow_heads_limit)
-            return Error{"The flow shows at most " + std::to_string(flow_heads_limit) + " heads at once."};
-        for (auto head = heads.begin(); head != heads.end(); ++head)
-            if (!may_select(state, {head->layer, head->head, {}, {}}) ||
-                std::find(heads.begin(), head, *head) != head)
-                return Error{"There is no such head to show."};
-        state.sentence.flow = c.flow;
-        return state;
-    }
+    Result<State> operator()(const SetHeads& c) { return set_heads(c.heads, state.sentence.heads); }
+    Result<State> operator()(const SetFlow& c) { return set_flow(c.flow, state.sentence.flow); }
     Result<State> operator()(const SetSampling& c) {
         const SamplingState& s = c.sampling;
         if (!(s.temperature >= 0 && s.temperature <= 100) || s.top_k < 0 || !(s.top_p > 0 && s.top_p <= 1))
@@ -345,6 +331,7 @@ struct Applier {
         if (!known) {
             state.tensors.files = c.files;
             state.tensors.rule = {};
+            state.tensors.flow.heads.clear();
         }
         if (!known || state.lens != LensId::tensors) {
             state.lens = LensId::tensors;
@@ -358,6 +345,8 @@ struct Applier {
         state.tensors.rule = c.rule;
         return state;
     }
+    Result<State> operator()(const SetTensorHeads& c) { return set_heads(c.heads, state.tensors.heads); }
+    Result<State> operator()(const SetTensorFlow& c) { return set_flow(c.flow, state.tensors.flow); }
     Result<State> operator()(const Select& c) {
         if (!may_select(state, c.selection)) return Error{"There is no such row or column to choose."};
         state.selection = c.selection;
@@ -373,6 +362,26 @@ struct Applier {
         if (!(map.least >= 0 && map.least <= 1))
             return Error{"The least share of the colour scale lies between 0 and 1."};
         of = map;
+        return state;
+    }
+
+    Result<State> set_heads(const HeadsChoice& heads, HeadsChoice& of) {
+        if (heads.against && !heads.by)
+            return Error{"Heads are scattered over two scores; the one across is missing."};
+        of = heads;
+        return state;
+    }
+
+    Result<State> set_flow(const FlowChoice& flow, FlowChoice& of) {
+        const std::vector<HeadIndex>& heads = flow.heads;
+        if (!(flow.mass >= 0 && flow.mass <= 1)) return Error{"The share of a row lies between 0 and 1."};
+        if (heads.size() >= flow_heads_limit)
+            return Error{"The flow shows at most " + std::to_string(flow_heads_limit) + " heads at once."};
+        for (auto head = heads.begin(); head != heads.end(); ++head)
+            if (!may_select(state, {head->layer, head->head, {}, {}}) ||
+                std::find(heads.begin(), head, *head) != head)
+                return Error{"There is no such head to show."};
+        of = flow;
         return state;
     }
 
@@ -406,6 +415,23 @@ Result<State> apply(const State& state, const Command& command) {
     if (next->pin && !may_pin(*next, *next->pin)) next->pin.reset();
     return next;
 }
+
+namespace {
+
+std::string describe_heads(const HeadsChoice& heads) {
+    const auto& [by, against] = heads;
+    return !by ? "heads by layer"
+               : std::string("heads by ") + info(*by).name +
+                     (against ? std::string(" and ") + info(*against).name : "");
+}
+
+std::string describe_flow(const FlowChoice& before, const FlowChoice& flow) {
+    if (flow.heads != before.heads) return "heads of the flow";
+    if (flow.form != before.form) return "form of the flow";
+    return "edges for " + shortest(flow.mass) + " of each row";
+}
+
+}  // namespace
 
 std::string describe(const State& before, const Command& command) {
     const WorkedState& w = before.worked;
@@ -487,18 +513,8 @@ std::string describe(const State& before, const Command& command) {
             [](const SetMap&) { return std::string("map"); },
             [](const AddBookmark&) { return std::string("bookmark"); },
             [](const RemoveBookmark&) { return std::string("bookmark removed"); },
-            [](const SetHeads& c) {
-                const auto& [by, against] = c.heads;
-                return !by ? "heads by layer"
-                           : std::string("heads by ") + info(*by).name +
-                                 (against ? std::string(" and ") + info(*against).name : "");
-            },
-            [&](const SetFlow& c) {
-                const FlowChoice& now = before.sentence.flow;
-                if (c.flow.heads != now.heads) return std::string("heads of the flow");
-                if (c.flow.form != now.form) return std::string("form of the flow");
-                return "edges for " + shortest(c.flow.mass) + " of each row";
-            },
+            [](const SetHeads& c) { return describe_heads(c.heads); },
+            [&](const SetFlow& c) { return describe_flow(before.sentence.flow, c.flow); },
             [](const SetSampling&) { return std::string("sampling"); },
             [](const SetTrainingPlan&) { return std::string("training plan"); },
             [](const ForkTraining& c) { return "training forked at step " + std::to_string(c.step); },
@@ -515,6 +531,8 @@ std::string describe(const State& before, const Command& command) {
                 return std::string(c.rule.causal == TensorRule::Causal::none ? "no mask" : "causal mask") +
                        (c.rule.scale_by_sqrt_d ? "" : ", no scale");
             },
+            [](const SetTensorHeads& c) { return describe_heads(c.heads); },
+            [&](const SetTensorFlow& c) { return describe_flow(before.tensors.flow, c.flow); },
             [](const Select&) { return std::string("selection"); },
             [](const Pin&) { return std::string("pin"); },
         },

@@ -47,6 +47,8 @@ struct RunTraining { bool on; };
 struct OpenTensors { std::vector<std::string> files; };  // in lens Tensors; none: they are closed
 struct SetTensorMap { MapChoice map; };
 struct SetTensorRule { TensorRule rule; };
+struct SetTensorHeads { HeadsChoice heads; };
+struct SetTensorFlow { FlowChoice flow; };
 struct Select { Selection selection; };
 struct Pin { std::optional<CellRef> cell; };
 // clang-format on
@@ -56,7 +58,7 @@ using Command =
                  SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
                  OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads, SetFlow, SetSampling,
                  SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, OpenTensors,
-                 SetTensorMap, SetTensorRule, Select, Pin>;
+                 SetTensorMap, SetTensorRule, SetTensorHeads, SetTensorFlow, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);

@@ -138,6 +138,22 @@ std::optional<Explained> explain_worked_cell(const Session& session, const CellR
     return out;
 }
 
+Explained explain_sentence_words(const SentenceRun& run, const Selection& selection, const CellRef& cell) {
+    const Record& record = run.trace->layers()[static_cast<std::size_t>(selection.layer)].attention;
+    const WordPair pair{run.words.of(cell.row),
+                        run.words.of(cell.col),
+                        quoted(run.words.name(cell.row)),
+                        quoted(run.words.name(cell.col)),
+                        run.pieces,
+                        run.pieces};
+    Explained out;
+    explain_words(out, pair, [&](Index query, Index key) {
+        const CellExplanation why = explain(record, Stage::weight, selection.head, query, key);
+        return TokenWeight{why.allowed, static_cast<double>(why.f32), why.f64};
+    });
+    return out;
+}
+
 std::optional<Explained> explain_sentence_cell(const Session& session, const CellRef& cell) {
     const SentenceRun* run = session.run_of(cell);
     if (!run) return std::nullopt;
@@ -153,9 +169,16 @@ std::optional<Explained> explain_sentence_cell(const Session& session, const Cel
         "layer " + std::to_string(selection.layer) + ", head " + std::to_string(selection.head);
 
     Explained out;
-    const Names names{name(cell.row), name(cell.col)};
-    out.provenance =
+    const std::string provenance =
         where + (cell.second ? ", second sentence" : "") + " · computed by " + session.model_name();
+    if (cell.words) {
+        if (cell.row >= run->words.count() || cell.col >= run->words.count()) return std::nullopt;
+        out = explain_sentence_words(*run, selection, cell);
+        out.provenance = provenance;
+        return out;
+    }
+    const Names names{name(cell.row), name(cell.col)};
+    out.provenance = provenance;
     out.title = std::string(symbol(cell.matrix)) + "[" + names.query + ", " +
                 (is_stage(cell.matrix) ? names.key : std::to_string(cell.col)) + "]";
     if (is_stage(cell.matrix)) {

@@ -1,7 +1,9 @@
 // One number, explained: what the inspector writes, whichever lens the number is in.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,19 @@ struct Explained {
 // Adds to `out` the value, the operands and the chain of a stage of a record.
 void explain_stage(Explained& out, const Record& record, Index head, const CellRef& cell,
                    const std::string& query, const std::string& key);
+
+// Adds to `out` the weight between two words: the mean over the tokens of one of the sums over the other's.
+struct WordPair {
+    Range query, key;                                       // their tokens
+    std::string query_name, key_name;                       // as they are quoted
+    std::span<const std::string> query_pieces, key_pieces;  // of all tokens
+};
+struct TokenWeight {
+    bool allowed = false;
+    double f32 = 0, f64 = 0;
+};
+void explain_words(Explained& out, const WordPair& pair,
+                   const std::function<TokenWeight(Index query, Index key)>& weight);
 
 // Empty where the state has no such cell.
 std::optional<Explained> explain_cell(const Session& session, const CellRef& cell);

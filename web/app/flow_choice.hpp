@@ -1,4 +1,4 @@
-// Which edges of the flow lens Sentence draws, and how.
+// Which edges of the flow a lens draws, and how.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// In which order lens Sentence shows all heads.
+// In which order a lens shows all heads.
 #pragma once
 
 #include <array>

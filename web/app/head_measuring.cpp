@@ -35,8 +35,11 @@ Result<bool> HeadMeasuring::step() {
         return true;
     }
     if (next_ == points_.size()) return false;
-    const Index head = static_cast<Index>(next_) % model_->config().heads;
-    if (scoring_.done()) scoring_ = HeadScoring(record(*probe_), head, data_->probe);
+    const Index heads = model_->config().heads, head = static_cast<Index>(next_) % heads;
+    if (scoring_.done())
+        scoring_ =
+            HeadScoring(stage_map(record_of(probe_, static_cast<Index>(next_) / heads), head, Stage::weight),
+                        data_->probe);
     if (scoring_.step()) return true;
     const HeadScores scores = scoring_.scores();
     HeadPoint& point = points_[next_];

@@ -9,28 +9,52 @@
 namespace attn::app {
 
 namespace {
-constexpr Index side = 64;  // texels of a thumbnail at most
+std::uint64_t overviews = 0;
+}  // namespace
+
+Result<HeadOverview> HeadOverview::start(std::vector<MapPointer> maps, Index heads,
+                                         std::vector<std::int32_t> ids) {
+    const Index side = side_of(maps.size());
+    const Index columns = std::min(heads, most_texels / side);
+    auto thumbnails = Thumbnails::start(maps, columns, side);
+    if (!thumbnails) return thumbnails.error();
+    return HeadOverview(std::move(maps), *std::move(thumbnails), heads, columns, std::move(ids));
 }
 
-Result<HeadOverview> HeadOverview::start(std::shared_ptr<const Trace> trace) {
+Result<HeadOverview> HeadOverview::start(const std::shared_ptr<const Trace>& trace) {
     std::vector<MapPointer> maps;
     const auto& layers = trace->layers();
+    const Index heads = layers[0].attention.heads();
     for (Index layer = 0; layer < std::ssize(layers); ++layer)
-        for (Index head = 0; head < layers[static_cast<std::size_t>(layer)].attention.heads(); ++head)
+        for (Index head = 0; head < heads; ++head)
             maps.push_back(map_of(trace, layer, head, MapStage::weight, Sink::shown));
-    const Index columns = std::min(layers[0].attention.heads(), most_texels / side);
-    auto thumbnails = Thumbnails::start(std::move(maps), columns, side);
-    if (!thumbnails) return thumbnails.error();
-    return HeadOverview(std::move(trace), *std::move(thumbnails), columns);
+    return start(std::move(maps), heads, {trace->ids().begin(), trace->ids().end()});
 }
 
-HeadOverview::HeadOverview(std::shared_ptr<const Trace> trace, Thumbnails maps, Index columns)
-    : trace_(std::move(trace)),
-      layers_(std::ssize(trace_->layers())),
-      heads_(trace_->layers()[0].attention.heads()),
+HeadOverview::HeadOverview(std::vector<MapPointer> weights, Thumbnails maps, Index heads, Index columns,
+                           std::vector<std::int32_t> ids)
+    : weights_(std::move(weights)),
+      ids_(std::move(ids)),
+      layers_(std::ssize(weights_) / heads),
+      heads_(heads),
       columns_(columns),
+      serial_(++overviews),
       maps_(std::move(maps)),
-      scores_(static_cast<std::size_t>(layers_ * heads_)) {}
+      noted_(static_cast<std::size_t>((std::ssize(weights_) + columns - 1) / columns)),
+      scores_(weights_.size()) {}
+
+bool HeadOverview::measures(HeadScore score) const {
+    const Map& any = *weights_.front();
+    switch (score) {
+        case HeadScore::entropy:
+        case HeadScore::first_token: return true;
+        case HeadScore::previous_token:
+        case HeadScore::distance: return any.queries() == any.keys();
+        case HeadScore::duplicate_token:
+        case HeadScore::induction: break;
+    }
+    return any.queries() == any.keys() && !ids_.empty();
+}
 
 void HeadOverview::look_at(HeadIndex head) {
     const auto at = static_cast<std::size_t>(number(head));
@@ -43,8 +67,8 @@ bool HeadOverview::step_maps() {
     // A first picture of every head, the numbers of the one looked at, then all pictures exact.
     if (!scores_[looked_at_] && (maps_.done() || maps_.sampled() == scores_.size()))
         score(looked_at_);
-    else
-        maps_.step();
+    else if (const auto before = maps_.version(); maps_.step(), maps_.version() != before)
+        note_extent();
     return !has_maps();
 }
 
@@ -58,14 +82,26 @@ bool HeadOverview::step_scores() {
 // A slice of that head's scores, once those that are half done are complete.
 void HeadOverview::score(std::size_t head) {
     if (scoring_.done()) {
-        const auto at = static_cast<Index>(head);
         measured_ = head;
-        scoring_ = HeadScoring(trace_->layers()[static_cast<std::size_t>(at / heads_)].attention, at % heads_,
-                               trace_->ids());
+        scoring_ = HeadScoring(weights_[head], ids_);
     }
     if (scoring_.step()) return;
     scores_[measured_] = scoring_.scores();
     ++scored_;
+}
+
+// Of the textures that have changed.
+void HeadOverview::note_extent() {
+    for (std::size_t row = 0; row < noted_.size(); ++row) {
+        const std::uint64_t now = version(static_cast<Index>(row));
+        if (now == noted_[row]) continue;
+        noted_[row] = now;
+        const std::span texels(this->texels(static_cast<Index>(row)),
+                               static_cast<std::size_t>(maps_.rows() * columns_ * maps_.cols()));
+        for (const float texel : texels)
+            if (const float magnitude = std::abs(texel); std::isfinite(magnitude))
+                extent_ = std::max(extent_, magnitude);
+    }
 }
 
 double HeadOverview::progress() const {

@@ -22,12 +22,17 @@ inline constexpr std::array<std::string_view, 3> scaling_keys{"linear", "log", "
 enum class Sink { shown, hidden, renormalised };
 inline constexpr std::array<std::string_view, 3> sink_keys{"sink", "nosink", "renormalised"};
 
+// What a row and a column of it are. Words are the tokens that a text has between spaces, merged: maps/merged.hpp.
+enum class Unit { tokens, words };
+inline constexpr std::array<std::string_view, 2> unit_keys{"tokens", "words"};
+
 struct MapChoice {
     MapStage stage = MapStage::weight;
     Pooling pooling = Pooling::strongest;
     Scaling scaling = Scaling::linear;
     Sink sink = Sink::shown;
-    float least = 0;  // 0 … 1 of the colour bar: weaker cells are coloured as zero
+    float least = 0;           // 0 … 1 of the colour bar: weaker cells are coloured as zero
+    Unit unit = Unit::tokens;  // of weights; other stages have tokens alone
     bool operator==(const MapChoice&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #include "app/map_source.hpp"
 
+#include "maps/merged.hpp"
 #include "maps/sink.hpp"
 #include "model/network.hpp"
 
@@ -36,6 +37,13 @@ MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index 
         return with_sink(contribution_map(record, head, projected_value_norms(*record, head, w_o)), map,
                          sink);
     }
+    return with_sink(map, map, sink);
+}
+
+MapPointer word_map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head,
+                       const std::vector<Range>& words, Sink sink) {
+    const MapPointer map =
+        merged_map(map_of(trace, layer, head, MapStage::weight, Sink::shown), words, words);
     return with_sink(map, map, sink);
 }
 

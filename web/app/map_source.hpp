@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "app/map_choice.hpp"
 #include "maps/map.hpp"
@@ -16,6 +17,9 @@ Stage stage_of(MapStage stage);
 // weights.
 MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head, MapStage stage,
                   Sink sink);
+// Its weights between words, as maps/merged.hpp says, without their first word where that is the sink.
+MapPointer word_map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head,
+                       const std::vector<Range>& words, Sink sink);
 // The same map without its sink; `weights` are those of the head.
 MapPointer with_sink(MapPointer map, const MapPointer& weights, Sink sink);
 

@@ -17,7 +17,8 @@ std::vector<float> drawable(std::vector<float> values) {
 
 }  // namespace
 
-void MapTiles::show(const MapPointer& map, Pooling pooling) {
+void MapTiles::show(const MapPointer& map, Pooling pooling, bool being_measured) {
+    being_measured_ = being_measured;
     if (map != map_) {
         map_ = map;
         fine_.clear();
@@ -52,6 +53,7 @@ void MapTiles::keep_room() {
 
 void MapTiles::look_at(Index level, Range queries, Range keys) {
     pyramid_->look_at(queries, keys);
+    if (being_measured_) return;
     // Jobs that nobody waits for any more are dropped with what they have done.
     if (level < pyramid_->finest()) {
         const Index span = tile_side << level;
@@ -80,7 +82,8 @@ const MapTiles::Texels* MapTiles::find(TileAt at) {
         return &shown.texels;
     }
     const Tile& tile = pyramid_->tile(at);
-    if (tile.version == 0) return nullptr;
+    const SampledRows* sample = at.level == pyramid_->coarsest() ? this->sample() : nullptr;
+    if (tile.version == 0 && !sample) return nullptr;
     Shown& shown = shown_[at];
     if (shown.version == tile.version) return &shown.texels;
     shown.version = tile.version;
@@ -90,12 +93,21 @@ const MapTiles::Texels* MapTiles::find(TileAt at) {
     texels.values = values.empty()
                         ? std::vector<float>(static_cast<std::size_t>(tile.rows * tile.cols), masked_cell)
                         : drawable(values);
-    if (!texels.complete)
-        for (Index row = 0; row < tile.rows; ++row)
-            for (Index col = 0; col < tile.cols; ++col)
-                if (!tile.ready_at(row, col))
-                    texels.values[static_cast<std::size_t>(row * tile.cols + col)] = unknown_texel;
+    if (texels.complete) return &texels;
+    // As many as the single coarsest tile has.
+    const std::vector<float> sampled = !sample                     ? std::vector<float>{}
+                                       : pooling_ == Pooling::mean ? drawable(sample->mean)
+                                                                   : drawable(sample->strongest);
+    for (Index row = 0; row < tile.rows; ++row)
+        for (Index col = 0; col < tile.cols; ++col)
+            if (const auto i = static_cast<std::size_t>(row * tile.cols + col); !tile.ready_at(row, col))
+                texels.values[i] = sample ? sampled[i] : unknown_texel;
     return &texels;
+}
+
+const SampledRows* MapTiles::sample() const {
+    return pyramid_ && !pyramid_->tile({pyramid_->coarsest(), 0, 0}).complete() ? pyramid_->sample()
+                                                                                : nullptr;
 }
 
 std::optional<float> MapTiles::cell(Index query, Index key) {
@@ -121,6 +133,7 @@ bool MapTiles::step() {
             }
             return true;
         }
+    if (being_measured_ && (pyramid_->sample() || pyramid_->coarsest() == 0)) return false;
     const bool more = pyramid_->step();
     note_extent();
     if (!more) note_whole();
@@ -138,6 +151,9 @@ void MapTiles::note_whole() {
 
 void MapTiles::note_extent() {
     const Tile& all = pyramid_->tile({pyramid_->coarsest(), 0, 0});
+    if (const SampledRows* sample = this->sample(); sample && extent_ == 0)
+        for (const float value : sample->strongest)
+            if (std::isfinite(value)) extent_ = std::max(extent_, std::abs(value));
     if (all.version == extent_of_) return;
     extent_of_ = all.version;
     for (Index row = 0; row < all.rows; ++row)

@@ -29,15 +29,17 @@ class MapTiles {
         bool complete = false;
     };
 
-    // At the start of a frame. Another map starts anew.
-    void show(const MapPointer& map, Pooling pooling);
+    // At the start of a frame. Another map starts anew. Of one that is being measured only the sampled rows mean something
+    // (RecordJob::sampled): they are made, and nothing else until it is.
+    void show(const MapPointer& map, Pooling pooling, bool being_measured = false);
     const Pyramid* pyramid() const { return pyramid_ ? &*pyramid_ : nullptr; }
     Index coarsest() const { return pyramid_->coarsest(); }
 
     // The tiles of this level that the ranges touch are made before any other.
     void look_at(Index level, Range queries, Range keys);
-    // Null where nothing of the tile is known yet.
+    // Null where nothing of the tile is known yet. On the coarsest level sampled rows stand where blocks are not ready.
     const Texels* find(TileAt at);
+    const SampledRows* sample() const;  // those that stand there; null where none do
     // The largest magnitude among the cells so far, infinities and NaN aside.
     float extent() const { return extent_; }
     // Of its blocks on the coarsest level, or cells where the map is small; null until they are all there.
@@ -58,7 +60,7 @@ class MapTiles {
         Index rows = 0, cols = 0;
     };
     struct Shown {
-        std::uint64_t version = 0;  // of the pyramid's tile; 1 of others
+        std::optional<std::uint64_t> version;  // of the pyramid's tile
         Texels texels;
     };
     void keep_room();
@@ -67,6 +69,7 @@ class MapTiles {
 
     MapPointer map_;
     Pooling pooling_ = Pooling::strongest;
+    bool being_measured_ = false;
     std::optional<Pyramid> pyramid_;
     std::map<TileAt, Fine> fine_;
     std::map<TileAt, Shown> shown_;

@@ -13,6 +13,8 @@ namespace attn::app {
 class Page {
   public:
     virtual ~Page() = default;
+    // A person waits for what is there now; pictures that only show how far a job is may come later.
+    virtual void draw_now() = 0;
     virtual void notice(const std::string& sentence, bool error) = 0;
     virtual void announce(const std::string& sentence) = 0;  // for screen readers
     virtual void set_url(const std::string& fragment, bool push) = 0;

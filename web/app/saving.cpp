@@ -107,31 +107,50 @@ Result<Saving> Saving::npy(Window window, std::string name) {
 }
 
 Result<Saving> Saving::all_heads(std::shared_ptr<const Trace> trace, const MapChoice& choice,
-                                 std::span<const std::string> pieces, const std::string& model) {
+                                 std::span<const std::string> pieces, const WordAxis& words,
+                                 const std::string& model) {
     const auto& layers = trace->layers();
-    const Index n = trace->tokens(), heads = layers[0].attention.heads();
+    const bool of_words = takes_words(choice);
+    const Index n = of_words ? words.count() : trace->tokens(), heads = layers[0].attention.heads();
     const Shape shape{std::ssize(layers), heads, n, n};
     const std::int64_t bytes = cells_in(n, n) * shape[0] * heads * static_cast<std::int64_t>(sizeof(float));
     const std::string size = std::to_string(shape[0]) + " × " + std::to_string(heads) + " heads over " +
-                             std::to_string(n) + " tokens take " + std::to_string(bytes / 1'000'000) + " MB";
+                             std::to_string(n) + (of_words ? " words take " : " tokens take ") +
+                             std::to_string(bytes / 1'000'000) + " MB";
     if (bytes > archive_bytes || !is_there(static_cast<std::size_t>(bytes)))
         return Error{size +
                      ", more than a browser tab has to spare; save one head's window, or shorten the text."};
-    const nlohmann::json about{
-        {"model", model},
-        {"stage", map_keys[static_cast<std::size_t>(choice.stage)]},
-        {"first key", sink_keys[static_cast<std::size_t>(choice.sink)]},
-        {"masked", is_signed(choice.stage) ? "-inf" : "0"},
-        {"tensors", {{"attention", {"layer", "head", "query", "key"}}, {"ids", {"token"}}}},
-        {"tokens", std::vector<std::string>(pieces.begin(), pieces.end())}};
+    nlohmann::json about{{"model", model},
+                         {"stage", map_keys[static_cast<std::size_t>(choice.stage)]},
+                         {"first key", sink_keys[static_cast<std::size_t>(choice.sink)]},
+                         {"masked", is_signed(choice.stage) ? "-inf" : "0"},
+                         {"tensors", {{"attention", {"layer", "head", "query", "key"}}, {"ids", {"token"}}}},
+                         {"tokens", std::vector<std::string>(pieces.begin(), pieces.end())}};
+    if (of_words) {
+        std::vector<Index> sizes;
+        for (const Range& tokens : words.tokens) sizes.push_back(tokens.size());
+        about["words"] = words.names;
+        about["tokens of a word"] = sizes;
+        about["merged"] =
+            "mean over a query word's tokens, sum over a key word's (arXiv 1906.04341, section 4.1)";
+        about["tensors"]["attention"] = {"layer", "head", "query word", "key word"};
+    }
     std::string text = about.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     const std::size_t expected = static_cast<std::size_t>(bytes) + text.size() + 8 * pieces.size() + 4096;
     Saving saving("attention-" + std::string(map_keys[static_cast<std::size_t>(choice.stage)]) + ".npz",
-                  shape[0] * heads, {map_of(trace, 0, 0, choice.stage, choice.sink), {0, n}, {0, n}},
+                  shape[0] * heads, {nullptr, {0, n}, {0, n}},
                   std::make_unique<HeadsSink>(expected, shape, trace->ids(), std::move(text)));
     saving.trace_ = std::move(trace);
     saving.choice_ = choice;
+    if (of_words) saving.words_ = words.tokens;
+    saving.window_.map = saving.map_of_head(0);
     return saving;
+}
+
+MapPointer Saving::map_of_head(Index map) const {
+    const Index heads = trace_->layers()[0].attention.heads();
+    if (!words_.empty()) return word_map_of(trace_, map / heads, map % heads, words_, choice_.sink);
+    return map_of(trace_, map / heads, map % heads, choice_.stage, choice_.sink);
 }
 
 bool Saving::step() {
@@ -151,8 +170,7 @@ bool Saving::step() {
     if (row_ < queries.size()) return true;
     row_ = 0;
     if (++map_ == maps_) return false;
-    const Index heads = trace_->layers()[0].attention.heads();
-    window_.map = map_of(trace_, map_ / heads, map_ % heads, choice_.stage, choice_.sink);
+    window_.map = map_of_head(map_);
     return true;
 }
 

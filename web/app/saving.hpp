@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/map_choice.hpp"
+#include "app/word_axis.hpp"
 #include "maps/map.hpp"
 #include "model/trace.hpp"
 
@@ -25,9 +25,11 @@ class Saving {
                               std::span<const std::string> key_names, std::string name);
     static Result<Saving> npy(Window window, std::string name);  // f32 [queries, keys]
     // An archive of attention.npy, f32 [layers, heads, queries, keys] of that stage and sink, ids.npy, i32 [tokens], and about.json,
-    // which says what they are, what their axes are called, and how the tokens read.
+    // which says what they are, what their axes are called, and how the tokens read. Of words [layers, heads, words, words],
+    // and about.json says how many tokens each has.
     static Result<Saving> all_heads(std::shared_ptr<const Trace> trace, const MapChoice& choice,
-                                    std::span<const std::string> pieces, const std::string& model);
+                                    std::span<const std::string> pieces, const WordAxis& words,
+                                    const std::string& model);
 
     bool step();  // about 2^16 cells, a row at least; true while there is more to do
     float progress() const;
@@ -51,6 +53,8 @@ class Saving {
     // Of several maps: whose.
     std::shared_ptr<const Trace> trace_;
     MapChoice choice_;
+    std::vector<Range> words_;  // none: tokens
+    MapPointer map_of_head(Index map) const;
     std::unique_ptr<Sink> sink_;
 };
 

@@ -11,11 +11,12 @@ std::uint64_t versions = 0;
 void SentenceJob::clear() { *this = {}; }
 
 Status SentenceJob::start(const std::shared_ptr<const Model>& model, std::vector<std::int32_t> ids,
-                          std::vector<std::string> pieces) {
+                          std::vector<std::string> pieces, std::string text) {
     if (ids == ids_ && (run_.trace || forward_)) return ok();
     forward_.reset();
     ids_ = std::move(ids);
     pieces_ = std::move(pieces);
+    text_ = std::move(text);
     if (ids_.empty()) {
         run_ = {};
         return ok();
@@ -38,7 +39,7 @@ Result<bool> SentenceJob::step() {
     auto trace = forward_->finish();
     forward_.reset();
     if (!trace) return trace.error();
-    run_ = {*trace, pieces_, {}, {}, ++versions};
+    run_ = {*trace, pieces_, word_axis(pieces_, text_), {}, {}, ++versions};
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/head_overview.hpp"
+#include "app/word_axis.hpp"
 #include "model/forward.hpp"
 
 namespace attn::app {
@@ -15,7 +16,8 @@ namespace attn::app {
 // Immutable but for the overview of its heads, once it is there.
 struct SentenceRun {
     std::shared_ptr<const Trace> trace;
-    std::vector<std::string> pieces;    // [n], how each token reads
+    std::vector<std::string> pieces;  // [n], how each token reads
+    WordAxis words;
     std::optional<HeadOverview> heads;  // these two of the first sentence alone
     Tensor logits;                      // [1, vocabulary], of the last position
     std::uint64_t version = 0;          // another run has another number
@@ -26,7 +28,7 @@ class SentenceJob {
     void clear();
     // Without ids there is nothing to show. The run that is there stays until the new one is complete.
     Status start(const std::shared_ptr<const Model>& model, std::vector<std::int32_t> ids,
-                 std::vector<std::string> pieces);
+                 std::vector<std::string> pieces, std::string text);
     bool running() const { return forward_.has_value(); }
     // A slice of the forward pass; true when the run has just become complete.
     Result<bool> step();
@@ -43,6 +45,7 @@ class SentenceJob {
   private:
     std::vector<std::int32_t> ids_;
     std::vector<std::string> pieces_;
+    std::string text_;
     std::optional<Forward> forward_;
     double forward_ms_ = 0;
     SentenceRun run_;

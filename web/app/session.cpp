@@ -252,7 +252,7 @@ void Session::tokens(const std::string& text, std::vector<std::int32_t> ids, std
     awaits_tokens_ = false;
     // What stands before an empty text, a start token, is nobody's sentence.
     if (text.empty()) ids.clear();
-    start(sentence_, std::move(ids), std::move(pieces), total);
+    start(sentence_, text, std::move(ids), std::move(pieces), total);
     if (sentence_.ids().empty()) next_ = {};
     playing_ = playing_ && generator_;
 }
@@ -283,7 +283,7 @@ void Session::second_tokens(const std::string& text, std::vector<std::int32_t> i
                             std::vector<std::string> pieces, Index total) {
     if (!model_ || !state().sentence.compared) return;
     if (text.empty()) ids.clear();
-    start(compared_, std::move(ids), std::move(pieces), total);
+    start(compared_, text, std::move(ids), std::move(pieces), total);
 }
 
 bool Session::load_model() {
@@ -354,8 +354,8 @@ void Session::model_failed() {
     state_replaced();
 }
 
-void Session::start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector<std::string> pieces,
-                    Index total) {
+void Session::start(SentenceJob& job, const std::string& text, std::vector<std::int32_t> ids,
+                    std::vector<std::string> pieces, Index total) {
     const Index context = model_->config().context;
     if (total > context)
         page_.notice("The text has " + std::to_string(total) + " tokens; " + model_name_ + " reads " +
@@ -374,7 +374,7 @@ void Session::start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector
         return report_error({"A run of " + std::to_string(ids.size()) + " tokens through " + model_name_ +
                              " needs " + std::to_string(needed / 1'000'000) +
                              " MB, more than a browser tab has; shorten the text."});
-    if (Status started = job.start(model_, std::move(ids), std::move(pieces)); !started)
+    if (Status started = job.start(model_, std::move(ids), std::move(pieces), text); !started)
         report_error(started.error());
 }
 
@@ -425,7 +425,9 @@ void Session::fit_selection() {
             selection.counterpart.reset();
         if (const auto& pin = state().pin) {
             const SentenceRun* run = run_of(*pin);
-            const Index tokens = run ? run->trace->tokens() : position_limit;
+            const Index tokens = !run         ? position_limit
+                                 : pin->words ? run->words.count()
+                                              : run->trace->tokens();
             if (pin->row >= tokens || (is_stage(pin->matrix) && pin->col >= tokens))
                 perform(Pin{std::nullopt});
         }
@@ -484,9 +486,37 @@ bool Session::work_on_file(double until) {
     return false;
 }
 
+bool Session::work_on_lens(double until) {
+    const bool works = !lens_steps_.empty();
+    do lens_reached_ += static_cast<int>(std::erase_if(lens_steps_, [](auto& step) { return !step(); }));
+    while (!lens_steps_.empty() && now_ms() < until);
+    return works;
+}
+
+Session::Milestones Session::milestones() const {
+    Milestones now{.lens_reached = lens_reached_};
+    if (const TensorSet* set = tensors_.open()) {
+        now.tensors = set->version();
+        now.tensors_reached = set->milestones();
+    }
+    if (const SentenceRun* run = sentence()) {
+        now.run = run->version;
+        now.heads_reached = run->heads ? run->heads->milestones() : 0;
+    }
+    return now;
+}
+
 bool Session::work(double budget_ms) {
-    const double until = now_ms() + budget_ms;
+    const Milestones before = milestones();
+    const bool more = work_until(now_ms() + budget_ms);
+    if (milestones() != before) page_.draw_now();
+    return more;
+}
+
+bool Session::work_until(double until) {
     if (run_forward(sentence_, until) || run_forward(compared_, until) || work_on_file(until)) return true;
+    const double now = now_ms();
+    const bool shows = work_on_lens(now + (until - now) / 2);
     if (survey_heads(until, &HeadOverview::step_maps)) return true;
     bool more = work_on_tensors(until);
     const double left = std::max(until - now_ms(), 0.0);
@@ -524,12 +554,9 @@ bool Session::work(double budget_ms) {
     }
     // Last what nobody waits for.
     const bool surveys = survey_heads(until, &HeadOverview::step_scores);
-    if (frame_due_ms_ && now_ms() >= *frame_due_ms_) {
-        frame_due_ms_.reset();
-        frame_wanted_ = true;
-    }
-    return more || surveys || sentence_.running() || compared_.running() || playing_ ||
-           std::exchange(frame_wanted_, false);
+    const bool due = frame_due_ms_ && now_ms() >= *frame_due_ms_;
+    if (due) frame_due_ms_.reset();
+    return more || shows || surveys || due || sentence_.running() || compared_.running() || playing_;
 }
 
 }  // namespace attn::app

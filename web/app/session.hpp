@@ -1,6 +1,7 @@
 // One visit: the State with its history, what follows from it, and the jobs that bring that up to date.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,8 +107,10 @@ class Session {
 
     // Works on jobs for about `budget_ms`; true while there is more to do.
     bool work(double budget_ms);
-    // From a lens that has not computed all that it shows.
-    void continue_next_frame() { frame_wanted_ = true; }
+    // From a lens that has not computed all that it shows: a slice of it, true while there is more to do. It is called until
+    // the next frame begins.
+    void continue_with(std::function<bool()> step) { lens_steps_.push_back(std::move(step)); }
+    void begin_frame() { lens_steps_.clear(); }
     // From one that shows something else at a later time, of now_ms().
     void continue_at(double ms) { frame_due_ms_ = ms; }
     // Nothing is to move by itself.
@@ -124,7 +127,16 @@ class Session {
     void name_open_model();
     bool awaits_training() const;
     bool prepare_awaited(double budget_ms);
-    bool work_on_file(double until);  // true while there is more to do
+    // What a person waits for: other numbers, something new to look at.
+    struct Milestones {
+        std::uint64_t tensors = 0, run = 0;
+        int tensors_reached = 0, heads_reached = 0, lens_reached = 0;
+        bool operator==(const Milestones&) const = default;
+    };
+    Milestones milestones() const;
+    bool work_until(double ms);       // of now_ms(); true while there is more to do
+    bool work_on_file(double until);  // the same
+    bool work_on_lens(double until);  // true where something was done
     void hand_over(const TrainingRun& run, const TrainingView& view, bool awaited);
     void model_chosen();
     void state_replaced();
@@ -138,7 +150,8 @@ class Session {
     void rerun_worked();
     void set_text(const std::string& text);
     void begin_typing();
-    void start(SentenceJob& job, std::vector<std::int32_t> ids, std::vector<std::string> pieces, Index total);
+    void start(SentenceJob& job, const std::string& text, std::vector<std::int32_t> ids,
+               std::vector<std::string> pieces, Index total);
     // Steps the forward pass until `until`; true while there is more to do.
     bool run_forward(SentenceJob& job, double until);
     bool survey_heads(double until, bool (HeadOverview::*step)());  // the same
@@ -180,7 +193,9 @@ class Session {
     SamplingState generator_for_;
     std::optional<double> frame_due_ms_;
     bool still_ = false;
-    bool step_wanted_ = false, playing_ = false, frame_wanted_ = false;
+    bool step_wanted_ = false, playing_ = false;
+    std::vector<std::function<bool()>> lens_steps_;
+    int lens_reached_ = 0;        // steps that have come to their end
     bool awaits_tokens_ = false;  // a generated token is on its way through the sentence box
 };
 

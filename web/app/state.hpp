@@ -179,6 +179,8 @@ struct TensorsState {
     std::vector<std::string> files;  // names of those that are open, or that a link was made with
     MapChoice map;
     TensorRule rule;
+    HeadsChoice heads;
+    FlowChoice flow;
     bool operator==(const TensorsState&) const = default;
 };
 
@@ -200,6 +202,7 @@ struct CellRef {
     Index row = 0;
     Index col = 0;
     bool second = false;  // in lens Sentence: of the second sentence
+    bool words = false;   // row and column are words, not tokens
     bool operator==(const CellRef&) const = default;
 };
 

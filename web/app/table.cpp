@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/format.hpp"
+#include "app/map_source.hpp"
 
 namespace attn::app {
 
@@ -17,6 +18,9 @@ struct Table {
     std::vector<std::string> columns, row_labels;
     Matrix values;
 };
+
+// A masked weight is 0.
+double as_weight(float cell) { return cell == masked_cell ? 0.0 : static_cast<double>(cell); }
 
 Table worked_table(const Session& session) {
     const WorkedState& worked = session.state().worked;
@@ -35,10 +39,23 @@ Table worked_table(const Session& session) {
     return table;
 }
 
+Table word_table(const SentenceRun& run, const Selection& s) {
+    const MapPointer map = word_map_of(run.trace, s.layer, s.head, run.words.tokens, Sink::shown);
+    const Index n = std::min(map->queries(), row_limit);
+    const std::vector<std::string> names(run.words.names.begin(), run.words.names.begin() + n);
+    Table table{
+        "Weights between words, layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head), names,
+        names, Matrix(n, n)};
+    const std::vector<float> cells = cells_of(*map, {{0, n}, {0, n}});
+    std::ranges::transform(cells, table.values.values.begin(), as_weight);
+    return table;
+}
+
 Table sentence_table(const Session& session) {
     const SentenceRun* run = session.sentence();
     if (!run) return {};
     const Selection& s = session.state().selection;
+    if (takes_words(session.state().sentence.map) && run->words.merges()) return word_table(*run, s);
     const Record& record = run->trace->layers()[static_cast<std::size_t>(s.layer)].attention;
     const Index n = std::min(run->trace->tokens(), row_limit);
     Table table{"Weights of layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head),
@@ -63,9 +80,7 @@ Table tensors_table(const Session& session) {
                 {set->query_names().begin(), set->query_names().begin() + rows},
                 Matrix(rows, cols)};
     const std::vector<float> cells = cells_of(*map, {{0, rows}, {0, cols}});
-    // A masked weight is 0.
-    std::ranges::transform(cells, table.values.values.begin(),
-                           [](float w) { return w == masked_cell ? 0.0 : static_cast<double>(w); });
+    std::ranges::transform(cells, table.values.values.begin(), as_weight);
     return table;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "app/map_source.hpp"
@@ -13,7 +14,6 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index thumbnail_side = 64, most_texels = 2048, most_columns = 32;
 std::uint64_t tensor_versions = 0;
 
 std::vector<std::string> names_or_positions(const std::vector<std::string>& tokens, Index count) {
@@ -80,7 +80,7 @@ TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++tensor_v
         std::vector<ArrayView> arrays;
         for (const OpenTensor& tensor : parts_.weights) arrays.push_back(tensor.array);
         checks_.push_back({title(), {std::move(arrays), ValueChecking::Kind::weights}});
-        begin_thumbnails();
+        begin_overview();
         return;
     }
     if (!has_values()) parts_.v = Tensor({parts_.k.dim(0), keys(), 0});
@@ -145,7 +145,7 @@ void TensorSet::follow(const TensorRule& rule) {
                 : Record::prepare(std::move(parts_.q), std::move(parts_.k), std::move(parts_.v), spec);
     job_.reset();
     record_.reset();
-    thumbnails_.reset();
+    overview_.reset();
     chosen_ = {};
     version_ = ++tensor_versions;
     if (!prepared) return;  // their shapes have been compared
@@ -164,40 +164,41 @@ bool TensorSet::check_some() {
 
 // What is looked at first: the attention, a picture of every head, then whether the numbers are odd.
 bool TensorSet::step() {
-    if (job_) {
-        if (!job_->step()) {
-            job_.reset();
-            begin_thumbnails();
-        }
+    const auto count = static_cast<std::size_t>(layers() * heads());
+    const bool measured = !job_ || job_->sampled(HeadOverview::side_of(count));
+    if (!overview_ && measured) begin_overview();
+    if (overview_ && overview_->maps().sampled() < count && (!job_ || overview_->maps().level() > 0)) {
+        overview_->step_maps();
         return true;
     }
-    const auto count = static_cast<std::size_t>(layers() * heads());
-    if (thumbnails_ && thumbnails_->sampled() < count) {
-        thumbnails_->step();
+    if (job_) {
+        if (!job_->step()) job_.reset();
         return true;
     }
     if (check_some()) return true;
-    return thumbnails_ && thumbnails_->step();
+    return overview_ && (overview_->step_maps() || overview_->step_scores());
 }
 
 bool TensorSet::done() const {
     const bool begun = finished() || rule_;
-    return begun && !job_ && std::ranges::all_of(checks_, &Check::done) &&
-           (!thumbnails_ || thumbnails_->done());
+    return begun && !job_ && std::ranges::all_of(checks_, &Check::done) && (!overview_ || overview_->done());
+}
+
+int TensorSet::milestones() const {
+    return (!job_ || job_->sampled(tile_side)) + !job_ + (overview_ ? overview_->milestones() : 0) + done();
 }
 
 std::string_view TensorSet::doing() const {
     if (job_) return "attention";
-    const bool checked = std::ranges::all_of(checks_, &Check::done);
-    return checked ? "all heads" : "checking the numbers";
+    if (!std::ranges::all_of(checks_, &Check::done)) return "checking the numbers";
+    return overview_ && overview_->has_maps() ? "head scores" : "all heads";
 }
 
 float TensorSet::progress() const {
     if (job_) return static_cast<float>(job_->progress());
     for (const Check& check : checks_)
         if (!check.done) return check.checking.progress();
-    if (!thumbnails_ || thumbnails_->done()) return 1;
-    return static_cast<float>(thumbnails_->exact()) / static_cast<float>(layers() * heads());
+    return overview_ && !overview_->done() ? static_cast<float>(overview_->progress()) : 1;
 }
 
 MapStage TensorSet::stage_for(MapStage chosen) const {
@@ -233,7 +234,7 @@ MapPointer TensorSet::make_map(Index layer, Index head, MapStage stage) const {
 MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
     const MapStage stage = stage_for(choice.stage);
     const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
-    if (!finished() && (!record_ || (job_ && !is_signed(stage)))) return nullptr;
+    if (!finished() && (!record_ || (being_measured(stage) && !job_->sampled(tile_side)))) return nullptr;
     if (!chosen_.map || chosen_.layer != layer || chosen_.head != head || chosen_.stage != stage ||
         chosen_.sink != sink) {
         MapPointer map = make_map(layer, head, stage);
@@ -244,19 +245,21 @@ MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
     return chosen_.map;
 }
 
-// A row a layer; the heads of a single one go on in further rows.
-Index TensorSet::thumbnail_columns() const {
-    return layers() == 1 ? std::min(heads(), most_columns) : heads();
-}
-
-void TensorSet::begin_thumbnails() {
+void TensorSet::begin_overview() {
+    if (layers() * heads() == 1) return;  // its map is all there is
     std::vector<MapPointer> maps;
     for (Index layer = 0; layer < layers(); ++layer)
         for (Index head = 0; head < heads(); ++head) maps.push_back(make_map(layer, head, MapStage::weight));
-    const Index columns = thumbnail_columns(), rows = (std::ssize(maps) + columns - 1) / columns;
-    auto thumbnails = attn::Thumbnails::start(
-        std::move(maps), columns, std::min(thumbnail_side, most_texels / std::max(columns, rows)));
-    if (thumbnails) thumbnails_ = *std::move(thumbnails);
+    // Of one text alone, whose tokens are the same where they read alike.
+    std::map<std::string_view, std::int32_t> numbers;
+    std::vector<std::int32_t> ids;
+    const Matched& matched = parts_.matched;
+    if (matched.query_tokens == matched.key_tokens)
+        for (const std::string& token : matched.query_tokens)
+            ids.push_back(
+                numbers.try_emplace(token, static_cast<std::int32_t>(numbers.size())).first->second);
+    auto overview = HeadOverview::start(std::move(maps), heads(), std::move(ids));
+    if (overview) overview_ = *std::move(overview);
 }
 
 }  // namespace attn::app

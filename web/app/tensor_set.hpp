@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "app/head_overview.hpp"
 #include "app/map_choice.hpp"
 #include "app/state.hpp"
 #include "app/tensor_intake.hpp"
 #include "io/tensor_match.hpp"
 #include "io/weight_check.hpp"
 #include "maps/record_job.hpp"
-#include "maps/thumbnails.hpp"
 
 namespace attn::app {
 
@@ -78,20 +78,25 @@ class TensorSet {
     bool step();  // true while there is more to do
     bool done() const;
     float progress() const;
-    std::string_view doing() const;  // "attention", "all heads", "checking the numbers"
+    // How much there is to look at: a first map, the map, a picture of every head, all of it.
+    int milestones() const;
+    std::string_view doing() const;  // "attention", "all heads", "checking the numbers", "head scores"
 
     // The stage that is shown for a choice: one that the tensors have.
     MapStage stage_for(MapStage chosen) const;
-    // The same object as long as the choice is the same; null while what it needs is being computed.
+    // The same object as long as the choice is the same; null while what it needs is being computed. While a map is being
+    // measured only its sampled rows mean something.
     MapPointer map(Index layer, Index head, const MapChoice& choice);
+    bool being_measured(MapStage stage) const { return job_ && !is_signed(stage_for(stage)); }
     MapPointer make_map(Index layer, Index head, MapStage stage) const;  // of a stage that they have
     const Record* record() const {
         return job_ ? nullptr : record_.get();
     }  // null of finished weights, and before it is complete
     // Q, K or V.
     const OpenTensor* input(std::string_view role) const;
-    const attn::Thumbnails* thumbnails() const { return thumbnails_ ? &*thumbnails_ : nullptr; }
-    Index thumbnail_columns() const;
+    // All heads small and measured; null of a single head, and until there are weights.
+    HeadOverview* overview() { return overview_ ? &*overview_ : nullptr; }
+    const HeadOverview* overview() const { return overview_ ? &*overview_ : nullptr; }
     std::uint64_t serial() const { return serial_; }    // another set has another number
     std::uint64_t version() const { return version_; }  // and another rule too
 
@@ -101,7 +106,7 @@ class TensorSet {
         ValueChecking checking;
         bool done = false;
     };
-    void begin_thumbnails();
+    void begin_overview();
     bool check_some();
 
     Parts parts_;
@@ -110,7 +115,7 @@ class TensorSet {
     std::optional<TensorRule> rule_;
     std::optional<RecordJob> job_;
     std::shared_ptr<const Record> record_;
-    std::optional<attn::Thumbnails> thumbnails_;
+    std::optional<HeadOverview> overview_;
     std::uint64_t serial_ = 0, version_ = 0;
     struct Chosen {
         Index layer = -1, head = -1;

@@ -109,12 +109,13 @@ bool read_source(WorkedState& worked, std::string_view text) {
 
 bool read_pin(State& state, std::string_view text) {
     const auto parts = split(text, '.');
-    const bool second = parts.size() == 4 && parts[3] == "second";
-    if (parts.size() != 3 && !second) return false;
+    const bool second = parts.size() == 4 && parts[3] == "second",
+               words = parts.size() == 4 && parts[3] == "words";
+    if (parts.size() != 3 && !second && !words) return false;
     const auto matrix = index_of(matrix_names, parts[0]);
     const auto row = read_integer<Index>(parts[1]), col = read_integer<Index>(parts[2]);
     return matrix && row && col &&
-           take(state, Pin{CellRef{static_cast<MatrixId>(*matrix), *row, *col, second}});
+           take(state, Pin{CellRef{static_cast<MatrixId>(*matrix), *row, *col, second, words}});
 }
 
 // "weight", or the stage and what else is unusual: "scaled,mean,log", "weight,nosink,0.25".
@@ -127,6 +128,7 @@ std::string write_map(const MapChoice& map) {
     add(map.pooling != usual.pooling, pooling_keys[static_cast<std::size_t>(map.pooling)]);
     add(map.scaling != usual.scaling, scaling_keys[static_cast<std::size_t>(map.scaling)]);
     add(map.sink != usual.sink, sink_keys[static_cast<std::size_t>(map.sink)]);
+    add(map.unit != usual.unit, unit_keys[static_cast<std::size_t>(map.unit)]);
     add(map.least != usual.least, shortest(map.least));
     return text;
 }
@@ -143,6 +145,8 @@ std::optional<MapChoice> read_map(std::string_view text) {
             map.scaling = static_cast<Scaling>(*scaling);
         else if (const auto sink = index_of(sink_keys, parts[i]))
             map.sink = static_cast<Sink>(*sink);
+        else if (const auto unit = index_of(unit_keys, parts[i]))
+            map.unit = static_cast<Unit>(*unit);
         else if (const auto least = read_number(parts[i]))
             map.least = static_cast<float>(*least);
         else
@@ -408,7 +412,10 @@ constexpr Setting settings[] = {
      [](const State& s, const State&) -> std::optional<std::string> {
          if (!s.pin || (s.pin->second && !linked_comparison(s))) return std::nullopt;
          return std::string(name_of(s.pin->matrix)) + "." + std::to_string(s.pin->row) + "." +
-                std::to_string(s.pin->col) + (s.pin->second ? ".second" : "");
+                std::to_string(s.pin->col) +
+                (s.pin->second  ? ".second"
+                 : s.pin->words ? ".words"
+                                : "");
      }},
     {"text", "UTF-8 text of at most 2,000 characters",
      [](State& s, const std::string& value) { return fits_into_a_link(value) && take(s, SetText{value}); },
@@ -446,7 +453,7 @@ constexpr Setting settings[] = {
     {"map",
      "raw, scaled, capped, masked, weight, contribution or projected, and of strongest or mean, linear, log "
      "or rank, sink, "
-     "nosink or renormalised, and the least share that is shown, 0 to 1, what is unusual",
+     "nosink or renormalised, tokens or words, and the least share that is shown, 0 to 1, what is unusual",
      [](State& s, const std::string& value) {
          const auto map = read_map(value);
          return map && take(s, SetMap{*map});
@@ -532,6 +539,22 @@ constexpr Setting settings[] = {
      },
      [](const State& s, const State& usual) {
          return unless_usual(s.tensors.rule, usual.tensors.rule, write_rule);
+     }},
+    {"sorted", "entropy, first, previous, duplicate, induction or distance, or two of them",
+     [](State& s, const std::string& value) {
+         const auto heads = read_heads(value);
+         return heads && take(s, SetTensorHeads{*heads});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.tensors.heads, usual.tensors.heads, write_heads);
+     }},
+    {"edges", "a number from 0 to 1, arcs or columns, and heads, as 0.8,columns,1.0,2.3",
+     [](State& s, const std::string& value) {
+         const auto flow = read_flow(value);
+         return flow && take(s, SetTensorFlow{*flow});
+     },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.tensors.flow, usual.tensors.flow, write_flow);
      }},
     {"training", "on",
      [](State& s, const std::string& value) { return value == "on" && take(s, RunTraining{true}); },

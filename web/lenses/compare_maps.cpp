@@ -76,7 +76,7 @@ void first_map(CompareView& view, float width, float height) {
     picture.key = view.pointed.key;
     picture.pointed = cell_at(view.pointed.query, view.pointed.key);
     const ui::MapTouch touch = first_view.draw(picture, width, height, view.first.deadline);
-    view.first.more |= touch.more;
+    if (touch.more) view.session().continue_with([] { return first_view.step(); });
     if (!touch.over) return;
     const auto [query, key] = *touch.over;
     view.point(query, key);
@@ -92,7 +92,7 @@ void second_map(CompareView& view, float width, float height) {
     picture.key = view.pointed.second_key;
     picture.pointed = cell_at(view.pointed.second_query, view.pointed.second_key);
     const ui::MapTouch touch = second_view.draw(picture, width, height, view.first.deadline);
-    view.first.more |= touch.more;
+    if (touch.more) view.session().continue_with([] { return second_view.step(); });
     if (!touch.over) return;
     const auto [query, key] = *touch.over;
     view.point_second(query, key);
@@ -133,7 +133,7 @@ void difference_map(CompareView& view, float width, float height) {
     picture.key = place_of(view.alignment, view.pointed.key);
     picture.pointed = cell_at(place_of(view.alignment, view.pointed.query), picture.key);
     const ui::MapTouch touch = difference_view.draw(picture, width, height, view.first.deadline);
-    view.first.more |= touch.more;
+    if (touch.more) view.session().continue_with([] { return difference_view.step(); });
     const auto left_out = view.first.tokens() + std::ssize(view.second.pieces) - 2 * std::ssize(pairs);
     if (left_out)
         ui::caption((std::to_string(left_out) + (left_out == 1 ? " token has" : " tokens have") +

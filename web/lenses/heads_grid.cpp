@@ -1,9 +1,11 @@
 // All heads as thumbnails: a row for each layer, or one after the other in the order of a score.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include "lenses/heads_view.hpp"
+#include "lenses/sentence_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -13,14 +15,14 @@ namespace {
 
 using app::HeadScore;
 
-constexpr float wide_gap = 6, narrow_gap = 4, least_side = 24, most_side = 64;
+constexpr float wide_gap = 6, narrow_gap = 4, least_side = 24, most_side = 64, least_edge = 8;
 constexpr float caption_width = 70, caption_height = 18;
 
 // Of the heads in this order, so many to a row.
 struct Grid {
     std::vector<HeadIndex> order;
     Index columns;
-    float side;  // of a thumbnail; it and the pitch are whole pixels
+    ImVec2 size;  // of a thumbnail; it and the pitch are whole pixels
     ImVec2 pitch;
     ImVec2 at;  // of the first thumbnail
 
@@ -33,14 +35,14 @@ struct Grid {
     }
     ImVec2 max(Index slot) const {
         const ImVec2 corner = min(slot);
-        return {corner.x + side, corner.y + side};
+        return {corner.x + size.x, corner.y + size.y};
     }
     std::optional<Index> under(ImVec2 mouse) const {
         const auto cell = [](float way, float pitch_of, float rest) {
             return static_cast<Index>(std::floor((way + rest / 2) / pitch_of));
         };
-        const Index row = cell(mouse.y - at.y, pitch.y, pitch.x - side),
-                    column = cell(mouse.x - at.x, pitch.x, pitch.x - side), found = row * columns + column;
+        const Index row = cell(mouse.y - at.y, pitch.y, pitch.y - size.y),
+                    column = cell(mouse.x - at.x, pitch.x, pitch.x - size.x), found = row * columns + column;
         if (row < 0 || column < 0 || column >= columns || found >= count()) return std::nullopt;
         return found;
     }
@@ -76,19 +78,19 @@ void draw_thumbnails(const HeadsView& view, const Grid& grid, Range slots) {
         const Index row = number(slot) / heads.columns(), column = number(slot) % heads.columns();
         render::Heatmap picture;
         picture.key = {&heads, static_cast<std::uint64_t>(row)};
-        // A row's own stays below 2^8: 32 thumbnails of two versions.
-        picture.version = (view.sentence.run.version << 8) + heads.version(row);
+        // A row's own stays below 2^8: 64 thumbnails of two versions.
+        picture.version = (heads.serial() << 8) + heads.version(row);
         picture.values = heads.texels(row);
         picture.rows = maps.rows();
         picture.cols = heads.columns() * maps.cols();
         picture.min = grid.min(slot);
         picture.max = grid.max(end - 1);
         picture.origin = {picture.min.x - static_cast<float>(column) * grid.pitch.x, picture.min.y};
-        picture.cell = {grid.side / static_cast<float>(maps.cols()),
-                        grid.side / static_cast<float>(maps.rows())};
+        picture.cell = {grid.size.x / static_cast<float>(maps.cols()),
+                        grid.size.y / static_cast<float>(maps.rows())};
         picture.tile_columns = maps.cols();
         picture.tile_pitch = grid.pitch.x;
-        ui::use_scale(picture, ui::sequential_scale(1));
+        ui::use_scale(picture, view.scale);
         pictures.push_back(picture);
         slot = end;
     }
@@ -99,22 +101,28 @@ ImU32 ink(bool chosen, bool lit) {
     return chosen ? ui::theme().accent : lit ? ui::theme().text : ui::theme().dim;
 }
 
-// Numbers of layers and heads along the edges.
+// Numbers of layers and heads along the edges; of one layer in several rows those of each row's first head.
 void draw_edges(const HeadsView& view, const Grid& grid, std::optional<HeadIndex> lit) {
     ui::Type small(ui::Face::regular, ui::size_small);
     ImDrawList* list = ImGui::GetWindowDrawList();
-    for (Index layer = 0; layer < view.heads.layers(); ++layer) {
-        const std::string text = std::to_string(layer);
+    const bool in_layers = grid.columns == view.heads.heads();
+    const auto place = [&](HeadIndex head) { return std::div(grid.slot(head), grid.columns); };
+    const auto chosen = place(view.chosen());
+    const auto pointed = lit ? std::optional(place(*lit)) : std::nullopt;
+    if (!in_layers || view.heads.layers() > 1)
+        for (Index row = 0; row * grid.columns < grid.count(); ++row) {
+            const std::string text = std::to_string(in_layers ? row : row * grid.columns);
+            const ImVec2 size = ui::text_size(text);
+            ui::draw_text(
+                list, {grid.at.x - 9 - size.x, grid.min(row * grid.columns).y + (grid.size.y - size.y) / 2},
+                ink(chosen.quot == row, pointed && pointed->quot == row), text);
+        }
+    for (Index column = 0; column < std::min(grid.columns, grid.count()); ++column) {
+        const std::string text = (in_layers || column == 0 ? "" : "+") + std::to_string(column);
         const ImVec2 size = ui::text_size(text);
-        ui::draw_text(list,
-                      {grid.at.x - 9 - size.x, grid.min(layer * grid.columns).y + (grid.side - size.y) / 2},
-                      ink(view.chosen().layer == layer, lit && lit->layer == layer), text);
-    }
-    for (Index head = 0; head < view.heads.heads(); ++head) {
-        const std::string text = std::to_string(head);
-        const ImVec2 size = ui::text_size(text);
-        ui::draw_text(list, {grid.min(head).x + (grid.side - size.x) / 2, grid.at.y - 5 - size.y},
-                      ink(view.chosen().head == head, lit && lit->head == head), text);
+        if (size.x > grid.pitch.x) continue;
+        ui::draw_text(list, {grid.min(column).x + (grid.size.x - size.x) / 2, grid.at.y - 5 - size.y},
+                      ink(chosen.rem == column, pointed && pointed->rem == column), text);
     }
 }
 
@@ -126,8 +134,8 @@ void draw_captions(const HeadsView& view, const Grid& grid, Range slots, HeadSco
     for (Index slot = slots.begin; slot < slots.end; ++slot) {
         const HeadIndex head = grid.head(slot);
         const ImVec2 at{grid.min(slot).x, grid.max(slot).y + 3};
-        const std::string score = written(by, view.number(head, by));
-        ui::draw_text(list, at, ink(head == view.chosen(), head == lit), short_name(head));
+        const std::string score = view.written(head, by);
+        ui::draw_text(list, at, ink(head == view.chosen(), head == lit), view.short_name(head));
         ui::draw_text(list, {at.x + caption_width - ui::text_size(score).x, at.y},
                       ink(false, head == lit || head == view.chosen()), score);
     }
@@ -161,10 +169,9 @@ void act(HeadsView& view, const Grid& grid, bool in_order, std::optional<Index> 
 
 void tell(HeadsView& view, HeadIndex head, std::optional<HeadScore> by) {
     view.point(head);
-    std::string text = long_name(head);
-    if (by)
-        if (const auto number = view.number(head, *by))
-            text.append("\n").append(info(*by).name).append(" ").append(written(*by, number));
+    std::string text = view.long_name(head);
+    if (by && view.number(head, *by))
+        text.append("\n").append(info(*by).name).append(" ").append(view.written(head, *by));
     const Thumbnails& maps = view.heads.maps();
     if (maps.state(static_cast<std::size_t>(view.heads.number(head))) == Thumbnails::State::sampled)
         text.append("\nso far one query in ").append(std::to_string(Index{1} << maps.level()));
@@ -186,23 +193,31 @@ void set_landmarks(const Grid& grid, Range slots) {
 Grid laid_out(const app::HeadOverview& heads, std::optional<HeadScore> by, float width) {
     const float density = ImGui::GetIO().DisplayFramebufferScale.x;
     const auto whole = [&](float points) { return std::floor(points * density) / density; };
+    const auto rows = static_cast<float>(heads.maps().rows()), cols = static_cast<float>(heads.maps().cols());
+    const auto sized = [&](float side) {  // as the maps are, but never a mere line
+        const float longer = std::max(rows, cols);
+        return ImVec2{whole(std::max(side * cols / longer, least_edge)),
+                      whole(std::max(side * rows / longer, least_edge))};
+    };
     Grid grid;
     if (by) {
         grid.order = strongest_first(heads, *by);
-        grid.side = whole(most_side);
-        grid.pitch = {whole(caption_width + wide_gap), whole(grid.side + caption_height + wide_gap)};
+        grid.size = sized(most_side);
+        grid.pitch = {whole(caption_width + wide_gap), whole(grid.size.y + caption_height + wide_gap)};
         grid.columns = std::max(static_cast<Index>((width + wide_gap) / grid.pitch.x), Index{1});
         grid.at = {2, 2};
         return grid;
     }
     for (Index layer = 0; layer < heads.layers(); ++layer)
         for (Index head = 0; head < heads.heads(); ++head) grid.order.push_back({layer, head});
-    grid.columns = heads.heads();
-    grid.at = {heads.layers() > 10 ? 28.0f : 20.0f, 20};
-    const float gap = whole(heads.heads() > 8 ? narrow_gap : wide_gap);
-    const float room = (width - grid.at.x - 2) / static_cast<float>(heads.heads()) - gap;
-    grid.side = whole(std::clamp(room, least_side, most_side));
-    grid.pitch = {grid.side + gap, grid.side + gap};
+    ui::Type small(ui::Face::regular, ui::size_small);
+    grid.at = {std::max(20.0f, ui::text_size(std::to_string(grid.count())).x + 9), 20};
+    const float gap = whole(heads.heads() > 8 ? narrow_gap : wide_gap), free = width - grid.at.x - 2;
+    // A single layer goes on in further rows.
+    const auto fitting = std::max(static_cast<Index>(free / (least_side + gap)), Index{1});
+    grid.columns = heads.layers() == 1 ? std::min(heads.heads(), fitting) : heads.heads();
+    grid.size = sized(std::clamp(free / static_cast<float>(grid.columns) - gap, least_side, most_side));
+    grid.pitch = {grid.size.x + gap, grid.size.y + gap};
     return grid;
 }
 

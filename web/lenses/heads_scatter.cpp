@@ -5,6 +5,7 @@
 
 #include "app/format.hpp"
 #include "lenses/heads_view.hpp"
+#include "lenses/sentence_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -90,7 +91,7 @@ void draw_points(const HeadsView& view, const Plot& plot, const std::vector<Poin
         dot(point, radius + 1);
         list->AddCircle(point.at, radius + 3, colour, 0, 2);
         ui::Type mono(ui::Face::mono, 12);
-        const std::string name = short_name(point.head);
+        const std::string name = view.short_name(point.head);
         const ImVec2 size = ui::text_size(name);
         const bool left = point.at.x + radius + 8 + size.x > plot.max.x;
         ui::draw_text(
@@ -154,31 +155,31 @@ void walk(HeadsView& view, const std::vector<Point>& points) {
 
 void tell(HeadsView& view, const Point& point, HeadScore across, HeadScore up) {
     view.point(point.head);
-    std::string text = long_name(point.head);
-    for (const auto& [score, number] : {std::pair(across, point.across), std::pair(up, point.up)})
-        text.append("\n").append(info(score).name).append(" ").append(written(score, number));
+    std::string text = view.long_name(point.head);
+    for (const HeadScore score : {across, up})
+        text.append("\n").append(info(score).name).append(" ").append(view.written(point.head, score));
     ui::tooltip(text.c_str());
 }
 
-void menu(SentenceView& view, const char* name, const char* arrow, HeadScore taken,
-          std::optional<HeadScore> app::HeadsChoice::* axis) {
+void axis_menu(HeadsView& view, const char* name, const char* arrow, HeadScore taken,
+               std::optional<HeadScore> app::HeadsChoice::* axis) {
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
-    const auto chosen = score_menu(name, taken);
+    const auto chosen = score_menu(view, name, taken);
     ImGui::PopStyleVar();
     ImGui::SameLine(0, 6);
     ImGui::AlignTextToFramePadding();
     ui::Type small(ui::Face::regular, ui::size_small);
     ImGui::TextUnformatted(arrow);
     if (!chosen) return;
-    app::HeadsChoice choice = view.session.state().sentence.heads;
+    app::HeadsChoice choice = view.choice;
     choice.*axis = *chosen;
-    view.session.perform(app::SetHeads{choice});
+    view.choose_view(view.session, choice);
 }
 
 }  // namespace
 
 void head_scatter(HeadsView& view, HeadScore across, HeadScore up, float width, float most_height) {
-    menu(view.sentence, "heads/up", "↑", up, &app::HeadsChoice::against);
+    axis_menu(view, "heads/up", "↑", up, &app::HeadsChoice::against);
     std::vector<Point> points = points_of(view, across, up);
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float below = tick_height + 2 * ImGui::GetFrameHeightWithSpacing(),
@@ -211,9 +212,9 @@ void head_scatter(HeadsView& view, HeadScore across, HeadScore up, float width, 
     const ImVec2 line = ImGui::GetCursorScreenPos();
     draw_legend(view, line);
     ImGui::SetCursorScreenPos({corner.x + width - score_menu_width - 22, line.y});
-    menu(view.sentence, "heads/across", "→", across, &app::HeadsChoice::by);
+    axis_menu(view, "heads/across", "→", across, &app::HeadsChoice::by);
     const auto missing = view.heads.layers() * view.heads.heads() - std::ssize(points);
-    if (view.heads.done() && missing)
+    if (view.heads.done() && missing && view.heads.measures(across) && view.heads.measures(up))
         ui::caption((std::to_string(missing) + (missing == 1 ? " head has" : " heads have") +
                      " no such number for this text.")
                         .c_str());

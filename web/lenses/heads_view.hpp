@@ -1,32 +1,48 @@
-// What the two pictures of all heads in lens Sentence share: a grid of their maps, and points over two scores.
+// All heads, in lens Sentence and of a person's own tensors: a grid of their maps, in layers or in the order of a score, or points
+// over two scores.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "lenses/sentence_view.hpp"
+#include "lenses/lens.hpp"
+#include "widgets/heatmap.hpp"
 
 namespace attn::lenses {
 
 struct HeadsView {
-    SentenceView& sentence;
+    app::Session& session;
+    Hover& hover;
     const app::HeadOverview& heads;
+    app::HeadsChoice choice;
+    void (*choose_view)(app::Session&, const app::HeadsChoice&);
+    ui::ColourScale scale;  // of the maps
 
-    HeadIndex chosen() const { return {sentence.selection().layer, sentence.selection().head}; }
-    void choose(HeadIndex head) { sentence.select_head(head.layer, head.head); }
+    HeadIndex chosen() const {
+        const app::Selection& s = session.state().selection;
+        return {s.layer, s.head};
+    }
+    void choose(HeadIndex head);
     void point(HeadIndex head);  // with the cursor: it is lit wherever heads are shown
     std::optional<double> number(HeadIndex head, app::HeadScore score) const {
         return number_of(heads.scores(head), score);
     }
+    std::string written(HeadIndex head,
+                        app::HeadScore score) const;  // "0.43"; "…" before it is there, "–" without
+
+    // Layers are said where there are several.
+    std::string short_name(HeadIndex head) const;  // "3.7"
+    std::string long_name(HeadIndex head) const;   // "layer 3 · head 7"
+    // Why the heads have no such number; empty: they do.
+    std::string refused(app::HeadScore score) const;
 };
 
-std::string short_name(HeadIndex head);                            // "3.7"
-std::string long_name(HeadIndex head);                             // "layer 3 · head 7"
-std::string written(app::HeadScore score, std::optional<double>);  // "0.43"; "…" while there is none
+// Draws itself at the cursor, `width` points wide, under a line of controls.
+void head_survey(HeadsView& view, float width, float most_height);
 
 inline constexpr float score_menu_width = 150;
 // All scores, each with what it means; a newly chosen one.
-std::optional<app::HeadScore> score_menu(const char* name, app::HeadScore taken);
+std::optional<app::HeadScore> score_menu(const HeadsView& view, const char* name, app::HeadScore taken);
 
 // While the last item has the focus or is under the cursor.
 bool arrow_pressed(ImGuiKey key);

@@ -17,7 +17,7 @@ struct Hover {
     std::optional<Index> layer, head;
 };
 
-inline constexpr double frame_ms = 4;  // that a lens computes in a frame
+inline constexpr double frame_ms = 2;  // that a lens computes in a frame
 
 // “big”, as people would quote it.
 std::string quoted(const std::string& piece);

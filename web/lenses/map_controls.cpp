@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "app/word_axis.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 
 using app::MapChoice;
 using app::MapStage;
+using app::Unit;
 
 // By MapStage.
 constexpr std::array<const char*, 7> stage_names{"raw",     "scores",       "capped",   "biased",
@@ -23,6 +25,7 @@ constexpr std::array<const char*, 7> stage_titles{"score",  "scaled score", "cap
 constexpr std::array<const char*, 2> pooling_names{"strongest", "mean"};
 constexpr std::array<const char*, 3> scaling_names{"linear", "log", "rank"};
 constexpr std::array<const char*, 3> sink_names{"shown", "hidden", "renormalised"};
+constexpr std::array<const char*, 2> unit_names{"tokens", "words"};
 
 constexpr std::size_t most_bright = 64;
 constexpr Index around = 6;  // cells on either side of one that is gone to
@@ -32,6 +35,25 @@ bool choose(const char* name, const std::array<const char*, n>& names, Enum& val
     const auto chosen = ui::choice(name, names, static_cast<int>(value));
     if (chosen) value = static_cast<Enum>(*chosen);
     return chosen.has_value();
+}
+
+// Whether its rows and columns are tokens or words. Other stages than weights have tokens, whatever is chosen.
+bool unit_control(MapChoice& choice) {
+    const bool weights = choice.stage == MapStage::weight;
+    Unit shown = weights ? choice.unit : Unit::tokens;
+    ui::next_control(130);
+    ImGui::BeginGroup();
+    ImGui::BeginDisabled(!weights);
+    const bool changed = choose("map/unit", unit_names, shown);
+    ImGui::EndDisabled();
+    ImGui::EndGroup();
+    ui::tooltip(
+        weights ? "words: the tokens of a word are one row and one column. Attention from a word is the "
+                  "mean over its tokens' rows, attention to a word the sum over its tokens' columns, so a "
+                  "row still sums to one"
+                : "Only weights can be taken together to words, as means and sums; choose weights");
+    if (changed) choice.unit = shown;
+    return changed;
 }
 
 // How its colours are made. True where something was changed.
@@ -84,7 +106,7 @@ app::MatrixId matrix_of(MapStage stage) {
 const char* map_title(MapStage stage) { return stage_titles[static_cast<std::size_t>(stage)]; }
 
 std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice,
-                                      std::span<const MapStage> stages) {
+                                      std::span<const MapStage> stages, bool has_words) {
     MapChoice next = choice;
     bool changed = false;
     ui::section("Map", true);
@@ -98,6 +120,7 @@ std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice
             next.stage = stages[static_cast<std::size_t>(*chosen)];
             changed = true;
         }
+    if (has_words) changed |= unit_control(next);
     if (view.pooled()) {
         ui::next_control(170);
         changed |= choose("map/pooling", pooling_names, next.pooling);
@@ -105,6 +128,8 @@ std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice
     }
     if (view.colours_open) changed |= colour_controls(view, next);
     ImGui::PopStyleVar();
+    if (has_words && takes_words(choice))
+        ui::caption("From a word: the mean over its tokens. To a word: the sum over its tokens.");
     return changed ? std::optional(next) : std::nullopt;
 }
 

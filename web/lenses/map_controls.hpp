@@ -15,9 +15,10 @@ namespace attn::lenses {
 app::MatrixId matrix_of(app::MapStage stage);  // whose explanation a cell of the map opens
 const char* map_title(app::MapStage stage);    // of its values
 
-// A line of controls above the map, and a second one for its colours where that is opened; the new choice.
+// A line of controls above the map, and a second one for its colours where that is opened; the new choice. Words may be
+// chosen where there are some of several tokens.
 std::optional<app::MapChoice> map_controls(ui::MapView& view, const app::MapChoice& choice,
-                                           std::span<const app::MapStage> stages);
+                                           std::span<const app::MapStage> stages, bool has_words);
 
 // What the marked rectangle sums up to, in words; empty while there is none or it is being summed up.
 std::string marked_part(const ui::MapView& view);

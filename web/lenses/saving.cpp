@@ -31,15 +31,15 @@ std::span<const std::string> part(std::span<const std::string> names, Range rang
     return names.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
 }
 
-Result<std::string> svg_of_window(SentenceView& view, const SavedMap& map) {
+Result<std::string> svg_of_window(const SavedMap& map) {
     if (map.queries.size() > app::svg_cells / map.keys.size())
         return Error{"The window has " + std::to_string(map.queries.size()) + " × " +
                      std::to_string(map.keys.size()) + " cells, and an SVG holds at most " +
                      std::to_string(app::svg_cells) + "; zoom in, or save a PNG."};
     const std::vector<float> cells = cells_of(*map.map, {map.queries, map.keys});
     return app::svg_of(
-        app::SvgMap{.queries = part(view.run.pieces, map.queries),
-                    .keys = part(view.run.pieces, map.keys),
+        app::SvgMap{.queries = part(map.names, map.queries),
+                    .keys = part(map.names, map.keys),
                     .cells = {cells.data(), map.queries.size(), map.keys.size(), map.keys.size()},
                     .colour = [&](float value) { return rgb(map.scale.colour(value)); },
                     .decimals = is_signed(map.choice.stage) ? 2 : 3,
@@ -64,17 +64,19 @@ bool save_menu(SentenceView& view, const SavedMap& map) {
     ui::tooltip("What is in view, as a picture or as numbers; or every head's numbers at once");
     if (!item) return false;
     if (save_picture(view, map.picture, *item)) return true;
-    const std::span<const std::string> names = view.run.pieces;
     const app::Saving::Window window{map.map, map.queries, map.keys};
     if (*item == svg_item)
-        save_svg(view, map.picture.file, svg_of_window(view, map));
+        save_svg(view, map.picture.file, svg_of_window(map));
     else if (*item == csv_item)
-        view.session.save(app::Saving::csv(window, names, names, map.picture.file));
+        view.session.save(app::Saving::csv(window, map.names, map.names, map.picture.file));
     else if (*item == npy_item)
         view.session.save(app::Saving::npy(window, map.picture.file));
-    else
-        view.session.save(
-            app::Saving::all_heads(view.run.trace, map.choice, names, view.session.model_name()));
+    else {
+        app::MapChoice choice = map.choice;
+        if (!view.run.words.merges()) choice.unit = app::Unit::tokens;
+        view.session.save(app::Saving::all_heads(view.run.trace, choice, view.run.pieces, view.run.words,
+                                                 view.session.model_name()));
+    }
     return false;
 }
 

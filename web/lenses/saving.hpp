@@ -20,6 +20,7 @@ struct SavedPicture {
 struct SavedMap {
     SavedPicture picture;
     MapPointer map;
+    std::span<const std::string> names;  // of its queries, which are its keys
     Range queries, keys;
     app::MapChoice choice;
     ui::ColourScale scale;

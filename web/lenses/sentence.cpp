@@ -7,6 +7,7 @@
 #include "app/twins.hpp"
 #include "lenses/columns.hpp"
 #include "lenses/compare_view.hpp"
+#include "lenses/heads_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -153,7 +154,15 @@ void other_sentences(SentenceView& view) {
 void space() { ImGui::Dummy({0, 8}); }
 
 void heads(SentenceView& view, float width, float most_height) {
-    if (view.run.heads) sentence_heads(view, *view.run.heads, width, most_height);
+    if (!view.run.heads) return;
+    HeadsView all{
+        view.session,
+        view.hover,
+        *view.run.heads,
+        view.session.state().sentence.heads,
+        [](app::Session& session, const app::HeadsChoice& choice) { session.perform(app::SetHeads{choice}); },
+        ui::sequential_scale(1)};
+    head_survey(all, width, most_height);
 }
 
 void parts(SentenceView& view) {
@@ -236,7 +245,6 @@ void sentence(app::Session& session, Hover& hover) {
         other_sentences(view);
         parts(view);
     }
-    if (view.more) session.continue_next_frame();
     pointed_before = view.now;
     if (session.state().pin && !ImGui::GetIO().WantTextInput &&
         ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteFocused))

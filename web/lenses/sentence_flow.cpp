@@ -238,7 +238,7 @@ void sentence_flow(SentenceView& view, float width, float most_height) {
     bool more = true;
     do more = flows.step();
     while (more && !view.deadline.passed());
-    view.more |= more;
+    if (more) view.session.continue_with([] { return flows.step(); });
 
     title(view, heads, colours, width);
     // The chosen head comes first and lies on top.

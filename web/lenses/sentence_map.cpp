@@ -18,23 +18,35 @@ using app::MapStage;
 ui::MapView map_view;
 MapFinder finder;
 
+bool shows_words(const SentenceView& view) {
+    return takes_words(view.session.state().sentence.map) && view.run.words.merges();
+}
+
 // The map of the present choice, which is the same object as long as the choice is the same.
 struct Source {
     std::shared_ptr<const Trace> trace;
     Index layer = 0, head = 0;
     MapStage stage = MapStage::weight;
     app::Sink sink = app::Sink::shown;
+    bool words = false;
     MapPointer map;
 };
 Source source;
 
 const MapPointer& map_of(const SentenceView& view, const app::MapChoice& choice) {
     const app::Selection& s = view.selection();
-    if (!source.map || source.trace != view.run.trace || source.layer != s.layer || source.head != s.head ||
-        source.stage != choice.stage || source.sink != choice.sink)
-        source = {view.run.trace, s.layer,
-                  s.head,         choice.stage,
-                  choice.sink,    app::map_of(view.run.trace, s.layer, s.head, choice.stage, choice.sink)};
+    const auto& trace = view.run.trace;
+    const bool words = shows_words(view);
+    if (!source.map || source.trace != trace || source.layer != s.layer || source.head != s.head ||
+        source.stage != choice.stage || source.sink != choice.sink || source.words != words)
+        source = {trace,
+                  s.layer,
+                  s.head,
+                  choice.stage,
+                  choice.sink,
+                  words,
+                  words ? app::word_map_of(trace, s.layer, s.head, view.run.words.tokens, choice.sink)
+                        : app::map_of(trace, s.layer, s.head, choice.stage, choice.sink)};
     return source.map;
 }
 
@@ -52,12 +64,16 @@ void bookmarks(SentenceView& view, float width) {
     const auto& kept = view.session.state().sentence.bookmarks;
     const app::Selection& s = view.selection();
     const Index n = view.tokens();
+    // They are places of the text, in tokens, whatever the map shows of it.
+    const app::WordAxis& words = view.run.words;
+    const auto tokens = [&](Range shown) { return shows_words(view) ? words.tokens_of(shown) : shown; };
+    const auto shown = [&](Range place) { return shows_words(view) ? words.words_of(place) : place; };
     ImGui::PushID("places");
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
     const float right = ImGui::GetCursorScreenPos().x + width;
     if (ui::button("places/keep", "Keep this place"))
-        view.session.perform(
-            app::AddBookmark{{s.layer, s.head, map_view.in_view().queries, map_view.in_view().keys}});
+        view.session.perform(app::AddBookmark{
+            {s.layer, s.head, tokens(map_view.in_view().queries), tokens(map_view.in_view().keys)}});
     ui::tooltip("A bookmark of this head and of the part that is in view; it is in the link too");
     for (std::size_t i = 0; i < kept.size(); ++i) {
         const app::Bookmark place = kept[i];
@@ -73,7 +89,7 @@ void bookmarks(SentenceView& view, float width) {
         const bool there = place.queries.end <= n && place.keys.end <= n;
         if (ui::button(name.c_str(), text.c_str(), there)) {
             view.select_head(place.layer, place.head);
-            map_view.show(place.queries, place.keys);
+            map_view.show(shown(place.queries), shown(place.keys));
         }
         ui::tooltip(there ? "Go there: layer.head, queries × keys" : "This text has no such tokens");
         ImGui::SameLine(0, 2);
@@ -92,33 +108,41 @@ void bookmarks(SentenceView& view, float width) {
 
 void sentence_map(SentenceView& view, float width, float most_height) {
     const app::MapChoice choice = view.session.state().sentence.map;
-    if (const auto changed = map_controls(map_view, choice, stages_of(view.record().spec())))
+    if (const auto changed =
+            map_controls(map_view, choice, stages_of(view.record().spec()), view.run.words.merges()))
         view.session.perform(app::SetMap{*changed}, ui::gesture());
 
+    const bool of_words = shows_words(view);
+    const app::WordAxis& words = view.run.words;
+    // Of tokens what the map shows, and of that the last token, in which all of a word has been read.
+    const auto shown_as = [&](Index token) { return of_words ? words.word_of(token) : token; };
+    const auto token_at = [&](Index row) { return of_words ? words.of(row).end - 1 : row; };
+    const std::span<const std::string> names = of_words ? words.names : view.run.pieces;
     ui::MapPicture picture{.name = "map",
                            .map = map_of(view, choice),
-                           .query_names = view.run.pieces,
-                           .key_names = view.run.pieces,
+                           .query_names = names,
+                           .key_names = names,
                            .choice = choice};
     picture.title = map_title(choice.stage);
     if (choice.stage == MapStage::weight) picture.high = 1, picture.decimals = 3;
-    picture.query = view.query();
-    picture.key = view.key();
-    if (const auto& pin = view.session.state().pin; pin && app::is_stage(pin->matrix))
+    picture.query = shown_as(view.query());
+    if (const auto key = view.key()) picture.key = shown_as(*key);
+    if (const auto& pin = view.session.state().pin;
+        pin && app::is_stage(pin->matrix) && pin->words == of_words)
         picture.pinned = ui::MapCell{pin->row, pin->col};
     if (view.pointed.query && view.pointed.key)
-        picture.pointed = ui::MapCell{*view.pointed.query, *view.pointed.key};
+        picture.pointed = ui::MapCell{shown_as(*view.pointed.query), shown_as(*view.pointed.key)};
 
     const ui::MapTouch touch = map_view.draw(picture, width, most_height, view.deadline);
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-    view.more |= touch.more;
+    if (touch.more) view.session.continue_with([] { return map_view.step(); });
     if (touch.over) {
-        const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
-        view.point(cell.row, cell.col);
+        const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key, false, of_words};
+        view.point(token_at(cell.row), token_at(cell.col));
         view.hover.cell = cell;
         if (touch.clicked) {
             view.session.perform(app::Pin{cell}, ui::gesture());
-            view.select(cell.row, cell.col);
+            view.select(token_at(cell.row), token_at(cell.col));
         }
     }
     static std::string said;
@@ -127,15 +151,18 @@ void sentence_map(SentenceView& view, float width, float most_height) {
         said = std::move(sums);
     }
     bookmarks(view, width);
-    if (const auto found = finder.draw(map_view, picture, width)) view.select(found->query, found->key);
+    if (const auto found = finder.draw(map_view, picture, width))
+        view.select(token_at(found->query), token_at(found->key));
     const app::Selection& s = view.selection();
     const std::string head = "layer-" + std::to_string(s.layer) + "-head-" + std::to_string(s.head);
     ui::next_control(60);
     const bool wanted = save_menu(
         view,
         SavedMap{.picture = {"map/save", "map/picture",
-                             head + "-" + std::string(app::map_keys[static_cast<std::size_t>(choice.stage)])},
+                             head + "-" + std::string(app::map_keys[static_cast<std::size_t>(choice.stage)]) +
+                                 (of_words ? "-words" : "")},
                  .map = picture.map,
+                 .names = names,
                  .queries = map_view.in_view().queries,
                  .keys = map_view.in_view().keys,
                  .choice = choice,

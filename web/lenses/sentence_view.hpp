@@ -20,9 +20,8 @@ struct SentenceView {
     const app::SentenceRun& run;
     Hover& hover;
     const app::Deadline& deadline;
-    Pointed pointed;    // in the frame before: all parts show it
-    Pointed now;        // in this frame so far
-    bool more = false;  // some part has more to compute
+    Pointed pointed;  // in the frame before: all parts show it
+    Pointed now;      // in this frame so far
 
     const app::Selection& selection() const { return session.state().selection; }
     const Record& record() const {
@@ -55,7 +54,6 @@ inline std::optional<Index> within(std::optional<Index> token, Index n) {
 
 // Each draws itself at the cursor, `width` points wide.
 void sentence_flow(SentenceView& view, float width, float most_height);
-void sentence_heads(SentenceView& view, const app::HeadOverview& heads, float width, float most_height);
 void sentence_map(SentenceView& view, float width, float most_height);
 void sentence_ladder(SentenceView& view, float width);
 void sentence_next(SentenceView& view, float width);

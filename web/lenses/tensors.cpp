@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lenses/columns.hpp"
+#include "lenses/heads_view.hpp"
 #include "lenses/tensors_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -106,6 +107,21 @@ void remarks(const TensorsView& view) {
     }
 }
 
+void heads_of_set(TensorsView& view, float width, float most_height) {
+    app::HeadOverview* heads = view.set.overview();
+    if (!heads) return;
+    heads->look_at({view.selection().layer, view.selection().head});
+    HeadsView all{view.session,
+                  view.hover,
+                  *heads,
+                  view.session.state().tensors.heads,
+                  [](app::Session& session, const app::HeadsChoice& choice) {
+                      session.perform(app::SetTensorHeads{choice});
+                  },
+                  weight_scale(view.set, heads->extent())};
+    head_survey(all, width, most_height);
+}
+
 void parts(TensorsView& view) {
     const float width = ImGui::GetContentRegionAvail().x, window = std::max(ImGui::GetWindowHeight(), 480.0f);
     const bool several = view.set.layers() * view.set.heads() > 1;
@@ -117,17 +133,16 @@ void parts(TensorsView& view) {
         tensors_map(view, width, window * (several ? 1e3f : 0.78f));
         if (several) {
             ImGui::Dummy({0, 8});
-            ui::section("Heads");
-            tensors_heads(view, width, window * 0.7f);
+            heads_of_set(view, width, window * 0.7f);
         }
         remarks(view);
         return;
     }
     const float left = std::floor((width - column_gap) * 0.42f);
     column("left", left, [&](float w) {
-        ui::section("Heads");
         which_head(view);
-        tensors_heads(view, w, window * 0.6f);
+        ImGui::Dummy({0, 4});
+        heads_of_set(view, w, window * 0.6f);
         remarks(view);
     });
     ImGui::SameLine(0, column_gap);
@@ -169,11 +184,10 @@ void tensors(app::Session& session, Hover& hover) {
         heading(view);
     }
     set = session.tensors().open();
-    if (!set) return session.continue_next_frame();
+    if (!set) return;  // closed in its heading
     TensorsView view{session, *set, hover};
     if (!set->finished()) rule(view);
     parts(view);
-    if (view.more) session.continue_next_frame();
     if (session.state().pin && !ImGui::GetIO().WantTextInput &&
         ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteFocused))
         session.perform(app::Pin{std::nullopt});

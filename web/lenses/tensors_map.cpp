@@ -32,11 +32,12 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     const app::Selection& s = view.selection();
     app::MapChoice choice = view.session.state().tensors.map;
     choice.stage = view.set.stage_for(choice.stage);
-    if (const auto changed = map_controls(set_map_view, choice, stages_of(view.set)))
+    if (const auto changed = map_controls(set_map_view, choice, stages_of(view.set), false))
         view.session.perform(app::SetTensorMap{*changed}, ui::gesture());
 
     ui::MapPicture picture{.name = "map",
                            .map = view.set.map(s.layer, s.head, choice),
+                           .being_measured = view.set.being_measured(choice.stage),
                            .query_names = view.set.query_names(),
                            .key_names = view.set.key_names(),
                            .choice = choice};
@@ -53,7 +54,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     if (const auto& pin = view.session.state().pin) picture.pinned = ui::MapCell{pin->row, pin->col};
 
     const ui::MapTouch touch = set_map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
-    view.more |= touch.more;
+    if (touch.more) view.session.continue_with([] { return set_map_view.step(); });
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
         view.hover.cell = cell;

@@ -12,7 +12,6 @@ struct TensorsView {
     app::Session& session;
     app::TensorSet& set;
     Hover& hover;
-    bool more = false;  // some part has more to compute
 
     const app::Selection& selection() const { return session.state().selection; }
     void select_head(Index layer, Index head);
@@ -23,7 +22,6 @@ struct TensorsView {
 ui::ColourScale weight_scale(const app::TensorSet& set, float extent);
 
 // Each draws itself at the cursor, `width` points wide.
-void tensors_heads(TensorsView& view, float width, float most_height);
 void tensors_map(TensorsView& view, float width, float most_height);
 void forget_tensors_map();  // it keeps the numbers of the set
 

@@ -57,6 +57,7 @@ const char* mime_of(std::string_view file) {
 
 class ShellPage : public app::Page {
   public:
+    void draw_now() override { platform::draw_now(); }
     void notice(const std::string& sentence, bool error) override { js_notice(sentence.c_str(), error); }
     void announce(const std::string& sentence) override { js_announce(sentence.c_str()); }
     void set_url(const std::string& fragment, bool push) override { js_set_url(fragment.c_str(), push); }

@@ -28,6 +28,8 @@ constexpr double awake_ms = 300;
 constexpr int awake_frames = 4;
 // A page whose frames have stopped, as in a tab that is hidden, rests.
 constexpr double rests_after_ms = 250;
+// Pictures that only show how far a job is take a fifth of the time at most, however slow the browser is at them.
+constexpr double rest_after_picture = 4;
 
 struct Window {
     GLFWwindow* glfw = nullptr;
@@ -38,7 +40,10 @@ struct Window {
     double density = 0;
     long frames = 0;
     double last_tick = 0;
-    bool works_on = false;  // a task between frames is due
+    double picture_began = 0, picture_ended = 0;  // the last one, until the browser had done with it
+    bool news = false;                            // of a job, not shown yet
+    bool news_waits = true;                       // for its turn
+    bool works_on = false;                        // a task between frames is due
     bool lost = false;
     bool left = false;  // the mouse is outside of the canvas
 };
@@ -90,7 +95,7 @@ bool size_changed() {
 // True while there is more to do.
 bool work() {
     if (!window.frame.work()) return false;
-    wake();
+    window.news = true;
     if (window.works_on) return true;
     window.works_on = true;
     emscripten_set_immediate(
@@ -102,13 +107,28 @@ bool work() {
     return true;
 }
 
+// A browser that draws without a GPU keeps its page waiting for every picture.
+void time_picture() {
+    window.picture_ended = window.picture_began = emscripten_get_now();
+    emscripten_set_immediate([](void*) { window.picture_ended = emscripten_get_now(); }, nullptr);
+}
+
+bool frame_is_due(double now) {
+    if (window.owed > 0 || (window.news && !window.news_waits)) return true;
+    const double rest = rest_after_picture * (window.picture_ended - window.picture_began);
+    return (window.news || now <= window.awake_until) && now >= window.picture_ended + rest;
+}
+
 void tick() {
     if (window.lost) return;
     window.last_tick = emscripten_get_now();
-    const bool working = work();
+    // Where a task is due, the work goes on in it.
+    const bool working = window.works_on || work();
     if (capture_density()) wake();
     if (size_changed()) wake();
-    if (emscripten_get_now() > window.awake_until && window.owed <= 0) return;
+    if (!frame_is_due(emscripten_get_now())) return;
+    window.news = working;
+    window.news_waits = true;
     --window.owed;
     glfwPollEvents();
     follow_stage();
@@ -131,6 +151,7 @@ void tick() {
     ++window.frames;
     // Where nothing is drawn the browser goes on showing what it has.
     if (!window.picture.changed(*ImGui::GetDrawData(), clear)) return;
+    time_picture();
     render::begin_frame(width, height, clear.x, clear.y, clear.z);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
@@ -221,6 +242,11 @@ void start_drawing() {
 void wake() {
     window.awake_until = emscripten_get_now() + awake_ms;
     window.owed = awake_frames;
+}
+
+void draw_now() {
+    window.news = true;
+    window.news_waits = false;
 }
 
 long frames_drawn() { return window.frames; }

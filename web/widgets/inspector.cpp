@@ -61,7 +61,9 @@ void operands(const app::Explained& why) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetTextLineHeight() + 5;
     const float digit = text_size("0").x;
-    const float name_width = digit * 6;
+    float name_width = digit * 6;
+    for (const auto* o : order) name_width = std::max(name_width, text_size(o->name).x + 6);
+    name_width = std::min(name_width, digit * 11);
     const bool named =
         std::ranges::any_of(order, [](auto* o) { return !o->name.empty() && !std::isdigit(o->name[0]); });
     const float start = named ? name_width : 0;
@@ -114,7 +116,7 @@ void steps(const app::Explained& why) {
             if (step.current)
                 list->AddRectFilled({at.x - 6, at.y - 2}, {at.x + width + 6, at.y + height - 3},
                                     theme().accent_soft, 4);
-            draw_text(list, at, step.current ? theme().text : theme().dim, step.name);
+            draw_text_within(list, at, 92 - 6, step.current ? theme().text : theme().dim, step.name);
         }
         Type mono(Face::mono, size_small);
         const float value_width = text_size(step.value).x;

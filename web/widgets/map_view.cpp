@@ -133,7 +133,7 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     }
     keep_inside(plot);
     plot.first = {first_key_, first_query_};
-    if (!hovered) return;
+    if (!hovered || picture.being_measured) return;
     touch.over = plot.at(io.MousePos);
     const bool moved = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
     touch.clicked = ImGui::IsItemDeactivated() && !moved && !ImGui::IsMouseDoubleClicked(0);
@@ -203,7 +203,7 @@ void add_coarser(MapTiles& tiles, std::vector<render::Heatmap>& maps, const Draw
 
 }  // namespace
 
-bool MapView::draw_cells(const Plot& plot, const ColourScale& scale, const app::Deadline& deadline) {
+Index MapView::look_at(const Plot& plot) {
     const float density = ImGui::GetIO().DisplayFramebufferScale.x;
     const Range queries = plot.queries(), keys = plot.keys();
     const auto tiles_of = [&](Range range, Index level) { return (range.size() >> level) / tile_side + 2; };
@@ -214,10 +214,11 @@ bool MapView::draw_cells(const Plot& plot, const ColourScale& scale, const app::
         ++level;
     pooled_ = level > 0;
     tiles_.look_at(level, queries, keys);
-    bool more = true;
-    do more = tiles_.step();
-    while (more && !deadline.passed());
+    return level;
+}
 
+void MapView::draw_cells(const Plot& plot, const ColourScale& scale, Index level) {
+    const Range queries = plot.queries(), keys = plot.keys();
     const Drawing drawing{&tiles_,
                           plot.min,
                           plot.max(),
@@ -235,7 +236,6 @@ bool MapView::draw_cells(const Plot& plot, const ColourScale& scale, const app::
         }
     for (render::Heatmap& map : maps) use_scale(map, scale);
     render::draw(ImGui::GetWindowDrawList(), maps);
-    return more;
 }
 
 void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale) {
@@ -349,18 +349,16 @@ void MapView::forget_map() {
     tiles_.show(nullptr, app::Pooling::strongest);
 }
 
-bool MapView::sum_brush(const app::Deadline& deadline) {
-    if (!brushed_) return false;
-    if (brush_of_ != tiles_.map()) {
-        brush_of_ = tiles_.map();
-        sums_ = {};
-        brush_job_.emplace(brush_of_, *brushed_, tile_side, tile_side);
-    }
+void MapView::start_sums() {
+    if (!brushed_ || brush_of_ == tiles_.map()) return;
+    brush_of_ = tiles_.map();
+    sums_ = {};
+    brush_job_.emplace(brush_of_, *brushed_, tile_side, tile_side);
+}
+
+bool MapView::step_sums() {
     if (!brush_job_) return false;
-    bool more = true;
-    while ((more = brush_job_->step()) && !deadline.passed()) {
-    }
-    if (more) return true;
+    if (brush_job_->step()) return true;
     const Blocks& blocks = brush_job_->blocks();
     for (const double sum : brush_job_->sums().queries) sums_.sum += sum;
     for (const float count : blocks.count) sums_.cells += static_cast<double>(count);
@@ -387,7 +385,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     if (n_q != queries_ || n_k != keys_) forget_brush();
     queries_ = n_q;
     keys_ = n_k;
-    tiles_.show(picture.map, picture.choice.pooling);
+    tiles_.show(picture.map, picture.choice.pooling, picture.being_measured);
 
     AxisLabels rows, columns;
     rows.names = picture.query_names;
@@ -427,13 +425,16 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
 
     const ColourScale& scale = scale_ = scale_of(picture);
     in_view_ = {plot.queries(), plot.keys()};
+    const Index level = look_at(plot);
+    if (!picture.being_measured) start_sums();
+    do touch.more = step();
+    while (touch.more && !deadline.passed());
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->PushClipRect({plot.min.x - 2, plot.min.y - 2}, {plot.max().x + 2, plot.max().y + 2}, true);
-    touch.more = draw_cells(plot, scale, deadline);
+    draw_cells(plot, scale, level);
     draw_numbers(plot, picture, scale);
     draw_marks(plot, picture);
     list->PopClipRect();
-    touch.more |= sum_brush(deadline);
 
     rows.shown = plot.centred_queries();
     rows.first = plot.y(rows.shown.begin);
@@ -468,15 +469,23 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
                            : picture.query && picture.key
                                ? std::optional(MapCell{*picture.query, *picture.key})
                                : std::nullopt;
-    if (looked_at && looked_at->query < n_q && looked_at->key < n_k)
+    if (looked_at && looked_at->query < n_q && looked_at->key < n_k && !picture.being_measured)
         marked = picture.map->cell(looked_at->query, looked_at->key);
     const ImVec2 bar{plot.min.x, plot.max().y + axes + 8};
     const float bar_width = std::max(std::min(plot.size.x, 240.0f), 160.0f);
     colour_bar(bar, bar_width, scale, picture.title, marked);
     landmark(picture.name + "/bar", {bar.x, bar.y + 5}, {bar.x + bar_width, bar.y + 15});
+    if (const SampledRows* sample = tiles_.sample()) {
+        Type small(Face::regular, size_small);
+        const std::string note = "first picture: one query in " + std::to_string(sample->step);
+        draw_text_within(list, {bar.x + bar_width + 16, bar.y + 3}, corner.x + width - bar.x - bar_width - 16,
+                         theme().dim, note);
+    }
     ImGui::SetCursorScreenPos(corner);
     ImGui::Dummy({width, top + plot.size.y + below});
     landmark_item(picture.name + "/picture");
+    if (tiles_.sample()) landmark_item(picture.name + "/sampled");
+    if (tiles_.pyramid() && tiles_.pyramid()->done()) landmark_item(picture.name + "/complete");
     if (!render::heatmap_fault().empty())
         caption(("The map cannot be drawn here: " + render::heatmap_fault()).c_str());
     return touch;

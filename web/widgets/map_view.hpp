@@ -22,6 +22,7 @@ struct MapCell {
 struct MapPicture {
     std::string name;  // of its landmarks: "map" and "map/<query>/<key>"
     MapPointer map{};
+    bool being_measured = false;  // as app::MapTiles::show: cells mean nothing yet
     std::span<const std::string> query_names{}, key_names{};  // as many as the map has
     app::MapChoice choice{};
     const char* title = "";               // of the values
@@ -34,7 +35,7 @@ struct MapPicture {
 struct MapTouch {
     std::optional<MapCell> over;  // under the cursor
     bool clicked = false;         // it
-    bool more = false;            // there is more to compute
+    bool more = false;            // there is more to compute: MapView::step
 };
 
 // The sums of a rectangle.
@@ -48,6 +49,9 @@ class MapView {
   public:
     // At the cursor, which it advances. The pieces of a name are kept where cells are as large as that.
     MapTouch draw(const MapPicture& picture, float width, float most_height, const app::Deadline& deadline);
+
+    // A slice of what the last frame asked for; true while there is more to do.
+    bool step() { return tiles_.step() || step_sums(); }
 
     const app::MapTiles& tiles() const { return tiles_; }
     bool pooled() const { return pooled_; }  // in the last frame cells shared texels
@@ -75,11 +79,13 @@ class MapView {
     void act(Plot& plot, const MapPicture& picture, float fit, MapTouch& touch);
     void keep_inside(const Plot& plot);
     void zoom(Plot& plot, float fit, float factor, ImVec2 around);
-    bool draw_cells(const Plot& plot, const ColourScale& scale, const app::Deadline& deadline);
+    Index look_at(const Plot& plot);  // the level that is shown
+    void draw_cells(const Plot& plot, const ColourScale& scale, Index level);
     void draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale);
     void draw_marks(const Plot& plot, const MapPicture& picture);
     void draw_margins(const Plot& plot, const MapPicture& picture);
-    bool sum_brush(const app::Deadline& deadline);
+    void start_sums();
+    bool step_sums();
 
     app::MapTiles tiles_;
     // Where on the map a person is, and what they have marked: not State, as the scroll position of a page is not.

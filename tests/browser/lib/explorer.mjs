@@ -61,7 +61,7 @@ export class Explorer {
     logits() { return this.ask('logits'); }
     training() { return this.ask('training'); }
     tensors() { return this.ask('tensors'); }
-    explain(name, row, column, second = 0) { return this.ask('explain', matrices[name], row, column, second); }
+    explain(name, row, column, { second = 0, words = 0 } = {}) { return this.ask('explain', matrices[name], row, column, second, words); }
 
     // As doubles; "-inf" and its like as the numbers they are.
     async matrix(name) {

@@ -32,3 +32,21 @@ export function near(actual, expected, tolerance, what) {
     const bad = off.findIndex((x) => !(x <= tolerance));
     assert.ok(bad < 0, `${what}: number ${bad} is ${a[bad]}, not ${b[bad]}, which is off by ${off[bad]}, more than ${tolerance}`);
 }
+
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+const mean = (numbers) => sum(numbers) / numbers.length;
+
+// What the page measures of every head of weights [layers][heads][queries][keys]: {layer, head, entropy, first, …}.
+export const headScores = (attention, ids) => attention.flatMap((heads, layer) => heads.map((rows, head) => {
+    const share = (chosen) => sum(rows.map((row, i) => sum(row.map((w, j) => (chosen(i, j) ? w : 0))))) / sum(rows.flat());
+    return {
+        layer,
+        head,
+        entropy: mean(rows.map((row) => -sum(row.map((w) => (w > 0 ? w * Math.log(w) : 0))))),
+        first: share((i, j) => j === 0),
+        previous: share((i, j) => j === i - 1),
+        duplicate: share((i, j) => j < i && ids[j] === ids[i]),
+        induction: share((i, j) => j >= 1 && j <= i && ids[j - 1] === ids[i]),
+        distance: sum(rows.map((row, i) => sum(row.map((w, j) => w * Math.abs(i - j))))) / sum(rows.flat()),
+    };
+}));

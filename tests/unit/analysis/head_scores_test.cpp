@@ -33,7 +33,9 @@ Record causal_head(const std::vector<std::vector<double>>& rows) {
 }
 
 HeadScores scores_of(const Record& record, Index head, std::span<const std::int32_t> ids) {
-    HeadScoring scoring(record, head, ids);
+    const std::shared_ptr<const Record> pointer(std::shared_ptr<const Record>(),
+                                                &record);  // that owns nothing
+    HeadScoring scoring(stage_map(pointer, head, Stage::weight), ids);
     while (scoring.step()) {
     }
     REQUIRE(scoring.done());
@@ -110,4 +112,64 @@ TEST_CASE("a row that may look at nothing counts nowhere") {
     CHECK(s.entropy > 0);
     CHECK(s.spread <= 1);
     CHECK_THAT(s.entropy, WithinAbs(s.spread * std::log(2) / 2, 1e-6));
+}
+
+TEST_CASE("finished weights have the scores of their numbers as they are stored") {
+    const Index n = 70;
+    std::vector<double> stored;
+    for (Index i = 0; i < n * n; ++i) stored.push_back(static_cast<double>(i * i % 97) / 400);
+    const ArrayView array{DType::f64, false, {n, n}, {n, 1}, std::as_bytes(std::span(stored))};
+    const auto map = finished_map({nullptr, array});
+    REQUIRE(map);
+    std::vector<std::int32_t> ids;
+    for (Index i = 0; i < n; ++i) ids.push_back(static_cast<std::int32_t>(i * i % 11));
+    HeadScoring scoring(*map, ids);
+    while (scoring.step()) {
+    }
+    double all = 0, previous = 0, first = 0, duplicate = 0, induction = 0, distance = 0, entropy = 0;
+    for (Index q = 0; q < n; ++q)
+        for (Index k = 0; k < n; ++k) {
+            const double w = stored[static_cast<std::size_t>(q * n + k)];
+            const auto token = [&](Index i) { return ids[static_cast<std::size_t>(i)]; };
+            all += w;
+            distance += w * static_cast<double>(std::abs(q - k));
+            if (w > 0) entropy -= w * std::log(w);
+            if (k == q - 1) previous += w;
+            if (k == 0) first += w;
+            if (k < q && token(k) == token(q)) duplicate += w;
+            if (k >= 1 && k <= q && token(k - 1) == token(q)) induction += w;
+        }
+    // The weights are read as f32, each within 2^-24 of itself.
+    const HeadScores s = scoring.scores();
+    CHECK_THAT(s.previous_token, WithinRel(previous / all, 1e-6));
+    CHECK_THAT(s.first_token, WithinRel(first / all, 1e-6));
+    CHECK_THAT(s.duplicate_token, WithinRel(duplicate / all, 1e-6));
+    CHECK_THAT(s.induction, WithinRel(induction / all, 1e-6));
+    CHECK_THAT(s.distance, WithinRel(distance / all, 1e-6));
+    CHECK_THAT(s.entropy, WithinRel(entropy / static_cast<double>(n), 1e-6));
+}
+
+TEST_CASE("what tokens or a square map would have to say is no number without them") {
+    const auto scores = [](Index n_q, Index n_k, std::span<const std::int32_t> ids) {
+        const auto record = std::make_shared<const Record>(
+            *Record::run(test::random_tensor({1, n_q, 4}, 4), test::random_tensor({1, n_k, 4}, 5),
+                         test::random_tensor({1, n_k, 2}, 6), {}));
+        HeadScoring scoring(stage_map(record, 0, Stage::weight), ids);
+        while (scoring.step()) {
+        }
+        return scoring.scores();
+    };
+    const HeadScores nameless = scores(9, 9, {});
+    CHECK(std::isnan(nameless.duplicate_token));
+    CHECK(std::isnan(nameless.induction));
+    CHECK(nameless.previous_token > 0);
+    CHECK(nameless.distance > 0);
+
+    const std::vector<std::int32_t> ids(9, 1);
+    const HeadScores across = scores(9, 12, ids);
+    for (const double value : {across.duplicate_token, across.induction, across.previous_token,
+                               across.current_token, across.distance})
+        CHECK(std::isnan(value));
+    CHECK(across.entropy > 0);
+    CHECK(across.first_token > 0);
 }

@@ -46,7 +46,7 @@ TEST_CASE("every head gets its picture and its numbers") {
         for (Index head = 0; head < heads.heads(); ++head) {
             INFO("layer " << layer << ", head " << head);
             const Record& record = trace->layers()[static_cast<std::size_t>(layer)].attention;
-            HeadScoring scoring(record, head, trace->ids());
+            HeadScoring scoring(stage_map(record_of(trace, layer), head, Stage::weight), trace->ids());
             while (scoring.step()) {
             }
             const auto scores = heads.scores({layer, head});

@@ -83,6 +83,38 @@ TEST_CASE("tiles of every level hold the strongest cell or the mean of each bloc
     CHECK(tiles.progress() == 1);
 }
 
+TEST_CASE("sampled rows stand in a first picture until the blocks are there") {
+    static const auto trace = windowed_run();
+    const MapPointer map = app::map_of(trace, 1, 3, MapStage::weight, app::Sink::shown);
+    MapTiles tiles;
+    tiles.show(map, Pooling::strongest, true);
+    finish_tiles(tiles);  // nothing but the sample while the map is being measured
+    const SampledRows* sample = tiles.sample();
+    REQUIRE(sample);
+    CHECK_FALSE(tiles.pyramid()->done());
+    const TileAt all{tiles.coarsest(), 0, 0};
+    const MapTiles::Texels* texels = tiles.find(all);
+    REQUIRE(texels);
+    CHECK_FALSE(texels->complete);
+    for (Index row = 0; row < texels->rows; ++row)
+        for (Index col = 0; col < texels->cols; ++col) {
+            const auto side = Index{1} << sample->level;
+            float strongest = masked_cell;
+            for (Index k = col * side; k < std::min((col + 1) * side, map->keys()); ++k)
+                strongest = std::max(strongest, map->cell(sample->first + row * sample->step, k));
+            REQUIRE(texels->values[static_cast<std::size_t>(row * texels->cols + col)] == strongest);
+        }
+    CHECK(tiles.extent() == *std::ranges::max_element(sample->strongest));
+    const auto first = texels->serial;
+
+    tiles.show(map, Pooling::strongest);
+    finish_tiles(tiles);
+    CHECK_FALSE(tiles.sample());
+    REQUIRE(tiles.find(all));
+    CHECK(tiles.find(all)->complete);
+    CHECK(tiles.find(all)->serial != first);
+}
+
 TEST_CASE("below the pyramid only what is looked at is computed, and kept while there is room") {
     // Uniform weights: every cell of row q is 1 / (q + 1).
     constexpr Index n = 9000;
@@ -172,17 +204,30 @@ TEST_CASE("without the sink the first key is masked, and the rest may sum to one
 
 TEST_CASE("a tile of the pyramid shows what is known of it so far") {
     static const auto trace = windowed_run();
+    const MapPointer map = app::map_of(trace, 0, 0, MapStage::weight, app::Sink::shown);
+    MapTiles whole;
+    whole.show(map, Pooling::strongest);
+    finish_tiles(whole);
+    const TileAt all{whole.coarsest(), 0, 0};
+    const std::vector<float> blocks = whole.find(all)->values;
+
     MapTiles tiles;
-    tiles.show(app::map_of(trace, 0, 0, MapStage::weight, app::Sink::shown), Pooling::strongest);
-    const TileAt all{tiles.coarsest(), 0, 0};
+    tiles.show(map, Pooling::strongest);
     bool partly = false;
     for (int steps = 0; tiles.step(); ++steps) {
         REQUIRE(steps < 10'000);
-        const MapTiles::Texels* texels = tiles.find(all);
-        if (!texels || texels->complete) continue;
-        partly |= std::ranges::count(texels->values, app::unknown_texel) > 0;
+        const SampledRows* sample = tiles.sample();
+        if (!sample) continue;
+        const std::vector<float>& values = tiles.find(all)->values;
+        Index made = 0;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            REQUIRE((values[i] == blocks[i] || values[i] == sample->strongest[i]));
+            made += values[i] == blocks[i] && values[i] != sample->strongest[i];
+        }
+        partly |= made > 0;
     }
     CHECK(partly);
-    CHECK(std::ranges::count(tiles.find(all)->values, app::unknown_texel) == 0);
+    CHECK(tiles.find(all)->values == blocks);
+    CHECK(std::ranges::count(blocks, app::unknown_texel) == 0);
     CHECK(tiles.extent() > 0.99f);  // the first token looks at itself alone
 }

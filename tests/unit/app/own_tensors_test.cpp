@@ -165,9 +165,65 @@ TEST_CASE("finished weights open with their tokens, layer by layer and head by h
     CHECK_THAT(table_json(v.session), ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
 
     // Every head small: here a texel is a cell.
-    const attn::Thumbnails& small = *v.open()->thumbnails();
+    const attn::Thumbnails& small = v.open()->overview()->maps();
     CHECK(small.exact() == 6);
     CHECK(small.strongest()(1 * 4 + 3, 2 * 5 + 4) == at(1, 2, 3, 4));
+}
+
+TEST_CASE("heads of finished weights and of Q and K are measured, with tokens by all scores", "[tensors]") {
+    TensorsVisit v;
+    v.drop({{"attention.npy", weights_npy({2, 3, 6, 6})},
+            {"tokens.json", text(R"(["a", "b", "a", "c", "b", "a"])")}});
+    REQUIRE(v.open());
+    const std::vector<std::int32_t> ids{0, 1, 0, 2, 1, 0};
+    const auto all_scores = [&](std::span<const std::int32_t> names) {
+        const HeadOverview& heads = *v.open()->overview();
+        REQUIRE(heads.done());
+        for (Index layer = 0; layer < heads.layers(); ++layer)
+            for (Index head = 0; head < heads.heads(); ++head) {
+                HeadScoring scoring(v.open()->make_map(layer, head, MapStage::weight), names);
+                while (scoring.step()) {
+                }
+                const auto& found = heads.scores({layer, head});
+                REQUIRE(found);
+                CHECK(found->entropy == scoring.scores().entropy);
+                CHECK(found->first_token == scoring.scores().first_token);
+                if (names.empty()) continue;
+                CHECK(found->previous_token == scoring.scores().previous_token);
+                CHECK(found->duplicate_token == scoring.scores().duplicate_token);
+                CHECK(found->induction == scoring.scores().induction);
+            }
+    };
+    CHECK(v.open()->overview()->measures(HeadScore::induction));
+    all_scores(ids);
+    CHECK(v.open()->overview()->extent() > 0);
+
+    v.drop({{"attention.npy", weights_npy({3, 5, 5})}});
+    CHECK_FALSE(v.open()->overview()->measures(HeadScore::induction));
+    CHECK(v.open()->overview()->measures(HeadScore::previous_token));
+    all_scores({});
+
+    v.drop({{"q.npy", npy({2, 4, 3}, normal(24, 1))}, {"k.npy", npy({2, 6, 3}, normal(36, 2))}});
+    REQUIRE_FALSE(v.open()->finished());
+    CHECK_FALSE(v.open()->overview()->measures(HeadScore::previous_token));
+    CHECK_FALSE(v.open()->overview()->measures(HeadScore::distance));
+    CHECK(v.open()->overview()->measures(HeadScore::entropy));
+    all_scores({});
+}
+
+TEST_CASE("the order and the flow of one's own heads are in the link", "[tensors]") {
+    const std::string link = "v=1&lens=tensors&sorted=entropy,first&edges=0.5,columns,0.1,1.2";
+    const auto parsed = parse_fragment(link);
+    CHECK(parsed.note.empty());
+    CHECK(parsed.state.tensors.heads == HeadsChoice{HeadScore::entropy, HeadScore::first_token});
+    CHECK(parsed.state.tensors.flow == FlowChoice{0.5f, FlowForm::columns, {{0, 1}, {1, 2}}});
+    CHECK(to_fragment(parsed.state) == link);
+    CHECK(parsed.state.sentence.heads == HeadsChoice{});
+    // Heads of other files are not these.
+    CHECK(after(parsed.state, OpenTensors{{"other.npy"}}).tensors.flow.heads.empty());
+    CHECK(refusal(parsed.state, SetTensorFlow{{.mass = 2}}) == "The share of a row lies between 0 and 1.");
+    CHECK(refusal(parsed.state, SetTensorHeads{{{}, HeadScore::entropy}}) ==
+          "Heads are scattered over two scores; the one across is missing.");
 }
 
 TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {

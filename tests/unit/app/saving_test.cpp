@@ -98,7 +98,7 @@ TEST_CASE("the window's numbers are saved as CSV under the names of its tokens")
 
 TEST_CASE("all heads are saved in one archive that says what it holds") {
     Visit visit;
-    visit.session.save(Saving::all_heads(visit.trace(), {}, pieces, "tiny"));
+    visit.session.save(Saving::all_heads(visit.trace(), {}, pieces, {}, "tiny"));
     visit.work();
     CHECK(visit.page.downloaded == "attention-weight.npz");
     auto arrays = parse_npz(visit.page.downloaded_bytes);

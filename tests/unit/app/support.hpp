@@ -70,7 +70,7 @@ class RandomCommands {
 
     app::Command next(const app::State& state) {
         using namespace app;
-        switch (below(35)) {
+        switch (below(37)) {
             case 0: return OpenLens{static_cast<LensId>(below(2))};
             case 1: return OpenPreset{presets()[static_cast<std::size_t>(below(std::ssize(presets())))].id};
             case 2:
@@ -95,7 +95,10 @@ class RandomCommands {
             case 16: return SetLabel{below(2) == 0, below(6), text()};
             case 17: return SetText{text()};
             case 18: return SetModel{text()};
-            case 19: return SetMap{{static_cast<MapStage>(below(7)), static_cast<Pooling>(below(2))}};
+            case 19:
+                return SetMap{{.stage = static_cast<MapStage>(below(7)),
+                               .pooling = static_cast<Pooling>(below(2)),
+                               .unit = static_cast<Unit>(below(2))}};
             case 20: {
                 FlowChoice flow{
                     static_cast<float>(random_.uniform() * 1.1), static_cast<FlowForm>(below(2)), {}};
@@ -129,6 +132,11 @@ class RandomCommands {
                 return files;
             }
             case 32: return SetTensorMap{{static_cast<MapStage>(below(7)), static_cast<Pooling>(below(2))}};
+            case 34: return SetTensorHeads{{score(), score()}};
+            case 35:
+                return SetTensorFlow{{static_cast<float>(random_.uniform()),
+                                      static_cast<FlowForm>(below(2)),
+                                      {{below(4), below(5)}}}};
             case 33: return SetTensorRule{{static_cast<TensorRule::Causal>(below(3)), below(2) == 0}};
             default: return below(4) ? Pin{cell(state)} : Pin{};
         }
@@ -163,7 +171,7 @@ class RandomCommands {
         const auto inputs = app::inputs_of(state.worked.source);
         const auto id = below(4) ? inputs[static_cast<std::size_t>(below(std::ssize(inputs)))]
                                  : static_cast<app::MatrixId>(below(app::matrix_count));
-        return {id, below(7) - 1, below(7) - 1};
+        return {id, below(7) - 1, below(7) - 1, false, below(10) == 0};
     }
     double number() {
         switch (below(8)) {

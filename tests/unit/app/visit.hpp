@@ -14,6 +14,8 @@
 namespace attn::test {
 
 struct FakePage : app::Page {
+    int drawn_now = 0;
+    void draw_now() override { ++drawn_now; }
     std::vector<std::string> notices;
     std::vector<std::int32_t> appended;
     std::vector<std::string> bundled, opened;

@@ -180,6 +180,20 @@ TEST_CASE("Computed in slices, a record has the same bits", "[unit][record]") {
     CHECK(sliced->row_log_sum() == expected.row_log_sum());
 }
 
+TEST_CASE("A record that is only measured has the same row numbers and stages", "[unit][record]") {
+    const Kernels& kernels = generate_kernels();
+    const Record expected = full_record(kernels);
+    auto measured = Record::prepare(expected.q(), expected.k(), expected.v(), full_spec(), kernels);
+    REQUIRE(measured);
+    measured->measure({0, 4});
+    measured->measure({4, 9});
+    CHECK(measured->row_max() == expected.row_max());
+    CHECK(measured->row_log_sum() == expected.row_log_sum());
+    CHECK(std::ranges::all_of(measured->output().values(), [](float x) { return x == 0; }));
+    for (const Stage stage : {Stage::weight, Stage::contribution})
+        CHECK(whole(*measured, stage, 2) == whole(expected, stage, 2));
+}
+
 TEST_CASE("Every so many queries of a record have the same bits", "[unit][record]") {
     const Record expected = full_record(generate_kernels());
     auto some = Record::prepare(expected.q(), expected.k(), expected.v(), full_spec(), expected.kernels());

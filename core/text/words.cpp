@@ -1,0 +1,96 @@
+#include "text/words.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "text/unicode_class.hpp"
+#include "text/utf8.hpp"
+
+namespace attn {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> space_marks{" ", "Ġ", "▁", "·"};
+constexpr std::string_view going_on = "##";
+
+// Bytes of the marks that the piece begins with.
+std::size_t marks_before(std::string_view piece) {
+    std::size_t length = 0;
+    for (bool found = true; found;) {
+        found = false;
+        for (const std::string_view mark : space_marks)
+            if (piece.substr(length).starts_with(mark)) {
+                length += mark.size();
+                found = true;
+            }
+    }
+    return length;
+}
+
+bool is_special(std::string_view piece) {
+    return piece.size() > 2 && ((piece.starts_with('<') && piece.ends_with('>')) ||
+                                (piece.starts_with('[') && piece.ends_with(']')));
+}
+
+bool holds(std::string_view text, auto is_one) {
+    while (!text.empty()) {
+        const CodePoint point = first_code_point(text);
+        if (is_one(point.value)) return true;
+        text.remove_prefix(point.bytes);
+    }
+    return false;
+}
+
+bool says_something(char32_t point) {
+    constexpr char32_t space = U'Ġ', line_break = U'Ċ';  // as byte-level vocabularies spell them
+    const UnicodeClass kind = class_of(point);
+    return (kind == UnicodeClass::letter && point != space && point != line_break) ||
+           kind == UnicodeClass::number;
+}
+
+bool is_space(char32_t point) { return class_of(point) == UnicodeClass::space; }
+
+bool without_spaces(char32_t point) {  // Han and Kana
+    return (point >= 0x3040 && point < 0x3100) || (point >= 0x3400 && point < 0xa000) ||
+           (point >= 0xf900 && point < 0xfb00) || (point >= 0x20000 && point < 0x40000);
+}
+
+// How the pieces of a text say where words begin.
+enum class Spelling { spaces, continuations, one_word };
+
+Spelling spelling_of(std::span<const std::string> pieces, std::string_view text) {
+    for (const std::string& piece : pieces)
+        if (const std::size_t marks = marks_before(piece); marks > 0 && marks < piece.size())
+            return Spelling::spaces;
+    return text.empty() || holds(text, is_space) ? Spelling::continuations : Spelling::one_word;
+}
+
+}  // namespace
+
+std::vector<Word> words_of(std::span<const std::string> pieces, std::string_view text) {
+    const Spelling spelling = spelling_of(pieces, text);
+    std::vector<Word> words;
+    bool open = false;  // the last of them may go on
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        std::string_view piece = pieces[i];
+        const bool alone = is_special(piece) || !holds(piece, says_something);
+        const std::size_t marks = marks_before(piece);
+        const bool continues = spelling != Spelling::spaces && piece.starts_with(going_on) && !alone;
+        if (continues) piece.remove_prefix(going_on.size());
+        const bool goes_on = open && !alone && words.back().tokens.size() < most_tokens_a_word &&
+                             (continues || (spelling != Spelling::continuations && marks == 0 &&
+                                            !without_spaces(first_code_point(piece).value)));
+        const auto token = static_cast<Index>(i);
+        if (goes_on) {
+            words.back().tokens.end = token + 1;
+            words.back().name += piece;
+        } else {
+            if (!alone) piece.remove_prefix(marks);
+            words.push_back({{token, token + 1}, std::string(piece)});
+        }
+        open = !alone;
+    }
+    return words;
+}
+
+}  // namespace attn

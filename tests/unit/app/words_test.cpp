@@ -1,0 +1,170 @@
+// Words in a visit: the map by words, what a cell of it says, and what is saved of it.
+#include <algorithm>
+#include <catch_amalgamated.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/explained.hpp"
+#include "app/map_source.hpp"
+#include "app/saving.hpp"
+#include "app/table.hpp"
+#include "app/url.hpp"
+#include "io/npy.hpp"
+#include "io/npz.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+const std::vector<std::string> subwords{"The", "Ġanimal", "Ġdidn", "'t", "Ġcross", ".", "ĠIt", "s"};
+const std::vector<Range> words{{0, 1}, {1, 2}, {2, 4}, {4, 5}, {5, 6}, {6, 8}};
+
+struct WordVisit {
+    FakePage page;
+    Session session{page};
+    explicit WordVisit(std::vector<std::string> pieces = subwords) {
+        load_tiny_model(session);
+        session.perform(OpenLens{LensId::sentence});
+        session.text_typed("x y");
+        session.tokens("x y", {3, 1, 4, 1, 5, 9, 2, 6}, std::move(pieces), 8);
+        finish(session);
+        REQUIRE(session.sentence());
+    }
+    std::vector<std::vector<float>> weights(Index layer, Index head) const {
+        const Record& record = session.sentence()->trace->layers()[static_cast<std::size_t>(layer)].attention;
+        std::vector<std::vector<float>> rows;
+        for (Index q = 0; q < 8; ++q) rows.push_back(record.weights(head, q));
+        return rows;
+    }
+};
+
+double merged(const std::vector<std::vector<float>>& weights, Range queries, Range keys) {
+    double sum = 0;
+    for (Index q = queries.begin; q < queries.end; ++q)
+        for (Index k = keys.begin; k < keys.end; ++k)
+            sum += static_cast<double>(weights[static_cast<std::size_t>(q)][static_cast<std::size_t>(k)]);
+    return sum / static_cast<double>(queries.size());
+}
+
+}  // namespace
+
+TEST_CASE("the words of a run, and which of them a token belongs to") {
+    const WordVisit visit;
+    const WordAxis& axis = visit.session.sentence()->words;
+    CHECK(axis.tokens == words);
+    CHECK(axis.names == std::vector<std::string>{"The", "animal", "didn't", "cross", ".", "Its"});
+    CHECK(axis.merges());
+    CHECK(axis.word_of(3) == 2);
+    CHECK(axis.word_of(7) == 5);
+    CHECK(axis.words_of({3, 6}) == Range{2, 5});
+    CHECK(axis.tokens_of({2, 6}) == Range{2, 8});
+    CHECK_FALSE(WordVisit({"a", "b", "c", "d", "e", "f", "g", "h"}).session.sentence()->words.merges());
+}
+
+TEST_CASE("a cell between words says which weights it is made of") {
+    WordVisit visit;
+    visit.session.perform(Select{{1, 2, {}, {}}});
+    const auto weights = visit.weights(1, 2);
+    for (Index i = 0; i < 6; ++i)
+        for (Index j = 0; j < 6; ++j) {
+            const auto query = words[static_cast<std::size_t>(i)], key = words[static_cast<std::size_t>(j)];
+            const auto why = explain_cell(visit.session, {MatrixId::weight, i, j, false, true});
+            REQUIRE(why);
+            CAPTURE(i, j);
+            CHECK(why->masked == (j > i));
+            // f32 is rounded once; the weights beneath are within 1e-6 of those in double (core/attention's bound).
+            CHECK(std::abs(why->f32 - merged(weights, query, key)) <= 6e-8);
+            CHECK(std::abs(why->f64 - why->f32) <= 1e-6);
+            REQUIRE(std::ssize(why->operands) == query.size() * key.size());
+            double sum = 0;
+            for (const auto& operand : why->operands) {
+                CHECK(operand.right == 1.0 / static_cast<double>(query.size()));
+                sum += operand.product;
+            }
+            CHECK(std::abs(sum - why->f64) <= 1e-15);
+        }
+    const auto why = explain_cell(visit.session, {MatrixId::weight, 5, 2, false, true});
+    CHECK(why->title == "Weights[\"Its\", \"didn't\"]");
+    CHECK(why->formula == "1/2 · Σ_i Σ_j Weights[i, j], i in \"Its\", j in \"didn't\"");
+    REQUIRE(why->steps.size() == 3);
+    CHECK(why->steps[0].name == "Σ from ĠIt");
+    CHECK(why->steps[2].name == "mean");
+    CHECK(why->steps[2].current);
+    CHECK_FALSE(explain_cell(visit.session, {MatrixId::weight, 6, 0, false, true}));
+}
+
+TEST_CASE("a pinned cell of words goes with a text that has fewer") {
+    WordVisit visit;
+    visit.session.perform(Pin{CellRef{MatrixId::weight, 5, 5, false, true}});
+    CHECK(visit.session.state().pin);
+    visit.session.text_typed("x z");
+    visit.session.tokens("x z", {3, 1}, {"a", "Ġb"}, 2);
+    finish(visit.session);
+    CHECK_FALSE(visit.session.state().pin);
+}
+
+TEST_CASE("words are in the link, of the map and of a pinned cell") {
+    State s = after(default_state(), OpenLens{LensId::sentence});
+    s = after(s, SetMap{{.scaling = Scaling::rank, .unit = Unit::words}});
+    s = after(s, Pin{CellRef{MatrixId::weight, 3, 2, false, true}});
+    const std::string link = to_fragment(s);
+    CHECK(link == "v=1&lens=sentence&pin=weight.3.2.words&map=weight,rank,words");
+    const auto parsed = parse_fragment(link);
+    CHECK(parsed.note.empty());
+    CHECK(parsed.state == s);
+    // Of weights alone, and of one text.
+    CHECK(refusal(s, Pin{CellRef{MatrixId::raw, 0, 0, false, true}}) == "There is no such cell to pin.");
+    CHECK(refusal(default_state(), Pin{CellRef{MatrixId::weight, 0, 0, false, true}}) ==
+          "There is no such cell to pin.");
+    CHECK_FALSE(takes_words({.stage = MapStage::scaled, .unit = Unit::words}));
+}
+
+TEST_CASE("what is saved of words is the map's, of all heads too") {
+    WordVisit visit;
+    const SentenceRun& run = *visit.session.sentence();
+    visit.session.save(Saving::all_heads(run.trace, {.unit = Unit::words}, run.pieces, run.words, "tiny"));
+    while (visit.session.work(1000)) {
+    }
+    CHECK(visit.page.downloaded == "attention-weight.npz");
+    const auto arrays = parse_npz(visit.page.downloaded_bytes);
+    REQUIRE(arrays);
+    const auto found = std::ranges::find(*arrays, "attention", &NpzArray::name);
+    REQUIRE(found != arrays->end());
+    const auto file = unpack_start(found->entry, static_cast<std::size_t>(found->entry.size));
+    REQUIRE(file);
+    const auto attention = parse_npy(*file);
+    REQUIRE(attention);
+    CHECK(attention->shape == Shape{2, 3, 6, 6});
+    std::vector<float> cells(2 * 3 * 36);
+    read(*attention, 0, 1, cells);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const auto head = static_cast<Index>(i / 36);
+        const MapPointer map = word_map_of(run.trace, head / 3, head % 3, words, Sink::shown);
+        const float cell = map->cell(static_cast<Index>(i % 36 / 6), static_cast<Index>(i % 6));
+        CHECK(cells[i] == (cell == masked_cell ? 0 : cell));
+    }
+    const auto entries = parse_zip(visit.page.downloaded_bytes);
+    REQUIRE(entries);
+    const auto about = std::ranges::find(*entries, "about.json", &ZipEntry::name);
+    REQUIRE(about != entries->end());
+    const auto text = unpack_start(*about, static_cast<std::size_t>(about->size));
+    const auto json =
+        nlohmann::json::parse(std::string(reinterpret_cast<const char*>(text->data()), text->size()));
+    CHECK(json["words"] == run.words.names);
+    CHECK(json["tokens of a word"] == std::vector<int>{1, 1, 2, 1, 1, 2});
+    CHECK(json["tokens"] == subwords);
+}
+
+TEST_CASE("the table is that of the map's words") {
+    WordVisit visit;
+    visit.session.perform(SetMap{{.unit = Unit::words}});
+    const auto json = nlohmann::json::parse(table_json(visit.session));
+    CHECK(json["title"] == "Weights between words, layer 0, head 0");
+    CHECK(json["columns"] == visit.session.sentence()->words.names);
+    const double shown = std::stod(json["rows"][2][2].get<std::string>());
+    CHECK(std::abs(shown - merged(visit.weights(0, 0), {2, 4}, {1, 2})) <= 1e-6);  // six digits
+}
