@@ -108,19 +108,19 @@ export class Explorer {
     }
 
     // The page sleeps, as it does when nothing has happened for some time and there is no work: how many frames there were.
-    // Awake it makes one each time the browser asks for one.
-    settled() {
-        return this.page.evaluate(async (asked) => {
+    // Awake it makes one each time the browser asks for one; asleep it was asked so many times in vain.
+    settled(asked = 6) {
+        return this.page.evaluate(async (times) => {
             for (let frames = -1, still = 0; ;) {
                 const count = explorer._probe_frame_count();
                 still = count !== frames || explorer._probe_busy() ? 0 : still + 1;
-                if (still === asked) {
+                if (still === times) {
                     return count;
                 }
                 frames = count;
                 await new Promise(requestAnimationFrame);
             }
-        }, 6);
+        }, asked);
     }
 
     // ---- Acting ----------------------------------------------------------------------------------------------------
