@@ -44,7 +44,7 @@ async function inked(explorer) {
     return count;
 }
 
-test('a word shows the fewest edges that make up the share, in either form', { each: true }, async (explorer) => {
+test('a word shows the fewest edges that make up the share, in either form', async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.click(`token/${last}`);
     await explorer.untilState('the word', ({ query }) => query === last);

@@ -68,7 +68,7 @@ test('heads are points over two scores; a click chooses one, arrow keys the next
 
     // Both axes are linear and begin at 0, where the plot's edge is 10 points away.
     const plot = await explorer.rect('heads/scatter');
-    const places = await Promise.all(scored.map((each) => explorer.rect(name(each))));
+    const places = await explorer.rects(...scored.map(name));
     for (const [score, place] of [['distance', ({ x }) => x - plot.left - 10], ['entropy', ({ y }) => plot.bottom - 10 - y]]) {
         const scales = scored.map((each, i) => place(places[i]) / each[score]);
         assert.ok(Math.max(...scales) / Math.min(...scales) < 1.03, `${score}: ${scales}`);

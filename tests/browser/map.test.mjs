@@ -30,24 +30,24 @@ async function compare(explorer, density, share, high) {
         const place = (Math.round((y - canvas.y) * density) * width + Math.round((x - canvas.x) * density)) * channels;
         return [...pixels.subarray(place, place + 3)];
     };
-    const bar = await explorer.rect('map/bar');
+    // The last row is outlined.
+    const pairs = first.slice(0, last).flatMap((row, query) => row.slice(0, query + 1).map((_, key) => [query, key]));
+    const [bar, ...cells] = await explorer.rects('map/bar', ...pairs.map((pair) => `map/${pair.join('/')}`));
     let compared = 0;
-    for (let query = 0; query < last; ++query) {  // the last row is outlined
-        for (let key = 0; key <= query; ++key) {
-            const cell = await explorer.rect(`map/${query}/${key}`);
-            if (!cell || cell.top < canvas.y || cell.bottom > canvas.y + canvas.height) {
-                continue;
-            }
-            // Left of the middle of the cell's upper edge, where no number stands.
-            const found = at(cell.left + 4, cell.top + 4);
-            const part = Math.min(share(first[query][key], high), 1);
-            const x = bar.left + 1 + part * (bar.right - bar.left - 3);
-            const wanted = at(x, bar.y);
-            // A pixel of the bar is 1 / 240 of it, and the palette has 256 colours.
-            const apart = Math.max(...found.map((c, i) => Math.abs(c - wanted[i])));
-            assert.ok(apart <= 8, `query ${query}, key ${key}, ${first[query][key]} at ${part}: ${found} instead of ${wanted}`);
-            ++compared;
+    for (const [i, [query, key]] of pairs.entries()) {
+        const cell = cells[i];
+        if (!cell || cell.top < canvas.y || cell.bottom > canvas.y + canvas.height) {
+            continue;
         }
+        // Left of the middle of the cell's upper edge, where no number stands.
+        const found = at(cell.left + 4, cell.top + 4);
+        const part = Math.min(share(first[query][key], high), 1);
+        const x = bar.left + 1 + part * (bar.right - bar.left - 3);
+        const wanted = at(x, bar.y);
+        // A pixel of the bar is 1 / 240 of it, and the palette has 256 colours.
+        const apart = Math.max(...found.map((c, channel) => Math.abs(c - wanted[channel])));
+        assert.ok(apart <= 8, `query ${query}, key ${key}, ${first[query][key]} at ${part}: ${found} instead of ${wanted}`);
+        ++compared;
     }
     assert.ok(compared > 12, `${compared} cells were in view`);
 }

@@ -62,7 +62,7 @@ test('another preset is another run', { fragment: 'lens=training' }, async (expl
 
 test('while nothing is trained, no frame is drawn', { fragment: `${small}&step=6` }, async (explorer) => {
     await taken(explorer, 6);
-    const frames = await explorer.settled();
+    const frames = await explorer.settled(60);
     await explorer.page.waitForTimeout(1500);
     assert.equal(await explorer.frames(), frames);
 });

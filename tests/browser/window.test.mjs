@@ -20,7 +20,7 @@ async function fills(explorer, density) {
 }
 
 async function drawsNothing(explorer) {
-    const before = await explorer.settled();
+    const before = await explorer.settled(60);  // what comes late at the start has come
     await explorer.page.waitForTimeout(2000);
     assert.equal(await explorer.frames(), before, 'frames drawn while nothing happened');
     await explorer.page.mouse.move(700, 400);

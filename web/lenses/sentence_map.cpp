@@ -23,7 +23,7 @@ bool shows_words(const SentenceView& view) {
 }
 
 // The map of the present choice, which is the same object as long as the choice is the same.
-struct Source {
+struct KeptMap {
     std::shared_ptr<const Trace> trace;
     Index layer = 0, head = 0;
     MapStage stage = MapStage::weight;
@@ -31,23 +31,23 @@ struct Source {
     bool words = false;
     MapPointer map;
 };
-Source source;
+KeptMap kept_map;
 
 const MapPointer& map_of(const SentenceView& view, const app::MapChoice& choice) {
     const app::Selection& s = view.selection();
     const auto& trace = view.run.trace;
     const bool words = shows_words(view);
-    if (!source.map || source.trace != trace || source.layer != s.layer || source.head != s.head ||
-        source.stage != choice.stage || source.sink != choice.sink || source.words != words)
-        source = {trace,
-                  s.layer,
-                  s.head,
-                  choice.stage,
-                  choice.sink,
-                  words,
-                  words ? app::word_map_of(trace, s.layer, s.head, view.run.words.tokens, choice.sink)
-                        : app::map_of(trace, s.layer, s.head, choice.stage, choice.sink)};
-    return source.map;
+    if (!kept_map.map || kept_map.trace != trace || kept_map.layer != s.layer || kept_map.head != s.head ||
+        kept_map.stage != choice.stage || kept_map.sink != choice.sink || kept_map.words != words)
+        kept_map = {trace,
+                    s.layer,
+                    s.head,
+                    choice.stage,
+                    choice.sink,
+                    words,
+                    words ? app::word_map_of(trace, s.layer, s.head, view.run.words.tokens, choice.sink)
+                          : app::map_of(trace, s.layer, s.head, choice.stage, choice.sink)};
+    return kept_map.map;
 }
 
 // Those that say something else than the one before.

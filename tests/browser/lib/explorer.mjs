@@ -107,35 +107,41 @@ export class Explorer {
         }
     }
 
-    // No frame for longer than the page stays awake after the last event, and no work: how many frames there were.
-    settled() {
-        return this.page.evaluate(async (quiet) => {
-            for (let frames = -1, since = 0; ;) {
-                const now = performance.now(), count = explorer._probe_frame_count();
-                if (count !== frames || explorer._probe_busy()) {
-                    [frames, since] = [count, now];
-                } else if (now - since > quiet) {
+    // The page sleeps, as it does when nothing has happened for some time and there is no work: how many frames there were.
+    // Awake it makes one each time the browser asks for one; asleep it was asked so many times in vain.
+    settled(asked = 6) {
+        return this.page.evaluate(async (times) => {
+            for (let frames = -1, still = 0; ;) {
+                const count = explorer._probe_frame_count();
+                still = count !== frames || explorer._probe_busy() ? 0 : still + 1;
+                if (still === times) {
                     return count;
                 }
+                frames = count;
                 await new Promise(requestAnimationFrame);
             }
-        }, 400);
+        }, asked);
     }
 
     // ---- Acting ----------------------------------------------------------------------------------------------------
 
     get #canvas() { return this.page.locator('#canvas'); }
 
-    // A landmark in pixels of the window, {left, top, right, bottom, x, y}; undefined while it is not on the canvas.
-    async rect(name) {
-        const landmark = (await this.landmarks())[name];
-        if (!landmark) {
-            return undefined;
-        }
-        const { x, y } = await this.#canvas.boundingBox();
-        const [left, top, right, bottom] = [landmark[0] + x, landmark[1] + y, landmark[2] + x, landmark[3] + y];
-        return { left, top, right, bottom, x: (left + right) / 2, y: (top + bottom) / 2 };
+    // Landmarks in pixels of the window, {left, top, right, bottom, x, y} each; undefined for one that is not on the canvas.
+    rects(...names) {
+        return this.page.evaluate((wanted) => {
+            const { x, y } = document.getElementById('canvas').getBoundingClientRect();
+            const all = JSON.parse(explorer.UTF8ToString(explorer._probe_landmarks()));
+            return wanted.map((name) => {
+                if (!all[name]) {
+                    return undefined;
+                }
+                const [left, top, right, bottom] = all[name].map((at, i) => at + (i % 2 ? y : x));
+                return { left, top, right, bottom, x: (left + right) / 2, y: (top + bottom) / 2 };
+            });
+        }, names);
     }
+    async rect(name) { return (await this.rects(name))[0]; }
 
     // The landmark, once it is there and, by turning the wheel at the edge of the lens, in view.
     async reveal(name) {
@@ -254,13 +260,15 @@ export class Explorer {
         return decode(await this.#canvas.screenshot());
     }
 
-    // What every test ends with.
+    // What every test ends with; a quarter of the canvas tells.
     async finish() {
         const lost = await this.page.evaluate(() => document.getElementById('canvas').getContext('webgl2')?.isContextLost() ?? true);
         if (lost) {
             throw new Error('the WebGL context is dead');
         }
-        const count = colours(decode(await this.#canvas.screenshot()));
+        const { x, y, width, height } = await this.#canvas.boundingBox();
+        const upper = { x, y, width: width / 2, height: height / 2 };
+        const count = colours(decode(await this.page.screenshot({ clip: upper })));
         if (count < least_colours) {
             throw new Error(`the canvas shows ${count} colours: the picture is flat`);
         }

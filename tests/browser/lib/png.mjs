@@ -1,11 +1,23 @@
 // Just enough of PNG to look at a screenshot: 8 bits a channel, RGB or RGBA, not interlaced.
 import { inflateSync } from 'node:zlib';
 
-const paeth = (a, b, c) => {
-    const p = a + b - c, near = [a, b, c].map((x) => Math.abs(p - x));
-    return near[0] <= near[1] && near[0] <= near[2] ? a : near[1] <= near[2] ? b : c;
-};
-const predict = [() => 0, (a) => a, (a, b) => b, (a, b) => (a + b) >> 1, paeth];
+// A line without its filter, in place; `above` is the line before it.
+function unfilter(filter, line, above, channels) {
+    for (let x = 0; x < line.length; ++x) {
+        const a = x >= channels ? line[x - channels] : 0, b = above[x];
+        if (filter === 1) {
+            line[x] += a;
+        } else if (filter === 2) {
+            line[x] += b;
+        } else if (filter === 3) {
+            line[x] += (a + b) >> 1;
+        } else {  // Paeth: of the three neighbours the nearest to a + b - c
+            const c = x >= channels ? above[x - channels] : 0;
+            const to_a = Math.abs(b - c), to_b = Math.abs(a - c), to_c = Math.abs(a + b - 2 * c);
+            line[x] += to_a <= to_b && to_a <= to_c ? a : to_b <= to_c ? b : c;
+        }
+    }
+}
 
 // {width, height, channels, pixels}
 export function decode(png) {
@@ -23,14 +35,13 @@ export function decode(png) {
     const lines = inflateSync(Buffer.concat(parts));
     const stride = width * channels;
     const pixels = Buffer.alloc(stride * height);
-    for (let y = 0; y < height; ++y) {
-        const guess = predict[lines[y * (stride + 1)]];
-        for (let x = 0, at = y * stride; x < stride; ++x, ++at) {
-            const left = x >= channels ? pixels[at - channels] : 0;
-            const above = y > 0 ? pixels[at - stride] : 0;
-            const corner = x >= channels && y > 0 ? pixels[at - stride - channels] : 0;
-            pixels[at] = lines[y * (stride + 1) + 1 + x] + guess(left, above, corner);
+    for (let y = 0, above = Buffer.alloc(stride); y < height; ++y) {
+        const line = pixels.subarray(y * stride, (y + 1) * stride), from = y * (stride + 1);
+        line.set(lines.subarray(from + 1, from + 1 + stride));
+        if (lines[from] !== 0) {
+            unfilter(lines[from], line, above, channels);
         }
+        above = line;
     }
     return { width, height, channels, pixels };
 }
@@ -38,7 +49,7 @@ export function decode(png) {
 export function colours({ pixels, channels }) {
     const seen = new Set();
     for (let at = 0; at < pixels.length; at += channels) {
-        seen.add(pixels.readUIntBE(at, 3));
+        seen.add(pixels[at] << 16 | pixels[at + 1] << 8 | pixels[at + 2]);
     }
     return seen.size;
 }

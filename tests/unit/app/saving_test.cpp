@@ -18,8 +18,9 @@ using namespace attn::test;
 
 namespace {
 
-constexpr std::array<std::string_view, 8> words{"the", "cat, sat", "\"on\"", "a", "<mat>", "", "& saw", "-1"};
-const std::vector<std::string> pieces(words.begin(), words.end());
+constexpr std::array<std::string_view, 8> odd_words{"the",   "cat, sat", "\"on\"", "a",
+                                                    "<mat>", "",         "& saw",  "-1"};
+const std::vector<std::string> odd_pieces(odd_words.begin(), odd_words.end());
 
 struct Visit {
     FakePage page;
@@ -28,7 +29,7 @@ struct Visit {
         load_tiny_model(session);
         session.perform(OpenLens{LensId::sentence});
         session.text_typed("x");
-        session.tokens("x", {3, 1, 4, 1, 5, 9, 2, 6}, pieces, 8);
+        session.tokens("x", {3, 1, 4, 1, 5, 9, 2, 6}, odd_pieces, 8);
         work();
         REQUIRE(session.sentence());
     }
@@ -86,19 +87,19 @@ TEST_CASE("the window's numbers are saved as .npy, equal to the Record's") {
 
 TEST_CASE("the window's numbers are saved as CSV under the names of its tokens") {
     Visit visit;
-    visit.session.save(Saving::csv(visit.window(MapStage::weight), pieces, pieces, "weights"));
+    visit.session.save(Saving::csv(visit.window(MapStage::weight), odd_pieces, odd_pieces, "weights"));
     visit.work();
     CHECK(visit.page.downloaded == "weights.csv");
     const auto csv = CsvReading(visit.page.downloaded_bytes).finish();
     REQUIRE(csv);
-    CHECK(csv->row_labels == std::vector(pieces.begin() + 2, pieces.begin() + 7));
-    CHECK(csv->column_labels == std::vector(pieces.begin() + 1, pieces.begin() + 6));
+    CHECK(csv->row_labels == std::vector(odd_pieces.begin() + 2, odd_pieces.begin() + 7));
+    CHECK(csv->column_labels == std::vector(odd_pieces.begin() + 1, odd_pieces.begin() + 6));
     CHECK(std::ranges::equal(csv->values.values(), expected(visit, Stage::weight)));
 }
 
 TEST_CASE("all heads are saved in one archive that says what it holds") {
     Visit visit;
-    visit.session.save(Saving::all_heads(visit.trace(), {}, pieces, {}, "tiny"));
+    visit.session.save(Saving::all_heads(visit.trace(), {}, odd_pieces, {}, "tiny"));
     visit.work();
     CHECK(visit.page.downloaded == "attention-weight.npz");
     auto arrays = parse_npz(visit.page.downloaded_bytes);
@@ -132,7 +133,7 @@ TEST_CASE("all heads are saved in one archive that says what it holds") {
     const auto json = nlohmann::json::parse(text_of(contents(*about)));
     CHECK(json["stage"] == "weight");
     CHECK(json["tensors"]["attention"] == std::vector<std::string>{"layer", "head", "query", "key"});
-    CHECK(json["tokens"] == pieces);
+    CHECK(json["tokens"] == odd_pieces);
 }
 
 TEST_CASE("what is too large to be saved is refused in a sentence") {
