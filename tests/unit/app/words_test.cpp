@@ -21,7 +21,7 @@ using namespace attn::test;
 namespace {
 
 const std::vector<std::string> subwords{"The", "Ġanimal", "Ġdidn", "'t", "Ġcross", ".", "ĠIt", "s"};
-const std::vector<Range> words{{0, 1}, {1, 2}, {2, 4}, {4, 5}, {5, 6}, {6, 8}};
+const std::vector<Range> word_tokens{{0, 1}, {1, 2}, {2, 4}, {4, 5}, {5, 6}, {6, 8}};
 
 struct WordVisit {
     FakePage page;
@@ -55,7 +55,7 @@ double merged(const std::vector<std::vector<float>>& weights, Range queries, Ran
 TEST_CASE("the words of a run, and which of them a token belongs to") {
     const WordVisit visit;
     const WordAxis& axis = visit.session.sentence()->words;
-    CHECK(axis.tokens == words);
+    CHECK(axis.tokens == word_tokens);
     CHECK(axis.names == std::vector<std::string>{"The", "animal", "didn't", "cross", ".", "Its"});
     CHECK(axis.merges());
     CHECK(axis.word_of(3) == 2);
@@ -71,7 +71,8 @@ TEST_CASE("a cell between words says which weights it is made of") {
     const auto weights = visit.weights(1, 2);
     for (Index i = 0; i < 6; ++i)
         for (Index j = 0; j < 6; ++j) {
-            const auto query = words[static_cast<std::size_t>(i)], key = words[static_cast<std::size_t>(j)];
+            const auto query = word_tokens[static_cast<std::size_t>(i)],
+                       key = word_tokens[static_cast<std::size_t>(j)];
             const auto why = explain_cell(visit.session, {MatrixId::weight, i, j, false, true});
             REQUIRE(why);
             CAPTURE(i, j);
@@ -143,7 +144,7 @@ TEST_CASE("what is saved of words is the map's, of all heads too") {
     read(*attention, 0, 1, cells);
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const auto head = static_cast<Index>(i / 36);
-        const MapPointer map = word_map_of(run.trace, head / 3, head % 3, words, Sink::shown);
+        const MapPointer map = word_map_of(run.trace, head / 3, head % 3, word_tokens, Sink::shown);
         const float cell = map->cell(static_cast<Index>(i % 36 / 6), static_cast<Index>(i % 6));
         CHECK(cells[i] == (cell == masked_cell ? 0 : cell));
     }
