@@ -17,7 +17,7 @@ State with_small_plan() {
     return after(default_state(), SetTrainingPlan{plan});
 }
 
-void finish(TrainingRuns& runs, const State& state) {
+void finish_run(TrainingRuns& runs, const State& state) {
     while (runs.work(state.training, 5)) {
     }
 }
@@ -36,16 +36,16 @@ TEST_CASE("a run goes to the step that is wanted, or to its end") {
     const Threads one(1);
     TrainingRuns runs;
     State s = after(with_small_plan(), ShowTrainingStep{0});
-    finish(runs, s);
+    finish_run(runs, s);
     REQUIRE(runs.shown());
     CHECK(runs.shown()->steps_taken() == 0);
     REQUIRE(runs.shown_view(s.training));
     s = after(s, ShowTrainingStep{6});
-    finish(runs, s);
+    finish_run(runs, s);
     CHECK(runs.shown()->steps_taken() == 6);
     CHECK(runs.shown_view(s.training)->step == 6);
     s = after(s, RunTraining{true});
-    finish(runs, s);
+    finish_run(runs, s);
     CHECK(runs.shown()->steps_taken() == 24);
     CHECK(runs.shown_view(s.training)->step == 4);
     s = after(s, ShowTrainingStep{std::nullopt});
@@ -59,12 +59,12 @@ TEST_CASE("a fork takes over its beginning, and both go on side by side") {
     const Threads one(1);
     TrainingRuns runs;
     State s = after(with_small_plan(), ShowTrainingStep{12});
-    finish(runs, s);
+    finish_run(runs, s);
     const TrainingRun* first = runs.shown();
     TrainingValues values = s.training.plan.values;
     values.ablated = {{1, 1}};
     s = after(s, ForkTraining{12, values});
-    finish(runs, s);
+    finish_run(runs, s);
     CHECK(runs.compared() == first);
     CHECK(runs.shown() != first);
     CHECK(runs.shown()->steps_taken() == 12);
@@ -103,7 +103,7 @@ TEST_CASE("a plan that cannot be run, and a run that breaks, are told once") {
     TrainingPlan plan = with_small_plan().training.plan;
     plan.values.rate = 1e9;
     s = after(s, SetTrainingPlan{plan});
-    finish(runs, s);
+    finish_run(runs, s);
     CHECK_THAT(runs.take_error().value_or(Error{}).message, ContainsSubstring("no longer a finite number"));
     CHECK_FALSE(runs.work(s.training, 5));
     CHECK_FALSE(runs.take_error());
