@@ -28,7 +28,7 @@ async function edgesFrom(explorer, query) {
 
 // Pixels of the flow that are not its ground.
 async function inked(explorer) {
-    const { left, top, right } = await explorer.rect('flow');
+    const { left, top, right } = await explorer.until('the flow', () => explorer.rect('flow'));
     const token = await explorer.rect('token/0');
     const picture = await explorer.picture();
     const canvas = await explorer.page.locator('#canvas').boundingBox();
@@ -58,6 +58,8 @@ test('a word shows the fewest edges that make up the share, in either form', asy
 
 test('the slider draws more edges or none, without a new run', async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
+    // The address follows what is typed after a pause.
+    await explorer.until('the text in the address', () => explorer.page.evaluate(() => location.hash), (hash) => hash.includes('text='));
     const at = async (share) => {
         await explorer.page.evaluate((flow) => { location.hash = location.hash.replace(/&flow=[^&]*/, '') + `&flow=${flow}`; }, share);
         await explorer.until('the share', () => explorer.linked('flow'), (flow) => flow === String(share));

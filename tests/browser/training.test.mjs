@@ -161,7 +161,7 @@ test('a tab that is closed in mid-run closes, and its link goes on from the star
         await taken(explorer, 8);
         const tab = await explorer.page.context().newPage();
         await tab.goto(explorer.page.url());
-        await tab.waitForFunction(() => globalThis.explorer?._probe_frame_count() > 20);
+        await tab.waitForFunction(() => globalThis.explorer?._probe_frame_count() > 4);
         const asked = [];
         tab.on('dialog', (dialog) => asked.push(dialog.dismiss()));
         await Promise.all([tab.waitForEvent('close'), tab.close({ runBeforeUnload: true })]);

@@ -133,6 +133,7 @@ void ensure_imgui() {
     io.IniFilename = nullptr;
     io.ConfigInputTextCursorBlink = false;
     io.MouseDoubleClickTime = 0.5f;  // as desktops have it
+    io.KeyRepeatDelay = 0.5f;        // a key is not held because a frame takes long
     io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
     ImGuiPlatformIO& platform = ImGui::GetPlatformIO();
     platform.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) { js_copy(text); };
