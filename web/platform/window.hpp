@@ -14,7 +14,7 @@ struct Frame {
 bool open_window(Frame frame);
 void start_drawing();  // the first frame is the next one
 
-void wake();  // something happened: draw for a little while
+void wake();      // something happened: draw for a little while
 void draw_now();  // one frame, for news of a job; other news wait while pictures take long
 long frames_drawn();
 void context_lost();
