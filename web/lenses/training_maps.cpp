@@ -119,8 +119,9 @@ void stage_choice(Session& session, const app::TrainingView& view, TrainingMaps 
     if (const auto chosen = ui::choice("training/stage", names, static_cast<int>(shown)))
         session.perform(app::SetTrainingMaps{static_cast<TrainingMaps>(*chosen)});
     const std::string gradient =
-        "How the mean loss of this sequence would change with each weight, the others left as they are: in "
-        "blue more weight would lower it, in orange raise it; full colour at " +
+        "Rows are queries, columns keys: how the mean loss of this sequence would change with each weight, "
+        "the others left as they are. In blue more weight would lower it, in orange raise it; full colour "
+        "at " +
         app::fixed(static_cast<double>(run_maps.extent()), 4) + " nats a token.";
     ui::caption(shown == TrainingMaps::gradient ? gradient.c_str()
                                                 : "Rows are queries, columns keys, of one fixed sequence. "
