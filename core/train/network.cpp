@@ -42,6 +42,13 @@ std::span<float> values(MatrixView<float> m) {  // of whole rows
     return {m.data, static_cast<std::size_t>(m.rows * m.cols)};
 }
 
+// Heads side by side -> one after the other.
+void part_heads(MatrixView<float> side_by_side, const HeadsView<float>& heads) {
+    for (Index head = 0; head < heads.heads; ++head)
+        for (Index i = 0; i < side_by_side.rows; ++i)
+            std::copy_n(side_by_side.row(i) + head * heads.cols, heads.cols, heads.head(head).row(i));
+}
+
 // The weight that a view of a model's bytes is of.
 Index offset_of(const Model& model, const ParameterLayout& layout, const WeightView& view) {
     const auto found =
@@ -235,6 +242,25 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
 double TrainedNetwork::gradient(std::span<const float> parameters, std::span<const std::int32_t> ids,
                                 std::span<const std::int32_t> targets, float weight, const Dropout& dropout,
                                 Activations& kept, std::span<float> gradients) const {
+    return differentiate(parameters, ids, targets, weight, dropout, kept, gradients, {});
+}
+
+std::vector<Tensor> TrainedNetwork::attention_gradients(std::span<const float> parameters,
+                                                        std::span<const std::int32_t> ids,
+                                                        std::span<const std::int32_t> targets,
+                                                        Activations& kept) const {
+    const auto counting = std::ssize(targets) - std::ranges::count(targets, -1);
+    std::vector<Tensor> d_heads(blocks_.size(), Tensor({config_.heads, std::ssize(ids), config_.head_dim}));
+    ParameterBuffer unused(parameters.size());  // of the weights' gradients
+    differentiate(parameters, ids, targets, 1 / static_cast<float>(std::max<std::ptrdiff_t>(counting, 1)), {},
+                  kept, unused, d_heads);
+    return d_heads;
+}
+
+double TrainedNetwork::differentiate(std::span<const float> parameters, std::span<const std::int32_t> ids,
+                                     std::span<const std::int32_t> targets, float weight,
+                                     const Dropout& dropout, Activations& kept, std::span<float> gradients,
+                                     std::span<Tensor> d_heads) const {
     const Index n = std::ssize(ids), d = config_.d_model;
     forward(parameters, ids, dropout, kept);
     const MatrixView<float> d_logits = first_rows(kept.logits, n), d_x = first_rows(kept.d_residual, n),
@@ -245,8 +271,11 @@ double TrainedNetwork::gradient(std::span<const float> parameters, std::span<con
     head_.input_gradient(kernels_, parameters, d_logits, d_branch);
     head_.weight_gradient(kernels_, normalised, d_logits, gradients);
     final_norm_.backward(kernels_, parameters, first_rows(kept.residual, n), d_branch, d_x, gradients);
-    for (Index layer = std::ssize(blocks_); layer-- > 0;)
+    for (Index layer = std::ssize(blocks_); layer-- > 0;) {
         backward(blocks_[static_cast<std::size_t>(layer)], parameters, n, dropout, layer, kept, gradients);
+        if (!d_heads.empty())
+            part_heads(first_rows(kept.d_attended, n), d_heads[static_cast<std::size_t>(layer)].heads());
+    }
     dropout.apply(embedding_site, values(d_x));
     embedding_backward(ids, d_x, {gradients.data() + token_embedding_, config_.vocab_size, d, d});
     if (position_embedding_) {

@@ -44,6 +44,12 @@ class TrainedNetwork {
                     std::span<const std::int32_t> targets, float weight, const Dropout& dropout,
                     Activations& kept, std::span<float> gradients) const;
 
+    // The gradient of the mean of −ln p(target), of the targets that count, by what attention gives: for each layer
+    // [heads, n, head_dim]. An ablated head's is 0.
+    std::vector<Tensor> attention_gradients(std::span<const float> parameters,
+                                            std::span<const std::int32_t> ids,
+                                            std::span<const std::int32_t> targets, Activations& kept) const;
+
   private:
     struct Block {
         TrainedNorm attention_norm;
@@ -58,6 +64,10 @@ class TrainedNetwork {
     };
     struct LayerActivations;
 
+    // As gradient(); d_heads as attention_gradients() gives it, or empty: not wanted.
+    double differentiate(std::span<const float> parameters, std::span<const std::int32_t> ids,
+                         std::span<const std::int32_t> targets, float weight, const Dropout& dropout,
+                         Activations& kept, std::span<float> gradients, std::span<Tensor> d_heads) const;
     void forward(std::span<const float> parameters, std::span<const std::int32_t> ids, const Dropout& dropout,
                  Activations& kept) const;
     void forward(const Block& block, std::span<const float> parameters, Index n, const Dropout& dropout,

@@ -53,6 +53,54 @@ test('a head can be left out from a step on, and the run compared with the one b
         await explorer.until('undo', () => explorer.linked('train'), (plan) => !/off/.test(plan ?? ''));
     });
 
+// Pixels of a map that are bluer than red and redder than blue by far, as the two ends of the diverging scale are.
+async function signs(explorer, name) {
+    await explorer.reveal(name);
+    const { pixels, width, channels } = await explorer.picture();
+    const canvas = await explorer.page.locator('#canvas').boundingBox(), map = await explorer.rect(name);
+    let blue = 0, orange = 0, bytes = '';
+    for (let y = Math.ceil(map.top - canvas.y); y < map.bottom - canvas.y - 1; ++y) {
+        for (let x = Math.ceil(map.left - canvas.x); x < map.right - canvas.x - 1; ++x) {
+            const at = (y * width + x) * channels, by = pixels[at + 2] - pixels[at];
+            blue += by > 60;
+            orange += by < -60;
+            bytes += pixels.toString('latin1', at, at + 3);
+        }
+    }
+    return { blue, orange, bytes };
+}
+
+test('the maps show the gradient of the loss by each weight, in the link and back by undo', { fragment: `${small}&step=40` }, async (explorer) => {
+    await taken(explorer, 40);
+    await explorer.settled();
+    const weights = await signs(explorer, 'training/map/0.0');
+    assert.equal(weights.orange, 0);
+    await explorer.click('training/stage/gradient');
+    await explorer.until('the link', () => explorer.linked('maps'), (maps) => maps === 'gradient');
+    const gradient = await signs(explorer, 'training/map/0.0');
+    assert.ok(gradient.blue > 50 && gradient.orange > 50, JSON.stringify([gradient.blue, gradient.orange]));
+
+    await explorer.page.reload();
+    await explorer.started();
+    await taken(explorer, 40);
+    await explorer.settled();
+    assert.ok((await signs(explorer, 'training/map/0.0')).bytes === gradient.bytes, 'the link gives another picture');
+
+    await explorer.click('training/stage/weights');
+    await explorer.until('the link', () => explorer.linked('maps'), (maps) => maps === undefined);
+    assert.ok((await signs(explorer, 'training/map/0.0')).bytes === weights.bytes, 'the weights are other ones');
+    await explorer.press('Control+z');
+    await explorer.until('undo', () => explorer.linked('maps'), (maps) => maps === 'gradient');
+    assert.ok((await signs(explorer, 'training/map/0.0')).bytes === gradient.bytes, 'undo gives another picture');
+
+    await explorer.click('training/ablate/0.0');
+    await explorer.until('the head to be left out', () => explorer.linked('train'), (plan) => /off:0\.0/.test(plan ?? ''));
+    await explorer.click('training/step');
+    await taken(explorer, 41);
+    const without = await signs(explorer, 'training/map/0.0');
+    assert.deepEqual([without.blue, without.orange], [0, 0]);
+});
+
 test('another preset is another run', { fragment: 'lens=training' }, async (explorer) => {
     await explorer.click('training/preset/Reversal');
     await explorer.until('the preset', () => explorer.linked('train'), (plan) => plan === 'reversal');

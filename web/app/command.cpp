@@ -323,6 +323,10 @@ struct Applier {
         state.training.running = c.on;
         return state;
     }
+    Result<State> operator()(const SetTrainingMaps& c) {
+        state.training.maps = c.maps;
+        return state;
+    }
     Result<State> operator()(const OpenTensors& c) {
         if (!are_file_names(c.files))
             return Error{"There are at most " + std::to_string(tensor_file_limit) +
@@ -523,6 +527,10 @@ std::string describe(const State& before, const Command& command) {
             },
             [](const ShowTrainingStep&) { return std::string("training step"); },
             [](const RunTraining& c) { return std::string(c.on ? "training" : "training paused"); },
+            [](const SetTrainingMaps& c) {
+                return std::string(c.maps == TrainingMaps::gradient ? "maps of the gradient"
+                                                                    : "maps of weights");
+            },
             [](const OpenTensors& c) {
                 return c.files.empty() ? std::string("closed the tensors") : "opened " + c.files.front();
             },

@@ -44,6 +44,7 @@ struct ForkTraining { std::int64_t step; TrainingValues values; };
 struct CompareTraining { std::optional<TrainingPlan> plan; };
 struct ShowTrainingStep { std::optional<std::int64_t> step; };  // none: the newest
 struct RunTraining { bool on; };
+struct SetTrainingMaps { TrainingMaps maps; };
 struct OpenTensors { std::vector<std::string> files; };  // in lens Tensors; none: they are closed
 struct SetTensorMap { MapChoice map; };
 struct SetTensorRule { TensorRule rule; };
@@ -53,12 +54,12 @@ struct Select { Selection selection; };
 struct Pin { std::optional<CellRef> cell; };
 // clang-format on
 
-using Command =
-    std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
-                 SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
-                 OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads, SetFlow, SetSampling,
-                 SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining, OpenTensors,
-                 SetTensorMap, SetTensorRule, SetTensorHeads, SetTensorFlow, Select, Pin>;
+using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate,
+                             SetScaling, SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText,
+                             Compare, SetModel, OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads,
+                             SetFlow, SetSampling, SetTrainingPlan, ForkTraining, CompareTraining,
+                             ShowTrainingStep, RunTraining, SetTrainingMaps, OpenTensors, SetTensorMap,
+                             SetTensorRule, SetTensorHeads, SetTensorFlow, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);

@@ -152,11 +152,15 @@ struct SentenceState {
     bool operator==(const SentenceState&) const = default;
 };
 
+// What the maps of a network in training show: the weights, or the gradient of the probe's loss by them.
+enum class TrainingMaps { weights, gradient };
+
 struct TrainingState {
     TrainingPlan plan;                     // of the run that is shown
     std::optional<TrainingPlan> compared;  // of another beside it
     std::optional<std::int64_t> step;      // that is shown; none: the newest
     bool running = false;                  // else they are trained up to `step` and no further
+    TrainingMaps maps = TrainingMaps::weights;
     bool operator==(const TrainingState&) const = default;
     // Steps that the runs should take; 0 and no `step`: there is no run yet.
     std::int64_t target() const { return running ? plan.steps : step.value_or(0); }

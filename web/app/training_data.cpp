@@ -107,12 +107,16 @@ Result<TrainingData> training_data(const TrainingPlan& plan) {
     } else {
         const auto batches = symbol_batches(symbol_task(plan.task), plan.vocabulary, probe_seed);
         if (!batches) return batches.error();
-        std::vector<std::int32_t> targets(context);
         data.probe.resize(context);
-        (*batches)(-1, 0, data.probe, targets);
+        data.probe_targets.resize(context);
+        (*batches)(-1, 0, data.probe, data.probe_targets);
     }
     data.vocabulary = data.tokenizer ? data.tokenizer->vocabulary_size() : plan.vocabulary;
     if (data.probe.size() > context) data.probe.resize(context);
+    if (data.tokenizer) {
+        data.probe_targets.assign(data.probe.begin() + 1, data.probe.end());
+        data.probe_targets.push_back(-1);
+    }
     for (const std::int32_t id : data.probe) data.probe_pieces.push_back(piece(data, id));
     data.repeated = random_twice(data.vocabulary, data.tokenizer ? 0 : 1, plan.context);
     return data;

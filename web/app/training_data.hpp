@@ -17,7 +17,8 @@ struct TrainingData {
     // A sequence of the task, the same for every seed; its maps are shown. Symbols: one of those trained on, from a
     // step before the first.
     std::vector<std::int32_t> probe;
-    std::vector<std::string> probe_pieces;  // how each token reads
+    std::vector<std::int32_t> probe_targets;  // the next tokens; −1: does not count, as in training
+    std::vector<std::string> probe_pieces;    // how each token reads
     // Random tokens that come twice, for the score of induction: at most half as many as the vocabulary has, so that few
     // are the same by chance; empty where that leaves no two.
     std::vector<std::int32_t> repeated;

@@ -195,4 +195,11 @@ Result<TrainingView> TrainingRun::state_at(std::int64_t step) const {
     return TrainingView{at, *std::move(model), *std::move(probe)};
 }
 
+// The model's W_O is 0 where a head is left out, and its MLP where the plan has none.
+std::vector<Tensor> TrainingRun::attention_gradients(const TrainingView& view) const {
+    const TrainedNetwork network(*view.model, layout_, false);
+    return network.attention_gradients(parameters_of(layout_, *view.model), data_->probe,
+                                       data_->probe_targets, *network.activations(view.probe->tokens()));
+}
+
 }  // namespace attn::app

@@ -56,6 +56,9 @@ class TrainingRun {
     std::int64_t shown_step(std::int64_t step) const;
     // At shown_step(step). One forward pass of the probe: short work.
     Result<TrainingView> state_at(std::int64_t step) const;
+    // Of the probe's mean loss by the attention output of every head: a layer each [heads, n, head_dim], zeros for heads
+    // that are left out. A forward and a backward pass of the probe.
+    std::vector<Tensor> attention_gradients(const TrainingView& view) const;
 
   private:
     struct Checkpoint {

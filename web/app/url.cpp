@@ -513,6 +513,14 @@ constexpr Setting settings[] = {
      [](const State& s, const State&) {
          return s.training.step ? std::optional(std::to_string(*s.training.step)) : std::nullopt;
      }},
+    {"maps", "gradient",
+     [](State& s, const std::string& value) {
+         return value == "gradient" && take(s, SetTrainingMaps{TrainingMaps::gradient});
+     },
+     [](const State& s, const State&) {
+         return s.training.maps == TrainingMaps::gradient ? std::optional<std::string>("gradient")
+                                                          : std::nullopt;
+     }},
     {"files", "names of files, separated by commas",
      [](State& s, const std::string& value) {
          const auto names = read_names(value);

@@ -177,7 +177,7 @@ void training(Session& session, Hover&) {
     ImGui::BeginGroup();
     if (const app::TrainingView* view = runs.shown_view(state)) {
         const float room = beside ? width - left - 24 : width;
-        if (const auto head = training_maps(*run, *view, room)) {
+        if (const auto head = training_maps(session, *run, *view, room)) {
             app::TrainingValues values = run->plan().values_at(shown);
             const auto found = std::ranges::find(values.ablated, *head);
             found == values.ablated.end() ? values.ablated.push_back(*head)

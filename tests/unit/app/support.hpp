@@ -70,7 +70,7 @@ class RandomCommands {
 
     app::Command next(const app::State& state) {
         using namespace app;
-        switch (below(37)) {
+        switch (below(38)) {
             case 0: return OpenLens{static_cast<LensId>(below(2))};
             case 1: return OpenPreset{presets()[static_cast<std::size_t>(below(std::ssize(presets())))].id};
             case 2:
@@ -137,6 +137,7 @@ class RandomCommands {
                 return SetTensorFlow{{static_cast<float>(random_.uniform()),
                                       static_cast<FlowForm>(below(2)),
                                       {{below(4), below(5)}}}};
+            case 36: return SetTrainingMaps{static_cast<TrainingMaps>(below(2))};
             case 33: return SetTensorRule{{static_cast<TensorRule::Causal>(below(3)), below(2) == 0}};
             default: return below(4) ? Pin{cell(state)} : Pin{};
         }

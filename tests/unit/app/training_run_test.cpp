@@ -301,3 +301,34 @@ TEST_CASE("an induction head forms in two layers and in one it cannot") {
     CHECK(best(alone, &HeadPoint::induction) <= 0.3);
     CHECK(alone.losses().back() > 2);
 }
+
+TEST_CASE(
+    "the gradient by attention comes from the targets that count in training, and passes by heads left out") {
+    TrainingPlan plan = small();
+    plan.task = GENERATE(TrainingTask::repeated, TrainingTask::reversal, TrainingTask::pronouns);
+    plan.mlp = GENERATE(false, true);
+    if (plan.task == TrainingTask::pronouns) plan.vocabulary = 300;
+    plan = forked(plan, 4, values_with(1e-3, 1, 0, {{1, 0}}));
+    const TrainingRun run = trained(plan, 8);
+    const std::vector<std::int32_t>&ids = run.data().probe, &targets = run.data().probe_targets;
+    REQUIRE(targets.size() == ids.size());
+    for (std::size_t i = 0; i + 1 < ids.size(); ++i) CHECK((targets[i] == -1 || targets[i] == ids[i + 1]));
+    CHECK(std::ranges::count(targets, -1) < std::ssize(targets));
+
+    const auto view = run.state_at(8);
+    REQUIRE(view);
+    const std::vector<Tensor> gradients = run.attention_gradients(*view);
+    REQUIRE(gradients.size() == 2);
+    const auto n = std::ssize(ids);
+    for (const Tensor& layer : gradients) CHECK(layer.shape() == Shape{2, n, 8});
+    const auto is_zero = [&](Index layer, Index head, Index query) {
+        const float* row = gradients[static_cast<std::size_t>(layer)].heads().head(head).row(query);
+        return std::all_of(row, row + 8, [](float g) { return g == 0; });
+    };
+    for (Index i = 0; i < n; ++i) {
+        CHECK(is_zero(1, 0, i));
+        // What the last layer gives to a token changes only what that token foretells.
+        CHECK(is_zero(1, 1, i) == (targets[static_cast<std::size_t>(i)] == -1));
+    }
+    CHECK_FALSE(is_zero(0, 0, 0));
+}

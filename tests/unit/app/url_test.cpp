@@ -92,6 +92,13 @@ TEST_CASE("a link says only what the default does not") {
                                                .scaling = Scaling::rank,
                                                .sink = Sink::renormalised,
                                                .least = 0.25f}});
+    State learned = after(default_state(), OpenLens{LensId::training});
+    learned = after(learned, ShowTrainingStep{12});
+    CHECK(to_fragment(after(learned, SetTrainingMaps{TrainingMaps::weights})) == "v=1&lens=training&step=12");
+    learned = after(learned, SetTrainingMaps{TrainingMaps::gradient});
+    CHECK(to_fragment(learned) == "v=1&lens=training&step=12&maps=gradient");
+    check_round_trip(learned);
+    CHECK_THAT(parse_fragment("v=1&maps=weights").note, Catch::Matchers::ContainsSubstring("'maps'"));
     CHECK(to_fragment(look).find("&map=contribution,mean,rank,renormalised,0.25&") != std::string::npos);
     check_round_trip(look);
     const State places =
