@@ -57,6 +57,8 @@ test('dragging changes a cell by hundredths, in one step of undo', async (explor
 });
 
 test('the wheel over a cell changes it by tenths and does not scroll', async (explorer) => {
+    await explorer.page.setViewportSize({ width: 1440, height: 600 });  // lower than the lens
+    await explorer.settled();
     const at = await explorer.reveal('x/0/1');
     await explorer.wheel('x/0/1', 1);
     await changed(explorer, 'x/0/1', (value) => value === Math.fround(0.6));

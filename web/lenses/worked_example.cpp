@@ -25,6 +25,8 @@ using app::Source;
 using app::WorkedMask;
 using app::WorkedState;
 
+constexpr float badge_room = 48;  // that the shape beside a title may take of what follows
+
 // A number being typed into a cell. ImGui's field has the keyboard a frame after it is asked for; what is typed
 // until then is kept here.
 struct Typing {
@@ -383,10 +385,11 @@ struct Ladder {
                 at.x += size.x + 8;
                 first = false;
             }
-            if (bars_wanted && app::is_stage(row.back()) && row_bars(at, right)) bars_wanted = false;
+            if (bars_wanted && app::is_stage(row.back()) && row_bars({at.x + badge_room, at.y}, right))
+                bars_wanted = false;
             at.y += tallest + 18;
         }
-        if (bars_wanted && row_bars({left - 24, at.y}, right)) at.y += 56 + 26 * static_cast<float>(w.keys());
+        if (bars_wanted && row_bars({left, at.y}, right)) at.y += 56 + 26 * static_cast<float>(w.keys());
         ImGui::SetCursorScreenPos({left, at.y});
         ImGui::Dummy({width, 1});
         hover = next;
@@ -394,15 +397,14 @@ struct Ladder {
 
     // "Where cat looks": the weights of the chosen query as bars.
     // False where there is no room for them.
-    bool row_bars(ImVec2 at, float right) const {
+    bool row_bars(ImVec2 origin, float right) const {
         Index query = session.state().selection.query.value_or(0);
         if (hover.cell && rows_are_queries(hover.cell->matrix)) query = hover.cell->row;
         if (query >= w.queries()) query = 0;
-        const float width = std::min(right - at.x - 24, 340.0f);
+        const float width = std::min(right - origin.x, 340.0f);
         const float line = 26;
-        if (width < 200) return false;
+        if (width < 176) return false;
         ImDrawList* list = ImGui::GetWindowDrawList();
-        const ImVec2 origin{at.x + 24, at.y};
         const auto label = [&](const std::vector<std::string>& labels, Index i) {
             return i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
         };

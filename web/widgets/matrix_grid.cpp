@@ -232,6 +232,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
 
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const auto under = cell_under(grid, metrics, at, mouse);
+    if (grid.editable && under) ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);  // the lens does not scroll
     if (ImGui::IsItemHovered() && under) {
         reply.hovered = under;
         std::tie(reply.hovered_min, reply.hovered_max) = cell_rect(grid, metrics, at, *under);

@@ -213,6 +213,7 @@ export class Explorer {
         await this.settled();  // a list finds its place in its first frames
         await this.click(`preset/${letter}`);
         await this.until(`example ${letter}`, () => this.linked('ex'), (ex) => ex === key);
+        await this.until('the list to close', () => this.rect(`preset/${letter}`), (shown) => !shown);
     }
 
     // Into the sentence box.
