@@ -292,8 +292,8 @@ void MapView::draw_marks(const Plot& plot, const MapPicture& picture) {
 namespace {
 
 void set_landmarks(const std::string& name, Range queries, Range keys, auto corner, ImVec2 low, ImVec2 high) {
-    // In double: of 65,536 tokens there are more cells than an Index of 32 bits counts.
-    if (static_cast<double>(queries.size()) * static_cast<double>(keys.size()) > most_landmarks) return;
+    // Divided: of 65,536 tokens there are more cells than an Index of 32 bits counts.
+    if (queries.size() > most_landmarks / std::max<Index>(keys.size(), 1)) return;
     for (Index q = queries.begin; q < queries.end; ++q)
         for (Index k = keys.begin; k < keys.end; ++k) {
             const ImVec2 a = corner(q, k), b = corner(q + 1, k + 1);
