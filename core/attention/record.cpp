@@ -75,32 +75,45 @@ std::string_view name(Stage stage) {
     return "";
 }
 
+Record::Record(SharedTensor q, SharedTensor k, SharedTensor v, AttentionSpec spec, const Kernels& kernels)
+    : spec_(std::move(spec)),
+      scale_(spec_.scale.value_or(1 / std::sqrt(static_cast<float>(q->dim(2))))),
+      kernels_(&kernels),
+      q_(std::move(q)),
+      k_(std::move(k)),
+      v_(std::move(v)),
+      output_({heads(), queries(), 0}),
+      row_max_({heads(), queries()}),
+      row_log_sum_({heads(), queries()}) {}
+
 Result<Record> Record::prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec, const Kernels& kernels) {
     if (auto status = check(q, k, v, spec); !status) return status.error();
+    const auto shared = [](Tensor& tensor) { return std::make_shared<const Tensor>(std::move(tensor)); };
+    return Record(shared(q), shared(k), shared(v), std::move(spec), kernels);
+}
 
-    Record record;
-    record.scale_ = spec.scale.value_or(1 / std::sqrt(static_cast<float>(q.dim(2))));
-    record.spec_ = std::move(spec);
-    record.kernels_ = &kernels;
-    record.q_ = std::move(q);
-    record.k_ = std::move(k);
-    record.v_ = std::move(v);
-    record.output_ = Tensor({record.heads(), record.queries(), record.d_v()});
-    record.row_max_ = Tensor({record.heads(), record.queries()});
-    record.row_log_sum_ = Tensor({record.heads(), record.queries()});
-    return record;
+Result<Record> Record::prepare_under(AttentionSpec spec) const {
+    if (auto status = check(*q_, *k_, *v_, spec); !status) return status.error();
+    return Record(q_, k_, v_, std::move(spec), *kernels_);
 }
 
 Result<Record> Record::run(Tensor q, Tensor k, Tensor v, AttentionSpec spec, const Kernels& kernels) {
     auto record = prepare(std::move(q), std::move(k), std::move(v), std::move(spec), kernels);
-    if (record) kernels.attention(record->call());
+    if (record) {
+        record->allocate_output();
+        kernels.attention(record->call());
+    }
     return record;
 }
 
+void Record::allocate_output() {
+    if (output_.dim(2) != d_v()) output_ = Tensor({heads(), queries(), d_v()});
+}
+
 AttentionCall Record::call() {
-    AttentionCall call{.q = std::as_const(q_).heads(),
-                       .k = std::as_const(k_).heads(),
-                       .v = std::as_const(v_).heads(),
+    AttentionCall call{.q = q_->heads(),
+                       .k = k_->heads(),
+                       .v = v_->heads(),
                        .scale = scale_,
                        .softcap = spec_.softcap,
                        .rule = spec_.mask.rule(),
@@ -155,7 +168,10 @@ HeadsView<T> every(Index step, HeadsView<T> m, Range range) {
 
 }  // namespace
 
-void Record::compute(Range queries, Index step) { compute(call(), queries, step); }
+void Record::compute(Range queries, Index step) {
+    allocate_output();
+    compute(call(), queries, step);
+}
 
 void Record::measure(Range queries, Index step) {
     AttentionCall call = this->call();
@@ -188,8 +204,8 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
 
 void Record::stage(Stage stage, Index head, Range rows, Index step, Range cols, MatrixView<float> out) const {
     if (rows.size() <= 0 || cols.size() <= 0) return;
-    const ConstMatrix q = q_.heads().head(head), k = k_.heads().head(kv_head(head)),
-                      v = v_.heads().head(kv_head(head));
+    const ConstMatrix q = q_->heads().head(head), k = k_->heads().head(kv_head(head)),
+                      v = v_->heads().head(kv_head(head));
     const std::size_t width = static_cast<std::size_t>(cols.size());
     kernels_->dot_products(every(step, q, rows), attn::rows(k, cols), out);
     if (stage == Stage::raw) return;

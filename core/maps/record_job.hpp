@@ -1,5 +1,5 @@
 // A record measured in slices, so that its map has a first picture long before it is complete: its row numbers, from which
-// every stage follows. Its output stays zero.
+// every stage follows. It has no output.
 #pragma once
 
 #include <memory>
