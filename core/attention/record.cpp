@@ -127,10 +127,10 @@ AttentionCall Record::call() {
 
 namespace {
 
-// The rule of a call whose queries are every `step`-th from the one given here.
+// The rule of a call whose heads begin with one, and whose queries are every `step`-th from another, given here.
 struct ShiftedRule {
     CellRule rule;
-    Index query, step;
+    Index head, query, step;
 
     CellRule shifted() const {
         return {.self = this, .row = rule.row ? &row : nullptr, .tile = rule.tile ? &tile : nullptr};
@@ -138,12 +138,12 @@ struct ShiftedRule {
     static void row(const void* self, Index head, Index query, Index first_key,
                     std::span<std::uint8_t> allowed) {
         const auto& s = *static_cast<const ShiftedRule*>(self);
-        s.rule.row(s.rule.self, head, s.query + query * s.step, first_key, allowed);
+        s.rule.row(s.rule.self, s.head + head, s.query + query * s.step, first_key, allowed);
     }
     static Coverage tile(const void* self, Index head, Range queries, Range keys) {
         const auto& s = *static_cast<const ShiftedRule*>(self);
         // Those between count too: what holds for all of these holds for some.
-        return s.rule.tile(s.rule.self, head,
+        return s.rule.tile(s.rule.self, s.head + head,
                            {s.query + queries.begin * s.step, s.query + (queries.end - 1) * s.step + 1},
                            keys);
     }
@@ -166,35 +166,47 @@ HeadsView<T> every(Index step, HeadsView<T> m, Range range) {
             m.row_stride * step};
 }
 
+template <class T>
+HeadsView<T> part(HeadsView<T> m, Range heads) {
+    m.data += heads.begin * m.head_stride;
+    m.heads = heads.size();
+    return m;
+}
+
 }  // namespace
 
 void Record::compute(Range queries, Index step) {
     allocate_output();
-    compute(call(), queries, step);
+    compute(call(), queries, step, {0, kv_heads()});
 }
 
-void Record::measure(Range queries, Index step) {
+void Record::measure(Range queries, Index step) { measure(queries, step, {0, kv_heads()}); }
+
+void Record::measure(Range queries, Index step, Range kv_heads) {
     AttentionCall call = this->call();
     call.v.cols = call.output.cols = 0;
-    compute(call, queries, step);
+    compute(call, queries, step, kv_heads);
 }
 
-void Record::compute(AttentionCall call, Range queries, Index step) {
-    const Index count = count_of(queries, step);
+void Record::compute(AttentionCall call, Range queries, Index step, Range kv_heads) {
+    const Index count = count_of(queries, step), group = heads() / this->kv_heads();
     if (count <= 0) return;
-    const ShiftedRule rule{call.rule, queries.begin, step};
+    const Range heads{kv_heads.begin * group, kv_heads.end * group};
+    const ShiftedRule rule{call.rule, heads.begin, queries.begin, step};
     call.rule = rule.shifted();
-    call.q = every(step, call.q, queries);
-    if (call.bias.data) call.bias = every(step, call.bias, queries);
-    call.output = every(step, call.output, queries);
-    Tensor max({heads(), count}), log_sum({heads(), count});
+    call.q = every(step, part(call.q, heads), queries);
+    call.k = part(call.k, kv_heads);
+    call.v = part(call.v, kv_heads);
+    if (call.bias.data) call.bias = every(step, part(call.bias, heads), queries);
+    call.output = every(step, part(call.output, heads), queries);
+    Tensor max({heads.size(), count}), log_sum({heads.size(), count});
     call.row_max = max.matrix();
     call.row_log_sum = log_sum.matrix();
     kernels_->attention(call);
-    for (Index head = 0; head < heads(); ++head)
+    for (Index head = 0; head < heads.size(); ++head)
         for (Index i = 0; i < count; ++i) {
-            row_max_.matrix()(head, queries.begin + i * step) = max.matrix()(head, i);
-            row_log_sum_.matrix()(head, queries.begin + i * step) = log_sum.matrix()(head, i);
+            row_max_.matrix()(heads.begin + head, queries.begin + i * step) = max.matrix()(head, i);
+            row_log_sum_.matrix()(heads.begin + head, queries.begin + i * step) = log_sum.matrix()(head, i);
         }
 }
 

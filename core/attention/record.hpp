@@ -47,8 +47,10 @@ class Record {
     static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                                   const Kernels& kernels = default_kernels());
     void compute(Range queries, Index step = 1);
-    // Only their row numbers, which is all that the stages need: half of the work. The output stays as it is.
+    // Only their row numbers, which is all that the stages need: half of the work. The output stays as it is. Of the heads
+    // that these heads of K and V serve, or of all.
     void measure(Range queries, Index step = 1);
+    void measure(Range queries, Index step, Range kv_heads);
     // Another one of the same Q, K and V, which both share, prepared.
     Result<Record> prepare_under(AttentionSpec spec) const;
 
@@ -86,7 +88,7 @@ class Record {
     Record(SharedTensor q, SharedTensor k, SharedTensor v, AttentionSpec spec, const Kernels& kernels);
     void allocate_output();
     AttentionCall call();  // all heads and queries
-    void compute(AttentionCall call, Range queries, Index step);
+    void compute(AttentionCall call, Range queries, Index step, Range kv_heads);
     // Raw scores of a row -> the stage; `allowed` is empty where the mask allows all; norms are those of the columns'
     // values, for contributions only.
     void finish_row(Stage stage, Index head, Index query, Range cols, std::span<const std::uint8_t> allowed,

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "app/format.hpp"
-#include "text/utf8.hpp"
 #include "widgets/axis_labels.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -250,7 +249,9 @@ void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const Co
             if (!value || *value == masked_cell) continue;
             for (int decimals = picture.decimals; decimals >= 0; --decimals) {
                 const std::string text = app::fixed(static_cast<double>(*value), decimals);
-                const ImVec2 size{digit.x * static_cast<float>(count_code_points(text)), digit.y};
+                const ImVec2 size = std::isfinite(*value)
+                                        ? ImVec2{digit.x * static_cast<float>(text.size()), digit.y}
+                                        : text_size(text);
                 if (size.x > plot.cell.x - 4 && decimals > 0) continue;
                 const ImVec2 at{plot.x(k) + (plot.cell.x - size.x) / 2,
                                 plot.y(q) + (plot.cell.y - size.y) / 2};
