@@ -63,18 +63,25 @@ async function whole(explorer, { cols }) {
     return { first: { x: 0, y: 0 }, cell: (right - left) / cols };
 }
 
-// The wheel, turned over a share of the map; where that leads to. How far it is turned the browser decides: the event says.
-async function zoomed(explorer, view, map, notches, share = { x: 0.3, y: 0.6 }) {
+// The wheel, turned over a share of the map until cells take so many points; where that leads to. How far it is turned the
+// browser decides: the event says.
+async function zoomed(explorer, view, map, cell, share = { x: 0.3, y: 0.6 }) {
     const { left, top, right, bottom } = await explorer.reveal('map');
     const x = Math.round(left + (right - left) * share.x), y = Math.round(top + (bottom - top) * share.y);
     await explorer.page.mouse.move(x, y);
     await explorer.settled();
-    const turned = explorer.page.evaluate(() => new Promise((tell) => { addEventListener('wheel', ({ deltaY }) => tell(deltaY), { once: true, capture: true }); }));
-    await explorer.page.mouse.wheel(0, -100 * notches);
-    const cell = view.cell * Math.exp(-0.2 * await turned / 100);
-    await explorer.settled();
-    const inside = (first, from, length, n) => Math.min(Math.max(first + from / view.cell - from / cell, 0), n - length / cell);
-    return { cell, first: { x: inside(view.first.x, x - left, right - left, map.cols), y: inside(view.first.y, y - top, bottom - top, map.rows) } };
+    for (let given = 1; Math.abs(cell / view.cell - 1) > 0.01;) {
+        const wanted = -100 * Math.log(cell / view.cell) / 0.2, asked = wanted / given;
+        const turned = explorer.page.evaluate(() => new Promise((tell) => { addEventListener('wheel', ({ deltaY }) => tell(deltaY), { once: true, capture: true }); }));
+        await explorer.page.mouse.wheel(0, asked);
+        const deltaY = await turned, now = view.cell * Math.exp(-0.2 * deltaY / 100);
+        given = deltaY / asked;
+        const inside = (first, from, length, n) => Math.min(Math.max(first + from / view.cell - from / now, 0), n - length / now);
+        view = { cell: now, first: { x: inside(view.first.x, x - left, right - left, map.cols), y: inside(view.first.y, y - top, bottom - top, map.rows) } };
+        await explorer.settled();
+    }
+    assert.deepEqual(await explorer.rect('map'), { left, top, right, bottom, x: (left + right) / 2, y: (top + bottom) / 2 }, 'the map does not move');
+    return view;
 }
 
 // A drag by whole points.
@@ -93,7 +100,7 @@ async function panned(explorer, view, map, dx, dy) {
 // ---- Flows -------------------------------------------------------------------------------------------------------------
 
 // Every pixel of the area, but for those on which more than one edge lies, against edges {weight, width, curve(t)} in points,
-// in 24 straight pieces each. The page's edges are wide across their curve, not across its pieces, and half a pixel of
+// in 48 straight pieces each. The page's edges are wide across their curve, not across its pieces, and half a pixel of
 // smoothness is of f32: off by at most 8 of 255, where an edge of weight one is 114 from what lies behind it.
 async function edgesLie(explorer, density, area, edges) {
     const picture = await photograph(explorer, area);
@@ -101,7 +108,7 @@ async function edgesLie(explorer, density, area, edges) {
     const away = new Float32Array(width * height).fill(Infinity), owner = new Int32Array(width * height).fill(-1), crowded = new Uint8Array(width * height);
     for (const [id, { weight, width: wide, curve }] of edges.entries()) {
         const half = wide * density / 2, reach = Math.ceil(half) + 2;
-        const points = Array.from({ length: weight > 0 ? 25 : 0 }, (_, i) => curve(i / 24)).map(([x, y]) => [(x - area.left) * density, (y - area.top) * density]);
+        const points = Array.from({ length: weight > 0 ? 49 : 0 }, (_, i) => curve(i / 48)).map(([x, y]) => [(x - area.left) * density, (y - area.top) * density]);
         for (const [i, [bx, by]] of points.slice(1).entries()) {
             const [ax, ay] = points[i], [dx, dy] = [bx - ax, by - ay];
             for (let y = Math.max(Math.floor(Math.min(ay, by)) - reach, 0); y < Math.min(Math.max(ay, by) + reach, height); ++y) {
@@ -146,9 +153,11 @@ async function dropped(explorer, files, answer) {
     await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
 }
 
-async function chosen(explorer, name, link) {
-    await explorer.click(name);
-    await explorer.until(link, () => explorer.linked('shown'), (shown) => (shown ?? 'weight') === link);
+// Stage and colours, by a link: their buttons are elsewhere on the page.
+async function shows(explorer, choice) {
+    const { fragment } = await explorer.state();
+    await explorer.page.evaluate((to) => { location.hash = to; }, `${fragment.replace(/&shown=[^&]*/, '')}&shown=${choice}`);
+    await explorer.until(choice, () => explorer.linked('shown'), (shown) => (shown ?? 'weight') === choice);
     await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
 }
 
@@ -173,18 +182,17 @@ test('colours are linear, logarithmic or by rank, of the strongest or the mean, 
         colour: colouring({ theme: light, high: 1, blocks: () => pooled(of, 4).values, ...colours }),
     });
     assert.ok(view.cell < 1, 'cells share pixels');
-    await chosen(explorer, 'map/pooling/mean', 'weight,mean');
+    await shows(explorer, 'weight,mean');
     await compared('means', {}, map, 'mean');
-    await chosen(explorer, 'map/pooling/strongest', 'weight');
-    await explorer.click('map/colours');
+    await shows(explorer, 'weight');
     for (const scaling of ['log', 'rank']) {
-        await chosen(explorer, `map/scaling/${scaling}`, `weight,${scaling}`);
+        await shows(explorer, `weight,${scaling}`);
         await compared(scaling, { scaling });
     }
-    await chosen(explorer, 'map/scaling/linear', 'weight');
-    await chosen(explorer, 'map/sink/hidden', 'weight,nosink');
+    await shows(explorer, 'weight');
+    await shows(explorer, 'weight,nosink');
     await compared('without the first key', {}, map.without((w) => w));
-    await chosen(explorer, 'map/sink/renormalised', 'weight,renormalised');
+    await shows(explorer, 'weight,renormalised');
     await compared('the others made to sum to one', {}, map.without((w, first) => w / (1 - first)));
 });
 
@@ -197,13 +205,11 @@ for (const density of [1, 2]) {
             compare(explorer, what, { density, view, map, background: light.background, colour: colouring({ theme: light, high: 1 }) });
         let view = await whole(explorer, map);
         await compared('whole', view);
-        view = await zoomed(explorer, view, map, 3 * density);
-        assert.ok(view.cell > 1 && view.cell < 3);
+        view = await zoomed(explorer, view, map, 1.37);
         await compared('closer', view);
         view = await panned(explorer, view, map, -37, 23);
         await compared('moved', view);
-        view = await zoomed(explorer, view, map, 10 * density, { x: 0.45, y: 0.4 });
-        assert.ok(view.cell >= 7 && view.cell < 34, 'with gaps, without numbers');
+        view = await zoomed(explorer, view, map, 9.6, { x: 0.45, y: 0.4 });  // with gaps, without numbers
         await compared('close', view);
     });
 
@@ -222,12 +228,9 @@ for (const density of [1, 2]) {
                 colour: colouring({ theme: dark, ...colours }),
             });
             await compared('weights', await whole(explorer, { cols }), weight.map((row, query) => row.map((w, key) => (scores[query][key] === -Infinity ? -Infinity : w))), { high: 1, scaling: 'log' });
-            await chosen(explorer, 'map/stage/biased', 'masked,log');
+            await shows(explorer, 'masked');
             const view = await whole(explorer, { cols }), high = Math.max(...scores.flat().filter(Number.isFinite).map(Math.abs));
-            await compared('scores', view, scores, { high, signed: true, scaling: 'log' });
-            await explorer.click('map/colours');
-            await chosen(explorer, 'map/scaling/linear', 'masked');
-            await compared('scores closer', await zoomed(explorer, view, { rows, cols }, 3.5 * density, { x: 0.8, y: 0.4 }), scores, { high, signed: true });
+            await compared('scores closer', await zoomed(explorer, view, { rows, cols }, 2.3, { x: 0.8, y: 0.4 }), scores, { high, signed: true });
         });
 
     test(`one bright cell among nine million shows, at ${density} pixels a point`, { context, fragment: own('&shown=raw') }, async (explorer) => {
