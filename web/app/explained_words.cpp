@@ -66,8 +66,7 @@ void explain_words(Explained& out, const WordPair& pair,
                          (several_rows ? " · 1/" + std::to_string(pair.query.size()) : "");
     out.note =
         "Between words: from a word the mean over its tokens, to a word the sum over its tokens, so a row "
-        "sums to "
-        "one (Clark et al. 2019, arXiv 1906.04341).";
+        "keeps its sum (Clark et al. 2019, arXiv 1906.04341).";
 }
 
 }  // namespace attn::app
