@@ -1,4 +1,6 @@
 // A weight between words, explained: which tokens' weights it is the mean and the sum of.
+#include <algorithm>
+
 #include "app/explained.hpp"
 #include "app/format.hpp"
 #include "text/utf8.hpp"
@@ -23,7 +25,8 @@ void explain_words(Explained& out, const WordPair& pair,
     const auto rows = static_cast<double>(pair.query.size());
     const auto four = [](double value) { return fixed(value, 4); };
     const auto piece = [](std::span<const std::string> pieces, Index token) {
-        return pieces[static_cast<std::size_t>(token)];
+        const std::string& text = pieces[static_cast<std::size_t>(token)];
+        return text.substr(std::min(text.find_first_not_of(' '), text.size()));
     };
     const bool several_rows = pair.query.size() > 1, several_keys = pair.key.size() > 1;
     std::string means;

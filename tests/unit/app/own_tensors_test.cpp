@@ -242,7 +242,7 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
     v.session.perform(SetTensorMap{{.unit = Unit::words}});
     v.session.perform(Select{{1, 2, {}, {}}});
     CHECK(v.page.url.ends_with("&shown=weight,words"));
-    const MapPointer map = v.open()->map(1, 2, v.state().tensors.map);
+    const MapPointer map = v.session.tensors().open()->map(1, 2, v.state().tensors.map);
     REQUIRE(map->queries() == 2);
     REQUIRE(map->keys() == 5);
     const auto of_head = std::span(values).subspan(5 * queries * keys);
@@ -265,6 +265,7 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
         }
     CHECK(explain_cell(v.session, {MatrixId::weight, 0, 1, false, true})->title ==
           "Weights[\"didn't\", \"animal\"]");
+    CHECK(explain_cell(v.session, {MatrixId::weight, 0, 1, false, true})->operands[0].name == "did→anim");
     CHECK_FALSE(explain_cell(v.session, {MatrixId::weight, 2, 0, false, true}));
     const std::string table = table_json(v.session);
     CHECK_THAT(table, ContainsSubstring("Weights between words of attention.npy, layer 1, head 2"));
@@ -313,7 +314,7 @@ TEST_CASE("a side without tokens keeps its positions, and tokens that are words 
         const auto none = opened_with(keys);
         CHECK_FALSE(none->open()->has_words());
         CHECK_FALSE(none->open()->shows_words(none->state().tensors.map));
-        CHECK(none->open()->map(0, 0, none->state().tensors.map)->keys() == 4);
+        CHECK(none->session.tensors().open()->map(0, 0, none->state().tensors.map)->keys() == 4);
     }
     CHECK_FALSE(explain_cell(opened_with("")->session, {MatrixId::weight, 0, 0, false, true}));
 }
