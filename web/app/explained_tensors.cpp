@@ -78,10 +78,7 @@ std::optional<Explained> explain_words_of_set(const TensorSet& set, Index layer,
         return out;
     }
     if (!set.record()) return std::nullopt;
-    explain_words(out, pair, [&](Index query, Index key) {
-        const CellExplanation why = explain(*set.record(), Stage::weight, head, query, key);
-        return TokenWeight{why.allowed, static_cast<double>(why.f32), why.f64};
-    });
+    explain_words(out, pair, *set.record(), head);
     return out;
 }
 

@@ -1,5 +1,6 @@
 // A weight between words, explained: which tokens' weights it is the mean and the sum of.
 #include <algorithm>
+#include <utility>
 
 #include "app/explained.hpp"
 #include "app/format.hpp"
@@ -70,6 +71,17 @@ void explain_words(Explained& out, const WordPair& pair,
     out.note =
         "Between words: from a word the mean over its tokens, to a word the sum over its tokens, so a row "
         "keeps its sum (Clark et al. 2019, arXiv 1906.04341).";
+}
+
+void explain_words(Explained& out, const WordPair& pair, const Record& record, Index head) {
+    std::optional<RowChain> row;
+    Index row_query = -1;
+    explain_words(out, pair, [&](Index query, Index key) {
+        if (std::exchange(row_query, query) != query) row = row_chain(record, head, query);
+        const CellExplanation why = row->at(key);
+        const float f32 = record.cell(Stage::weight, head, query, key);
+        return TokenWeight{why.allowed, static_cast<double>(f32), why.weight};
+    });
 }
 
 }  // namespace attn::app

@@ -27,17 +27,25 @@ bool is_weight_type(DType dtype) {
 
 }  // namespace
 
-TensorConversion::TensorConversion(const ArrayView& from)
-    : from_(from), to_({from.shape[1], from.shape[2], from.shape[3]}) {}
+TensorConversion::TensorConversion(const ArrayView& from) : from_(from) {
+    // Room alone: zeros at once would be a task as long as many slices.
+    values_.reserve(static_cast<std::size_t>(from.shape[1] * from.shape[2] * from.shape[3]));
+}
 
 bool TensorConversion::step() {
     const Index rows = from_.shape[2], columns = from_.shape[3], all = from_.shape[1] * rows;
+    const auto width = static_cast<std::size_t>(columns);
     const Index end = std::min(all, next_ + std::max(elements_a_step / columns, Index{1}));
-    for (; next_ < end; ++next_)
+    for (; next_ < end; ++next_) {
+        values_.resize(values_.size() + width);
         read(from_, from_.offset(std::array{Index{0}, next_ / rows, next_ % rows}), from_.strides[3],
-             to_.values().subspan(static_cast<std::size_t>(next_ * columns),
-                                  static_cast<std::size_t>(columns)));
+             std::span(values_).last(width));
+    }
     return next_ < all;
+}
+
+Tensor TensorConversion::take() {
+    return {{from_.shape[1], from_.shape[2], from_.shape[3]}, std::move(values_)};
 }
 
 TensorOpening::TensorOpening(std::vector<TensorFile> files, Answers answers)

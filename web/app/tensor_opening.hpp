@@ -19,12 +19,12 @@ class TensorConversion {
     TensorConversion() = default;
     explicit TensorConversion(const ArrayView& from);
 
-    bool step();                              // about 2^18 elements; true while there is more to do
-    Tensor take() { return std::move(to_); }  // [heads, rows, columns]
+    bool step();    // about 2^18 elements; true while there is more to do
+    Tensor take();  // [heads, rows, columns]
 
   private:
     ArrayView from_;
-    Tensor to_;
+    AlignedVector<float> values_;
     Index next_ = 0;  // row, over all heads
 };
 

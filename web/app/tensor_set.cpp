@@ -146,7 +146,7 @@ void TensorSet::follow(const TensorRule& rule) {
                              .bias = parts_.bias};
     // The first record takes what was read, the next ones have it from the one before.
     auto prepared =
-        record_ ? Record::prepare(record_->q(), record_->k(), record_->v(), spec)
+        record_ ? record_->prepare_under(spec)
                 : Record::prepare(std::move(parts_.q), std::move(parts_.k), std::move(parts_.v), spec);
     job_.reset();
     record_.reset();

@@ -8,7 +8,6 @@ namespace attn::lenses {
 namespace {
 
 constexpr Index most_flow_words = 4096;
-constexpr double flow_ms = 2;  // of a frame
 
 FlowMemory tensors_flow_memory;
 
@@ -44,7 +43,7 @@ void tensors_flow(TensorsView& view, float width, float most_height) {
         ui::section("Flow");
         return ui::caption(why_not);
     }
-    const app::Deadline deadline(flow_ms);
+    const app::Deadline deadline(frame_ms);
     const std::uint64_t source = 2 * set.version() + static_cast<std::uint64_t>(words);
     FlowPart part{
         .session = view.session,
