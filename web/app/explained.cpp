@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "app/format.hpp"
 #include "app/presets.hpp"
@@ -148,14 +147,7 @@ Explained explain_sentence_words(const SentenceRun& run, const Selection& select
                         run.pieces,
                         run.pieces};
     Explained out;
-    std::optional<RowChain> row;
-    Index row_query = -1;
-    explain_words(out, pair, [&](Index query, Index key) {
-        if (std::exchange(row_query, query) != query) row = row_chain(record, selection.head, query);
-        const CellExplanation why = row->at(key);
-        const float f32 = record.cell(Stage::weight, selection.head, query, key);
-        return TokenWeight{why.allowed, static_cast<double>(f32), why.weight};
-    });
+    explain_words(out, pair, record, selection.head);
     return out;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/map_source.hpp"
+#include "maps/merged.hpp"
 #include "text/utf8.hpp"
 
 namespace attn::app {
@@ -76,6 +77,10 @@ double OpenTensor::value(Index layer, Index head, Index row, Index column) const
 TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++tensor_versions), version_(serial_) {
     query_names_ = names_or_positions(parts_.matched.query_tokens, queries());
     key_names_ = names_or_positions(parts_.matched.key_tokens, keys());
+    if (has_tokens()) {
+        query_words_ = word_axis(query_names_);
+        key_words_ = word_axis(key_names_);
+    }
     if (finished()) {
         std::vector<ArrayView> arrays;
         for (const OpenTensor& tensor : parts_.weights) arrays.push_back(tensor.array);
@@ -232,16 +237,29 @@ MapPointer TensorSet::make_map(Index layer, Index head, MapStage stage) const {
     return stage_map(record_, head, Stage::weight);
 }
 
+MapPointer TensorSet::make_word_map(Index layer, Index head) const {
+    return merged_map(make_map(layer, head, MapStage::weight), query_words_.tokens, key_words_.tokens);
+}
+
+bool TensorSet::shows_words(const MapChoice& choice) const {
+    return choice.unit == Unit::words && stage_for(choice.stage) == MapStage::weight && has_words();
+}
+
 MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
     const MapStage stage = stage_for(choice.stage);
     const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
-    if (!finished() && (!record_ || (being_measured(stage) && !job_->sampled(tile_side)))) return nullptr;
+    const bool words = shows_words(choice);
+    // The rows that are sampled first are not those of whole words.
+    if (!finished() && (!record_ || (being_measured(stage) && (words || !job_->sampled(tile_side)))))
+        return nullptr;
     if (!chosen_.map || chosen_.layer != layer || chosen_.head != head || chosen_.stage != stage ||
-        chosen_.sink != sink) {
-        MapPointer map = make_map(layer, head, stage);
-        if (sink != Sink::shown)
-            map = with_sink(std::move(map), make_map(layer, head, MapStage::weight), sink);
-        chosen_ = {layer, head, stage, sink, std::move(map)};
+        chosen_.sink != sink || chosen_.words != words) {
+        const auto weights = [&] {
+            return words ? make_word_map(layer, head) : make_map(layer, head, MapStage::weight);
+        };
+        MapPointer map = stage == MapStage::weight ? weights() : make_map(layer, head, stage);
+        if (sink != Sink::shown) map = with_sink(std::move(map), weights(), sink);
+        chosen_ = {layer, head, stage, sink, words, std::move(map)};
     }
     return chosen_.map;
 }

@@ -74,7 +74,7 @@ class MapView {
 
   private:
     struct Plot;
-    ColourScale scale_of(const MapPicture& picture) const;
+    ColourScale scale_of(const MapPicture& picture);
     void place(Plot& plot, float fit);
     void act(Plot& plot, const MapPicture& picture, float fit, MapTouch& touch);
     void keep_inside(const Plot& plot);
