@@ -185,6 +185,7 @@ struct TensorsState {
     TensorRule rule;
     HeadsChoice heads;
     FlowChoice flow;
+    std::vector<Bookmark> bookmarks;
     bool operator==(const TensorsState&) const = default;
 };
 

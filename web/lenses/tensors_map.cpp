@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "lenses/map_controls.hpp"
+#include "lenses/places.hpp"
 #include "lenses/tensors_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/map_view.hpp"
@@ -76,6 +77,22 @@ void tensors_map(TensorsView& view, float width, float most_height) {
             view.select(queries.token(cell.row), keys.token(cell.col));
         }
     }
+    announce_marked(view.session, set_map_view);
+    draw_places(
+        PlacesPart{
+            .map = set_map_view,
+            .head = {s.layer, s.head},
+            .layers = view.set.layers(),
+            .heads = view.set.heads(),
+            .queries = view.set.queries(),
+            .keys = view.set.keys(),
+            .query_axis = queries,
+            .key_axis = keys,
+            .kept = view.session.state().tensors.bookmarks,
+            .keep = [&](const app::Bookmark& place) { view.session.perform(app::AddTensorBookmark{place}); },
+            .remove = [&](std::size_t index) { view.session.perform(app::RemoveTensorBookmark{index}); },
+            .select_head = [&](HeadIndex head) { view.select_head(head.layer, head.head); }},
+        width);
     if (const auto found = set_finder.draw(set_map_view, picture, width))
         view.select(queries.token(found->query), keys.token(found->key));
 }

@@ -145,7 +145,7 @@ ColourScale MapView::scale_of(const MapPicture& picture) {
     const float high = picture.high > 0 ? picture.high : tiles_.extent();
     ColourScale scale = picture.map->is_signed() ? diverging_scale(high) : sequential_scale(high);
     scale.scaling = picture.choice.scaling;
-    if (scale.scaling == app::Scaling::rank) scale.quantiles = tiles_.quantiles();
+    if (scale.scaling == Scaling::rank) scale.quantiles = tiles_.quantiles();
     scale.least = picture.choice.least;
     return scale;
 }
