@@ -83,16 +83,17 @@ test('on a phone it fits, scrolls under a finger, and a tap explains a cell', ph
     assert.ok(overflow <= 0, `the page is ${overflow} points wider than the screen`);
     const lens = await explorer.rect('panel/lens');
     assert.ok(lens.right - lens.left >= 389, 'the lens is as wide as the screen');
-    for (let cell = await explorer.rect('x/1/1'); cell.bottom > lens.bottom - 100; cell = await explorer.rect('x/1/1')) {
-        const edge = { x: lens.right - 6, y: lens.bottom - 20 };
+    for (let cell = await explorer.rect('w_k/1/1'); cell.bottom > lens.bottom - 100; cell = await explorer.rect('w_k/1/1')) {
+        const edge = { x: lens.right - 40, y: lens.bottom - 20 };  // beside what can be dragged
         await swipe(explorer, edge, { x: edge.x, y: edge.y - 200 });
-        await explorer.until('the finger to scroll', () => explorer.rect('x/1/1'), ({ top }) => top < cell.top - 100);
+        await explorer.until('the finger to scroll', () => explorer.rect('w_k/1/1'), ({ top }) => top < cell.top - 100);
         await explorer.settled();
     }
-    await explorer.tap('x/1/1');
-    await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'x/1/1');
+    await explorer.tap('w_k/1/1');
+    await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'w_k/1/1');
     const sheet = await explorer.until('the explanation', () => explorer.rect('panel/inspector'));
     assert.ok(sheet.bottom <= 844 && sheet.right - sheet.left >= 389);
+    await explorer.until('the cell in view above it', () => explorer.rect('w_k/1/1'), ({ top, bottom }) => top >= lens.top && bottom <= sheet.top);
     await explorer.tap('lens/sentence');
     await explorer.untilState('the other lens', ({ lens: name }) => name === 'sentence');
 });

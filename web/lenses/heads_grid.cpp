@@ -227,9 +227,14 @@ Grid laid_out(const app::HeadOverview& heads, std::optional<HeadScore> by, float
 
 void head_grid(HeadsView& view, std::optional<HeadScore> by, float width, float most_height) {
     Grid grid = laid_out(view.heads, by, width);
-    const Index rows = (grid.count() + grid.columns - 1) / grid.columns;
-    const ImVec2 content{grid.at.x + static_cast<float>(grid.columns) * grid.pitch.x,
-                         grid.at.y + static_cast<float>(rows) * grid.pitch.y};
+    const auto extent = [&] {
+        const Index rows = (grid.count() + grid.columns - 1) / grid.columns;
+        return ImVec2{grid.at.x + static_cast<float>(grid.columns) * grid.pitch.x,
+                      grid.at.y + static_cast<float>(rows) * grid.pitch.y};
+    };
+    // What does not fit has a scroll bar beside it.
+    if (extent().y > most_height) grid = laid_out(view.heads, by, width - ImGui::GetStyle().ScrollbarSize);
+    const ImVec2 content = extent();
     const bool wide = content.x > width + 1 + wide_gap;
     const float height = std::min(content.y + (wide ? ImGui::GetStyle().ScrollbarSize : 0), most_height);
 

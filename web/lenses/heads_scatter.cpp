@@ -94,10 +94,12 @@ void draw_points(const HeadsView& view, const Plot& plot, const std::vector<Poin
         const std::string name = view.short_name(point.head);
         const ImVec2 size = ui::text_size(name);
         const bool left = point.at.x + radius + 8 + size.x > plot.max.x;
-        ui::draw_text(
-            list,
-            {left ? point.at.x - radius - 8 - size.x : point.at.x + radius + 8, point.at.y - size.y / 2},
-            colour, name);
+        const ImVec2 at{left ? point.at.x - radius - 8 - size.x : point.at.x + radius + 8,
+                        point.at.y - size.y / 2};
+        // Over other points it would not be read.
+        list->AddRectFilled({at.x - 2, at.y}, {at.x + size.x + 2, at.y + size.y},
+                            ui::with_alpha(ui::theme().background, 0.85f), 3);
+        ui::draw_text(list, at, colour, name);
     };
     for (const Point& point : points) dot(point, radius);
     for (const Point& point : points)

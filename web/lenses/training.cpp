@@ -81,9 +81,14 @@ std::vector<ui::Curve> head_curves(const TrainingRun& run, double app::HeadPoint
 
 void curves(Session& session, const TrainingState& state, const TrainingRun& run, const TrainingRun* compared,
             std::int64_t shown, float width) {
-    const auto drawn = [&](const char* name, const char* title, float high, std::vector<ui::Curve> lines) {
-        const ui::Plot plot{
-            .name = name, .title = title, .steps = state.plan.steps, .high = high, .marked = shown};
+    const auto drawn = [&](const char* name, const char* title, float high, std::vector<ui::Curve> lines,
+                           const char* format = "%.2f") {
+        const ui::Plot plot{.name = name,
+                            .title = title,
+                            .steps = state.plan.steps,
+                            .high = high,
+                            .format = format,
+                            .marked = shown};
         if (const auto step = ui::plot(plot, width, plot_height, lines))
             session.perform(app::ShowTrainingStep{std::min(*step, run.steps_taken())});
     };
@@ -92,7 +97,7 @@ void curves(Session& session, const TrainingState& state, const TrainingRun& run
     losses.push_back(loss_curve(run, false));
     float most = 0.1f;
     for (const float loss : run.losses()) most = std::max(most, loss);
-    drawn("loss", "Loss", std::ceil(most * 10) / 10, std::move(losses));
+    drawn("loss", "Loss", std::ceil(most * 10) / 10, std::move(losses), "%.3f");
 
     const auto both = [&](double app::HeadPoint::* score) {
         std::vector<ui::Curve> lines = head_curves(run, score, false);

@@ -13,6 +13,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/matrix_grid.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::lenses {
 
@@ -45,6 +46,13 @@ struct Typing {
     }
 };
 std::optional<Typing> typing;
+
+// The pinned cell is scrolled into view: on a phone the inspector comes up over what was tapped.
+struct FollowedPin {
+    std::optional<CellRef> cell;
+    int frames = 0;  // that the layout still moves
+};
+FollowedPin followed_pin;
 
 int put_caret(ImGuiInputTextCallbackData* data) {
     if (std::exchange(typing->caret_to_end, false)) {
@@ -353,6 +361,9 @@ struct Ladder {
         const app::WorkedRun* earlier = session.worked_before();
         const bool narrow = width < 640;
         bool bars_wanted = true;
+        if (followed_pin.cell != session.state().pin) followed_pin = {session.state().pin, 4};
+        const bool follows = followed_pin.frames > 0;
+        if (follows) --followed_pin.frames;
         for (const auto& row : ladder(w)) {
             float tallest = 0;
             at.x = left;
@@ -381,6 +392,10 @@ struct Ladder {
                 const ui::GridReply reply = ui::draw_matrix_grid(g, metrics, at);
                 typing_field(g, metrics, at, id);
                 answer(reply, id, next);
+                if (follows && g.pinned) {
+                    const auto [min, max] = ui::cell_rect(g, metrics, at, *g.pinned);
+                    ui::scroll_to(min, max);
+                }
                 tallest = std::max(tallest, size.y);
                 at.x += size.x + 8;
                 first = false;

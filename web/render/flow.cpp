@@ -44,7 +44,7 @@ void bind_edges(const FlowCurves& c) {
 }
 
 // The more curves, the coarser each: in a crowd nobody sees its corners.
-GLint segments_of(Index count) { return count < 4096 ? 24 : count < 32768 ? 16 : 10; }
+GLint segments_of(Index count) { return count < 512 ? 48 : count < 4096 ? 24 : count < 32768 ? 16 : 10; }
 
 void draw_flow(const ImDrawList*, const ImDrawCmd* command) {
     FlowCurves c;

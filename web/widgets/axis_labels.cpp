@@ -1,6 +1,7 @@
 #include "widgets/axis_labels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -11,8 +12,11 @@ namespace {
 constexpr float slant = 1.0472f;                   // 60°
 constexpr float label_pitch = 12, column_gap = 4;  // a label takes as much of its axis at least
 
-// Evenly, from the first name on: every so-many-th is shown.
+// Evenly, from the first name on: every so-many-th is shown. Positions in round steps.
 Index names_apart(const AxisLabels& labels, float pitch) {
+    const std::size_t last = labels.names.size() - 1;
+    if (!labels.names.empty() && labels.names[last] == std::to_string(last))
+        return round_step(labels.cell, pitch - 0.01f * labels.cell);
     return std::max<Index>(static_cast<Index>(std::ceil(pitch / labels.cell - 0.01f)), 1);
 }
 Index first_shown(const AxisLabels& labels, Index every) {
@@ -76,6 +80,12 @@ void draw_slanted_text(ImDrawList* list, ImVec2 at, float angle, float width, Im
         const float x = p.x - from.x, y = p.y - base;
         p = {at.x + c * x - s * y, at.y + s * x + c * y};
     }
+}
+
+Index round_step(float cell, float apart) {
+    for (Index power = 1;; power *= 10)
+        for (const Index factor : std::array<Index, 3>{1, 2, 5})
+            if (static_cast<float>(factor * power) * cell >= apart) return factor * power;
 }
 
 float longest_name(std::span<const std::string> names) {

@@ -24,6 +24,8 @@ struct AxisLabels {
     std::optional<Index> strong, lit;
 };
 
+// 1, 2 or 5 times a power of ten: the least number of cells that takes up so many points.
+Index round_step(float cell, float apart);
 float longest_name(std::span<const std::string> names);
 // How far the names reach from the axis.
 float column_labels_height(const AxisLabels& labels);

@@ -349,12 +349,14 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
         const float left = word.place - line_.width[i] / 2;
         const Chip chip{{left, frame.chips_top}, {left + line_.width[i], frame.chips_top + chip_height}};
         list->AddRectFilled(chip.min, chip.max, word.index == picture.query ? t.accent_soft : t.raised, 5);
-        if (const auto found = lit.find(word.index); found != lit.end())
+        const auto found = lit.find(word.index);
+        if (found != lit.end())
             list->AddRectFilled(
                 chip.min, chip.max,
                 with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 5);
         if (word.index == picture.chosen_query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.5f);
-        draw_chip_text(chip, picture.queries[i], picture.small_print[i]);
+        draw_chip_text(chip, picture.queries[i], picture.small_print[i],
+                       found != lit.end() && found->second.weight > 0.25f);
         landmark("token/" + std::to_string(word.index), chip.min, chip.max);
     }
 }

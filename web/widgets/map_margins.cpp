@@ -1,12 +1,12 @@
 #include "widgets/map_margins.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 #include <string>
 
 #include "app/format.hpp"
+#include "widgets/axis_labels.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -19,13 +19,6 @@ constexpr float strip = 30, margin_gap = 5, tick = 4, number_size = 11, apart = 
 float ruler_width(Index tokens) {
     Type type(Face::mono, number_size);
     return text_size(std::to_string(std::max(tokens - 1, Index{10}))).x + tick + 3;
-}
-
-// 1, 2 or 5 times a power of ten: the least whose ticks stand so far apart.
-Index step_for(float cell) {
-    for (Index power = 1;; power *= 10)
-        for (const Index factor : std::array<Index, 3>{1, 2, 5})
-            if (static_cast<float>(factor * power) * cell >= apart) return factor * power;
 }
 
 // Bars of an axis: what falls on one pixel shows its largest. f(begin, end, length 0 … 1, holds the marked).
@@ -75,7 +68,7 @@ void draw_margins(const MapSums* sums, const Margins& m) {
 
     Type type(Face::mono, number_size);
     const auto ruler = [&](const Margins::Axis& axis, float limit, auto mark) {
-        const Index step = step_for(axis.cell);
+        const Index step = round_step(axis.cell, apart);
         for (Index i = (axis.shown.begin + step - 1) / step * step; i < axis.shown.end; i += step) {
             const float at = axis.begin + (static_cast<float>(i) + 0.5f - axis.first) * axis.cell;
             if (at >= axis.begin && at <= limit) mark(at, std::to_string(i));

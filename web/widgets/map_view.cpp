@@ -212,7 +212,8 @@ Index MapView::look_at(const Plot& plot) {
            (std::max(plot.cell.x, plot.cell.y) * density * static_cast<float>(Index{1} << level) < 1 ||
             tiles_of(queries, level) * tiles_of(keys, level) > most_tiles))
         ++level;
-    pooled_ = level > 0;
+    // Also closer: what is said of it stays beside the map, which would move under the cursor.
+    pooled_ = level > 0 || (pooled_ && zoom_ > 1);
     tiles_.look_at(level, queries, keys);
     return level;
 }

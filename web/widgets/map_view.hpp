@@ -54,7 +54,7 @@ class MapView {
     bool step() { return tiles_.step() || step_sums(); }
 
     const app::MapTiles& tiles() const { return tiles_; }
-    bool pooled() const { return pooled_; }  // in the last frame cells shared texels
+    bool pooled() const { return pooled_; }  // cells share texels, if only where all of the map is shown
     bool zoomed() const { return zoom_ > 1; }
     // In the last frame, which had the landmark "<name>/picture".
     const MapWindow& in_view() const { return in_view_; }

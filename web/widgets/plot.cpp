@@ -145,7 +145,7 @@ std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
     for (const auto& [value, curve] : named) {
         const std::string text = curve->name + " " + written(plot, value);
         const float wide = text_size(text).x;
-        if (title_end + wide > at.x + width) break;
+        if (title_end + 12 + wide > at.x + width) break;
         list->AddRectFilled({title_end, at.y + 7}, {title_end + 8, at.y + 11}, curve->colour, 2);
         draw_text(list, {title_end + 12, at.y + 2}, theme().dim, text);
         title_end += wide + 26;

@@ -58,7 +58,10 @@ void draw_chip_text(const Chip& chip, const std::string& piece, const std::strin
     };
     {
         Type face(Face::regular, size_body);
-        centred(piece, chip.min.y + 4, theme().text);
+        const bool alone = small_print.empty();
+        centred(piece, alone ? (chip.min.y + chip.max.y - ImGui::GetFontSize()) / 2 : chip.min.y + 4,
+                theme().text);
+        if (alone) return;
     }
     Type mono(Face::mono, size_small);
     centred(small_print, chip.min.y + piece_height + 1, strong ? theme().text : theme().dim);
