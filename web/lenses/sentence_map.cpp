@@ -153,22 +153,13 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     bookmarks(view, width);
     if (const auto found = finder.draw(map_view, picture, width))
         view.select(token_at(found->query), token_at(found->key));
-    const app::Selection& s = view.selection();
-    const std::string head = "layer-" + std::to_string(s.layer) + "-head-" + std::to_string(s.head);
+    app::MapChoice saved = choice;
+    if (!of_words) saved.unit = app::Unit::tokens;
     ui::next_control(60);
-    const bool wanted = save_menu(
-        view,
-        SavedMap{.picture = {"map/save", "map/picture",
-                             head + "-" + std::string(app::map_keys[static_cast<std::size_t>(choice.stage)]) +
-                                 (of_words ? "-words" : "")},
-                 .map = picture.map,
-                 .names = names,
-                 .queries = map_view.in_view().queries,
-                 .keys = map_view.in_view().keys,
-                 .choice = choice,
-                 .scale = map_view.scale(),
-                 .title = "Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head) + ": " +
-                          picture.title});
+    const bool wanted =
+        save_menu(view.session, {.view = map_view, .picture = picture, .choice = saved, .all_heads = [&] {
+                                     return app::all_heads(view.run, saved, view.session.model_name());
+                                 }});
     if (wanted) ui::scroll_to(min, max);
 }
 

@@ -2,9 +2,11 @@
 #include <vector>
 
 #include "lenses/map_controls.hpp"
+#include "lenses/saving.hpp"
 #include "lenses/tensors_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/map_view.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::lenses {
 
@@ -32,6 +34,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     const app::Selection& s = view.selection();
     app::MapChoice choice = view.session.state().tensors.map;
     choice.stage = view.set.stage_for(choice.stage);
+    choice.unit = app::Unit::tokens;  // it has no words
     if (const auto changed = map_controls(set_map_view, choice, stages_of(view.set), false))
         view.session.perform(app::SetTensorMap{*changed}, ui::gesture());
 
@@ -57,6 +60,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     if (const auto& pin = view.session.state().pin) picture.pinned = ui::MapCell{pin->row, pin->col};
 
     const ui::MapTouch touch = set_map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
+    const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     if (touch.more && !view.set.paused()) view.session.continue_with([] { return set_map_view.step(); });
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
@@ -69,6 +73,12 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     }
     if (const auto found = set_finder.draw(set_map_view, picture, width))
         view.select(found->query, found->key);
+    ui::next_control(60);
+    const bool wanted = save_menu(
+        view.session, {.view = set_map_view, .picture = picture, .choice = choice, .all_heads = [&] {
+                           return app::all_heads(view.set, choice);
+                       }});
+    if (wanted) ui::scroll_to(min, max);
 }
 
 std::optional<double> tensors_map_progress() {
