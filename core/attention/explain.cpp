@@ -9,6 +9,19 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// In lanes, which the compiler makes vectors of.
+double dot(const float* a, const float* b, Index count) {
+    constexpr Index lanes = 4;
+    double sums[lanes] = {};
+    Index i = 0;
+    for (; i + lanes <= count; i += lanes)
+        for (Index lane = 0; lane < lanes; ++lane)
+            sums[lane] += static_cast<double>(a[i + lane]) * static_cast<double>(b[i + lane]);
+    double sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    return sum;
+}
+
 ScoreRow score_row(const Record& record, Index head, Index query) {
     const AttentionSpec& spec = record.spec();
     const ConstMatrix q = record.q().heads().head(head), k = record.k().heads().head(record.kv_head(head));
@@ -17,11 +30,9 @@ ScoreRow score_row(const Record& record, Index head, Index query) {
     row.softcap = static_cast<double>(spec.softcap);
     row.allowed.resize(static_cast<std::size_t>(record.keys()));
     spec.mask.row(head, query, 0, row.allowed);
+    row.raw.reserve(row.allowed.size());
     for (Index j = 0; j < record.keys(); ++j) {
-        double raw = 0;
-        for (Index a = 0; a < q.cols; ++a)
-            raw += static_cast<double>(q(query, a)) * static_cast<double>(k(j, a));
-        row.raw.push_back(raw);
+        row.raw.push_back(dot(q.row(query), k.row(j), q.cols));
         if (!spec.bias.empty()) row.bias.push_back(static_cast<double>(spec.bias.at(head, query, j)));
     }
     return row;
@@ -45,51 +56,64 @@ double CellExplanation::chain_value(Stage stage) const {
 }
 
 RowChain::RowChain(ScoreRow row) : row_(std::move(row)), max_(-infinity) {
-    for (Index j = 0; j < std::ssize(row_.raw); ++j) {
-        const double masked = to_masked(j).masked;
-        if (masked > max_) max_ = masked;
-    }
-    for (Index j = 0; j < std::ssize(row_.raw); ++j) sum_ += exponential(to_masked(j));
+    const Index keys = std::ssize(row_.raw);
+    for (Index j = 0; j < keys; ++j)
+        if (const double score = masked(j); score > max_) max_ = score;
+    for (Index j = 0; j < keys; ++j) sum_ += exponential(j);
 }
 
-CellExplanation RowChain::to_masked(Index key) const {
+double RowChain::capped(Index key) const {
+    const double scaled = row_.scale * row_.raw[static_cast<std::size_t>(key)];
+    return row_.softcap != 0 ? row_.softcap * std::tanh(scaled / row_.softcap) : scaled;
+}
+
+double RowChain::masked(Index key) const {
+    const auto j = static_cast<std::size_t>(key);
+    if (!row_.allowed[j]) return -infinity;
+    return row_.bias.empty() ? capped(key) : capped(key) + row_.bias[j];
+}
+
+double RowChain::exponential(Index key) const {
+    if (!row_.allowed[static_cast<std::size_t>(key)]) return 0;
+    const double score = masked(key);
+    if (std::isinf(max_) && !std::isnan(score)) return max_ > 0 && score == max_ ? 1 : 0;
+    return std::exp(score - max_);
+}
+
+CellExplanation RowChain::at(Index key) const {
     const auto j = static_cast<std::size_t>(key);
     CellExplanation cell;
     cell.allowed = row_.allowed[j];
     cell.raw = row_.raw[j];
     cell.scale = row_.scale;
     cell.scaled = cell.scale * cell.raw;
-    cell.capped = row_.softcap != 0 ? row_.softcap * std::tanh(cell.scaled / row_.softcap) : cell.scaled;
+    cell.capped = capped(key);
     cell.bias = row_.bias.empty() ? 0 : row_.bias[j];
-    cell.masked = cell.allowed ? cell.capped + cell.bias : -infinity;
-    return cell;
-}
-
-double RowChain::exponential(const CellExplanation& cell) const {
-    if (!cell.allowed) return 0;
-    if (std::isinf(max_) && !std::isnan(cell.masked)) return max_ > 0 && cell.masked == max_ ? 1 : 0;
-    return std::exp(cell.masked - max_);
-}
-
-CellExplanation RowChain::at(Index key) const {
-    CellExplanation cell = to_masked(key);
+    cell.masked = masked(key);
     cell.row_max = max_;
     cell.row_sum = sum_;
-    cell.exponential = exponential(cell);
+    cell.exponential = exponential(key);
     cell.weight = !cell.allowed || sum_ == 0 ? 0 : cell.exponential / sum_;
     return cell;
 }
 
+RowChain row_chain(const Record& record, Index head, Index query) {
+    return RowChain(score_row(record, head, query));
+}
+
+std::vector<Term> dot_terms(const Record& record, Index head, Index query, Index key) {
+    const ConstMatrix q = record.q().heads().head(head), k = record.k().heads().head(record.kv_head(head));
+    std::vector<Term> terms;
+    for (Index a = 0; a < record.d_k(); ++a)
+        terms.push_back({a, static_cast<double>(q(query, a)), static_cast<double>(k(key, a))});
+    return terms;
+}
+
 CellExplanation explain(const Record& record, Stage stage, Index head, Index query, Index key) {
-    CellExplanation cell = RowChain(score_row(record, head, query)).at(key);
+    CellExplanation cell = row_chain(record, head, query).at(key);
     cell.f32 = record.cell(stage, head, query, key);
     cell.f64 = cell.chain_value(stage);
-    if (stage == Stage::raw) {
-        const ConstMatrix q = record.q().heads().head(head),
-                          k = record.k().heads().head(record.kv_head(head));
-        for (Index a = 0; a < record.d_k(); ++a)
-            cell.terms.push_back({a, static_cast<double>(q(query, a)), static_cast<double>(k(key, a))});
-    }
+    if (stage == Stage::raw) cell.terms = dot_terms(record, head, query, key);
     if (stage == Stage::contribution) {
         const ConstMatrix v = record.v().heads().head(record.kv_head(head));
         double squares = 0;
@@ -103,7 +127,7 @@ CellExplanation explain(const Record& record, Stage stage, Index head, Index que
 }
 
 CellExplanation explain_output(const Record& record, Index head, Index query, Index component) {
-    const RowChain row(score_row(record, head, query));
+    const RowChain row = row_chain(record, head, query);
     const ConstMatrix v = record.v().heads().head(record.kv_head(head));
     CellExplanation cell;
     cell.f32 = record.output().heads().head(head)(query, component);

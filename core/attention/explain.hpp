@@ -51,12 +51,19 @@ class RowChain {
     double row_sum() const { return sum_; }
 
   private:
-    double exponential(const CellExplanation& cell) const;
-    CellExplanation to_masked(Index key) const;
+    double capped(Index key) const;
+    double masked(Index key) const;  // −inf where the mask forbids
+    double exponential(Index key) const;
 
     ScoreRow row_;
     double max_, sum_ = 0;
 };
+
+// Of a query's row.
+RowChain row_chain(const Record& record, Index head, Index query);
+
+// Q[i,a] · K[j,a] over a.
+std::vector<Term> dot_terms(const Record& record, Index head, Index query, Index key);
 
 // The stage at (head, query, key).
 CellExplanation explain(const Record& record, Stage stage, Index head, Index query, Index key);

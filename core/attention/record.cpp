@@ -75,32 +75,45 @@ std::string_view name(Stage stage) {
     return "";
 }
 
+Record::Record(SharedTensor q, SharedTensor k, SharedTensor v, AttentionSpec spec, const Kernels& kernels)
+    : spec_(std::move(spec)),
+      scale_(spec_.scale.value_or(1 / std::sqrt(static_cast<float>(q->dim(2))))),
+      kernels_(&kernels),
+      q_(std::move(q)),
+      k_(std::move(k)),
+      v_(std::move(v)),
+      output_({heads(), queries(), 0}),
+      row_max_({heads(), queries()}),
+      row_log_sum_({heads(), queries()}) {}
+
 Result<Record> Record::prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec, const Kernels& kernels) {
     if (auto status = check(q, k, v, spec); !status) return status.error();
+    const auto shared = [](Tensor& tensor) { return std::make_shared<const Tensor>(std::move(tensor)); };
+    return Record(shared(q), shared(k), shared(v), std::move(spec), kernels);
+}
 
-    Record record;
-    record.scale_ = spec.scale.value_or(1 / std::sqrt(static_cast<float>(q.dim(2))));
-    record.spec_ = std::move(spec);
-    record.kernels_ = &kernels;
-    record.q_ = std::move(q);
-    record.k_ = std::move(k);
-    record.v_ = std::move(v);
-    record.output_ = Tensor({record.heads(), record.queries(), record.d_v()});
-    record.row_max_ = Tensor({record.heads(), record.queries()});
-    record.row_log_sum_ = Tensor({record.heads(), record.queries()});
-    return record;
+Result<Record> Record::prepare_under(AttentionSpec spec) const {
+    if (auto status = check(*q_, *k_, *v_, spec); !status) return status.error();
+    return Record(q_, k_, v_, std::move(spec), *kernels_);
 }
 
 Result<Record> Record::run(Tensor q, Tensor k, Tensor v, AttentionSpec spec, const Kernels& kernels) {
     auto record = prepare(std::move(q), std::move(k), std::move(v), std::move(spec), kernels);
-    if (record) kernels.attention(record->call());
+    if (record) {
+        record->allocate_output();
+        kernels.attention(record->call());
+    }
     return record;
 }
 
+void Record::allocate_output() {
+    if (output_.dim(2) != d_v()) output_ = Tensor({heads(), queries(), d_v()});
+}
+
 AttentionCall Record::call() {
-    AttentionCall call{.q = std::as_const(q_).heads(),
-                       .k = std::as_const(k_).heads(),
-                       .v = std::as_const(v_).heads(),
+    AttentionCall call{.q = q_->heads(),
+                       .k = k_->heads(),
+                       .v = v_->heads(),
                        .scale = scale_,
                        .softcap = spec_.softcap,
                        .rule = spec_.mask.rule(),
@@ -114,10 +127,10 @@ AttentionCall Record::call() {
 
 namespace {
 
-// The rule of a call whose queries are every `step`-th from the one given here.
+// The rule of a call whose heads begin with one, and whose queries are every `step`-th from another, given here.
 struct ShiftedRule {
     CellRule rule;
-    Index query, step;
+    Index head, query, step;
 
     CellRule shifted() const {
         return {.self = this, .row = rule.row ? &row : nullptr, .tile = rule.tile ? &tile : nullptr};
@@ -125,12 +138,12 @@ struct ShiftedRule {
     static void row(const void* self, Index head, Index query, Index first_key,
                     std::span<std::uint8_t> allowed) {
         const auto& s = *static_cast<const ShiftedRule*>(self);
-        s.rule.row(s.rule.self, head, s.query + query * s.step, first_key, allowed);
+        s.rule.row(s.rule.self, s.head + head, s.query + query * s.step, first_key, allowed);
     }
     static Coverage tile(const void* self, Index head, Range queries, Range keys) {
         const auto& s = *static_cast<const ShiftedRule*>(self);
         // Those between count too: what holds for all of these holds for some.
-        return s.rule.tile(s.rule.self, head,
+        return s.rule.tile(s.rule.self, s.head + head,
                            {s.query + queries.begin * s.step, s.query + (queries.end - 1) * s.step + 1},
                            keys);
     }
@@ -153,32 +166,47 @@ HeadsView<T> every(Index step, HeadsView<T> m, Range range) {
             m.row_stride * step};
 }
 
-}  // namespace
-
-void Record::compute(Range queries, Index step) { compute(call(), queries, step); }
-
-void Record::measure(Range queries, Index step) {
-    AttentionCall call = this->call();
-    call.v.cols = call.output.cols = 0;
-    compute(call, queries, step);
+template <class T>
+HeadsView<T> part(HeadsView<T> m, Range heads) {
+    m.data += heads.begin * m.head_stride;
+    m.heads = heads.size();
+    return m;
 }
 
-void Record::compute(AttentionCall call, Range queries, Index step) {
-    const Index count = count_of(queries, step);
+}  // namespace
+
+void Record::compute(Range queries, Index step) {
+    allocate_output();
+    compute(call(), queries, step, {0, kv_heads()});
+}
+
+void Record::measure(Range queries, Index step) { measure(queries, step, {0, kv_heads()}); }
+
+void Record::measure(Range queries, Index step, Range kv_heads) {
+    AttentionCall call = this->call();
+    call.v.cols = call.output.cols = 0;
+    compute(call, queries, step, kv_heads);
+}
+
+void Record::compute(AttentionCall call, Range queries, Index step, Range kv_heads) {
+    const Index count = count_of(queries, step), group = heads() / this->kv_heads();
     if (count <= 0) return;
-    const ShiftedRule rule{call.rule, queries.begin, step};
+    const Range heads{kv_heads.begin * group, kv_heads.end * group};
+    const ShiftedRule rule{call.rule, heads.begin, queries.begin, step};
     call.rule = rule.shifted();
-    call.q = every(step, call.q, queries);
-    if (call.bias.data) call.bias = every(step, call.bias, queries);
-    call.output = every(step, call.output, queries);
-    Tensor max({heads(), count}), log_sum({heads(), count});
+    call.q = every(step, part(call.q, heads), queries);
+    call.k = part(call.k, kv_heads);
+    call.v = part(call.v, kv_heads);
+    if (call.bias.data) call.bias = every(step, part(call.bias, heads), queries);
+    call.output = every(step, part(call.output, heads), queries);
+    Tensor max({heads.size(), count}), log_sum({heads.size(), count});
     call.row_max = max.matrix();
     call.row_log_sum = log_sum.matrix();
     kernels_->attention(call);
-    for (Index head = 0; head < heads(); ++head)
+    for (Index head = 0; head < heads.size(); ++head)
         for (Index i = 0; i < count; ++i) {
-            row_max_.matrix()(head, queries.begin + i * step) = max.matrix()(head, i);
-            row_log_sum_.matrix()(head, queries.begin + i * step) = log_sum.matrix()(head, i);
+            row_max_.matrix()(heads.begin + head, queries.begin + i * step) = max.matrix()(head, i);
+            row_log_sum_.matrix()(heads.begin + head, queries.begin + i * step) = log_sum.matrix()(head, i);
         }
 }
 
@@ -188,8 +216,8 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
 
 void Record::stage(Stage stage, Index head, Range rows, Index step, Range cols, MatrixView<float> out) const {
     if (rows.size() <= 0 || cols.size() <= 0) return;
-    const ConstMatrix q = q_.heads().head(head), k = k_.heads().head(kv_head(head)),
-                      v = v_.heads().head(kv_head(head));
+    const ConstMatrix q = q_->heads().head(head), k = k_->heads().head(kv_head(head)),
+                      v = v_->heads().head(kv_head(head));
     const std::size_t width = static_cast<std::size_t>(cols.size());
     kernels_->dot_products(every(step, q, rows), attn::rows(k, cols), out);
     if (stage == Stage::raw) return;

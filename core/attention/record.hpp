@@ -22,6 +22,7 @@
 // exponentials and the sum are each rounded to it; with f64 exponentials and sum are computed in it.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -42,26 +43,30 @@ class Record {
 
     // run in parts: checks and allocates, then each part of the queries on its own, in any order: of the range every
     // `step`-th, from the first on. Output and row numbers are those of run, bit for bit; until its part is computed a
-    // row holds zeros.
+    // row holds zeros. The output has no columns before the first part.
     static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                                   const Kernels& kernels = default_kernels());
     void compute(Range queries, Index step = 1);
-    // Only their row numbers, which is all that the stages need: half of the work. The output stays as it is.
+    // Only their row numbers, which is all that the stages need: half of the work. The output stays as it is. Of the heads
+    // that these heads of K and V serve, or of all.
     void measure(Range queries, Index step = 1);
+    void measure(Range queries, Index step, Range kv_heads);
+    // Another one of the same Q, K and V, which both share, prepared.
+    Result<Record> prepare_under(AttentionSpec spec) const;
 
     const AttentionSpec& spec() const { return spec_; }
     float scale() const { return scale_; }
-    Index heads() const { return q_.dim(0); }
-    Index kv_heads() const { return k_.dim(0); }
-    Index queries() const { return q_.dim(1); }
-    Index keys() const { return k_.dim(1); }
-    Index d_k() const { return q_.dim(2); }
-    Index d_v() const { return v_.dim(2); }
+    Index heads() const { return q_->dim(0); }
+    Index kv_heads() const { return k_->dim(0); }
+    Index queries() const { return q_->dim(1); }
+    Index keys() const { return k_->dim(1); }
+    Index d_k() const { return q_->dim(2); }
+    Index d_v() const { return v_->dim(2); }
     Index kv_head(Index head) const { return head / (heads() / kv_heads()); }
 
-    const Tensor& q() const { return q_; }
-    const Tensor& k() const { return k_; }
-    const Tensor& v() const { return v_; }
+    const Tensor& q() const { return *q_; }
+    const Tensor& k() const { return *k_; }
+    const Tensor& v() const { return *v_; }
     const Tensor& output() const { return output_; }    // [heads, n_q, d_v]
     const Tensor& row_max() const { return row_max_; }  // [heads, n_q], max of masked scores; −inf: empty row
     // [heads, n_q], log Σ exp(m − row_max); −inf: empty row. Kept apart from the maximum, so that weights stay
@@ -79,17 +84,20 @@ class Record {
     const Kernels& kernels() const { return *kernels_; }  // those that ran
 
   private:
-    Record() = default;
+    using SharedTensor = std::shared_ptr<const Tensor>;
+    Record(SharedTensor q, SharedTensor k, SharedTensor v, AttentionSpec spec, const Kernels& kernels);
+    void allocate_output();
     AttentionCall call();  // all heads and queries
-    void compute(AttentionCall call, Range queries, Index step);
+    void compute(AttentionCall call, Range queries, Index step, Range kv_heads);
     // Raw scores of a row -> the stage; `allowed` is empty where the mask allows all; norms are those of the columns'
     // values, for contributions only.
     void finish_row(Stage stage, Index head, Index query, Range cols, std::span<const std::uint8_t> allowed,
                     std::span<const float> norms, std::span<float> row) const;
     AttentionSpec spec_;
-    float scale_ = 1;
-    const Kernels* kernels_ = nullptr;
-    Tensor q_, k_, v_, output_, row_max_, row_log_sum_;
+    float scale_;
+    const Kernels* kernels_;
+    SharedTensor q_, k_, v_;
+    Tensor output_, row_max_, row_log_sum_;
 };
 
 }  // namespace attn

@@ -23,32 +23,39 @@ RecordJob::RecordJob(Record prepared) : record_(std::make_shared<Record>(std::mo
     if (record_->queries() == 0) pass_ = passes_.size();
 }
 
-// As many as can be: every slice packs the keys that it meets anew.
-Index RecordJob::slice() const {
+Index RecordJob::cells(Index rows) const {
     constexpr Index side = 256;
     const MapWindow& window = passes_[pass_];
-    const auto cells = [&](Index rows) {
-        const Range queries{window.query(next_row_),
-                            std::min(window.query(next_row_ + rows - 1) + 1, window.queries.end)};
-        Index met = 0;
-        for (Index key = 0; key < record_->keys(); key += side)
-            if (record_->spec().mask.tile(0, queries, {key, std::min(key + side, record_->keys())}) !=
-                Coverage::none)
-                met += side;
-        return met * rows;
-    };
+    const Range queries{window.query(next_row_),
+                        std::min(window.query(next_row_ + rows - 1) + 1, window.queries.end)};
+    Index met = 0;
+    for (Index key = 0; key < record_->keys(); key += side)
+        if (record_->spec().mask.tile(0, queries, {key, std::min(key + side, record_->keys())}) !=
+            Coverage::none)
+            met += side;
+    return met * rows;
+}
+
+// As many as can be: every slice packs the keys that it meets anew.
+Index RecordJob::slice() const {
     Index rows = least_rows;
-    while (rows < most_rows && cells(2 * rows) <= cells_a_step / record_->heads()) rows *= 2;
-    return std::min(rows, window.rows() - next_row_);
+    while (rows < most_rows && cells(2 * rows) <= cells_a_step) rows *= 2;
+    return std::min(rows, passes_[pass_].rows() - next_row_);
 }
 
 bool RecordJob::step() {
     if (done()) return false;
     const MapWindow& window = passes_[pass_];
-    const Index end = next_row_ + slice();
-    record_->measure({window.query(next_row_), window.query(end - 1) + 1}, window.step);
+    const Index rows = slice(), end = next_row_ + rows, group = record_->heads() / record_->kv_heads();
+    const Index kv_heads = std::max<Index>(cells_a_step / std::max<Index>(group * cells(rows), 1), 1);
+    const Index last = std::min(next_kv_head_ + kv_heads, record_->kv_heads());
+    record_->measure({window.query(next_row_), window.query(end - 1) + 1}, window.step,
+                     {next_kv_head_, last});
+    next_kv_head_ = last;
+    if (last < record_->kv_heads()) return true;
+    next_kv_head_ = 0;
     next_row_ = end;
-    if (next_row_ == window.rows()) {
+    if (end == window.rows()) {
         ++pass_;
         next_row_ = 0;
     }
@@ -63,9 +70,10 @@ bool RecordJob::sampled(Index side) const {
 
 double RecordJob::progress() const {
     if (done()) return 1;
-    return pass_ + 1 < passes_.size()
-               ? 0
-               : static_cast<double>(next_row_) / static_cast<double>(passes_.back().rows());
+    if (pass_ + 1 < passes_.size()) return 0;
+    const double heads = static_cast<double>(next_kv_head_) / static_cast<double>(record_->kv_heads()),
+                 rows = static_cast<double>(passes_.back().rows());
+    return (static_cast<double>(next_row_) + heads * static_cast<double>(slice())) / rows;
 }
 
 }  // namespace attn

@@ -92,6 +92,7 @@ class Tensor {
     Tensor() = default;
     explicit Tensor(Shape shape);  // zeros; the caller has checked element_count
     Tensor(Shape shape, std::span<const float> values);
+    Tensor(Shape shape, AlignedVector<float> values) : shape_(std::move(shape)), values_(std::move(values)) {}
 
     const Shape& shape() const { return shape_; }
     Index rank() const { return std::ssize(shape_); }

@@ -1,5 +1,7 @@
 #include "text/utf8.hpp"
 
+#include <algorithm>
+
 namespace attn {
 
 namespace {
@@ -44,6 +46,10 @@ CodePoint first_code_point(std::string_view text) {
         low = 0x80, high = 0xBF;
     }
     return {value, length, true};
+}
+
+std::ptrdiff_t count_code_points(std::string_view text) {
+    return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
 std::string_view well_formed(std::string_view text, std::string& storage) {

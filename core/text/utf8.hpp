@@ -17,6 +17,8 @@ struct CodePoint {
 // point that is there, or for one byte (The Unicode Standard, section 3.9, substitution of maximal subparts).
 CodePoint first_code_point(std::string_view text);
 
+std::ptrdiff_t count_code_points(std::string_view text);  // of well-formed text
+
 // The text with each ill-formed part as U+FFFD: the text itself where there is none, else what `storage` then holds.
 // A byte order mark stays.
 std::string_view well_formed(std::string_view text, std::string& storage);

@@ -1,6 +1,7 @@
 // The flow: its forms, heads beside each other, and what its edges say.
 import assert from 'node:assert/strict';
 import { pinName } from './lib/explorer.mjs';
+import { edgesFrom, heaviest } from './lib/flow.mjs';
 import { tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
@@ -8,23 +9,6 @@ import { npy, written } from './lib/tensors.mjs';
 
 const bound = 1e-4;  // attention of an f32 run against float64
 const last = tiny.ids.length - 1;
-
-// The keys that make up the share of a row, the heaviest first.
-function heaviest(row, share) {
-    const keys = row.map((_, k) => k).sort((a, b) => row[b] - row[a]);
-    const chosen = [];
-    for (let mass = 0; mass < share - 1e-6;) {
-        chosen.push(keys[chosen.length]);
-        mass += row[chosen.at(-1)];
-    }
-    return chosen;
-}
-
-async function edgesFrom(explorer, query) {
-    await explorer.settled();
-    return Object.keys(await explorer.landmarks()).map((name) => /^flow\/edge\/(\d+)\/(\d+)$/.exec(name))
-        .filter((found) => found && Number(found[1]) === query).map((found) => Number(found[2])).sort((a, b) => a - b);
-}
 
 // Pixels of the flow that are not its ground.
 async function inked(explorer) {

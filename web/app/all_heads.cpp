@@ -6,7 +6,7 @@ namespace attn::app {
 
 AllHeads all_heads(const SentenceRun& run, const MapChoice& choice, const std::string& model) {
     const auto& layers = run.trace->layers();
-    const bool of_words = takes_words(choice);
+    const bool of_words = takes_words(choice) && run.words.merges();
     const AllHeads::Axis axis{run.pieces, of_words ? &run.words : nullptr};
     return {.map =
                 [trace = run.trace, choice, words = of_words ? run.words.tokens : std::vector<Range>{}](
@@ -32,12 +32,15 @@ AllHeads all_heads(const TensorSet& set, const MapChoice& choice) {
         source["causal"] = causal_names[static_cast<std::size_t>(rule->causal)];
         source["scale"] = scale_names[rule->scale_by_sqrt_d ? 0 : 1];
     }
+    const auto axis = [&](const std::vector<std::string>& tokens, const WordAxis& words) {
+        return AllHeads::Axis{tokens, set.shows_words(choice) && !tokens.empty() ? &words : nullptr};
+    };
     return {.map = set.maps(choice),
             .layers = set.layers(),
             .heads = set.heads(),
             .choice = shown,
-            .queries = {set.query_tokens()},
-            .keys = {set.key_tokens()},
+            .queries = axis(set.query_tokens(), set.query_words()),
+            .keys = axis(set.key_tokens(), set.key_words()),
             .source = std::move(source),
             .instead = "save one head's window"};
 }

@@ -20,8 +20,8 @@ struct Names {
     std::string key;
 };
 
-void add_terms(Explained& out, const CellExplanation& cell) {
-    for (const Term& t : cell.terms)
+void add_terms(Explained& out, std::span<const Term> terms) {
+    for (const Term& t : terms)
         out.operands.push_back({std::to_string(t.index), t.left, t.right, t.product()});
 }
 
@@ -115,12 +115,12 @@ std::optional<Explained> explain_worked_cell(const Session& session, const CellR
         const std::string row = at(worked.query_labels, cell.row), col = std::to_string(cell.col);
         out.formula = "Σ_b X[" + row + ", b] · " + std::string(w) + "[b, " + col + "]";
         out.operands_title = "X[" + row + ", ·] · " + std::string(w) + "[·, " + col + "]";
-        add_terms(out, why.cell);
+        add_terms(out, why.cell.terms);
     }
     if (why.kind == Kind::stage || why.kind == Kind::output) {
         out.formula = formula_of(cell.matrix, names, cell.col, scores_given);
         out.operands_title = operands_title_of(cell.matrix, names, cell.col);
-        add_terms(out, why.cell);
+        add_terms(out, why.cell.terms);
         if (why.kind == Kind::output)
             for (auto& operand : out.operands) operand.name = at(worked.key_labels, std::stol(operand.name));
     }
@@ -147,10 +147,7 @@ Explained explain_sentence_words(const SentenceRun& run, const Selection& select
                         run.pieces,
                         run.pieces};
     Explained out;
-    explain_words(out, pair, [&](Index query, Index key) {
-        const CellExplanation why = explain(record, Stage::weight, selection.head, query, key);
-        return TokenWeight{why.allowed, static_cast<double>(why.f32), why.f64};
-    });
+    explain_words(out, pair, record, selection.head);
     return out;
 }
 
@@ -214,14 +211,13 @@ void explain_stage(Explained& out, const Record& record, Index head, const CellR
                    const std::string& query, const std::string& key) {
     const Names names{query, key};
     const CellExplanation why = explain(record, stage_of(cell.matrix), head, cell.row, cell.col);
-    // A weight is read together with the dot product it comes from.
-    const CellExplanation dot = explain(record, Stage::raw, head, cell.row, cell.col);
     out.masked = !why.allowed;
     out.f32 = static_cast<double>(why.f32);
     out.f64 = why.f64;
     out.formula = formula_of(cell.matrix, names, cell.col, false);
     out.operands_title = operands_title_of(MatrixId::raw, names, cell.col);
-    add_terms(out, dot);
+    // A weight is read together with the dot product it comes from.
+    add_terms(out, dot_terms(record, head, cell.row, cell.col));
     add_chain(out, why, record.spec(), stage_of(cell.matrix), " × " + fixed(why.scale, 6));
 }
 

@@ -57,6 +57,7 @@ struct TokenWeight {
 };
 void explain_words(Explained& out, const WordPair& pair,
                    const std::function<TokenWeight(Index query, Index key)>& weight);
+void explain_words(Explained& out, const WordPair& pair, const Record& record, Index head);
 
 // Empty where the state has no such cell.
 std::optional<Explained> explain_cell(const Session& session, const CellRef& cell);

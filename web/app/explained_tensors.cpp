@@ -56,15 +56,49 @@ void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at) {
     out.note += ".";
 }
 
+// Between words; none where the set shows no such words.
+std::optional<Explained> explain_words_of_set(const TensorSet& set, Index layer, Index head,
+                                              const CellRef& cell) {
+    const WordAxis &queries = set.query_words(), &keys = set.key_words();
+    if (cell.row < 0 || cell.row >= queries.count() || cell.col < 0 || cell.col >= keys.count())
+        return std::nullopt;
+    const WordPair pair{queries.of(cell.row),
+                        keys.of(cell.col),
+                        "\"" + queries.name(cell.row) + "\"",
+                        "\"" + keys.name(cell.col) + "\"",
+                        set.query_names(),
+                        set.key_names()};
+    Explained out;
+    if (set.finished()) {
+        const OpenTensor& tensor = set.weights_of(layer);
+        explain_words(out, pair, [&](Index query, Index key) {
+            const double value = tensor.value(set.layer_within(layer), head, query, key);
+            return TokenWeight{true, static_cast<double>(static_cast<float>(value)), value};
+        });
+        return out;
+    }
+    if (!set.record()) return std::nullopt;
+    explain_words(out, pair, *set.record(), head);
+    return out;
+}
+
 }  // namespace
 
 std::optional<Explained> explain_tensor_cell(const Session& session, const CellRef& cell) {
     const TensorSet* set = session.tensors().open();
     if (!set || !is_stage(cell.matrix)) return std::nullopt;
-    if (cell.row < 0 || cell.row >= set->queries() || cell.col < 0 || cell.col >= set->keys())
-        return std::nullopt;
     const auto [layer, head] = std::pair(session.state().selection.layer, session.state().selection.head);
     if (layer >= set->layers() || head >= set->heads()) return std::nullopt;
+    const std::string provenance =
+        (set->layers() > 1 ? "layer " + std::to_string(layer) + ", " : "") + "head " + std::to_string(head) +
+        (set->finished() ? " · loaded from " + set->weights_of(layer).file : " · computed here from Q and K");
+    if (cell.words) {
+        auto words = explain_words_of_set(*set, layer, head, cell);
+        if (words) words->provenance = provenance;
+        return words;
+    }
+    if (cell.row < 0 || cell.row >= set->queries() || cell.col < 0 || cell.col >= set->keys())
+        return std::nullopt;
     const auto read_as = [&](const std::vector<std::string>& names, Index i) {
         const std::string& name = names[static_cast<std::size_t>(i)];
         return set->has_tokens() ? "\"" + name + "\"" : name;
@@ -73,19 +107,15 @@ std::optional<Explained> explain_tensor_cell(const Session& session, const CellR
                       key = read_as(set->key_names(), cell.col);
     Explained out;
     out.title = std::string(symbol(cell.matrix)) + "[" + query + ", " + key + "]";
-    out.provenance =
-        (set->layers() > 1 ? "layer " + std::to_string(layer) + ", " : "") + "head " + std::to_string(head);
+    out.provenance = provenance;
     if (set->finished()) {
         if (cell.matrix != MatrixId::weight) return std::nullopt;
-        const OpenTensor& tensor = set->weights_of(layer);
-        out.provenance += " · loaded from " + tensor.file;
-        explain_stored(out, tensor, {set->layer_within(layer), head, cell.row, cell.col});
+        explain_stored(out, set->weights_of(layer), {set->layer_within(layer), head, cell.row, cell.col});
         return out;
     }
     const Record* record = set->record();
     if (!record) return std::nullopt;
     const OpenTensor &q = *set->input("Q"), &k = *set->input("K");
-    out.provenance += " · computed here from Q and K";
     explain_stage(out, *record, head, cell, query, key);
     out.note = "Q[" + query + ", ·] begins at " + place_in_file(q, {0, head, cell.row, 0}) + ", K[" + key +
                ", ·] at " + place_in_file(k, {0, record->kv_head(head), cell.col, 0}) + ".";

@@ -1,4 +1,7 @@
 // A weight between words, explained: which tokens' weights it is the mean and the sum of.
+#include <algorithm>
+#include <utility>
+
 #include "app/explained.hpp"
 #include "app/format.hpp"
 #include "text/utf8.hpp"
@@ -23,7 +26,8 @@ void explain_words(Explained& out, const WordPair& pair,
     const auto rows = static_cast<double>(pair.query.size());
     const auto four = [](double value) { return fixed(value, 4); };
     const auto piece = [](std::span<const std::string> pieces, Index token) {
-        return pieces[static_cast<std::size_t>(token)];
+        const std::string& text = pieces[static_cast<std::size_t>(token)];
+        return text.substr(std::min(text.find_first_not_of(' '), text.size()));
     };
     const bool several_rows = pair.query.size() > 1, several_keys = pair.key.size() > 1;
     std::string means;
@@ -66,8 +70,18 @@ void explain_words(Explained& out, const WordPair& pair,
                          (several_rows ? " · 1/" + std::to_string(pair.query.size()) : "");
     out.note =
         "Between words: from a word the mean over its tokens, to a word the sum over its tokens, so a row "
-        "sums to "
-        "one (Clark et al. 2019, arXiv 1906.04341).";
+        "keeps its sum (Clark et al. 2019, arXiv 1906.04341).";
+}
+
+void explain_words(Explained& out, const WordPair& pair, const Record& record, Index head) {
+    std::optional<RowChain> row;
+    Index row_query = -1;
+    explain_words(out, pair, [&](Index query, Index key) {
+        if (std::exchange(row_query, query) != query) row = row_chain(record, head, query);
+        const CellExplanation why = row->at(key);
+        const float f32 = record.cell(Stage::weight, head, query, key);
+        return TokenWeight{why.allowed, static_cast<double>(f32), why.weight};
+    });
 }
 
 }  // namespace attn::app

@@ -1,6 +1,8 @@
 // How texts, numbers, matrices and names are spelt in a link.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <span>
@@ -25,6 +27,14 @@ std::optional<Integer> read_integer(std::string_view text) {
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return value;
 }
+// Where a name is among those that there are.
+template <std::size_t n>
+std::optional<int> index_of(const std::array<std::string_view, n>& names, std::string_view name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<int>(found - names.begin());
+}
+
 std::string write_integers(std::span<const Index> values);  // "4,4,8,8"
 std::optional<std::vector<Index>> read_integers(std::string_view text);
 

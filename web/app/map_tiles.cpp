@@ -35,7 +35,7 @@ void MapTiles::show(const MapPointer& map, Pooling pooling, bool being_measured)
         quantiles_.serial = 0;
     }
     pooling_ = pooling;
-    note_whole();
+    note_sums();
     ++frame_;
     keep_room();
 }
@@ -136,17 +136,21 @@ bool MapTiles::step() {
     if (being_measured_ && (pyramid_->sample() || pyramid_->coarsest() == 0)) return false;
     const bool more = pyramid_->step();
     note_extent();
-    if (!more) note_whole();
+    if (!more) note_sums();
     return more;
 }
 
-void MapTiles::note_whole() {
-    if (!pyramid_ || !pyramid_->done()) return;
-    if (!sums_) sums_ = pyramid_->sums();
+void MapTiles::note_sums() {
+    if (pyramid_ && pyramid_->done() && !sums_) sums_ = pyramid_->sums();
+}
+
+const Quantiles* MapTiles::quantiles() {
+    if (!pyramid_ || !pyramid_->done()) return nullptr;
     if (quantiles_.serial == 0) {
         const Tile& all = pyramid_->tile({pyramid_->coarsest(), 0, 0});
         quantiles_ = quantiles_of(pooling_ == Pooling::mean ? all.mean : all.strongest, ++serials_);
     }
+    return &quantiles_;
 }
 
 void MapTiles::note_extent() {

@@ -42,8 +42,9 @@ class MapTiles {
     const SampledRows* sample() const;  // those that stand there; null where none do
     // The largest magnitude among the cells so far, infinities and NaN aside.
     float extent() const { return extent_; }
-    // Of its blocks on the coarsest level, or cells where the map is small; null until they are all there.
-    const Quantiles* quantiles() const { return quantiles_.serial ? &quantiles_ : nullptr; }
+    // Of its blocks on the coarsest level, or cells where the map is small; null until they are all there. Sorted when they
+    // are first asked for.
+    const Quantiles* quantiles();
     const MapSums* sums() const { return sums_ ? &*sums_ : nullptr; }  // null until they are complete
     const MapPointer& map() const { return map_; }
     // The value of a cell whose tile of level 0 is there.
@@ -65,7 +66,7 @@ class MapTiles {
     };
     void keep_room();
     void note_extent();
-    void note_whole();
+    void note_sums();
 
     MapPointer map_;
     Pooling pooling_ = Pooling::strongest;

@@ -100,7 +100,8 @@ bool OwnTensors::work(const TensorRule& rule, double until_ms) {
     while (opening_ && opening_->works()) {
         opening_->step();
         settle();
-        if (now_ms() >= until_ms) return true;
+        // The rule that others were under need not be theirs.
+        if (opened_ || now_ms() >= until_ms) return true;
     }
     if (!open_) return false;
     open_->follow(rule);

@@ -58,8 +58,11 @@ void Session::fit_selection_to_tensors() {
     selection.head = std::min(selection.head, set->heads() - 1);
     if (selection.query && *selection.query >= set->queries()) selection.query.reset();
     if (selection.key && *selection.key >= set->keys()) selection.key.reset();
-    if (const auto& pin = state().pin; pin && (pin->row >= set->queries() || pin->col >= set->keys()))
-        perform(Pin{std::nullopt});
+    if (const auto& pin = state().pin) {
+        const Index rows = pin->words ? set->query_words().count() : set->queries(),
+                    cols = pin->words ? set->key_words().count() : set->keys();
+        if (pin->row >= rows || pin->col >= cols) perform(Pin{std::nullopt});
+    }
     if (selection != state().selection) perform(Select{selection});
 }
 

@@ -72,12 +72,16 @@ Table tensors_table(const Session& session) {
     const TensorSet* set = session.tensors().open();
     if (!set || (!set->finished() && !set->record())) return {};
     const Selection& s = session.state().selection;
-    const MapPointer map = set->make_map(s.layer, s.head, MapStage::weight);
-    const Index rows = std::min(set->queries(), row_limit), cols = std::min(set->keys(), row_limit);
-    Table table{"Weights of " + set->title() + ", layer " + std::to_string(s.layer) + ", head " +
-                    std::to_string(s.head),
-                {set->key_names().begin(), set->key_names().begin() + cols},
-                {set->query_names().begin(), set->query_names().begin() + rows},
+    const bool words = set->shows_words(session.state().tensors.map);
+    const MapPointer map =
+        words ? set->make_word_map(s.layer, s.head) : set->make_map(s.layer, s.head, MapStage::weight);
+    const auto& queries = words ? set->query_words().names : set->query_names();
+    const auto& keys = words ? set->key_words().names : set->key_names();
+    const Index rows = std::min(map->queries(), row_limit), cols = std::min(map->keys(), row_limit);
+    Table table{(words ? "Weights between words of " : "Weights of ") + set->title() + ", layer " +
+                    std::to_string(s.layer) + ", head " + std::to_string(s.head),
+                {keys.begin(), keys.begin() + cols},
+                {queries.begin(), queries.begin() + rows},
                 Matrix(rows, cols)};
     const std::vector<float> cells = cells_of(*map, {{0, rows}, {0, cols}});
     std::ranges::transform(cells, table.values.values.begin(), as_weight);

@@ -21,23 +21,48 @@ bool has_room(Index bytes) {
     return room != nullptr;
 }
 
+// Some rows of [1, heads, rows, columns], from the next one on; true while there are more.
+bool take_rows(const ArrayView& from, Index& next, const auto& take) {
+    const Index rows = from.shape[2], columns = from.shape[3], all = from.shape[1] * rows;
+    std::vector<float> row(static_cast<std::size_t>(columns));
+    const Index end = std::min(all, next + std::max(elements_a_step / columns, Index{1}));
+    for (; next < end; ++next) {
+        read(from, from.offset(std::array{Index{0}, next / rows, next % rows}), from.strides[3], row);
+        take(std::span<const float>(row));
+    }
+    return next < all;
+}
+
 bool is_weight_type(DType dtype) {
     return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
 }
 
 }  // namespace
 
-TensorConversion::TensorConversion(const ArrayView& from)
-    : from_(from), to_({from.shape[1], from.shape[2], from.shape[3]}) {}
+MaskConversion::MaskConversion(const ArrayView& from, bool allows)
+    : from_(from), allows_(allows), bits_{from.shape[1], from.shape[2], from.shape[3], {}} {
+    bits_.allowed.reserve(static_cast<std::size_t>(from.shape[1] * from.shape[2] * from.shape[3]));
+}
+
+bool MaskConversion::step() {
+    return take_rows(from_, next_, [&](std::span<const float> row) {
+        for (const float value : row) bits_.allowed.push_back((value != 0) == allows_);
+    });
+}
+
+TensorConversion::TensorConversion(const ArrayView& from) : from_(from) {
+    // Room alone: zeros at once would be a task as long as many slices.
+    values_.reserve(static_cast<std::size_t>(from.shape[1] * from.shape[2] * from.shape[3]));
+}
 
 bool TensorConversion::step() {
-    const Index rows = from_.shape[2], columns = from_.shape[3], all = from_.shape[1] * rows;
-    const Index end = std::min(all, next_ + std::max(elements_a_step / columns, Index{1}));
-    for (; next_ < end; ++next_)
-        read(from_, from_.offset(std::array{Index{0}, next_ / rows, next_ % rows}), from_.strides[3],
-             to_.values().subspan(static_cast<std::size_t>(next_ * columns),
-                                  static_cast<std::size_t>(columns)));
-    return next_ < all;
+    return take_rows(from_, next_, [&](std::span<const float> row) {
+        values_.insert(values_.end(), row.begin(), row.end());
+    });
+}
+
+Tensor TensorConversion::take() {
+    return {{from_.shape[1], from_.shape[2], from_.shape[3]}, std::move(values_)};
 }
 
 TensorOpening::TensorOpening(std::vector<TensorFile> files, Answers answers)
@@ -116,6 +141,10 @@ void TensorOpening::load_some() {
         if (conversion_->step()) return;
         take_part(needed.role, conversion_->take());
         conversion_.reset();
+    } else if (mask_conversion_) {
+        if (mask_conversion_->step()) return;
+        parts_.mask = Mask::painted(mask_conversion_->take());
+        mask_conversion_.reset();
     } else {
         if (!loading_) loading_.emplace(found_.tensors[needed.place.tensor]);
         if (loading_->step()) return;
@@ -138,7 +167,12 @@ void TensorOpening::convert(OpenTensor tensor) {
         return fail({"There is no memory left for " + tensor.shown + " as float32, " + to_string(shape) +
                      ": close what is open, or save less of it"});
     parts_.inputs.push_back(std::move(tensor));
-    conversion_.emplace(parts_.inputs.back().array);
+    const OpenTensor& input = parts_.inputs.back();
+    const MaskMeaning meaning = parts_.matched.mask_meaning;
+    if (input.role == "mask" && meaning != MaskMeaning::added)
+        mask_conversion_.emplace(input.array, meaning == MaskMeaning::allowed);
+    else
+        conversion_.emplace(input.array);
 }
 
 OpenTensor TensorOpening::opened(const Needed& needed, LoadedTensor loaded) const {
@@ -165,21 +199,10 @@ OpenTensor TensorOpening::opened(const Needed& needed, LoadedTensor loaded) cons
 }
 
 void TensorOpening::take_part(const std::string& role, Tensor values) {
-    if (role == "mask") return take_mask(std::move(values));
-    (role == "Q" ? parts_.q : role == "K" ? parts_.k : parts_.v) = std::move(values);
-}
-
-void TensorOpening::take_mask(Tensor values) {
-    const MaskMeaning meaning = parts_.matched.mask_meaning;
-    if (meaning == MaskMeaning::added) {
+    if (role == "mask")
         parts_.bias = {std::make_shared<const Tensor>(std::move(values))};
-        return;
-    }
-    PaintedBits bits{values.dim(0), values.dim(1), values.dim(2), {}};
-    bits.allowed.reserve(values.values().size());
-    for (const float value : values.values())
-        bits.allowed.push_back((value != 0) == (meaning == MaskMeaning::allowed));
-    parts_.mask = Mask::painted(std::move(bits));
+    else
+        (role == "Q" ? parts_.q : role == "K" ? parts_.k : parts_.v) = std::move(values);
 }
 
 std::unique_ptr<TensorSet> TensorOpening::take() {

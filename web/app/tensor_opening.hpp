@@ -16,16 +16,31 @@ namespace attn::app {
 // The elements of [1, heads, rows, columns] as f32, some rows at a time.
 class TensorConversion {
   public:
-    TensorConversion() = default;
     explicit TensorConversion(const ArrayView& from);
 
-    bool step();                              // about 2^18 elements; true while there is more to do
-    Tensor take() { return std::move(to_); }  // [heads, rows, columns]
+    bool step();    // about 2^18 elements; true while there is more to do
+    Tensor take();  // [heads, rows, columns]
 
   private:
     ArrayView from_;
-    Tensor to_;
+    AlignedVector<float> values_;
     Index next_ = 0;  // row, over all heads
+};
+
+// The same of a mask, as bits.
+class MaskConversion {
+  public:
+    MaskConversion(const ArrayView& from,
+                   bool allows);  // allows: what is not 0 is allowed, otherwise what is
+
+    bool step();
+    PaintedBits take() { return std::move(bits_); }
+
+  private:
+    ArrayView from_;
+    bool allows_;
+    PaintedBits bits_;
+    Index next_ = 0;
 };
 
 class TensorOpening {
@@ -63,7 +78,6 @@ class TensorOpening {
     void convert(OpenTensor tensor);
     OpenTensor opened(const Needed& needed, LoadedTensor loaded) const;
     void take_part(const std::string& role, Tensor values);
-    void take_mask(Tensor values);
 
     std::vector<TensorFile> files_;
     Answers answers_;
@@ -79,6 +93,7 @@ class TensorOpening {
     std::size_t next_ = 0;  // of needed_
     std::optional<TensorLoading> loading_;
     std::optional<TensorConversion> conversion_;
+    std::optional<MaskConversion> mask_conversion_;
 };
 
 }  // namespace attn::app

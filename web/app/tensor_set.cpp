@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/map_source.hpp"
+#include "maps/merged.hpp"
 #include "text/utf8.hpp"
 
 namespace attn::app {
@@ -88,6 +89,10 @@ double OpenTensor::value(Index layer, Index head, Index row, Index column) const
 TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++tensor_versions), version_(serial_) {
     query_names_ = names_or_positions(parts_.matched.query_tokens, queries());
     key_names_ = names_or_positions(parts_.matched.key_tokens, keys());
+    if (has_tokens()) {
+        query_words_ = word_axis(query_names_);
+        key_words_ = word_axis(key_names_);
+    }
     if (finished()) {
         std::vector<ArrayView> arrays;
         for (const OpenTensor& tensor : parts_.weights) arrays.push_back(tensor.array);
@@ -153,7 +158,7 @@ void TensorSet::follow(const TensorRule& rule) {
                              .bias = parts_.bias};
     // The first record takes what was read, the next ones have it from the one before.
     auto prepared =
-        record_ ? Record::prepare(record_->q(), record_->k(), record_->v(), spec)
+        record_ ? record_->prepare_under(spec)
                 : Record::prepare(std::move(parts_.q), std::move(parts_.k), std::move(parts_.v), spec);
     job_.reset();
     record_.reset();
@@ -231,21 +236,34 @@ MapStage TensorSet::stage_for(MapStage chosen) const {
 HeadMaps TensorSet::maps(const MapChoice& choice) const {
     const MapStage stage = stage_for(choice.stage);
     const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
-    return [weights = parts_.weights, record = record_, stage, sink](Index layer, Index head) {
+    const auto words = [&](const WordAxis& axis) {
+        return shows_words(choice) ? axis.tokens : std::vector<Range>{};
+    };
+    return [weights = parts_.weights, record = record_, stage, sink, queries = words(query_words_),
+            keys = words(key_words_)](Index layer, Index head) {
         const auto of_stage = [&](MapStage wanted) {
-            return weights.empty() ? record_map(record, head, wanted) : weight_map(weights, layer, head);
+            MapPointer map =
+                weights.empty() ? record_map(record, head, wanted) : weight_map(weights, layer, head);
+            return queries.empty() ? map : merged_map(std::move(map), queries, keys);
         };
         return with_sink(of_stage(stage), of_stage(MapStage::weight), sink);
     };
 }
 
+bool TensorSet::shows_words(const MapChoice& choice) const {
+    return choice.unit == Unit::words && stage_for(choice.stage) == MapStage::weight && has_words();
+}
+
 MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
     const MapStage stage = stage_for(choice.stage);
     const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
-    if (!finished() && (!record_ || (being_measured(stage) && !job_->sampled(tile_side)))) return nullptr;
+    const bool words = shows_words(choice);
+    // The rows that are sampled first are not those of whole words.
+    if (!finished() && (!record_ || (being_measured(stage) && (words || !job_->sampled(tile_side)))))
+        return nullptr;
     if (!chosen_.map || chosen_.layer != layer || chosen_.head != head || chosen_.stage != stage ||
-        chosen_.sink != sink)
-        chosen_ = {layer, head, stage, sink, maps(choice)(layer, head)};
+        chosen_.sink != sink || chosen_.words != words)
+        chosen_ = {layer, head, stage, sink, words, maps(choice)(layer, head)};
     return chosen_.map;
 }
 

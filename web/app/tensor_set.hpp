@@ -12,6 +12,7 @@
 #include "app/map_source.hpp"
 #include "app/state.hpp"
 #include "app/tensor_intake.hpp"
+#include "app/word_axis.hpp"
 #include "io/tensor_match.hpp"
 #include "io/weight_check.hpp"
 #include "maps/record_job.hpp"
@@ -61,6 +62,10 @@ class TensorSet {
     const std::vector<std::string>& query_tokens() const { return parts_.matched.query_tokens; }
     const std::vector<std::string>& key_tokens() const { return parts_.matched.key_tokens; }
     bool has_tokens() const { return !query_tokens().empty() || !key_tokens().empty(); }
+    // The words of each side; positions of one without tokens are words of their own. Empty where neither has tokens.
+    const WordAxis& query_words() const { return query_words_; }
+    const WordAxis& key_words() const { return key_words_; }
+    bool has_words() const { return query_words_.merges() || key_words_.merges(); }  // of several tokens
     bool finished() const { return !parts_.weights.empty(); }
     bool has_values() const { return input("V") != nullptr; }
     bool has_bias() const { return !parts_.bias.empty(); }
@@ -91,11 +96,15 @@ class TensorSet {
     // The same object as long as the choice is the same; null while what it needs is being computed. While a map is being
     // measured only its sampled rows mean something.
     MapPointer map(Index layer, Index head, const MapChoice& choice);
+    bool shows_words(const MapChoice& choice) const;
     bool being_measured(MapStage stage) const { return job_ && !is_signed(stage_for(stage)); }
     // Of every head, of what is open and computed now: good for as long as they are kept.
     HeadMaps maps(const MapChoice& choice) const;
     MapPointer make_map(Index layer, Index head, MapStage stage) const {
         return maps({.stage = stage})(layer, head);
+    }
+    MapPointer make_word_map(Index layer, Index head) const {
+        return maps({.unit = Unit::words})(layer, head);
     }
     const Record* record() const {
         return job_ ? nullptr : record_.get();
@@ -119,6 +128,7 @@ class TensorSet {
 
     Parts parts_;
     std::vector<std::string> query_names_, key_names_;
+    WordAxis query_words_, key_words_;
     std::vector<Check> checks_;
     bool paused_ = false;
     std::optional<TensorRule> rule_;
@@ -130,6 +140,7 @@ class TensorSet {
         Index layer = -1, head = -1;
         MapStage stage = MapStage::weight;
         Sink sink = Sink::shown;
+        bool words = false;
         MapPointer map;
     };
     Chosen chosen_;

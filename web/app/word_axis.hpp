@@ -1,6 +1,7 @@
-// The words of a text, where a map shows them instead of its tokens.
+// The words of a text, where maps and flows show them instead of its tokens.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,20 @@ struct WordAxis {
 
 // text/words.hpp says which tokens are a word.
 WordAxis word_axis(std::span<const std::string> pieces, std::string_view text = {});
+
+// Of each word the text of its only token, or how many tokens it has.
+std::vector<std::string> below_words(const WordAxis& words, std::span<const std::string> token_texts);
+
+// A side of a map or of a flow as a person sees it: its tokens, or its words.
+struct ShownAxis {
+    std::span<const std::string> names;
+    const WordAxis* words = nullptr;  // null: tokens
+
+    // What shows a token; none where there is no such token.
+    std::optional<Index> shown(std::optional<Index> token) const;
+    // The token that is shown; of a word the last one, in which all of it has been read.
+    std::optional<Index> token(std::optional<Index> shown) const;
+};
 
 // Whether a map of the choice is one of words: weights alone can be taken together.
 constexpr bool takes_words(const MapChoice& choice) {

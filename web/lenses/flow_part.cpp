@@ -50,9 +50,10 @@ void choose_head(FlowPart& part, HeadIndex head) {
 
 void choose_words(FlowPart& part, std::optional<Index> query, std::optional<Index> key) {
     app::Selection selection = part.session.state().selection;
-    if (selection.query != query) selection.counterpart.reset();
-    selection.query = query;
-    selection.key = key;
+    const auto token = part.queries.token(query);
+    if (selection.query != token) selection.counterpart.reset();
+    selection.query = token;
+    selection.key = part.keys.token(key);
     part.session.perform(app::Select{selection}, ui::gesture());
 }
 
@@ -121,7 +122,7 @@ void head_controls(FlowPart& part, std::span<const HeadIndex> heads, std::span<c
 Result<std::string> svg_of_flow(const FlowPart& part, std::span<const HeadIndex> heads,
                                 std::span<const ImU32> colours) {
     const app::FlowChoice& choice = part.choice;
-    const auto query = within(part.session.state().selection.query, std::ssize(part.queries));
+    const auto query = part.queries.shown(part.session.state().selection.query);
     std::vector<app::SvgFlow::Series> series;
     Index count = 0;
     float most = 0;
@@ -148,8 +149,8 @@ Result<std::string> svg_of_flow(const FlowPart& part, std::span<const HeadIndex>
     std::string title = "Flow, " + app::fixed(static_cast<double>(choice.mass) * 100, 0) + " %";
     if (heads.size() == 1) title += ", " + name_of(part, heads[0]);
     return app::svg_of(app::SvgFlow{.form = form_of(part),
-                                    .queries = part.queries,
-                                    .keys = part.keys,
+                                    .queries = part.queries.names,
+                                    .keys = part.keys.names,
                                     .series = series,
                                     .title = title,
                                     .ink = svg_ink()});
@@ -194,7 +195,8 @@ void flow_controls(FlowPart& part, std::span<const HeadIndex> heads, std::span<c
     if (cut > 0)
         ui::caption(
             ("Of " + std::to_string(cut) + " words in view the " +
-             std::to_string(Flow::usual_limits(std::ssize(part.queries), std::ssize(part.keys)).most) +
+             std::to_string(
+                 Flow::usual_limits(std::ssize(part.queries.names), std::ssize(part.keys.names)).most) +
              " heaviest edges are less than that; point at one to see all of its edges.")
                 .c_str());
 }
@@ -205,12 +207,12 @@ void act(FlowPart& part, const ui::FlowTouch& touch, std::span<const HeadIndex> 
     if (touch.edge) {
         const HeadIndex head = heads[touch.edge->series];
         const Index query = touch.edge->edge.query, key = touch.edge->edge.key;
-        const app::CellRef cell{app::MatrixId::weight, query, key};
+        const app::CellRef cell{app::MatrixId::weight, query, key, false, part.queries.words != nullptr};
         const bool chosen = head == part.chosen();
-        part.point(query, key);
+        part.point(part.queries.token(query), part.keys.token(key));
         if (chosen) part.hover.cell = cell;
-        const std::string text = quoted(part.queries[static_cast<std::size_t>(query)]) + " → " +
-                                 quoted(part.keys[static_cast<std::size_t>(key)]) + "  " +
+        const std::string text = quoted(part.queries.names[static_cast<std::size_t>(query)]) + " → " +
+                                 quoted(part.keys.names[static_cast<std::size_t>(key)]) + "  " +
                                  app::fixed(static_cast<double>(touch.edge->edge.weight), 4) +
                                  (heads.size() > 1 ? "\n" + name_of(part, head) : "");
         ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
@@ -226,13 +228,14 @@ void act(FlowPart& part, const ui::FlowTouch& touch, std::span<const HeadIndex> 
         return;
     }
     if (!touch.query && !touch.key) return;
-    part.point(touch.query, touch.key);
+    part.point(part.queries.token(touch.query), part.keys.token(touch.key));
     if (!touch.clicked) return;
     const app::Selection& s = part.session.state().selection;
     if (touch.query)
-        choose_words(part, s.query == touch.query ? std::nullopt : touch.query, std::nullopt);
+        choose_words(part, part.queries.shown(s.query) == touch.query ? std::nullopt : touch.query,
+                     std::nullopt);
     else
-        choose_words(part, std::nullopt, s.key == touch.key ? std::nullopt : touch.key);
+        choose_words(part, std::nullopt, part.keys.shown(s.key) == touch.key ? std::nullopt : touch.key);
 }
 
 }  // namespace
@@ -259,24 +262,22 @@ void draw_flow(FlowPart& part, float width, float most_height) {
     std::vector<ui::FlowSeries> series;
     for (std::size_t i = 0; i < heads.size(); ++i) series.push_back({&memory.flows.of(heads[i]), colours[i]});
     const app::Selection& s = part.session.state().selection;
+    const auto query = part.queries.shown(s.query), key = part.keys.shown(s.key);
     ui::FlowPicture picture{.version = part.source,
                             .form = form_of(part),
                             .mass = part.choice.mass,
-                            .queries = part.queries,
-                            .keys = part.keys,
+                            .queries = part.queries.names,
+                            .keys = part.keys.names,
                             .small_print = part.small_print,
                             .series = series,
-                            .query = s.query,
-                            .key = s.key,
-                            .chosen_query = s.query,
-                            .chosen_key = s.query ? std::nullopt : s.key};
+                            .query = query,
+                            .key = key,
+                            .chosen_query = query,
+                            .chosen_key = query ? std::nullopt : key};
     if (!memory.pointed_edge && (part.pointed_query || part.pointed_key)) {
-        picture.query = part.pointed_query;
-        picture.key = part.pointed_key;
+        picture.query = part.queries.shown(part.pointed_query);
+        picture.key = part.keys.shown(part.pointed_key);
     }
-    for (auto* each : {&picture.query, &picture.chosen_query})
-        *each = within(*each, std::ssize(part.queries));
-    for (auto* each : {&picture.key, &picture.chosen_key}) *each = within(*each, std::ssize(part.keys));
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const ui::FlowTouch touch = memory.view.draw(picture, width, most_height);
     const ImVec2 end{corner.x + width, ImGui::GetItemRectMax().y};

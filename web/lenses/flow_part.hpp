@@ -10,6 +10,7 @@
 
 #include "app/clock.hpp"
 #include "app/flows.hpp"
+#include "app/word_axis.hpp"
 #include "lenses/lens.hpp"
 #include "widgets/flow_view.hpp"
 
@@ -34,13 +35,14 @@ struct FlowPart {
     std::uint64_t source;  // of maps and names: others have another number
     Index layers, heads;   // heads of a layer
     std::function<MapPointer(HeadIndex)> weights;
-    std::span<const std::string> queries, keys;  // names
-    std::span<const std::string> small_print;    // below the words of a line
-    bool one_line;                               // queries and keys are the same words: there may be arcs
+    app::ShownAxis queries, keys;              // tokens or words, both sides the same
+    std::span<const std::string> small_print;  // below the words of a line
+    bool one_line;                             // queries and keys are the same words: there may be arcs
 
     app::FlowChoice choice;
     void (*choose)(app::Session&, app::FlowChoice, std::uint64_t gesture);
-    std::optional<Index> pointed_query, pointed_key;  // in the frame before, anywhere on the lens
+    // Tokens, in the frame before, anywhere on the lens.
+    std::optional<Index> pointed_query, pointed_key;
     std::function<void(std::optional<Index> query, std::optional<Index> key)> point;
 
     HeadIndex chosen() const {

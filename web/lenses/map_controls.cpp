@@ -48,9 +48,9 @@ bool unit_control(MapChoice& choice) {
     ImGui::EndDisabled();
     ImGui::EndGroup();
     ui::tooltip(
-        weights ? "words: the tokens of a word are one row and one column. Attention from a word is the "
-                  "mean over its tokens' rows, attention to a word the sum over its tokens' columns, so a "
-                  "row still sums to one"
+        weights ? "words: the tokens of a word are one row and one column, and one word of the flow. "
+                  "Attention from a word is the mean over its tokens' rows, attention to a word the sum over "
+                  "its tokens' columns, so a row keeps its sum"
                 : "Only weights can be taken together to words, as means and sums; choose weights");
     if (changed) choice.unit = shown;
     return changed;

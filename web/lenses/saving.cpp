@@ -43,7 +43,7 @@ Result<std::string> svg_of_window(const SavedMap& map, const std::string& title)
                                    .keys = part(map.picture.key_names, keys),
                                    .cells = {cells.data(), queries.size(), keys.size(), keys.size()},
                                    .colour = [&](float value) { return rgb(scale.colour(value)); },
-                                   .decimals = is_signed(map.choice.stage) ? 2 : 3,
+                                   .decimals = is_signed(map.stage) ? 2 : 3,
                                    .title = title,
                                    .ink = svg_ink()});
 }
@@ -67,8 +67,8 @@ bool save_menu(app::Session& session, const SavedMap& map) {
     const app::Selection& s = session.state().selection;
     const std::string layer = std::to_string(s.layer), head = std::to_string(s.head);
     const std::string file = "layer-" + layer + "-head-" + head + "-" +
-                             std::string(app::map_keys[static_cast<std::size_t>(map.choice.stage)]) +
-                             (takes_words(map.choice) ? "-words" : "");
+                             std::string(app::map_keys[static_cast<std::size_t>(map.stage)]) +
+                             (map.of_words ? "-words" : "");
     const ui::MapPicture& picture = map.picture;
     if (save_picture(session, {"map/save", "map/picture", file}, *item)) return true;
     if (picture.being_measured) {

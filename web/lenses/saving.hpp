@@ -18,12 +18,13 @@ struct SavedPicture {
     std::string file;      // without its ending
 };
 
-// A map that has just been drawn; `all_heads` are those of its choice, and are asked for once they are to be saved.
+// A map that has just been drawn; `all_heads` gives all of its kind, once they are to be saved.
 // True where a picture is wanted: what it shows has to be scrolled into view.
 struct SavedMap {
     const ui::MapView& view;
     const ui::MapPicture& picture;
-    app::MapChoice choice;  // of the map; its unit is what it shows
+    app::MapStage stage;
+    bool of_words;
     std::function<app::AllHeads()> all_heads;
 };
 bool save_menu(app::Session& session, const SavedMap& map);

@@ -18,10 +18,6 @@ using app::MapStage;
 ui::MapView map_view;
 MapFinder finder;
 
-bool shows_words(const SentenceView& view) {
-    return takes_words(view.session.state().sentence.map) && view.run.words.merges();
-}
-
 // The map of the present choice, which is the same object as long as the choice is the same.
 struct KeptMap {
     std::shared_ptr<const Trace> trace;
@@ -36,7 +32,7 @@ KeptMap kept_map;
 const MapPointer& map_of(const SentenceView& view, const app::MapChoice& choice) {
     const app::Selection& s = view.selection();
     const auto& trace = view.run.trace;
-    const bool words = shows_words(view);
+    const bool words = view.by_words();
     if (!kept_map.map || kept_map.trace != trace || kept_map.layer != s.layer || kept_map.head != s.head ||
         kept_map.stage != choice.stage || kept_map.sink != choice.sink || kept_map.words != words)
         kept_map = {trace,
@@ -66,8 +62,8 @@ void bookmarks(SentenceView& view, float width) {
     const Index n = view.tokens();
     // They are places of the text, in tokens, whatever the map shows of it.
     const app::WordAxis& words = view.run.words;
-    const auto tokens = [&](Range shown) { return shows_words(view) ? words.tokens_of(shown) : shown; };
-    const auto shown = [&](Range place) { return shows_words(view) ? words.words_of(place) : place; };
+    const auto tokens = [&](Range shown) { return view.by_words() ? words.tokens_of(shown) : shown; };
+    const auto shown = [&](Range place) { return view.by_words() ? words.words_of(place) : place; };
     ImGui::PushID("places");
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
     const float right = ImGui::GetCursorScreenPos().x + width;
@@ -112,37 +108,33 @@ void sentence_map(SentenceView& view, float width, float most_height) {
             map_controls(map_view, choice, stages_of(view.record().spec()), view.run.words.merges()))
         view.session.perform(app::SetMap{*changed}, ui::gesture());
 
-    const bool of_words = shows_words(view);
-    const app::WordAxis& words = view.run.words;
-    // Of tokens what the map shows, and of that the last token, in which all of a word has been read.
-    const auto shown_as = [&](Index token) { return of_words ? words.word_of(token) : token; };
-    const auto token_at = [&](Index row) { return of_words ? words.of(row).end - 1 : row; };
-    const std::span<const std::string> names = of_words ? words.names : view.run.pieces;
+    const bool of_words = view.by_words();
+    const app::ShownAxis axis = view.axis();
     ui::MapPicture picture{.name = "map",
                            .map = map_of(view, choice),
-                           .query_names = names,
-                           .key_names = names,
+                           .query_names = axis.names,
+                           .key_names = axis.names,
                            .choice = choice};
     picture.title = map_title(choice.stage);
     if (choice.stage == MapStage::weight) picture.high = 1, picture.decimals = 3;
-    picture.query = shown_as(view.query());
-    if (const auto key = view.key()) picture.key = shown_as(*key);
+    picture.query = axis.shown(view.query());
+    picture.key = axis.shown(view.key());
     if (const auto& pin = view.session.state().pin;
         pin && app::is_stage(pin->matrix) && pin->words == of_words)
         picture.pinned = ui::MapCell{pin->row, pin->col};
-    if (view.pointed.query && view.pointed.key)
-        picture.pointed = ui::MapCell{shown_as(*view.pointed.query), shown_as(*view.pointed.key)};
+    const auto query = axis.shown(view.pointed.query), key = axis.shown(view.pointed.key);
+    if (query && key) picture.pointed = ui::MapCell{*query, *key};
 
     const ui::MapTouch touch = map_view.draw(picture, width, most_height, view.deadline);
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     if (touch.more) view.session.continue_with([] { return map_view.step(); });
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key, false, of_words};
-        view.point(token_at(cell.row), token_at(cell.col));
+        view.point(axis.token(cell.row), axis.token(cell.col));
         view.hover.cell = cell;
         if (touch.clicked) {
             view.session.perform(app::Pin{cell}, ui::gesture());
-            view.select(token_at(cell.row), token_at(cell.col));
+            view.select(axis.token(cell.row), axis.token(cell.col));
         }
     }
     static std::string said;
@@ -152,14 +144,13 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     }
     bookmarks(view, width);
     if (const auto found = finder.draw(map_view, picture, width))
-        view.select(token_at(found->query), token_at(found->key));
-    app::MapChoice saved = choice;
-    if (!of_words) saved.unit = app::Unit::tokens;
+        view.select(axis.token(found->query), axis.token(found->key));
     ui::next_control(60);
-    const bool wanted =
-        save_menu(view.session, {.view = map_view, .picture = picture, .choice = saved, .all_heads = [&] {
-                                     return app::all_heads(view.run, saved, view.session.model_name());
-                                 }});
+    const bool wanted = save_menu(
+        view.session,
+        {.view = map_view, .picture = picture, .stage = choice.stage, .of_words = of_words, .all_heads = [&] {
+             return all_heads(view.run, choice, view.session.model_name());
+         }});
     if (wanted) ui::scroll_to(min, max);
 }
 

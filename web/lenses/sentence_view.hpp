@@ -28,6 +28,11 @@ struct SentenceView {
         return run.trace->layers()[static_cast<std::size_t>(selection().layer)].attention;
     }
     Index tokens() const { return run.trace->tokens(); }
+    // The map and the flow are by words, or by tokens.
+    bool by_words() const { return takes_words(session.state().sentence.map) && run.words.merges(); }
+    app::ShownAxis axis() const {
+        return by_words() ? app::ShownAxis{run.words.names, &run.words} : app::ShownAxis{run.pieces};
+    }
     const std::string& piece(Index token) const { return run.pieces[static_cast<std::size_t>(token)]; }
     bool allows(Index query, Index key) const {
         return record().spec().mask.allows(selection().head, query, key);

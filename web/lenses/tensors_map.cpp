@@ -26,23 +26,30 @@ std::vector<MapStage> stages_of(const app::TensorSet& set) {
     return stages;
 }
 
+app::MapChoice choice_of(const TensorsView& view) {
+    app::MapChoice choice = view.session.state().tensors.map;
+    choice.stage = view.set.stage_for(choice.stage);
+    return choice;
+}
+
 }  // namespace
 
 void tensors_map(TensorsView& view, float width, float most_height) {
     if (shown_set != view.set.serial()) forget_tensors_map();
     shown_set = view.set.serial();
     const app::Selection& s = view.selection();
-    app::MapChoice choice = view.session.state().tensors.map;
-    choice.stage = view.set.stage_for(choice.stage);
-    choice.unit = app::Unit::tokens;  // it has no words
-    if (const auto changed = map_controls(set_map_view, choice, stages_of(view.set), false))
+    if (const auto changed =
+            map_controls(set_map_view, choice_of(view), stages_of(view.set), view.set.has_words()))
         view.session.perform(app::SetTensorMap{*changed}, ui::gesture());
+    const app::MapChoice choice = choice_of(view);
 
+    const bool of_words = view.by_words();
+    const app::ShownAxis queries = view.queries(), keys = view.keys();
     ui::MapPicture picture{.name = "map",
                            .map = view.set.map(s.layer, s.head, choice),
                            .being_measured = view.set.being_measured(choice.stage),
-                           .query_names = view.set.query_names(),
-                           .key_names = view.set.key_names(),
+                           .query_names = queries.names,
+                           .key_names = keys.names,
                            .choice = choice};
     if (!picture.map) return ui::caption("The map is shown as soon as the attention is computed.");
     picture.title = map_title(choice.stage);
@@ -53,31 +60,33 @@ void tensors_map(TensorsView& view, float width, float most_height) {
     // Up to 1, as in every map of weights; but of a map that has none above a tenth little would be seen.
     const float extent = set_map_view.tiles().extent();
     if (choice.stage == MapStage::weight && extent > 0.1f && !(finished && extent > 1)) picture.high = 1;
-    picture.query = view.pointed.query ? view.pointed.query : s.query;
-    picture.key = view.pointed.query || view.pointed.key ? view.pointed.key : s.key;
-    if (view.pointed.query && view.pointed.key)
-        picture.pointed = ui::MapCell{*view.pointed.query, *view.pointed.key};
-    if (const auto& pin = view.session.state().pin) picture.pinned = ui::MapCell{pin->row, pin->col};
+    const auto query = queries.shown(view.pointed.query), key = keys.shown(view.pointed.key);
+    picture.query = query ? query : queries.shown(s.query);
+    picture.key = query || key ? key : keys.shown(s.key);
+    if (query && key) picture.pointed = ui::MapCell{*query, *key};
+    if (const auto& pin = view.session.state().pin; pin && pin->words == of_words)
+        picture.pinned = ui::MapCell{pin->row, pin->col};
 
     const ui::MapTouch touch = set_map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     if (touch.more && !view.set.paused()) view.session.continue_with([] { return set_map_view.step(); });
     if (touch.over) {
-        const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key};
+        const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key, false, of_words};
         view.hover.cell = cell;
-        view.now = {cell.row, cell.col};
+        view.now = {queries.token(cell.row), keys.token(cell.col)};
         if (touch.clicked) {
             view.session.perform(app::Pin{cell}, ui::gesture());
-            view.select(cell.row, cell.col);
+            view.select(queries.token(cell.row), keys.token(cell.col));
         }
     }
     if (const auto found = set_finder.draw(set_map_view, picture, width))
-        view.select(found->query, found->key);
+        view.select(queries.token(found->query), keys.token(found->key));
     ui::next_control(60);
-    const bool wanted = save_menu(
-        view.session, {.view = set_map_view, .picture = picture, .choice = choice, .all_heads = [&] {
-                           return app::all_heads(view.set, choice);
-                       }});
+    const bool wanted = save_menu(view.session, {.view = set_map_view,
+                                                 .picture = picture,
+                                                 .stage = choice.stage,
+                                                 .of_words = of_words,
+                                                 .all_heads = [&] { return all_heads(view.set, choice); }});
     if (wanted) ui::scroll_to(min, max);
 }
 

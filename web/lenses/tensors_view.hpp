@@ -16,8 +16,17 @@ struct TensorsView {
     Pointed now = {};  // in this frame so far
 
     const app::Selection& selection() const { return session.state().selection; }
+    // The map and the flow are by words, or by tokens.
+    bool by_words() const { return set.shows_words(session.state().tensors.map); }
+    app::ShownAxis queries() const { return axis(set.query_names(), set.query_words()); }
+    app::ShownAxis keys() const { return axis(set.key_names(), set.key_words()); }
     void select_head(Index layer, Index head);
     void select(std::optional<Index> query, std::optional<Index> key);
+
+  private:
+    app::ShownAxis axis(const std::vector<std::string>& tokens, const app::WordAxis& words) const {
+        return by_words() ? app::ShownAxis{words.names, &words} : app::ShownAxis{tokens};
+    }
 };
 
 // Of weights from 0 to 1, unless a file has other ones.

@@ -12,11 +12,25 @@ export async function reading(name, file, promise) {
     }
 }
 
+// The page's turn, for a picture or a key: what has arrived already would be taken without one.
+const longest = 8;  // ms between two
+function turn() {
+    return new Promise((resolve) => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => {
+            port1.close();
+            resolve();
+        };
+        port2.postMessage(null);
+    });
+}
+
 // Throws Cancelled once `cancelled()` says so, and an Error of one sentence where the file has another length than it said.
 export async function* chunks(name, file, cancelled) {
     const source = async () => file.chunks?.() ?? file.stream();
     const reader = (await reading(name, file, source())).getReader();
     let arrived = 0;
+    let since = performance.now();
     try {
         for (;;) {
             const { done, value } = await reading(name, file, reader.read());
@@ -31,6 +45,10 @@ export async function* chunks(name, file, cancelled) {
                 throw new Error(`${name} is longer than it was said to be.`);
             }
             yield value;
+            if (performance.now() - since > longest) {
+                await turn();
+                since = performance.now();
+            }
         }
     } finally {
         reader.cancel().catch(() => {});  // it has failed already

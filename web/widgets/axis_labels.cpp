@@ -8,19 +8,27 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float slant = 1.0472f;  // 60°
-constexpr float label_pitch = 12, slanted_pitch = 12, column_gap = 4;
+constexpr float slant = 1.0472f;                   // 60°
+constexpr float label_pitch = 12, column_gap = 4;  // a label takes as much of its axis at least
 
+// Evenly, from the first name on: every so-many-th is shown.
+Index names_apart(const AxisLabels& labels, float pitch) {
+    return std::max<Index>(static_cast<Index>(std::ceil(pitch / labels.cell - 0.01f)), 1);
+}
+Index first_shown(const AxisLabels& labels, Index every) {
+    return (labels.shown.begin + every - 1) / every * every;
+}
+
+// Of the names that are drawn unmarked, which are few.
 float widest(const AxisLabels& labels) {
+    const Index every = names_apart(labels, label_pitch);
     float width = 0;
-    for (Index i = labels.shown.begin; i < labels.shown.end; ++i)
+    for (Index i = first_shown(labels, every); i < labels.shown.end; i += every)
         width = std::max(width, text_size(labels.names[static_cast<std::size_t>(i)]).x);
     return std::min(width, labels.most);
 }
 
-bool upright(const AxisLabels& labels) {
-    return widest(labels) + column_gap <= std::max(labels.cell, label_pitch);
-}
+bool upright(float widest, float cell) { return widest + column_gap <= std::max(cell, label_pitch); }
 
 // The names that have room, the marked ones before the others; the others evenly, from the first on.
 std::vector<Index> placed(const AxisLabels& labels, float pitch) {
@@ -34,9 +42,8 @@ std::vector<Index> placed(const AxisLabels& labels, float pitch) {
         if (marked && *marked >= labels.shown.begin && *marked < labels.shown.end && free(*marked))
             chosen.push_back(*marked);
     const auto marked_count = chosen.size();
-    const auto every = static_cast<Index>(std::ceil(pitch / labels.cell - 0.01f));
-    const Index first = (labels.shown.begin + every - 1) / every * every;
-    for (Index i = first; i < labels.shown.end; i += every) {
+    const Index every = names_apart(labels, pitch);
+    for (Index i = first_shown(labels, every); i < labels.shown.end; i += every) {
         const bool room = std::all_of(
             chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(marked_count), [&](Index other) {
                 return static_cast<float>(std::abs(i - other)) * labels.cell >= pitch - 0.01f;
@@ -71,26 +78,31 @@ void draw_slanted_text(ImDrawList* list, ImVec2 at, float angle, float width, Im
     }
 }
 
-float column_labels_height(const AxisLabels& labels) {
+float longest_name(std::span<const std::string> names) {
     Type type(Face::regular, size_small);
-    if (upright(labels)) return size_small + 6;
-    return std::ceil(widest(labels) * std::sin(slant)) + 10;
+    float width = 0;
+    for (const std::string& name : names) width = std::max(width, text_size(name).x);
+    return width;
 }
 
-float row_labels_width(const AxisLabels& labels) {
-    Type type(Face::regular, size_small);
-    return std::ceil(widest(labels)) + 6;
+float column_labels_height(const AxisLabels& labels) {
+    if (upright(labels.most, labels.cell)) return size_small + 6;
+    return std::ceil(labels.most * std::sin(slant)) + 10;
 }
+
+float row_labels_width(const AxisLabels& labels) { return std::ceil(labels.most) + 6; }
 
 void draw_column_labels(ImDrawList* list, const AxisLabels& labels, float bottom) {
     Type type(Face::regular, size_small);
-    const bool straight = upright(labels);
-    const float pitch = straight ? widest(labels) + column_gap : slanted_pitch;
+    const float width = widest(labels);
+    const bool straight = upright(width, labels.cell);
+    const float pitch = straight ? std::max(width + column_gap, label_pitch) : label_pitch;
     for (const Index i : placed(labels, pitch)) {
         const std::string& name = labels.names[static_cast<std::size_t>(i)];
         if (straight)
-            draw_text(list, {centre(labels, i) - text_size(name).x / 2, bottom - size_small - 4},
-                      ink(labels, i), name);
+            draw_text_within(
+                list, {centre(labels, i) - std::min(text_size(name).x, width) / 2, bottom - size_small - 4},
+                width, ink(labels, i), name);
         else
             draw_slanted_text(list, {centre(labels, i) + 3, bottom - 4}, -slant, labels.most, ink(labels, i),
                               name);

@@ -19,11 +19,12 @@ struct AxisLabels {
     Range shown;      // of the names
     float first = 0;  // where the cell of shown.begin begins, along the axis
     float cell = 0;   // points a cell, along the axis
-    float most = 96;  // length of a name
+    float most = 0;   // length that a name may have, and the longest of them has
     // These come first, in the colour of text; `strong` in the accent colour.
     std::optional<Index> strong, lit;
 };
 
+float longest_name(std::span<const std::string> names);
 // How far the names reach from the axis.
 float column_labels_height(const AxisLabels& labels);
 float row_labels_width(const AxisLabels& labels);

@@ -141,11 +141,11 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
 
 // ---- Cells ---------------------------------------------------------------------------------------------------------
 
-ColourScale MapView::scale_of(const MapPicture& picture) const {
+ColourScale MapView::scale_of(const MapPicture& picture) {
     const float high = picture.high > 0 ? picture.high : tiles_.extent();
     ColourScale scale = picture.map->is_signed() ? diverging_scale(high) : sequential_scale(high);
     scale.scaling = picture.choice.scaling;
-    scale.quantiles = tiles_.quantiles();
+    if (scale.scaling == app::Scaling::rank) scale.quantiles = tiles_.quantiles();
     scale.least = picture.choice.least;
     return scale;
 }
@@ -241,6 +241,7 @@ void MapView::draw_cells(const Plot& plot, const ColourScale& scale, Index level
 void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale) {
     if (std::min(plot.cell.x, plot.cell.y * 2) < number_cell) return;
     Type mono(Face::mono, size_small);
+    const ImVec2 digit = text_size("0");
     ImDrawList* list = ImGui::GetWindowDrawList();
     for (Index q = plot.queries().begin; q < plot.queries().end; ++q)
         for (Index k = plot.keys().begin; k < plot.keys().end; ++k) {
@@ -248,7 +249,9 @@ void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const Co
             if (!value || *value == masked_cell) continue;
             for (int decimals = picture.decimals; decimals >= 0; --decimals) {
                 const std::string text = app::fixed(static_cast<double>(*value), decimals);
-                const ImVec2 size = text_size(text);
+                const ImVec2 size = std::isfinite(*value)
+                                        ? ImVec2{digit.x * static_cast<float>(text.size()), digit.y}
+                                        : text_size(text);
                 if (size.x > plot.cell.x - 4 && decimals > 0) continue;
                 const ImVec2 at{plot.x(k) + (plot.cell.x - size.x) / 2,
                                 plot.y(q) + (plot.cell.y - size.y) / 2};
@@ -292,8 +295,8 @@ void MapView::draw_marks(const Plot& plot, const MapPicture& picture) {
 namespace {
 
 void set_landmarks(const std::string& name, Range queries, Range keys, auto corner, ImVec2 low, ImVec2 high) {
-    // In double: of 65,536 tokens there are more cells than an Index of 32 bits counts.
-    if (static_cast<double>(queries.size()) * static_cast<double>(keys.size()) > most_landmarks) return;
+    // Divided: of 65,536 tokens there are more cells than an Index of 32 bits counts.
+    if (queries.size() > most_landmarks / std::max<Index>(keys.size(), 1)) return;
     for (Index q = queries.begin; q < queries.end; ++q)
         for (Index k = keys.begin; k < keys.end; ++k) {
             const ImVec2 a = corner(q, k), b = corner(q + 1, k + 1);
@@ -386,6 +389,10 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     if (n_q != queries_ || n_k != keys_) forget_brush();
     queries_ = n_q;
     keys_ = n_k;
+    if (picture.map != tiles_.map()) {
+        longest_query_ = longest_name(picture.query_names);
+        longest_key_ = longest_name(picture.key_names);
+    }
     tiles_.show(picture.map, picture.choice.pooling, picture.being_measured);
 
     AxisLabels rows, columns;
@@ -393,7 +400,9 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     rows.shown = {0, n_q};
     columns.names = picture.key_names;
     columns.shown = {0, n_k};
-    rows.most = columns.most = std::min(96.0f, width * 0.2f);
+    const float most = std::min(96.0f, width * 0.2f);
+    rows.most = std::min(longest_query_, most);
+    columns.most = std::min(longest_key_, most);
     const bool margins = width >= margins_from && !picture.map->is_signed();
     const float left = std::max(row_labels_width(rows), margins ? 56.0f : 24.0f);  // room for "query"
     const ImVec2 beside = margins ? margins_size(std::max(n_q, n_k)) : ImVec2{0, 0};

@@ -74,7 +74,7 @@ class MapView {
 
   private:
     struct Plot;
-    ColourScale scale_of(const MapPicture& picture) const;
+    ColourScale scale_of(const MapPicture& picture);
     void place(Plot& plot, float fit);
     void act(Plot& plot, const MapPicture& picture, float fit, MapTouch& touch);
     void keep_inside(const Plot& plot);
@@ -90,8 +90,9 @@ class MapView {
     app::MapTiles tiles_;
     // Where on the map a person is, and what they have marked: not State, as the scroll position of a page is not.
     Index queries_ = 0, keys_ = 0;
-    float zoom_ = 1;                         // 1: the whole map
-    float first_query_ = 0, first_key_ = 0;  // the cell in the upper left corner
+    float longest_query_ = 0, longest_key_ = 0;  // of the names of the map that is shown
+    float zoom_ = 1;                             // 1: the whole map
+    float first_query_ = 0, first_key_ = 0;      // the cell in the upper left corner
     float zoom_factor_ = 1;
     std::optional<MapWindow> wanted_;
     bool pooled_ = false;

@@ -64,6 +64,26 @@ TEST_CASE("the words of a run, and which of them a token belongs to") {
     CHECK_FALSE(WordVisit({"a", "b", "c", "d", "e", "f", "g", "h"}).session.sentence()->words.merges());
 }
 
+TEST_CASE("a side that shows words names them for their tokens, and back") {
+    const WordAxis axis = word_axis(subwords);
+    const ShownAxis words{axis.names, &axis}, tokens{subwords};
+    CHECK(words.shown(2) == 2);
+    CHECK(words.shown(3) == 2);
+    CHECK(words.shown(7) == 5);
+    CHECK_FALSE(words.shown(8));
+    CHECK_FALSE(words.shown(std::nullopt));
+    CHECK(words.token(2) == 3);
+    CHECK(words.token(5) == 7);
+    CHECK_FALSE(words.token(std::nullopt));
+    for (Index token = 0; token < 8; ++token) {
+        CHECK(tokens.shown(token) == token);
+        CHECK(tokens.token(token) == token);
+    }
+    CHECK_FALSE(tokens.shown(8));
+    CHECK(below_words(axis, subwords) ==
+          std::vector<std::string>{"The", "Ġanimal", "2 tokens", "Ġcross", ".", "2 tokens"});
+}
+
 TEST_CASE("a cell between words says which weights it is made of") {
     WordVisit visit;
     visit.session.perform(Select{{1, 2, {}, {}}});

@@ -7,6 +7,7 @@
 
 using namespace attn;
 using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
 
@@ -189,9 +190,46 @@ TEST_CASE("A record that is only measured has the same row numbers and stages", 
     measured->measure({4, 9});
     CHECK(measured->row_max() == expected.row_max());
     CHECK(measured->row_log_sum() == expected.row_log_sum());
-    CHECK(std::ranges::all_of(measured->output().values(), [](float x) { return x == 0; }));
+    CHECK(measured->output().size() == 0);
     for (const Stage stage : {Stage::weight, Stage::contribution})
         CHECK(whole(*measured, stage, 2) == whole(expected, stage, 2));
+}
+
+TEST_CASE("Some heads of a record are measured as all of them", "[unit][record]") {
+    AttentionSpec spec = full_spec();
+    PaintedBits bits{4, 9, 11, {}};
+    Random random(5);
+    for (int i = 0; i < 4 * 9 * 11; ++i) bits.allowed.push_back(random.bits() % 3 != 0);
+    spec.mask = Mask::painted(std::move(bits));
+    const Kernels& kernels = generate_kernels();
+    const auto expected = Record::run(random_tensor({4, 9, 6}, 1), random_tensor({2, 11, 6}, 2),
+                                      random_tensor({2, 11, 5}, 3), spec, kernels);
+    REQUIRE(expected);
+    auto measured = expected->prepare_under(spec);
+    REQUIRE(measured);
+    measured->measure({0, 9}, 2, {1, 2});
+    measured->measure({0, 9}, 1, {0, 1});
+    measured->measure({1, 8}, 2, {1, 2});
+    CHECK(measured->row_max() == expected->row_max());
+    CHECK(measured->row_log_sum() == expected->row_log_sum());
+}
+
+TEST_CASE("A record prepared under another rule has the same Q, K and V, not copies", "[unit][record]") {
+    const Record first = full_record(generate_kernels());
+    AttentionSpec spec;
+    spec.mask = Mask::causal();
+    auto second = first.prepare_under(spec);
+    REQUIRE(second);
+    CHECK(&second->q() == &first.q());
+    CHECK(&second->v() == &first.v());
+    second->compute({0, 9});
+    const auto expected = Record::run(first.q(), first.k(), first.v(), spec, first.kernels());
+    REQUIRE(expected);
+    CHECK(second->output() == expected->output());
+    spec.bias = bias_of(random_tensor({4, 9, 12}, 9));
+    const auto wrong = first.prepare_under(spec);
+    REQUIRE_FALSE(wrong);
+    CHECK_THAT(wrong.error().message, ContainsSubstring("the bias is 4×9×12"));
 }
 
 TEST_CASE("Every so many queries of a record have the same bits", "[unit][record]") {

@@ -25,6 +25,27 @@ TEST_CASE("A record measured in slices has the row numbers of one computed at on
     CHECK(job.record()->row_log_sum() == expected->row_log_sum());
 }
 
+TEST_CASE("Of many heads some are measured at a time", "[unit][maps]") {
+    const auto many = [] {
+        auto record = Record::prepare(random_tensor({12, 600, 8}, 1), random_tensor({6, 600, 8}, 2),
+                                      random_tensor({6, 600, 0}, 3), masked_by(Mask::causal(0)));
+        REQUIRE(record);
+        return *std::move(record);
+    };
+    RecordJob job(many());
+    double before = 0;
+    int steps = 0;
+    for (; job.step(); ++steps) {
+        CHECK(job.progress() >= before);
+        before = job.progress();
+    }
+    CHECK(steps > 6);
+    Record whole = many();
+    whole.measure({0, 600});
+    CHECK(job.record()->row_max() == whole.row_max());
+    CHECK(job.record()->row_log_sum() == whole.row_log_sum());
+}
+
 TEST_CASE("The rows that small pictures sample are measured first", "[unit][maps]") {
     RecordJob job(prepared(2100, 2100));
     const RecordPointer expected = random_record(2100, 2100, masked_by(Mask::causal(0)));

@@ -6,6 +6,7 @@
 
 #include "model/forward.hpp"
 #include "support/files.hpp"
+#include "support/small_networks.hpp"
 #include "tensor/random.hpp"
 #include "train/symbols.hpp"
 
@@ -15,14 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-constexpr std::string_view gpt2 =
-    R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16, "n_layer": 2, "n_head": 2})";
-constexpr std::string_view llama =
-    R"({"model_type": "llama", "vocab_size": 20, "max_position_embeddings": 16, "hidden_size": 16,
-    "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24, "rms_norm_eps": 1e-5})";
-
-const std::vector<std::int32_t> ablation_ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8},
-    ablation_targets{1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9};
+const std::vector<std::int32_t> ablation_targets{1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9};
 
 Trainer trainer_of(std::string_view config, std::vector<HeadIndex> ablated = {}) {
     TrainingSettings settings{
@@ -44,7 +38,7 @@ Pass pass(std::string_view config, std::span<const float> parameters, std::span<
     const Trainer trainer = trainer_of(config);
     const TrainedNetwork network(**trainer.model(), trainer.layout(), false, {}, ablated);
     Pass p{0, ParameterBuffer(parameters.size())};
-    p.loss = network.gradient(parameters, ablation_ids, ablation_targets, 1, {}, *network.activations(16),
+    p.loss = network.gradient(parameters, read_ids, ablation_targets, 1, {}, *network.activations(16),
                               p.gradients);
     return p;
 }
@@ -52,7 +46,7 @@ Pass pass(std::string_view config, std::span<const float> parameters, std::span<
 }  // namespace
 
 TEST_CASE("An ablated head is one whose output weights are 0, forward and backward", "[unit][train]") {
-    const std::string_view config = GENERATE(gpt2, llama);
+    const std::string_view config = GENERATE(small_gpt2, small_llama);
     const std::vector<HeadIndex> ablated{{0, 1}, {1, 0}};
     const Trainer trainer = trainer_of(config);
     const ParameterBuffer whole(trainer.parameters().begin(), trainer.parameters().end());
@@ -81,7 +75,7 @@ TEST_CASE("An ablated head is one whose output weights are 0, forward and backwa
 
 TEST_CASE("An ablated head's weights do not matter and get no gradient: central differences",
           "[unit][train]") {
-    const std::string_view config = GENERATE(gpt2, llama);
+    const std::string_view config = GENERATE(small_gpt2, small_llama);
     const std::vector<HeadIndex> ablated{{0, 1}};
     const Trainer trainer = trainer_of(config);
     ParameterBuffer parameters(trainer.parameters().begin(), trainer.parameters().end());
@@ -94,9 +88,9 @@ TEST_CASE("An ablated head's weights do not matter and get no gradient: central 
             entry.offset + static_cast<Index>(random.bits() % static_cast<std::uint64_t>(entry.size)));
         const float was = parameters[at], h = 1e-2f;
         parameters[at] = was + h;
-        const double up = network.loss(parameters, ablation_ids, ablation_targets, *kept).sum;
+        const double up = network.loss(parameters, read_ids, ablation_targets, *kept).sum;
         parameters[at] = was - h;
-        const double down = network.loss(parameters, ablation_ids, ablation_targets, *kept).sum;
+        const double down = network.loss(parameters, read_ids, ablation_targets, *kept).sum;
         parameters[at] = was;
         INFO(entry.name);
         // Losses of about 40 in f32 (1e-5) over 2h, and a third derivative of order 1 to 100 times h²/6.
@@ -107,16 +101,16 @@ TEST_CASE("An ablated head's weights do not matter and get no gradient: central 
 }
 
 TEST_CASE("A network trained with an ablated head runs as it was trained", "[unit][train]") {
-    const std::string_view config = GENERATE(gpt2, llama);
+    const std::string_view config = GENERATE(small_gpt2, small_llama);
     Trainer trainer = trainer_of(config, {{1, 1}});
     for (int i = 0; i < 3; ++i) REQUIRE(trainer.step());
     const auto model = trainer.model();
     REQUIRE(model);
-    const auto trace = run_forward(*model, ablation_ids);
+    const auto trace = run_forward(*model, read_ids);
     REQUIRE(trace);
-    const Tensor logits = (*trace)->logits({0, std::ssize(ablation_ids)});
+    const Tensor logits = (*trace)->logits({0, std::ssize(read_ids)});
     double loss = 0;
-    for (Index i = 0; i < std::ssize(ablation_ids); ++i) {
+    for (Index i = 0; i < std::ssize(read_ids); ++i) {
         double sum = 0;
         for (Index v = 0; v < 20; ++v) sum += std::exp(static_cast<double>(logits.matrix()(i, v)));
         loss += std::log(sum) -
@@ -133,7 +127,7 @@ TEST_CASE("A head that is not there cannot be ablated", "[unit][train]") {
     settings.context = 16;
     settings.ablated = {GENERATE(HeadIndex{2, 0}, HeadIndex{0, 2}, HeadIndex{-1, 0}, HeadIndex{0, -1})};
     const auto trainer =
-        Trainer::start(as_bytes(gpt2), settings, *symbol_batches(SymbolTask::copying, 20, 1));
+        Trainer::start(as_bytes(small_gpt2), settings, *symbol_batches(SymbolTask::copying, 20, 1));
     REQUIRE(!trainer);
     CHECK_THAT(trainer.error().message, ContainsSubstring("2 layers of 2 heads"));
 }

@@ -3,6 +3,7 @@
 #include "maps/map.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
+#include "support/small_networks.hpp"
 #include "train/symbols.hpp"
 #include "train/trainer.hpp"
 
@@ -12,16 +13,7 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-constexpr std::string_view small_gpt2 =
-    R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16, "n_layer": 2, "n_head": 2})";
-// Two heads share a head of K and V.
-constexpr std::string_view small_llama =
-    R"({"model_type": "llama", "vocab_size": 20, "max_position_embeddings": 16, "hidden_size": 16,
-    "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 24,
-    "rms_norm_eps": 1e-5})";
-
-const std::vector<std::int32_t> read_ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8},
-    foretold{1, -1, 1, 5, 9, -1, 6, 5, 3, 5, 8, -1};
+const std::vector<std::int32_t> foretold{1, -1, 1, 5, 9, -1, 6, 5, 3, 5, 8, -1};
 constexpr double counting = 9;
 
 struct Differentiated {

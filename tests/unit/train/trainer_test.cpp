@@ -7,6 +7,7 @@
 
 #include "model/forward.hpp"
 #include "support/files.hpp"
+#include "support/small_networks.hpp"
 #include "support/threads.hpp"
 #include "tensor/random.hpp"
 
@@ -15,10 +16,6 @@ using namespace attn::test;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-constexpr std::string_view small =
-    R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16,
-    "n_layer": 2, "n_head": 2, "tie_word_embeddings": true})";
 
 // Random tokens that come again after a period of their own, so that positions alone do not tell where; the first time
 // they are not to be foretold.
@@ -42,7 +39,7 @@ TrainingSettings settings_of_small() {
 }
 
 Trainer started(const TrainingSettings& settings) {
-    auto trainer = Trainer::start(as_bytes(small), settings, repeats(20));
+    auto trainer = Trainer::start(as_bytes(small_gpt2), settings, repeats(20));
     INFO((trainer ? "" : trainer.error().message));
     REQUIRE(trainer);
     return *std::move(trainer);
@@ -62,7 +59,7 @@ TEST_CASE("A run goes on from its checkpoint to the same bits", "[unit][train]")
 
     Trainer first = started(settings);
     for (int i = 0; i < 3; ++i) REQUIRE(first.step());
-    auto second = Trainer::resume(as_bytes(small), settings, repeats(20), first.checkpoint());
+    auto second = Trainer::resume(as_bytes(small_gpt2), settings, repeats(20), first.checkpoint());
     REQUIRE(second);
     CHECK(second->steps_taken() == 3);
     CHECK(trained(*std::move(second), 3) == whole);
@@ -192,20 +189,21 @@ TEST_CASE("Settings that make no sense are named", "[unit][train]") {
     }));
     TrainingSettings settings = settings_of_small();
     wrong.spoil(settings);
-    const auto trainer = Trainer::start(as_bytes(small), settings, repeats(20));
+    const auto trainer = Trainer::start(as_bytes(small_gpt2), settings, repeats(20));
     REQUIRE(!trainer);
     CHECK_THAT(trainer.error().message, ContainsSubstring(wrong.says));
 }
 
 TEST_CASE("A checkpoint of another network, or none, is refused", "[unit][train]") {
     const auto resumed = [](std::span<const std::byte> checkpoint) {
-        const auto trainer = Trainer::resume(as_bytes(small), settings_of_small(), repeats(20), checkpoint);
+        const auto trainer =
+            Trainer::resume(as_bytes(small_gpt2), settings_of_small(), repeats(20), checkpoint);
         return trainer ? std::string() : trainer.error().message;
     };
     CHECK_THAT(resumed(as_bytes("nothing of the kind")), ContainsSubstring("safetensors"));
     CHECK_THAT(resumed(started(settings_of_small()).weights(DType::f32)),
                ContainsSubstring("not a checkpoint"));
-    const std::string wider = std::string(small).replace(small.find("20"), 2, "21");
+    const std::string wider = std::string(small_gpt2).replace(small_gpt2.find("20"), 2, "21");
     auto other = Trainer::start(as_bytes(wider), settings_of_small(), repeats(20));
     REQUIRE(other);
     CHECK_THAT(resumed(other->checkpoint()), ContainsSubstring("of another network"));
