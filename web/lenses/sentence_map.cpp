@@ -115,22 +115,12 @@ void sentence_map(SentenceView& view, float width, float most_height) {
     sentence_places(view, axis, width);
     if (const auto found = finder.draw(map_view, picture, width))
         view.select(axis.token(found->query), axis.token(found->key));
-    const app::Selection& s = view.selection();
-    const std::string head = "layer-" + std::to_string(s.layer) + "-head-" + std::to_string(s.head);
     ui::next_control(60);
     const bool wanted = save_menu(
-        view,
-        SavedMap{.picture = {"map/save", "map/picture",
-                             head + "-" + std::string(app::map_keys[static_cast<std::size_t>(choice.stage)]) +
-                                 (of_words ? "-words" : "")},
-                 .map = picture.map,
-                 .names = axis.names,
-                 .queries = map_view.in_view().queries,
-                 .keys = map_view.in_view().keys,
-                 .choice = choice,
-                 .scale = map_view.scale(),
-                 .title = "Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head) + ": " +
-                          picture.title});
+        view.session,
+        {.view = map_view, .picture = picture, .stage = choice.stage, .of_words = of_words, .all_heads = [&] {
+             return all_heads(view.run, choice, view.session.model_name());
+         }});
     if (wanted) ui::scroll_to(min, max);
 }
 

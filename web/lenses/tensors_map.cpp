@@ -3,9 +3,11 @@
 
 #include "lenses/map_controls.hpp"
 #include "lenses/places.hpp"
+#include "lenses/saving.hpp"
 #include "lenses/tensors_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/map_view.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::lenses {
 
@@ -67,6 +69,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
         picture.pinned = ui::MapCell{pin->row, pin->col};
 
     const ui::MapTouch touch = set_map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
+    const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     if (touch.more && !view.set.paused()) view.session.continue_with([] { return set_map_view.step(); });
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key, false, of_words};
@@ -95,6 +98,13 @@ void tensors_map(TensorsView& view, float width, float most_height) {
         width);
     if (const auto found = set_finder.draw(set_map_view, picture, width))
         view.select(queries.token(found->query), keys.token(found->key));
+    ui::next_control(60);
+    const bool wanted = save_menu(view.session, {.view = set_map_view,
+                                                 .picture = picture,
+                                                 .stage = choice.stage,
+                                                 .of_words = of_words,
+                                                 .all_heads = [&] { return all_heads(view.set, choice); }});
+    if (wanted) ui::scroll_to(min, max);
 }
 
 std::optional<double> tensors_map_progress() {
