@@ -149,7 +149,7 @@ export class Explorer {
         if (/^(lens|panel|inspector)\//.test(name)) {
             return rect;
         }
-        for (;;) {
+        for (let given = 1; ;) {  // points that the lens moves for one of the wheel, as it has done last
             const lens = await this.rect('panel/lens');
             const hidden = rect.bottom > lens.bottom ? Math.min(rect.bottom - lens.bottom + 8, rect.top - lens.top)
                 : rect.top < lens.top ? rect.top - lens.top - 8 : 0;
@@ -157,8 +157,10 @@ export class Explorer {
                 return rect;
             }
             await this.page.mouse.move(lens.right - 4, lens.y);
-            await this.page.mouse.wheel(0, Math.sign(hidden) * Math.min(Math.max(Math.abs(hidden), 20), 300));
-            rect = await this.until(`${name} to scroll into view`, () => this.rect(name), ({ top }) => top !== rect.top);
+            const turned = Math.sign(hidden) * Math.min(Math.max(Math.abs(hidden), 20), 300) / given, before = rect.top;
+            await this.page.mouse.wheel(0, turned);
+            rect = await this.until(`${name} to scroll into view`, () => this.rect(name), ({ top }) => top !== before);
+            given = Math.min(Math.max((before - rect.top) / turned, 0.2), 2);
         }
     }
 
