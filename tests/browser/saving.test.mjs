@@ -1,11 +1,12 @@
-// "Save": what a part of lens Sentence shows, as files.
+// "Save": what a part of a lens shows, as files.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
 import { tiny } from './lib/models.mjs';
-import { near } from './lib/numbers.mjs';
+import { attention, near } from './lib/numbers.mjs';
 import { colours, decode } from './lib/png.mjs';
 import { test } from './lib/suite.mjs';
+import { npy as npyOf, written } from './lib/tensors.mjs';
 
 const words = tiny.text.split(' ');
 const n = words.length;
@@ -110,6 +111,82 @@ test('all heads are saved in one archive', async (explorer) => {
     const about = JSON.parse(files['about.json']);
     assert.deepEqual(about.tensors.attention, ['layer', 'head', 'query', 'key']);
     assert.deepEqual(about.tokens, words);
+});
+
+// ---- Of a person's own tensors ------------------------------------------------------------------------------------------
+
+const own = { fragment: 'v=1&lens=tensors' };
+
+async function drop(explorer, files) {
+    await explorer.drop(...written(files));
+    await explorer.until('the tensors', () => explorer.tensors(), ({ open, phase }) => phase === null && open);
+    await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+}
+
+// Two heads of three queries and five keys, exact in every type.
+const heads = [0, 1].map((head) => [0, 1, 2].map((q) => [0, 1, 2, 3, 4].map((k) => (k === q + head ? 0.75 : 0.0625))));
+const keys = ['a', ' b', 'c,', 'd', 'é'];
+
+test('a map of one\'s own is saved under the names of its queries and keys', own, async (explorer) => {
+    await drop(explorer, { 'attention.npy': npyOf([2, 3, 5], heads.flat(2)), 'keys.json': JSON.stringify(keys) });
+    await explorer.click('head/0/1');
+    await explorer.untilState('the head', ({ head }) => head === 1);
+    const csv = await save(explorer, 'map/save', 'CSV');
+    assert.equal(csv.name, 'layer-0-head-1-weight.csv');
+    const rows = csv.bytes.toString().trim().split('\r\n');
+    assert.equal(rows[0], ',"a"," b","c,","d","é"');
+    assert.deepEqual(rows.slice(1).map((row) => row.split(',')), heads[1].map((row, q) => [`"${q}"`, ...row.map(String)]));
+    const { shape, values } = npy((await save(explorer, 'map/save', '.npy')).bytes);
+    assert.deepEqual([shape, values], [[3, 5], heads[1].flat()]);
+
+    const picture = await save(explorer, 'map/save', 'PNG 2×');
+    assert.equal(picture.name, 'layer-0-head-1-weight.png');
+    const { left, right } = await explorer.until('the map', () => explorer.rect('map/picture'));
+    const { width } = decode(picture.bytes);
+    assert.ok(Math.abs(width - 2 * (right - left)) <= 2 + 5, `${width} of ${right - left}`);  // as above: each key may be larger
+    const svg = (await save(explorer, 'map/save', 'SVG')).bytes.toString();
+    assert.equal(svg.match(/>0\.(750|062|063)</g).length, 15, svg);
+    assert.ok(svg.includes('<title>Layer 0 · head 1: weight</title>') && svg.includes('>é<'), svg);
+});
+
+test('all heads of Q and K are saved in one archive, which says how they were computed', own, async (explorer) => {
+    const grid = (rows, columns, seed) => Array.from({ length: rows }, (_, i) => Array.from({ length: columns }, (__, j) => Math.fround(Math.sin(seed + 3 * i + 7 * j))));
+    const [q, k] = [[grid(4, 3, 1), grid(4, 3, 2)], [grid(6, 3, 3), grid(6, 3, 4)]];
+    await drop(explorer, { 'q.npy': npyOf([2, 4, 3], q.flat(2)), 'k.npy': npyOf([2, 6, 3], k.flat(2)) });
+    await explorer.click('tensors/causal/with a past');
+    await explorer.until('the rule', () => explorer.linked('rule'), (rule) => rule === 'past');
+    await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+    const { name, bytes } = await save(explorer, 'map/save', 'All heads, .npz');
+    assert.equal(name, 'attention-weight.npz');
+    const files = unzip(bytes);
+    assert.deepEqual(Object.keys(files), ['attention.npy', 'about.json']);
+    const { shape, values } = npy(files['attention.npy']);
+    assert.deepEqual(shape, [1, 2, 4, 6]);
+    near(values, [0, 1].map((head) => attention({ q: q[head], k: k[head], allowed: (i, j) => j <= i + 2 }).weight), 1e-6, 'attention');
+    assert.deepEqual(JSON.parse(files['about.json']), {
+        from: 'Q and K of q.npy, k.npy', causal: 'with a past', scale: '1/√d', stage: 'weight', 'first key': 'sink', masked: '0',
+        tensors: { attention: ['layer', 'head', 'query', 'key'] },
+    });
+
+    const flow = await save(explorer, 'flow/save', 'SVG');
+    assert.equal(flow.name, 'flow.svg');
+    assert.match(flow.bytes.toString(), /<title>0 → \d 0\.\d+<\/title>/);
+    assert.equal((await save(explorer, 'flow/save', 'PNG 1×')).name, 'flow.png');
+});
+
+test('on a phone a map of one\'s own is saved by finger', { ...own, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
+    const choosing = explorer.page.waitForEvent('filechooser');
+    await explorer.tap('tensors/choose');
+    await (await choosing).setFiles(written({ 'attention.npy': npyOf([2, 3, 5], heads.flat(2)) }));
+    await explorer.until('the tensors', () => explorer.tensors(), ({ open }) => open);
+    await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+    await explorer.reveal('map/save');
+    await explorer.tap('map/save');
+    await explorer.until('the list', () => explorer.rect('map/save/All heads, .npz'));
+    await explorer.settled();
+    const { x, y } = await explorer.rect('map/save/All heads, .npz');
+    const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.page.touchscreen.tap(x, y)]);
+    assert.deepEqual(npy(unzip(readFileSync(await download.path()))['attention.npy']), { shape: [1, 2, 3, 5], values: heads.flat(2) });
 });
 
 test('SVG holds the numbers and the edges as text and paths', async (explorer) => {

@@ -268,3 +268,30 @@ test('on a phone the map, the heads and the rule can be reached', { ...lens, con
     await explorer.tap('tensors/head/more');
     await explorer.untilState('the next head', ({ head }) => head === 1);
 });
+
+test('places of a map are kept, and come back with their head', lens, async (explorer) => {
+    const n = 30, one = causalRows(n).flat();
+    await explorer.drop(...written({ 'attention.npy': npy([2, 3, n, n], Array.from({ length: 6 }, () => one).flat()) }));
+    await opened(explorer, `2 layers × 3 heads · ${n} queries × ${n} keys · float32`);
+    await complete(explorer);
+    await explorer.click('tensors/head/more');
+    await explorer.click('tensors/head/more');
+    await explorer.untilState('head 2', ({ head }) => head === 2);
+    await explorer.wheel('map', 7);
+    await explorer.until('the larger cells', () => explorer.rect('map/0/0'), (rect) => !rect);
+    await explorer.click('places/keep');
+    const marks = await explorer.until('the place', () => explorer.linked('marks'));
+    const [, layer, head, first, last] = /^(\d)\.(\d)\.(\d+)-(\d+)\.\d+-\d+$/.exec(marks).map(Number);
+    assert.deepEqual([layer, head], [0, 2]);
+    assert.ok(last - first < n - 1, marks);
+
+    await explorer.wheel('map', -20);
+    await explorer.until('the whole map', () => explorer.rect('map/0/0'));
+    await explorer.click('tensors/head/less');
+    await explorer.untilState('head 1', ({ head }) => head === 1);
+    await explorer.click('places/0');
+    await explorer.untilState('its head', ({ head }) => head === 2);
+    await explorer.until('its part', () => explorer.rect('map/0/0'), (rect) => !rect);
+    await explorer.click('places/0/remove');
+    await explorer.until('none', () => explorer.linked('marks'), (kept) => kept === undefined);
+});

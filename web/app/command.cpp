@@ -261,28 +261,8 @@ struct Applier {
         return state;
     }
     Result<State> operator()(const SetMap& c) { return set_map(c.map, state.sentence.map); }
-    Result<State> operator()(const AddBookmark& c) {
-        const auto lies_within = [](Range range) {
-            return range.begin >= 0 && range.begin < range.end && range.end <= position_limit;
-        };
-        const Bookmark& p = c.place;
-        if (!lies_within(p.queries) || !lies_within(p.keys) || p.layer < 0 || p.layer >= position_limit ||
-            p.head < 0 || p.head >= position_limit)
-            return Error{"There is no such part of a map to mark."};
-        auto& marks = state.sentence.bookmarks;
-        if (std::ranges::find(marks, p) != marks.end()) return state;
-        if (marks.size() >= bookmark_limit)
-            return Error{"There is room for " + std::to_string(bookmark_limit) +
-                         " bookmarks. Remove one first."};
-        marks.push_back(p);
-        return state;
-    }
-    Result<State> operator()(const RemoveBookmark& c) {
-        auto& marks = state.sentence.bookmarks;
-        if (c.index >= marks.size()) return Error{"There is no such bookmark."};
-        marks.erase(marks.begin() + static_cast<std::ptrdiff_t>(c.index));
-        return state;
-    }
+    Result<State> operator()(const AddBookmark& c) { return add(c.place, state.sentence.bookmarks); }
+    Result<State> operator()(const RemoveBookmark& c) { return remove(c.index, state.sentence.bookmarks); }
     Result<State> operator()(const SetHeads& c) { return set_heads(c.heads, state.sentence.heads); }
     Result<State> operator()(const SetFlow& c) { return set_flow(c.flow, state.sentence.flow); }
     Result<State> operator()(const SetSampling& c) {
@@ -351,6 +331,10 @@ struct Applier {
     }
     Result<State> operator()(const SetTensorHeads& c) { return set_heads(c.heads, state.tensors.heads); }
     Result<State> operator()(const SetTensorFlow& c) { return set_flow(c.flow, state.tensors.flow); }
+    Result<State> operator()(const AddTensorBookmark& c) { return add(c.place, state.tensors.bookmarks); }
+    Result<State> operator()(const RemoveTensorBookmark& c) {
+        return remove(c.index, state.tensors.bookmarks);
+    }
     Result<State> operator()(const Select& c) {
         if (!may_select(state, c.selection)) return Error{"There is no such row or column to choose."};
         state.selection = c.selection;
@@ -359,6 +343,27 @@ struct Applier {
     Result<State> operator()(const Pin& c) {
         if (c.cell && !may_pin(state, *c.cell)) return Error{"There is no such cell to pin."};
         state.pin = c.cell;
+        return state;
+    }
+
+    Result<State> add(const Bookmark& p, std::vector<Bookmark>& marks) {
+        const auto lies_within = [](Range range) {
+            return range.begin >= 0 && range.begin < range.end && range.end <= position_limit;
+        };
+        if (!lies_within(p.queries) || !lies_within(p.keys) || p.layer < 0 || p.layer >= position_limit ||
+            p.head < 0 || p.head >= position_limit)
+            return Error{"There is no such part of a map to mark."};
+        if (std::ranges::find(marks, p) != marks.end()) return state;
+        if (marks.size() >= bookmark_limit)
+            return Error{"There is room for " + std::to_string(bookmark_limit) +
+                         " bookmarks. Remove one first."};
+        marks.push_back(p);
+        return state;
+    }
+
+    Result<State> remove(std::size_t index, std::vector<Bookmark>& marks) {
+        if (index >= marks.size()) return Error{"There is no such bookmark."};
+        marks.erase(marks.begin() + static_cast<std::ptrdiff_t>(index));
         return state;
     }
 
@@ -541,6 +546,8 @@ std::string describe(const State& before, const Command& command) {
             },
             [](const SetTensorHeads& c) { return describe_heads(c.heads); },
             [&](const SetTensorFlow& c) { return describe_flow(before.tensors.flow, c.flow); },
+            [](const AddTensorBookmark&) { return std::string("bookmark"); },
+            [](const RemoveTensorBookmark&) { return std::string("bookmark removed"); },
             [](const Select&) { return std::string("selection"); },
             [](const Pin&) { return std::string("pin"); },
         },

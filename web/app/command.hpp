@@ -50,16 +50,19 @@ struct SetTensorMap { MapChoice map; };
 struct SetTensorRule { TensorRule rule; };
 struct SetTensorHeads { HeadsChoice heads; };
 struct SetTensorFlow { FlowChoice flow; };
+struct AddTensorBookmark { Bookmark place; };
+struct RemoveTensorBookmark { std::size_t index; };
 struct Select { Selection selection; };
 struct Pin { std::optional<CellRef> cell; };
 // clang-format on
 
-using Command = std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate,
-                             SetScaling, SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText,
-                             Compare, SetModel, OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads,
-                             SetFlow, SetSampling, SetTrainingPlan, ForkTraining, CompareTraining,
-                             ShowTrainingStep, RunTraining, SetTrainingMaps, OpenTensors, SetTensorMap,
-                             SetTensorRule, SetTensorHeads, SetTensorFlow, Select, Pin>;
+using Command =
+    std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
+                 SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
+                 OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads, SetFlow, SetSampling,
+                 SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining,
+                 SetTrainingMaps, OpenTensors, SetTensorMap, SetTensorRule, SetTensorHeads, SetTensorFlow,
+                 AddTensorBookmark, RemoveTensorBookmark, Select, Pin>;
 
 // The state after the command, or one sentence why it cannot be.
 Result<State> apply(const State& state, const Command& command);

@@ -82,6 +82,16 @@ std::optional<std::string> write_index(const std::optional<Index>& index) {
     return index ? std::optional(std::to_string(*index)) : std::nullopt;
 }
 
+constexpr std::string_view expected_bookmarks =
+    "parts of maps, as 4.7.0-12.3-9: layer, head, first and last query, first and last key";
+
+template <class Add>
+bool take_bookmarks(State& state, std::string_view text) {
+    const auto bookmarks = read_bookmarks(text);
+    return bookmarks &&
+           std::ranges::all_of(*bookmarks, [&](const Bookmark& each) { return take(state, Add{each}); });
+}
+
 constexpr LinkSetting settings[] = {
     {"queries", "a name of at most 64 bytes for each query",
      [](State& s, const std::string& value) {
@@ -233,16 +243,10 @@ constexpr LinkSetting settings[] = {
      [](const State& s, const State& usual) {
          return unless_usual(s.sentence.map, usual.sentence.map, write_map);
      }},
-    {"places", "parts of maps, as 4.7.0-12.3-9: layer, head, first and last query, first and last key",
-     [](State& s, const std::string& value) {
-         const auto bookmarks = read_bookmarks(value);
-         return bookmarks && std::ranges::all_of(*bookmarks, [&](const Bookmark& each) {
-                    return take(s, AddBookmark{each});
-                });
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         if (s.sentence.bookmarks.empty()) return std::nullopt;
-         return write_bookmarks(s.sentence.bookmarks);
+    {"places", expected_bookmarks,
+     [](State& s, const std::string& value) { return take_bookmarks<AddBookmark>(s, value); },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.sentence.bookmarks, usual.sentence.bookmarks, write_bookmarks);
      }},
     {"heads", "entropy, first, previous, duplicate, induction or distance, or two of them",
      [](State& s, const std::string& value) {
@@ -343,6 +347,11 @@ constexpr LinkSetting settings[] = {
      },
      [](const State& s, const State& usual) {
          return unless_usual(s.tensors.flow, usual.tensors.flow, write_flow);
+     }},
+    {"marks", expected_bookmarks,
+     [](State& s, const std::string& value) { return take_bookmarks<AddTensorBookmark>(s, value); },
+     [](const State& s, const State& usual) {
+         return unless_usual(s.tensors.bookmarks, usual.tensors.bookmarks, write_bookmarks);
      }},
     {"training", "on",
      [](State& s, const std::string& value) { return value == "on" && take(s, RunTraining{true}); },

@@ -1,6 +1,7 @@
 // The map of a head of a run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "model/trace.hpp"
 
 namespace attn::app {
+
+// Makes the map of a head, and keeps what it takes for that.
+using HeadMaps = std::function<MapPointer(Index layer, Index head)>;
 
 // The stage of a Record that a cell of the map belongs to.
 Stage stage_of(MapStage stage);

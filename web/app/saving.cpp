@@ -4,7 +4,6 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "app/map_source.hpp"
 #include "io/csv_writer.hpp"
 #include "io/npy.hpp"
 #include "io/zip_writer.hpp"
@@ -30,6 +29,16 @@ Status fits(const Saving::Window& window, std::int64_t most, const char* instead
 bool is_there(std::size_t bytes) {
     const std::unique_ptr<std::byte[]> probe(new (std::nothrow) std::byte[bytes]);
     return probe != nullptr;
+}
+
+// A −∞ that is in a file is not masked.
+void count_masked_as_zero(const Map& map, Index query, Range keys, std::span<float> cells) {
+    for (Index j = 0; j < keys.size(); ++j) {
+        const Index key = keys.begin + j;
+        float& cell = cells[static_cast<std::size_t>(j)];
+        if (cell == masked_cell && map.coverage({query, query + 1}, {key, key + 1}) != Coverage::all)
+            cell = 0;
+    }
 }
 
 class CsvSink final : public Saving::Sink {
@@ -73,8 +82,10 @@ class HeadsSink final : public Saving::Sink {
     }
     void row(Index, std::span<const float> cells) override { zip_.append(std::as_bytes(cells)); }
     std::vector<std::byte> finish() override {
-        zip_.begin("ids.npy");
-        zip_.append(write_npy({std::ssize(ids_)}, std::span<const std::int32_t>(ids_)));
+        if (!ids_.empty()) {
+            zip_.begin("ids.npy");
+            zip_.append(write_npy({std::ssize(ids_)}, std::span<const std::int32_t>(ids_)));
+        }
         zip_.begin("about.json");
         zip_.append(std::as_bytes(std::span(about_)));
         return zip_.finish();
@@ -85,6 +96,50 @@ class HeadsSink final : public Saving::Sink {
     std::vector<std::int32_t> ids_;
     std::string about_;
 };
+
+// Whether queries and keys are the same tokens.
+bool is_of_one_text(const AllHeads& all, const Map& map) {
+    return map.queries() == map.keys() && std::ranges::equal(all.queries.tokens, all.keys.tokens);
+}
+
+// "8 tokens", "7 queries × 9 keys"
+std::string extent_of(const AllHeads& all, const Map& map) {
+    const std::string queries = std::to_string(map.queries());
+    if (is_of_one_text(all, map)) return queries + (all.queries.words ? " words" : " tokens");
+    return queries + " queries × " + std::to_string(map.keys()) + " keys";
+}
+
+// How an axis reads, under names that begin with `whose`.
+void describe(nlohmann::json& about, const AllHeads::Axis& axis, const std::string& whose) {
+    if (!axis.tokens.empty())
+        about[whose + "tokens"] = std::vector<std::string>(axis.tokens.begin(), axis.tokens.end());
+    if (!axis.words) return;
+    std::vector<Index> sizes;
+    for (const Range& tokens : axis.words->tokens) sizes.push_back(tokens.size());
+    about[whose + "words"] = axis.words->names;
+    about["tokens of a " + whose + "word"] = sizes;
+}
+
+nlohmann::json about_all(const AllHeads& all, const std::string& stage) {
+    nlohmann::json about(all.source);
+    const bool has_sign = is_signed(all.choice.stage);
+    about["stage"] = stage;
+    about["first key"] = sink_keys[static_cast<std::size_t>(has_sign ? Sink::shown : all.choice.sink)];
+    about["masked"] = has_sign ? "-inf" : "0";
+    about["tensors"]["attention"] = {"layer", "head", all.queries.words ? "query word" : "query",
+                                     all.keys.words ? "key word" : "key"};
+    if (!all.ids.empty()) about["tensors"]["ids"] = {"token"};
+    if (all.queries.words || all.keys.words)
+        about["merged"] =
+            "mean over a query word's tokens, sum over a key word's (arXiv 1906.04341, section 4.1)";
+    if (std::ranges::equal(all.queries.tokens, all.keys.tokens)) {
+        describe(about, all.queries, "");
+    } else {
+        describe(about, all.queries, "query ");
+        describe(about, all.keys, "key ");
+    }
+    return about;
+}
 
 }  // namespace
 
@@ -106,51 +161,26 @@ Result<Saving> Saving::npy(Window window, std::string name) {
     return Saving(std::move(name) + ".npy", 1, std::move(window), std::make_unique<NpySink>(shape));
 }
 
-Result<Saving> Saving::all_heads(std::shared_ptr<const Trace> trace, const MapChoice& choice,
-                                 std::span<const std::string> pieces, const WordAxis& words,
-                                 const std::string& model) {
-    const auto& layers = trace->layers();
-    const bool of_words = takes_words(choice);
-    const Index n = of_words ? words.count() : trace->tokens(), heads = layers[0].attention.heads();
-    const Shape shape{std::ssize(layers), heads, n, n};
-    const std::int64_t bytes = cells_in(n, n) * shape[0] * heads * static_cast<std::int64_t>(sizeof(float));
-    const std::string size = std::to_string(shape[0]) + " × " + std::to_string(heads) + " heads over " +
-                             std::to_string(n) + (of_words ? " words take " : " tokens take ") +
-                             std::to_string(bytes / 1'000'000) + " MB";
+Result<Saving> Saving::all_heads(const AllHeads& all) {
+    MapPointer first = all.map(0, 0);
+    const Index queries = first->queries(), keys = first->keys();
+    const Shape shape{all.layers, all.heads, queries, keys};
+    const std::int64_t bytes =
+        cells_in(queries, keys) * all.layers * all.heads * static_cast<std::int64_t>(sizeof(float));
     if (bytes > archive_bytes || !is_there(static_cast<std::size_t>(bytes)))
-        return Error{size +
-                     ", more than a browser tab has to spare; save one head's window, or shorten the text."};
-    nlohmann::json about{{"model", model},
-                         {"stage", map_keys[static_cast<std::size_t>(choice.stage)]},
-                         {"first key", sink_keys[static_cast<std::size_t>(choice.sink)]},
-                         {"masked", is_signed(choice.stage) ? "-inf" : "0"},
-                         {"tensors", {{"attention", {"layer", "head", "query", "key"}}, {"ids", {"token"}}}},
-                         {"tokens", std::vector<std::string>(pieces.begin(), pieces.end())}};
-    if (of_words) {
-        std::vector<Index> sizes;
-        for (const Range& tokens : words.tokens) sizes.push_back(tokens.size());
-        about["words"] = words.names;
-        about["tokens of a word"] = sizes;
-        about["merged"] =
-            "mean over a query word's tokens, sum over a key word's (arXiv 1906.04341, section 4.1)";
-        about["tensors"]["attention"] = {"layer", "head", "query word", "key word"};
-    }
-    std::string text = about.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    const std::size_t expected = static_cast<std::size_t>(bytes) + text.size() + 8 * pieces.size() + 4096;
-    Saving saving("attention-" + std::string(map_keys[static_cast<std::size_t>(choice.stage)]) + ".npz",
-                  shape[0] * heads, {nullptr, {0, n}, {0, n}},
-                  std::make_unique<HeadsSink>(expected, shape, trace->ids(), std::move(text)));
-    saving.trace_ = std::move(trace);
-    saving.choice_ = choice;
-    if (of_words) saving.words_ = words.tokens;
-    saving.window_.map = saving.map_of_head(0);
+        return Error{std::to_string(all.layers) + " × " + std::to_string(all.heads) + " heads over " +
+                     extent_of(all, *first) + " take " + std::to_string(bytes / 1'000'000) +
+                     " MB, more than a browser tab has to spare; " + all.instead + "."};
+    const std::string stage(map_keys[static_cast<std::size_t>(all.choice.stage)]);
+    std::string about =
+        about_all(all, stage).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    const std::size_t expected = static_cast<std::size_t>(bytes) + about.size() + 8 * all.ids.size() + 4096;
+    Saving saving("attention-" + stage + ".npz", all.layers * all.heads,
+                  {std::move(first), {0, queries}, {0, keys}},
+                  std::make_unique<HeadsSink>(expected, shape, all.ids, std::move(about)));
+    saving.make_map_ = all.map;
+    saving.heads_ = all.heads;
     return saving;
-}
-
-MapPointer Saving::map_of_head(Index map) const {
-    const Index heads = trace_->layers()[0].attention.heads();
-    if (!words_.empty()) return word_map_of(trace_, map / heads, map % heads, words_, choice_.sink);
-    return map_of(trace_, map / heads, map % heads, choice_.stage, choice_.sink);
 }
 
 bool Saving::step() {
@@ -160,17 +190,17 @@ bool Saving::step() {
         std::clamp(cells_a_step / std::max(keys.size(), Index{1}), Index{1}, queries.size() - row_);
     const Index first = queries.begin + row_;
     std::vector<float> cells = cells_of(*map, {{first, first + rows}, keys});
-    if (!map->is_signed())
-        for (float& cell : cells) cell = cell == masked_cell ? 0 : cell;
     const auto width = static_cast<std::size_t>(keys.size());
-    for (Index r = 0; r < rows; ++r)
-        sink_->row(first + r,
-                   std::span<const float>(cells).subspan(static_cast<std::size_t>(r) * width, width));
+    for (Index r = 0; r < rows; ++r) {
+        const auto row = std::span(cells).subspan(static_cast<std::size_t>(r) * width, width);
+        if (!map->is_signed()) count_masked_as_zero(*map, first + r, keys, row);
+        sink_->row(first + r, row);
+    }
     row_ += rows;
     if (row_ < queries.size()) return true;
     row_ = 0;
     if (++map_ == maps_) return false;
-    window_.map = map_of_head(map_);
+    window_.map = make_map_(map_ / heads_, map_ % heads_);
     return true;
 }
 

@@ -1,4 +1,4 @@
-// Numbers that a lens shows as files, made in slices: the cells of a map's window, or those of every head of a run.
+// Numbers that a lens shows as files, made in slices: the cells of a map's window, or those of every head.
 #pragma once
 
 #include <memory>
@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/word_axis.hpp"
-#include "maps/map.hpp"
-#include "model/trace.hpp"
+#include "app/all_heads.hpp"
 
 namespace attn::app {
 
@@ -24,12 +22,10 @@ class Saving {
     static Result<Saving> csv(Window window, std::span<const std::string> query_names,
                               std::span<const std::string> key_names, std::string name);
     static Result<Saving> npy(Window window, std::string name);  // f32 [queries, keys]
-    // An archive of attention.npy, f32 [layers, heads, queries, keys] of that stage and sink, ids.npy, i32 [tokens], and about.json,
-    // which says what they are, what their axes are called, and how the tokens read. Of words [layers, heads, words, words],
-    // and about.json says how many tokens each has.
-    static Result<Saving> all_heads(std::shared_ptr<const Trace> trace, const MapChoice& choice,
-                                    std::span<const std::string> pieces, const WordAxis& words,
-                                    const std::string& model);
+    // An archive of attention.npy, f32 [layers, heads, queries, keys], ids.npy, i32 [tokens], where there are ids, and
+    // about.json, which says what they are, what their axes are called, and how the tokens read. Of words [layers, heads,
+    // words, words], and about.json says how many tokens each has.
+    static Result<Saving> all_heads(const AllHeads& all);
 
     bool step();  // about 2^16 cells, a row at least; true while there is more to do
     float progress() const;
@@ -50,11 +46,9 @@ class Saving {
     std::string name_;
     Index maps_ = 1, map_ = 0, row_ = 0;  // row of the window
     Window window_;
-    // Of several maps: whose.
-    std::shared_ptr<const Trace> trace_;
-    MapChoice choice_;
-    std::vector<Range> words_;  // none: tokens
-    MapPointer map_of_head(Index map) const;
+    // Of several maps: how they are made, and how many are of a layer.
+    HeadMaps make_map_;
+    Index heads_ = 1;
     std::unique_ptr<Sink> sink_;
 };
 

@@ -178,6 +178,8 @@ struct TensorRule {
     bool scale_by_sqrt_d = true;  // 1/√d_k
     bool operator==(const TensorRule&) const = default;
 };
+inline constexpr std::array<const char*, 3> causal_names{"no", "yes", "with a past"};
+inline constexpr std::array<const char*, 2> scale_names{"1/√d", "none"};
 
 struct TensorsState {
     std::vector<std::string> files;  // names of those that are open, or that a link was made with
@@ -185,6 +187,7 @@ struct TensorsState {
     TensorRule rule;
     HeadsChoice heads;
     FlowChoice flow;
+    std::vector<Bookmark> bookmarks;
     bool operator==(const TensorsState&) const = default;
 };
 

@@ -52,6 +52,18 @@ ArrayView head_of(const OpenTensor& tensor, Index layer, Index head) {
             all.bytes.subspan(first)};
 }
 
+// Of finished weights, which are one tensor, or one a layer.
+MapPointer weight_map(const std::vector<OpenTensor>& weights, Index layer, Index head) {
+    const bool a_layer_each = weights.size() > 1;
+    const OpenTensor& tensor = weights[a_layer_each ? static_cast<std::size_t>(layer) : 0];
+    auto map = finished_map({tensor.owner, head_of(tensor, a_layer_each ? 0 : layer, head)});
+    return map ? *std::move(map) : nullptr;  // of a type that has been checked
+}
+
+MapPointer record_map(const std::shared_ptr<const Record>& record, Index head, MapStage stage) {
+    return stage_map(record, head, stage == MapStage::contribution ? Stage::contribution : stage_of(stage));
+}
+
 }  // namespace
 
 std::span<const std::byte> OpenTensor::element(Index layer, Index head, Index row, Index column) const {
@@ -221,24 +233,21 @@ MapStage TensorSet::stage_for(MapStage chosen) const {
     return has_values() ? MapStage::contribution : MapStage::weight;
 }
 
-MapPointer TensorSet::make_map(Index layer, Index head, MapStage stage) const {
-    if (finished()) {
-        const OpenTensor& tensor = weights_of(layer);
-        auto map = finished_map({tensor.owner, head_of(tensor, layer_within(layer), head)});
-        return map ? *std::move(map) : nullptr;  // of a type that has been checked
-    }
-    switch (stage) {
-        case MapStage::raw: return stage_map(record_, head, Stage::raw);
-        case MapStage::scaled: return stage_map(record_, head, Stage::scaled);
-        case MapStage::masked: return stage_map(record_, head, Stage::masked);
-        case MapStage::contribution: return stage_map(record_, head, Stage::contribution);
-        default: break;
-    }
-    return stage_map(record_, head, Stage::weight);
-}
-
-MapPointer TensorSet::make_word_map(Index layer, Index head) const {
-    return merged_map(make_map(layer, head, MapStage::weight), query_words_.tokens, key_words_.tokens);
+HeadMaps TensorSet::maps(const MapChoice& choice) const {
+    const MapStage stage = stage_for(choice.stage);
+    const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
+    const auto words = [&](const WordAxis& axis) {
+        return shows_words(choice) ? axis.tokens : std::vector<Range>{};
+    };
+    return [weights = parts_.weights, record = record_, stage, sink, queries = words(query_words_),
+            keys = words(key_words_)](Index layer, Index head) {
+        const auto of_stage = [&](MapStage wanted) {
+            MapPointer map =
+                weights.empty() ? record_map(record, head, wanted) : weight_map(weights, layer, head);
+            return queries.empty() ? map : merged_map(std::move(map), queries, keys);
+        };
+        return with_sink(of_stage(stage), of_stage(MapStage::weight), sink);
+    };
 }
 
 bool TensorSet::shows_words(const MapChoice& choice) const {
@@ -253,22 +262,17 @@ MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
     if (!finished() && (!record_ || (being_measured(stage) && (words || !job_->sampled(tile_side)))))
         return nullptr;
     if (!chosen_.map || chosen_.layer != layer || chosen_.head != head || chosen_.stage != stage ||
-        chosen_.sink != sink || chosen_.words != words) {
-        const auto weights = [&] {
-            return words ? make_word_map(layer, head) : make_map(layer, head, MapStage::weight);
-        };
-        MapPointer map = stage == MapStage::weight ? weights() : make_map(layer, head, stage);
-        if (sink != Sink::shown) map = with_sink(std::move(map), weights(), sink);
-        chosen_ = {layer, head, stage, sink, words, std::move(map)};
-    }
+        chosen_.sink != sink || chosen_.words != words)
+        chosen_ = {layer, head, stage, sink, words, maps(choice)(layer, head)};
     return chosen_.map;
 }
 
 void TensorSet::begin_overview() {
     if (layers() * heads() == 1) return;  // its map is all there is
     std::vector<MapPointer> maps;
+    const HeadMaps weights = this->maps({});
     for (Index layer = 0; layer < layers(); ++layer)
-        for (Index head = 0; head < heads(); ++head) maps.push_back(make_map(layer, head, MapStage::weight));
+        for (Index head = 0; head < heads(); ++head) maps.push_back(weights(layer, head));
     // Of one text alone, whose tokens are the same where they read alike.
     std::map<std::string_view, std::int32_t> numbers;
     std::vector<std::int32_t> ids;

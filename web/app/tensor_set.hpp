@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/head_overview.hpp"
-#include "app/map_choice.hpp"
+#include "app/map_source.hpp"
 #include "app/state.hpp"
 #include "app/tensor_intake.hpp"
 #include "app/word_axis.hpp"
@@ -58,9 +58,10 @@ class TensorSet {
     // How they read; positions where there are no tokens.
     const std::vector<std::string>& query_names() const { return query_names_; }
     const std::vector<std::string>& key_names() const { return key_names_; }
-    bool has_tokens() const {
-        return !parts_.matched.query_tokens.empty() || !parts_.matched.key_tokens.empty();
-    }
+    // None where there are positions alone.
+    const std::vector<std::string>& query_tokens() const { return parts_.matched.query_tokens; }
+    const std::vector<std::string>& key_tokens() const { return parts_.matched.key_tokens; }
+    bool has_tokens() const { return !query_tokens().empty() || !key_tokens().empty(); }
     // The words of each side; positions of one without tokens are words of their own. Empty where neither has tokens.
     const WordAxis& query_words() const { return query_words_; }
     const WordAxis& key_words() const { return key_words_; }
@@ -80,6 +81,7 @@ class TensorSet {
     // Computes anew what a rule changes.
     void follow(const TensorRule& rule);
     bool follows(const TensorRule& rule) const { return finished() || rule_ == rule; }
+    const std::optional<TensorRule>& rule() const { return rule_; }  // none of finished weights
     bool step();  // true while there is more to do and it is not paused
     bool done() const;
     void pause(bool on) { paused_ = on; }
@@ -96,8 +98,14 @@ class TensorSet {
     MapPointer map(Index layer, Index head, const MapChoice& choice);
     bool shows_words(const MapChoice& choice) const;
     bool being_measured(MapStage stage) const { return job_ && !is_signed(stage_for(stage)); }
-    MapPointer make_map(Index layer, Index head, MapStage stage) const;  // of a stage that they have
-    MapPointer make_word_map(Index layer, Index head) const;  // of weights between words: maps/merged.hpp
+    // Of every head, of what is open and computed now: good for as long as they are kept.
+    HeadMaps maps(const MapChoice& choice) const;
+    MapPointer make_map(Index layer, Index head, MapStage stage) const {
+        return maps({.stage = stage})(layer, head);
+    }
+    MapPointer make_word_map(Index layer, Index head) const {
+        return maps({.unit = Unit::words})(layer, head);
+    }
     const Record* record() const {
         return job_ ? nullptr : record_.get();
     }  // null of finished weights, and before it is complete

@@ -40,6 +40,9 @@ struct ShownAxis {
     std::optional<Index> shown(std::optional<Index> token) const;
     // The token that is shown; of a word the last one, in which all of it has been read.
     std::optional<Index> token(std::optional<Index> shown) const;
+    // Of some, which are not none, all.
+    Range shown(Range tokens) const { return words ? words->words_of(tokens) : tokens; }
+    Range tokens(Range shown) const { return words ? words->tokens_of(shown) : shown; }
 };
 
 // Whether a map of the choice is one of words: weights alone can be taken together.

@@ -147,6 +147,14 @@ std::string marked_part(const ui::MapView& view) {
            app::fixed(static_cast<double>(sums.strongest), 4);
 }
 
+void announce_marked(app::Session& session, const ui::MapView& view) {
+    static std::string said;
+    std::string sums = marked_part(view);
+    if (sums == said) return;
+    if (!sums.empty()) session.announce(sums);
+    said = std::move(sums);
+}
+
 // ---- Finding -------------------------------------------------------------------------------------------------------
 
 namespace {

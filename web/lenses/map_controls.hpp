@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/state.hpp"
+#include "app/session.hpp"
 #include "widgets/map_view.hpp"
 
 namespace attn::lenses {
@@ -22,6 +22,8 @@ std::optional<app::MapChoice> map_controls(ui::MapView& view, const app::MapChoi
 
 // What the marked rectangle sums up to, in words; empty while there is none or it is being summed up.
 std::string marked_part(const ui::MapView& view);
+// The same, to those who do not see it, whenever it is another.
+void announce_marked(app::Session& session, const ui::MapView& view);
 
 // A line below the map: looks for tokens and positions, goes from one bright cell to the next, zooms, and says what the marked
 // rectangle sums up to.

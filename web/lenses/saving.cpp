@@ -31,20 +31,21 @@ std::span<const std::string> part(std::span<const std::string> names, Range rang
     return names.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
 }
 
-Result<std::string> svg_of_window(const SavedMap& map) {
-    if (map.queries.size() > app::svg_cells / map.keys.size())
-        return Error{"The window has " + std::to_string(map.queries.size()) + " × " +
-                     std::to_string(map.keys.size()) + " cells, and an SVG holds at most " +
+Result<std::string> svg_of_window(const SavedMap& map, const std::string& title) {
+    const auto& [queries, keys, step] = map.view.in_view();
+    if (queries.size() > app::svg_cells / keys.size())
+        return Error{"The window has " + std::to_string(queries.size()) + " × " +
+                     std::to_string(keys.size()) + " cells, and an SVG holds at most " +
                      std::to_string(app::svg_cells) + "; zoom in, or save a PNG."};
-    const std::vector<float> cells = cells_of(*map.map, {map.queries, map.keys});
-    return app::svg_of(
-        app::SvgMap{.queries = part(map.names, map.queries),
-                    .keys = part(map.names, map.keys),
-                    .cells = {cells.data(), map.queries.size(), map.keys.size(), map.keys.size()},
-                    .colour = [&](float value) { return rgb(map.scale.colour(value)); },
-                    .decimals = is_signed(map.choice.stage) ? 2 : 3,
-                    .title = map.title,
-                    .ink = svg_ink()});
+    const std::vector<float> cells = cells_of(*map.picture.map, {queries, keys});
+    const ui::ColourScale& scale = map.view.scale();
+    return app::svg_of(app::SvgMap{.queries = part(map.picture.query_names, queries),
+                                   .keys = part(map.picture.key_names, keys),
+                                   .cells = {cells.data(), queries.size(), keys.size(), keys.size()},
+                                   .colour = [&](float value) { return rgb(scale.colour(value)); },
+                                   .decimals = is_signed(map.stage) ? 2 : 3,
+                                   .title = title,
+                                   .ink = svg_ink()});
 }
 
 }  // namespace
@@ -59,24 +60,31 @@ app::SvgInk svg_ink() {
     return {rgb(t.background), rgb(t.text), rgb(t.dim)};
 }
 
-bool save_menu(SentenceView& view, const SavedMap& map) {
-    const auto item = ui::menu(map.picture.menu, "Save", map_items);
+bool save_menu(app::Session& session, const SavedMap& map) {
+    const auto item = ui::menu("map/save", "Save", map_items);
     ui::tooltip("What is in view, as a picture or as numbers; or every head's numbers at once");
     if (!item) return false;
-    if (save_picture(view.session, map.picture, *item)) return true;
-    const app::Saving::Window window{map.map, map.queries, map.keys};
-    if (*item == svg_item)
-        save_svg(view.session, map.picture.file, svg_of_window(map));
-    else if (*item == csv_item)
-        view.session.save(app::Saving::csv(window, map.names, map.names, map.picture.file));
-    else if (*item == npy_item)
-        view.session.save(app::Saving::npy(window, map.picture.file));
-    else {
-        app::MapChoice choice = map.choice;
-        if (!view.run.words.merges()) choice.unit = app::Unit::tokens;
-        view.session.save(app::Saving::all_heads(view.run.trace, choice, view.run.pieces, view.run.words,
-                                                 view.session.model_name()));
+    const app::Selection& s = session.state().selection;
+    const std::string layer = std::to_string(s.layer), head = std::to_string(s.head);
+    const std::string file = "layer-" + layer + "-head-" + head + "-" +
+                             std::string(app::map_keys[static_cast<std::size_t>(map.stage)]) +
+                             (map.of_words ? "-words" : "");
+    const ui::MapPicture& picture = map.picture;
+    if (save_picture(session, {"map/save", "map/picture", file}, *item)) return true;
+    if (picture.being_measured) {
+        session.report_error(Error{"The map is still being computed; save it when it is complete."});
+        return false;
     }
+    const app::Saving::Window window{picture.map, map.view.in_view().queries, map.view.in_view().keys};
+    if (*item == svg_item)
+        save_svg(session, file,
+                 svg_of_window(map, "Layer " + layer + " · head " + head + ": " + picture.title));
+    else if (*item == csv_item)
+        session.save(app::Saving::csv(window, picture.query_names, picture.key_names, file));
+    else if (*item == npy_item)
+        session.save(app::Saving::npy(window, file));
+    else
+        session.save(app::Saving::all_heads(map.all_heads()));
     return false;
 }
 

@@ -1,8 +1,10 @@
 // "Save": what a part of a lens shows, as files.
 #pragma once
 
+#include "app/all_heads.hpp"
 #include "app/svg.hpp"
 #include "lenses/sentence_view.hpp"
+#include "widgets/map_view.hpp"
 
 namespace attn::lenses {
 
@@ -16,18 +18,16 @@ struct SavedPicture {
     std::string file;      // without its ending
 };
 
-// A map's window in view.
-struct SavedMap {
-    SavedPicture picture;
-    MapPointer map;
-    std::span<const std::string> names;  // of its queries, which are its keys
-    Range queries, keys;
-    app::MapChoice choice;
-    ui::ColourScale scale;
-    std::string title;
-};
+// A map that has just been drawn; `all_heads` gives all of its kind, once they are to be saved.
 // True where a picture is wanted: what it shows has to be scrolled into view.
-bool save_menu(SentenceView& view, const SavedMap& map);
+struct SavedMap {
+    const ui::MapView& view;
+    const ui::MapPicture& picture;
+    app::MapStage stage;
+    bool of_words;
+    std::function<app::AllHeads()> all_heads;
+};
+bool save_menu(app::Session& session, const SavedMap& map);
 
 // A flow; `svg` gives what is drawn, once it is asked for.
 bool save_menu(app::Session& session, const SavedPicture& picture,

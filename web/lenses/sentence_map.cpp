@@ -4,6 +4,7 @@
 
 #include "app/map_source.hpp"
 #include "lenses/map_controls.hpp"
+#include "lenses/places.hpp"
 #include "lenses/saving.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/map_view.hpp"
@@ -55,49 +56,22 @@ std::vector<MapStage> stages_of(const AttentionSpec& spec) {
     return stages;
 }
 
-// Below the map: the part that is in view can be kept, and those that were kept come back with their head.
-void bookmarks(SentenceView& view, float width) {
-    const auto& kept = view.session.state().sentence.bookmarks;
+void sentence_places(SentenceView& view, const app::ShownAxis& axis, float width) {
     const app::Selection& s = view.selection();
-    const Index n = view.tokens();
-    // They are places of the text, in tokens, whatever the map shows of it.
-    const app::WordAxis& words = view.run.words;
-    const auto tokens = [&](Range shown) { return view.by_words() ? words.tokens_of(shown) : shown; };
-    const auto shown = [&](Range place) { return view.by_words() ? words.words_of(place) : place; };
-    ImGui::PushID("places");
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
-    const float right = ImGui::GetCursorScreenPos().x + width;
-    if (ui::button("places/keep", "Keep this place"))
-        view.session.perform(app::AddBookmark{
-            {s.layer, s.head, tokens(map_view.in_view().queries), tokens(map_view.in_view().keys)}});
-    ui::tooltip("A bookmark of this head and of the part that is in view; it is in the link too");
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-        const app::Bookmark place = kept[i];
-        const std::string name = "places/" + std::to_string(i);
-        const auto ends = [](Range range) {
-            return std::to_string(range.begin) + "–" + std::to_string(range.end - 1);
-        };
-        const std::string text = std::to_string(place.layer) + "." + std::to_string(place.head) + "  " +
-                                 ends(place.queries) + " × " + ends(place.keys);
-        ImGui::PushID(static_cast<int>(i));
-        ImGui::SameLine(0, 8);
-        if (ImGui::GetCursorScreenPos().x + ui::text_size(text).x + 60 > right) ImGui::NewLine();
-        const bool there = place.queries.end <= n && place.keys.end <= n;
-        if (ui::button(name.c_str(), text.c_str(), there)) {
-            view.select_head(place.layer, place.head);
-            map_view.show(shown(place.queries), shown(place.keys));
-        }
-        ui::tooltip(there ? "Go there: layer.head, queries × keys" : "This text has no such tokens");
-        ImGui::SameLine(0, 2);
-        const bool removed = ui::button((name + "/remove").c_str(), "×");
-        ImGui::PopID();
-        if (removed) {
-            view.session.perform(app::RemoveBookmark{i});
-            break;
-        }
-    }
-    ImGui::PopStyleVar();
-    ImGui::PopID();
+    draw_places(
+        PlacesPart{.map = map_view,
+                   .head = {s.layer, s.head},
+                   .layers = std::ssize(view.run.trace->layers()),
+                   .heads = view.record().heads(),
+                   .queries = view.tokens(),
+                   .keys = view.tokens(),
+                   .query_axis = axis,
+                   .key_axis = axis,
+                   .kept = view.session.state().sentence.bookmarks,
+                   .keep = [&](const app::Bookmark& place) { view.session.perform(app::AddBookmark{place}); },
+                   .remove = [&](std::size_t index) { view.session.perform(app::RemoveBookmark{index}); },
+                   .select_head = [&](HeadIndex head) { view.select_head(head.layer, head.head); }},
+        width);
 }
 
 }  // namespace
@@ -137,30 +111,16 @@ void sentence_map(SentenceView& view, float width, float most_height) {
             view.select(axis.token(cell.row), axis.token(cell.col));
         }
     }
-    static std::string said;
-    if (std::string sums = marked_part(map_view); sums != said) {
-        if (!sums.empty()) view.session.announce(sums);
-        said = std::move(sums);
-    }
-    bookmarks(view, width);
+    announce_marked(view.session, map_view);
+    sentence_places(view, axis, width);
     if (const auto found = finder.draw(map_view, picture, width))
         view.select(axis.token(found->query), axis.token(found->key));
-    const app::Selection& s = view.selection();
-    const std::string head = "layer-" + std::to_string(s.layer) + "-head-" + std::to_string(s.head);
     ui::next_control(60);
     const bool wanted = save_menu(
-        view,
-        SavedMap{.picture = {"map/save", "map/picture",
-                             head + "-" + std::string(app::map_keys[static_cast<std::size_t>(choice.stage)]) +
-                                 (of_words ? "-words" : "")},
-                 .map = picture.map,
-                 .names = axis.names,
-                 .queries = map_view.in_view().queries,
-                 .keys = map_view.in_view().keys,
-                 .choice = choice,
-                 .scale = map_view.scale(),
-                 .title = "Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head) + ": " +
-                          picture.title});
+        view.session,
+        {.view = map_view, .picture = picture, .stage = choice.stage, .of_words = of_words, .all_heads = [&] {
+             return all_heads(view.run, choice, view.session.model_name());
+         }});
     if (wanted) ui::scroll_to(min, max);
 }
 

@@ -63,12 +63,10 @@ void group(auto&& draw) {
 // How Q and K become weights.
 void rule(TensorsView& view) {
     app::TensorRule rule = view.session.state().tensors.rule;
-    static constexpr std::array masks{"no", "yes", "with a past"};
-    static constexpr std::array scales{"1/√d", "none"};
     const bool past = view.set.keys() > view.set.queries();
     group([&] {
         ui::label("causal");
-        if (const auto taken = ui::choice("tensors/causal", std::span(masks).first(past ? 3 : 2),
+        if (const auto taken = ui::choice("tensors/causal", std::span(app::causal_names).first(past ? 3 : 2),
                                           static_cast<int>(rule.causal))) {
             rule.causal = static_cast<Causal>(*taken);
             view.session.perform(app::SetTensorRule{rule});
@@ -80,7 +78,7 @@ void rule(TensorsView& view) {
     ui::next_control(220);
     group([&] {
         ui::label("scale");
-        if (const auto taken = ui::choice("tensors/scale", scales, rule.scale_by_sqrt_d ? 0 : 1)) {
+        if (const auto taken = ui::choice("tensors/scale", app::scale_names, rule.scale_by_sqrt_d ? 0 : 1)) {
             rule.scale_by_sqrt_d = *taken == 0;
             view.session.perform(app::SetTensorRule{rule});
         }

@@ -2,9 +2,12 @@
 #include <vector>
 
 #include "lenses/map_controls.hpp"
+#include "lenses/places.hpp"
+#include "lenses/saving.hpp"
 #include "lenses/tensors_view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/map_view.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::lenses {
 
@@ -66,6 +69,7 @@ void tensors_map(TensorsView& view, float width, float most_height) {
         picture.pinned = ui::MapCell{pin->row, pin->col};
 
     const ui::MapTouch touch = set_map_view.draw(picture, width, most_height, app::Deadline(frame_ms));
+    const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     if (touch.more && !view.set.paused()) view.session.continue_with([] { return set_map_view.step(); });
     if (touch.over) {
         const app::CellRef cell{matrix_of(choice.stage), touch.over->query, touch.over->key, false, of_words};
@@ -76,8 +80,31 @@ void tensors_map(TensorsView& view, float width, float most_height) {
             view.select(queries.token(cell.row), keys.token(cell.col));
         }
     }
+    announce_marked(view.session, set_map_view);
+    draw_places(
+        PlacesPart{
+            .map = set_map_view,
+            .head = {s.layer, s.head},
+            .layers = view.set.layers(),
+            .heads = view.set.heads(),
+            .queries = view.set.queries(),
+            .keys = view.set.keys(),
+            .query_axis = queries,
+            .key_axis = keys,
+            .kept = view.session.state().tensors.bookmarks,
+            .keep = [&](const app::Bookmark& place) { view.session.perform(app::AddTensorBookmark{place}); },
+            .remove = [&](std::size_t index) { view.session.perform(app::RemoveTensorBookmark{index}); },
+            .select_head = [&](HeadIndex head) { view.select_head(head.layer, head.head); }},
+        width);
     if (const auto found = set_finder.draw(set_map_view, picture, width))
         view.select(queries.token(found->query), keys.token(found->key));
+    ui::next_control(60);
+    const bool wanted = save_menu(view.session, {.view = set_map_view,
+                                                 .picture = picture,
+                                                 .stage = choice.stage,
+                                                 .of_words = of_words,
+                                                 .all_heads = [&] { return all_heads(view.set, choice); }});
+    if (wanted) ui::scroll_to(min, max);
 }
 
 std::optional<double> tensors_map_progress() {

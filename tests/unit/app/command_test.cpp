@@ -267,6 +267,11 @@ TEST_CASE("the sentence and what is chosen in it") {
     for (Index i = 0; i < static_cast<Index>(bookmark_limit); ++i)
         full = after(full, AddBookmark{{0, 0, {i, i + 1}, {0, 1}}});
     CHECK(!apply(full, AddBookmark{place}));
+    const State marked = after(s, AddTensorBookmark{place});
+    CHECK(marked.tensors.bookmarks == std::vector{place});
+    CHECK(marked.sentence.bookmarks.empty());
+    CHECK(after(marked, RemoveTensorBookmark{0}) == s);
+    CHECK(!apply(marked, RemoveTensorBookmark{1}));
     CHECK(after(s, SetMap{{.stage = MapStage::contribution}}).sentence.map.stage == MapStage::contribution);
     const HeadsChoice by_induction{HeadScore::induction, {}};
     CHECK(after(s, SetHeads{by_induction}).sentence.heads == by_induction);

@@ -1,14 +1,17 @@
-// Tensors of one's own in a visit: what is opened, asked, refused and kept.
+// Tensors of one's own in a visit: what is opened, asked, refused, kept and saved.
 #include "app/own_tensors.hpp"
 
 #include <cmath>
 
 #include "app/explained.hpp"
+#include "app/saving.hpp"
 #include "app/table.hpp"
 #include "app/url.hpp"
+#include "io/csv.hpp"
 #include "io/npy.hpp"
 #include "io/zip_writer.hpp"
 #include "tensor/random.hpp"
+#include "unit/app/saved_heads.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/visit.hpp"
 
@@ -226,6 +229,87 @@ TEST_CASE("the order and the flow of one's own heads are in the link", "[tensors
           "Heads are scattered over two scores; the one across is missing.");
 }
 
+TEST_CASE("the heads of one's own are saved, queries and keys under their own names", "[tensors]") {
+    const std::vector<float> values = weights(2 * 3 * 4, 5, 7);
+    const std::vector<std::string> keys{"a", "b", "c", "d", "é"};
+    TensorsVisit v;
+    v.drop(
+        {{"attention.npy", npy({2, 3, 4, 5}, values)}, {"keys.json", text(R"(["a", "b", "c", "d", "é"])")}});
+    REQUIRE(v.open());
+    const Saving::Window window{v.session.tensors().open()->map(1, 2, {}), {1, 4}, {2, 5}};
+    v.session.save(Saving::csv(window, v.open()->query_names(), v.open()->key_names(), "weights"));
+    v.work();
+    const auto csv = CsvReading(v.page.downloaded_bytes).finish();
+    REQUIRE(csv);
+    CHECK(csv->row_labels == std::vector<std::string>{"1", "2", "3"});
+    CHECK(csv->column_labels == std::vector<std::string>{"c", "d", "é"});
+    CHECK(std::ranges::equal(csv->values.values(), cells_of(*window.map, {{1, 4}, {2, 5}})));
+
+    v.session.save(Saving::all_heads(all_heads(*v.open(), {.stage = MapStage::scaled})));
+    v.work();
+    CHECK(v.page.downloaded == "attention-weight.npz");  // which is all that they have
+    const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
+    CHECK(archive.shape == Shape{2, 3, 4, 5});
+    CHECK(archive.attention == values);
+    CHECK_FALSE(archive.ids);
+    CHECK(archive.about == nlohmann::json{{"from", "attention.npy"},
+                                          {"stage", "weight"},
+                                          {"first key", "sink"},
+                                          {"masked", "0"},
+                                          {"tensors", {{"attention", {"layer", "head", "query", "key"}}}},
+                                          {"key tokens", keys}});
+}
+
+TEST_CASE("a layer a file is saved as one archive, −∞ that is stored as that", "[tensors]") {
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    const std::vector<float> first{0.5f, -inf, 0.5f, 1}, second{1, 0, -inf, 1};
+    TensorsVisit v;
+    v.drop({{"attn_0.npy", npy({2, 2}, first)},
+            {"attn_1.npy", npy({2, 2}, second)},
+            {"tokens.json", text(R"(["a", "b"])")}});
+    REQUIRE(v.open());
+    REQUIRE(v.open()->layers() == 2);
+    v.session.save(Saving::all_heads(all_heads(*v.open(), {})));
+    v.work();
+    SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
+    CHECK(archive.attention == std::vector<float>{0.5f, -inf, 0.5f, 1, 1, 0, -inf, 1});
+    CHECK(archive.about["tokens"] == std::vector<std::string>{"a", "b"});
+    v.session.save(Saving::all_heads(all_heads(*v.open(), {.sink = Sink::hidden})));
+    v.work();
+    archive = read_saved_heads(v.page.downloaded_bytes);
+    CHECK(archive.attention == std::vector<float>{0, -inf, 0, 1, 0, 0, 0, 1});
+    CHECK(archive.about["first key"] == "nosink");
+}
+
+TEST_CASE("what is being saved stays what it was when the rule changes and the set is closed", "[tensors]") {
+    TensorsVisit v;
+    v.drop({{"q.npy", npy({2, 3, 4}, normal(24, 1))},
+            {"k.npy", npy({2, 5, 4}, normal(40, 2))},
+            {"v.npy", npy({2, 5, 4}, normal(40, 3))}});
+    REQUIRE(v.open());
+    v.session.perform(SetTensorRule{{TensorRule::Causal::with_past, false}});
+    v.work();
+    for (const MapStage stage : {MapStage::raw, MapStage::contribution}) {
+        std::vector<float> cells;
+        for (const Index head : {0, 1})
+            for (const float cell : cells_of(*v.open()->make_map(0, head, stage)))
+                cells.push_back(cell == masked_cell && !is_signed(stage) ? 0 : cell);
+        v.session.save(Saving::all_heads(all_heads(*v.open(), {.stage = stage})));
+        v.session.perform(SetTensorRule{{TensorRule::Causal::none, true}});
+        if (stage == MapStage::contribution) v.session.close_tensors();
+        v.work();
+        const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
+        CHECK(archive.shape == Shape{1, 2, 3, 5});
+        CHECK(archive.attention == cells);
+        CHECK(archive.about["from"] == "Q, K and V of q.npy, k.npy, v.npy");
+        CHECK(archive.about["causal"] == "with a past");
+        CHECK(archive.about["scale"] == "none");
+        CHECK_FALSE(archive.about.contains("tokens"));
+        v.session.undo();
+        v.work();
+    }
+}
+
 TEST_CASE("tokens of queries and of keys are merged to their own words", "[tensors]") {
     constexpr Index queries = 4, keys = 7;
     const std::vector<float> values = weights(2 * 3 * queries, keys, 6);
@@ -270,6 +354,20 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
     const std::string table = table_json(v.session);
     CHECK_THAT(table, ContainsSubstring("Weights between words of attention.npy, layer 1, head 2"));
     CHECK_THAT(table, ContainsSubstring(R"(["The","animal","didn't","go","."])"));
+
+    // All heads of them, which have the words that the map has.
+    v.session.save(Saving::all_heads(all_heads(set, v.state().tensors.map)));
+    v.work();
+    const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
+    CHECK(archive.shape == Shape{2, 3, 2, 5});
+    CHECK(std::ranges::equal(std::span(archive.attention).last(10), cells_of(*map)));
+    CHECK(archive.about["tensors"]["attention"] ==
+          std::vector<std::string>{"layer", "head", "query word", "key word"});
+    CHECK(archive.about["query words"] == set.query_words().names);
+    CHECK(archive.about["tokens of a query word"] == std::vector<int>{3, 1});
+    CHECK(archive.about["key words"] == set.key_words().names);
+    CHECK(archive.about["tokens of a key word"] == std::vector<int>{1, 2, 2, 1, 1});
+    CHECK(archive.about["query tokens"].size() == 4);
 
     // Another set has fewer words.
     v.session.perform(Pin{CellRef{MatrixId::weight, 1, 4, false, true}});

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "app/map_source.hpp"
 #include "app/svg.hpp"
 #include "io/csv.hpp"
 #include "io/npy.hpp"
-#include "io/npz.hpp"
+#include "unit/app/saved_heads.hpp"
 #include "unit/app/visit.hpp"
 
 using namespace attn;
@@ -56,16 +55,6 @@ std::vector<float> expected(const Visit& visit, Stage stage) {
     return cells;
 }
 
-std::vector<std::byte> contents(const ZipEntry& entry) {
-    auto bytes = unpack_start(entry, static_cast<std::size_t>(entry.size));
-    REQUIRE(bytes);
-    return *std::move(bytes);
-}
-
-std::string text_of(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
 TEST_CASE("the window's numbers are saved as .npy, equal to the Record's") {
@@ -99,21 +88,11 @@ TEST_CASE("the window's numbers are saved as CSV under the names of its tokens")
 
 TEST_CASE("all heads are saved in one archive that says what it holds") {
     Visit visit;
-    visit.session.save(Saving::all_heads(visit.trace(), {}, odd_pieces, {}, "tiny"));
+    visit.session.save(Saving::all_heads(all_heads(*visit.session.sentence(), {}, "tiny")));
     visit.work();
     CHECK(visit.page.downloaded == "attention-weight.npz");
-    auto arrays = parse_npz(visit.page.downloaded_bytes);
-    REQUIRE(arrays);
-    REQUIRE(arrays->size() == 2);
-    const auto named = [&](std::string_view name) -> std::vector<std::byte> {
-        const auto found = std::ranges::find(*arrays, name, &NpzArray::name);
-        REQUIRE(found != arrays->end());
-        return contents(found->entry);
-    };
-    const auto file = named("attention"), ids = named("ids");
-    const auto attention = parse_npy(file);
-    REQUIRE(attention);
-    CHECK(attention->shape == Shape{2, 3, 8, 8});
+    const SavedHeads archive = read_saved_heads(visit.page.downloaded_bytes);
+    CHECK(archive.shape == Shape{2, 3, 8, 8});
     std::vector<float> cells;
     for (Index layer = 0; layer < 2; ++layer)
         for (Index head = 0; head < 3; ++head)
@@ -121,19 +100,33 @@ TEST_CASE("all heads are saved in one archive that says what it holds") {
                 const auto row = visit.record(layer).weights(head, q);
                 cells.insert(cells.end(), row.begin(), row.end());
             }
-    CHECK(std::ranges::equal(attention->bytes, std::as_bytes(std::span(cells))));
-    const auto numbers = to_int64(*parse_npy(ids));
-    REQUIRE(numbers);
-    CHECK(*numbers == std::vector<std::int64_t>{3, 1, 4, 1, 5, 9, 2, 6});
+    CHECK(archive.attention == cells);
+    CHECK(archive.ids == std::vector<std::int64_t>{3, 1, 4, 1, 5, 9, 2, 6});
+    CHECK(archive.about["model"] == "tiny");
+    CHECK(archive.about["stage"] == "weight");
+    CHECK(archive.about["tensors"]["attention"] == std::vector<std::string>{"layer", "head", "query", "key"});
+    CHECK(archive.about["tensors"]["ids"] == std::vector<std::string>{"token"});
+    CHECK(archive.about["tokens"] == odd_pieces);
+}
 
-    const auto entries = parse_zip(visit.page.downloaded_bytes);
-    REQUIRE(entries);
-    const auto about = std::ranges::find(*entries, "about.json", &ZipEntry::name);
-    REQUIRE(about != entries->end());
-    const auto json = nlohmann::json::parse(text_of(contents(*about)));
-    CHECK(json["stage"] == "weight");
-    CHECK(json["tensors"]["attention"] == std::vector<std::string>{"layer", "head", "query", "key"});
-    CHECK(json["tokens"] == odd_pieces);
+TEST_CASE("a stage of all heads is that stage, without the first key where that is hidden") {
+    Visit visit;
+    const SentenceRun& run = *visit.session.sentence();
+    for (const MapChoice& choice : {MapChoice{.stage = MapStage::scaled, .sink = Sink::hidden},
+                                    MapChoice{.stage = MapStage::projected, .sink = Sink::renormalised}}) {
+        visit.session.save(Saving::all_heads(all_heads(run, choice, "tiny")));
+        visit.work();
+        const SavedHeads archive = read_saved_heads(visit.page.downloaded_bytes);
+        std::vector<float> cells;
+        for (Index layer = 0; layer < 2; ++layer)
+            for (Index head = 0; head < 3; ++head)
+                for (const float cell : cells_of(*map_of(run.trace, layer, head, choice.stage, choice.sink)))
+                    cells.push_back(cell == masked_cell && !is_signed(choice.stage) ? 0 : cell);
+        CHECK(archive.attention == cells);
+        CHECK(archive.about["masked"] == (is_signed(choice.stage) ? "-inf" : "0"));
+        CHECK(archive.about["first key"] == (is_signed(choice.stage) ? "sink" : "renormalised"));
+    }
+    CHECK(visit.page.downloaded == "attention-projected.npz");
 }
 
 TEST_CASE("what is too large to be saved is refused in a sentence") {
@@ -147,6 +140,14 @@ TEST_CASE("what is too large to be saved is refused in a sentence") {
     CHECK(visit.page.notices.back() ==
           "The window has 2100 × 2100 cells, and at most 4194304 are saved like this; zoom in, or save it as "
           ".npy.");
+    AllHeads all{.map = [&](Index, Index) { return window.map; },
+                 .layers = 8,
+                 .heads = 6,
+                 .instead = "save one head's window"};
+    visit.session.save(Saving::all_heads(all));
+    CHECK(visit.page.notices.back() ==
+          "8 × 6 heads over 2100 tokens take 846 MB, more than a browser tab has to spare; save one head's "
+          "window.");
     CHECK_FALSE(visit.session.progress());
 }
 

@@ -105,6 +105,11 @@ TEST_CASE("a link says only what the default does not") {
         after(after(sentence, AddBookmark{{4, 7, {0, 13}, {3, 10}}}), AddBookmark{{0, 1, {5, 6}, {0, 300}}});
     CHECK(to_fragment(places).find("&places=4.7.0-12.3-9,0.1.5-5.0-299&") != std::string::npos);
     check_round_trip(places);
+    const State marks =
+        after(after(default_state(), OpenTensors{{"q.npy"}}), AddTensorBookmark{{1, 2, {3, 9}, {0, 1}}});
+    CHECK(to_fragment(marks) == "v=1&lens=tensors&files=q.npy&marks=1.2.3-8.0-0");
+    check_round_trip(marks);
+    CHECK_THAT(parse_fragment("v=1&marks=1.2.3-1.0-0").note, Catch::Matchers::ContainsSubstring("'marks'"));
 }
 
 TEST_CASE("every preset and every source comes back from its link") {

@@ -9,8 +9,7 @@
 #include "app/saving.hpp"
 #include "app/table.hpp"
 #include "app/url.hpp"
-#include "io/npy.hpp"
-#include "io/npz.hpp"
+#include "unit/app/saved_heads.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/visit.hpp"
 
@@ -147,37 +146,23 @@ TEST_CASE("words are in the link, of the map and of a pinned cell") {
 TEST_CASE("what is saved of words is the map's, of all heads too") {
     WordVisit visit;
     const SentenceRun& run = *visit.session.sentence();
-    visit.session.save(Saving::all_heads(run.trace, {.unit = Unit::words}, run.pieces, run.words, "tiny"));
+    visit.session.save(Saving::all_heads(all_heads(run, {.unit = Unit::words}, "tiny")));
     while (visit.session.work(1000)) {
     }
     CHECK(visit.page.downloaded == "attention-weight.npz");
-    const auto arrays = parse_npz(visit.page.downloaded_bytes);
-    REQUIRE(arrays);
-    const auto found = std::ranges::find(*arrays, "attention", &NpzArray::name);
-    REQUIRE(found != arrays->end());
-    const auto file = unpack_start(found->entry, static_cast<std::size_t>(found->entry.size));
-    REQUIRE(file);
-    const auto attention = parse_npy(*file);
-    REQUIRE(attention);
-    CHECK(attention->shape == Shape{2, 3, 6, 6});
-    std::vector<float> cells(2 * 3 * 36);
-    read(*attention, 0, 1, cells);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
+    const SavedHeads archive = read_saved_heads(visit.page.downloaded_bytes);
+    CHECK(archive.shape == Shape{2, 3, 6, 6});
+    for (std::size_t i = 0; i < archive.attention.size(); ++i) {
         const auto head = static_cast<Index>(i / 36);
         const MapPointer map = word_map_of(run.trace, head / 3, head % 3, word_tokens, Sink::shown);
         const float cell = map->cell(static_cast<Index>(i % 36 / 6), static_cast<Index>(i % 6));
-        CHECK(cells[i] == (cell == masked_cell ? 0 : cell));
+        CHECK(archive.attention[i] == (cell == masked_cell ? 0 : cell));
     }
-    const auto entries = parse_zip(visit.page.downloaded_bytes);
-    REQUIRE(entries);
-    const auto about = std::ranges::find(*entries, "about.json", &ZipEntry::name);
-    REQUIRE(about != entries->end());
-    const auto text = unpack_start(*about, static_cast<std::size_t>(about->size));
-    const auto json =
-        nlohmann::json::parse(std::string(reinterpret_cast<const char*>(text->data()), text->size()));
-    CHECK(json["words"] == run.words.names);
-    CHECK(json["tokens of a word"] == std::vector<int>{1, 1, 2, 1, 1, 2});
-    CHECK(json["tokens"] == subwords);
+    CHECK(archive.about["words"] == run.words.names);
+    CHECK(archive.about["tokens of a word"] == std::vector<int>{1, 1, 2, 1, 1, 2});
+    CHECK(archive.about["tokens"] == subwords);
+    CHECK(archive.about["tensors"]["attention"] ==
+          std::vector<std::string>{"layer", "head", "query word", "key word"});
 }
 
 TEST_CASE("the table is that of the map's words") {
