@@ -10,12 +10,6 @@ namespace attn::app {
 
 namespace {
 
-std::string with_commas(std::ptrdiff_t count) {
-    std::string text = std::to_string(count);
-    for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
-    return text;
-}
-
 // "66 2e", in the file's order.
 std::string hexadecimal(std::span<const std::byte> bytes) {
     constexpr std::string_view digits = "0123456789abcdef";

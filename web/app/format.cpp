@@ -49,6 +49,12 @@ std::string rounded(double value, int decimals) {
                : text;
 }
 
+std::string with_commas(std::ptrdiff_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+    return text;
+}
+
 std::optional<double> read_number(std::string_view text) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     if (text == "inf") return infinity;

@@ -13,6 +13,8 @@ std::string rounded(double value, int decimals);  // "0.43"; where one number st
 std::string fixed(double value,
                   int decimals);  // "0.433"; "−∞", "∞", "NaN"; scientific where fixed says nothing
 
+std::string with_commas(std::ptrdiff_t count);  // "16,384", of what is not negative
+
 // A decimal number, "inf" or "-inf", the whole text; nothing where it is neither or lies beyond a double.
 std::optional<double> read_number(std::string_view text);
 

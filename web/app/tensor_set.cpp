@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "app/format.hpp"
 #include "app/map_source.hpp"
 #include "maps/merged.hpp"
 #include "text/utf8.hpp"
@@ -26,11 +27,10 @@ std::vector<std::string> names_or_positions(const std::vector<std::string>& toke
 }
 
 std::string counted(Index count, std::string_view what) {
-    return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+    return with_commas(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
 
-std::string keys_of(Index count) { return std::to_string(count) + (count == 1 ? " key" : " keys"); }
-std::string queries_of(Index count) { return std::to_string(count) + (count == 1 ? " query" : " queries"); }
+std::string queries_of(Index count) { return with_commas(count) + (count == 1 ? " query" : " queries"); }
 
 Mask with_rule(const Mask& mask, const TensorRule& rule, Index queries, Index keys) {
     switch (rule.causal) {
@@ -124,7 +124,7 @@ std::string TensorSet::title() const {
 std::string TensorSet::summary() const {
     const DType dtype = finished() ? parts_.weights.front().array.dtype : parts_.inputs.front().array.dtype;
     std::string text = (layers() > 1 ? counted(layers(), "layer") + " × " : "") + counted(heads(), "head") +
-                       " · " + queries_of(queries()) + " × " + keys_of(keys());
+                       " · " + queries_of(queries()) + " × " + counted(keys(), "key");
     if (!finished()) {
         const Shape& k = input("K")->array.shape;
         text += " · d_k " + std::to_string(k[3]);

@@ -101,7 +101,7 @@ void head_chip(FlowPart& part, HeadIndex head, ImU32 colour, bool kept) {
 
 void head_controls(FlowPart& part, std::span<const HeadIndex> heads, std::span<const ImU32> colours) {
     const app::FlowChoice& flow = part.choice;
-    if (heads.size() > 1)
+    if (heads.size() > 1 || !flow.heads.empty())
         for (std::size_t i = 0; i < heads.size(); ++i)
             head_chip(part, heads[i], colours[i],
                       std::ranges::find(flow.heads, heads[i]) != flow.heads.end());

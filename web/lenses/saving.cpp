@@ -61,7 +61,9 @@ app::SvgInk svg_ink() {
 }
 
 bool save_menu(app::Session& session, const SavedMap& map) {
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});  // as the controls beside it have
     const auto item = ui::menu("map/save", "Save", map_items);
+    ImGui::PopStyleVar();
     ui::tooltip("What is in view, as a picture or as numbers; or every head's numbers at once");
     if (!item) return false;
     const app::Selection& s = session.state().selection;
