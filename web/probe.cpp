@@ -41,10 +41,11 @@ extern "C" {
 
 EMSCRIPTEN_KEEPALIVE int probe_frame_count() { return static_cast<int>(platform::frames_drawn()); }
 
-// True while a run, the head maps, a person's own tensors or what the lens shows are being computed.
+// True while a run, the head maps, a person's own tensors or what the lens shows are being computed, or are still to be
+// drawn.
 EMSCRIPTEN_KEEPALIVE int probe_busy() {
-    return session().progress().has_value() || session().playing() || session().lens_computes() ||
-           session().tensors().busy(session().state().tensors.rule);
+    return platform::owes_frames() || session().progress().has_value() || session().playing() ||
+           session().lens_computes() || session().tensors().busy(session().state().tensors.rule);
 }
 
 // {"lens", "fragment", "tokens", "model", "last_edit", "pin", "shown"…}; "shown": the cell that the inspector explains

@@ -36,7 +36,8 @@ struct Window {
     Frame frame;
     render::Picture picture;
     double awake_until = 0;
-    int owed = 0;  // frames
+    int owed = 0;         // frames
+    bool called = false;  // something has happened that no frame has seen yet
     double density = 0;
     long frames = 0;
     double last_tick = 0;
@@ -113,10 +114,12 @@ void time_picture() {
     emscripten_set_immediate([](void*) { window.picture_ended = emscripten_get_now(); }, nullptr);
 }
 
-bool frame_is_due(double now) {
-    if (window.owed > 0 || (window.news && !window.news_waits)) return true;
+// Beside a job frames that only let ImGui settle wait for their turn too.
+bool frame_is_due(double now, bool working) {
+    if (window.called || (window.owed > 0 && !working) || (window.news && !window.news_waits)) return true;
     const double rest = rest_after_picture * (window.picture_ended - window.picture_began);
-    return (window.news || now <= window.awake_until) && now >= window.picture_ended + rest;
+    return (window.news || window.owed > 0 || now <= window.awake_until) &&
+           now >= window.picture_ended + rest;
 }
 
 void tick() {
@@ -126,9 +129,10 @@ void tick() {
     const bool working = window.works_on || work();
     if (capture_density()) wake();
     if (size_changed()) wake();
-    if (!frame_is_due(emscripten_get_now())) return;
+    if (!frame_is_due(emscripten_get_now(), working)) return;
     window.news = working;
     window.news_waits = true;
+    window.called = false;
     --window.owed;
     glfwPollEvents();
     follow_stage();
@@ -242,6 +246,7 @@ void start_drawing() {
 void wake() {
     window.awake_until = emscripten_get_now() + awake_ms;
     window.owed = awake_frames;
+    window.called = true;
 }
 
 void draw_now() {
@@ -250,6 +255,8 @@ void draw_now() {
 }
 
 long frames_drawn() { return window.frames; }
+
+bool owes_frames() { return window.owed > 0 || window.news; }
 
 void context_lost() {
     window.lost = true;

@@ -14,8 +14,9 @@ struct Frame {
 bool open_window(Frame frame);
 void start_drawing();  // the first frame is the next one
 
-void wake();      // something happened: draw for a little while
-void draw_now();  // one frame, for news of a job; other news wait while pictures take long
+void wake();         // something happened: draw for a little while
+void draw_now();     // one frame, for news of a job; other news wait while pictures take long
+bool owes_frames();  // what has happened is not all on the screen yet
 long frames_drawn();
 void context_lost();
 void context_restored();
