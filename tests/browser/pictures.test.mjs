@@ -172,7 +172,8 @@ const map = (() => {
     rows[300][256] = rows[511][512] = NaN;
     return { rows: n, cols: n, values: rows.flat(), without: (change) => ({ rows: n, cols: n, values: rows.flatMap((row) => row.map((w, key) => (key === 0 ? -Infinity : change(w, row[0])))) }) };
 })();
-const window = { width: 1280, height: 720 };
+// As small as their parts allow: what takes time is pictures of the whole page.
+const window = { width: 1100, height: 560 }, wide = { width: 1280, height: 720 };
 
 test('colours are linear, logarithmic or by rank, of the strongest or the mean, with the first key or without', { context: { viewport: window }, fragment: own() }, async (explorer) => {
     await dropped(explorer, { 'attention.npy': npy([n, n], map.values) });
@@ -196,22 +197,22 @@ test('colours are linear, logarithmic or by rank, of the strongest or the mean, 
     await compared('the others made to sum to one', {}, map.without((w, first) => w / (1 - first)));
 });
 
+test('a map of several tiles is its weights, whole, closer and moved', { context: { viewport: window }, fragment: own() }, async (explorer) => {
+    await dropped(explorer, { 'attention.npy': npy([n, n], map.values) });
+    const compared = (what, view) =>
+        compare(explorer, what, { density: 1, view, map, background: light.background, colour: colouring({ theme: light, high: 1 }) });
+    let view = await whole(explorer, map);
+    await compared('whole', view);
+    view = await zoomed(explorer, view, map, 1.37);
+    await compared('closer', view);
+    view = await panned(explorer, view, map, -37, 23);
+    await compared('moved', view);
+    view = await zoomed(explorer, view, map, 9.6, { x: 0.45, y: 0.4 });  // with gaps, without numbers
+    await compared('close', view);
+});
+
 for (const density of [1, 2]) {
     const context = { deviceScaleFactor: density, viewport: window };
-
-    test(`a map of several tiles is its weights, whole, closer and moved, at ${density} pixels a point`, { context, fragment: own() }, async (explorer) => {
-        await dropped(explorer, { 'attention.npy': npy([n, n], map.values) });
-        const compared = (what, view) =>
-            compare(explorer, what, { density, view, map, background: light.background, colour: colouring({ theme: light, high: 1 }) });
-        let view = await whole(explorer, map);
-        await compared('whole', view);
-        view = await zoomed(explorer, view, map, 1.37);
-        await compared('closer', view);
-        view = await panned(explorer, view, map, -37, 23);
-        await compared('moved', view);
-        view = await zoomed(explorer, view, map, 9.6, { x: 0.45, y: 0.4 });  // with gaps, without numbers
-        await compared('close', view);
-    });
 
     test(`signed scores have the colours of their sign and masked cells their own, at ${density} pixels a point, in the dark`,
         { context: { ...context, colorScheme: 'dark' }, fragment: own('&files=q.npy,k.npy,mask.npy&rule=unscaled&shown=weight,log') }, async (explorer) => {
@@ -258,7 +259,7 @@ for (const density of [1, 2]) {
     });
 
     // But for the corners of the chosen head, whose frame is round.
-    test(`thumbnails show the strongest cell under each pixel, at ${density} pixels a point`, { context, fragment: own() }, async (explorer) => {
+    test(`thumbnails show the strongest cell under each pixel, at ${density} pixels a point`, { context: { ...context, viewport: wide }, fragment: own() }, async (explorer) => {
         const [layers, heads, rows, cols] = [2, 12, 60, 100], draw = chance(3);
         const maps = Array.from({ length: layers * heads }, () => Array.from({ length: rows * cols }, () => Math.fround(draw() ** 8)));
         await dropped(explorer, { 'attention.npy': npy([layers, heads, rows, cols], maps.flat()) });
@@ -298,7 +299,7 @@ for (const density of [1, 2]) {
         assert.ok(shared === rects.length, 'blocks share pixels');
     });
 
-    test(`edges of the flow lie on their curves, as wide and strong as their weights, at ${density} pixels a point`, { context, fragment: 'v=1&lens=tensors&edges=1' }, async (explorer) => {
+    test(`edges of the flow lie on their curves, as wide and strong as their weights, at ${density} pixels a point`, { context: { ...context, viewport: wide }, fragment: 'v=1&lens=tensors&edges=1' }, async (explorer) => {
         const words = ['The', ' animal', ' did', ' not', ' cross', ' the', ' street', '.'], n = words.length;
         const rows = words.map((_, query) => words.map((__, key) => (query === 5 ? [0.5, 0, 0.25, 0, 0.125, 0, 0, 0.125][key] : query === key ? 1 : 0)));
         await dropped(explorer, { 'attention.npy': npy([n, n], rows.flat()), 'tokens.json': JSON.stringify(words) });
