@@ -496,7 +496,7 @@ bool Session::work_on_lens(double until) {
 Session::Milestones Session::milestones() const {
     Milestones now{.lens_reached = lens_reached_};
     if (const TensorSet* set = tensors_.open()) {
-        now.tensors = set->version();
+        now.tensors = set->serial();
         now.tensors_reached = set->milestones();
     }
     if (const SentenceRun* run = sentence()) {
