@@ -47,12 +47,7 @@ struct Typing {
 };
 std::optional<Typing> typing;
 
-// The pinned cell is scrolled into view: on a phone the inspector comes up over what was tapped.
-struct FollowedPin {
-    std::optional<CellRef> cell;
-    int frames = 0;  // that the layout still moves
-};
-FollowedPin followed_pin;
+ui::FollowedPin<CellRef> followed_pin;
 
 int put_caret(ImGuiInputTextCallbackData* data) {
     if (std::exchange(typing->caret_to_end, false)) {
@@ -361,9 +356,7 @@ struct Ladder {
         const app::WorkedRun* earlier = session.worked_before();
         const bool narrow = width < 640;
         bool bars_wanted = true;
-        if (followed_pin.cell != session.state().pin) followed_pin = {session.state().pin, 4};
-        const bool follows = followed_pin.frames > 0;
-        if (follows) --followed_pin.frames;
+        const bool follows = followed_pin.follows(session.state().pin);
         for (const auto& row : ladder(w)) {
             float tallest = 0;
             at.x = left;

@@ -465,11 +465,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
         draw_text(list, {plot.max().x - (margins ? -8 : text_size("key →").x), y}, theme().dim, "key →");
     }
 
-    // On a phone the inspector comes up over what was tapped: the lens scrolls until the cell is in view again.
-    if (picture.pinned != kept_pin_) pin_frames_ = 4;
-    kept_pin_ = picture.pinned;
-    if (pin_frames_ > 0) {
-        --pin_frames_;
+    if (followed_pin_.follows(picture.pinned)) {
         const float y = picture.pinned ? plot.y(picture.pinned->query) : 0, window = ImGui::GetWindowPos().y;
         if (picture.pinned && (y < window || y + plot.cell.y > window + ImGui::GetWindowHeight()))
             ImGui::SetScrollFromPosY(y - window);

@@ -10,6 +10,7 @@
 #include "app/map_choice.hpp"
 #include "app/map_tiles.hpp"
 #include "widgets/heatmap.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::ui {
 
@@ -104,8 +105,7 @@ class MapView {
     std::optional<BlockJob> brush_job_;
     MapPointer brush_of_;
     BrushSums sums_;
-    std::optional<MapCell> kept_pin_;
-    int pin_frames_ = 0;  // that the layout still moves
+    FollowedPin<MapCell> followed_pin_;
 };
 
 }  // namespace attn::ui
