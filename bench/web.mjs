@@ -7,7 +7,7 @@ import { here } from './machine.mjs';
 const relaxed = { name: 'core, relaxed', module: '/build/web/bench/bench-relaxed.mjs', threads: 1 };
 const simd = { name: 'core, simd', module: '/build/web/bench/bench-simd.mjs', threads: 1 };
 const threaded = {
-    name: 'core, relaxed-threads', module: '/build/web-threads/bench/bench-relaxed-threads.mjs', threads: 2,
+    name: 'core, relaxed-threads', module: '/build/web/bench/bench-relaxed-threads.mjs', threads: 2,
 };
 const tables = [
     { threads: 1, ours: [relaxed, simd] },

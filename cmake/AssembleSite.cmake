@@ -6,8 +6,7 @@ file(GLOB shell ${SOURCE}/web/shell/*.js ${SOURCE}/web/shell/*.mjs ${SOURCE}/web
 file(GLOB models RELATIVE ${SOURCE} ${SOURCE}/models/*/*)
 list(TRANSFORM PROGRAMS REPLACE "[.]mjs$" ".wasm" OUTPUT_VARIABLE wasm)
 
-set(kept explorer-simd.mjs explorer-simd.wasm explorer-relaxed.mjs explorer-relaxed.wasm
-    explorer-relaxed-threads.mjs explorer-relaxed-threads.wasm manifest.json)
+set(kept manifest.json)
 function(place folder)
     foreach(file IN LISTS ARGN)
         get_filename_component(name ${file} NAME)

@@ -9,12 +9,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 add_compile_options(-ffp-contract=off -fno-math-errno)
 
 if(EMSCRIPTEN)
-    add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint)
+    # Every browser that has SIMD and WebGL2 knows atomic instructions, and takes them in memory that is not shared too:
+    # programs with and without threads are linked from the same objects.
+    add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint -pthread)
     include(RelaxedNode)
-    if(ATTN_THREADS)
-        add_compile_options(-pthread)
-        add_link_options(-pthread -Wno-pthreads-mem-growth)
-    endif()
 endif()
 
 if(ATTN_SANITIZE OR ATTN_FUZZ)
@@ -30,12 +28,9 @@ endif()
 
 add_library(project_warnings INTERFACE)
 target_compile_options(project_warnings INTERFACE
-    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
-if(CMAKE_UNITY_BUILD)
-    # A local of one file may have the name of what another file of the batch keeps to itself; the preset `native` finds the
-    # others.
-    target_compile_options(project_warnings INTERFACE -Wno-shadow)
-endif()
+    -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Werror
+    # A local of one file may have the name of what another file of its batch keeps to itself.
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 if(EMSCRIPTEN)
     # EM_JS and EM_ASM are written with these.
     target_compile_options(project_warnings INTERFACE
@@ -46,12 +41,21 @@ endif()
 add_library(shipping_options INTERFACE)
 target_compile_options(shipping_options INTERFACE -fno-exceptions -fno-rtti)
 
-# What nearly every file includes, parsed once: half of the time that a small file takes. Every file includes what it
-# uses all the same, and GCC builds without this.
-set(common_headers <algorithm> <array> <cmath> <cstdint> <limits> <memory> <optional> <span> <string> <string_view> <utility> <vector>)
+# What many files include, parsed once: half of the time that a small file takes. Every file includes what it uses all the
+# same, and GCC builds without this.
+set(common_headers
+    <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <nlohmann/json.hpp> <optional>
+    <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
 function(precompile_common_headers target)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
         target_precompile_headers(${target} PRIVATE ${common_headers} ${ARGN})
+    endif()
+endfunction()
+
+# precompiled_as(TARGET OTHER)  With the headers of another target, whose compile options are the same.
+function(precompiled_as target other)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        target_precompile_headers(${target} REUSE_FROM ${other})
     endif()
 endfunction()
 

@@ -1,5 +1,5 @@
-# The target `site`: puts this build of the page and everything it loads into build/site, a plain folder
-# that any host can serve. Both WebAssembly builds add their variants to the same folder.
+# The target `site`: puts the page and everything it loads into build/site, a plain folder
+# that any host can serve.
 set(shell ${PROJECT_SOURCE_DIR}/web/shell)
 set(tokenizers ${shell}/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs)
 add_custom_command(OUTPUT ${tokenizers}

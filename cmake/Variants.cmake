@@ -1,12 +1,12 @@
 # A browser takes no module with instructions that it does not know, so a program for the web is linked in variants: the
-# same objects, each time with the kernels of other instructions (the target attention_VARIANT). A native program asks the
-# machine it runs on.
+# same objects, each time with the kernels of other instructions, and once more with threads, for pages that are isolated
+# from other origins (the target attention_VARIANT). A native program asks the machine it runs on.
 if(NOT EMSCRIPTEN)
     set(ATTN_VARIANTS native)
-elseif(ATTN_THREADS)
-    set(ATTN_VARIANTS relaxed-threads)
+    set(ATTN_INSTRUCTION_SETS native)
 else()
-    set(ATTN_VARIANTS simd relaxed)
+    set(ATTN_INSTRUCTION_SETS simd relaxed)
+    set(ATTN_VARIANTS simd relaxed relaxed-threads)
 endif()
 
 # attn_program(NAME files...)  The objects are the target NAME, whose public link options and libraries the programs
@@ -18,6 +18,9 @@ function(attn_program name)
         add_executable(${name}-${variant} $<TARGET_OBJECTS:${name}>)
         set_target_properties(${name}-${variant} PROPERTIES LINKER_LANGUAGE CXX)
         target_link_libraries(${name}-${variant} PRIVATE ${name} attention_${variant})
+        if(variant MATCHES "threads")
+            target_link_options(${name}-${variant} PRIVATE -pthread -Wno-pthreads-mem-growth)
+        endif()
         if(variant MATCHES "relaxed")
             set_target_properties(${name}-${variant} PROPERTIES CROSSCOMPILING_EMULATOR "${relaxed_node}")
         endif()
@@ -31,14 +34,14 @@ function(program_properties name)
     endforeach()
 endfunction()
 
-# variant_sources(TARGET VARIANT [PLAIN files...] [RELAXED files...] [X86 files...])  Those of the instruction sets that a
-# program of the variant has. NAME_avx2.cpp and NAME_avx512.cpp are compiled for theirs alone.
-function(variant_sources target variant)
+# instruction_set_sources(TARGET SET [PLAIN files...] [RELAXED files...] [X86 files...])  Those of the instructions that a
+# program of the set has. NAME_avx2.cpp and NAME_avx512.cpp are compiled for theirs alone.
+function(instruction_set_sources target set)
     cmake_parse_arguments(PARSE_ARGV 2 of "" "" "PLAIN;RELAXED;X86")
-    if(variant MATCHES "relaxed")
+    if(set STREQUAL "relaxed")
         target_sources(${target} PRIVATE ${of_RELAXED})
         target_compile_options(${target} PRIVATE -mrelaxed-simd)
-    elseif(variant STREQUAL "native" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    elseif(set STREQUAL "native" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         target_sources(${target} PRIVATE ${of_X86})
         set(avx2 -mavx2 -mfma -mf16c)
         foreach(file IN LISTS of_X86)

@@ -12,7 +12,7 @@ namespace {
 
 std::string number(double value) { return fixed(value, 4); }
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 // Names of the query, the key and the value rows around a cell.
 struct Names {
@@ -142,8 +142,8 @@ Explained explain_sentence_words(const SentenceRun& run, const Selection& select
     const Record& record = run.trace->layers()[static_cast<std::size_t>(selection.layer)].attention;
     const WordPair pair{run.words.of(cell.row),
                         run.words.of(cell.col),
-                        quoted(run.words.name(cell.row)),
-                        quoted(run.words.name(cell.col)),
+                        in_quotes(run.words.name(cell.row)),
+                        in_quotes(run.words.name(cell.col)),
                         run.pieces,
                         run.pieces};
     Explained out;
@@ -161,7 +161,7 @@ std::optional<Explained> explain_sentence_cell(const Session& session, const Cel
                        : cell.matrix == MatrixId::v || cell.matrix == MatrixId::output ? record.d_v()
                                                                                        : record.d_k();
     if (cell.row < 0 || cell.row >= n || cell.col < 0 || cell.col >= cols) return std::nullopt;
-    const auto name = [&](Index i) { return quoted(at(run->pieces, i)); };
+    const auto name = [&](Index i) { return in_quotes(at(run->pieces, i)); };
     const std::string where =
         "layer " + std::to_string(selection.layer) + ", head " + std::to_string(selection.head);
 
