@@ -78,8 +78,6 @@ endfunction()
 # The files in which the time goes, whatever the rest of the build is optimised for; each compiled by itself.
 function(compile_for_speed target)
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    if(NOT ATTN_SANITIZE)
-        set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target}
-            PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
-    endif()
+    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target}
+        PROPERTIES COMPILE_OPTIONS $<IF:$<BOOL:${ATTN_SANITIZE}>,-O1,-O3> SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

@@ -16,6 +16,7 @@
 #include "platform/program.hpp"
 #include "platform/window.hpp"
 #include "render/context.hpp"
+#include "render/fill.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/inspector.hpp"
 #include "widgets/landmarks.hpp"
@@ -106,9 +107,10 @@ void lens_button(Session& s, const LensEntry& lens, ImVec2 size) {
                                                   ui::theme().accent, 2);
 }
 
-void panel(const char* name, ImVec2 at, ImVec2 size, ImU32 fill, ImVec2 inset, auto draw) {
+// On the page's own background without a fill.
+void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32> fill, ImVec2 inset, auto draw) {
+    if (fill) render::fill(ImGui::GetWindowDrawList(), at, {at.x + size.x, at.y + size.y}, *fill);
     ImGui::SetCursorScreenPos(at);
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, fill);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, inset);
     ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding);
     ImGui::PopStyleVar();
@@ -116,7 +118,6 @@ void panel(const char* name, ImVec2 at, ImVec2 size, ImU32 fill, ImVec2 inset, a
     ui::scroll_by_drag();
     ImGui::EndChild();
     ui::landmark_item(std::string("panel/") + name);
-    ImGui::PopStyleColor();
 }
 
 void explanation(Session& s) {
@@ -187,7 +188,7 @@ void wide(Session& s, ImVec2 at, ImVec2 size) {
     panel("rail", at, {rail_width, height}, t.surface, {8, 14}, [&] {
         for (const LensEntry& lens : lens_list) lens_button(s, lens, {rail_width - 16, 34});
     });
-    panel("lens", {at.x + rail_width, at.y}, {size.x - rail_width - inspector_width, height}, 0,
+    panel("lens", {at.x + rail_width, at.y}, {size.x - rail_width - inspector_width, height}, {},
           {padding, 18}, [&] { draw_lens(s); });
     panel("inspector", {at.x + size.x - inspector_width, at.y}, {inspector_width, height}, t.surface,
           {20, 20}, [&] { explanation(s); });
@@ -213,7 +214,7 @@ void narrow(Session& s, ImVec2 at, ImVec2 size) {
             ImGui::SameLine(0, 8);
         }
     });
-    panel("lens", {at.x, at.y + tabs}, {size.x, size.y - tabs - sheet - status_height}, 0, {14, 14},
+    panel("lens", {at.x, at.y + tabs}, {size.x, size.y - tabs - sheet - status_height}, {}, {14, 14},
           [&] { draw_lens(s); });
     if (explains)
         panel("inspector", {at.x, at.y + size.y - sheet - status_height}, {size.x, sheet}, t.surface,
@@ -252,7 +253,7 @@ void draw_page() {
     ImGui::SetNextWindowPos(view->Pos);
     ImGui::SetNextWindowSize(view->Size);
     ImGui::Begin("page", nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground |
                      ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse |
                      ImGuiWindowFlags_NoNavFocus);
     view->Size.x < narrow_below ? narrow(s, view->Pos, view->Size) : wide(s, view->Pos, view->Size);

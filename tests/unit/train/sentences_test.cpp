@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/effort.hpp"
 #include "train/lexicon.hpp"
 #include "train/paragraphs.hpp"
 
@@ -22,7 +23,7 @@ const std::vector<string>& paragraphs() {
     static const std::vector<string> all = [] {
         std::vector<string> written;
         SentenceWriter writer(7);
-        for (int i = 0; i < 100'000; ++i) written.push_back(writer.paragraph());
+        for (int i = 0; i < (test::thinned == 1 ? 100'000 : 30'000); ++i) written.push_back(writer.paragraph());
         return written;
     }();
     return all;
@@ -48,7 +49,7 @@ const std::map<string, const Noun*, std::less<>>& lexicon() {
     return all;
 }
 
-// Enough for the statistics; reading is slow under the sanitizers.
+// Enough for the statistics.
 std::span<const string> some_paragraphs() { return std::span(paragraphs()).first(30'000); }
 
 // A pronoun paragraph read back from its text alone: two nouns in their order, the adjective, the noun it is about.
@@ -101,7 +102,7 @@ TEST_CASE("a seed gives the same paragraphs everywhere") {
 
 TEST_CASE("paragraphs are tidy ASCII sentences") {
     string first_bad;
-    for (const string& text : some_paragraphs()) {
+    for (const string& text : some_paragraphs().first(30'000 / test::thinned)) {
         bool good = std::isupper(static_cast<unsigned char>(text[text[0] == '"' ? 1 : 0])) != 0;
         good &= text.ends_with('.') || text.ends_with(".\"");
         good &= std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= 'z'; });
