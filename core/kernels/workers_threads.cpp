@@ -1,5 +1,3 @@
-#include "kernels/workers.hpp"
-
 #include <pthread.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "kernels/workers.hpp"
 
 namespace attn {
 

@@ -36,6 +36,25 @@ test('with a model open and a sentence shown, no frame is drawn either', async (
     await drawsNothing(explorer);
 });
 
+test('where nothing has changed, frames are not drawn', { start: false }, async (explorer) => {
+    await explorer.page.addInitScript(() => {
+        const { drawElements } = WebGL2RenderingContext.prototype;
+        globalThis.draws = 0;
+        WebGL2RenderingContext.prototype.drawElements = function (...of) {
+            ++globalThis.draws;
+            drawElements.apply(this, of);
+        };
+    });
+    await explorer.open(explorer.variant);
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.hover('map/3/1');
+    const frames = await explorer.settled(60), draws = () => explorer.page.evaluate(() => globalThis.draws), before = await draws();
+    assert.ok(before > 0);
+    await explorer.press('Shift');  // for the page to look, and find nothing
+    assert.ok(await explorer.settled() > frames, 'the key wakes it');
+    assert.equal(await draws(), before);
+});
+
 test('the picture follows the window', async (explorer) => {
     for (const [width, height] of [[1000, 620], [700, 900], [1720, 1050], [1440, 900]]) {
         await explorer.page.setViewportSize({ width, height });

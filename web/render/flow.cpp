@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 #include "render/buffers.hpp"
@@ -45,6 +46,17 @@ void bind_edges(const FlowCurves& c) {
 
 // The more curves, the coarser each: in a crowd nobody sees its corners.
 GLint segments_of(Index count) { return count < 512 ? 48 : count < 4096 ? 24 : count < 32768 ? 16 : 10; }
+
+auto flow_fields(const FlowCurves& curves) {
+    const auto& [queries, keys, key, edges, known, first, count, query_origin, key_origin, unit, columns,
+                 rise, loop, limit, most, opacity, faintest, colour] = curves;
+    const auto& [query_key, query_values, query_count] = queries;
+    const auto& [key_key, key_values, key_count] = keys;
+    return std::tie(query_key.owner, query_key.number, query_values, query_count, key_key.owner,
+                    key_key.number, key_values, key_count, key.owner, key.number, edges, known, first, count,
+                    query_origin, key_origin, unit, columns, rise, loop, limit, most, opacity, faintest,
+                    colour);
+}
 
 void draw_flow(const ImDrawList*, const ImDrawCmd* command) {
     FlowCurves c;
@@ -89,7 +101,9 @@ void draw_flow(const ImDrawList*, const ImDrawCmd* command) {
 
 }  // namespace
 
-void draw(ImDrawList* list, std::span<const FlowCurves> curves) { add_pass(list, draw_flow, curves); }
+void draw(ImDrawList* list, std::span<const FlowCurves> curves) {
+    add_pass(list, draw_flow, curves, flow_fields);
+}
 
 const std::string& flow_fault() { return flow_program().fault(); }
 

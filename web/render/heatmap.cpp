@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include "render/pass.hpp"
 #include "render/program.hpp"
@@ -22,6 +23,16 @@ Program& heatmap_program() {
 void set_colour(const char* name, ImU32 colour) {
     const ImVec4 c = ImGui::ColorConvertU32ToFloat4(colour);
     glUniform4f(heatmap_program().uniform(name), c.x, c.y, c.z, c.w);
+}
+
+auto heatmap_fields(const Heatmap& heatmap) {
+    const auto& [key, version, values, rows, cols, min, max, origin, cell, tile_columns, tile_pitch, palette,
+                 scale, quantiles, gaps, masked, nan] = heatmap;
+    const auto& [owner, number] = key;
+    const auto& [high, diverging, scaling, of_ranks, least] = scale;
+    return std::tie(owner, number, version, values, rows, cols, min, max, origin, cell, tile_columns,
+                    tile_pitch, palette, high, diverging, scaling, of_ranks, least, quantiles, gaps, masked,
+                    nan);
 }
 
 void draw_heatmap(const ImDrawList*, const ImDrawCmd* command) {
@@ -72,7 +83,9 @@ void draw_heatmap(const ImDrawList*, const ImDrawCmd* command) {
 
 }  // namespace
 
-void draw(ImDrawList* list, std::span<const Heatmap> heatmaps) { add_pass(list, draw_heatmap, heatmaps); }
+void draw(ImDrawList* list, std::span<const Heatmap> heatmaps) {
+    add_pass(list, draw_heatmap, heatmaps, heatmap_fields);
+}
 
 const std::string& heatmap_fault() { return heatmap_program().fault(); }
 

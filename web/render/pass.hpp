@@ -3,8 +3,13 @@
 
 #include <imgui.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <span>
+#include <tuple>
+#include <type_traits>
 
 namespace attn::render {
 
@@ -21,12 +26,27 @@ struct FramePixels {
     ImVec2 operator()(float x, float y) const { return {(x - origin.x) * scale, (y - origin.y) * scale}; }
 };
 
-// Each is kept, byte by byte, until `run` draws it.
-template <class Item>
-void add_pass(ImDrawList* list, ImDrawCallback run, std::span<const Item> items) {
+// Zeros where an item has padding: the same items are the same bytes, by which Picture knows them.
+template <class Item, class... Fields>
+std::array<std::byte, sizeof(Item)> bytes_of(const Item& item, const std::tuple<const Fields&...>& fields) {
+    static_assert(((std::is_scalar_v<Fields> || std::is_same_v<Fields, ImVec2>) && ...),
+                  "a field may have padding of its own");
+    std::array<std::byte, sizeof(Item)> bytes{};
+    const auto copy = [&](const auto& field) {
+        const auto at =
+            reinterpret_cast<const std::byte*>(&field) - reinterpret_cast<const std::byte*>(&item);
+        std::memcpy(bytes.data() + at, &field, sizeof field);
+    };
+    std::apply([&](const auto&... field) { (copy(field), ...); }, fields);
+    return bytes;
+}
+
+// Each is kept until `run` draws it. fields_of(item) ties all that an item consists of.
+template <class Item, class F>
+void add_pass(ImDrawList* list, ImDrawCallback run, std::span<const Item> items, F fields_of) {
     for (const Item& item : items) {
-        Item copy = item;
-        list->AddCallback(run, &copy, sizeof copy);
+        auto bytes = bytes_of(item, fields_of(item));
+        list->AddCallback(run, bytes.data(), bytes.size());
     }
     list->AddCallback(ImDrawCallback_ResetRenderState, nullptr);
 }

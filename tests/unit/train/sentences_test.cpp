@@ -23,7 +23,8 @@ const std::vector<string>& paragraphs() {
     static const std::vector<string> all = [] {
         std::vector<string> written;
         SentenceWriter writer(7);
-        for (int i = 0; i < (test::thinned == 1 ? 100'000 : 30'000); ++i) written.push_back(writer.paragraph());
+        for (int i = 0; i < (test::thinned == 1 ? 100'000 : 30'000); ++i)
+            written.push_back(writer.paragraph());
         return written;
     }();
     return all;
