@@ -15,6 +15,8 @@
 
 #include "platform/capture.hpp"
 #include "render/context.hpp"
+#include "render/flow.hpp"
+#include "render/heatmap.hpp"
 #include "render/picture.hpp"
 #include "widgets/theme.hpp"
 
@@ -158,6 +160,9 @@ void tick() {
     time_picture();
     render::begin_frame(width, height, clear.x, clear.y, clear.z);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+    // Behind the picture, beside which the browser compiles them.
+    render::prepare_heatmaps();
+    render::prepare_flows();
 }
 
 // ImGui's GLFW backend chains the callbacks it finds, so these only need to notice that something happened.

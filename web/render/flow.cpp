@@ -105,6 +105,8 @@ void draw(ImDrawList* list, std::span<const FlowCurves> curves) {
     add_pass(list, draw_flow, curves, flow_fields);
 }
 
+void prepare_flows() { flow_program().prepare(); }
+
 const std::string& flow_fault() { return flow_program().fault(); }
 
 }  // namespace attn::render

@@ -39,6 +39,9 @@ struct FlowCurves {
 
 void draw(ImDrawList* list, std::span<const FlowCurves> curves);
 
+// So that the first of them need not wait for their shaders.
+void prepare_flows();
+
 // Why no edge can be drawn here: the browser's own words; empty when all is well.
 const std::string& flow_fault();
 

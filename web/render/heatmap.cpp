@@ -87,6 +87,8 @@ void draw(ImDrawList* list, std::span<const Heatmap> heatmaps) {
     add_pass(list, draw_heatmap, heatmaps, heatmap_fields);
 }
 
+void prepare_heatmaps() { heatmap_program().prepare(); }
+
 const std::string& heatmap_fault() { return heatmap_program().fault(); }
 
 }  // namespace attn::render

@@ -41,6 +41,9 @@ struct Heatmap {
 
 void draw(ImDrawList* list, std::span<const Heatmap> heatmaps);
 
+// So that the first of them need not wait for its shaders.
+void prepare_heatmaps();
+
 // Why nothing can be drawn here: the browser's own words; empty when all is well.
 const std::string& heatmap_fault();
 
