@@ -75,9 +75,12 @@ function(batch_by_room target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# The files in which the time goes, whatever the rest of the build is optimised for; each compiled by itself.
+# For the files in which the time goes. Under the sanitizers all else is unoptimised, and compiles in half the time.
+set(speed_option $<IF:$<BOOL:${ATTN_SANITIZE}>,-O1,-O3>)
+
+# Whatever the rest of the build is optimised for; each compiled by itself.
 function(compile_for_speed target)
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target}
-        PROPERTIES COMPILE_OPTIONS $<IF:$<BOOL:${ATTN_SANITIZE}>,-O1,-O3> SKIP_PRECOMPILE_HEADERS ON)
+        PROPERTIES COMPILE_OPTIONS ${speed_option} SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
