@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <span>
 
-#include "fuzz/require.hpp"
+#include "fuzz/target.hpp"
 #include "io/model_config.hpp"
 
 using namespace attn;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(config) {
     const auto config = parse_model_config(std::as_bytes(std::span(data, size)));
     if (!config) {
         require(config.error().message.starts_with("config.json "));

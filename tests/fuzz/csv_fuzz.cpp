@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "fuzz/require.hpp"
+#include "fuzz/target.hpp"
 #include "io/csv.hpp"
 
 using namespace attn;
@@ -45,7 +45,7 @@ std::string written(const CsvMatrix& table) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(csv) {
     const auto table = CsvReading(std::as_bytes(std::span(data, size))).finish();
     if (!table) {
         require(table.error().message.starts_with("this table "));

@@ -8,7 +8,7 @@
 #include "app/format.hpp"
 #include "app/url.hpp"
 #include "app/worked_run.hpp"
-#include "fuzz/require.hpp"
+#include "fuzz/target.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -32,7 +32,7 @@ void check_worked(const WorkedState& w) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(fragment) {
     const ParsedFragment first = parse_fragment({reinterpret_cast<const char*>(data), size});
     require(first.note.size() < 600 && is_utf8(first.note));
     check_worked(first.state.worked);

@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "fuzz/require.hpp"
+#include "fuzz/target.hpp"
 #include "io/npy.hpp"
 
 using namespace attn;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(npy) {
     const auto array = parse_npy(std::as_bytes(std::span(data, size)));
     if (!array) {
         require(!array.error().message.empty());

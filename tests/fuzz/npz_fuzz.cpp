@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "fuzz/require.hpp"
+#include "fuzz/target.hpp"
 #include "io/npz.hpp"
 #include "io/tensor_files.hpp"
 #include "io/tensor_match.hpp"
@@ -73,7 +73,7 @@ void answer_all(const FoundFiles& found) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(npz) {
     const auto file = std::as_bytes(std::span(data, size));
     check_entries(file);
     if (const auto found = FileReading({{"run.npz", file}}).finish()) answer_all(*found);

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "fuzz/require.hpp"
+#include "fuzz/target.hpp"
 #include "io/safetensors.hpp"
 
 using namespace attn;
@@ -35,7 +35,7 @@ void check_start(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(safetensors) {
     const auto bytes = std::as_bytes(std::span(data, size));
     check_file(bytes);
     check_start(bytes);

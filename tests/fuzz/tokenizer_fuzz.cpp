@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "fuzz/require.hpp"
+#include "fuzz/target.hpp"
 #include "text/bpe.hpp"
 #include "text/utf8.hpp"
 
 using namespace attn;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(tokenizer) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     const std::string_view json = input.substr(0, input.find('\0'));
     const std::string_view text = input.substr(json.size());

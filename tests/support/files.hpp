@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,10 +12,12 @@ namespace attn::test {
 
 // Empty where there is no such file.
 inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    if (!file) return {};
+    std::vector<std::byte> bytes(static_cast<std::size_t>(file.tellg()));
+    file.seekg(0);
+    file.read(reinterpret_cast<char*>(bytes.data()), std::ssize(bytes));
+    return bytes;
 }
 
 // Of a text that outlives the call.

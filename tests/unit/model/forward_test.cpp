@@ -32,15 +32,11 @@ std::shared_ptr<const Model> wide_model() {
                                 {"n_layer", 1}};
     std::vector<StoredTensor> tensors;
     const auto put = [&](const std::string& name, Shape shape) {
-        const auto count = static_cast<std::size_t>(*element_count(shape));
-        Bytes bytes;
-        for (std::size_t i = 0; i < count; ++i) {
-            const float value =
-                static_cast<float>(static_cast<int>((i * 7919 + name.size()) % 201) - 100) * 1e-3f;
-            const auto raw = std::as_bytes(std::span(&value, 1));
-            bytes.insert(bytes.end(), raw.begin(), raw.end());
-        }
-        tensors.push_back({name, "F32", std::move(shape), std::move(bytes)});
+        std::vector<float> values(static_cast<std::size_t>(*element_count(shape)));
+        std::size_t i = name.size();
+        for (float& value : values) value = static_cast<float>(static_cast<int>(i++ * 7919 % 201) - 100) * 1e-3f;
+        const auto bytes = std::as_bytes(std::span(values));
+        tensors.push_back({name, "F32", std::move(shape), {bytes.begin(), bytes.end()}});
     };
     put("wte.weight", {vocabulary, d});
     put("wpe.weight", {context, d});
