@@ -38,10 +38,12 @@ export class Explorer {
     }
 
     async started() {
-        await this.page.waitForFunction(() => document.getElementById('failure')?.hidden === false
-            || globalThis.explorer?._probe_frame_count() > 0, null, { timeout: patience });
-        if (!await this.page.evaluate(() => document.getElementById('failure').hidden)) {
-            throw new Error(`the page failed: ${await this.page.innerText('#failure')}`);
+        const failure = await this.until('the first picture', () => this.page.evaluate(() => {
+            const { hidden, innerText } = document.getElementById('failure');
+            return hidden ? globalThis.explorer?._probe_frame_count() > 0 && 'none' : innerText;
+        }));
+        if (failure !== 'none') {
+            throw new Error(`the page failed: ${failure}`);
         }
     }
 
@@ -80,7 +82,7 @@ export class Explorer {
 
     // The value of `ask()` once it satisfies `holds`; asked once a frame.
     async until(what, ask, holds = Boolean) {
-        for (const end = Date.now() + patience; ;) {
+        for (let end = Date.now() + patience, wait = 10; ; wait = Math.min(2 * wait, 100)) {
             const value = await ask();
             if (holds(value)) {
                 return value;
@@ -88,7 +90,7 @@ export class Explorer {
             if (Date.now() > end) {
                 throw new Error(`waited in vain for ${what}; it is ${JSON.stringify(value)?.slice(0, 400)}`);
             }
-            await this.page.evaluate(() => new Promise(requestAnimationFrame));
+            await new Promise((resume) => setTimeout(resume, wait));
         }
     }
 
@@ -269,8 +271,10 @@ export class Explorer {
         if (lost) {
             throw new Error('the WebGL context is dead');
         }
-        const { x, y, width, height } = await this.#canvas.boundingBox();
-        const upper = { x, y, width: width / 2, height: height / 2 };
+        const upper = await this.page.evaluate(() => {
+            const { x, y, width, height } = document.getElementById('canvas').getBoundingClientRect();
+            return { x, y, width: width / 2, height: height / 2 };
+        });
         const count = colours(decode(await this.page.screenshot({ clip: upper })));
         if (count < least_colours) {
             throw new Error(`the canvas shows ${count} colours: the picture is flat`);
