@@ -24,7 +24,8 @@ namespace attn::test {
 
 inline void replay(const char* name, int (*target)(const std::uint8_t*, std::size_t)) {
     int inputs = 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir() / "tests/fuzz/corpus" / name)) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(source_dir() / "tests/fuzz/corpus" / name)) {
         if (!entry.is_regular_file()) continue;
         // Seen when the target dies of it.
         std::printf("%s\n", entry.path().c_str());
@@ -38,8 +39,8 @@ inline void replay(const char* name, int (*target)(const std::uint8_t*, std::siz
 
 }  // namespace attn::test
 
-#define FUZZ_TARGET(name)                                                                              \
-    static int fuzz_##name(const std::uint8_t* data, std::size_t size);                                \
-    TEST_CASE("the corpus of " #name, "[fuzz]") { attn::test::replay(#name, fuzz_##name); }            \
+#define FUZZ_TARGET(name)                                                                   \
+    static int fuzz_##name(const std::uint8_t* data, std::size_t size);                     \
+    TEST_CASE("the corpus of " #name, "[fuzz]") { attn::test::replay(#name, fuzz_##name); } \
     static int fuzz_##name(const std::uint8_t* data, std::size_t size)
 #endif

@@ -34,7 +34,8 @@ std::shared_ptr<const Model> wide_model() {
     const auto put = [&](const std::string& name, Shape shape) {
         std::vector<float> values(static_cast<std::size_t>(*element_count(shape)));
         std::size_t i = name.size();
-        for (float& value : values) value = static_cast<float>(static_cast<int>(i++ * 7919 % 201) - 100) * 1e-3f;
+        for (float& value : values)
+            value = static_cast<float>(static_cast<int>(i++ * 7919 % 201) - 100) * 1e-3f;
         const auto bytes = std::as_bytes(std::span(values));
         tensors.push_back({name, "F32", std::move(shape), {bytes.begin(), bytes.end()}});
     };
