@@ -28,9 +28,7 @@ endif()
 
 add_library(project_warnings INTERFACE)
 target_compile_options(project_warnings INTERFACE
-    -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Werror
-    # A local of one file may have the name of what another file of its batch keeps to itself.
-    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
+    -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow -Werror)
 if(EMSCRIPTEN)
     # EM_JS and EM_ASM are written with these.
     target_compile_options(project_warnings INTERFACE

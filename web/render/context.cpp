@@ -5,7 +5,7 @@
 namespace attn::render {
 
 namespace {
-std::uint64_t number = 1, themes = 1, frames = 0;
+std::uint64_t contexts = 1, themes = 1, frames = 0;
 }
 
 void begin_frame(int width, int height, float red, float green, float blue) {
@@ -18,9 +18,9 @@ void begin_frame(int width, int height, float red, float green, float blue) {
 
 std::uint64_t frame_number() { return frames; }
 
-void context_restored() { ++number; }
+void context_restored() { ++contexts; }
 
-std::uint64_t context_number() { return number; }
+std::uint64_t context_number() { return contexts; }
 
 void theme_changed() { ++themes; }
 

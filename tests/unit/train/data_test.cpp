@@ -76,7 +76,7 @@ TEST_CASE("Repeats repeat, and noise is not to be foretold the first time", "[un
 }
 
 TEST_CASE("The second of a pair is foretold by the first, once the pair was there", "[unit][train]") {
-    std::size_t foretold = 0;
+    std::size_t hits = 0;
     for (std::int64_t step = 0; step < 20; ++step) {
         const Sequence s = drawn({0, 0, 0, 0, 1}, step);
         std::vector<std::pair<std::int32_t, std::int32_t>> seen;
@@ -87,12 +87,12 @@ TEST_CASE("The second of a pair is foretold by the first, once the pair was ther
             CHECK((s.targets[i] == pair.second || s.targets[i] == -1));
             if (!again) CHECK(s.targets[i] == -1);
             CHECK(s.targets[i + 1] == -1);
-            foretold += s.targets[i] != -1;
+            hits += s.targets[i] != -1;
             seen.push_back(pair);
         }
         CHECK(std::ranges::min(s.ids) >= 1);
     }
-    CHECK(foretold > 20 * 20);  // of 32 a sequence, all but the first of at most 8 pairs
+    CHECK(hits > 20 * 20);  // of 32 a sequence, all but the first of at most 8 pairs
 }
 
 TEST_CASE("Generated sentences fill a sequence", "[unit][train]") {
