@@ -133,11 +133,23 @@ bool MapTiles::step() {
             }
             return true;
         }
-    if (being_measured_ && (pyramid_->sample() || pyramid_->coarsest() == 0)) return false;
+    if (awaits_measuring()) return false;
     const bool more = pyramid_->step();
     note_extent();
     if (!more) note_sums();
     return more;
+}
+
+bool MapTiles::working() const {
+    if (!pyramid_) return false;
+    const bool closer =
+        std::ranges::any_of(fine_, [](const auto& entry) { return entry.second.job.has_value(); });
+    return closer || (!awaits_measuring() && !pyramid_->done());
+}
+
+// All that can be made before the map is measured is made.
+bool MapTiles::awaits_measuring() const {
+    return being_measured_ && (pyramid_->sample() || pyramid_->coarsest() == 0);
 }
 
 void MapTiles::note_sums() {

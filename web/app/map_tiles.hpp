@@ -50,7 +50,8 @@ class MapTiles {
     // The value of a cell whose tile of level 0 is there.
     std::optional<float> cell(Index query, Index key);
 
-    bool step();  // one slice of a job; true while there is more to do
+    bool step();           // one slice of a job; true while there is more to do
+    bool working() const;  // there is more to do
     double progress() const { return pyramid_ ? pyramid_->progress() : 1; }
 
   private:
@@ -65,6 +66,7 @@ class MapTiles {
         Texels texels;
     };
     void keep_room();
+    bool awaits_measuring() const;
     void note_extent();
     void note_sums();
 

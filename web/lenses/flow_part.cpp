@@ -248,9 +248,11 @@ void draw_flow(FlowPart& part, float width, float most_height) {
     for (std::size_t i = 0; i < heads.size(); ++i)
         colours.push_back(heads.size() == 1 ? ui::theme().accent : ui::series_colour(i));
     memory.flows.show(part.source, heads, part.weights);
+    // The first frame of a large flow has enough to do with what is new around it.
+    const bool waits = std::ssize(part.queries.names) > tile_side && memory.flows.progress() == 0;
     bool more = true;
-    do more = memory.flows.step();
-    while (more && !part.deadline.passed());
+    do more = waits || memory.flows.step();
+    while (more && !waits && !part.deadline.passed());
     if (more) part.session.continue_with([&flows = memory.flows] { return flows.step(); });
 
     flow_controls(part, heads, colours, width);

@@ -390,9 +390,12 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     if (n_q != queries_ || n_k != keys_) forget_brush();
     queries_ = n_q;
     keys_ = n_k;
-    if (picture.map != tiles_.map()) {
+    const bool is_new = picture.map != tiles_.map();
+    if (is_new) {
         longest_query_ = longest_name(picture.query_names);
-        longest_key_ = longest_name(picture.key_names);
+        longest_key_ = picture.key_names.data() == picture.query_names.data()
+                           ? longest_query_
+                           : longest_name(picture.key_names);
     }
     tiles_.show(picture.map, picture.choice.pooling, picture.being_measured);
 
@@ -438,11 +441,13 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     in_view_ = {plot.queries(), plot.keys()};
     const Index level = look_at(plot);
     if (!picture.being_measured) start_sums();
-    do touch.more = step();
-    while (touch.more && !deadline.passed());
+    // What a large map asks for is made between frames, and its first has enough to do with what is new around it.
+    const bool is_large = tiles_.coarsest() > 0;
+    do touch.more = is_large ? working() : step();
+    while (touch.more && !is_large && !deadline.passed());
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->PushClipRect({plot.min.x - 2, plot.min.y - 2}, {plot.max().x + 2, plot.max().y + 2}, true);
-    draw_cells(plot, scale, level);
+    if (!is_large || !is_new) draw_cells(plot, scale, level);
     draw_numbers(plot, picture, scale);
     draw_marks(plot, picture);
     list->PopClipRect();

@@ -53,6 +53,7 @@ class MapView {
 
     // A slice of what the last frame asked for; true while there is more to do.
     bool step() { return tiles_.step() || step_sums(); }
+    bool working() const { return tiles_.working() || brush_job_; }
 
     const app::MapTiles& tiles() const { return tiles_; }
     bool pooled() const { return pooled_; }  // cells share texels, if only where all of the map is shown
