@@ -96,10 +96,10 @@ bool size_changed() {
 
 // Jobs go on between frames, in tasks as short as the part of a frame that they get: the browser comes in after each.
 // True while there is more to do.
-bool work();
-
-void work_behind_this() {
-    if (window.works_on) return;
+bool work() {
+    if (!window.frame.work()) return false;
+    window.news = true;
+    if (window.works_on) return true;
     window.works_on = true;
     emscripten_set_immediate(
         [](void*) {
@@ -107,12 +107,6 @@ void work_behind_this() {
             if (!window.lost && emscripten_get_now() < window.last_tick + rests_after_ms) work();
         },
         nullptr);
-}
-
-bool work() {
-    if (!window.frame.work()) return false;
-    window.news = true;
-    work_behind_this();
     return true;
 }
 
@@ -133,9 +127,8 @@ bool frame_is_due(double now, bool working) {
 void tick() {
     if (window.lost) return;
     window.last_tick = emscripten_get_now();
-    // Where a task is due, the work goes on in it, and a frame that somebody waits for comes first.
-    const bool working = window.works_on || (!window.called && work());
-    if (window.called) work_behind_this();
+    // Where a task is due, the work goes on in it.
+    const bool working = window.works_on || work();
     if (capture_density()) wake();
     if (size_changed()) wake();
     if (!frame_is_due(emscripten_get_now(), working)) return;
@@ -264,6 +257,7 @@ void wake() {
 void draw_now() {
     window.news = true;
     window.news_waits = false;
+    window.owed = std::max(window.owed, awake_frames);  // what is new finds its place in its first frames
 }
 
 long frames_drawn() { return window.frames; }
