@@ -250,10 +250,9 @@ void draw_flow(FlowPart& part, float width, float most_height) {
     memory.flows.show(part.source, heads, part.weights);
     // The first frame of a large flow has enough to do with what is new around it.
     const bool waits = std::ssize(part.queries.names) > tile_side && memory.flows.progress() == 0;
-    bool more = true;
-    do more = waits || memory.flows.step();
-    while (more && !waits && !part.deadline.passed());
-    if (more) part.session.continue_with([&flows = memory.flows] { return flows.step(); });
+    while (!waits && memory.flows.step() && !part.deadline.passed()) continue;
+    if (memory.flows.progress() < 1)
+        part.session.continue_with([&flows = memory.flows] { return flows.step(); });
 
     flow_controls(part, heads, colours, width);
     // The chosen head comes first and lies on top.

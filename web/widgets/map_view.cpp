@@ -443,8 +443,8 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     if (!picture.being_measured) start_sums();
     // What a large map asks for is made between frames, and its first has enough to do with what is new around it.
     const bool is_large = tiles_.coarsest() > 0;
-    do touch.more = is_large ? working() : step();
-    while (touch.more && !is_large && !deadline.passed());
+    while (!is_large && step() && !deadline.passed()) continue;
+    touch.more = working();
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->PushClipRect({plot.min.x - 2, plot.min.y - 2}, {plot.max().x + 2, plot.max().y + 2}, true);
     if (!is_large || !is_new) draw_cells(plot, scale, level);
