@@ -46,6 +46,7 @@ struct Window {
     double picture_began = 0, picture_ended = 0;  // the last one, until the browser had done with it
     bool news = false;                            // of a job, not shown yet
     bool news_waits = true;                       // for its turn
+    bool working = false;                         // there was more to do when work was last done
     bool works_on = false;                        // a task between frames is due
     bool lost = false;
     bool left = false;  // the mouse is outside of the canvas
@@ -94,12 +95,18 @@ bool size_changed() {
            window.density != emscripten_get_device_pixel_ratio();
 }
 
-// Jobs go on between frames, in tasks as short as the part of a frame that they get: the browser comes in after each.
-// True while there is more to do.
-bool work() {
-    if (!window.frame.work()) return false;
+void work_between_frames();
+
+// Jobs go on in tasks as short as the part of a frame that they get: the browser comes in after each.
+void work() {
+    window.working = window.frame.work();
+    if (!window.working) return;
     window.news = true;
-    if (window.works_on) return true;
+    work_between_frames();
+}
+
+void work_between_frames() {
+    if (window.works_on) return;
     window.works_on = true;
     emscripten_set_immediate(
         [](void*) {
@@ -107,7 +114,6 @@ bool work() {
             if (!window.lost && emscripten_get_now() < window.last_tick + rests_after_ms) work();
         },
         nullptr);
-    return true;
 }
 
 // A browser that draws without a GPU keeps its page waiting for every picture.
@@ -117,8 +123,9 @@ void time_picture() {
 }
 
 // Beside a job frames that only let ImGui settle wait for their turn too.
-bool frame_is_due(double now, bool working) {
-    if (window.called || (window.owed > 0 && !working) || (window.news && !window.news_waits)) return true;
+bool frame_is_due(double now) {
+    if (window.called || (window.owed > 0 && !window.working) || (window.news && !window.news_waits))
+        return true;
     const double rest = rest_after_picture * (window.picture_ended - window.picture_began);
     return (window.news || window.owed > 0 || now <= window.awake_until) &&
            now >= window.picture_ended + rest;
@@ -127,12 +134,15 @@ bool frame_is_due(double now, bool working) {
 void tick() {
     if (window.lost) return;
     window.last_tick = emscripten_get_now();
-    // Where a task is due, the work goes on in it.
-    const bool working = window.works_on || work();
+    // Where a task is due, the work goes on in it; what has happened is drawn before.
+    if (window.called)
+        work_between_frames();
+    else if (!window.works_on)
+        work();
     if (capture_density()) wake();
     if (size_changed()) wake();
-    if (!frame_is_due(emscripten_get_now(), working)) return;
-    window.news = working;
+    if (!frame_is_due(emscripten_get_now())) return;
+    window.news = window.working;
     window.news_waits = true;
     window.called = false;
     --window.owed;
@@ -150,7 +160,7 @@ void tick() {
     window.frame.draw();
     show_cursor();
     ImGui::Render();
-    if (capture_density()) return take_capture(working);
+    if (capture_density()) return take_capture(window.working);
     int width = 0, height = 0;
     glfwGetFramebufferSize(window.glfw, &width, &height);
     const ImVec4 clear = ImGui::ColorConvertU32ToFloat4(ui::theme().background);
