@@ -1,0 +1,150 @@
+// The heads of one's own tensors: measured, in an order, saved all at once.
+#include "app/own_tensors.hpp"
+#include "app/saving.hpp"
+#include "app/url.hpp"
+#include "io/csv.hpp"
+#include "unit/app/saved_heads.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/tensors_visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+TEST_CASE("heads of finished weights and of Q and K are measured, with tokens by all scores", "[tensors]") {
+    TensorsVisit v;
+    v.drop({{"attention.npy", weights_npy({2, 3, 6, 6})},
+            {"tokens.json", text_file(R"(["a", "b", "a", "c", "b", "a"])")}});
+    REQUIRE(v.open());
+    const std::vector<std::int32_t> ids{0, 1, 0, 2, 1, 0};
+    const auto all_scores = [&](std::span<const std::int32_t> names) {
+        const HeadOverview& heads = *v.open()->overview();
+        REQUIRE(heads.done());
+        for (Index layer = 0; layer < heads.layers(); ++layer)
+            for (Index head = 0; head < heads.heads(); ++head) {
+                HeadScoring scoring(v.open()->make_map(layer, head, MapStage::weight), names);
+                while (scoring.step()) {
+                }
+                const auto& found = heads.scores({layer, head});
+                REQUIRE(found);
+                CHECK(found->entropy == scoring.scores().entropy);
+                CHECK(found->first_token == scoring.scores().first_token);
+                if (names.empty()) continue;
+                CHECK(found->previous_token == scoring.scores().previous_token);
+                CHECK(found->duplicate_token == scoring.scores().duplicate_token);
+                CHECK(found->induction == scoring.scores().induction);
+            }
+    };
+    CHECK(v.open()->overview()->measures(HeadScore::induction));
+    all_scores(ids);
+    CHECK(v.open()->overview()->extent() > 0);
+
+    v.drop({{"attention.npy", weights_npy({3, 5, 5})}});
+    CHECK_FALSE(v.open()->overview()->measures(HeadScore::induction));
+    CHECK(v.open()->overview()->measures(HeadScore::previous_token));
+    all_scores({});
+
+    v.drop({{"q.npy", write_npy({2, 4, 3}, normal_numbers(24, 1))},
+            {"k.npy", write_npy({2, 6, 3}, normal_numbers(36, 2))}});
+    REQUIRE_FALSE(v.open()->finished());
+    CHECK_FALSE(v.open()->overview()->measures(HeadScore::previous_token));
+    CHECK_FALSE(v.open()->overview()->measures(HeadScore::distance));
+    CHECK(v.open()->overview()->measures(HeadScore::entropy));
+    all_scores({});
+}
+
+TEST_CASE("the order and the flow of one's own heads are in the link", "[tensors]") {
+    const std::string link = "v=1&lens=tensors&sorted=entropy,first&edges=0.5,columns,0.1,1.2";
+    const auto parsed = parse_fragment(link);
+    CHECK(parsed.note.empty());
+    CHECK(parsed.state.tensors.heads == HeadsChoice{HeadScore::entropy, HeadScore::first_token});
+    CHECK(parsed.state.tensors.flow == FlowChoice{0.5f, FlowForm::columns, {{0, 1}, {1, 2}}});
+    CHECK(to_fragment(parsed.state) == link);
+    CHECK(parsed.state.sentence.heads == HeadsChoice{});
+    // Heads of other files are not these.
+    CHECK(after(parsed.state, OpenTensors{{"other.npy"}}).tensors.flow.heads.empty());
+    CHECK(refusal(parsed.state, SetTensorFlow{{.mass = 2}}) == "The share of a row lies between 0 and 1.");
+    CHECK(refusal(parsed.state, SetTensorHeads{{{}, HeadScore::entropy}}) ==
+          "Heads are scattered over two scores; the one across is missing.");
+}
+
+TEST_CASE("the heads of one's own are saved, queries and keys under their own names", "[tensors]") {
+    const std::vector<float> values = random_weights(2 * 3 * 4, 5, 7);
+    const std::vector<std::string> keys{"a", "b", "c", "d", "é"};
+    TensorsVisit v;
+    v.drop({{"attention.npy", write_npy({2, 3, 4, 5}, values)},
+            {"keys.json", text_file(R"(["a", "b", "c", "d", "é"])")}});
+    REQUIRE(v.open());
+    const Saving::Window window{v.session.tensors().open()->map(1, 2, {}), {1, 4}, {2, 5}};
+    v.session.save(Saving::csv(window, v.open()->query_names(), v.open()->key_names(), "weights"));
+    v.work();
+    const auto csv = CsvReading(v.page.downloaded_bytes).finish();
+    REQUIRE(csv);
+    CHECK(csv->row_labels == std::vector<std::string>{"1", "2", "3"});
+    CHECK(csv->column_labels == std::vector<std::string>{"c", "d", "é"});
+    CHECK(std::ranges::equal(csv->values.values(), cells_of(*window.map, {{1, 4}, {2, 5}})));
+
+    v.session.save(Saving::all_heads(all_heads(*v.open(), {.stage = MapStage::scaled})));
+    v.work();
+    CHECK(v.page.downloaded == "attention-weight.npz");  // which is all that they have
+    const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
+    CHECK(archive.shape == Shape{2, 3, 4, 5});
+    CHECK(archive.attention == values);
+    CHECK_FALSE(archive.ids);
+    CHECK(archive.about == nlohmann::json{{"from", "attention.npy"},
+                                          {"stage", "weight"},
+                                          {"first key", "sink"},
+                                          {"masked", "0"},
+                                          {"tensors", {{"attention", {"layer", "head", "query", "key"}}}},
+                                          {"key tokens", keys}});
+}
+
+TEST_CASE("a layer a file is saved as one archive, −∞ that is stored as that", "[tensors]") {
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    const std::vector<float> first{0.5f, -inf, 0.5f, 1}, second{1, 0, -inf, 1};
+    TensorsVisit v;
+    v.drop({{"attn_0.npy", write_npy({2, 2}, first)},
+            {"attn_1.npy", write_npy({2, 2}, second)},
+            {"tokens.json", text_file(R"(["a", "b"])")}});
+    REQUIRE(v.open());
+    REQUIRE(v.open()->layers() == 2);
+    v.session.save(Saving::all_heads(all_heads(*v.open(), {})));
+    v.work();
+    SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
+    CHECK(archive.attention == std::vector<float>{0.5f, -inf, 0.5f, 1, 1, 0, -inf, 1});
+    CHECK(archive.about["tokens"] == std::vector<std::string>{"a", "b"});
+    v.session.save(Saving::all_heads(all_heads(*v.open(), {.sink = Sink::hidden})));
+    v.work();
+    archive = read_saved_heads(v.page.downloaded_bytes);
+    CHECK(archive.attention == std::vector<float>{0, -inf, 0, 1, 0, 0, 0, 1});
+    CHECK(archive.about["first key"] == "nosink");
+}
+
+TEST_CASE("what is being saved stays what it was when the rule changes and the set is closed", "[tensors]") {
+    TensorsVisit v;
+    v.drop({{"q.npy", write_npy({2, 3, 4}, normal_numbers(24, 1))},
+            {"k.npy", write_npy({2, 5, 4}, normal_numbers(40, 2))},
+            {"v.npy", write_npy({2, 5, 4}, normal_numbers(40, 3))}});
+    REQUIRE(v.open());
+    v.session.perform(SetTensorRule{{TensorRule::Causal::with_past, false}});
+    v.work();
+    for (const MapStage stage : {MapStage::raw, MapStage::contribution}) {
+        std::vector<float> cells;
+        for (const Index head : {0, 1})
+            for (const float cell : cells_of(*v.open()->make_map(0, head, stage)))
+                cells.push_back(cell == masked_cell && !is_signed(stage) ? 0 : cell);
+        v.session.save(Saving::all_heads(all_heads(*v.open(), {.stage = stage})));
+        v.session.perform(SetTensorRule{{TensorRule::Causal::none, true}});
+        if (stage == MapStage::contribution) v.session.close_tensors();
+        v.work();
+        const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
+        CHECK(archive.shape == Shape{1, 2, 3, 5});
+        CHECK(archive.attention == cells);
+        CHECK(archive.about["from"] == "Q, K and V of q.npy, k.npy, v.npy");
+        CHECK(archive.about["causal"] == "with a past");
+        CHECK(archive.about["scale"] == "none");
+        CHECK_FALSE(archive.about.contains("tokens"));
+        v.session.undo();
+        v.work();
+    }
+}

@@ -1,0 +1,89 @@
+// Tensors of one's own, dropped in a visit without a browser.
+#pragma once
+
+#include <algorithm>
+#include <catch_amalgamated.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/npy.hpp"
+#include "model/model.hpp"
+#include "tensor/random.hpp"
+#include "unit/app/visit.hpp"
+
+namespace attn::test {
+
+using Drop = std::vector<std::pair<std::string, Bytes>>;
+
+inline Bytes text_file(std::string_view words) {
+    const auto bytes = as_bytes(words);
+    return {bytes.begin(), bytes.end()};
+}
+
+// Rows that sum to one to within a float's rounding.
+inline std::vector<float> random_weights(Index rows, Index columns, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<float> out;
+    for (Index row = 0; row < rows; ++row) {
+        std::vector<double> values;
+        double sum = 0;
+        for (Index column = 0; column < columns; ++column) sum += values.emplace_back(random.uniform());
+        for (const double value : values) out.push_back(static_cast<float>(value / sum));
+    }
+    return out;
+}
+
+inline std::vector<float> normal_numbers(Index count, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<float> out;
+    for (Index i = 0; i < count; ++i) out.push_back(static_cast<float>(random.normal()));
+    return out;
+}
+
+inline Bytes weights_npy(const Shape& shape, std::uint64_t seed = 1) {
+    Index rows = 1;
+    for (std::size_t axis = 0; axis + 1 < shape.size(); ++axis) rows *= shape[axis];
+    return write_npy(shape, random_weights(rows, shape.back(), seed));
+}
+
+struct TensorsVisit {
+    FakePage page;
+    app::Session session{page};
+
+    const app::TensorSet* open() { return session.tensors().open(); }
+    const app::State& state() { return session.state(); }
+    void drop(const Drop& files) {
+        for (const auto& [name, bytes] : files) {
+            auto to = session.tensors().buffer(name, bytes.size());
+            REQUIRE(to);
+            std::ranges::copy(bytes, *to);
+        }
+        session.tensors().arrived();
+        work();
+    }
+    void work() {
+        for (int i = 0; i < 10'000; ++i)
+            if (!session.work(10)) return;
+        FAIL("the work does not end");
+    }
+    void answer(const std::string& question, const std::string& answer) {
+        session.tensors().answer(question, answer);
+        work();
+    }
+    float cell(Index layer, Index head, Index query, Index key) {
+        return session.tensors().open()->map(layer, head, state().tensors.map)->cell(query, key);
+    }
+    std::string refusal() {
+        REQUIRE(page.notices.size() == 1);
+        const std::string said = page.notices[0];
+        page.notices.clear();
+        CHECK(said.ends_with('.'));
+        CHECK_THAT(said, !Catch::Matchers::ContainsSubstring("\n"));
+        return said;
+    }
+};
+
+}  // namespace attn::test
