@@ -115,6 +115,7 @@ test('on a phone a tap on a thumbnail or on a point chooses its head',
         await untilHead(explorer, 'head/1/2');
         await explorer.click('heads/view/scatter');
         await explorer.until('the scatter', () => explorer.linked('heads'), (heads) => heads?.includes(','));
+        await explorer.settled();  // until then the thumbnail may be where the point will be
         await explorer.reveal('head/1/0');
         await explorer.settled();
         await explorer.tap('head/1/0');
