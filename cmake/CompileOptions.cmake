@@ -29,6 +29,10 @@ endif()
 add_library(project_warnings INTERFACE)
 target_compile_options(project_warnings INTERFACE
     -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # It takes a std::string's insert for a copy onto itself (GCC bug 105651).
+    target_compile_options(project_warnings INTERFACE -Wno-restrict)
+endif()
 if(EMSCRIPTEN)
     # EM_JS and EM_ASM are written with these.
     target_compile_options(project_warnings INTERFACE
