@@ -127,6 +127,21 @@ test('more words than fit are shown by the wheel, and a double click shows them 
         await explorer.until('the words at their size again', words, large);
     });
 
+test('another text is shown from its beginning, and a chosen word wherever it is',
+    { context: { viewport: { width: 900, height: 800 } } }, async (explorer) => {
+        const words = tiny.text.split(' '), text = (count) => Array.from({ length: count }, (_, i) => words[i % words.length]).join(' ');
+        await explorer.openModel(tiny.folder, text(tiny.context));
+        const { right } = await explorer.until('the line of words', () => explorer.rect('flow'));
+        const first = () => explorer.rect('token/0');
+        assert.ok(await explorer.until('its first word', first));
+        await explorer.drag('flow', 40 - right, 0.9);
+        await explorer.until('the first word out of view', first, (shown) => !shown);
+        await explorer.write(text(tiny.context - 2));
+        await explorer.until('the first word of the other text', first);
+        await explorer.page.evaluate((to) => { location.hash = to; }, `${(await explorer.state()).fragment}&query=${tiny.context - 3}`);
+        await explorer.until('the chosen word', () => explorer.rect(`token/${tiny.context - 3}`));
+    });
+
 test('a tap on a phone shows a word in both forms', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 } },
     async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);

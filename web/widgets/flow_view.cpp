@@ -111,7 +111,11 @@ void FlowView::measure(const FlowPicture& picture) {
     if (version_ == picture.version && form_ == picture.form && font_size_ == ImGui::GetFontSize()) return;
     // One word more is the same text, going on.
     const Index grown = std::ssize(picture.queries) - std::ssize(queries_.places);
-    if (form_ != picture.form || grown < 0 || grown > 1) zoom_ = 1;
+    if (form_ != picture.form || grown < 0 || grown > 1) {
+        zoom_ = 1;
+        scroll_ = 0;
+        followed_.reset();
+    }
     version_ = picture.version;
     form_ = picture.form;
     font_size_ = ImGui::GetFontSize();
@@ -420,7 +424,8 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     if (scroll_) ImGui::SetNextWindowScroll(columns ? ImVec2(-1, *scroll_) : ImVec2(*scroll_, -1));
     scroll_.reset();
     const float bar = !columns && overflows ? ImGui::GetStyle().ScrollbarSize + 2 : 0;
-    ImGui::BeginChild("flow", {width, height + bar}, 0, columns ? 0 : ImGuiWindowFlags_HorizontalScrollbar);
+    ImGui::BeginChild(ImGui::GetID(this), {width, height + bar}, 0,
+                      columns ? 0 : ImGuiWindowFlags_HorizontalScrollbar);
     scrolled_ = columns ? ImGui::GetScrollY() : ImGui::GetScrollX();
     const Frame frame = this->frame(picture, ImGui::GetContentRegionAvail().x, height);
     ImGui::InvisibleButton("tokens", columns ? ImVec2(width, along) : ImVec2(along, height));
