@@ -64,7 +64,7 @@ for (const density of [1, 2]) {
     });
 }
 
-test('without the first key the rest may sum to one again, and a link keeps that', async (explorer) => {
+test('without the first key the rest may sum to one again, and a link keeps that', { fine: true }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.click('map/colours');
     await explorer.click('map/sink/renormalised');

@@ -175,7 +175,7 @@ const map = (() => {
 // As small as their parts allow: what takes time is pictures of the whole page.
 const window = { width: 1100, height: 560 }, wide = { width: 1280, height: 720 };
 
-test('colours are linear, logarithmic or by rank, of the strongest or the mean, with the first key or without', { context: { viewport: window }, fragment: own() }, async (explorer) => {
+test('colours are linear, logarithmic or by rank, of the strongest or the mean, with the first key or without', { fine: true, context: { viewport: window }, fragment: own() }, async (explorer) => {
     await dropped(explorer, { 'attention.npy': npy([n, n], map.values) });
     const view = await whole(explorer, map);
     const compared = (what, colours, of = map, pooling = undefined) => compare(explorer, what, {
@@ -197,7 +197,7 @@ test('colours are linear, logarithmic or by rank, of the strongest or the mean, 
     await compared('the others made to sum to one', {}, map.without((w, first) => w / (1 - first)));
 });
 
-test('a map of several tiles is its weights, whole, closer and moved', { context: { viewport: window }, fragment: own() }, async (explorer) => {
+test('a map of several tiles is its weights, whole, closer and moved', { fine: true, context: { viewport: window }, fragment: own() }, async (explorer) => {
     await dropped(explorer, { 'attention.npy': npy([n, n], map.values) });
     const compared = (what, view) =>
         compare(explorer, what, { density: 1, view, map, background: light.background, colour: colouring({ theme: light, high: 1 }) });

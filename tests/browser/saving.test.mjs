@@ -42,7 +42,7 @@ function unzip(bytes) {
     return entries;
 }
 
-test('pictures of the map and the flow are what the page shows, at every scale', async (explorer) => {
+test('pictures of the map and the flow are what the page shows, at every scale', { fine: true }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     for (const part of ['map', 'flow']) {
         for (const scale of [1, 2, 4]) {

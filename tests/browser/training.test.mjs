@@ -70,7 +70,7 @@ async function signs(explorer, name) {
     return { blue, orange, bytes };
 }
 
-test('the maps show the gradient of the loss by each weight, in the link and back by undo', { fragment: `${small}&step=40` }, async (explorer) => {
+test('the maps show the gradient of the loss by each weight, in the link and back by undo', { fine: true, fragment: `${small}&step=40` }, async (explorer) => {
     await taken(explorer, 40);
     await explorer.settled();
     const weights = await signs(explorer, 'training/map/0.0');

@@ -55,7 +55,7 @@ test('where nothing has changed, frames are not drawn', { start: false }, async 
     assert.equal(await draws(), before);
 });
 
-test('the picture follows the window', async (explorer) => {
+test('the picture follows the window', { fine: true }, async (explorer) => {
     for (const [width, height] of [[1000, 620], [700, 900], [1720, 1050], [1440, 900]]) {
         await explorer.page.setViewportSize({ width, height });
         await fills(explorer, 1);
@@ -72,7 +72,7 @@ test('two pixels to a point: a canvas of twice the size, and clicks that meet', 
     await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'x/2/3');
 });
 
-test('a window moved to another screen changes its density', async (explorer) => {
+test('a window moved to another screen changes its density', { fine: true }, async (explorer) => {
     await fills(explorer, 1);
     const devtools = await explorer.page.context().newCDPSession(explorer.page);
     const { width, height } = explorer.page.viewportSize();
@@ -146,7 +146,7 @@ async function survives(explorer) {
     assert.equal(difference(before, after, rows), 0, 'pixels that differ');
 }
 
-test('a lost drawing context comes back with the same picture', async (explorer) => {
+test('a lost drawing context comes back with the same picture', { fine: true }, async (explorer) => {
     await explorer.type('x/0/0', '0.5');
     await explorer.until('the edit', () => explorer.matrix('x'), (rows) => rows[0][0] === 0.5);
     await survives(explorer);
@@ -155,7 +155,7 @@ test('a lost drawing context comes back with the same picture', async (explorer)
     await explorer.until('undo', () => explorer.matrix('x'), (rows) => rows[0][0] === 1);
 });
 
-test('with the maps of a model as well', async (explorer) => {
+test('with the maps of a model as well', { fine: true }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.until('the notice to pass', () => explorer.notices(), (all) => all.length === 0);
     await survives(explorer);

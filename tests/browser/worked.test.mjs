@@ -56,7 +56,7 @@ test('dragging changes a cell by hundredths, in one step of undo', async (explor
     assert.equal(await explorer.page.isDisabled('#undo'), true);
 });
 
-test('the wheel over a cell changes it by tenths and does not scroll', async (explorer) => {
+test('the wheel over a cell changes it by tenths and does not scroll', { fine: true }, async (explorer) => {
     await explorer.page.setViewportSize({ width: 1440, height: 600 });  // lower than the lens
     await explorer.settled();
     const at = await explorer.reveal('x/0/1');
@@ -71,7 +71,7 @@ test('the wheel over a cell changes it by tenths and does not scroll', async (ex
     await agrees(explorer, ofTokens([[1, 0.4, 0.2, 0.8], cats[1], cats[2]]));
 });
 
-test('a double click puts a cell back', async (explorer) => {
+test('a double click puts a cell back', { fine: true }, async (explorer) => {
     await explorer.wheel('x/0/3', -20);
     await changed(explorer, 'x/0/3', (value) => value < -1);
     await explorer.click('x/0/3', { clickCount: 2 });
@@ -123,7 +123,7 @@ test('hovering a cell explains it, with what the tutorial prints', async (explor
     await explorer.untilState('the inspector to forget it', ({ shown: at }) => !at);
 });
 
-test('a click keeps the explanation while other numbers change', async (explorer) => {
+test('a click keeps the explanation while other numbers change', { fine: true }, async (explorer) => {
     await explorer.click('weight/0/1');
     await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'weight/0/1');
     await explorer.wheel('x/0/1', 3);

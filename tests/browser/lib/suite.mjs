@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { Explorer } from './explorer.mjs';
 
 const limit = 90000;  // ms a test; none comes near it on an idle machine
+// Pixels a point: a browser without a GPU takes most of its time over pixels, and most tests read none.
+const coarse = 0.5;
 const registered = [];
 
 class Skipped extends Error {}
@@ -14,6 +16,7 @@ export function skip(reason) {
 }
 
 // `body(explorer)` on the open page. Options: {each: in every build of the program, not only the best; fragment;
+// fine: at one pixel a point, for pictures and for exact turns of the wheel, which Chromium counts in pixels;
 // context: options of Playwright's context; start: false leaves opening to the body and checks no picture;
 // expected: [patterns of console messages that belong to the test]}.
 export function test(name, ...rest) {
@@ -21,8 +24,10 @@ export function test(name, ...rest) {
     registered.push({ name, body, ...rest[0] });
 }
 
-async function withPage({ browser, site, variant, failures, label }, { body, fragment, context: options, start = true, expected = [] }) {
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en', colorScheme: 'light', ...options });
+async function withPage({ browser, site, variant, failures, label }, { body, fragment, fine = false, context: options, start = true, expected = [] }) {
+    const context = await browser.newContext({
+        viewport: { width: 1440, height: 900 }, deviceScaleFactor: fine ? 1 : coarse, locale: 'en', colorScheme: 'light', ...options,
+    });
     let timer;
     const late = new Promise((_, reject) => {
         timer = setTimeout(() => reject(new Error(`not done after ${limit / 1000} s`)), limit);
@@ -59,7 +64,7 @@ async function withPage({ browser, site, variant, failures, label }, { body, fra
 
 async function keepPicture(page, file, error) {
     try {
-        const picture = await page.screenshot({ timeout: 5000 });
+        const picture = await page.screenshot({ scale: 'css', timeout: 5000 });
         mkdirSync(join(file, '..'), { recursive: true });
         writeFileSync(file, picture);
         error.message += `\nthe page then: ${file}`;
