@@ -129,7 +129,7 @@ class Measured {
         return {
             result,
             tasks: sorted(events.filter((e) => /RunTask/.test(e.name) && reads.some(({ tid }) => tid === e.tid)).map(own)),
-            frames: sorted(events.filter((e) => e.name === 'FireAnimationFrame').map((e) => (e.tdur ?? 0) / 1000)),
+            frames: sorted(events.filter((e) => e.name === 'FireAnimationFrame').map((e) => e.tdur / 1000)),
             pictures: sorted(events.filter((e) => e.name === 'GLES2::ReadPixels').map(({ dur }) => dur / 1000)),
         };
     }

@@ -107,9 +107,11 @@ test('a head is kept beside others, chosen by its chip, and let go; the link bri
     await explorer.until('the head of the link', () => explorer.rect('flow/head/1/1'));
 });
 
+const longText = (words) => `${tiny.text} ${tiny.text}`.split(' ').slice(0, words).join(' ');
+
 test('more words than fit are shown by the wheel, and a double click shows them large again',
     { context: { viewport: { width: 900, height: 800 } } }, async (explorer) => {
-        await explorer.openModel(tiny.folder, `${tiny.text} ${tiny.text}`.split(' ').slice(0, tiny.context).join(' '));
+        await explorer.openModel(tiny.folder, longText(tiny.context));
         const words = async () => Object.entries(await explorer.landmarks()).filter(([name]) => /^token\/\d+$/.test(name))
             .map(([name, [left, , right]]) => ({ index: Number(name.slice(6)), left, right })).sort((a, b) => a.index - b.index);
         // At their size words stand side by side, each that is in view.
@@ -129,14 +131,13 @@ test('more words than fit are shown by the wheel, and a double click shows them 
 
 test('another text is shown from its beginning, and a chosen word wherever it is',
     { context: { viewport: { width: 900, height: 800 } } }, async (explorer) => {
-        const words = tiny.text.split(' '), text = (count) => Array.from({ length: count }, (_, i) => words[i % words.length]).join(' ');
-        await explorer.openModel(tiny.folder, text(tiny.context));
+        await explorer.openModel(tiny.folder, longText(tiny.context));
         const { right } = await explorer.until('the line of words', () => explorer.rect('flow'));
         const first = () => explorer.rect('token/0');
-        assert.ok(await explorer.until('its first word', first));
+        await explorer.until('its first word', first);
         await explorer.drag('flow', 40 - right, 0.9);
         await explorer.until('the first word out of view', first, (shown) => !shown);
-        await explorer.write(text(tiny.context - 2));
+        await explorer.write(longText(tiny.context - 2));
         await explorer.until('the first word of the other text', first);
         await explorer.page.evaluate((to) => { location.hash = to; }, `${(await explorer.state()).fragment}&query=${tiny.context - 3}`);
         await explorer.until('the chosen word', () => explorer.rect(`token/${tiny.context - 3}`));

@@ -44,8 +44,7 @@ TEST_CASE("heads of finished weights and of Q and K are measured, with tokens by
     CHECK(v.open()->overview()->measures(HeadScore::previous_token));
     all_scores({});
 
-    v.drop({{"q.npy", write_npy({2, 4, 3}, normal_numbers(24, 1))},
-            {"k.npy", write_npy({2, 6, 3}, normal_numbers(36, 2))}});
+    v.drop({{"q.npy", normal_npy({2, 4, 3}, 1)}, {"k.npy", normal_npy({2, 6, 3}, 2)}});
     REQUIRE_FALSE(v.open()->finished());
     CHECK_FALSE(v.open()->overview()->measures(HeadScore::previous_token));
     CHECK_FALSE(v.open()->overview()->measures(HeadScore::distance));
@@ -122,9 +121,9 @@ TEST_CASE("a layer a file is saved as one archive, −∞ that is stored as that
 
 TEST_CASE("what is being saved stays what it was when the rule changes and the set is closed", "[tensors]") {
     TensorsVisit v;
-    v.drop({{"q.npy", write_npy({2, 3, 4}, normal_numbers(24, 1))},
-            {"k.npy", write_npy({2, 5, 4}, normal_numbers(40, 2))},
-            {"v.npy", write_npy({2, 5, 4}, normal_numbers(40, 3))}});
+    v.drop({{"q.npy", normal_npy({2, 3, 4}, 1)},
+            {"k.npy", normal_npy({2, 5, 4}, 2)},
+            {"v.npy", normal_npy({2, 5, 4}, 3)}});
     REQUIRE(v.open());
     v.session.perform(SetTensorRule{{TensorRule::Causal::with_past, false}});
     v.work();

@@ -111,7 +111,7 @@ TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {
 }
 
 TEST_CASE("an archive's tensors are named by what they are called there", "[tensors]") {
-    const Bytes q = write_npy({4, 2}, normal_numbers(8, 1)), k = write_npy({5, 2}, normal_numbers(10, 2));
+    const Bytes q = normal_npy({4, 2}, 1), k = normal_npy({5, 2}, 2);
     const std::vector<ZipFile> entries{{"q.npy", q}, {"k.npy", k}};
     TensorsVisit v;
     v.drop({{"run.npz", write_zip(entries)}});
@@ -126,13 +126,13 @@ TEST_CASE("an archive's tensors are named by what they are called there", "[tens
 
 TEST_CASE("Q and K become weights under the rule that is chosen", "[tensors]") {
     constexpr Index d = 8, queries = 6, keys = 9;
-    const std::vector<float> q = normal_numbers(2 * queries * d, 3), k = normal_numbers(2 * keys * d, 4);
+    const Tensor q = random_tensor({2, queries, d}, 3), k = random_tensor({2, keys, d}, 4);
     TensorsVisit v;
-    v.drop({{"q.npy", write_npy({2, queries, d}, q)}, {"k.npy", write_npy({2, keys, d}, k)}});
+    v.drop({{"q.npy", write_npy(q.shape(), q.values())}, {"k.npy", write_npy(k.shape(), k.values())}});
     REQUIRE(v.open());
     CHECK(v.open()->title() == "Q and K of q.npy, k.npy");
     const auto compare = [&](double scale, auto allows) {
-        const std::span head_q = std::span(q).subspan(queries * d), head_k = std::span(k).subspan(keys * d);
+        const auto head_q = q.values().subspan(queries * d), head_k = k.values().subspan(keys * d);
         const std::vector<double> expected = reference(head_q, head_k, d, scale, allows);
         for (Index i = 0; i < queries; ++i)
             for (Index j = 0; j < keys; ++j) {
@@ -171,8 +171,7 @@ TEST_CASE("Q and K become weights under the rule that is chosen", "[tensors]") {
 }
 
 TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]") {
-    const Bytes q = write_npy({3, 2}, normal_numbers(6, 1)), k = write_npy({3, 2}, normal_numbers(6, 2)),
-                values = write_npy({3, 4}, normal_numbers(12, 3));
+    const Bytes q = normal_npy({3, 2}, 1), k = normal_npy({3, 2}, 2), values = normal_npy({3, 4}, 3);
     const Bytes mask = write_npy({3, 3}, std::vector<float>{1, 0, 0, 1, 1, 0, 1, 1, 1});
     TensorsVisit v;
     v.drop({{"q.npy", q}, {"k.npy", k}, {"v.npy", values}, {"mask.npy", mask}});
@@ -229,10 +228,10 @@ TEST_CASE("what names and shapes leave open is asked", "[tensors]") {
 
 TEST_CASE("files come one after another, in any order", "[tensors]") {
     TensorsVisit v;
-    v.drop({{"q.npy", write_npy({4, 2}, normal_numbers(8, 1))}});
+    v.drop({{"q.npy", normal_npy({4, 2}, 1)}});
     CHECK_THAT(v.refusal(), ContainsSubstring("K is missing"));
     CHECK(names_of(v.session.tensors().waiting()) == std::vector<std::string>{"q.npy"});
-    v.drop({{"k.npy", write_npy({4, 2}, normal_numbers(8, 2))}});
+    v.drop({{"k.npy", normal_npy({4, 2}, 2)}});
     REQUIRE(v.open());
     CHECK(v.session.tensors().waiting().empty());
     CHECK(v.open()->query_names()[0] == "0");
@@ -277,7 +276,7 @@ TEST_CASE("files that cannot be used are one sentence, and what was open stays",
     REQUIRE(v.open());
     v.session.perform(Select{{0, 1, 2, 0}});
     const State before = v.state();
-    const Bytes good = write_npy({4, 2}, normal_numbers(8, 1));
+    const Bytes good = normal_npy({4, 2}, 1);
     const std::vector<std::int32_t> integers(9, 1);
     const Bytes whole = weights_npy({3, 3});
     const auto changed_within = [&](Bytes archive) {
@@ -286,12 +285,10 @@ TEST_CASE("files that cannot be used are one sentence, and what was open stays",
     };
     const auto lie = [](const char* name) { return read_file(source_dir() / "tests/golden/io/npz" / name); };
     const std::vector<std::pair<Drop, std::string>> refused{
-        {{{"attention.npy", write_npy({5}, normal_numbers(5, 1))}}, "these files hold no matrix"},
+        {{{"attention.npy", normal_npy({5}, 1)}}, "these files hold no matrix"},
         {{{"attention.npy", write_npy({3, 3}, integers)}}, "holds numbers of type int32"},
-        {{{"attention.npy", write_npy({1025, 2, 2}, normal_numbers(4100, 1))}},
-         "would be 1 layers of 1025 heads"},
-        {{{"q.npy", good}, {"k.npy", write_npy({4, 3}, normal_numbers(12, 1))}},
-         "a query and a key need as many components"},
+        {{{"attention.npy", normal_npy({1025, 2, 2}, 1)}}, "would be 1 layers of 1025 heads"},
+        {{{"q.npy", good}, {"k.npy", normal_npy({4, 3}, 1)}}, "a query and a key need as many components"},
         {{{"attention.npy", Bytes(good.begin(), good.end() - 4)}}, "it is cut short"},
         {{{"attention.npy", text_file("<html>Not found</html>")}}, "this is not a .npy file"},
         {{{"attention.npy", {}}}, "this is not a .npy file"},

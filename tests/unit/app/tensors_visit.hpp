@@ -11,6 +11,7 @@
 
 #include "io/npy.hpp"
 #include "model/model.hpp"
+#include "support/numbers.hpp"
 #include "tensor/random.hpp"
 #include "unit/app/visit.hpp"
 
@@ -36,11 +37,8 @@ inline std::vector<float> random_weights(Index rows, Index columns, std::uint64_
     return out;
 }
 
-inline std::vector<float> normal_numbers(Index count, std::uint64_t seed) {
-    Random random(seed);
-    std::vector<float> out;
-    for (Index i = 0; i < count; ++i) out.push_back(static_cast<float>(random.normal()));
-    return out;
+inline Bytes normal_npy(const Shape& shape, std::uint64_t seed) {
+    return write_npy(shape, random_tensor(shape, seed).values());
 }
 
 inline Bytes weights_npy(const Shape& shape, std::uint64_t seed = 1) {
