@@ -1,4 +1,4 @@
-// The gradients that a training step is made of.
+// The gradients that a training step consists of.
 
 #include "kernels/backward.hpp"
 
@@ -12,7 +12,8 @@ namespace attn::bench {
 
 namespace {
 
-// The gradients beside a table of kernels; beside the portable one, which has none, those compiled for any machine.
+// Returns the gradients that go with a table of kernels. The portable table has none, so it gets those
+// compiled for any machine.
 const BackwardKernels& beside(const Kernels& kernels) {
     const auto all = all_backward();
     const auto found = std::ranges::find(all, kernels.name, &BackwardKernels::name);

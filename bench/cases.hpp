@@ -1,4 +1,4 @@
-// What is measured: a name, its floating-point operations, and one call of it on a table of kernels.
+// A case that is measured: a name, its floating-point operations, and one call of it on a table of kernels.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace attn::bench {
 
-// What others need to compute the same: f32, but for token ids, which are 32-bit integers.
+// Others need this to compute the same. It is f32, except for token ids, which are 32-bit integers.
 struct Input {
     std::string name;
     Shape shape;
@@ -20,30 +20,30 @@ struct Input {
 
 struct Case {
     std::string name;
-    double operations;  // multiplications and additions; of exp, elements
+    double operations;  // multiplications and additions; for exp, elements
     std::function<void(const Kernels&)> run;
-    std::vector<Input> inputs{};  // theirs and the output live as long as `run`
+    std::vector<Input> inputs{};  // their data and the output live as long as `run`
     std::span<const float> output{};
 };
 
-std::vector<Case> cases();  // of bench_kernels
+std::vector<Case> cases();  // for bench_kernels
 std::vector<Case> backward_cases();
 
 Case attention(std::string name, Index heads, Index kv_heads, Index n, Index d, Mask mask);
 Case linear(Index n, Index in, Index out, DType dtype, WeightView::Layout layout);
 Case exponentials(Index count);
-// A model of the shape of GPT-2 small with seeded weights, from token ids to the logits of the last token, the Trace
-// with all its Records kept.
+// Runs a model of the shape of GPT-2 small with seeded weights, from token ids to the logits of the last token. The
+// Trace with all its Records is kept.
 Case gpt2(Index tokens);
 
-// A step of training, AdamW included, of a GPT-2 of 1.9 M parameters on 12 sequences of 256 tokens; its output is the loss of
-// the first step.
+// Does one training step, including AdamW, of a GPT-2 of 1.9 M parameters on 12 sequences of 256 tokens. Its output
+// is the loss of the first step.
 Case training();
 
-// Of a mask over n queries and n keys.
+// Counts the cells that a mask allows over n queries and n keys.
 double allowed_cells(const Mask& mask, Index n);
 
-// Mean 0, deviation 1.
+// The elements have mean 0 and deviation 1.
 Tensor uniform(Shape shape, std::uint64_t seed);
 Input input(std::string name, const Tensor& tensor);
 

@@ -1,5 +1,5 @@
-// What is measured over the lanes of a table but is not in the table: what a core can do, multiply-adds between
-// registers and nothing else; and exp.
+// Two measurements over the lanes of a table that are not in the table: what a core can do at most, multiply-adds
+// between registers and nothing else; and exp.
 #pragma once
 
 #include <string_view>
@@ -9,17 +9,17 @@
 
 namespace attn::bench {
 
-// Floating-point operations done by one call.
+// Returns the number of floating-point operations that one call does.
 using Ceiling = double (*)(float* sink);
 
-// y[i] = exp(x[i]) for i < count, a multiple of 16.
+// Sets y[i] = exp(x[i]) for i < count, a multiple of 16.
 using Exp = void (*)(const float* x, float* y, Index count);
 
 struct Lanes {
     Ceiling ceiling = nullptr;
     Exp exp = nullptr;
 };
-// Those of the table of that name; nulls where it has none.
+// Returns those of the table with that name, or nulls if it has none.
 Lanes lanes_of(std::string_view table);
 
 Lanes lanes128();
@@ -27,12 +27,11 @@ Lanes lanes_relaxed();
 Lanes lanes_avx2();
 Lanes lanes_avx512();
 
-// Not fused, a product of constants would be taken out of the loop; fused, V8 wants the sum as the third operand.
+// Unfused, a product of constants would be hoisted out of the loop; fused, V8 wants the sum as the third operand.
 template <class V, bool fused>
 double multiply_adds(float* sink) {
-    constexpr int sums = 12;  // more than latency 4 times two units, fewer than the registers
-    constexpr int steps =
-        4'000'000;  // 10 to 20 ms: the best of shorter calls would be luckier than a case's can be
+    constexpr int sums = 12;          // more than latency 4 times two units, fewer than there are registers
+    constexpr int steps = 4'000'000;  // takes 10 to 20 ms; the best of shorter calls is too lucky to compare
     const V a = V::broadcast(sink[0]), b = V::broadcast(sink[1]);
     V s[sums];
     for (int i = 0; i < sums; ++i) s[i] = V::broadcast(static_cast<float>(i));

@@ -75,7 +75,7 @@ Opened opened;
 
 void save(const std::string& name, const std::vector<std::span<const std::byte>>& parts) {
     std::FILE* file = std::fopen(name.c_str(), "wb");
-    if (!file) return;  // and whoever asked finds no file
+    if (!file) return;  // whoever asked finds no file
     for (const auto part : parts) std::fwrite(part.data(), 1, part.size(), file);
     std::fclose(file);
 }
@@ -103,7 +103,7 @@ json open(const json& request) {
     return {{"table", opened.kernels->name}, {"operations", opened.task.operations}, {"inputs", inputs}};
 }
 
-// The times of as many calls as fit, in milliseconds.
+// Returns the times of as many calls as fit, in milliseconds.
 template <class F>
 std::vector<double> times(double seconds, F call) {
     using Clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// The core as one of those that the benchmark compares, driven by lines of JSON.
+// Drives the core as one of the contestants of the benchmark, by lines of JSON.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace attn::bench {
 
-// One request, one answer; both are JSON objects:
+// Answers one request. Both are JSON objects:
 //   {"do": "list"} -> {"cases": [{"name", "kind", …sizes}]}, what can be opened
 //   {"do": "open", "case", "table", "threads", "file"} -> {"table", "operations", "inputs": [{"name", "shape",
 //       "address", "bytes"}]}; the table is part of a table's name, the fastest where there are several

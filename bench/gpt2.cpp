@@ -20,7 +20,7 @@ Bytes bytes_of(std::string_view text) {
     return {bytes.begin(), bytes.end()};
 }
 
-// Gains about 1, everything else about 0, so that no block drowns what came before it.
+// Gains are about 1 and everything else about 0, so that no block drowns out what came before it.
 void fill(const DeclaredWeight& weight, std::uint64_t seed, std::span<std::byte> bytes) {
     const bool gain = weight.name.ends_with(".weight") && weight.name.find("ln_") != std::string::npos;
     Random random(seed);
@@ -30,7 +30,7 @@ void fill(const DeclaredWeight& weight, std::uint64_t seed, std::span<std::byte>
     }
 }
 
-// A safetensors file of every tensor that the configuration asks for.
+// Returns a safetensors file with every tensor that the configuration calls for.
 Bytes seeded_weights(const std::vector<DeclaredWeight>& declared) {
     nlohmann::json header;
     std::size_t end = 0;
@@ -87,7 +87,7 @@ Case gpt2(Index tokens) {
     const double head = static_cast<double>(2 * shape.d_model * shape.vocab_size);
 
     const auto run = [=](const Kernels& kernels) {
-        data->trace = nullptr;  // before the next one takes as much memory
+        data->trace = nullptr;  // frees it before the next one takes as much memory
         data->trace = *run_forward(data->model, data->ids, kernels);
         const Tensor logits = data->trace->logits({tokens - 1, tokens});
         std::ranges::copy(logits.values(), data->logits.data());

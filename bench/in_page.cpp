@@ -1,4 +1,4 @@
-// What the page may call.
+// The functions that the page may call.
 #include <emscripten/emscripten.h>
 
 #include "contestant.hpp"

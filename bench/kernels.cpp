@@ -1,5 +1,5 @@
 // Prints for each case and table: GFLOP/s, the fraction of the multiply-add ceiling, and the ratio to portable. The
-// three are measured in turn, round by round, and the fastest of the rounds counts.
+// three are measured in turn, round by round, and the fastest round counts.
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +18,7 @@ namespace {
 constexpr int rounds = 7;
 constexpr double seconds_a_round = 0.02;
 
-// Operations a second: the fastest call of those that fit into a round, one at least.
+// Returns operations per second for the fastest call of those that fit into a round, but at least one.
 template <class F>
 double fastest(F run) {
     const auto now = [] {

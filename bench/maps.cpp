@@ -1,7 +1,8 @@
-// Maps of one head, of any size, and of all heads: when the first picture is there, when the last, the longest slice, the
-// memory; beside one fused attention call of the same cells in the same process. Prints tables for bench/README.md.
+// Measures maps of one head, of any size, and of all heads: the time until the first and the last picture, the
+// longest slice, and the memory, next to one fused attention call over the same cells in the same process. Prints
+// tables for bench/README.md.
 //
-// bench_maps [n]  One head of n tokens, 16384 and all the rest when absent; on one thread.
+// bench_maps [n]  measures one head of n tokens on one thread; without n, one of 16384 and everything else.
 
 #include <malloc.h>
 
@@ -42,7 +43,7 @@ void release(void* p) {
     std::free(p);
 }
 
-// Runs a job to its end, telling when what `reached` asks for was first there.
+// Runs a job to its end, and notes when `reached` first held.
 struct Run {
     double first = 0, all = 0, longest_slice = 0;
     std::size_t most_memory = 0;

@@ -1,4 +1,4 @@
-// Maps in the page, as a person meets them: files dropped onto lens "Your tensors" in headless Chromium, which draws without
+// Maps in the page, as a person meets them: files dropped onto subject "Your tensors" in headless Chromium, which draws without
 // a GPU; on one thread, 1440 × 900. {case: [what, figure, bar]…} for bench/README.md.
 //
 // A task is what keeps the page's thread busy at a time. Without a GPU it has to wait, in and after every frame, until the
@@ -73,8 +73,8 @@ class Measured {
     static async open(browser, site) {
         const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
         const measured = new Measured();
-        Object.assign(measured, { browser, page, explorer: new Explorer(page, site) });
-        await measured.explorer.open('relaxed', 'v=1&lens=tensors&files=q.npy,k.npy,v.npy&rule=causal');
+        Object.assign(measured, { browser, page, explorer: new Explorer(page, site, 'relaxed') });
+        await measured.explorer.open('relaxed', 'v=1&subject=tensors&files=q.npy,k.npy,v.npy&rule=causal');
         await measured.explorer.settled();
         return measured;
     }
@@ -85,9 +85,11 @@ class Measured {
     async times(act, milestones) {
         await this.page.evaluate(() => {
             globalThis.seen = [];
-            const said = (question) => JSON.parse(explorer.UTF8ToString(explorer[`_probe_${question}`]()));
+            const parsed = (answer) => JSON.parse(explorer.UTF8ToString(answer));
+            const key = explorer._malloc(8);
+            explorer.stringToUTF8('tensors', key, 8);
             const look = () => {
-                const { open } = said('tensors'), shown = said('landmarks');
+                const { open } = parsed(explorer._probe_subject(key)), shown = parsed(explorer._probe_landmarks());
                 seen.push({
                     at: performance.now(), open: Boolean(open), heads_sampled: open?.heads_sampled, heads_exact: open?.heads_exact,
                     map_sampled: 'map/sampled' in shown, map_complete: 'map/complete' in shown,

@@ -1,4 +1,4 @@
-// One request a line, one answer a line.
+// Reads one request per line and answers with one line.
 #include <iostream>
 
 #include "contestant.hpp"

@@ -19,7 +19,8 @@ const BackwardKernels& backward_of(const Kernels& kernels) {
     return same == all.end() ? default_backward() : **same;
 }
 
-// Matrix products three times, once forward and twice backward; of attention two products forward and five backward.
+// Counts matrix products three times, once forward and twice backward; for attention, two products
+// forward and five backward.
 double operations(const ParameterLayout& layout, const ModelConfig& shape) {
     double matrices = 0;
     for (const auto& entry : layout.entries())

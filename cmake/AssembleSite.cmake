@@ -1,5 +1,5 @@
-# Run by the target `site`. Copies what changed, removes what is no longer part of the site, and writes
-# manifest.json, the size in bytes of every file, by which the page shows its loading progress.
+# The target `site` runs this. It copies what changed, removes what is no longer part of the site, and writes
+# manifest.json with the size in bytes of every file, from which the page shows its loading progress.
 cmake_minimum_required(VERSION 3.25)
 
 file(GLOB shell ${SOURCE}/web/shell/*.js ${SOURCE}/web/shell/*.mjs ${SOURCE}/web/shell/*.css)

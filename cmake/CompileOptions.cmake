@@ -1,22 +1,22 @@
-# Options every target shares, and the target `project_warnings`.
+# Options that all targets share, and the target `project_warnings`.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# The same operations in the same order, whatever the compiler: a multiply and an add are fused only
-# where a kernel says so. Nobody asks a function of <cmath> for errno, which keeps square roots out of vectors.
+# The operations and their order must not depend on the compiler: a multiply and an add are fused only where a kernel
+# says so. Nobody needs errno from functions of <cmath>, and without it square roots can be vectorised.
 add_compile_options(-ffp-contract=off -fno-math-errno)
 
 if(EMSCRIPTEN)
-    # Every browser that has SIMD and WebGL2 knows atomic instructions, and takes them in memory that is not shared too:
+    # Every browser that has SIMD and WebGL2 has atomic instructions, and accepts them on memory that is not shared:
     # programs with and without threads are linked from the same objects.
     add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint -pthread)
     include(RelaxedNode)
 endif()
 
 if(ATTN_SANITIZE OR ATTN_FUZZ)
-    # vptr reads type information, which what ships is built without.
+    # vptr needs type information, which is not built into what ships.
     set(sanitizers -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all)
     add_compile_options(${sanitizers} -fno-omit-frame-pointer)
     add_compile_definitions(_GLIBCXX_ASSERTIONS)
@@ -30,11 +30,11 @@ add_library(project_warnings INTERFACE)
 target_compile_options(project_warnings INTERFACE
     -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # It takes a std::string's insert for a copy onto itself (GCC bug 105651).
+    # GCC takes a std::string's insert for a copy onto itself (GCC bug 105651).
     target_compile_options(project_warnings INTERFACE -Wno-restrict)
 endif()
 if(EMSCRIPTEN)
-    # EM_JS and EM_ASM are written with these.
+    # EM_JS and EM_ASM need these extensions.
     target_compile_options(project_warnings INTERFACE
         -Wno-dollar-in-identifier-extension -Wno-gnu-zero-variadic-macro-arguments)
 endif()
@@ -43,8 +43,8 @@ endif()
 add_library(shipping_options INTERFACE)
 target_compile_options(shipping_options INTERFACE -fno-exceptions -fno-rtti)
 
-# What many files include, parsed once: half of the time that a small file takes. Every file includes what it uses all the
-# same, and GCC builds without this.
+# Headers that many files include are parsed once, which halves the time that a small file takes. Every file still
+# includes what it uses, and GCC builds without this.
 set(common_headers
     <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <nlohmann/json.hpp> <optional>
     <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
@@ -54,15 +54,15 @@ function(precompile_common_headers target)
     endif()
 endfunction()
 
-# precompiled_as(TARGET OTHER)  With the headers of another target, whose compile options are the same.
+# precompiled_as(TARGET OTHER) uses the headers of another target, whose compile options must be the same.
 function(precompiled_as target other)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
         target_precompile_headers(${target} REUSE_FROM ${other})
     endif()
 endfunction()
 
-# With CMAKE_UNITY_BUILD up to eight files of a room are compiled as one: the names that a file keeps to itself are its
-# own within the room, and a new file changes the batches of its room alone.
+# With CMAKE_UNITY_BUILD, up to eight files of a room are compiled as one. So names local to a file must be unique
+# within its room, and a new file only changes the batches of its own room.
 function(batch_by_room target)
     get_target_property(files ${target} SOURCES)
     foreach(file IN LISTS files)
@@ -77,10 +77,11 @@ function(batch_by_room target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# For the files in which the time goes. Under the sanitizers all else is unoptimised, and compiles in half the time.
+# This is for the files that take the time. With sanitizers, everything else is unoptimised, and compiles in half
+# the time.
 set(speed_option $<IF:$<BOOL:${ATTN_SANITIZE}>,-O1,-O3>)
 
-# Whatever the rest of the build is optimised for; each compiled by itself.
+# Compiles these files one by one and optimised for speed, whatever the rest of the build is optimised for.
 function(compile_for_speed target)
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target}

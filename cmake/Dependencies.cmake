@@ -1,4 +1,4 @@
-# Libraries by pinned version: from the system or the cache folder where they are there, else from upstream.
+# Libraries of pinned versions: from the system or the cache folder if they are there, otherwise from upstream.
 include(FetchContent)
 include(CacheFolder)
 
@@ -9,7 +9,7 @@ function(use_folder name folder)
     endif()
 endfunction()
 
-# fetch(NAME ARGS...) sets NAME_SOURCE_DIR; no build files of the library itself are run.
+# fetch(NAME ARGS...) sets NAME_SOURCE_DIR. The library's own build files are not run.
 macro(fetch name)
     FetchContent_Declare(${name} ${ARGN} SOURCE_SUBDIR none)
     FetchContent_MakeAvailable(${name})
@@ -29,8 +29,8 @@ else()
     header_library(Eigen3::Eigen ${eigen_SOURCE_DIR})
 endif()
 
-# nlohmann/json 3.11. Its system headers get a folder of their own: /usr/include as a whole would bring
-# the system's C library into the WebAssembly build. Errors are values, never exceptions, in every part.
+# nlohmann/json 3.11. Its system headers get a folder of their own, because /usr/include as a whole would bring the
+# system's C library into the WebAssembly build. Everywhere, errors are values and never exceptions.
 if(EXISTS /usr/include/nlohmann/json.hpp)
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
     file(CREATE_LINK /usr/include/nlohmann ${CMAKE_BINARY_DIR}/include/nlohmann SYMBOLIC)
@@ -41,7 +41,8 @@ else()
 endif()
 target_compile_definitions(nlohmann_json::nlohmann_json INTERFACE JSON_NOEXCEPTION)
 
-# zlib 1.3.1: what inflates and deflates, compiled as the C++ that it nearly is, which spares the project a second language.
+# zlib 1.3.1 inflates and deflates. It is compiled as C++, which it nearly is; that spares the
+# project a second language.
 use_folder(ZLIB ${ATTN_CACHE}/zlib-1.3.1)
 fetch(zlib GIT_REPOSITORY https://github.com/madler/zlib.git GIT_TAG v1.3.1 GIT_SHALLOW ON)
 set(zlib adler32.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c uncompr.c zutil.c)
@@ -53,28 +54,33 @@ target_compile_definitions(zlib_core PRIVATE NO_GZIP register= PUBLIC ZLIB_CONST
 target_compile_options(zlib_core PRIVATE -O2)
 set_target_properties(zlib_core PROPERTIES UNITY_BUILD OFF)
 
-# Catch2 as its one amalgamated file, which compiles ten times faster than the many.
+# Catch2 as its single amalgamated file, which compiles ten times as fast as the many.
 use_folder(CATCH2 ${ATTN_CACHE}/catch2-3.7.1)
 fetch(catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.7.1 GIT_SHALLOW ON)
 add_library(catch2_amalgamated STATIC EXCLUDE_FROM_ALL ${catch2_SOURCE_DIR}/extras/catch_amalgamated.cpp)
 target_include_directories(catch2_amalgamated SYSTEM PUBLIC ${catch2_SOURCE_DIR}/extras)
-target_compile_options(catch2_amalgamated PRIVATE -O0)  # as the tests, whose precompiled header it makes
+target_compile_options(catch2_amalgamated PRIVATE -O0)  # like the tests, whose precompiled header it makes
 target_link_libraries(catch2_amalgamated PRIVATE nlohmann_json::nlohmann_json)
 target_precompile_headers(catch2_amalgamated PRIVATE <catch_amalgamated.hpp> <nlohmann/json.hpp>)
+
+# Dear ImGui. The tests draw with it too, natively, without a picture; its backends are for the page alone.
+use_folder(IMGUI ${ATTN_CACHE}/imgui-1.92.2b)
+fetch(imgui GIT_REPOSITORY https://github.com/ocornut/imgui.git GIT_TAG v1.92.2b GIT_SHALLOW ON)
+add_library(imgui STATIC EXCLUDE_FROM_ALL
+    ${imgui_SOURCE_DIR}/imgui.cpp ${imgui_SOURCE_DIR}/imgui_draw.cpp
+    ${imgui_SOURCE_DIR}/imgui_tables.cpp ${imgui_SOURCE_DIR}/imgui_widgets.cpp)
+target_include_directories(imgui SYSTEM PUBLIC ${imgui_SOURCE_DIR})
+target_compile_definitions(imgui PUBLIC IMGUI_USER_CONFIG="${PROJECT_SOURCE_DIR}/cmake/imgui_config.h")
+target_link_libraries(imgui PRIVATE shipping_options)
+set_target_properties(imgui PROPERTIES UNITY_BUILD OFF)
 
 if(EMSCRIPTEN)
     target_compile_options(catch2_amalgamated PUBLIC -fwasm-exceptions)
 
-    use_folder(IMGUI ${ATTN_CACHE}/imgui-1.92.2b)
-    fetch(imgui GIT_REPOSITORY https://github.com/ocornut/imgui.git GIT_TAG v1.92.2b GIT_SHALLOW ON)
     set(backends ${imgui_SOURCE_DIR}/backends)
-    add_library(imgui STATIC
-        ${imgui_SOURCE_DIR}/imgui.cpp ${imgui_SOURCE_DIR}/imgui_draw.cpp
-        ${imgui_SOURCE_DIR}/imgui_tables.cpp ${imgui_SOURCE_DIR}/imgui_widgets.cpp
-        ${backends}/imgui_impl_glfw.cpp ${backends}/imgui_impl_opengl3.cpp)
-    target_include_directories(imgui SYSTEM PUBLIC ${imgui_SOURCE_DIR} ${backends})
-    target_compile_definitions(imgui PUBLIC
-        IMGUI_IMPL_OPENGL_ES3 IMGUI_USER_CONFIG="${PROJECT_SOURCE_DIR}/cmake/imgui_config.h")
-    target_link_libraries(imgui PRIVATE shipping_options)
-    set_target_properties(imgui PROPERTIES UNITY_BUILD OFF)
+    add_library(imgui_backends STATIC ${backends}/imgui_impl_glfw.cpp ${backends}/imgui_impl_opengl3.cpp)
+    target_include_directories(imgui_backends SYSTEM PUBLIC ${backends})
+    target_compile_definitions(imgui_backends PUBLIC IMGUI_IMPL_OPENGL_ES3)
+    target_link_libraries(imgui_backends PUBLIC imgui PRIVATE shipping_options)
+    set_target_properties(imgui_backends PROPERTIES UNITY_BUILD OFF)
 endif()

@@ -1,5 +1,5 @@
-# embed_text(TARGET HEADER NAMESPACE FILES...)  Gives TARGET a generated header in which each file is a
-# std::string_view named after it, `heatmap.frag` as heatmap_frag.
+# embed_text(TARGET HEADER NAMESPACE FILES...) gives TARGET a generated header in which each file is a
+# std::string_view named after it: `heatmap.frag` becomes heatmap_frag.
 function(embed_text target header namespace)
     set(output ${CMAKE_BINARY_DIR}/generated/${target}/${header})
     add_custom_command(OUTPUT ${output}

@@ -1,5 +1,5 @@
-# Finds Emscripten, 3.1.60 or later: $EMSDK, then emcc on PATH, then Debian's own place, then the copy
-# that tools/serve and tools/test keep on Debian 12.
+# Finds Emscripten, 3.1.60 or later: in $EMSDK, then emcc on PATH, then where Debian puts it, then the copy that
+# tools/serve and tools/test keep on Debian 12.
 include(${CMAKE_CURRENT_LIST_DIR}/CacheFolder.cmake)
 
 find_program(emcc emcc NO_CACHE)

@@ -1,4 +1,4 @@
-# ATTN_FONTS: the four font files of the page, from Debian's packages or from upstream's releases.
+# ATTN_FONTS lists the page's four font files, from Debian's packages or from upstream's releases.
 set(ATTN_FONTS)
 file(GLOB_RECURSE system_fonts /usr/share/fonts/*.otf /usr/share/fonts/*.ttf)
 foreach(font IN ITEMS Inter-Regular.otf Inter-SemiBold.otf JetBrainsMono-Regular.ttf DejaVuSans.ttf)

@@ -1,5 +1,5 @@
-# relaxed_node: a node that knows relaxed SIMD: the system's, the system's with its flag, or the one of tests/node
-# (npm ci there). If there is none the tests of relaxed SIMD run, and fail, under the system's.
+# relaxed_node is a node that supports relaxed SIMD: the system's, the system's with its flag, or the one of
+# tests/node (run npm ci there). If there is none, the tests of relaxed SIMD run, and fail, under the system's.
 file(GLOB fetched ${PROJECT_SOURCE_DIR}/tests/node/node_modules/node-linux-*/bin/node)
 set(relaxed_node ${CMAKE_CROSSCOMPILING_EMULATOR})
 foreach(emulator IN ITEMS "${relaxed_node}" "${relaxed_node};--experimental-wasm-relaxed-simd" "${fetched}")

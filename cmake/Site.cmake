@@ -1,4 +1,4 @@
-# The target `site`: puts the page and everything it loads into build/site, a plain folder
+# The target `site` puts the page and everything that it loads into build/site, a plain folder
 # that any host can serve.
 set(shell ${PROJECT_SOURCE_DIR}/web/shell)
 set(tokenizers ${shell}/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs)

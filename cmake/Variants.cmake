@@ -1,6 +1,6 @@
-# A browser takes no module with instructions that it does not know, so a program for the web is linked in variants: the
-# same objects, each time with the kernels of other instructions, and once more with threads, for pages that are isolated
-# from other origins (the target attention_VARIANT). A native program asks the machine it runs on.
+# A browser rejects modules with instructions that it does not know, so a program for the web is linked in variants:
+# the same objects, each time with the kernels for other instructions, and once more with threads, for pages that are
+# isolated from other origins (the target attention_VARIANT). A native program asks the machine that it runs on.
 if(NOT EMSCRIPTEN)
     set(ATTN_VARIANTS native)
     set(ATTN_INSTRUCTION_SETS native)
@@ -9,8 +9,8 @@ else()
     set(ATTN_VARIANTS simd relaxed relaxed-threads)
 endif()
 
-# attn_program(NAME files...)  The objects are the target NAME, whose public link options and libraries the programs
-# NAME-VARIANT get.
+# attn_program(NAME files...) compiles the objects as the target NAME; the programs NAME-VARIANT get its public
+# link options and libraries.
 function(attn_program name)
     add_library(${name} OBJECT EXCLUDE_FROM_ALL ${ARGN})
     target_link_libraries(${name} PUBLIC attention_core PRIVATE project_warnings)
@@ -27,15 +27,16 @@ function(attn_program name)
     endforeach()
 endfunction()
 
-# program_properties(NAME PROPERTY VALUE...)  For all programs of attn_program(NAME).
+# program_properties(NAME PROPERTY VALUE...) sets properties of all programs of attn_program(NAME).
 function(program_properties name)
     foreach(variant IN LISTS ATTN_VARIANTS)
         set_target_properties(${name}-${variant} PROPERTIES ${ARGN})
     endforeach()
 endfunction()
 
-# instruction_set_sources(TARGET SET [PLAIN files...] [RELAXED files...] [X86 files...])  Those of the instructions that a
-# program of the set has. NAME_avx2.cpp and NAME_avx512.cpp are compiled for theirs alone.
+# instruction_set_sources(TARGET SET [PLAIN files...] [RELAXED files...] [X86 files...]) adds the files
+# for the instructions that a program of the set has. NAME_avx2.cpp and NAME_avx512.cpp are compiled for
+# their own instructions only.
 function(instruction_set_sources target set)
     cmake_parse_arguments(PARSE_ARGV 2 of "" "" "PLAIN;RELAXED;X86")
     if(set STREQUAL "relaxed")

@@ -1,5 +1,5 @@
 #version 300 es
-// The edges of a flow in one colour, smooth at their sides.
+// Draws the edges of a flow in one colour, with smooth sides.
 precision highp float;
 
 uniform vec4 colour;

@@ -1,24 +1,24 @@
 #version 300 es
-// Each edge of a flow as a strip along its curve, as web/app/flow_shape.cpp has it. Edges beyond the share of their row that
-// is asked for collapse to nothing, and so do those that are too faint to be seen.
+// Draws each edge of a flow as a strip along its curve, as web/app/flow_shape.cpp computes it. Edges beyond the
+// requested share of their row collapse to nothing, and so do those that are too faint to be seen.
 precision highp float;
 precision highp int;
 precision highp sampler2D;
 
 layout(location = 0) in uvec2 ends;   // query, key
-layout(location = 1) in vec2 shares;  // weight; what the heavier edges of its row make up
+layout(location = 1) in vec2 shares;  // weight; share of the row's heavier edges
 
-uniform sampler2D query_places, key_places;  // one channel, so many a row as the texture is wide
-uniform vec2 query_origin, key_origin;       // where place 0 lies, in pixels, downwards
-uniform float unit;                          // pixels a unit of places
-uniform float point;                         // pixels a point
+uniform sampler2D query_places, key_places;  // one channel; places fill the texture row by row
+uniform vec2 query_origin, key_origin;       // where place 0 is, in pixels, downwards
+uniform float unit;                          // pixels per unit of places
+uniform float point;                         // pixels per point
 uniform bool columns;
 uniform float rise;   // of the widest arcs, in points
 uniform float loop;   // half the width of a loop, in points
 uniform float limit;  // edges with less before them are drawn
 uniform float most;   // the weight that is drawn strongest
 uniform float opacity;
-uniform float faintest;  // the strength of a weight of nothing
+uniform float faintest;  // the strength of an edge of weight 0
 uniform int segments;
 uniform vec2 frame;  // pixels
 

@@ -1,6 +1,6 @@
 #version 300 es
-// Colours the cells of a field of values. Where cells are smaller than pixels, a pixel shows the strongest of
-// those under it.
+// Colours the cells of a field of values. If cells are smaller than pixels, a pixel shows the
+// strongest of those under it.
 precision highp float;
 precision highp int;
 precision highp sampler2D;
@@ -10,23 +10,23 @@ uniform sampler2D palette;   // 256 × 1
 uniform int rows;            // of the field
 uniform vec2 frame;          // pixels
 uniform vec2 origin;         // of cell (0, 0), in pixels, downwards
-uniform vec2 cell;           // pixels a cell
-uniform int tile_columns;    // cells of a tile, of which the field holds a row …
-uniform float tile_pitch;    // … so many pixels apart
-uniform int scaling;         // as core/maps/value_scale.hpp: 0 linear, 1 logarithmic, 2 rank
+uniform vec2 cell;           // pixels per cell
+uniform int tile_columns;    // cells per tile, of which the field holds a row …
+uniform float tile_pitch;    // … this many pixels apart
+uniform int scaling;         // as in core/maps/value_scale.hpp: 0 linear, 1 logarithmic, 2 rank
 uniform float high;          // value at the palette's end
-uniform float least;         // magnitudes whose share lies below are coloured as 0
+uniform float least;         // magnitudes below this share are coloured as 0
 uniform sampler2D quantiles; // 256 × 1, ascending
-uniform bool is_signed;      // the strongest value is the farthest from zero, and 0 the palette's middle
+uniform bool is_signed;      // the strongest value is the farthest from zero, and 0 is the palette's middle
 uniform float gap;           // pixels left out between cells
 uniform vec4 masked_colour;
 uniform vec4 nan_colour;
 
 out vec4 colour;
 
-// As render/heatmap.cpp writes them: values beyond float's everyday range stand for what a sampler may not keep.
+// render/heatmap.cpp writes these: values beyond float's everyday range encode what a sampler might not preserve.
 const float masked_code = -3.0e38;
-const float unknown_code = 3.3e38;  // not computed yet: what lies behind shows
+const float unknown_code = 3.3e38;  // not computed yet: the background shows
 bool is_unknown(float v) { return v > 3.2e38; }
 bool is_nan(float v) { return v > 2.9e38 && v < 3.1e38; }
 bool is_masked(float v) { return v < -2.9e38; }
@@ -50,7 +50,7 @@ float rank(float magnitude) {
     return (float(below) + (magnitude - low) / (next - low)) / 255.0;
 }
 
-// 0 … 1, of what the palette spans from zero to its end.
+// Returns 0 … 1, of the palette from zero to its end.
 float share(float magnitude) {
     float of_high = magnitude / high;
     float share = scaling == 1 ? log(1.0 + of_high * 1.0e4) / log(1.0 + 1.0e4) : scaling == 2 ? rank(magnitude) : of_high;

@@ -1,5 +1,5 @@
 #version 300 es
-// One rectangle of the frame, without vertex buffers.
+// Draws one rectangle of the frame, without vertex buffers.
 uniform highp vec4 rectangle;  // left, top, right, bottom in pixels, downwards
 uniform highp vec2 frame;      // pixels
 

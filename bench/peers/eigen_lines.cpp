@@ -1,4 +1,5 @@
-// Eigen as a contestant: lines of JSON as bench/contestant.hpp describes them. Compiled for this machine.
+// Eigen as a contestant: it answers lines of JSON as bench/contestant.hpp describes them. It is
+// compiled for this machine.
 #include <Eigen/Dense>
 #include <chrono>
 #include <cmath>

@@ -10,11 +10,11 @@ namespace {
 
 using Tokens = std::span<const std::int32_t>;
 
-// Positions of a longest common subsequence (Wagner & Fischer 1974), the earliest tokens of `first` where there are
-// several.
+// Returns the positions of a longest common subsequence (Wagner & Fischer 1974). If there are several, it takes the
+// earliest tokens of `first`.
 std::vector<TokenPair> common_subsequence(Tokens first, Tokens second) {
     const std::size_t rows = first.size(), cols = second.size();
-    // longest[i, j]: of first[i …] and second[j …]
+    // longest[i, j] belongs to first[i …] and second[j …].
     std::vector<std::uint32_t> longest((rows + 1) * (cols + 1), 0);
     const auto at = [&](std::size_t i, std::size_t j) -> std::uint32_t& {
         return longest[i * (cols + 1) + j];

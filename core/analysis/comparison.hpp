@@ -1,4 +1,4 @@
-// Two texts through one model: which tokens go together, and how alike a token's vectors are in both.
+// Compares two texts run through one model: which tokens correspond, and how similar a token's vectors are in both.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 namespace attn {
 
 struct TokenPair {
-    Index first, second;  // positions in either text
-    bool same;            // the same token; else one stands where the other does
+    Index first, second;  // positions in the two texts
+    bool same;            // the same token; otherwise one takes the place of the other
     bool operator==(const TokenPair&) const = default;
 };
 
-// Ascending in both texts.
+// Pairs ascend in both texts.
 class Alignment {
   public:
     Alignment() = default;
-    // The longest common subsequence of both texts; between two of its tokens, as many in one text as in the other
-    // stand for each other. Quadratic in what lies between the texts' common beginning and end.
+    // Pairs the tokens of a longest common subsequence. Between two of these, if both texts have equally many tokens,
+    // they are paired in order. The time is quadratic in what lies between the texts' common beginning and end.
     Alignment(std::span<const std::int32_t> first, std::span<const std::int32_t> second);
 
     const std::vector<TokenPair>& pairs() const { return pairs_; }
@@ -35,16 +35,16 @@ class Alignment {
 // a · b / (‖a‖ ‖b‖), summed in double.
 struct Cosine {
     double dot = 0, first_norm = 0, second_norm = 0;
-    double value() const { return dot / (first_norm * second_norm); }  // NaN where a norm is 0
+    double value() const { return dot / (first_norm * second_norm); }  // NaN if a norm is 0
 };
 Cosine cosine(std::span<const float> a, std::span<const float> b);
 
-// The residual stream of a token of either text: before layer 0, 1, …, and after the last. [layers + 1]
+// Compares the residual streams of one token from each text: before layer 0, 1, …, and after the last. [layers + 1]
 std::vector<Cosine> residual_cosines(const Trace& first, Index first_token, const Trace& second,
                                      Index second_token);
 
-// Two rows of weights, each over the keys of its own text: paired keys are one component, every other key is a
-// component that the other row lacks.
+// Compares two rows of weights, each over the keys of its own text. Paired keys are one component; every other key is
+// a component that is 0 in the other row.
 Cosine row_cosine(std::span<const float> first, std::span<const float> second, const Alignment& alignment);
 
 }  // namespace attn

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index rows_a_step = 64, keys_a_step = 1024, tile_keys = 256;
 
-// The keys that the mask leaves, but for tiles at both ends of which it leaves nothing.
+// Narrows the keys by whole tiles at both ends in which the mask leaves nothing.
 Range unmasked_part(const Map& map, Range rows, Range keys) {
     const auto nothing_in = [&](Range tile) { return map.coverage(rows, tile) == Coverage::none; };
     while (keys.size() > 0) {

@@ -1,15 +1,16 @@
-// What one attention head does with one text, in numbers: how its weights share out over named patterns, how
-// spread they are, and the extent of its scores.
+// Describes in numbers what one attention head does with one text: how its weights are shared among known patterns,
+// how spread out they are, and the range of its scores.
 //
-// A [queries, keys] are the head's weights and t the tokens. The share of a pattern P is Σ A·P / Σ A, the
-// score "mul" of TransformerLens' head_detector.py, where also these patterns are from:
+// A [queries, keys] are the head's weights, and t are the tokens. The share of a pattern P is Σ A·P / Σ A, the score
+// "mul" of TransformerLens' head_detector.py, which also defines these patterns:
 //   previous token   k = q − 1
 //   duplicate token  k < q and t[k] = t[q]
 //   induction        1 ≤ k ≤ q and t[k−1] = t[q]: the token after an earlier copy of this one
-// The first token (k = 0, where many heads rest) and the current token (k = q) are measured the same way.
+// The first token (k = 0, where many heads park unused attention) and the current token (k = q)
+// are measured the same way.
 //
-// All but the first token, entropy and spread say how queries and keys of one text stand to each other: they are NaN of a map
-// that is not square, and duplicate token and induction without the tokens. A masked weight counts 0.
+// All scores but the first token, entropy and spread relate queries and keys of one text: they are NaN for a map that
+// is not square, and so are duplicate token and induction without the tokens. A masked weight counts as 0.
 #pragma once
 
 #include <cstdint>
@@ -30,23 +31,23 @@ struct HeadScores {
     // Σ A · |q − k| / Σ A, in tokens (Vig & Belinkov 2019, arXiv 1906.04284).
     double distance = 0;
 
-    // −Σ w ln w in nats, mean over the rows that may look at something.
+    // −Σ w ln w in nats, the mean over the rows that may attend to something.
     double entropy = 0;
-    // Entropy / ln(keys that the row may look at), mean over the rows that may look at two or more: 0 is one key
-    // alone, 1 is all of them alike.
+    // Entropy / ln(number of keys that the row may attend to), the mean over the rows that may attend to two or more:
+    // 0 means that one key has it all, 1 that all keys have the same.
     double spread = 0;
 };
 
-// Computed in slices, as the weights are: nothing quadratic is kept.
+// Computed in slices, like the weights: nothing quadratic is kept.
 class HeadScoring {
   public:
     HeadScoring() = default;
-    // `ids` name the tokens: one for each query, or none.
+    // `ids` are the tokens: one for each query, or none.
     HeadScoring(MapPointer weights, std::span<const std::int32_t> ids);
 
     bool step();  // at most 64 rows by 1,024 keys; true while there is more to do
     bool done() const { return !map_ || next_row_ >= map_->queries(); }
-    HeadScores scores() const;  // once it is done
+    HeadScores scores() const;  // call this when it is done
 
   private:
     struct Row {
@@ -58,13 +59,13 @@ class HeadScoring {
 
     MapPointer map_;
     Index next_row_ = 0, next_key_ = 0;
-    // Positions by their token, of one token ascending; of each position where it stands among them, and where the first
-    // of its token does.
+    // by_token_ lists positions grouped by token, ascending within each. For each position, place_ is its index in
+    // that list, and first_ the index of its token's first position.
     std::vector<Index> by_token_, place_, first_;
-    HeadScores sums_;  // of the rows so far, not yet divided
+    HeadScores sums_;  // over the rows so far, not yet divided
     double weight_sum_ = 0;
-    Index counted_rows_ = 0, wide_rows_ = 0;  // that may look at something; at two keys or more
-    std::vector<Row> rows_;                   // from next_row_ on, of the keys before next_key_
+    Index counted_rows_ = 0, wide_rows_ = 0;  // rows that may attend to something; to two keys or more
+    std::vector<Row> rows_;                   // from next_row_ on, over the keys before next_key_
     std::vector<float> cells_;
     std::vector<double> entropies_;
 };

@@ -1,5 +1,6 @@
-// What every head does with random tokens that come twice: whether it looks at the token before, at the copy before, or
-// at what followed that copy, which is what makes an induction head (Olsson et al. 2022, arXiv 2209.11895).
+// Measures what every head does with random tokens that are repeated once: whether it attends to the previous token,
+// to the earlier copy, or to the token that followed that copy, which makes it an induction head (Olsson et al.
+// 2022, arXiv 2209.11895).
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,17 @@
 namespace attn {
 
 struct RepeatedTokenScores {
-    HeadScores head;              // over the whole sequence, mean of the sequences
+    HeadScores head;              // over the whole sequence, averaged over the sequences
     double duplicate_stripe = 0;  // mean weight, over the second copy, of the same token in the first
-    double induction_stripe = 0;  // and of the token after that one
+    double induction_stripe = 0;  // likewise, of the token after that one
 };
 
-// Mean weight of the queries of the second copy, of a record of 2 · period tokens, on the key `back` before them: period
-// for the same token, period − 1 for the one after it.
+// Returns the mean weight that the queries of the second copy, in a record of 2 · period tokens, give to the key
+// `back` before them: period is the same token, period − 1 the one after it.
 double stripe(const Record& record, Index head, Index period, Index back);
 
-// [layers][heads], the mean over `sequences` sequences of `period` seeded random ids from `first_id` on, given twice. An
-// error where twice the period is more than the context.
+// [layers][heads], the mean over `sequences` sequences of `period` seeded random ids from `first_id` on, each
+// repeated once. It is an error if twice the period exceeds the context.
 Result<std::vector<std::vector<RepeatedTokenScores>>> score_repeated_tokens(
     const std::shared_ptr<const Model>& model, Index period, Index sequences, Index first_id,
     std::uint64_t seed);

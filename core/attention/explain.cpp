@@ -9,7 +9,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// In lanes, which the compiler makes vectors of.
+// Sums in lanes, which the compiler turns into vectors.
 double dot(const float* a, const float* b, Index count) {
     constexpr Index lanes = 4;
     double sums[lanes] = {};
@@ -38,7 +38,7 @@ ScoreRow score_row(const Record& record, Index head, Index query) {
     return row;
 }
 
-// A weight of 0 takes nothing even from an infinite value.
+// A weight of 0 takes nothing, not even from an infinite value.
 Term weighted(Index index, double weight, double value) {
     return {index, weight, weight == 0 && !std::isfinite(value) ? 0 : value};
 }

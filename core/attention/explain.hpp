@@ -1,5 +1,5 @@
-// Why a cell has its value: the expression with its operands, in f32 as the kernels have it and in f64 as it
-// should be.
+// Explains why a cell has its value: the expression with its operands, in f32 as the kernels compute it,
+// and in f64 as it should be.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ struct Term {
 };
 
 struct CellExplanation {
-    float f32 = 0;        // what the run has
+    float f32 = 0;        // what the run computed
     double f64 = 0;       // the same expression from the same inputs in double precision
     bool allowed = true;  // false: the mask forbids this cell
 
-    // raw: Q[i,a] · K[j,a] over a. contribution, output: weight · V. Empty for the other stages.
+    // raw: Q[i,a] · K[j,a] over a. contribution and output: weight · V. The other stages have no terms.
     std::vector<Term> terms;
 
-    // The chain of this cell in double, valid for every stage.
+    // The chain of this cell in double; it is valid for every stage.
     double raw = 0, scale = 0, scaled = 0, capped = 0, bias = 0, masked = 0;
     double row_max = 0, exponential = 0, row_sum = 0, weight = 0;  // weight = exponential / row_sum
 
     double chain_value(Stage stage) const;  // raw … weight
 };
 
-// The raw scores of one query and what is done to them.
+// The raw scores of one query and what is applied to them.
 struct ScoreRow {
     std::vector<double> raw;            // [n_k]
     std::vector<double> bias;           // [n_k], or empty
@@ -41,34 +41,34 @@ struct ScoreRow {
     double softcap = 0;  // 0: none
 };
 
-// From raw scores to weights in double.
+// Computes weights from raw scores in double.
 class RowChain {
   public:
     explicit RowChain(ScoreRow row);
 
-    CellExplanation at(Index key) const;  // all but f32, f64 and terms
+    CellExplanation at(Index key) const;  // everything but f32, f64 and terms
     double row_max() const { return max_; }
     double row_sum() const { return sum_; }
 
   private:
     double capped(Index key) const;
-    double masked(Index key) const;  // −inf where the mask forbids
+    double masked(Index key) const;  // −inf if the mask forbids the cell
     double exponential(Index key) const;
 
     ScoreRow row_;
     double max_, sum_ = 0;
 };
 
-// Of a query's row.
+// Builds the chain of one query's row.
 RowChain row_chain(const Record& record, Index head, Index query);
 
-// Q[i,a] · K[j,a] over a.
+// Returns Q[i,a] · K[j,a] for all a.
 std::vector<Term> dot_terms(const Record& record, Index head, Index query, Index key);
 
-// The stage at (head, query, key).
+// Explains the stage at (head, query, key).
 CellExplanation explain(const Record& record, Stage stage, Index head, Index query, Index key);
 
-// output[head, query, component] = Σ_j weight · V; terms over all keys.
+// Explains output[head, query, component] = Σ_j weight · V, with terms for all keys.
 CellExplanation explain_output(const Record& record, Index head, Index query, Index component);
 
 }  // namespace attn

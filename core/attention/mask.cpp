@@ -68,7 +68,7 @@ void fill_row(const T& m, Index head, Index q, Index first, std::span<std::uint8
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = allows(m, head, q, first + static_cast<Index>(i));
 }
 
-// Allowed are the keys of [begin, end).
+// Allows the keys in [begin, end).
 void fill_run(Index begin, Index end, Index first, std::span<std::uint8_t> out) {
     const auto at = [&](Index key) {
         return out.begin() + std::clamp<Index>(key - first, 0, std::ssize(out));
@@ -117,7 +117,7 @@ Coverage either(bool all, bool none) { return all ? Coverage::all : none ? Cover
 
 Coverage all_or_some(bool all) { return all ? Coverage::all : Coverage::some; }
 
-// k − q over the tile takes every value in [lowest, highest].
+// Over the tile, k − q takes every value in [lowest, highest].
 struct Distances {
     Index lowest, highest;
     Distances(Range queries, Range keys)
@@ -198,7 +198,7 @@ Coverage tile(const Negation& m, Index head, Range queries, Range keys) {
     return either(coverage == Coverage::none, coverage == Coverage::all);
 }
 
-// Appends `mask` to the operands of an expression of kind T, opening an expression of the same kind.
+// Appends `mask` to the operands of an expression of kind T, or its operands if it is of that kind itself.
 template <class T>
 void append(std::vector<Mask>& operands, const Mask& mask) {
     if (const auto* same = std::get_if<T>(&Mask::Node::of(mask)->value))

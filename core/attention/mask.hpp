@@ -1,4 +1,5 @@
-// Which query may look at which key: an expression, evaluated per cell, never stored densely unless painted.
+// Says which query may attend to which key. A mask is an expression, evaluated per cell, and is stored
+// densely only if it was painted.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace attn {
 
-// Dense bits [heads|1, rows|1, cols|1] that broadcast over axes of size 1; cells beyond the stored
-// rows or columns of an axis larger than 1 are not allowed.
+// Dense bits [heads|1, rows|1, cols|1] that broadcast over axes of size 1. On a longer axis, cells beyond the stored
+// rows or columns are not allowed.
 struct PaintedBits {
     Index heads = 1;
     Index rows = 0;
@@ -23,12 +24,12 @@ struct PaintedBits {
     bool operator==(const PaintedBits&) const = default;
 };
 
-// Immutable; copies share. A default Mask allows every cell.
+// A Mask is immutable, and copies share their contents. A default Mask allows every cell.
 class Mask {
   public:
     Mask() = default;
 
-    // Query q may look at key k when …
+    // Each of these says when query q may attend to key k.
     static Mask everything();
     static Mask causal(Index offset = 0);           // k <= q + offset; offset = past length, may be negative
     static Mask window(Index before, Index after);  // q - before <= k <= q + after
@@ -37,7 +38,7 @@ class Mask {
                               std::vector<std::int32_t> key_document);
     static Mask prefix(Index length);   // k < length or k <= q (prefix language model)
     static Mask strided(Index stride);  // (q - k) is a multiple of stride
-    // block_allowed is [query blocks, key blocks], row-major, blocks of block × block cells.
+    // block_allowed is [query blocks, key blocks], row-major; each block has block × block cells.
     static Mask block_sparse(Index block, Index query_blocks, Index key_blocks,
                              std::vector<std::uint8_t> block_allowed);
     static Mask global_local(std::vector<Index> global_tokens,
@@ -50,14 +51,15 @@ class Mask {
 
     bool is_everything() const { return !node_; }
     bool allows(Index head, Index query, Index key) const;
-    // out[i] = allows(head, query, first_key + i).
+    // Sets out[i] = allows(head, query, first_key + i).
     void row(Index head, Index query, Index first_key, std::span<std::uint8_t> out) const;
 
-    // What a tile holds; `some` where that is not known cheaply.
+    // Says what a tile holds, or `some` if that cannot be found out cheaply.
     Coverage tile(Index head, Range queries, Range keys) const;
     CellRule rule() const;  // borrows this mask
 
-    // "causal(0) & window(3,0)"; painted bits, documents and blocks are written out, so parse(text()) == *this.
+    // Writes "causal(0) & window(3,0)". Painted bits, documents and blocks are written out, so
+    // that parse(text()) == *this.
     std::string text() const;
     static Result<Mask> parse(std::string_view text);
 

@@ -1,4 +1,4 @@
-// What a Mask is made of. Private to mask.cpp (evaluation) and mask_text.cpp (text).
+// The parts of a Mask. They are private to mask.cpp (evaluation) and mask_text.cpp (text).
 #pragma once
 
 #include <variant>
@@ -43,7 +43,7 @@ struct GlobalLocal {
     Index radius;
     bool operator==(const GlobalLocal&) const = default;
 };
-// Two or more operands, none of them of the same kind and none of them everything.
+// There are two or more operands; none of them is of the same kind or allows everything.
 struct Conjunction {
     std::vector<Mask> operands;
     bool operator==(const Conjunction&) const = default;
@@ -69,7 +69,7 @@ struct Mask::Node {
     }
 };
 
-// No position lies beyond, so that sums of two stay within a 32-bit Index.
+// No position may exceed this, so that sums of two stay within a 32-bit Index.
 inline constexpr Index position_limit = 1'000'000'000;
 
 }  // namespace attn

@@ -1,4 +1,4 @@
-// A mask as text, for a link or a text box:
+// Reads and writes a mask as text, for a link or a text box:
 //
 //   expression  = conjunction { "|" conjunction }
 //   conjunction = unary { "&" unary }
@@ -6,8 +6,8 @@
 //   argument    = integer | "[" [ integer { "," integer } ] "]" | bits
 //   bits        = hexadecimal digits, four cells each, first cell in the highest bit
 //
-// What is parsed may come from anyone: its length, depth and number of terms are bounded, and nothing is
-// allocated that the text does not itself hold.
+// The text may come from anyone: its length, depth and number of terms are bounded, and nothing is allocated that the
+// text itself does not hold.
 
 #include <algorithm>
 #include <charconv>
@@ -102,7 +102,7 @@ class Parser {
     }
 
   private:
-    // The first failure is kept; afterwards every reader returns at once.
+    // Only the first failure is kept; after it every reader returns at once.
     void fail(const std::string& what) {
         if (failed_) return;
         failed_ = true;

@@ -6,7 +6,7 @@ namespace attn {
 
 namespace {
 
-// `what` names the projection in messages.
+// Messages call the projection `what`.
 Status check(const char* what, const Tensor& x, const Tensor& w, const Tensor& b, Index heads) {
     const auto wrong = [&](const std::string& text) {
         return Error{"multi-head attention: " + std::string(what) + " " + text};
@@ -33,7 +33,7 @@ WeightView view(const Tensor& w, Range rows) {
             .layout = WeightView::Layout::in_out};
 }
 
-// x W + b as [heads, n, width].
+// Returns x W + b as [heads, n, width].
 Tensor projected(const Tensor& x, const Tensor& w, const Tensor& b, Index heads, const Kernels& kernels) {
     const Index n = x.dim(0), width = w.dim(1) / heads;
     Tensor side_by_side({n, w.dim(1)}), split({heads, n, width});

@@ -1,4 +1,4 @@
-// Multi-head attention with its projections (Vaswani et al. 2017, arXiv 1706.03762, section 3.2.2): queries from
+// Multi-head attention with its projections (Vaswani et al. 2017, arXiv 1706.03762, section 3.2.2): queries come from
 // one sequence, keys and values from the same one or another.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace attn {
 
-// Matrices are [in, out]; each bias is [out] or empty. Head h owns columns [h · d, (h + 1) · d) of a projection
-// and the rows with the same numbers of w_o.
+// Matrices are [in, out]; each bias is [out] or empty. Head h owns columns [h · d, (h + 1) · d) of a projection, and
+// the rows of w_o with the same indices.
 struct MultiHeadWeights {
     Index heads = 1;
     Index kv_heads = 1;
@@ -21,7 +21,7 @@ struct MultiHeadWeights {
 
 class MultiHeadAttention {
   public:
-    // x_q [n_q, d_model], x_kv [n_k, d_memory]; the same tensor twice for self-attention.
+    // x_q is [n_q, d_model], x_kv [n_k, d_memory]; pass the same tensor twice for self-attention.
     static Result<MultiHeadAttention> run(const Tensor& x_q, const Tensor& x_kv, MultiHeadWeights weights,
                                           AttentionSpec spec, const Kernels& kernels = default_kernels());
 
@@ -30,8 +30,8 @@ class MultiHeadAttention {
     const Tensor& concatenated() const { return concatenated_; }  // [n_q, heads · d_v]
     const Tensor& output() const { return output_; }              // [n_q, d_out]
 
-    // What one head adds to the output, [n_q, d_out]: its rows of w_o times its columns of `concatenated`. All
-    // heads together and b_o make the output.
+    // What one head adds to the output, [n_q, d_out]: its columns of `concatenated` times its rows of w_o. All heads
+    // together and b_o add up to the output.
     Tensor contribution(Index head) const;
 
   private:

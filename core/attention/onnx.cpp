@@ -13,7 +13,8 @@ Error wrong(const std::string& what) { return Error{"Attention: " + what}; }
 
 std::string text(Index n) { return std::to_string(n); }
 
-// [batch, heads, rows, width] of a tensor of rank 4, or of rank 3 with the heads side by side in a row.
+// Views a tensor as [batch, heads, rows, width]: one of rank 4, or one of rank 3 with the heads
+// side by side in each row.
 struct Heads {
     const float* data = nullptr;
     Index batch = 0, heads = 0, rows = 0, width = 0;
@@ -119,7 +120,7 @@ Result<Problem> problem_of(const AttentionInputs& in) {
     return p;
 }
 
-// The batch entry b as [heads, rows before + rows, width].
+// Returns batch entry b as [heads, rows before + rows, width].
 Tensor joined(const std::optional<Heads>& before, const Heads& current, Index b) {
     const Index past = before ? before->rows : 0;
     Tensor all({current.heads, past + current.rows, current.width});
@@ -131,14 +132,14 @@ Tensor joined(const std::optional<Heads>& before, const Heads& current, Index b)
     return all;
 }
 
-// The mask of one batch entry, [heads|1, n_q|1, keys].
+// The mask of one batch entry is [heads|1, n_q|1, keys].
 template <class T>
 struct MaskValues {
     Index heads, rows;
     std::vector<T> values;
 };
 
-// With `beyond` for the keys that the mask is too short for.
+// Fills in `beyond` for the keys that the mask is too short for.
 template <class T>
 MaskValues<T> mask_values(const Tensor& mask, Index b, Index keys, T beyond) {
     const auto axis_from_last = [&](Index i) { return mask.rank() > i ? mask.dim(mask.rank() - 1 - i) : 1; };
@@ -184,7 +185,7 @@ void append(Tensor& to, Index b, const Tensor& from) {
     std::ranges::copy(from.values(), to.data() + b * from.size());
 }
 
-// Output of one batch entry, [heads, n_q, d_v], into its place in Y.
+// Copies the output of one batch entry, [heads, n_q, d_v], to its place in Y.
 void place(const Record& record, Index b, Tensor& y) {
     if (y.rank() == 4) return append(y, b, record.output());
     const Index width = record.d_v();

@@ -48,7 +48,7 @@ Status check(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionS
     return ok();
 }
 
-// The bias as the kernels take it, with stride 0 on axes of size 1.
+// Passes the bias in the kernels' form, with stride 0 on axes of size 1.
 void set_bias(AttentionCall& call, const Bias& bias, Index heads, Index queries, Index keys) {
     if (bias.empty()) return;
     const Tensor& b = *bias.values;
@@ -62,18 +62,6 @@ void set_bias(AttentionCall& call, const Bias& bias, Index heads, Index queries,
 }
 
 }  // namespace
-
-std::string_view name(Stage stage) {
-    switch (stage) {
-        case Stage::raw: return "raw";
-        case Stage::scaled: return "scaled";
-        case Stage::capped: return "capped";
-        case Stage::masked: return "masked";
-        case Stage::weight: return "weight";
-        case Stage::contribution: return "contribution";
-    }
-    return "";
-}
 
 Record::Record(SharedTensor q, SharedTensor k, SharedTensor v, AttentionSpec spec, const Kernels& kernels)
     : spec_(std::move(spec)),
@@ -127,7 +115,7 @@ AttentionCall Record::call() {
 
 namespace {
 
-// The rule of a call whose heads begin with one, and whose queries are every `step`-th from another, given here.
+// Shifts the rule for a call that begins at another head, and whose queries are every `step`-th from a given one on.
 struct ShiftedRule {
     CellRule rule;
     Index head, query, step;
@@ -142,14 +130,14 @@ struct ShiftedRule {
     }
     static Coverage tile(const void* self, Index head, Range queries, Range keys) {
         const auto& s = *static_cast<const ShiftedRule*>(self);
-        // Those between count too: what holds for all of these holds for some.
+        // This also covers the rows in between: what holds for all of them holds for some.
         return s.rule.tile(s.rule.self, s.head + head,
                            {s.query + queries.begin * s.step, s.query + (queries.end - 1) * s.step + 1},
                            keys);
     }
 };
 
-// Of a range, every `step`-th from the first on.
+// Counts every `step`-th element of a range, from the first on.
 Index count_of(Range range, Index step) { return (range.size() + step - 1) / step; }
 
 template <class T>
@@ -222,10 +210,10 @@ void Record::stage(Stage stage, Index head, Range rows, Index step, Range cols, 
     kernels_->dot_products(every(step, q, rows), attn::rows(k, cols), out);
     if (stage == Stage::raw) return;
 
-    std::vector<float> norms;  // ‖V[j]‖ of the columns
+    std::vector<float> norms;  // ‖V[j]‖ for each column
     if (stage == Stage::contribution) norms = row_norms(attn::rows(v, cols));
 
-    // A row at a time, so that it stays in the nearest cache on its way.
+    // This goes row by row, so that a row stays in the first-level cache on its way.
     for_each_block(out.rows, 64, [&](Range part) {
         const Range queries{rows.begin + part.begin * step, rows.begin + (part.end - 1) * step + 1};
         const bool whole = spec_.mask.tile(head, queries, cols) == Coverage::all;
@@ -270,7 +258,7 @@ void Record::finish_row(Stage stage, Index head, Index query, Range cols,
     }
     if (weighted) weigh(head, query, row);
     for (std::size_t j = 0; j < allowed.size(); ++j) row[j] = allowed[j] ? row[j] : weighted ? 0 : -infinity;
-    // Not a product where the weight is 0: it takes nothing even from an infinite value.
+    // A weight of 0 must not be multiplied: it takes nothing, not even from an infinite value.
     for (std::size_t j = 0; j < norms.size(); ++j) row[j] = row[j] != 0 ? row[j] * norms[j] : row[j];
 }
 

@@ -1,5 +1,5 @@
-// One attention call, kept linearly in the sequence: Q, K, V, output and two numbers a row. Everything
-// quadratic is recomputed for the window being looked at.
+// One attention call, stored in space linear in the sequence: Q, K, V, the output and two numbers per row. Everything
+// quadratic is recomputed for the window that is being looked at.
 //
 // For head h, query i, key j, with kv head g = h / (heads / kv_heads):
 //   raw          r = Σ_a Q[h,i,a] K[g,j,a]
@@ -9,49 +9,46 @@
 //   weight       w = exp(m − max_j m) / Σ_j exp(m − max_j m)
 //   contribution w · ‖V[g,j]‖
 //   output       O[h,i,b] = Σ_j w V[g,j,b]
-// Order and defaults as the ONNX Attention operator, opset 24.
+// Order and defaults follow the ONNX Attention operator, opset 24.
 //
-// Defined results at the edges:
-//   a cell that the mask forbids has weight exactly 0 and its key and value are never read;
+// Results are defined in these edge cases:
+//   a cell that the mask forbids has weight exactly 0, and its key and value are never read;
 //   a row without an allowed cell, or with only −inf scores, has zero weights and a zero output;
-//   +inf scores share the weight of their row equally, every other cell of it has 0;
-//   a NaN score in an allowed cell makes the weights and the output of its row NaN, and of no other row;
-//   a weight of 0 takes nothing from its value, even from an infinite one.
+//   +inf scores share the weight of their row equally, and every other cell of the row has 0;
+//   a NaN score in an allowed cell makes the weights and the output of its row NaN, but of no other row;
+//   a weight of 0 takes nothing from its value, not even from an infinite one.
 //
-// With a softmax precision of f16 or bf16 the masked scores, their differences from the maximum, the
-// exponentials and the sum are each rounded to it; with f64 exponentials and sum are computed in it.
+// With a softmax precision of f16 or bf16, the masked scores, their differences from the maximum, the exponentials
+// and the sum are each rounded to it. With f64, the exponentials and the sum are computed in it.
 #pragma once
 
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "attention/spec.hpp"
+#include "attention/stage.hpp"
 #include "kernels/table.hpp"
 
 namespace attn {
 
-enum class Stage { raw, scaled, capped, masked, weight, contribution };
-std::string_view name(Stage);
-
 class Record {
   public:
-    // q [heads, n_q, d_k], k [kv_heads, n_k, d_k], v [kv_heads, n_k, d_v]; heads a multiple of kv_heads.
-    // Any of n_q, n_k may be 0. Memory beyond the arguments: O(n_q · d_v).
+    // q [heads, n_q, d_k], k [kv_heads, n_k, d_k], v [kv_heads, n_k, d_v]; heads is a multiple of kv_heads. n_q and
+    // n_k may be 0. Memory beyond the arguments is O(n_q · d_v).
     static Result<Record> run(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                               const Kernels& kernels = default_kernels());
 
-    // run in parts: checks and allocates, then each part of the queries on its own, in any order: of the range every
-    // `step`-th, from the first on. Output and row numbers are those of run, bit for bit; until its part is computed a
-    // row holds zeros. The output has no columns before the first part.
+    // `run` in parts: `prepare` checks and allocates, then each `compute` does a part of the queries, in any order:
+    // every `step`-th of the range, from the first on. Output and row numbers are bit for bit those of `run`. Until
+    // its part is computed, a row holds zeros. The output has no columns before the first part.
     static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                                   const Kernels& kernels = default_kernels());
     void compute(Range queries, Index step = 1);
-    // Only their row numbers, which is all that the stages need: half of the work. The output stays as it is. Of the heads
-    // that these heads of K and V serve, or of all.
+    // Computes only the row numbers, which are all that the stages need: half of the work. The output stays as it is.
+    // It does the heads that these heads of K and V serve, or all.
     void measure(Range queries, Index step = 1);
     void measure(Range queries, Index step, Range kv_heads);
-    // Another one of the same Q, K and V, which both share, prepared.
+    // Prepares another record that shares this one's Q, K and V.
     Result<Record> prepare_under(AttentionSpec spec) const;
 
     const AttentionSpec& spec() const { return spec_; }
@@ -69,19 +66,20 @@ class Record {
     const Tensor& v() const { return *v_; }
     const Tensor& output() const { return output_; }    // [heads, n_q, d_v]
     const Tensor& row_max() const { return row_max_; }  // [heads, n_q], max of masked scores; −inf: empty row
-    // [heads, n_q], log Σ exp(m − row_max); −inf: empty row. Kept apart from the maximum, so that weights stay
-    // exact where scores are large: row log-sum-exp = row_max + row_log_sum.
+    // [heads, n_q], log Σ exp(m − row_max); −inf if no cell takes part. It is kept apart from the maximum so that
+    // weights stay accurate for large scores: row log-sum-exp = row_max + row_log_sum.
     const Tensor& row_log_sum() const { return row_log_sum_; }
 
-    // out [rows, cols], row-major: the stage in that window. Ranges lie within [0, queries] × [0, keys].
+    // Writes the stage, one of raw … contribution, in that window to out [rows, cols], row-major. Ranges must lie within
+    // [0, queries] × [0, keys].
     void stage(Stage stage, Index head, Range rows, Range cols, std::span<float> out) const;
-    // The same of every `step`-th row from the first on; out [⌈rows / step⌉, cols].
+    // Does the same for every `step`-th row from the first on; out is [⌈rows / step⌉, cols].
     void stage(Stage stage, Index head, Range rows, Index step, Range cols, MatrixView<float> out) const;
     float cell(Stage stage, Index head, Index query, Index key) const;
     std::vector<float> weights(Index head, Index query) const;  // [keys]
-    // Masked scores of a row or a part of it -> weights, in place; gives −Σ w ln w of them.
+    // Turns the masked scores of a row, or of a part of it, into weights in place, and returns −Σ w ln w of them.
     float weigh(Index head, Index query, std::span<float> masked) const;
-    const Kernels& kernels() const { return *kernels_; }  // those that ran
+    const Kernels& kernels() const { return *kernels_; }  // the ones that ran
 
   private:
     using SharedTensor = std::shared_ptr<const Tensor>;
@@ -89,8 +87,8 @@ class Record {
     void allocate_output();
     AttentionCall call();  // all heads and queries
     void compute(AttentionCall call, Range queries, Index step, Range kv_heads);
-    // Raw scores of a row -> the stage; `allowed` is empty where the mask allows all; norms are those of the columns'
-    // values, for contributions only.
+    // Turns the raw scores of a row into the stage. `allowed` is empty if the mask allows all. `norms` holds the
+    // norms of the columns' values, and is used for contributions only.
     void finish_row(Stage stage, Index head, Index query, Range cols, std::span<const std::uint8_t> allowed,
                     std::span<const float> norms, std::span<float> row) const;
     AttentionSpec spec_;

@@ -1,4 +1,4 @@
-// What one attention call computes, besides its Q, K and V.
+// What one attention call computes, apart from its Q, K and V.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace attn {
 
-// Additive scores [heads|1, n_q|1, n_k|1], broadcast over axes of size 1.
+// A bias is added to the scores: [heads|1, n_q|1, n_k|1], broadcast over axes of size 1.
 struct Bias {
     std::shared_ptr<const Tensor> values;  // rank 3, or null
 

@@ -1,4 +1,4 @@
-// The words after a command: positional ones, and options that each take a value or a list of values.
+// Parses the words after a command: positional ones, and options that each take a value or a list of values.
 #pragma once
 
 #include <charconv>
@@ -15,16 +15,16 @@ namespace attn {
 
 class Arguments {
   public:
-    // `options` are those that the command knows, such as "--ids"; `lists` those that take all words up to the next
-    // option.
+    // `options` are those that the command knows, such as "--ids"; `lists` are those that take all
+    // words up to the next option.
     static Result<Arguments> parse(std::span<const std::string> words,
                                    std::span<const std::string_view> options,
                                    std::span<const std::string_view> lists = {});
 
     const std::vector<std::string>& positional() const { return positional_; }
-    Result<std::string> text(std::string_view option) const;               // an error where it was not given
-    std::vector<std::string> list(std::string_view option) const;          // empty where it was not given
-    Result<std::vector<std::int32_t>> ids(std::string_view option) const;  // "1,2,3"; likewise
+    Result<std::string> text(std::string_view option) const;               // an error if it was not given
+    std::vector<std::string> list(std::string_view option) const;          // empty if it was not given
+    Result<std::vector<std::int32_t>> ids(std::string_view option) const;  // "1,2,3"; an error if not given
 
     template <class T>
     Result<T> number(std::string_view option, T absent) const {

@@ -65,7 +65,7 @@ ordered_json head_json(Index layer, Index head, const RepeatedTokenScores& s, co
             {"pronoun_flipped", rounded(pronoun.flipped)}};
 }
 
-// The head with the largest number of that key.
+// Returns the head with the largest value for that key.
 const ordered_json& best(const ordered_json& heads, const char* key) {
     const ordered_json* found = &heads.front();
     for (const ordered_json& head : heads)

@@ -1,4 +1,4 @@
-// The model card: what a model scores, measured and written down beside its weights.
+// Writes the model card: measured scores of a model, stored beside its weights.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace attn {
 
-// Measures the model of a folder, and writes scores.json and README.md into it. validation: a text for the bits per byte;
-// recipe: what it was trained by, for the card's text. Both may be empty.
+// Measures the model of a folder, and writes scores.json and README.md into it. validation is a text for the bits per
+// byte, recipe is what it was trained with, for the card's text. Both may be empty.
 Status write_card(const std::string& folder, const std::string& validation, const std::string& recipe);
 
 }  // namespace attn

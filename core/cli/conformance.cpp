@@ -42,7 +42,7 @@ Result<OnnxTensor> read_tensor(const fs::path& folder, const json& tensors, cons
     return tensor;
 }
 
-// A list of names in meta.json; an empty one stands for something omitted.
+// Reads a list of names in meta.json; an empty name stands for something omitted.
 Result<std::vector<std::string>> names_of(const json& meta, const char* key) {
     const auto list = meta.find(key);
     if (list == meta.end() || !list->is_array()) return Error{std::string("meta.json has no list ") + key};
@@ -61,7 +61,7 @@ double tolerance(DType dtype) {
     return 1e-5;
 }
 
-// "[1, 0, 3]" of the element i.
+// Writes the position of element i: "[1, 0, 3]".
 std::string place(const Shape& shape, Index i) {
     std::string text;
     for (std::size_t axis = shape.size(); axis-- > 0; i /= shape[axis])

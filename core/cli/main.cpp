@@ -1,4 +1,4 @@
-// attn: runs and trains models, and makes tokenizers, from the command line.
+// attn runs and trains models, and makes tokenizers, from the command line.
 #include <array>
 #include <cstdio>
 #include <optional>

@@ -1,4 +1,4 @@
-// Models in folders laid out as on a model hub.
+// Reads models from folders laid out as on a model hub.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace attn {
 
-// Reads config.json and model.safetensors, or model.safetensors.index.json and the files that it names. Refuses
-// what does not fit into this machine's memory before reading it.
+// Reads config.json and model.safetensors, or model.safetensors.index.json and the files that it names. Before
+// reading, it refuses what does not fit into this machine's memory.
 Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder);
 
 // The error names the file.
 Result<Bytes> read_file(const std::string& path);
 Status write_file(const std::string& path, std::span<const std::byte> bytes);
 Result<std::vector<Bytes>> read_files(std::span<const std::string> paths);
-std::string_view as_text(const Bytes& bytes);  // of bytes that outlive it
+std::string_view as_text(const Bytes& bytes);  // the bytes must outlive it
 
-// An error with both sizes when `what` takes more memory than this machine has.
+// Returns an error with both sizes if `what` takes more memory than this machine has.
 Status check_memory(const std::string& what, std::int64_t bytes);
 
 }  // namespace attn

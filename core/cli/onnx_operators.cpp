@@ -15,7 +15,7 @@ using Outputs = Result<std::vector<OnnxTensor>>;
 
 constexpr std::int64_t onnx_float = 1;
 
-// A float type as ONNX's enumeration TensorProto.DataType counts them.
+// Converts a float type from ONNX's enumeration TensorProto.DataType.
 std::optional<DType> float_type(std::int64_t type) {
     switch (type) {
         case onnx_float: return DType::f32;
@@ -26,7 +26,7 @@ std::optional<DType> float_type(std::int64_t type) {
     }
 }
 
-// Attributes by name. What is of the wrong type, or never asked for, is an error in the end.
+// Attributes by name. One that has the wrong type, or that is never asked for, becomes an error in the end.
 class Attributes {
   public:
     explicit Attributes(const nlohmann::json& values) : values_(values) {}
@@ -73,7 +73,7 @@ class Attributes {
     std::string wrong_;
 };
 
-// What an operator's function sees of its node.
+// Everything that an operator's function sees of its node.
 struct Call {
     const OnnxNode& node;
     const Kernels& kernels;
@@ -93,7 +93,7 @@ Index product(std::span<const Index> dims) {
 
 MatrixView<float> as_rows(Tensor& t, Index rows, Index cols) { return {t.data(), rows, cols, cols}; }
 
-// An axis counted from the end where it is negative.
+// Negative axes count from the end.
 Result<std::size_t> axis_of(std::int64_t axis, const Tensor& x) {
     if (axis < -x.rank() || axis >= x.rank())
         return Error{"axis " + std::to_string(axis) + " is not one of " + to_string(x.shape())};
@@ -157,7 +157,7 @@ Outputs attention(Call& call) {
 
 // --- RotaryEmbedding --------------------------------------------------------------------------------------
 
-// Rows of cosines and sines of one batch entry, [n, rotary_dim / 2].
+// The cosines and sines of one batch entry, [n, rotary_dim / 2].
 struct Angles {
     Tensor cosine, sine;
 };
@@ -198,7 +198,7 @@ Outputs rotary_embedding(Call& call) {
     for (std::size_t i = 0; i < 3; ++i)
         if (!call.input(i)) return Error{"X, cos_cache and sin_cache are needed"};
 
-    // [batch, heads, n, width], or [batch, n, heads · width] with num_heads.
+    // x is [batch, heads, n, width], or [batch, n, heads · width] with num_heads.
     Tensor x = call.input(0)->values;
     const bool split = x.rank() == 4;
     if (!split && (x.rank() != 3 || heads_given < 1 || x.dim(2) % heads_given != 0))
@@ -226,7 +226,7 @@ Outputs rotary_embedding(Call& call) {
 
 // --- Normalisations -----------------------------------------------------------------------------------------
 
-// `t` broadcast to the axes of x from `axis` on, as one row.
+// Broadcasts `t` to the axes of x from `axis` on, as one row.
 Result<std::vector<float>> broadcast_row(const Tensor& t, const Tensor& x, std::size_t axis) {
     const auto target = std::span(x.shape()).subspan(axis);
     const std::size_t lead = t.shape().size() > target.size() ? t.shape().size() - target.size() : 0;
@@ -325,7 +325,7 @@ Outputs rms_normalization(Call& call) {
 
 // --- Softmax and activations --------------------------------------------------------------------------------
 
-// Since opset 13 along one axis; before, over all axes from `axis` on as if they were one.
+// Since opset 13, this goes along one axis; before, it went over all axes from `axis` on as if they were one.
 Outputs softmax(Call& call) {
     const bool one_axis = call.node.opset >= 13;
     const std::int64_t given = call.attributes.integer("axis").value_or(one_axis ? -1 : 1);
@@ -360,7 +360,7 @@ Outputs gelu(Call& call) {
     return std::vector<OnnxTensor>{{call.input(0)->dtype, std::move(x), {}}};
 }
 
-// x σ(alpha x), by the kernel for alpha = 1: silu(alpha x) / alpha.
+// Computes x σ(alpha x) with the kernel for alpha = 1, as silu(alpha x) / alpha.
 Tensor swish_of(const Call& call, Tensor x, float alpha) {
     if (alpha == 0) {
         for (float& v : x.values()) v /= 2;

@@ -1,5 +1,4 @@
-// The operators of the conformance cases, on the kernels: what ONNX adds to them are axes, broadcasting,
-// layouts and types.
+// The operators of the conformance cases, built on the kernels: ONNX adds axes, broadcasting, layouts and types.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace attn {
 struct OnnxTensor {
     DType dtype = DType::f32;
     Tensor values;                       // as f32
-    std::vector<std::int64_t> integers;  // the same for integers and booleans, exactly
+    std::vector<std::int64_t> integers;  // the exact values of integers and booleans
 };
 
 struct OnnxNode {
@@ -29,7 +28,7 @@ struct OnnxNode {
     std::vector<bool> outputs;                      // in the operator's order; false: omitted
 };
 
-// One tensor for each output, rounded to its type; those omitted may be empty.
+// Returns one tensor for each output, rounded to its type; omitted ones may be empty.
 Result<std::vector<OnnxTensor>> evaluate(const OnnxNode& node, const Kernels& kernels);
 
 }  // namespace attn

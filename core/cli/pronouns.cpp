@@ -10,7 +10,7 @@ namespace attn {
 
 namespace {
 
-// The tokens that hold some of these bytes of the text.
+// Returns the tokens that contain any of these bytes of the text.
 Range tokens_of(const Bpe& tokenizer, std::span<const std::int32_t> ids, Range bytes) {
     Range tokens{-1, -1};
     Index begin = 0;
@@ -31,7 +31,7 @@ double weight_on(const Record& record, Index head, Index query, Range keys) {
     return sum;
 }
 
-// ln p of the words after the prompt.
+// Returns ln p of the words after the prompt.
 Result<double> likelihood(const std::shared_ptr<const Model>& model, const Bpe& tokenizer,
                           const std::string& prompt, const std::string& words) {
     std::vector<std::int32_t> ids = tokenizer.encode(prompt);

@@ -1,4 +1,4 @@
-// Whether a model knows what "it" is: on the held-out twins of train/sentences.hpp.
+// Measures whether a model knows what "it" refers to, on the held-out twins of train/sentences.hpp.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,20 @@ namespace attn {
 
 struct PronounHead {
     Index layer = 0, head = 0;
-    double right =
-        0;  // share of texts in which the pronoun's row has more weight on the right noun than on the other
-    double flipped =
-        0;  // share of pairs in which it does so in both twins: the adjective alone turns it over
+    double right = 0;    // share of texts whose pronoun puts more weight on the right noun
+    double flipped = 0;  // share of pairs where that holds in both twins: the adjective decides
 };
 
 struct PronounScores {
     Index pairs = 0;
-    double preferred = 0;            // share of texts after which the right noun is likelier than the other
-    double preferred_in_both = 0;    // of pairs, in both twins
+    double preferred = 0;            // share of texts after which the right noun is likelier
+    double preferred_in_both = 0;    // share of pairs where that holds in both twins
     std::vector<PronounHead> heads;  // by layer and head
-    PronounHead best;                // by `right`
+    PronounHead best;                // the one with the largest `right`
 };
 
-// The pronoun is the second one, after the adjective: the row of the first is the same in both twins, in a causal model.
-// Weights on a noun are summed over its tokens, and so are the logarithms of its likelihood.
+// The pronoun is the second one, after the adjective: in a causal model, the first one's row is the same in both
+// twins. Weights on a noun are summed over its tokens, and so are the logarithms of its likelihood.
 Result<PronounScores> score_pronouns(const std::shared_ptr<const Model>& model, const Bpe& tokenizer);
 
 }  // namespace attn

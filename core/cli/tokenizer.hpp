@@ -1,4 +1,4 @@
-// Tokenizers in files; `attn tokenizer train` and `attn tokenizer encode`.
+// Reads and writes tokenizer files, for `attn tokenizer train` and `attn tokenizer encode`.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ Status train_tokenizer(std::span<const std::string> files, int vocabulary,
 Result<Bpe> load_tokenizer(const std::string& file);  // a tokenizer.json
 Status save_tokenizer(const Bpe& tokenizer, const std::string& file);
 
-// The ids of a file's text by a tokenizer.json.
+// Returns the ids of a file's text, using a tokenizer.json.
 Result<std::vector<std::int32_t>> encode_file(const std::string& tokenizer, const std::string& file);
 
 }  // namespace attn

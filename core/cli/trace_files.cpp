@@ -9,7 +9,7 @@ namespace attn {
 
 namespace {
 
-// [layers, heads, queries, keys], the weights of every Record.
+// Returns the weights of every Record, [layers, heads, queries, keys].
 Tensor all_weights(const Trace& trace) {
     const ModelConfig& config = trace.model()->config();
     const Index n = trace.tokens();

@@ -1,4 +1,4 @@
-// A Trace as files: one .npy a tensor, and tensors.json with their names, axes and shapes.
+// Writes a Trace to files: one .npy per tensor, and tensors.json with their names, axes and shapes.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace attn {
 
-// Besides the Trace's tensors: logits [tokens, vocabulary] and attention [layers, heads, queries, keys], the
-// weights. Makes the folder where it is not there.
+// In addition to the Trace's tensors, it writes logits [tokens, vocabulary] and attention
+// [layers, heads, queries, keys], the weights. Creates the folder if needed.
 Status write_trace(const Trace& trace, const std::string& folder);
 
 }  // namespace attn

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double report_seconds = 10, checkpoint_seconds = 120, measure_seconds = 240;
-constexpr Index tokenizer_paragraphs = 20'000;  // of generated sentences that the vocabulary learns from
+constexpr Index tokenizer_paragraphs = 20'000;  // the vocabulary learns from this many generated ones
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -44,7 +44,7 @@ Result<Bpe> tokenizer_for(const Recipe& recipe, std::span<const std::string_view
     return bpe;
 }
 
-// Written beside it first, so that a run that ends while writing leaves the one before.
+// Writes to a file beside it first, so that a run that is killed while writing leaves the previous one intact.
 Status replace_file(const std::string& file, std::span<const std::byte> bytes) {
     if (auto status = write_file(file + ".new", bytes); !status) return status;
     std::error_code failed;
@@ -150,7 +150,7 @@ Status train(const TrainingFiles& files) {
     const Clock::time_point start = Clock::now();
     const std::int64_t first = trainer->steps_taken();
     Clock::time_point told = start, saved = start, measured = start;
-    double loss = 0, outside = 0;  // seconds of anything but training
+    double loss = 0, outside = 0;  // seconds spent on anything but training
     std::int64_t since = 0;
     while (trainer->steps_taken() < settings.schedule.steps) {
         const auto step = trainer->step();

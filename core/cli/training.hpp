@@ -1,4 +1,4 @@
-// Training from the command line: texts and a recipe become a model folder.
+// Trains from the command line: turns texts and a recipe into a model folder.
 #pragma once
 
 #include <span>
@@ -9,18 +9,19 @@
 
 namespace attn {
 
-// <|endoftext|>, whose id is 0.
+// The only one is <|endoftext|>, whose id is 0.
 inline constexpr Index special_tokens = 1;
 
 struct TrainingFiles {
     std::string recipe;
     std::span<const std::string> texts;
-    std::string validation;  // a text; empty: none
+    std::string validation;  // the name of a text; empty: none
     std::string folder;
 };
 
-// Writes into the folder tokenizer.json and config.json and, every two minutes and at the end, model.safetensors (f16) and
-// checkpoint.safetensors, from which it goes on where there is one. Tells its progress on standard output.
+// Writes tokenizer.json and config.json into the folder and, every two minutes and at the end,
+// model.safetensors (f16) and checkpoint.safetensors; if there is a checkpoint, it continues from that. Reports
+// its progress on standard output.
 Status train(const TrainingFiles& files);
 
 }  // namespace attn

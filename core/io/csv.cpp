@@ -21,17 +21,17 @@ constexpr std::string_view blanks = " \t";
 
 Error bad_table(std::string what) { return Error{"this table " + std::move(what)}; }
 
-// Tells which characters of a text stand between quotes. A quote opens at the start of a field, whatever separates fields,
-// and closes at the next one that is not doubled.
+// Tells which characters of a text stand between quotes. A quote opens at the start of a field, whatever separates
+// the fields, and closes at the next quote that is not doubled.
 class Quotes {
   public:
-    // Of the characters in their order.
+    // Takes the characters one by one, in order.
     bool inside(char c) {
         if (c == '"') {
             if (open_)
                 open_ = false;
             else if (last_ == '"' || last_ == '\n' || all_separators.find(last_) != all_separators.npos)
-                open_ = true;  // after a quote: the second of two that stand for one
+                open_ = true;  // the second of two quotes that stand for one
         }
         last_ = c;
         return open_;
@@ -43,7 +43,7 @@ class Quotes {
     char last_ = '\n';
 };
 
-// The row that begins a text, with its line break; nothing where a quote is not closed.
+// Returns the size of the text's first row with its line break, or nothing if a quote is never closed.
 std::optional<std::size_t> row_size(std::string_view text) {
     Quotes quotes;
     for (std::size_t i = 0; i < text.size(); ++i)
@@ -58,7 +58,7 @@ std::string_view trimmed(std::string_view text) {
                               : text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
 
-// What a field means: without its quotes, doubled ones once.
+// Strips the quotes from a field and turns doubled quotes into single ones.
 std::string unquoted(std::string_view field) {
     const std::string_view core = trimmed(field);
     if (core.size() < 2 || core.front() != '"' || core.back() != '"') return std::string(field);
@@ -99,14 +99,14 @@ std::optional<float> parse_number(std::string_view field, bool comma_is_point) {
     const std::string_view word = lower.substr(lower.front() == '-' || lower.front() == '+' ? 1 : 0);
     const bool named = word == "nan" || word == "inf" || word == "infinity";
     if (!named && lower.find_first_not_of("0123456789+-.e") != lower.npos)
-        return std::nullopt;  // strtof reads 0x1p3
+        return std::nullopt;  // strtof would accept 0x1p3
     char* end = nullptr;
     const float value = std::strtof(text.data(), &end);
     if (end != text.data() + field.size() || (std::isinf(value) && !named)) return std::nullopt;
     return value;
 }
 
-// Whether most of these are no numbers.
+// Tells whether most of these fields are not numbers.
 template <class Fields, class Text>
 bool are_labels(const Fields& fields, bool comma_is_point, Text text) {
     const auto words = std::ranges::count_if(
@@ -164,7 +164,7 @@ void CsvReading::count_separators(std::string_view row) {
     for (char c : trimmed(row))
         if (const auto i = all_separators.find(c); !quotes.inside(c) && i != all_separators.npos)
             seen[i] = true;
-    // Blanks around a row separate nothing, tabs do.
+    // Blanks around a row separate nothing; tabs do.
     seen[0] = seen[0] || row.front() == '\t' || row.back() == '\t';
     for (std::size_t i = 0; i < seen.size(); ++i) rows_with_[i] += seen[i];
 }

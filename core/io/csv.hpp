@@ -1,5 +1,5 @@
-// A matrix as text: numbers separated by comma, semicolon, tab or blanks, with labels in the first row, the first column,
-// or both (quotes as RFC 4180 has them).
+// Reads a matrix from text: the numbers are separated by comma, semicolon, tab or blanks, and the first row, the
+// first column or both may hold labels, quoted as in RFC 4180.
 #pragma once
 
 #include <array>
@@ -21,41 +21,41 @@ struct CsvMatrix {
     std::vector<std::string> column_labels;  // as many as columns, or none
 };
 
-// Read in slices. The separator is the one that stands, outside quotes, in the most rows: tab, semicolon, comma or blanks.
-// The first row is labels where its first field is empty or most of the others are no numbers; the first column is where
-// that corner is empty, where a row has one field more than the labels, or where most of it is no numbers. Where commas do
-// not separate, a comma is a decimal point.
+// Reads a table in slices. The separator is the one that occurs, outside quotes, in the most rows: tab, semicolon,
+// comma or blanks. The first row holds labels if its first field is empty or most of the others are not numbers. The
+// first column holds labels if that corner is empty, if a row has one field more than there are labels, or if most of
+// the column is not numbers. Unless commas separate the fields, a comma is a decimal point.
 class CsvReading {
   public:
-    explicit CsvReading(std::span<const std::byte> file);  // which outlives this object
+    explicit CsvReading(std::span<const std::byte> file);  // must outlive this object
 
-    bool step();                 // about 2^14 characters, a row at least; true while there is more to do
+    bool step();                 // reads about 2^14 characters or a row; true while there is more to do
     float progress() const;      // 0 … 1
-    Result<CsvMatrix> finish();  // does what is left; once
+    Result<CsvMatrix> finish();  // does what is left; call once
 
   private:
     enum class Pass { separators, numbers, done };
-    std::size_t advance();  // by one row; how many characters it has
+    std::size_t advance();  // goes on by one row and returns its size in characters
     void count_separators(std::string_view row);
     Status add(std::vector<std::string> fields);
     Result<float> number(std::string_view field, std::size_t row, std::size_t column) const;
     Result<CsvMatrix> matrix();
 
     std::string_view text_;
-    std::size_t at_ = 0, row_ = 0;  // of the pass; rows count from 1, as a spreadsheet has them
+    std::size_t at_ = 0, row_ = 0;  // position in this pass; rows count from 1, as in a spreadsheet
     Pass pass_ = Pass::separators;
     Status status_ = ok();
 
-    std::array<std::size_t, 4> rows_with_{};  // of each separator
+    std::array<std::size_t, 4> rows_with_{};  // how many rows contain each separator
     char separator_ = '\0';                   // '\0': there is one column
     bool begun_ = false, corner_is_empty_ = false;
     std::vector<std::string> labels_;
-    std::size_t fields_ = 0;  // in a row of numbers, its label among them; 0: none was read
+    std::size_t fields_ = 0;  // in a row of numbers, including its label; 0: none read yet
     struct First {
         std::size_t row;
         std::string field;
     };
-    std::vector<First> first_;   // of each row of numbers the first field, which may be a label
+    std::vector<First> first_;   // the first field of each row of numbers, which may be a label
     std::vector<float> others_;  // [rows, fields − 1]
 };
 

@@ -14,7 +14,7 @@ CsvWriter::CsvWriter(std::span<const std::string> column_labels) {
     text_ += "\r\n";
 }
 
-// Always in quotes: a token may be a comma, a number or blank.
+// Labels are always quoted: a token may be a comma, a number or blank.
 void CsvWriter::label(const std::string& text) {
     text_ += '"';
     for (const char c : text) {

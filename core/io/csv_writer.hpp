@@ -1,4 +1,5 @@
-// A matrix as comma-separated values (RFC 4180), labels in its first row and column, in the form that CsvReading reads.
+// Writes a matrix as comma-separated values (RFC 4180), with labels in the first row and
+// column, as CsvReading reads it.
 #pragma once
 
 #include <span>
@@ -6,13 +7,13 @@
 
 namespace attn {
 
-// Row by row, so that the numbers need not be there at once.
+// Takes the matrix row by row, so that it need not be in memory as a whole.
 class CsvWriter {
   public:
     explicit CsvWriter(std::span<const std::string> column_labels);
 
     void row(const std::string& label, std::span<const float> values);  // as many as columns
-    // Numbers read back to the same bits; "nan", "inf", "-inf".
+    // Numbers read back to the same bits. The others are written as "nan", "inf" and "-inf".
     const std::string& text() const { return text_; }
 
   private:

@@ -30,7 +30,7 @@ class TreeBuilder {
     bool number_unsigned(json::number_unsigned_t value) { return add(value); }
     bool number_float(json::number_float_t value, const std::string&) { return add(value); }
     bool string(std::string& value) { return add(std::move(value)); }
-    bool binary(json::binary_t&) { return false; }  // occurs in binary formats only
+    bool binary(json::binary_t&) { return false; }  // only occurs in binary formats
 
     bool start_object(std::size_t) { return open(json::object()); }
     bool end_object() { return close(); }
@@ -47,7 +47,7 @@ class TreeBuilder {
     }
 
     bool parse_error(std::size_t read, const std::string&, const json::exception& error) {
-        // what(): "[…] parse error at …: syntax error while parsing … - REASON; last read: '…'; expected …"
+        // what() reads "[…] parse error at …: syntax error while parsing … - REASON; last read: '…'; expected …".
         std::string_view reason = error.what();
         const auto dash = reason.find(" - ");
         if (dash == reason.npos) return refuse(" has a number that is too large" + at(read));
@@ -65,8 +65,8 @@ class TreeBuilder {
   private:
     struct Level {
         json* node;
-        const std::string* key = nullptr;  // of the value to come, in an object
-        json* slot = nullptr;              // its place
+        const std::string* key = nullptr;  // of the next value, in an object
+        json* slot = nullptr;              // where that value goes
     };
 
     json* add_node(json&& value) {
@@ -100,7 +100,7 @@ class TreeBuilder {
         return false;
     }
 
-    // Of the last of the first `read` characters.
+    // Names the place of the last of the first `read` characters.
     std::string at(std::size_t read) const {
         const std::string_view before = text_.substr(0, std::max<std::size_t>(read, 1) - 1);
         const auto line = std::ranges::count(before, '\n') + 1;
@@ -108,7 +108,7 @@ class TreeBuilder {
         return " at line " + std::to_string(line) + ", column " + std::to_string(column);
     }
 
-    // Of the innermost object that lies in another: " in 'rope_scaling'".
+    // Names the innermost object that lies in another: " in 'rope_scaling'".
     std::string where() const {
         for (std::size_t i = open_.size(); i-- > 1;)
             if (open_[i - 1].key) return " in " + quote(*open_[i - 1].key);

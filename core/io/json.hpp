@@ -1,4 +1,4 @@
-// The one way into nlohmann/json: with limits, without exceptions, and with duplicate keys refused.
+// This is the only way into nlohmann/json: with limits, without exceptions, and duplicate keys are refused.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace attn {
 
-// A small file must not become a large tree.
+// These limits keep a small file from becoming a large tree.
 struct JsonLimits {
     std::size_t bytes = 100'000'000;
     std::size_t depth = 32;
     std::size_t values = 4'000'000;
 };
 
-// `what` names the text in messages: "config.json".
+// Messages call the text `what`, e.g. "config.json".
 Result<nlohmann::json> parse_json(std::span<const std::byte> text, std::string_view what,
                                   JsonLimits limits = {});
 

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Above anything published, low enough that a product of two is far from overflow in 64 bits.
+// These limits are above anything published, and low enough that a product of two cannot overflow 64 bits.
 constexpr Index max_vocab = Index{1} << 24;
 constexpr Index max_layers = 1024;
 constexpr Index max_heads = 1024;
@@ -33,7 +33,7 @@ std::string shown(const json& value) {
     return value.dump();
 }
 
-// Reads keys of one object. The first thing that is wrong is kept; what is read after it means nothing.
+// Reads the keys of one object. Only the first error is kept; values read after it are meaningless.
 class Reader {
   public:
     Reader(const json& object, std::string& problem) : object_(object), problem_(problem) {}
@@ -46,7 +46,7 @@ class Reader {
 
     bool has(const char* key) const { return object_.contains(key); }
 
-    // Null, where the key is absent or its value is null.
+    // Returns null if the key is absent or its value is null.
     const json* find(const char* key) const {
         const auto place = object_.find(key);
         return place == object_.end() || place->is_null() ? nullptr : &*place;
@@ -159,7 +159,8 @@ void read_gpt2(Reader& in, ModelConfig& c) {
         in.refuse("asks for cross attention (add_cross_attention), which is not supported");
 }
 
-// transformers 4: rope_theta, rope_scaling with rope_type or type. transformers 5: all in rope_parameters.
+// transformers 4 writes rope_theta, and rope_scaling with rope_type or type; transformers 5 puts all
+// of it in rope_parameters.
 void read_rope(Reader& top, ModelConfig& c) {
     c.rope_theta = top.number("rope_theta", 10'000, 1, max_theta);
     const char* key = top.find("rope_parameters") ? "rope_parameters" : "rope_scaling";
@@ -194,8 +195,8 @@ void read_rope(Reader& top, ModelConfig& c) {
         in.refuse("has a 'low_freq_factor' that is not below 'high_freq_factor' in " + quote(key));
 }
 
-// mistral: one window for all layers, absent means 4096 and null none. qwen2: only where use_sliding_window
-// says so, in the layers that layer_types names or from max_window_layers on. llama: none.
+// mistral has one window for all layers: 4096 if the key is absent, none if it is null. qwen2 has windows only if
+// use_sliding_window is true, in the layers that layer_types names or from max_window_layers on. llama has none.
 void read_windows(Reader& in, ModelConfig& c) {
     c.windows.assign(static_cast<std::size_t>(c.layers), 0);
     const bool qwen2 = c.model_type == "qwen2";

@@ -1,4 +1,4 @@
-// A model's config.json, as transformers 4 and 5 write it, for the families that this program runs.
+// Reads a model's config.json, as transformers 4 and 5 write it, for the families that this program runs.
 #pragma once
 
 #include <cstddef>
@@ -31,16 +31,16 @@ struct RopeScaling {
 struct ModelConfig {
     Family family = Family::gpt2;
     std::string model_type;  // as the file has it: "gpt2", "llama", "mistral", "qwen2"
-    std::string dtype;       // of the published weights, as the file has it; empty: not said
+    std::string dtype;       // of the published weights, as the file has it; empty: not given
 
     Index vocab_size = 0;
     Index layers = 0;
     Index heads = 0;
     Index kv_heads = 0;  // divides heads
     Index d_model = 0;
-    Index head_dim = 0;  // even where there are rotary positions; heads · head_dim may differ from d_model
+    Index head_dim = 0;  // even if positions are rotary; heads · head_dim may differ from d_model
     Index d_ff = 0;
-    Index context = 0;  // most positions the model was made for
+    Index context = 0;  // the most positions that the model was made for
 
     double norm_epsilon = 0;
     Activation activation = Activation::gelu_tanh;
@@ -54,9 +54,9 @@ struct ModelConfig {
 
     double rope_theta = 0;  // llama
     RopeScaling rope_scaling;
-    std::vector<Index> windows;  // by layer: keys a query sees, itself among them; 0: all
+    std::vector<Index> windows;  // per layer: how many keys a query sees, including itself; 0: all
 
-    // As the file has them: they may lie outside the vocabulary.
+    // These ids are as in the file: they may lie outside the vocabulary.
     std::vector<std::int64_t> bos_ids;
     std::vector<std::int64_t> eos_ids;
 

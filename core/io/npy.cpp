@@ -28,7 +28,7 @@ struct Descr {
     bool big_endian;
 };
 
-// descr, such as '<f4': byte order, kind, size in bytes.
+// descr, such as '<f4', gives the byte order, the kind and the size in bytes.
 Result<Descr> parse_descr(std::string_view descr) {
     struct Known {
         std::string_view code;
@@ -134,7 +134,7 @@ class HeaderParser {
             if (!dim) return dim.error();
             dims.push_back(*dim);
             if (take(',')) continue;
-            if (dims.size() == 1) return broken("','");  // (3) is a number in Python, (3,) a tuple
+            if (dims.size() == 1) return broken("','");  // in Python, (3) is a number and (3,) a tuple
             if (!take(')')) return broken("',' or ')'");
             break;
         }

@@ -1,4 +1,4 @@
-// NumPy's array file, .npy: versions 1.0, 2.0 and 3.0, either byte order, C or Fortran order.
+// Reads and writes NumPy's array files, .npy: versions 1.0, 2.0 and 3.0, either byte order, C or Fortran order.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace attn {
 
-// How many bytes at the start of a file of file_size bytes parse_npy_header needs; told by the first 12.
+// Returns how many bytes from the start of a file of file_size bytes parse_npy_header needs. The first 12 bytes tell.
 Result<std::uint64_t> npy_header_size(std::span<const std::byte> first_bytes, std::uint64_t file_size);
 
 struct NpyHeader {
-    ArrayView array;  // without its bytes
+    ArrayView array;  // has no bytes yet
     std::uint64_t data_offset = 0;
 };
 
-// Checked: shape and element type fill the file to its end.
+// It is an error unless the shape and the element type fill the file exactly.
 Result<NpyHeader> parse_npy_header(std::span<const std::byte> first_bytes, std::uint64_t file_size);
 
 Result<ArrayView> parse_npy(std::span<const std::byte> file);  // a view into the file
 
 Result<std::vector<std::int64_t>> to_int64(const ArrayView& array);  // integers and booleans only; row-major
 
-// What stands before the numbers of a file of f32, for those who write them piece by piece.
+// Returns what precedes the numbers in a file of f32, for callers that write the numbers piece by piece.
 std::vector<std::byte> npy_header_f32(const Shape& shape);
 
-// Byte for byte what numpy.save writes. shape has values.size() elements.
+// Writes byte for byte what numpy.save writes. The shape has values.size() elements.
 std::vector<std::byte> write_npy(const Shape& shape, std::span<const float> values);
 std::vector<std::byte> write_npy(const Shape& shape, std::span<const std::int32_t> values);
 std::vector<std::byte> write_npy(const Shape& shape, std::span<const std::int64_t> values);

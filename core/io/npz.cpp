@@ -7,10 +7,10 @@ namespace attn {
 
 namespace {
 
-constexpr std::size_t first_look = 1024;  // NumPy's headers have 128 bytes as a rule
+constexpr std::size_t first_look = 1024;  // NumPy's headers usually have 128 bytes
 constexpr std::uint64_t longest_header = std::uint64_t{1} << 17;
 
-// The header, for which no more is unpacked than it needs.
+// Reads the header, and unpacks no more of the entry than that takes.
 Result<NpyHeader> header_of(const ZipEntry& entry) {
     auto start = unpack_start(entry, first_look);
     if (!start) return start.error();

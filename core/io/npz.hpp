@@ -1,4 +1,5 @@
-// NumPy's archive of arrays, .npz: a zip archive of .npy files, as numpy.savez and numpy.savez_compressed write it.
+// Reads NumPy's archives of arrays, .npz: zip archives of .npy files, as numpy.savez and
+// numpy.savez_compressed write them.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +15,10 @@ namespace attn {
 struct NpzArray {
     std::string name;  // without .npy
     ZipEntry entry;
-    Result<NpyHeader> header;  // an error where this array cannot be read; others may
+    Result<NpyHeader> header;  // an error if this array cannot be read; others may still be readable
 };
 
-// In the archive's order; entries that are no .npy files are left out.
+// The arrays are in the archive's order. Entries other than .npy files are left out.
 Result<std::vector<NpzArray>> parse_npz(std::span<const std::byte> file);
 
 }  // namespace attn

@@ -9,7 +9,7 @@ namespace attn {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 16;
-constexpr std::uint8_t difference_to_the_left = 1;  // of the filters
+constexpr std::uint8_t difference_to_the_left = 1;  // the filter type "Sub"
 
 std::array<std::uint8_t, 4> big_endian(std::uint32_t value) {
     return {static_cast<std::uint8_t>(value >> 24), static_cast<std::uint8_t>(value >> 16),
@@ -29,7 +29,7 @@ PngWriter::PngWriter(Index width, Index height) : stream_(std::make_unique<Strea
     file_.assign(signature.begin(), signature.end());
     const auto w = big_endian(static_cast<std::uint32_t>(width)),
                h = big_endian(static_cast<std::uint32_t>(height));
-    // 8 bits, RGB, deflate, adaptive filters, not interlaced
+    // The image has 8 bits per channel, RGB, deflate, adaptive filters, and is not interlaced.
     const std::array<std::uint8_t, 13> header{w[0], w[1], w[2], w[3], h[0], h[1], h[2], h[3], 8, 2, 0, 0, 0};
     chunk("IHDR", header);
 }
@@ -66,7 +66,7 @@ void PngWriter::deflate(std::span<const std::uint8_t> bytes, bool last) {
 }
 
 void PngWriter::row(std::span<const std::uint8_t> rgb) {
-    // Cells are runs of one colour, which differences to the left make zeros.
+    // Cells are runs of one colour; subtracting the pixel to the left turns them into zeros.
     line_[0] = difference_to_the_left;
     for (std::size_t i = 0; i < rgb.size(); ++i)
         line_[1 + i] = static_cast<std::uint8_t>(rgb[i] - (i < 3 ? 0 : rgb[i - 3]));

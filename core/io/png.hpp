@@ -1,4 +1,4 @@
-// Pictures in the format PNG (W3C recommendation, third edition): 8 bits a channel, RGB, one row after another.
+// Writes PNG pictures (W3C recommendation, third edition): 8 bits per channel, RGB, row by row.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace attn {
 
-// Rows are deflated as they come, so that a picture may be larger than memory: only its file is held.
+// Rows are deflated as they come: a picture may be larger than memory, since only its file is held.
 class PngWriter {
   public:
     PngWriter(Index width, Index height);  // at least 1 × 1 pixels
@@ -20,7 +20,7 @@ class PngWriter {
     PngWriter& operator=(const PngWriter&) = delete;
 
     void row(std::span<const std::uint8_t> rgb);  // [width, 3], from the top
-    // After `height` rows, once.
+    // Call this once, after `height` rows.
     std::vector<std::byte> finish();
 
   private:
@@ -30,7 +30,7 @@ class PngWriter {
     struct Stream;
     std::unique_ptr<Stream> stream_;
     std::vector<std::byte> file_;
-    std::vector<std::uint8_t> line_, deflated_;  // a row behind its filter; what is not yet a chunk
+    std::vector<std::uint8_t> line_, deflated_;  // a row behind its filter byte; what is not yet in a chunk
 };
 
 }  // namespace attn

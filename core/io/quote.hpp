@@ -1,4 +1,4 @@
-// Text from a file, made fit to stand in a message.
+// Makes text from a file fit to stand in a message.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace attn {
 
-// 'text', cut to at most 60 characters, with everything but printable ASCII as \xNN.
+// Returns 'text', cut to at most 60 characters, with everything but printable ASCII written as \xNN.
 std::string quote(std::string_view text);
 
 }  // namespace attn

@@ -52,7 +52,7 @@ constexpr std::array element_types{
     ElementType{"F4", 4, std::nullopt},
 };
 
-// The elements of a JSON list of whole numbers that are not negative; nothing where it is not one.
+// Returns the elements of a JSON list of non-negative integers, or nothing if it is not such a list.
 std::optional<std::vector<std::uint64_t>> whole_numbers(const json& object, const char* key) {
     const auto place = object.find(key);
     if (place == object.end() || !place->is_array()) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<std::vector<std::uint64_t>> whole_numbers(const json& object, cons
     return out;
 }
 
-// Nothing where the product does not fit in 64 bits.
+// Returns nothing if the product does not fit in 64 bits.
 std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b) {
     if (b != 0 && a > std::numeric_limits<std::uint64_t>::max() / b) return std::nullopt;
     return a * b;
@@ -116,8 +116,8 @@ Result<TensorEntry> parse_entry(const std::string& name, const json& object) {
     return entry;
 }
 
-// In the order of their offsets, the tensors begin at 0, follow each other without hole or overlap, and end
-// with the file.
+// In the order of their offsets, the tensors must begin at 0, follow each other without gap or
+// overlap, and end with the file.
 Status check_layout(const std::vector<TensorEntry>& tensors, std::uint64_t data_size) {
     std::vector<const TensorEntry*> order;
     order.reserve(tensors.size());
@@ -198,7 +198,7 @@ Result<SafetensorsHeader> parse_safetensors_header(std::span<const std::byte> fi
 
     SafetensorsHeader header;
     header.data_offset = *size;
-    for (const auto& [name, value] : tree->items()) {  // by name
+    for (const auto& [name, value] : tree->items()) {  // sorted by name
         if (name == "__metadata__") {
             if (Status status = read_metadata(value, header); !status) return status.error();
             continue;

@@ -1,5 +1,5 @@
-// The safetensors format: 8 bytes of header length, a JSON header, the tensors' bytes without a gap.
-// The header can be read and checked before the body is in memory.
+// Reads and writes the safetensors format: 8 bytes of header length, a JSON header, then the tensors' bytes without
+// gaps. The header can be read and checked before the body is in memory.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +21,28 @@ namespace attn {
 struct TensorEntry {
     std::string name;
     std::string_view dtype_name;  // "F32", "BF16", "F8_E4M3", …
-    std::optional<DType> dtype;   // none: a type of the format that this program does not compute with
+    std::optional<DType> dtype;   // none: the format has this type, but this program cannot compute with it
     Shape shape;
     std::uint64_t begin = 0, end = 0;  // of its bytes, from the end of the header
 };
 
 struct SafetensorsHeader {
     std::uint64_t data_offset = 0;     // of the first tensor's bytes in the file
-    std::vector<TensorEntry> tensors;  // by name
+    std::vector<TensorEntry> tensors;  // sorted by name
     std::map<std::string, std::string> metadata;
 
-    const TensorEntry* find(std::string_view name) const;  // null: no tensor of that name
+    const TensorEntry* find(std::string_view name) const;  // null: no tensor has that name
 };
 
-// How many bytes at the start of a file of file_size bytes parse_safetensors_header needs; told by the first 8.
+// Returns how many bytes from the start of a file of file_size bytes parse_safetensors_header
+// needs. The first 8 bytes tell.
 Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> first_bytes,
                                               std::uint64_t file_size);
 
 Result<SafetensorsHeader> parse_safetensors_header(std::span<const std::byte> first_bytes,
                                                    std::uint64_t file_size);
 
-// A whole file; `data` are the bytes after the header and belong to the caller.
+// A whole file. `data` holds the bytes after the header and belongs to the caller.
 struct SafetensorsFile {
     SafetensorsHeader header;
     std::span<const std::byte> data;
@@ -57,13 +58,15 @@ struct TensorToWrite {
     std::string name;
     DType dtype;
     Shape shape;
-    std::span<const std::byte> bytes;  // little-endian; as many as dtype and shape ask for
+    std::span<const std::byte> bytes;  // little-endian; as many as dtype and shape require
 };
-// A whole file: the tensors in their order, the header padded to a multiple of 8 bytes. Types that the format has.
+// Writes a whole file: the tensors stay in their order, and the header is padded to a multiple of 8 bytes. Their
+// types must be ones that the format has.
 std::vector<std::byte> write_safetensors(std::span<const TensorToWrite> tensors,
                                          const std::map<std::string, std::string>& metadata = {});
 
-// model.safetensors.index.json: which of several files holds which tensor. File names are plain: no folders.
+// model.safetensors.index.json says which of several files holds which tensor. File names must
+// be plain, without folders.
 struct SafetensorsIndex {
     std::map<std::string, std::string, std::less<>> weight_map;  // tensor -> file
     std::vector<std::string> files;                              // each once, sorted

@@ -1,4 +1,4 @@
-// What the axes of a tensor mean: heads, rows and columns, whatever their order in the file.
+// Says which axes of a tensor are heads, rows and columns, whatever their order in the file.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,22 @@
 namespace attn {
 
 struct PlacedTensor {
-    std::size_t tensor = 0;                            // of FoundFiles::tensors
-    int layer = -1, head = -1, row = -1, column = -1;  // axes of the array; −1: it has none
-    Shape at;  // of each axis that is none of these, which element is taken
+    std::size_t tensor = 0;                            // index into FoundFiles::tensors
+    int layer = -1, head = -1, row = -1, column = -1;  // axes of the array; −1: it has no such axis
+    Shape at;                                          // for each of the other axes, which element is taken
 };
 
-// The array's own elements as [layers, heads, rows, columns].
+// Views the array's own elements as [layers, heads, rows, columns].
 ArrayView placed(const ArrayView& array, const PlacedTensor& place);
 
-// Of that view, from the array's shape alone.
+// The shape of that view follows from the array's shape alone.
 struct PlacedShape {
     Index layers = 1, heads = 1, rows = 1, columns = 1;
 };
 PlacedShape placed_shape(const Shape& shape, const PlacedTensor& place);
 
-// The last axes as heads, rows and columns, where there are so many; the axes before them are left to `at`.
+// Takes the last axes for heads, rows and columns, as far as there are that many; `at` chooses
+// along the axes before them.
 enum class AxisOrder {
     heads_first,   // [heads, rows, columns]
     heads_second,  // [rows, heads, columns]

@@ -25,7 +25,7 @@ std::string extension(std::string_view name) {
     return dot == name.npos ? std::string() : lower(name.substr(dot));
 }
 
-// "folder/run.npz" is run.
+// "folder/run.npz" gives "run".
 std::string stem(std::string_view name) {
     name = name.substr(name.rfind('/') + 1);  // npos + 1 is 0
     return std::string(name.substr(0, name.rfind('.')));
@@ -33,8 +33,8 @@ std::string stem(std::string_view name) {
 
 Error in_file(const std::string& name, const Error& error) { return Error{name + ": " + error.message}; }
 
-// The name that says most. numpy.savez calls arrays that were given no name arr_0, arr_1, …, and some call them by their
-// layer alone: then the archive's name tells what they are.
+// Picks the most telling name. numpy.savez calls unnamed arrays arr_0, arr_1, …, and some people name arrays by their
+// layer alone; then the archive's name tells what they are.
 std::string best_name(const std::string& file, const std::string& name, bool alone) {
     const bool unnamed = name.starts_with("arr_");
     if (unnamed && alone) return stem(file);

@@ -42,7 +42,7 @@ bool Matcher::is_square(std::size_t i) const {
     return shape.size() >= 2 && shape.back() == shape[shape.size() - 2] && shape.back() > 1;
 }
 
-// What is missing may be what could not be read.
+// Mentions a file that could not be read, since that may be what is missing.
 Error Matcher::missing(std::string what) const {
     return Error{std::move(what) + (found_.notes.empty() ? "" : " (" + found_.notes.front() + ")")};
 }
@@ -76,7 +76,7 @@ Status Matcher::sort_by_role() {
         ".csv");
 }
 
-// Of what lies in several layers, those of each that has one Q and one K.
+// If there are several layers, adds those that have exactly one Q and one K.
 void Matcher::add_groups(std::vector<Subject>& subjects) const {
     const auto& [qs, ks, vs, masks, weights] = by_role_;
     const auto subject = [](std::string id, std::string text, std::size_t q, std::size_t k, const Places& v) {
@@ -104,7 +104,7 @@ void Matcher::add_groups(std::vector<Subject>& subjects) const {
     }
 }
 
-// Each alone, or, where they differ in one number, together as layers.
+// Adds each tensor alone, or those that differ only in one number together, as layers.
 void Matcher::add_weights(std::vector<Subject>& subjects, const Places& tensors, bool named) const {
     constexpr std::array layer_words{"layer", "layers", "block", "blocks",    "l",          "h",      "arr",
                                      "attn",  "attns",  "att",   "attention", "attentions", "weights"};
@@ -147,7 +147,7 @@ Result<std::optional<Subject>> Matcher::choose_subject() {
     return std::optional(*std::ranges::find(subjects, *answer, &Subject::id));
 }
 
-// By shape: square ones may be weights, two that agree in their last axis Q and K.
+// Goes by shape: square tensors may be weights, and two that agree in their last axis may be Q and K.
 Result<std::optional<Subject>> Matcher::choose_among_unnamed() {
     for (Role role : {Role::query, Role::key, Role::value})
         if (!by_role_[static_cast<std::size_t>(role)].empty()) return choose_each();
@@ -175,7 +175,7 @@ Result<std::optional<Subject>> Matcher::choose_among_unnamed() {
     return std::optional(*std::ranges::find(subjects, *answer, &Subject::id));
 }
 
-// Q, K and V one by one: those that a name gives, else those that have no name.
+// Chooses Q, K and V one by one, among the tensors with such a name or, if there are none, among the unnamed ones.
 Result<std::optional<Subject>> Matcher::choose_each() {
     Subject subject{"qkv", "", {}, {}, {}, {}};
     Places taken;

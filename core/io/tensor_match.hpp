@@ -1,11 +1,12 @@
-// Which of the tensors that were dropped is Q, K, V, a mask or finished attention weights, by name and by shape. Where
-// that says too little it is asked, and the answers are given to the next call: nothing is guessed.
+// Finds out, by name and by shape, which of the dropped tensors is Q, K, V, a mask or finished attention
+// weights. Where names and shapes leave it open, `match` returns questions, and their answers go into the next
+// call: nothing is guessed.
 //
-// Shapes, as people save them; axes of size 1 may stand in front:
-//   Q, K, V   [rows, d], [heads, rows, d] or [rows, heads, d], of a batch or of layers one that is asked for
+// People save these shapes; axes of size 1 may precede them:
+//   Q, K, V   [rows, d], [heads, rows, d] or [rows, heads, d]; of a batch or of layers, a question chooses one
 //   mask      [keys], [queries, keys], [heads, queries, keys]; axes of size 1 broadcast
-//   weights   [queries, keys], [heads, queries, keys], [layers, heads, queries, keys], [layers, batch, heads, queries,
-//             keys] with one of the batch; or one tensor for each layer, numbered
+//   weights   [queries, keys], [heads, queries, keys], [layers, heads, queries, keys], or [layers, batch,
+//             heads, queries, keys], of whose batch one is chosen; or one numbered tensor per layer
 #pragma once
 
 #include <functional>
@@ -20,20 +21,20 @@
 namespace attn {
 
 enum class MaskMeaning {
-    allowed,  // not 0: the query may look at the key
-    hidden,   // not 0: it may not
-    added,    // to the scores
+    allowed,  // nonzero: the query may attend to the key
+    hidden,   // nonzero: it may not
+    added,    // the mask is added to the scores
 };
 
 struct Matched {
     std::optional<PlacedTensor> q, k, v, mask;
     MaskMeaning mask_meaning = MaskMeaning::allowed;
-    std::vector<PlacedTensor> weights;  // one, or one for each layer; none: they are computed from Q and K
+    std::vector<PlacedTensor> weights;  // one, or one per layer; none: they are computed from Q and K
 
     Index layers = 1, heads = 1, queries = 0, keys = 0;
-    // As many as queries and keys, or none: positions are shown instead.
+    // There are as many as queries and keys, or none; then positions are shown instead.
     std::vector<std::string> query_tokens, key_tokens;
-    std::vector<std::string> notes;  // a sentence each: what was left out, and why
+    std::vector<std::string> notes;  // sentences that say what was left out, and why
 };
 
 struct Choice {
@@ -48,9 +49,9 @@ struct Question {
 };
 
 using Answers =
-    std::map<std::string, std::string, std::less<>>;  // by the question's id; others are passed over
+    std::map<std::string, std::string, std::less<>>;  // keyed by the question's id; others are ignored
 
-// More questions may follow from the answers to these.
+// The answers may lead to further questions.
 Result<std::variant<Matched, std::vector<Question>>> match(const FoundFiles& found, const Answers& answers);
 
 }  // namespace attn

@@ -1,4 +1,4 @@
-// Inside match: what is known of the tensors, and what is still to be asked.
+// Internal to match: holds what is known of the tensors and what is still to be asked.
 #pragma once
 
 #include <array>
@@ -15,21 +15,21 @@
 
 namespace attn {
 
-using Places = std::vector<std::size_t>;  // of FoundFiles::tensors
+using Places = std::vector<std::size_t>;  // indices into FoundFiles::tensors
 
-// What can be shown: finished weights, or Q and K.
+// A subject can be shown: it is finished weights, or Q and K.
 struct Subject {
     std::string id, text;
     Places weights;
     std::optional<std::size_t> q, k, v;
 };
 
-// "8 queries × 9 keys" and its like.
+// Makes texts like "8 queries × 9 keys".
 inline std::string count_of(Index count, std::string_view what) {
     return std::to_string(count) + " " + std::string(what);
 }
 
-// One call of match: a subject is chosen in tensor_match.cpp, and placed in tensor_place.cpp.
+// One call of match. The subject is chosen in tensor_match.cpp and placed in tensor_place.cpp.
 class Matcher {
   public:
     Matcher(const FoundFiles& found, const Answers& answers) : found_(found), answers_(answers) {}
@@ -37,14 +37,14 @@ class Matcher {
     Result<std::variant<Matched, std::vector<Question>>> run();
 
   private:
-    // The answer, where there is one of these choices; else the question is asked.
+    // Returns the answer if it is among these choices; otherwise adds the question.
     std::optional<std::string> ask(std::string id, std::string text, std::vector<Choice> choices);
     Choice choice(std::size_t tensor) const { return {id(tensor), shown(tensor)}; }
 
     const FoundTensor& tensor(std::size_t i) const { return found_.tensors[i]; }
     std::string id(std::size_t i) const { return tensor(i).file + ":" + tensor(i).name; }
     std::string shown(std::size_t i) const;      // "'q' of run.npz, 12×64×64"
-    std::string container(std::size_t i) const;  // of several tensors; "": a file of its own
+    std::string container(std::size_t i) const;  // the file, if it holds several tensors; "": only this one
     bool is_square(std::size_t i) const;
 
     Error missing(std::string what) const;
@@ -71,7 +71,7 @@ class Matcher {
     const FoundFiles& found_;
     const Answers& answers_;
     std::vector<NameParts> names_;
-    std::map<std::string, int> in_file_;  // how many tensors a file holds
+    std::map<std::string, int> in_file_;  // how many tensors each file holds
     std::array<Places, 5> by_role_;
     Places unnamed_;
     Matched matched_;

@@ -13,15 +13,15 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-// A byte of a letter beyond ASCII is one, too.
+// Bytes of letters beyond ASCII count as letters, too.
 bool is_letter(char c) { return is_upper(c) || is_lower(c) || static_cast<unsigned char>(c) >= 0x80; }
 
 struct Word {
     std::string text;           // lower case, or digits
-    bool before_digit = false;  // without anything between
+    bool before_digit = false;  // nothing stands in between
 };
 
-// "layer0.qProj" is layer, 0, q, proj.
+// The words of "layer0.qProj" are layer, 0, q, proj.
 std::vector<Word> words_of(std::string_view name) {
     std::vector<Word> words;
     char last = '\0';
@@ -83,7 +83,7 @@ NameParts read_name(std::string_view name) {
     NameParts parts;
     parts.parameter = is_parameter(words);
 
-    std::vector<Role> strong, weak;  // of q, k and v
+    std::vector<Role> strong, weak;  // among q, k and v
     bool mask = false, weights = false;
     for (const Word& word : words) {
         const auto role = role_of(word);
@@ -119,7 +119,7 @@ NumberedName last_number(std::string_view name) {
     const auto first = std::find_if_not(last, name.rend(), is_digit);
     const auto begin = static_cast<std::size_t>(name.rend() - first),
                end = static_cast<std::size_t>(name.rend() - last);
-    if (end - begin > 9) return out;  // no count of anything
+    if (end - begin > 9) return out;  // too long to be a count
     out.number = 0;
     for (char c : name.substr(begin, end - begin)) out.number = out.number * 10 + (c - '0');
     out.pattern = std::string(name.substr(0, begin)) + '#' + std::string(name.substr(end));

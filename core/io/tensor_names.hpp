@@ -1,4 +1,5 @@
-// What the name of a tensor says of it, as people write names: "q", "layer0.q_proj", "AttentionMask", "decoder_attentions".
+// Says what a tensor's name tells of it, as people write names: "q", "layer0.q_proj",
+// "AttentionMask", "decoder_attentions".
 #pragma once
 
 #include <optional>
@@ -11,18 +12,18 @@ enum class Role { query, key, value, mask, weights };
 
 struct NameParts {
     std::optional<Role> role;  // none: the name does not say
-    std::string group;         // the other words, "layer 0": what belongs together has the same
-    bool parameter = false;    // of a model, "q_proj.weight": nothing that a text went through
+    std::string group;         // the other words, e.g. "layer 0"; tensors that belong together share them
+    bool parameter = false;    // a model's own, "q_proj.weight", not computed from a text
 };
 
-// A mask is a mask whatever else its name says, q, k and v are more than "attn", and "q1" is less than both.
+// "mask" outranks everything else in a name, q, k and v outrank "attn", and "q1" ranks below both.
 NameParts read_name(std::string_view name);
 
-// "layer12.attn" is {"layer#.attn", 12}, the last number of the name; no number: -1.
+// The last number of "layer12.attn" gives {"layer#.attn", 12}. Without a number, it is -1.
 struct NumberedName {
     std::string pattern;
     int number = -1;
-    std::string word;  // before the number: "layer"
+    std::string word;  // the one before the number: "layer"
 };
 NumberedName last_number(std::string_view name);
 

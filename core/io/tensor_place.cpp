@@ -6,7 +6,8 @@
 
 namespace attn {
 
-// Of the axes [from, to) of a tensor, which element is shown; axes that lie as far from the end are asked about once.
+// Chooses the element to show along each of the axes [from, to) of a tensor. Axes at the same distance from
+// the end share one question.
 Status Matcher::choose_elements(PlacedTensor& place, int from, int to) {
     const Shape& shape = tensor(place.tensor).shape;
     for (int axis = from; axis < to; ++axis) {
@@ -56,7 +57,7 @@ Status Matcher::place_weights(const Subject& subject) {
         const std::size_t asked = questions_.size();
         if (Status status = choose_elements(place, has_layers ? 1 : 0, before); !status) return status;
         matched_.weights.push_back(std::move(place));
-        if (questions_.size() > asked) break;  // the others ask the same
+        if (questions_.size() > asked) break;  // the other layers would ask the same questions
     }
     const PlacedShape size = placed_shape(shape, matched_.weights.front());
     matched_.layers = in_layers ? std::ssize(subject.weights) : size.layers;
@@ -76,7 +77,7 @@ void Matcher::place_all(const Subject& subject, AxisOrder order) {
     matched_.keys = placed_shape(tensor(*subject.k).shape, *matched_.k).rows;
 }
 
-// Whether Q, K and V as they are placed make an attention call.
+// Checks whether Q, K and V, as they are placed, form an attention call.
 Status Matcher::check_qkv() const {
     const auto size = [&](const PlacedTensor& p) { return placed_shape(tensor(p.tensor).shape, p); };
     const PlacedShape q = size(*matched_.q), k = size(*matched_.k);
@@ -95,7 +96,7 @@ Status Matcher::check_qkv() const {
     return ok();
 }
 
-// The mask whose name belongs to Q's, or the only one.
+// Chooses the mask whose name matches Q's, or the only one.
 void Matcher::choose_mask(std::size_t q) {
     const Places& masks = by_role_[static_cast<std::size_t>(Role::mask)];
     if (masks.empty()) return;
@@ -144,8 +145,8 @@ bool Matcher::tokens_number(Index queries, Index keys) const {
     });
 }
 
-// Heads come first as a rule. Where they may stand second as well, what fits decides, then the number of tokens; where
-// neither does, and there would be no fewer heads than positions, it is asked.
+// Heads usually come first. If they may also be second, the order that fits wins, then the one that matches the
+// number of tokens. If both are equal and there are at least as many heads as positions, the user is asked.
 Status Matcher::place_qkv(const Subject& subject) {
     choose_mask(*subject.q);
     const auto fit = [&](AxisOrder order) {

@@ -21,7 +21,7 @@ constexpr std::size_t local_bytes = 30, central_bytes = 46, end_bytes = 22, end6
 constexpr std::uint32_t local_mark = 0x04034b50, central_mark = 0x02014b50, end_mark = 0x06054b50,
                         end64_mark = 0x06064b50, locator_mark = 0x07064b50;
 constexpr std::uint64_t saturated = 0xffffffff;
-constexpr std::uint64_t most_inflation = 1032;  // 258 bytes for a length of one bit and a distance of one bit
+constexpr std::uint64_t most_inflation = 1032;  // two bits, a length and a distance, make 258 bytes
 constexpr std::uint64_t most_entries = std::uint64_t{1} << 16;
 constexpr std::size_t bytes_a_step = std::size_t{1} << 19;
 
@@ -34,7 +34,7 @@ Error no_memory(const ZipEntry& entry) {
     return bad_zip(entry, "of " + std::to_string(entry.size) + " bytes, for which there is no memory left");
 }
 
-// Little-endian numbers of an archive; the caller has compared the place with its size.
+// Reads an archive's little-endian numbers. The caller has checked that they lie within it.
 class ArchiveBytes {
   public:
     explicit ArchiveBytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -56,7 +56,8 @@ class ArchiveBytes {
     std::span<const std::byte> bytes_;
 };
 
-// A zip64 field stands in the extra field 1 for each of these that is saturated, in this order. False: it is missing.
+// For each of these fields that is saturated, extra field 1 holds a zip64 field, in this order. Returns
+// false if one is missing.
 bool widen_from_extra(const ArchiveBytes& file, std::size_t at, std::size_t size,
                       std::initializer_list<std::uint64_t*> fields) {
     if (std::ranges::none_of(fields, [](const std::uint64_t* f) { return *f == saturated; })) return true;
@@ -100,7 +101,7 @@ Result<Directory> find_directory(const ArchiveBytes& file, std::size_t size) {
     if (*end >= locator_bytes && file.u32(*end - locator_bytes) == locator_mark) {
         const std::size_t locator = *end - locator_bytes;
         const std::uint64_t end64 = file.u64(locator + 8);
-        // Its second field is how many bytes it has behind that field.
+        // Its second field is the number of bytes behind that field.
         if (locator < end64_bytes || end64 > locator - end64_bytes ||
             file.u32(static_cast<std::size_t>(end64)) != end64_mark ||
             file.u64(static_cast<std::size_t>(end64) + 4) != locator - end64 - 12)
@@ -135,14 +136,14 @@ struct Method {
 constexpr std::array other_methods{Method{9, "Deflate64"}, Method{12, "bzip2"}, Method{14, "LZMA"},
                                    Method{93, "Zstandard"}, Method{95, "xz"}};
 
-// What the directory says of an entry.
+// Holds what the directory says of an entry.
 struct Listed {
     ZipEntry entry;
     std::uint64_t method = 0, packed_size = 0;
     std::uint64_t begin = 0, end = 0;  // of its local header; of its data
 };
 
-// Of the entry that begins at `at`, which is then behind it.
+// Reads the directory's entry at `at`, and moves `at` behind it.
 Result<Listed> read_listed(const ArchiveBytes& file, std::size_t& at, std::size_t directory_end) {
     const auto outside = [&] {
         return bad_zip("has a directory that breaks off at byte " + std::to_string(at));
@@ -178,7 +179,7 @@ Result<Listed> read_listed(const ArchiveBytes& file, std::size_t& at, std::size_
     return listed;
 }
 
-// Finds the entry's data behind its local header, which has to say the same as the directory.
+// Finds the entry's data behind its local header, which must agree with the directory.
 Status read_local(const ArchiveBytes& file, std::span<const std::byte> archive, std::size_t directory_begin,
                   Listed& listed) {
     const auto wrong = [&](std::string what) { return bad_zip(listed.entry, std::move(what)); };
@@ -197,7 +198,7 @@ Status read_local(const ArchiveBytes& file, std::span<const std::byte> archive, 
     std::uint64_t packed = file.u32(begin + 18), unpacked = file.u32(begin + 22);
     if (!widen_from_extra(file, begin + local_bytes + name_size, extra_size, {&unpacked, &packed}))
         return wrong("whose zip64 sizes are missing");
-    const bool sizes_follow = file.u16(begin + 6) & 8;  // in a record behind the data
+    const bool sizes_follow = file.u16(begin + 6) & 8;  // they are in a record behind the data
     if (file.u16(begin + 8) != listed.method ||
         (!sizes_follow && (packed != listed.packed_size || unpacked != listed.entry.size ||
                            file.u32(begin + 14) != listed.entry.crc)))
@@ -256,7 +257,7 @@ Result<std::vector<ZipEntry>> parse_zip(std::span<const std::byte> archive) {
 
     std::vector<Listed> all;
     std::set<std::string_view> names;
-    all.reserve(static_cast<std::size_t>(directory->entries));  // keeps the names in place, too
+    all.reserve(static_cast<std::size_t>(directory->entries));  // also keeps the names in place
     std::size_t at = directory->begin;
     for (std::uint64_t i = 0; i < directory->entries; ++i) {
         auto listed = read_listed(file, at, directory->end);

@@ -1,5 +1,6 @@
-// Zip archives (PKWARE's APPNOTE 6.3.10) of stored and deflated entries, zip64 or not, in one part and not encrypted.
-// An archive is believed only where its two directories agree and its entries do not overlap.
+// Reads zip archives (PKWARE's APPNOTE 6.3.10) of stored and deflated entries, with or without zip64, in
+// one part and not encrypted. An archive is accepted only if its directory and its local headers agree and
+// its entries do not overlap.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +18,21 @@ struct z_stream_s;
 namespace attn {
 
 struct ZipEntry {
-    std::string name;  // bytes as the archive has them
+    std::string name;  // the bytes that the archive has
     bool deflated = false;
     std::uint32_t crc = 0;              // CRC-32 of the unpacked bytes
     std::uint64_t size = 0;             // unpacked
-    std::span<const std::byte> packed;  // in the archive; of a stored entry, what it holds
+    std::span<const std::byte> packed;  // in the archive; a stored entry's contents
 };
 
-// What a deflated entry may unpack to; a stored one is not copied, and has no limit. Deflate makes at most 1032 bytes of
-// one, so nobody makes this much of a small file either.
+// A deflated entry may unpack to this much; a stored one is not copied and has no limit. Deflate turns one byte into
+// at most 1032, so a small file cannot unpack to this much either.
 inline constexpr std::uint64_t unpacked_limit = std::uint64_t{1} << 30;
 
-// The files of an archive, in its directory's order; folders are left out.
+// Lists the files of an archive in its directory's order, without folders.
 Result<std::vector<ZipEntry>> parse_zip(std::span<const std::byte> archive);
 
-// The first bytes of an entry, `count` or as many as there are; not compared with its CRC-32.
+// Unpacks the first `count` bytes of an entry, or all if there are fewer, without checking the CRC-32.
 Result<std::vector<std::byte>> unpack_start(const ZipEntry& entry, std::size_t count);
 
 struct FreeBytes {
@@ -39,11 +40,11 @@ struct FreeBytes {
 };
 
 struct UnpackedEntry {
-    std::span<const std::byte> bytes;              // of a stored entry, in the archive
+    std::span<const std::byte> bytes;              // of a stored entry, within the archive
     std::unique_ptr<std::byte[], FreeBytes> room;  // of a deflated one
 };
 
-// An entry unpacked and compared with its CRC-32, in slices. The archive's bytes outlive it.
+// Unpacks an entry in slices and checks its CRC-32. The archive's bytes must outlive it.
 class Unpacking {
   public:
     explicit Unpacking(ZipEntry entry);
@@ -51,9 +52,9 @@ class Unpacking {
     Unpacking& operator=(Unpacking&&) noexcept;
     ~Unpacking();
 
-    bool step();                     // about 2^19 bytes; true while there is more to do
+    bool step();                     // unpacks about 2^19 bytes; true while there is more to do
     float progress() const;          // 0 … 1
-    Result<UnpackedEntry> finish();  // does what is left; once
+    Result<UnpackedEntry> finish();  // does what is left; call once
 
   private:
     friend Result<std::vector<std::byte>> unpack_start(const ZipEntry&, std::size_t);

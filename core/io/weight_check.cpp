@@ -14,11 +14,11 @@ constexpr Index cells_a_step = Index{1} << 18;
 
 struct RowSums {
     double sum = 0;
-    float least = 0;  // of the numbers below zero; 0: there is none
+    float least = 0;  // the least number below zero; 0: there is none
     bool all_zero = true;
 };
 
-// Four sums side by side, so that additions need not wait for each other.
+// Keeps four sums side by side, so that additions need not wait for each other.
 RowSums sums_of(std::span<const float> row) {
     std::array<double, 4> sums{};
     std::array<float, 4> least{};
@@ -90,7 +90,7 @@ void ValueChecking::check(const ArrayView& array, Index layer, Index head, Index
     read(array, array.offset(std::array{layer, head, row}), array.strides[3], values_);
     ++findings_.rows;
     findings_.cells += std::ssize(values_);
-    const Index shown_layer = layer + (&array - arrays_.data());  // of several arrays, each is a layer
+    const Index shown_layer = layer + (&array - arrays_.data());  // several arrays are one layer each
     const auto note = [&](Oddity& oddity, Index column, double value) {
         if (oddity.count++ == 0) oddity = {oddity.count, shown_layer, head, row, column, value};
     };
@@ -117,7 +117,7 @@ void ValueChecking::check(const ArrayView& array, Index layer, Index head, Index
 
 std::vector<std::string> sentences(const Findings& findings, std::string_view what) {
     std::vector<std::string> out;
-    // "run.npz: 3 of 1,024 rows are zero, the first at head 2, row 5."
+    // A sentence reads "run.npz: 3 of 1,024 rows are zero, the first at head 2, row 5."
     const auto add = [&](const Oddity& o, bool cell, std::string_view predicate, const std::string& end) {
         if (o.count == 0) return;
         std::string text = std::string(what) + ": " + with_commas(o.count) + " of " +

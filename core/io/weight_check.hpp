@@ -1,5 +1,5 @@
-// What is odd about numbers from a file, said beside the picture, which shows them as they are: NaN, and of finished
-// attention weights rows that do not sum to one, negative weights, rows of zeros.
+// Finds what is odd about numbers from a file: NaN and, in finished attention weights, rows that do not sum to 1,
+// negative weights, and rows of zeros. It is reported beside the picture, which shows the numbers as they are.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,27 @@ struct Findings {
     std::int64_t rows = 0, cells = 0;  // looked at
     Oddity nan;
     Oddity infinite;
-    // Of weights only. A row that holds NaN or an infinity is none of the next three.
+    // These apply to weights only. A row that holds NaN or an infinity counts as none of the three.
     Oddity negative;    // cells
     Oddity unlike_one;  // rows
-    Oddity zero;        // rows of zeros alone: a query that may look at nothing
+    Oddity zero;        // only zeros: a query that may not attend to any key
 };
 
-// How far the sum of a row of weights may lie from one. Each element is rounded by at most u relative to itself (2^-11 in
-// f16, 2^-8 in bf16) and, in f16, by 2^-25 where it is subnormal, which 16,384 keys make 5e-4; f32 and f64 get the error of
-// a softmax computed in single precision.
+// How far the sum of a row of weights may be from 1. Rounding moves each element by at most u relative to itself
+// (2^-11 in f16, 2^-8 in bf16) and, in f16, by 2^-25 where it is subnormal, which adds up to 5e-4 over 16,384 keys.
+// f32 and f64 are allowed the error of a softmax in single precision.
 double row_sum_tolerance(DType dtype);
 
-// Of arrays [layers, heads, rows, columns] of one shape and type, one at least, in slices: 2^18 cells a step, a row at least.
+// Checks one or more arrays [layers, heads, rows, columns] of one shape and type in slices: 2^18 cells, but
+// at least a row, per step.
 class ValueChecking {
   public:
     enum class Kind { values, weights };
-    ValueChecking(std::vector<ArrayView> arrays, Kind kind);  // their bytes outlive this object
+    ValueChecking(std::vector<ArrayView> arrays, Kind kind);  // their bytes must outlive this object
 
     bool step();  // true while there is more to do
     float progress() const;
-    const Findings& findings() const { return findings_; }  // of the rows so far
+    const Findings& findings() const { return findings_; }  // for the rows checked so far
 
   private:
     void check(const ArrayView& array, Index layer, Index head, Index row);
@@ -53,7 +54,7 @@ class ValueChecking {
     Findings findings_;
 };
 
-// A sentence for each kind that there is. `what` begins it: "run.npz".
+// Writes one sentence for each kind of oddity found, beginning with `what`: "run.npz".
 std::vector<std::string> sentences(const Findings& findings, std::string_view what);
 
 }  // namespace attn

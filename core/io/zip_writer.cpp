@@ -9,7 +9,7 @@ namespace attn {
 
 namespace {
 
-constexpr std::size_t crc_at = 14;  // in an entry's own header
+constexpr std::size_t crc_at = 14;  // within the entry's own header
 
 void put(std::vector<std::byte>& out, std::size_t value, int bytes) {
     for (int i = 0; i < bytes; ++i, value >>= 8) out.push_back(static_cast<std::byte>(value & 0xff));
@@ -20,7 +20,7 @@ void put(std::vector<std::byte>& out, std::string_view text) {
     out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// What an entry's own header and the directory say alike.
+// Writes what an entry's own header and the directory have in common.
 void describe(std::vector<std::byte>& out, std::size_t path, std::size_t size, std::uint32_t crc) {
     put(out, 20, 2);      // read by version 2.0
     put(out, 0, 2);       // no flags
@@ -28,8 +28,8 @@ void describe(std::vector<std::byte>& out, std::size_t path, std::size_t size, s
     put(out, 0, 2);       // midnight
     put(out, 0x0021, 2);  // 1980-01-01
     put(out, crc, 4);
-    put(out, size, 4);  // as it lies here
-    put(out, size, 4);  // as it was
+    put(out, size, 4);  // its size in the archive
+    put(out, size, 4);  // its unpacked size
     put(out, path, 2);
     put(out, 0, 2);  // no extra field
 }
@@ -44,7 +44,7 @@ void ZipWriter::begin(const std::string& path) {
 }
 
 void ZipWriter::append(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return;  // of nothing zlib's sum begins anew
+    if (bytes.empty()) return;  // given no bytes, zlib would start the sum anew
     Entry& entry = entries_.back();
     zip_.insert(zip_.end(), bytes.begin(), bytes.end());
     entry.size += bytes.size();
@@ -68,7 +68,7 @@ std::vector<std::byte> ZipWriter::finish() {
         put(directory, 0, 2);  // no comment
         put(directory, 0, 2);  // on the first disk
         put(directory, 0, 2);  // no internal attributes
-        put(directory, 0, 4);  // nor external ones
+        put(directory, 0, 4);  // no external ones either
         put(directory, entry.header, 4);
         put(directory, entry.path);
     }

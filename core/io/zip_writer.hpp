@@ -1,4 +1,4 @@
-// Archives in the format .zip (PKWARE's APPNOTE 6.3.10), their entries stored as they are.
+// Writes .zip archives (PKWARE's APPNOTE 6.3.10) with all entries stored uncompressed.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,21 @@
 
 namespace attn {
 
-// Entry after entry, each piece by piece, so that none has to be there as a whole. Dated 1 January 1980: the same entries
-// give the same bytes. At most 65,535 entries and together, with their paths, less than 4 GB.
+// Takes one entry after another, each in pieces, so that no entry has to be in memory as a whole. Everything is
+// dated 1 January 1980, so the same entries give the same bytes. There may be at most 65,535 entries, and the
+// archive must stay below 4 GB.
 class ZipWriter {
   public:
     explicit ZipWriter(std::size_t expected_bytes = 0) { zip_.reserve(expected_bytes); }
 
     void begin(const std::string& path);  // ASCII, folders before '/'
     void append(std::span<const std::byte> bytes);
-    std::vector<std::byte> finish();  // once
+    std::vector<std::byte> finish();  // call once
 
   private:
     struct Entry {
         std::string path;
-        std::size_t header = 0;  // where it lies
+        std::size_t header = 0;  // where it begins
         std::size_t size = 0;
         std::uint32_t crc = 0;
     };
@@ -35,7 +36,7 @@ struct ZipFile {
     std::span<const std::byte> bytes;
 };
 
-// A whole archive, the entries in their order.
+// Writes a whole archive; the entries keep their order.
 std::vector<std::byte> write_zip(std::span<const ZipFile> entries);
 
 }  // namespace attn

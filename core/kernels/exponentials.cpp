@@ -11,7 +11,7 @@ namespace attn {
 
 namespace {
 
-// Sums side by side, so that they vectorise and the order of additions is the same everywhere.
+// Sums are kept side by side, so that they vectorise and the order of additions is the same everywhere.
 constexpr std::size_t lanes = 16;
 
 double sum(std::span<const float> values) {

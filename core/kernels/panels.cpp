@@ -10,17 +10,17 @@ namespace {
 
 using Lanes = Eigen::Array<float, panel_width, 1>;
 
-// Rows of B at a time: 16 KB of a panel stay in the first-level cache, and long sums lose less when made of
-// shorter ones.
+// This many rows of B are multiplied at a time: 16 KB of a panel stay in the first-level cache, and long sums lose
+// less accuracy when they are made of shorter ones.
 constexpr Index block_depth = 256;
 
-// Two rows of C, 16 columns each; two fill the registers of every machine.
+// Multiplies two rows of C with 16 columns each, which fill the registers of every machine.
 void multiply_block(const float* a0, const float* a1, const float* panel, Index depth, bool add, float* c0,
                     float* c1) {
     Lanes sum0 = Lanes::Zero(), sum1 = Lanes::Zero();
     for (Index k = 0; k < depth; ++k) {
         const Lanes b = Eigen::Map<const Lanes>(panel + k * panel_width);
-        // Not b * a0[k]: Eigen's product with a scalar makes clang 19 go through memory, at a twentieth the speed.
+        // This is not b * a0[k]: Eigen's product with a scalar makes clang 19 go through memory, 20 times as slow.
         const Lanes x0 = Lanes::Constant(a0[k]), x1 = Lanes::Constant(a1[k]);
         sum0 += b * x0;
         sum1 += b * x1;
@@ -31,7 +31,7 @@ void multiply_block(const float* a0, const float* a1, const float* panel, Index 
     row1 = sum1;
 }
 
-// An odd last row goes through twice, so that there is one way only.
+// An odd last row is computed twice, so that there is only one code path.
 void multiply_panels(ConstMatrix a, const Panels& b, bool add, MatrixView<float> c) {
     for (Index column = 0; column < b.cols(); column += panel_width) {
         const Index width = std::min(panel_width, b.cols() - column);
@@ -103,7 +103,7 @@ void Panels::pack(const WeightView& weight, Range columns) {
 
     std::array<float, 64> run;
     if (weight.layout == WeightView::Layout::in_out) {
-        // Many columns of an input at once: they lie together in the file.
+        // Copies many columns of one input at a time, since they are contiguous in the file.
         for (Index k = 0; k < depth_; ++k)
             for (Index first = 0; first < cols_; first += std::ssize(run)) {
                 const Index count = std::min(std::ssize(run), cols_ - first);

@@ -1,8 +1,8 @@
-// The one matrix product of the portable kernels: C (+)= A · B with B packed into panels of 16 columns.
+// The one matrix product of the portable kernels: C = A · B or C += A · B, with B packed into panels of 16 columns.
 //
-// Every element of C is a sum in the order of the inner index, in blocks of 256, whatever else is in the call.
-// So a row computed alone has the same bits as the same row among many, which Eigen's own product does not
-// promise: it changes kernels with the shape. Eigen's fixed-size arrays serve as the vector type.
+// Every element of C is summed in the order of the inner index, in blocks of 256, whatever else is in the call. So a
+// row computed alone has the same bits as the same row among many. Eigen's own product does not promise that, since
+// it changes kernels with the shape; only Eigen's fixed-size arrays are used, as the vector type.
 #pragma once
 
 #include "kernels/table.hpp"
@@ -12,12 +12,12 @@ namespace attn {
 
 inline constexpr Index panel_width = 16;
 
-// B [depth, cols] as panels [depth, 16], the last one filled up with zeros.
+// Holds B [depth, cols] as panels [depth, 16]; the last panel is padded with zeros.
 class Panels {
   public:
     void pack(ConstMatrix b);             // b [depth, cols]
     void pack_transposed(ConstMatrix b);  // b [cols, depth]
-    // Columns `columns` of a weight matrix [in, out], widened to f32.
+    // Packs the given columns of a weight matrix [in, out], widened to f32.
     void pack(const WeightView& weight, Range columns);
 
     Index depth() const { return depth_; }

@@ -13,10 +13,10 @@ namespace attn {
 
 namespace {
 
-// Columns of a weight matrix widened at a time: [in, 64] floats, small enough for the second-level cache.
+// This many columns of a weight matrix are widened at a time: [in, 64] floats fit into the second-level cache.
 constexpr Index weight_columns = 64;
 
-// Four sums side by side, so that the order of additions is the same everywhere.
+// Keeps four sums side by side, so that the order of additions is the same everywhere.
 template <class Term>
 double sum(Index n, Term term) {
     double lanes[4] = {};
@@ -44,7 +44,7 @@ void activate(Activation activation, std::span<float> x) {
             for (float& v : x) v = 0.5f * v * (1 + std::erf(v * (std::numbers::sqrt2_v<float> / 2)));
             return;
         case Activation::
-            gelu_tanh:  // x/2 (1 + tanh u) = x / (1 + exp(−2u)), which loses nothing near tanh −1
+            gelu_tanh:  // x/2 (1 + tanh u) = x / (1 + exp(−2u)), which is accurate where tanh is close to −1
             for (float& v : x) v = v / (1 + exp_f32(-twice_sqrt_2_over_pi * (v + 0.044715f * v * v * v)));
             return;
         case Activation::silu:

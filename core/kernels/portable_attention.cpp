@@ -1,8 +1,8 @@
-// Tiled attention: 64 queries × 64 keys at a time, online softmax over the key tiles.
+// Computes attention in tiles of 64 queries × 64 keys, with an online softmax over the key tiles.
 //
-// Tiles of keys begin at multiples of 64 and are always treated as full, keys beyond the last one as masked,
-// and nothing in a row's arithmetic depends on the other rows. So a query decoded against a cache has the same
-// bits as in the full causal pass.
+// Key tiles begin at multiples of 64 and always count as full: keys beyond the last one are masked. Nothing
+// in a row's arithmetic depends on the other rows. So a query decoded against a cache has the same bits as
+// in the full causal pass.
 
 #include "kernels/portable_attention.hpp"
 
@@ -43,7 +43,7 @@ struct RowState {
     double sum = 0;
 };
 
-// One head's block of at most 64 queries.
+// Computes one head for a block of at most 64 queries.
 class QueryTile {
   public:
     QueryTile(const AttentionCall& call, Index head, Range queries, Panels& panels)
@@ -58,7 +58,7 @@ class QueryTile {
 
     void run() {
         for (Index i = 0; i < output_.rows; ++i) std::fill_n(output_.row(i), output_.cols, 0.0f);
-        // Only f32 exponentials are rescaled to a larger maximum afterwards; the others want it first.
+        // Only f32 exponentials are rescaled when a larger maximum turns up; the other precisions need it beforehand.
         if (call_.softmax_precision != SoftmaxPrecision::f32) {
             for_each_tile([&](Range, float* scores) {
                 for (Index i = 0; i < queries_.size(); ++i)
@@ -73,7 +73,7 @@ class QueryTile {
     static TileRow tile_row(float* scores, Index i) { return TileRow(scores + i * tile_keys, tile_keys); }
     RowState& state(Index i) { return states_[static_cast<std::size_t>(i)]; }
 
-    // f(keys, masked scores [queries, 64]) for every key tile that holds an allowed cell.
+    // Calls f(keys, masked scores [queries, 64]) for every key tile that holds an allowed cell.
     template <class F>
     void for_each_tile(F f) {
         for (Index begin = 0; begin < k_.rows; begin += tile_keys) {
@@ -89,7 +89,7 @@ class QueryTile {
         }
     }
 
-    // raw scores -> masked scores
+    // Turns raw scores into masked scores.
     void mask(Index i, Range keys, Coverage coverage, TileRow scores) {
         const Index query = queries_.begin + i;
         const TileRow::size_type count = static_cast<std::size_t>(keys.size());
@@ -110,7 +110,7 @@ class QueryTile {
         std::ranges::fill(scores.subspan(count), -infinity);
     }
 
-    // One step of the online softmax and its product with V.
+    // Does one step of the online softmax and its product with V.
     void accumulate(Range keys, float* scores) {
         for (Index i = 0; i < queries_.size(); ++i) {
             const TileRow row = tile_row(scores, i);
@@ -133,14 +133,14 @@ class QueryTile {
         state(i).max = max;
         state(i).sum *= static_cast<double>(factor);
         float* out = output_.row(i);
-        // Not a product where the factor is 0: weights that have become 0 leave nothing of an infinite value.
+        // A factor of 0 must not be multiplied: weights that became 0 must leave no trace of an infinite value.
         if (factor == 0)
             std::fill_n(out, output_.cols, 0.0f);
         else
             for (Index b = 0; b < output_.cols; ++b) out[b] *= factor;
     }
 
-    // The same sums in the same order, without the keys of zero weight: 0 · inf must not reach the output.
+    // Makes the same sums in the same order, but skips keys of zero weight: 0 · inf must not reach the output.
     void multiply_add_present(ConstMatrix weights, ConstMatrix values) {
         for (Index i = 0; i < weights.rows; ++i)
             for (Index b = 0; b < values.cols; ++b) {
@@ -163,7 +163,7 @@ class QueryTile {
     }
 
     const AttentionCall& call_;
-    Panels& panels_;  // holds K or V of a tile
+    Panels& panels_;  // holds a tile of K or V
     Index head_;
     Range queries_;
     ConstMatrix q_, k_, v_;

@@ -1,5 +1,5 @@
-// Everything once more, as plainly as it can be said: double precision, one loop an index, two passes where the
-// formula has two. The other kernels are tested against this.
+// Computes everything a second time in the plainest way: in double precision, with one loop per index, and in two
+// passes where the formula has two. The other kernels are tested against this.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ struct Softmax {
     double sum = 0;
 };
 
-// scores -> exponentials; NaN scores are left out of the maximum.
+// Turns scores into exponentials. NaN scores are ignored when looking for the maximum.
 Softmax exponentiate(std::vector<double>& scores, SoftmaxPrecision precision) {
     Softmax result;
     for (double s : scores)

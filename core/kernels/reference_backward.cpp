@@ -1,5 +1,5 @@
-// The gradients as their formulas have them: double precision, one loop an index. The other kernels are tested against
-// this, and this against central differences.
+// Computes the gradients straight from their formulas: in double precision, with one loop per index. The other
+// kernels are tested against this, and this is tested against central differences.
 
 #include <algorithm>
 #include <cmath>
@@ -22,13 +22,13 @@ double dot(const float* x, const float* y, Index n) {
     return sum;
 }
 
-// [rows, cols] in double.
+// Holds sums [rows, cols] in double.
 struct Sums {
     Index cols;
     std::vector<double> values;
 
     Sums(Index rows, Index columns) : cols(columns), values(at(rows * columns)) {}
-    // += factor · x
+    // Adds factor · x to a row.
     void add(Index row, double factor, const float* x) {
         for (Index c = 0; c < cols; ++c) values[at(row * cols + c)] += factor * wide(x[c]);
     }
@@ -38,7 +38,7 @@ struct Sums {
     }
 };
 
-// A row of cells: weights, and the slope of the soft cap at each.
+// A row of cells, with the weight and the slope of the soft cap at each.
 struct Row {
     std::vector<double> weights, slopes;
 
@@ -78,7 +78,7 @@ void attention(const AttentionBackwardCall& call) {
             for (Index i = 0; i < q.rows; ++i) {
                 const Row row(f, head, i);
                 std::vector<double> d_weights(at(k.rows));
-                double mean = 0;  // of the weights' gradients, weighted by them
+                double mean = 0;  // the weighted mean of the weights' gradients
                 for (Index j = 0; j < k.rows; ++j) {
                     d_weights[at(j)] = dot(d_output.row(i), v.row(j), v.cols);
                     mean += row.weights[at(j)] * d_weights[at(j)];
@@ -114,7 +114,7 @@ void linear(ConstMatrix x, ConstMatrix dy, WeightView::Layout layout, MatrixView
     }
 }
 
-// The norms: y = (x − mean) / √(mean((x − mean)²) + epsilon) · gain + bias, where an RMS norm takes the mean for 0.
+// Both norms: y = (x − mean) / √(mean((x − mean)²) + epsilon) · gain + bias, where RMS norm has 0 for the mean.
 void norm(bool centred, ConstMatrix x, std::span<const float> gain, float epsilon, ConstMatrix dy,
           MatrixView<float> dx, std::span<float> d_gain, std::span<float> d_bias) {
     const double n = static_cast<double>(x.cols);

@@ -1,5 +1,5 @@
-// The fast loops behind one table, so that an instruction set is a row in it and every row is tested against
-// the double-precision reference.
+// The fast loops behind one table: an instruction set is a row in it, and every row is tested against the
+// double-precision reference.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace attn {
 
-// A weight matrix as it lies in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any float type.
+// A weight matrix as it is stored in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any float type.
 struct WeightView {
     enum class Layout { in_out, out_in };
     const std::byte* data = nullptr;  // little-endian, row-major, any alignment
@@ -21,21 +21,21 @@ struct WeightView {
     Layout layout = Layout::out_in;
 };
 
-// Type in which exp and its sum are computed ("softmax_precision" of the ONNX Attention operator).
+// exp and its sum are computed in this type ("softmax_precision" of the ONNX Attention operator).
 enum class SoftmaxPrecision { f32, f64, f16, bf16 };
 
-// Each value becomes the nearest of that precision; f32 and f64 keep it.
+// Rounds each value to the nearest of that precision; f32 and f64 leave it unchanged.
 void round_to(SoftmaxPrecision precision, std::span<float> values);
 
 enum class Coverage { none, some, all };
 
-// The mask as the kernels see it; the default allows every cell.
+// The mask as the kernels see it. The default allows every cell.
 struct CellRule {
     const void* self = nullptr;
-    // allowed[i] = whether query may look at key first_key + i.
+    // allowed[i] says whether the query may attend to key first_key + i.
     void (*row)(const void* self, Index head, Index query, Index first_key,
                 std::span<std::uint8_t> allowed) = nullptr;
-    // What a tile holds, so that whole tiles can be skipped; `some` is always a right answer.
+    // Says what a tile holds, so that whole tiles can be skipped. `some` is always a valid answer.
     Coverage (*tile)(const void* self, Index head, Range queries, Range keys) = nullptr;
 };
 
@@ -54,19 +54,18 @@ struct AttentionCall {
     MatrixView<float> row_log_sum;  // [heads, n_q]
 };
 
-// Cells of a map in blocks from the upper left corner on, the last ones cut off at its edges. A cell of −inf is masked and
-// takes no part.
+// Pools the cells of a map in blocks, counted from the upper left corner; the last blocks are cut off at the edges. A
+// cell of −inf is masked and takes no part.
 struct PoolCall {
     ConstMatrix cells;
     Index block_rows, block_cols;
     bool may_be_masked = true;  // false: no cell is −inf
-    bool is_signed =
-        false;  // the strongest is the farthest from zero, of two alike the positive one; else the largest
-    // [⌈rows / block_rows⌉, ⌈cols / block_cols⌉] each
-    MatrixView<float> strongest;  // −inf: every cell is masked; NaN where one cell is
+    bool is_signed = false;  // true: strongest is the farthest from 0 (positive if tied); false: the largest
+    // Each of these is [⌈rows / block_rows⌉, ⌈cols / block_cols⌉].
+    MatrixView<float> strongest;  // −inf: every cell is masked; NaN: a cell is NaN
     MatrixView<float> sum;
     MatrixView<float> count;  // of cells that are not masked
-    // Added to; empty: not wanted.
+    // The sums are added to these. They may be empty if they are not wanted.
     std::span<double> row_sums, column_sums;
 };
 
@@ -74,7 +73,7 @@ struct Kernels {
     std::string_view name;
 
     // Online softmax over key tiles (Milakov & Gimelshein 2018, arXiv 1805.02867; Rabe & Staats 2021,
-    // arXiv 2112.05682). No n_q × n_k buffer. Results at the edges as attention/record.hpp says.
+    // arXiv 2112.05682), without an n_q × n_k buffer. attention/record.hpp defines the results in edge cases.
     void (*attention)(const AttentionCall&);
 
     // scores[i, j] = Σ_a q[i, a] k[j, a]; q [rows, d], k [cols, d], scores [rows, cols].
@@ -86,13 +85,13 @@ struct Kernels {
 
     void (*softmax)(MatrixView<float> rows);  // in place, over the last axis
 
-    // Masked scores -> weights, exp(score − max) / exp(log_sum), by the two numbers that `attention` gives for a row;
-    // at the edges as there. In place; gives −Σ w ln w of them.
+    // Turns masked scores in place into weights, exp(score − max) / exp(log_sum), given the two numbers that
+    // `attention` computes for the row, with the same edge cases. Returns −Σ w ln w of the weights.
     float (*weights)(std::span<float> row, float max, float log_sum);
 
     void (*soft_cap)(std::span<float> x, float cap);  // cap · tanh(x / cap), in place
 
-    Index (*pool)(const PoolCall&);  // gives how many cells are NaN
+    Index (*pool)(const PoolCall&);  // returns how many cells are NaN
 
     // y = (x − mean) / √(var + epsilon) · gain + bias, over each row; bias may be empty.
     void (*layer_norm)(ConstMatrix x, std::span<const float> gain, std::span<const float> bias, float epsilon,
@@ -102,17 +101,17 @@ struct Kernels {
 
     void (*activate)(Activation, std::span<float> x);  // in place
 
-    // Rotary positions (Su et al. 2021, arXiv 2104.09864), in place on rows [n, d] of one head: row i turns the
-    // pairs by angles given as cosine and sine [n, rotary_dim / 2]. Half layout pairs (a, a + rotary_dim/2),
-    // interleaved pairs (2a, 2a + 1); columns beyond rotary_dim stay.
+    // Rotary positions (Su et al. 2021, arXiv 2104.09864), in place on rows [n, d] of one head: row i rotates the
+    // pairs by the angles given as cosine and sine [n, rotary_dim / 2]. The half layout pairs (a, a + rotary_dim/2),
+    // the interleaved one (2a, 2a + 1). Columns beyond rotary_dim do not change.
     void (*rope)(MatrixView<float> rows, ConstMatrix cosine, ConstMatrix sine, bool interleaved);
 };
 
-const Kernels& reference_kernels();  // plain loops in double, rounded once at the end; slow, kept for ever
+const Kernels& reference_kernels();  // plain loops in double, rounded once at the end; slow, for tests
 const Kernels& portable_kernels();   // f32, Eigen for the matrix products; any machine
-const Kernels& default_kernels();    // the fastest that this machine runs
+const Kernels& default_kernels();    // the fastest that this machine supports
 
-// Every table in f32 that this build and this machine run, the fastest last.
+// Lists every f32 table that this build has and this machine supports, the fastest last.
 std::span<const Kernels* const> all_kernels();
 
 }  // namespace attn

@@ -1,4 +1,4 @@
-// For builds without threads.
+// This file serves builds without threads.
 
 #include "kernels/workers.hpp"
 

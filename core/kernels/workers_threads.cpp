@@ -17,7 +17,7 @@ class Pool {
   public:
     ~Pool() { resize(1); }
 
-    // Asked again for the same number it keeps what threads it has, though the system may have given fewer.
+    // Asked again for the same number, it keeps the threads it has, even if the system granted fewer.
     void resize(int count) {
         if (count == count_) return;
         count_ = count;
@@ -33,7 +33,7 @@ class Pool {
             static_cast<Pool*>(pool)->work();
             return nullptr;
         };
-        // A thread that the system does not give is done without.
+        // If the system refuses a thread, the pool does without it.
         for (pthread_t thread; static_cast<int>(threads_.size()) + 1 < count &&
                                pthread_create(&thread, nullptr, work, this) == 0;)
             threads_.push_back(thread);
@@ -52,7 +52,7 @@ class Pool {
         wake_.notify_all();
         take_tasks();
         {
-            // A thread that wakes only now finds nothing left, and nobody waits for it.
+            // A thread that only wakes up now finds nothing left, and nobody waits for it.
             const std::lock_guard lock(mutex_);
             open_ = false;
         }
@@ -83,7 +83,7 @@ class Pool {
     std::mutex mutex_;
     std::condition_variable wake_;
     bool leaving_ = false;
-    bool open_ = false;  // the current call still takes threads in
+    bool open_ = false;  // the current call still admits threads
     unsigned call_ = 0;
     void (*task_)(void*, Index) = nullptr;
     void* context_ = nullptr;

@@ -9,7 +9,7 @@ namespace attn {
 
 namespace {
 
-// A chunk's cells and the keys they are made of stay in the second-level cache.
+// A chunk's cells, and the keys they are made from, fit into the second-level cache.
 constexpr Index chunk_side = 256;
 
 std::size_t size(Index n) { return static_cast<std::size_t>(n); }
@@ -19,7 +19,7 @@ MatrixView<float> part_of(std::vector<float>& grid, Index cols, Range rows, Rang
     return {grid.data() + rows.begin * cols + columns.begin, rows.size(), columns.size(), cols};
 }
 
-// The blocks that the rows, or keys, of a chunk lie in.
+// The blocks that a chunk's rows, or its keys, belong to.
 Range in_blocks(Range range, Index block) { return {range.begin / block, (range.end + block - 1) / block}; }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::vector<float> Blocks::mean() const {
 
 namespace {
 
-// f of each two rows, and of each two columns of what comes out; where one has no other it stays as it is.
+// Applies f to each pair of rows, then to each pair of columns of the result. An odd last one stays as it is.
 template <class F>
 void halve(const std::vector<float>& from, Index rows, Index cols, std::vector<float>& to, F f) {
     std::vector<float> both(size(cols));
@@ -83,7 +83,7 @@ BlockJob::BlockJob(MapPointer map, MapWindow window, Index block_rows, Index blo
       blocks_(in_blocks({0, window.rows()}, block_rows).size(),
               in_blocks({0, window.keys.size()}, block_keys).size()),
       sums_(window.rows(), window.keys.size()) {
-    // Whole blocks.
+    // A chunk consists of whole blocks.
     const Index rows = std::max(block_rows, chunk_side / block_rows * block_rows),
                 keys = std::max(block_keys, chunk_side / block_keys * block_keys);
     for (Index row = 0; row < window.rows(); row += rows)
@@ -150,7 +150,7 @@ void BlockJob::compute(const Chunk& chunk, Slot& slot) {
         slot.sums.not_numbers = kernels_->pool(call);
         return;
     }
-    // A block is a cell, and pooled is only what is summed up along rows and columns.
+    // Each block is one cell here, so only the sums along rows and columns are pooled.
     map_->cells(part, call.strongest, slot.sums.entropies);
     for (Index r = 0; r < call.sum.rows; ++r)
         for (Index c = 0; c < call.sum.cols; ++c) {

@@ -15,7 +15,7 @@ bool heavier(const FlowEdge& a, const FlowEdge& b) {
     return a.weight != b.weight ? a.weight > b.weight : a.key < b.key;
 }
 
-// Appends the edges of a row; gives what they make up of it.
+// Appends the edges of a row and returns their share of it.
 float add_row(Index query, std::span<const float> cells, const FlowLimits& limits,
               std::vector<FlowEdge>& edges) {
     const std::size_t first = edges.size();

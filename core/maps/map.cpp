@@ -8,8 +8,8 @@ namespace attn {
 
 namespace {
 
-// f(part, place) for the parts of the window that hold something, out beside them; the others are filled with masked
-// cells. A window that the mask leaves whole is one part.
+// Calls f(part, first row, its place in out) for the parts of the window that hold something, and fills the others
+// with masked cells. A window that the mask leaves whole is one part.
 template <class F>
 void for_each_part(const Map& map, const MapWindow& window, MatrixView<float> out, F f) {
     constexpr Index side = 64;
@@ -43,7 +43,7 @@ std::span<float> row_of(MatrixView<float> m, Index row) {
     return {m.row(row), static_cast<std::size_t>(m.cols)};
 }
 
-// What maps of one head of a record share.
+// The common part of the maps of one record's head.
 class HeadMap : public Map {
   public:
     Coverage coverage(Range queries, Range keys) const final {
@@ -82,8 +82,8 @@ class HeadMap : public Map {
         }
     }
 
-    // f(row, query, weights of the row) after the masked scores have become weights, masked cells as 0; then they are
-    // masked again.
+    // Turns masked scores into weights, with 0 for masked cells, calls f(row, the row's weights),
+    // and masks the cells again.
     template <class F>
     void weights(const MapWindow& part, MatrixView<float> out, std::span<double> entropy, F f) const {
         stage(Stage::masked, part, out);
@@ -121,7 +121,7 @@ class ScoreMap final : public HeadMap {
 
 class WeightMap final : public HeadMap {
   public:
-    // No factors: 1 for every key.
+    // Without factors, every key has 1.
     WeightMap(std::shared_ptr<const Record> record, Index head, std::vector<float> key_factors)
         : HeadMap(std::move(record), head, false), factors_(std::move(key_factors)) {}
 
@@ -130,7 +130,7 @@ class WeightMap final : public HeadMap {
         weights(part, out, entropy, [&](Index, std::span<float> row) {
             if (factors_.empty()) return;
             const float* factors = factors_.data() + part.keys.begin;
-            // Not a product where the weight is 0: it takes nothing even from an infinite value.
+            // A weight of 0 must not be multiplied: it takes nothing, not even from an infinite value.
             for (std::size_t j = 0; j < row.size(); ++j) row[j] = row[j] != 0 ? row[j] * factors[j] : row[j];
         });
     }
@@ -294,7 +294,7 @@ std::vector<float> value_norms(const Record& record, Index head) {
 
 std::vector<float> projected_value_norms(const Record& record, Index head, const WeightView& w_o) {
     const Index d_v = record.d_v(), first = head * d_v;
-    // The head's rows of W_O, [d_v, d_out], widened.
+    // The head's rows of W_O, [d_v, d_out], are widened.
     Tensor own({d_v, w_o.out});
     const std::size_t size = byte_size(w_o.dtype);
     const auto widen = [&](Index element, std::span<float> to) {

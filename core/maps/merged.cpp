@@ -8,11 +8,11 @@ namespace attn {
 
 namespace {
 
-constexpr Index rows_at_once = 64;  // of the map underneath
+constexpr Index rows_at_once = 64;  // of the underlying map
 
 const Range& at(const std::vector<Range>& groups, Index i) { return groups[static_cast<std::size_t>(i)]; }
 
-// From the first of these groups to the last.
+// Spans from the first of these groups to the last.
 Range together(const std::vector<Range>& groups, Range range) {
     return range.size() <= 0 ? Range{0, 0}
                              : Range{at(groups, range.begin).begin, at(groups, range.end - 1).end};
@@ -36,7 +36,7 @@ class MergedMap final : public Map {
         std::vector<float> rows(static_cast<std::size_t>(rows_at_once * keys.size()));
         Row row(out.cols);
         for (Index r = 0; r < out.rows;) {
-            // Groups in a row are computed together.
+            // Consecutive groups are computed together.
             const Index first = window.query(r), last = window.step == 1 ? window.queries.end : first + 1;
             const Range queries = together(queries_, {first, last});
             for (Index q = queries.begin; q < queries.end; q += rows_at_once) {
@@ -56,7 +56,7 @@ class MergedMap final : public Map {
     }
 
   private:
-    // One that is being added up.
+    // A row that is being summed up.
     struct Row {
         explicit Row(Index cells) : sums(static_cast<std::size_t>(cells)), some(sums.size()) {}
 
@@ -71,7 +71,7 @@ class MergedMap final : public Map {
                 }
             }
         }
-        // The mean of so many rows, its −Σ w ln w, and all anew.
+        // Writes the mean over `rows` rows, returns its −Σ w ln w, and starts anew.
         double take(std::span<float> out, Index rows) {
             double entropy = 0;
             for (std::size_t j = 0; j < sums.size(); ++j) {
@@ -85,7 +85,7 @@ class MergedMap final : public Map {
         }
 
         std::vector<double> sums;
-        std::vector<std::uint8_t> some;  // of the cells is not masked
+        std::vector<std::uint8_t> some;  // whether some of its cells are not masked
     };
 
     MapPointer weights_;

@@ -27,7 +27,7 @@ class PickedMap final : public Map {
         return found == Coverage::none || found == Coverage::all ? found : Coverage::some;
     }
 
-    // Rows of it are no whole rows of weights, so they have no entropy.
+    // Its rows are not whole rows of weights, so they have no entropy.
     void cells(const MapWindow& window, MatrixView<float> out, std::span<double>) const override {
         if (window.keys.size() == 0) return;
         const auto keys = std::span(keys_).subspan(static_cast<std::size_t>(window.keys.begin),

@@ -1,4 +1,4 @@
-// Some queries and keys of a map, in the order given, as a map of their own: those that two texts have in common.
+// Makes a map of some queries and keys of another, in the order given: those that two texts have in common.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace attn {
 
-// Each lies within the map; they may repeat.
+// Each must lie within the map; they may repeat.
 MapPointer picked_map(MapPointer map, std::vector<Index> queries, std::vector<Index> keys);
 
 }  // namespace attn

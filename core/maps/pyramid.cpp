@@ -16,7 +16,7 @@ Coverage coverage(const Map& map, TileAt at) {
                         tile_cells(map.keys(), at.level, at.col));
 }
 
-// Of the tiles from a level up to the one that is a single tile.
+// Adds up the bytes of the tiles from the finest level up to the coarsest.
 std::uint64_t bytes_from(const Map& map, Index finest, Index coarsest) {
     std::uint64_t bytes = 0;
     for (Index level = finest; level <= coarsest; ++level)
@@ -27,7 +27,7 @@ std::uint64_t bytes_from(const Map& map, Index finest, Index coarsest) {
     return bytes;
 }
 
-// Cells between a range and another, 0 where they meet.
+// The number of cells between two ranges, 0 if they meet.
 Index gap(Range a, Range b) { return std::max({Index{0}, a.begin - b.end, b.begin - a.end}); }
 
 }  // namespace
@@ -159,7 +159,7 @@ void Pyramid::finish_tile() {
     job_.reset();
 }
 
-// The square of a tile of the finest level in its tile on another level.
+// Marks a tile of the finest level as ready in its tile on level l, and returns its square there.
 Pyramid::Square Pyramid::make_ready(TileAt at, Index l) {
     const Index above = l - finest_, squares = Index{1} << above;
     Level& level = levels_[size(above)];

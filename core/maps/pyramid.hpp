@@ -1,8 +1,9 @@
-// A map as a street map: on level 0 a texel is a cell, on level l a block of 2^l × 2^l cells. The texels of a level are
-// dealt out in square tiles; 2 × 2 tiles of a level are one of the next.
+// Stores a map like a street map: on level 0 a texel is a cell, on level l a block of 2^l × 2^l cells. The texels of
+// a level are divided into square tiles; 2 × 2 tiles of a level make one of the next.
 //
-// A pyramid keeps the coarse levels, from the finest that fits into its memory up to the one that is a single tile, and makes
-// them in one pass over the map. Tiles of the levels below are made one by one, when they are looked at: `tile_job`.
+// A pyramid keeps the coarse levels, from the finest that fits into its memory up to the one that is a
+// single tile, and makes them in one pass over the map. Tiles of finer levels are made one by one when they
+// are looked at: `tile_job`.
 #pragma once
 
 #include <compare>
@@ -18,55 +19,55 @@ inline constexpr Index tile_side = 256;  // texels
 
 struct TileAt {
     Index level = 0;
-    Index row = 0, col = 0;  // of tiles
+    Index row = 0, col = 0;  // in tiles
     auto operator<=>(const TileAt&) const = default;
 };
 
-// Of n cells in a row or column.
+// How many texels n cells in a row or column make.
 constexpr Index texels(Index n, Index level) { return n == 0 ? 0 : ((n - 1) >> level) + 1; }
-// The cells of a tile in one direction, of n.
+// The cells, out of n, that a tile covers in one direction.
 constexpr Range tile_cells(Index n, Index level, Index tile) {
     const Index side = tile_side << level, end = (tile + 1) * side;
     return {tile * side, end < n ? end : n};
 }
-// The lowest level on which a map has at most `side` texels in either direction.
+// Returns the finest level on which a map has at most `side` texels in either direction.
 Index level_of(Index queries, Index keys, Index side);
 
-// One tile of any level as a job of its own, whose blocks are the texels.
+// Makes one tile of any level as a job of its own, whose blocks are the texels.
 BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels = default_kernels());
 
-// Some rows of the map, each exactly as it is: the first picture. What lies between them is not in it, so it is no picture
-// of maxima, and a texel of it must not be shown as one.
+// Some rows of the map, each exactly as it is, for the first picture. The rows in between are missing, so this is not
+// a picture of maxima, and its texels must not be shown as such.
 struct SampledRows {
     Index first = 0, step = 1;     // row r is query first + r · step
     Index level = 0;               // a texel is 2^level keys of that query
     Index rows = 0, cols = 0;      // texels
-    std::vector<float> strongest;  // [rows, cols], masked_cell where all are masked
+    std::vector<float> strongest;  // [rows, cols], masked_cell if all are masked
     std::vector<float> mean;
 };
-// Of a map with at most `side` texels a side, a row of each row of texels, the map's last one among them: so the rows of a
-// smaller side are some of those of a larger one.
+// If the map had at most `side` texels a side, this is one row from each row of texels, including the map's last: so
+// the rows for a smaller side are among those for a larger one.
 MapWindow sample_window(Index queries, Index keys, Index side);
 BlockJob sample_job(MapPointer map, Index side, const Kernels& kernels = default_kernels());
 SampledRows sample_of(const Map& map, Index side, const Blocks& blocks);
 
 struct Tile {
-    Index rows = 0, cols = 0;      // texels, fewer than tile_side at the map's edges
-    std::vector<float> strongest;  // [rows, cols]; empty: nothing but masked cells so far
+    Index rows = 0, cols = 0;      // texels; fewer than tile_side at the map's edges
+    std::vector<float> strongest;  // [rows, cols]; empty: only masked cells so far
     std::vector<float> mean;
 
-    // A tile is filled in squares of so many texels, one for each tile of the pyramid's finest level. The texels of a
-    // square that is not ready mean nothing yet.
+    // A tile is filled in squares of this many texels, one for each tile of the pyramid's finest level. The texels of
+    // a square that is not ready are meaningless.
     Index square = tile_side;
     std::vector<std::uint8_t> ready;  // [⌈rows / square⌉, ⌈cols / square⌉]
-    std::uint64_t version = 0;        // grows with every square
+    std::uint64_t version = 0;        // grows with every square that is filled
 
     bool ready_at(Index row, Index col) const;  // texel
     bool complete() const;
 };
 
-// A background job. To cancel it, drop it. The bits of all that it makes do not depend on the number of threads, nor on what
-// is looked at.
+// A background job. To cancel it, drop it. The bits of its results depend neither on the number of threads
+// nor on what is looked at.
 class Pyramid {
   public:
     static constexpr std::size_t usual_bytes = std::size_t{48} << 20;
@@ -78,23 +79,24 @@ class Pyramid {
     Index finest() const { return finest_; }
     Index coarsest() const { return finest_ + static_cast<Index>(levels_.size()) - 1; }
 
-    // The tiles in view are made next, then those around it.
+    // The tiles in view are made next, then the tiles around them.
     void look_at(Range queries, Range keys);
 
-    bool step();  // as BlockJob's; true while there is more to do
+    bool step();  // like BlockJob's; true while there is more to do
     bool done() const { return !sampling_ && !job_ && pending_.empty(); }
-    double progress() const;  // 0 … 1, of the tiles
+    double progress() const;  // 0 … 1, in tiles
 
-    // The rows that are sampled before all else; null until they are there, and of a map whose cells are one tile.
+    // The rows that are sampled before everything else. This is null until they are there, and for a map whose
+    // cells fit into one tile.
     const SampledRows* sample() const { return sample_ ? &*sample_ : nullptr; }
-    // A tile of the levels finest … coarsest.
+    // Returns a tile of one of the levels finest … coarsest.
     const Tile& tile(TileAt at) const;
     Index tile_rows(Index level) const;
     Index tile_cols(Index level) const;
 
-    // Of the tiles so far; of the map, once it is done.
+    // These cover the tiles made so far, and the whole map once it is done.
     MapSums sums() const;
-    std::size_t bytes() const;  // that it holds
+    std::size_t bytes() const;  // how many it holds
 
   private:
     struct Level {
@@ -102,9 +104,9 @@ class Pyramid {
         std::vector<Tile> tiles;
     };
     const Level& level(Index l) const { return levels_[static_cast<std::size_t>(l - finest_)]; }
-    TileAt take_next();  // of the pending
+    TileAt take_next();  // among the pending ones
     void finish_tile();
-    struct Square {  // of a tile, from this texel on
+    struct Square {  // the part of a tile that begins at this texel
         Tile& tile;
         Index row, col;
     };
@@ -114,14 +116,15 @@ class Pyramid {
     MapPointer map_;
     const Kernels* kernels_;
     Index finest_ = 0;
-    std::vector<Level> levels_;    // from the finest on
-    std::vector<TileAt> pending_;  // of the finest level
-    std::size_t tiles_ = 0;        // as many as were pending
-    Range queries_, keys_;         // that are looked at
+    std::vector<Level> levels_;    // the finest first
+    std::vector<TileAt> pending_;  // on the finest level
+    std::size_t tiles_ = 0;        // how many were pending at first
+    Range queries_, keys_;         // in view
     std::optional<BlockJob> sampling_, job_;
-    TileAt at_;  // of the job
+    TileAt at_;  // the tile of the job
     std::optional<SampledRows> sample_;
-    // By the row or column of tiles that they come from, so that it does not matter which was made first.
+    // These are kept per row or column of tiles that they come from, so that the order in which tiles
+    // are made does not matter.
     std::vector<std::vector<double>> key_sums_, query_sums_, entropies_;
     Index not_numbers_ = 0;
 };

@@ -8,7 +8,8 @@ namespace {
 
 constexpr Index cells_a_step = Index{1} << 18;
 constexpr Index least_rows = 8, most_rows = 256;
-// Samples for pictures of this many rows, small ones of every head first; not where one would take an eighth of the work.
+// Pictures of this many rows are sampled first, the small ones of all heads before the others, unless one would
+// take an eighth of the work.
 constexpr Index sample_sides[] = {64, tile_side};
 constexpr Index least_step = 8;
 
@@ -36,7 +37,7 @@ Index RecordJob::cells(Index rows) const {
     return met * rows;
 }
 
-// As many as can be: every slice packs the keys that it meets anew.
+// Takes as many rows as it can, since every slice packs the keys that it meets anew.
 Index RecordJob::slice() const {
     Index rows = least_rows;
     while (rows < most_rows && cells(2 * rows) <= cells_a_step) rows *= 2;

@@ -31,7 +31,7 @@ Result<Thumbnails> Thumbnails::start(std::vector<MapPointer> maps, Index columns
 
 void Thumbnails::look_at(std::size_t map) { first_ = map; }
 
-// The next map, round from the one looked at, that is in a state before the wanted one.
+// Returns the next map, going round from the one looked at, whose state is before the wanted one.
 std::size_t Thumbnails::next(State wanted) const {
     std::size_t map = first_;
     while (states_[map] >= wanted) map = (map + 1) % maps_.size();
@@ -40,7 +40,7 @@ std::size_t Thumbnails::next(State wanted) const {
 
 bool Thumbnails::step() {
     if (done()) return false;
-    // Where a texel is a cell there is nothing to sample.
+    // If a texel is a cell, there is nothing to sample.
     const bool sampling = level_ > 0 && sampled_ < maps_.size();
     if (!job_) {
         current_ = next(sampling ? State::sampled : State::exact);

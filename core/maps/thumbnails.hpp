@@ -1,5 +1,5 @@
-// Many maps of one shape, small, in one grid: all heads at once. Of each map a picture of a few sampled rows first, of all
-// maps, then the blocks that every cell has gone into.
+// Many small maps of one shape in one grid: all heads at once. Every map first gets a picture of a few sampled rows;
+// then follow the blocks that cover every cell.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,22 @@ class Thumbnails {
   public:
     enum class State { nothing, sampled, exact };
 
-    // Maps in reading order, `columns` to a row of the grid; of each at most `side` texels a side.
+    // The maps are in reading order, `columns` to a row of the grid; each gets at most `side` texels a side.
     static Result<Thumbnails> start(std::vector<MapPointer> maps, Index columns, Index side = 64,
                                     const Kernels& kernels = default_kernels());
 
     // The maps from this one on are made next.
     void look_at(std::size_t map);
 
-    bool step();  // as BlockJob's; true while there is more to do
+    bool step();  // like BlockJob's; true while there is more to do
     bool done() const { return exact_ == maps_.size(); }
     State state(std::size_t map) const { return states_[map]; }
-    std::size_t sampled() const { return sampled_; }  // maps of which there is a picture
-    std::size_t exact() const { return exact_; }      // and of which it is exact
+    std::size_t sampled() const { return sampled_; }  // how many maps have a picture
+    std::size_t exact() const { return exact_; }      // how many have an exact one
 
-    // The grid as one field [maps / columns · rows, columns · cols], so that it is one texture: a map of rows × cols texels
-    // beside the other. masked_cell where there is nothing yet. A texel of an exact map is a block of 2^level × 2^level
-    // cells; of a sampled one 2^level keys of one query.
+    // The grid as one field [maps / columns · rows, columns · cols], so that it is one texture: maps of rows × cols
+    // texels side by side. It holds masked_cell where there is nothing yet. A texel of an exact map is a block of
+    // 2^level × 2^level cells, a texel of a sampled one 2^level keys of one query.
     Index level() const { return level_; }
     Index rows() const { return rows_; }
     Index cols() const { return cols_; }

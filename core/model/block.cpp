@@ -17,6 +17,10 @@ void fill_rotary(std::span<const double> frequencies, Index first, MatrixView<fl
     }
 }
 
+RotaryRows rows(const RotaryTable& table, Range tokens) {
+    return {rows(table.cosine.matrix(), tokens), rows(table.sine.matrix(), tokens)};
+}
+
 void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixView<float> out) {
     const auto width = static_cast<std::size_t>(table.in);
     const std::size_t row_bytes = width * byte_size(table.dtype);
@@ -26,57 +30,70 @@ void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixV
     }
 }
 
-void normalise(const Kernels& kernels, const Norm& norm, ConstMatrix x, MatrixView<float> y) {
+void normalise(const Kernels& kernels, const NormView& norm, ConstMatrix x, MatrixView<float> y) {
     switch (norm.kind) {
-        case Norm::Kind::layer:
-            kernels.layer_norm(x, norm.gain.values(), norm.bias.values(), norm.epsilon, y);
-            break;
-        case Norm::Kind::rms: kernels.rms_norm(x, norm.gain.values(), norm.epsilon, y); break;
+        case Norm::Kind::layer: kernels.layer_norm(x, norm.gain, norm.bias, norm.epsilon, y); break;
+        case Norm::Kind::rms: kernels.rms_norm(x, norm.gain, norm.epsilon, y); break;
     }
 }
 
-namespace {
-
-// Columns from `first` on to the heads' rows; gives the first column after them.
-Index split_heads(ConstMatrix side_by_side, Index first, const HeadsView<float>& heads) {
-    for (Index head = 0; head < heads.heads; ++head, first += heads.cols)
-        for (Index row = 0; row < heads.rows; ++row)
-            std::copy_n(side_by_side.row(row) + first, heads.cols, heads.head(head).row(row));
-    return first;
+void apply(const Kernels& kernels, const LinearView& linear, ConstMatrix x, MatrixView<float> y,
+           Activation activation) {
+    kernels.linear(x, linear.weight, linear.bias, activation, y);
 }
 
-void turn(const Kernels& kernels, const HeadsView<float>& heads, ConstMatrix cosine, ConstMatrix sine) {
-    for (Index head = 0; head < heads.heads; ++head) kernels.rope(heads.head(head), cosine, sine, false);
+MatrixView<float> columns(MatrixView<float> m, Index first, Index count) {
+    return {m.data + first, m.rows, count, m.row_stride};
 }
 
-}  // namespace
+HeadsView<float> heads_of(MatrixView<float> side_by_side, Index heads) {
+    const Index width = side_by_side.cols / heads;
+    return {side_by_side.data, heads, side_by_side.rows, width, width, side_by_side.row_stride};
+}
 
-void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normalised, ConstMatrix cosine,
-                 ConstMatrix sine, const QkvRows& out) {
+void copy_heads(ConstHeads from, const HeadsView<float>& to) {
+    for (Index row = 0; row < from.rows; ++row)
+        for (Index head = 0; head < from.heads; ++head)
+            std::copy_n(from.head(head).row(row), from.cols, to.head(head).row(row));
+}
+
+QkvRows qkv_of(MatrixView<float> side_by_side, Index heads, Index kv_heads) {
+    const Index width = side_by_side.cols / (heads + 2 * kv_heads), q = heads * width, kv = kv_heads * width;
+    return {heads_of(columns(side_by_side, 0, q), heads), heads_of(columns(side_by_side, q, kv), kv_heads),
+            heads_of(columns(side_by_side, q + kv, kv), kv_heads)};
+}
+
+void turn(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary) {
+    if (rotary.cosine.cols == 0) return;
+    for (const HeadsView<float>& heads : {qkv.q, qkv.k})
+        for (Index head = 0; head < heads.heads; ++head)
+            kernels.rope(heads.head(head), rotary.cosine, rotary.sine, false);
+}
+
+void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normalised, const RotaryRows& rotary,
+                 const QkvRows& out) {
     const Index width = (out.q.heads + out.k.heads + out.v.heads) * out.q.cols;
     Tensor side_by_side({normalised.rows, width});
-    const MatrixView<float> all = side_by_side.matrix();
     Index column = 0;
     for (const Linear& linear : block.qkv) {
-        apply(kernels, linear, normalised, {all.data + column, all.rows, linear.weight.out, all.row_stride});
+        apply(kernels, linear, normalised, columns(side_by_side.matrix(), column, linear.weight.out));
         column += linear.weight.out;
     }
-    column = split_heads(all, 0, out.q);
-    column = split_heads(all, column, out.k);
-    split_heads(all, column, out.v);
-    if (cosine.cols > 0) {
-        turn(kernels, out.q, cosine, sine);
-        turn(kernels, out.k, cosine, sine);
-    }
+    const QkvRows projected = qkv_of(side_by_side.matrix(), out.q.heads, out.k.heads);
+    copy_heads(projected.q, out.q);
+    copy_heads(projected.k, out.k);
+    copy_heads(projected.v, out.v);
+    turn(kernels, out, rotary);
+}
+
+Mask mask_of(const Block& block) {
+    return block.window > 0 ? Mask::causal() & Mask::window(block.window - 1, 0) : Mask::causal();
 }
 
 void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
                  MatrixView<float> attention_output) {
     Tensor side_by_side({heads.rows, heads.heads * heads.cols});
-    for (Index row = 0; row < heads.rows; ++row)
-        for (Index head = 0; head < heads.heads; ++head)
-            std::copy_n(heads.head(head).row(row), heads.cols,
-                        side_by_side.matrix().row(row) + head * heads.cols);
+    copy_heads(heads, heads_of(side_by_side.matrix(), heads.heads));
     apply(kernels, block.attention_out, side_by_side.matrix(), attention_output);
 }
 
@@ -91,15 +108,15 @@ void mlp_hidden(const Kernels& kernels, const Block& block, Activation activatio
             hidden(row, column) *= gate.matrix()(row, column);
 }
 
-void apply(const Kernels& kernels, const Linear& linear, ConstMatrix x, MatrixView<float> y,
-           Activation activation) {
-    kernels.linear(x, linear.weight, linear.bias.values(), activation, y);
-}
-
 void add(ConstMatrix a, ConstMatrix b, MatrixView<float> sum) {
     for (Index row = 0; row < sum.rows; ++row)
         for (Index column = 0; column < sum.cols; ++column)
             sum(row, column) = a(row, column) + b(row, column);
+}
+
+void add(ConstMatrix a, MatrixView<float> to) {
+    for (Index row = 0; row < to.rows; ++row)
+        for (Index column = 0; column < to.cols; ++column) to(row, column) += a(row, column);
 }
 
 }  // namespace attn

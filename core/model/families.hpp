@@ -1,4 +1,4 @@
-// The transformer families: which tensors a checkpoint holds, and how they make a Network.
+// The transformer families: which tensors a checkpoint holds, and how they form a Network.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace attn {
 
-// The sides of weights: they name them and give their sizes. q and kv stand for all heads side by side.
+// Names the axes of weights, and implies their sizes. q and kv cover all heads side by side.
 enum class WeightAxis { none, vocabulary, position, d_model, q, kv, qkv, d_ff };
 std::string_view name(WeightAxis axis);
 Index size(WeightAxis axis, const ModelConfig& config);
@@ -26,10 +26,10 @@ struct WeightRule {
 };
 
 struct FamilyRules {
-    std::string_view prefix;  // that some files put before every name but the head's
+    std::string_view prefix;  // some files put this before every name but the head's
     std::span<const WeightRule> weights;
-    std::span<const std::string_view> buffers;  // patterns of what some files hold and no run needs
-    Network (*assemble)(const Model& model);    // from a model whose declared weights are all there
+    std::span<const std::string_view> buffers;  // patterns of tensors that some files hold but no run needs
+    Network (*assemble)(const Model& model);    // the model must hold all of its declared weights
 };
 
 const FamilyRules& family_rules(Family family);
@@ -42,19 +42,19 @@ struct DeclaredWeight {
     Shape shape;
 };
 
-// Every tensor that the configuration asks for.
+// Lists every tensor that the configuration calls for.
 std::vector<DeclaredWeight> declared_weights(const FamilyRules& rules, const ModelConfig& config);
 
-// Whether `text` is the pattern with a number in place of '*'.
+// Tells whether `text` is the pattern with a number in place of '*'.
 bool matches(std::string_view pattern, std::string_view text);
 
-// Parts of a Network, by the names of declared weights.
+// These make the parts of a Network from the names of declared weights.
 WeightView matrix(const Model& model, std::string_view name, WeightView::Layout layout);
 Tensor vector(const Model& model, std::string_view name);  // widened to f32
 Linear linear(const Model& model, const std::string& name,
-              WeightView::Layout layout);                                 // bias where there is one
+              WeightView::Layout layout);                                 // with its bias, if it has one
 Norm norm(const Model& model, const std::string& name, Norm::Kind kind);  // likewise
-// The head of the logits: the embedding's own matrix where they are tied.
+// Makes the head of the logits; it uses the embedding's own matrix if they are tied.
 Linear head(const Model& model, const std::string& embedding);
 
 }  // namespace attn

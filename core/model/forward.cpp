@@ -8,6 +8,9 @@
 
 namespace attn {
 
+// This is not the walk of train/network.cpp, because it goes in slices, and because it keeps only what a Trace shows: the
+// MLP is activated within its product. To keep it unactivated as well, as training does, takes a quarter more memory at
+// least, and for 1,024 tokens 7 % more time.
 struct Forward::Run {
     Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
         double slice_operations);
@@ -116,7 +119,7 @@ void Forward::Run::embed(const Slice& slice) {
     std::vector<std::int32_t> positions(count);
     std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(begin));
     look_up(*network.position_embedding, positions, to(trace->position_embedding_));
-    add(to(residual), to(trace->position_embedding_), to(residual));
+    add(to(trace->position_embedding_), to(residual));
 }
 
 void Forward::Run::project(const Slice& slice) {
@@ -131,16 +134,14 @@ void Forward::Run::project(const Slice& slice) {
     const MatrixView<float> input = rows(normalised.matrix(), slice.tokens);
     normalise(*trace->kernels_, block(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
     project_qkv(
-        *trace->kernels_, block(slice), input, rows(rotary.cosine.matrix(), slice.tokens),
-        rows(rotary.sine.matrix(), slice.tokens),
+        *trace->kernels_, block(slice), input, rows(rotary, slice.tokens),
         {rows(q.heads(), slice.tokens), rows(k.heads(), slice.tokens), rows(v.heads(), slice.tokens)});
 }
 
 void Forward::Run::prepare(const Slice& slice) {
     AttentionSpec spec;
     spec.scale = block(slice).scale;
-    spec.mask = Mask::causal();
-    if (block(slice).window > 0) spec.mask = spec.mask & Mask::window(block(slice).window - 1, 0);
+    spec.mask = mask_of(block(slice));
     auto attention =
         Record::prepare(std::move(q), std::move(k), std::move(v), std::move(spec), *trace->kernels_);
     if (!attention) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index operations_per_slice = 40'000'000;
 
-// A cache [kv_heads, capacity, head_dim] of more rows with the first `filled` of the old one.
+// Returns a cache [kv_heads, capacity, head_dim] with more rows and the first `filled` rows of the old one.
 Tensor with_capacity(const Tensor& cache, Index filled, Index capacity) {
     Tensor grown({cache.dim(0), capacity, cache.dim(2)});
     for (Index head = 0; head < cache.dim(0); ++head)
@@ -22,16 +22,16 @@ Tensor with_capacity(const Tensor& cache, Index filled, Index capacity) {
 
 }  // namespace
 
-// The token at `position` runs through the layers, one row of everything; those before it are in the cache.
+// Runs the token at `position` through the layers, as one row of everything; the cache holds those before it.
 struct Generator::State {
     State(const Trace& prompt, const Sampling& how);
 
     Index context() const { return model->config().context; }
-    bool waits() const { return position < std::ssize(ids); }  // a token whose logits are not there yet
+    bool waits() const { return position < std::ssize(ids); }  // for the logits of a token
 
     void enter();
     void run_layer(std::size_t layer);
-    void run_head();  // a part of the vocabulary
+    void run_head();  // for a part of the vocabulary
 
     std::shared_ptr<const Model> model;
     const Kernels* kernels;
@@ -39,7 +39,7 @@ struct Generator::State {
     Random random;
     std::vector<std::int32_t> ids;
     std::vector<float> logits;         // [vocabulary]
-    std::vector<Tensor> keys, values;  // by layer, [kv_heads, capacity, head_dim]
+    std::vector<Tensor> keys, values;  // per layer, [kv_heads, capacity, head_dim]
 
     Index position;
     std::size_t layers_done = 0;
@@ -74,7 +74,7 @@ void Generator::State::enter() {
         Tensor embedding(residual.shape());
         const auto at = static_cast<std::int32_t>(position);
         look_up(*network.position_embedding, {&at, 1}, embedding.matrix());
-        add(residual.matrix(), embedding.matrix(), residual.matrix());
+        add(embedding.matrix(), residual.matrix());
     }
     fill_rotary(network.rotary, position, rotary.cosine.matrix(), rotary.sine.matrix());
     const Index capacity = keys.front().dim(1);
@@ -92,10 +92,10 @@ void Generator::State::run_layer(std::size_t l) {
     Tensor normalised({1, config.d_model});
     normalise(*kernels, block.attention_norm, residual.matrix(), normalised.matrix());
     Tensor q({config.heads, 1, config.head_dim});
-    project_qkv(*kernels, block, normalised.matrix(), rotary.cosine.matrix(), rotary.sine.matrix(),
+    project_qkv(*kernels, block, normalised.matrix(), rows(rotary, {0, 1}),
                 {q.heads(), rows(keys[l].heads(), here), rows(values[l].heads(), here)});
 
-    // The newest query may look at every key that it is given, so there is no mask.
+    // The newest query may attend to every key that it is given, so there is no mask.
     const Index first = block.window > 0 ? std::max<Index>(0, here.end - block.window) : 0;
     Tensor attended({config.heads, 1, config.head_dim}), row_max({config.heads, 1}),
         row_log_sum({config.heads, 1});
@@ -111,11 +111,11 @@ void Generator::State::run_layer(std::size_t l) {
 
     Tensor output({1, config.d_model}), hidden({1, config.d_ff});
     merge_heads(*kernels, block, attended.heads(), output.matrix());
-    add(residual.matrix(), output.matrix(), residual.matrix());
+    add(output.matrix(), residual.matrix());
     normalise(*kernels, block.mlp_norm, residual.matrix(), normalised.matrix());
     mlp_hidden(*kernels, block, config.activation, normalised.matrix(), hidden.matrix());
     apply(*kernels, block.down, hidden.matrix(), output.matrix());
-    add(residual.matrix(), output.matrix(), residual.matrix());
+    add(output.matrix(), residual.matrix());
 }
 
 void Generator::State::run_head() {
@@ -176,7 +176,7 @@ Result<std::int32_t> Generator::next() {
     if (candidates.empty())
         return Error{"no token can be chosen: the logits after position " + std::to_string(s.position - 1) +
                      " are not finite numbers"};
-    // The first candidate at which the summed probabilities exceed a uniform number.
+    // The choice is the first candidate at which the summed probabilities exceed a uniform number.
     const double uniform = s.random.uniform();
     double sum = 0;
     std::size_t i = 0;

@@ -1,5 +1,5 @@
-// Llama (Touvron et al. 2023, arXiv 2302.13971) and its kin, Mistral and Qwen2: rotary positions, RMSNorm, gated
-// MLP, several query heads to a key/value head, matrices stored [out, in].
+// Llama (Touvron et al. 2023, arXiv 2302.13971) and its relatives, Mistral and Qwen2, have rotary positions, RMSNorm,
+// a gated MLP, several query heads per key/value head, and matrices stored as [out, in].
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -38,17 +38,18 @@ constexpr std::array llama_weights{
 constexpr std::array<std::string_view, 2> llama_buffers{"layers.*.self_attn.rotary_emb.inv_freq",
                                                         "rotary_emb.inv_freq"};
 
-// Radians a position for each pair: theta^(−2a / head_dim) (Su et al. 2021, arXiv 2104.09864), stretched to longer
-// contexts. linear: all divided by the factor (Chen et al. 2023, arXiv 2306.15595). llama3: a pair that turns fewer
-// than low_freq_factor times in the original context is divided, one that turns more than high_freq_factor times
-// stays, those between are mixed (as Meta's llama-models and transformers' rope_type "llama3").
+// Returns the radians per position for each pair: theta^(−2a / head_dim) (Su et al. 2021, arXiv 2104.09864),
+// stretched for longer contexts. linear divides all of them by the factor (Chen et al. 2023, arXiv 2306.15595).
+// llama3 divides those of pairs that turn fewer than low_freq_factor times in the original context, keeps those of
+// pairs that turn more than high_freq_factor times, and mixes the two in between (as in Meta's llama-models and
+// transformers' rope_type "llama3").
 std::vector<double> rotary_frequencies(const ModelConfig& config) {
     std::vector<double> frequencies;
     const RopeScaling& scaling = config.rope_scaling;
     for (Index pair = 0; pair < config.head_dim / 2; ++pair) {
         const double exponent = 2 * static_cast<double>(pair) / static_cast<double>(config.head_dim);
         const double plain = std::pow(config.rope_theta, -exponent);
-        double kept = 1;  // share of the plain frequency
+        double kept = 1;  // the share of the original frequency
         if (scaling.kind == RopeScaling::Kind::linear) kept = 0;
         if (scaling.kind == RopeScaling::Kind::llama3) {
             const double turns =

@@ -23,7 +23,7 @@ struct StoredTensor {
     std::span<const std::byte> bytes;
 };
 
-// By name without the family's prefix.
+// The key is the name without the family's prefix.
 using StoredTensors = std::map<std::string, StoredTensor, std::less<>>;
 
 std::string without_prefix(const std::string& name, std::string_view prefix) {
@@ -52,7 +52,7 @@ Result<StoredTensors> read_files(const std::map<std::string, Bytes>& files, std:
     return stored;
 }
 
-// Leaves the files that the index names; each of them must be there.
+// Keeps only the files that the index names; each of them must exist.
 Status keep_indexed(const SafetensorsIndex& index, std::map<std::string, Bytes>& files) {
     for (const std::string& file : index.files)
         if (!files.contains(file))
@@ -95,7 +95,7 @@ Result<Weight> check(const DeclaredWeight& declared, const StoredTensor& stored)
                   .bytes = stored.bytes};
 }
 
-// Numbers whose bits without the sign lie above those of infinity.
+// Counts NaN values: their bits, without the sign, are above those of infinity.
 template <class Bits>
 std::int64_t count_nans(std::span<const std::byte> bytes, Bits infinity) {
     std::int64_t count = 0;
@@ -126,7 +126,7 @@ Error missing(const std::vector<DeclaredWeight>& absent) {
     return Error{text + ", for which config.json asks"};
 }
 
-// Names of what is stored, but neither declared nor known to be of no use.
+// Lists the names of stored tensors that are neither declared nor known to be unnecessary.
 std::vector<std::string> unused(const StoredTensors& stored, const std::vector<DeclaredWeight>& declared,
                                 const FamilyRules& rules) {
     std::vector<std::string> names;

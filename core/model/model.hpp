@@ -1,4 +1,4 @@
-// A transformer as it lies on a model hub: configuration and weights, checked, ready to run.
+// A transformer as published on a model hub: configuration and weights, checked and ready to run.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ using Bytes = std::vector<std::byte>;
 
 struct ModelFiles {
     Bytes config;                // config.json
-    std::optional<Bytes> index;  // model.safetensors.index.json, where the weights lie in shards
+    std::optional<Bytes> index;  // model.safetensors.index.json, if the weights are in shards
     std::map<std::string, Bytes>
-        weights;  // by file name: model.safetensors, model-00001-of-00002.safetensors, …
+        weights;  // keyed by file name: model.safetensors, model-00001-of-00002.safetensors, …
 };
 
 // One tensor of the model, still in its file.
@@ -40,23 +40,23 @@ struct Weight {
 
 struct Network;  // model/network.hpp: the weights in the order in which a run uses them
 
-// Immutable; owns its files' bytes. Weights stay in their own element type.
+// A Model is immutable and owns its files' bytes. Weights keep their element type.
 class Model {
   public:
-    // Fails with one sentence that names the file and the tensor: JSON or safetensors that do not parse, an
-    // architecture outside the families, tensors or shards that are missing, shapes that differ from the
-    // configuration's, element types other than f32, f16 and bf16.
+    // Fails with one sentence that names the file and the tensor: if JSON or safetensors do not parse, if the
+    // architecture is outside the families, if tensors or shards are missing, if shapes differ from the
+    // configuration's, or if an element type is not f32, f16 or bf16.
     static Result<std::shared_ptr<const Model>> load(ModelFiles&& files);
     ~Model();
 
     const ModelConfig& config() const { return config_; }
     std::int64_t parameter_count() const;
-    std::int64_t memory_bytes() const;  // the files held
-    // What loading met that a person should know: NaN values, tensors that are not used.
+    std::int64_t memory_bytes() const;  // the size of the files it holds
+    // Lists what a person should know about the files: NaN values, and tensors that are not used.
     const std::vector<std::string>& notes() const { return notes_; }
 
     std::span<const Weight> weights() const { return weights_; }
-    const Weight* weight(std::string_view name) const;  // null: no tensor of that name
+    const Weight* weight(std::string_view name) const;  // null: no tensor has that name
     const Network& network() const { return *network_; }
 
   private:

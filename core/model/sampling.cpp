@@ -11,7 +11,7 @@ bool likelier(const Candidate& a, const Candidate& b) {
     return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
 }
 
-// How many of `sorted`, whose probabilities are relative to the first, top_k and top_p leave.
+// Returns how many of `sorted` top_k and top_p keep. Probabilities are relative to the first.
 std::size_t kept(std::span<const Candidate> sorted, const Sampling& sampling) {
     std::size_t count = sorted.size();
     if (sampling.top_k > 0 && static_cast<std::size_t>(sampling.top_k) < count) {

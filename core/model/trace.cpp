@@ -13,7 +13,7 @@ Tensor Trace::logits(Range range) const {
 
 namespace {
 
-// The rows of W_O that one head's output meets, widened to f32 where they do not lie together.
+// The rows of W_O that one head's output is multiplied by, widened to f32 if they are not contiguous.
 struct HeadOutput {
     Tensor storage;
     WeightView weight;

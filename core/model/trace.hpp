@@ -1,4 +1,4 @@
-// Everything that one run of a model computed, kept linearly in the sequence.
+// Everything that one run of a model computed, stored in space linear in the sequence.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ struct NamedTensor {
     const Tensor* tensor;           // lives as long as its Trace
 };
 
-// Immutable.
+// A Trace is immutable.
 class Trace {
   public:
     const std::shared_ptr<const Model>& model() const { return model_; }
-    const Kernels& kernels() const { return *kernels_; }  // those that ran
+    const Kernels& kernels() const { return *kernels_; }  // the ones that ran
     std::span<const std::int32_t> ids() const { return ids_; }
     Index tokens() const { return std::ssize(ids_); }
 
@@ -56,11 +56,11 @@ class Trace {
 
     // [rows, vocabulary], computed on demand.
     Tensor logits(Range rows) const;
-    // [rows, d]: output of the head · its rows of W_O. Summed over the heads, plus the bias of W_O, this is
-    // attention_output.
+    // [rows, d]: the head's output times its rows of W_O. The sum over the heads plus the bias of
+    // W_O is attention_output.
     Tensor head_contribution(Index layer, Index head, Range rows) const;
 
-    // Every tensor above, in the order of the arithmetic.
+    // Lists every tensor above, in the order of the arithmetic.
     std::vector<NamedTensor> tensors() const;
     std::int64_t memory_bytes() const;
 
@@ -75,13 +75,14 @@ class Trace {
     Tensor final_residual_, final_norm_;
 };
 
-// The attention of a layer, which lives as long as its Trace.
+// Returns the attention of a layer, which lives as long as its Trace.
 inline std::shared_ptr<const Record> record_of(std::shared_ptr<const Trace> trace, Index layer) {
     const Record* record = &trace->layers()[static_cast<std::size_t>(layer)].attention;
     return {std::move(trace), record};
 }
 
-// Memory of the Trace of that many tokens, so that a run too large can be refused before it starts.
+// Returns how much memory the Trace of that many tokens takes, so that a run that is too large
+// can be refused beforehand.
 std::int64_t trace_bytes(const ModelConfig& config, Index tokens);
 
 }  // namespace attn

@@ -1,4 +1,4 @@
-// The function between the two layers of a transformer's MLP.
+// The functions that can stand between the two layers of a transformer's MLP.
 #pragma once
 
 namespace attn {

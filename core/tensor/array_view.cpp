@@ -9,7 +9,7 @@ namespace attn {
 
 namespace {
 
-// To `out`, the elements at offset, offset + stride, …, little-endian.
+// Copies the elements at offset, offset + stride, … to `out`, in little-endian order.
 void gather(const ArrayView& array, Index offset, Index stride, std::span<std::byte> out) {
     const auto width = static_cast<Index>(byte_size(array.dtype));
     const std::byte* source = array.bytes.data() + offset * width;
@@ -71,7 +71,7 @@ std::span<const std::byte> row_major(const ArrayView& array, std::vector<std::by
     if (array.strides == row_major_strides(array.shape) && (!array.big_endian || width == 1))
         return array.bytes;
 
-    // All axes but the last are counted through; along the last one elements are gathered.
+    // This counts through all axes but the last; along the last one, elements are gathered.
     const std::size_t outer = rank == 0 ? 0 : rank - 1;
     const Index run = rank == 0 ? 1 : array.shape.back(), stride = rank == 0 ? 1 : array.strides.back();
     const std::size_t run_bytes = static_cast<std::size_t>(run) * width;

@@ -60,11 +60,11 @@ std::string_view name(DType dtype) {
     return "";
 }
 
-// Without branches, so that a loop over it vectorises.
+// This has no branches, so that a loop over it vectorises.
 float f16_to_f32(std::uint16_t bits) {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7fffu) << 13;
-    // Read as an f32 the bits have an exponent that is 112 too low; subnormals come out right as well.
+    // Read as f32, the bits have an exponent that is 112 too low; the factor also makes subnormals come out right.
     const std::uint32_t scaled = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
     const std::uint32_t inf_or_nan = magnitude >= (0x7c00u << 13) ? 0x7f800000u : 0u;
     return std::bit_cast<float>(sign | scaled | inf_or_nan);
@@ -78,7 +78,7 @@ std::uint16_t f32_to_f16(float value) {
     if (magnitude >= 0x477ff000u)
         return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520 and above round to inf
     std::uint32_t half;
-    if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 lets the adder round to multiples of 2^-24
+    if (magnitude < 0x38800000u) {  // below 2^-14, adding 0.5 makes the adder round to multiples of 2^-24
         const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
         half = std::bit_cast<std::uint32_t>(rounded) - 0x3f000000u;
     } else {

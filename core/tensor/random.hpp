@@ -1,4 +1,4 @@
-// Seeded random numbers, the same bits on every platform: "generated with seed 7" can be generated again.
+// Seeded random numbers with the same bits on every platform: "generated with seed 7" can be generated again.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ class Random {
     explicit Random(std::uint64_t seed) : state_(seed) {}
 
     std::uint64_t bits();
-    // [0, end), of which end is small beside 2^64.
+    // The result is in [0, end); end must be small compared to 2^64.
     std::uint64_t below(std::uint64_t end) { return bits() % end; }
     double uniform();  // [0, 1), a multiple of 2^-53
-    // Mean 0, variance 1: Marsaglia's polar method, with a logarithm of its own, because libraries differ in
-    // the last bit of theirs.
+    // Mean 0, variance 1, by Marsaglia's polar method. It has its own logarithm, because those of
+    // libraries differ in the last bit.
     double normal();
 
   private:
@@ -29,7 +29,7 @@ class Random {
 std::vector<std::int32_t> random_integers(Random& random, std::size_t count, std::int32_t first,
                                           std::int32_t end);
 
-// A number that looks random, of the numbers given: what is drawn for a step does not depend on what was drawn before.
+// Mixes the given numbers into one that looks random: what is drawn for a step does not depend on earlier draws.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0);
 
 }  // namespace attn

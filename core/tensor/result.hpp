@@ -1,4 +1,4 @@
-// A value or one sentence that says what went wrong, where, and what to do. The core throws nothing.
+// A value, or one sentence that says what went wrong, where, and what to do. The core throws nothing.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ class [[nodiscard]] Result {
 
     explicit operator bool() const { return state_.index() == 0; }
 
-    // Only when the result holds a value.
+    // Call these only if the result holds a value.
     T& operator*() & { return *std::get_if<0>(&state_); }
     const T& operator*() const& { return *std::get_if<0>(&state_); }
     T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
     T* operator->() { return std::get_if<0>(&state_); }
     const T* operator->() const { return std::get_if<0>(&state_); }
 
-    // Only when the result holds an error.
+    // Call this only if the result holds an error.
     const Error& error() const { return *std::get_if<1>(&state_); }
 
   private:

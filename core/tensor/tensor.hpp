@@ -1,4 +1,4 @@
-// Shapes, owning tensors and strided views. Row-major, 64-byte aligned.
+// Shapes, owning tensors and strided views. All are row-major; tensors are 64-byte aligned.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace attn {
 using Index = std::ptrdiff_t;
 using Shape = std::vector<Index>;
 
-// Product of the dimensions (1 for rank 0); an error when a dimension is negative or the product of
-// elements times `bytes_per_element` does not fit in Index.
+// Returns the product of the dimensions (1 for rank 0). It is an error if a dimension is negative or if the product
+// of elements times `bytes_per_element` does not fit in Index.
 Result<Index> element_count(const Shape& shape, Index bytes_per_element = 1);
 
 std::string to_string(const Shape& shape);  // "3×4"; "scalar" for rank 0
 
-// Half open, [begin, end).
+// The half-open range [begin, end).
 struct Range {
     Index begin = 0;
     Index end = 0;
@@ -43,7 +43,7 @@ struct AlignedAllocator {
 template <class T>
 using AlignedVector = std::vector<T, AlignedAllocator<T>>;
 
-// [rows, cols]; elements of a row are contiguous, rows are row_stride elements apart.
+// [rows, cols]. The elements of a row are contiguous, and rows are row_stride elements apart.
 template <class T>
 struct MatrixView {
     T* data = nullptr;
@@ -56,7 +56,7 @@ struct MatrixView {
     operator MatrixView<const T>() const { return {data, rows, cols, row_stride}; }
 };
 
-// [heads, rows, cols]; elements of a row are contiguous.
+// [heads, rows, cols]. The elements of a row are contiguous.
 template <class T>
 struct HeadsView {
     T* data = nullptr;
@@ -70,7 +70,7 @@ struct HeadsView {
     operator HeadsView<const T>() const { return {data, heads, rows, cols, head_stride, row_stride}; }
 };
 
-// Of the matrix, or of every head, the rows of a range.
+// Restricts the matrix, or every head, to a range of rows.
 template <class T>
 MatrixView<T> rows(MatrixView<T> m, Range range) {
     return {m.row(range.begin), range.size(), m.cols, m.row_stride};
@@ -83,10 +83,10 @@ HeadsView<T> rows(HeadsView<T> m, Range range) {
 using ConstMatrix = MatrixView<const float>;
 using ConstHeads = HeadsView<const float>;
 
-// ‖row‖ of each row, summed in double.
+// Returns ‖row‖ of each row, summed in double.
 std::vector<float> row_norms(ConstMatrix m);
 
-// Owning f32 tensor.
+// A tensor of f32 that owns its memory.
 class Tensor {
   public:
     Tensor() = default;

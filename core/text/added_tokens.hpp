@@ -1,4 +1,4 @@
-// Tokens that are found in a text as they stand, before it is divided into pieces: "<|endoftext|>".
+// Finds tokens that stand in a text literally, like "<|endoftext|>", before the text is divided into pieces.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@ namespace attn {
 
 class AddedTokens {
   public:
-    static constexpr std::size_t max_bytes = 256;  // of one token; bounds the work at each place of a text
+    static constexpr std::size_t max_bytes = 256;  // per token; bounds the work at each position of a text
 
-    void add(std::string_view content, std::int32_t id);  // content is not empty and not longer than that
+    void add(std::string_view content, std::int32_t id);  // content must not be empty or longer than that
 
     struct Match {
         std::size_t begin = 0, end = 0;
         std::int32_t id = 0;
     };
-    // The first added token in the text; of those that begin there, the longest.
+    // Returns the first added token in the text; if several begin there, the longest.
     std::optional<Match> find(std::string_view text) const;
 
   private:
-    // A trie: node and byte → node; the root is 0.
+    // The trie maps (node, byte) to a node; the root is 0.
     std::unordered_map<std::uint64_t, std::uint64_t> next_;
-    std::unordered_map<std::uint64_t, std::int32_t> ids_;  // of the nodes at which a token ends
+    std::unordered_map<std::uint64_t, std::int32_t> ids_;  // for the nodes at which a token ends
 };
 
 }  // namespace attn

@@ -18,7 +18,7 @@ std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
 
 }  // namespace
 
-// Encodes the pieces of one text. Most pieces come again, so their ids are copied from where they already stand.
+// Encodes the pieces of one text. Most pieces recur, so their ids are copied from their first occurrence.
 class Bpe::Encoder {
   public:
     explicit Encoder(const Bpe& bpe) : bpe_(bpe) {}
@@ -54,7 +54,7 @@ class Bpe::Encoder {
         }
     }
 
-    // Of all pairs of neighbours that have a merge, the one of lowest rank is merged, the leftmost first.
+    // Among all neighbouring pairs that have a merge, always merges the one with the lowest rank, the leftmost first.
     void merge(std::string_view piece) {
         symbols_.clear();
         for (std::size_t i = 0; i < piece.size(); ++i)
@@ -67,7 +67,7 @@ class Bpe::Encoder {
             const Merge& found = bpe_.merges_[rank];
             Symbol& symbol = symbols_[left];
             if (symbol.id != found.left || symbol.after == none || symbols_[symbol.after].id != found.right)
-                continue;  // one of the two is part of another merge by now
+                continue;  // one of the two has been merged with another symbol
             Symbol& absorbed = symbols_[symbol.after];
             symbol.id = found.result;
             symbol.after = absorbed.after;
@@ -88,8 +88,8 @@ class Bpe::Encoder {
 
     const Bpe& bpe_;
     std::vector<std::int32_t> ids_;
-    std::unordered_map<std::string_view, Range> seen_;  // piece → its ids in ids_
-    std::vector<Symbol> symbols_;                       // one for each byte of the piece
+    std::unordered_map<std::string_view, Range> seen_;  // maps a piece to its ids in ids_
+    std::vector<Symbol> symbols_;                       // one per byte of the piece
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates_;
 };
 

@@ -1,4 +1,4 @@
-// Bpe from and to tokenizer.json.
+// Reads Bpe from tokenizer.json and writes it back.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,11 +16,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t max_added = 10'000;  // with their greatest length this bounds the memory that they take
+constexpr std::size_t max_added = 10'000;  // with their greatest length, this bounds their memory
 
 Error wrong(const std::string& what) { return Error{"tokenizer.json " + what}; }
 
-// Null, where the key is absent or its value is null.
+// Returns null if the key is absent or its value is null.
 const json* find(const json& object, const char* key) {
     const auto place = object.find(key);
     return place == object.end() || place->is_null() ? nullptr : &*place;
@@ -36,13 +36,13 @@ bool is_true(const json& object, const char* key) {
     return value && *value == true;
 }
 
-// "the decoder 'WordPiece'"
+// Names a part in messages: "the decoder 'WordPiece'".
 std::string named(const char* key, const json& part) {
     const std::string* type = part.is_object() ? text_in(part, "type") : nullptr;
     return "the " + std::string(key) + (type ? " " + quote(*type) : " without a 'type'");
 }
 
-// That a part of the tokenizer is of the one type, or is absent where that is the same.
+// Checks that a part of the tokenizer has the given type, or is absent if that means the same.
 Status expect(const json& tree, const char* key, const std::string& type, bool may_be_absent) {
     const json* part = find(tree, key);
     if (!part && may_be_absent) return ok();
@@ -77,7 +77,7 @@ Status check_parts(const json& tree) {
     return ok();
 }
 
-// Gathers the tokens by id; each id and each spelling belongs to one token.
+// Gathers the tokens by id. Each id and each spelling must belong to one token only.
 class Vocabulary {
   public:
     explicit Vocabulary(std::size_t most) : tokens_(most) {}
@@ -106,7 +106,7 @@ class Vocabulary {
         return place->second;
     }
 
-    // By id, without gaps; all 256 bytes are there.
+    // Returns the tokens in the order of their ids, which must have no gaps and include all 256 bytes.
     Result<std::vector<std::string>> tokens() && {
         while (!tokens_.empty() && !tokens_.back()) tokens_.pop_back();
         std::vector<std::string> tokens;
@@ -125,14 +125,14 @@ class Vocabulary {
 
   private:
     std::vector<std::optional<std::string>> tokens_;
-    std::unordered_map<std::string, std::int32_t> ids_;  // by spelling
+    std::unordered_map<std::string, std::int32_t> ids_;  // keyed by spelling
 };
 
 struct AddedEntry {
     const json* id = nullptr;
     bool special = false;
 };
-using AddedEntries = std::map<std::string, AddedEntry>;  // by content
+using AddedEntries = std::map<std::string, AddedEntry>;  // keyed by content
 
 Result<AddedEntries> read_added(const json& tree) {
     AddedEntries entries;

@@ -20,8 +20,8 @@ namespace attn {
 
 namespace {
 
-// Every different piece once, with the number of its occurrences, as a list of symbols: first its bytes, later tokens.
-// A merge visits only the places where its pair occurs.
+// Holds every distinct piece once, with the number of its occurrences, as a list of symbols: bytes at first, tokens
+// later. A merge visits only the places where its pair occurs.
 class Trainer {
   public:
     explicit Trainer(std::vector<std::string> special) : tokens_(std::move(special)) {
@@ -41,7 +41,7 @@ class Trainer {
         }
     }
 
-    // Makes the most frequent pair a token; false where no pair is left.
+    // Makes the most frequent pair a token; returns false if no pair is left.
     bool merge() {
         offer_pairs_that_grew();
         while (!candidates_.empty()) {
@@ -52,7 +52,7 @@ class Trainer {
                 merge(top.pair);
                 return true;
             }
-            if (count > 0) candidates_.push({count, top.pair});  // it has become rarer since it was put in
+            if (count > 0) candidates_.push({count, top.pair});  // rarer than when it was queued
         }
         return false;
     }
@@ -71,12 +71,12 @@ class Trainer {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     struct Symbol {
         std::int32_t id = 0;     // -1: absorbed by the symbol before it
-        std::int64_t count = 0;  // of the piece it lies in
+        std::int64_t count = 0;  // occurrences of the piece it is in
         std::size_t before = none, after = none;
     };
     struct PairUse {
         std::int64_t count = 0;
-        std::vector<std::size_t> places;  // of its left symbol; some no longer hold
+        std::vector<std::size_t> places;  // of its left symbol; some are out of date
     };
     struct Candidate {
         std::int64_t count = 0;
@@ -104,15 +104,15 @@ class Trainer {
         grown_.clear();
     }
 
-    // The bytes that a merge makes are no token yet: until they are one no merge reaches over their ends, so wherever they
-    // stand their inside was merged alike.
+    // The bytes that a merge makes are never a token already: as long as they are not one token, no merge crosses
+    // their ends, so wherever they occur, their inside has been merged in the same way.
     void merge(const IdPair& pair) {
         const auto [left, right] = pair;
         const auto id = static_cast<std::int32_t>(tokens_.size());
         tokens_.push_back(tokens_[static_cast<std::size_t>(left)] + tokens_[static_cast<std::size_t>(right)]);
         merges_.push_back({left, right, id});
         std::vector<std::size_t> places = std::exchange(pairs_[pair].places, {});
-        std::ranges::sort(places);  // "aaa" is "aa" + "a"
+        std::ranges::sort(places);  // "aaa" becomes "aa" + "a"
         for (const std::size_t place : places) {
             Symbol& symbol = symbols_[place];
             if (symbol.id != left || symbol.after == none || symbols_[symbol.after].id != right) continue;

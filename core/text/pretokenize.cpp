@@ -22,7 +22,7 @@ Character first_character(std::string_view text) {
     return {class_of(point.value), point.bytes};
 }
 
-// Where the characters of one class that begin at `at` end.
+// Returns where the run of characters of one class that begins at `at` ends.
 std::size_t run_end(std::string_view text, std::size_t at, UnicodeClass kind) {
     while (at < text.size()) {
         const Character next = first_character(text.substr(at));
@@ -32,7 +32,8 @@ std::size_t run_end(std::string_view text, std::size_t at, UnicodeClass kind) {
     return at;
 }
 
-// All white space up to the end of the text; before something else the last of it is left to that, if it is not alone.
+// Takes all white space at the start. If something else follows, the last character is left to that,
+// unless it is the only one.
 std::size_t white_space(std::string_view text) {
     std::size_t end = 0, last = 0;
     while (end < text.size()) {

@@ -1,4 +1,4 @@
-// What a code point is: a letter, a number, white space or something else.
+// Tells what a code point is: a letter, a number, white space or something else.
 #pragma once
 
 #include <algorithm>

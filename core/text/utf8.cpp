@@ -11,13 +11,13 @@ constexpr std::string_view replacement_bytes = "\xEF\xBF\xBD";
 
 std::size_t length_by_lead(unsigned lead) {
     if (lead < 0x80) return 1;
-    if (lead < 0xC2) return 0;  // a continuation, or the lead of an overlong form
+    if (lead < 0xC2) return 0;  // a continuation byte, or the lead of an overlong form
     if (lead < 0xE0) return 2;
     if (lead < 0xF0) return 3;
     return lead < 0xF5 ? 4 : 0;
 }
 
-// How many bytes at the start are well-formed.
+// Returns how many bytes at the start are well-formed.
 std::size_t well_formed_prefix(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
@@ -35,7 +35,7 @@ CodePoint first_code_point(std::string_view text) {
     const std::size_t length = length_by_lead(lead);
     if (length == 0) return {replacement, 1, false};
     if (length == 1) return {lead, 1, true};
-    // The second byte rules out overlong forms, surrogates and what lies above U+10FFFF.
+    // The range of the second byte excludes overlong forms, surrogates and anything above U+10FFFF.
     unsigned low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     unsigned high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     char32_t value = lead & (0x7Fu >> length);

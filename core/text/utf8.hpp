@@ -1,4 +1,4 @@
-// UTF-8, read as the web's TextDecoder reads it.
+// Reads UTF-8 the way the web's TextDecoder does.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ struct CodePoint {
     bool well_formed = false;
 };
 
-// The first code point of a text that is not empty. Where it is ill-formed: U+FFFD for the longest start of a code
-// point that is there, or for one byte (The Unicode Standard, section 3.9, substitution of maximal subparts).
+// Returns the first code point of a text that is not empty. If it is ill-formed, this is U+FFFD for the longest part
+// that begins a code point, or for one byte (The Unicode Standard, section 3.9, substitution of maximal subparts).
 CodePoint first_code_point(std::string_view text);
 
-std::ptrdiff_t count_code_points(std::string_view text);  // of well-formed text
+std::ptrdiff_t count_code_points(std::string_view text);  // the text must be well-formed
 
-// The text with each ill-formed part as U+FFFD: the text itself where there is none, else what `storage` then holds.
-// A byte order mark stays.
+// Returns the text with each ill-formed part replaced by U+FFFD: the text itself if there is none, otherwise what
+// `storage` then holds. A byte order mark stays.
 std::string_view well_formed(std::string_view text, std::string& storage);
 
 }  // namespace attn

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 4> space_marks{" ", "Ġ", "▁", "·"};
 constexpr std::string_view going_on = "##";
 
-// Bytes of the marks that the piece begins with.
+// Returns how many bytes of space marks the piece begins with.
 std::size_t marks_before(std::string_view piece) {
     std::size_t length = 0;
     for (bool found = true; found;) {
@@ -42,7 +42,7 @@ bool holds(std::string_view text, auto is_one) {
 }
 
 bool says_something(char32_t point) {
-    constexpr char32_t space = U'Ġ', line_break = U'Ċ';  // as byte-level vocabularies spell them
+    constexpr char32_t space = U'Ġ', line_break = U'Ċ';  // the way byte-level vocabularies spell them
     const UnicodeClass kind = class_of(point);
     return (kind == UnicodeClass::letter && point != space && point != line_break) ||
            kind == UnicodeClass::number;
@@ -55,7 +55,7 @@ bool without_spaces(char32_t point) {  // Han and Kana
            (point >= 0xf900 && point < 0xfb00) || (point >= 0x20000 && point < 0x40000);
 }
 
-// How the pieces of a text say where words begin.
+// Says how the pieces of a text show where words begin.
 enum class Spelling { spaces, continuations, one_word };
 
 Spelling spelling_of(std::span<const std::string> pieces, std::string_view text) {
@@ -70,7 +70,7 @@ Spelling spelling_of(std::span<const std::string> pieces, std::string_view text)
 std::vector<Word> words_of(std::span<const std::string> pieces, std::string_view text) {
     const Spelling spelling = spelling_of(pieces, text);
     std::vector<Word> words;
-    bool open = false;  // the last of them may go on
+    bool open = false;  // whether the last word may go on
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         std::string_view piece = pieces[i];
         const bool alone = is_special(piece) || !holds(piece, says_something);

@@ -1,4 +1,4 @@
-// Which tokens of a text are one word.
+// Finds out which tokens of a text form one word.
 #pragma once
 
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace attn {
 
-inline constexpr Index most_tokens_a_word = 16;  // a longer one is cut there
+inline constexpr Index most_tokens_a_word = 16;  // a longer word is cut there
 
 struct Word {
-    Range tokens;      // not empty; words in a row are tokens in a row
-    std::string name;  // its pieces without what marks a space before it, or that they go on
+    Range tokens;      // not empty; consecutive words have consecutive tokens
+    std::string name;  // its pieces without marks for a space or a continuation
 };
 
-// Pieces are tokens as their vocabulary spells them or as people are shown them. A space before one is "Ġ", "▁", "·" or itself,
-// and a piece without it goes on with the word before. Where no piece has one, words go on with "##", and any other piece
-// begins one; `text`, where it is known and has no white space, is one word then.
+// Pieces are tokens as their vocabulary spells them or as they are shown to people. A space before a piece is "Ġ",
+// "▁", "·" or a space, and a piece without it continues the word before. If no piece has one, pieces with "##"
+// continue a word, and any other piece begins one; but if `text` is known and has no white space, it is one word.
 //
-// What has neither letter nor number stands alone: punctuation, spaces, line breaks. So do special tokens, "<s>" or "[CLS]".
-// Han and Kana are written without spaces: a piece that begins with one of them begins a word.
+// Pieces with neither letter nor number stand alone: punctuation, spaces, line breaks. So do special tokens, "<s>" or
+// "[CLS]". Han and Kana are written without spaces: a piece that begins with one of them begins a word.
 std::vector<Word> words_of(std::span<const std::string> pieces, std::string_view text = {});
 
 }  // namespace attn

@@ -28,7 +28,7 @@ class MixedSequences {
         Random random(mixed(seed_, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(sequence)));
         const std::size_t length = ids.size() + 1;
         std::vector<std::int32_t> tokens;
-        std::vector<bool> foretold(ids.size(), true);  // by token: whether the next one can be
+        std::vector<bool> foretold(ids.size(), true);  // per token: whether the next one can be predicted
         switch (kind(random.uniform())) {
             case 0: tokens = stretch(random, length); break;
             case 1: tokens = sentences(random.bits(), length); break;
@@ -77,7 +77,7 @@ class MixedSequences {
         return tokens;
     }
 
-    // So many pairs that each comes about four to sixteen times.
+    // There are so many pairs that each occurs about four to sixteen times.
     std::vector<std::int32_t> pairs(Random& random, std::size_t length, std::vector<bool>& foretold) const {
         const std::size_t count = std::max<std::size_t>(drawn_period(random, length) / 4, 1);
         const auto drawn = random_integers(random, 2 * count, static_cast<std::int32_t>(special_tokens_),

@@ -23,7 +23,7 @@ Evaluation evaluate(const TrainedNetwork& network, std::span<const float> parame
         std::vector<std::int32_t> targets;
         for (Index window = thread; window < windows; window += threads) {
             const Index begin = window * half, end = std::min(begin + context, all);
-            const Index foretold = window == 0 ? 0 : context - half;  // by the window before
+            const Index foretold = window == 0 ? 0 : context - half;  // in the window before
             targets.assign(static_cast<std::size_t>(end - begin), -1);
             for (Index i = foretold; i < end - begin; ++i)
                 targets[static_cast<std::size_t>(i)] = ids[static_cast<std::size_t>(begin + i + 1)];

@@ -1,5 +1,7 @@
 #include "train/layers.hpp"
 
+#include <utility>
+
 namespace attn {
 
 namespace {
@@ -16,18 +18,17 @@ std::span<float> part(std::span<float> all, std::optional<Index> offset, Index s
 
 }  // namespace
 
-void TrainedLinear::forward(const TrainedKernels& kernels, std::span<const float> parameters, ConstMatrix x,
-                            MatrixView<float> y) const {
-    const WeightView view{std::as_bytes(part(parameters, weight, in * out)).data(), DType::f32, in, out,
-                          layout};
-    kernels.forward->linear(x, view, part(parameters, bias, out), Activation::none, y);
+LinearView TrainedLinear::view(std::span<const float> parameters) const {
+    return {{std::as_bytes(part(parameters, weight, in * out)).data(), DType::f32, in, out, layout},
+            part(parameters, bias, out)};
 }
 
 void TrainedLinear::input_gradient(const TrainedKernels& kernels, std::span<const float> parameters,
                                    ConstMatrix dy, MatrixView<float> dx) const {
     using enum WeightView::Layout;
-    const WeightView turned{std::as_bytes(part(parameters, weight, in * out)).data(), DType::f32, out, in,
-                            layout == in_out ? out_in : in_out};
+    WeightView turned = view(parameters).weight;
+    std::swap(turned.in, turned.out);
+    turned.layout = layout == in_out ? out_in : in_out;
     kernels.forward->linear(dy, turned, {}, Activation::none, dx);
 }
 
@@ -39,13 +40,8 @@ void TrainedLinear::weight_gradient(const TrainedKernels& kernels, ConstMatrix x
     kernels.backward->linear(x, dy, layout, d_weight, part(gradients, bias, out));
 }
 
-void TrainedNorm::forward(const TrainedKernels& kernels, std::span<const float> parameters, ConstMatrix x,
-                          MatrixView<float> y) const {
-    if (kind == Norm::Kind::layer)
-        kernels.forward->layer_norm(x, part(parameters, gain, width), part(parameters, bias, width), epsilon,
-                                    y);
-    else
-        kernels.forward->rms_norm(x, part(parameters, gain, width), epsilon, y);
+NormView TrainedNorm::view(std::span<const float> parameters) const {
+    return {kind, part(parameters, gain, width), part(parameters, bias, width), epsilon};
 }
 
 void TrainedNorm::backward(const TrainedKernels& kernels, std::span<const float> parameters, ConstMatrix x,

@@ -1,4 +1,5 @@
-// The parts of a network as they lie in a parameter buffer, forward and backward, on the rows of one sequence.
+// The parts of a network as they lie in a parameter buffer: views of them, by which model/block.hpp runs them, and their
+// gradients, on the rows of one sequence.
 //
 // Every function takes the whole buffer, and gradients as a buffer of the same layout, which are added to.
 #pragma once
@@ -26,8 +27,7 @@ struct TrainedLinear {
     Index in = 0, out = 0;
     WeightView::Layout layout = WeightView::Layout::in_out;
 
-    void forward(const TrainedKernels&, std::span<const float> parameters, ConstMatrix x,
-                 MatrixView<float> y) const;
+    LinearView view(std::span<const float> parameters) const;
     // dx = dy Wᵀ, overwritten.
     void input_gradient(const TrainedKernels&, std::span<const float> parameters, ConstMatrix dy,
                         MatrixView<float> dx) const;
@@ -42,8 +42,7 @@ struct TrainedNorm {
     Index width = 0;
     float epsilon = 0;
 
-    void forward(const TrainedKernels&, std::span<const float> parameters, ConstMatrix x,
-                 MatrixView<float> y) const;
+    NormView view(std::span<const float> parameters) const;
     // dx is overwritten, and may be dy.
     void backward(const TrainedKernels&, std::span<const float> parameters, ConstMatrix x, ConstMatrix dy,
                   MatrixView<float> dx, std::span<float> gradients) const;

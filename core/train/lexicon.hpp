@@ -10,7 +10,7 @@
 
 namespace attn::sentences {
 
-// Alternatives, separated by '|'.
+// Choices are separated by '|'.
 using Choices = std::string_view;
 int count(Choices choices);
 std::string_view nth(Choices choices, int i);  // 0 ≤ i < count
@@ -21,7 +21,7 @@ const T& pick(std::span<const T> items, Random& random) {
     return items[static_cast<std::size_t>(pick(static_cast<int>(items.size()), random))];
 }
 
-// What a noun may be in a frame: bits, so that a box is both a load and a container.
+// What a noun can be in a frame. These are bits, so that a box is both a load and a container.
 using Kinds = std::uint32_t;
 enum : Kinds {
     walker = 1 << 0,
@@ -44,24 +44,24 @@ enum : Kinds {
 struct Noun {
     std::string_view word;
     Kinds kinds;
-    Choices deeds;  // what this noun does and no other: after a pronoun, they say which noun was meant
+    Choices deeds;  // done by this noun only: after a pronoun, they show which noun was meant
     std::string_view pronoun() const { return kinds & man ? "he" : kinds & woman ? "she" : "it"; }
 };
 
 // "{template} because it was {degree} {adjective}", where {a} and {b} stand for two nouns with the same pronoun.
 struct Frame {
     Kinds a, b;
-    Choices templates;   // as many that name a first as name b first
-    Choices degrees;     // "too" or its like
-    Choices of_a, of_b;  // adjectives that are said of a, of b
+    Choices templates;   // half of them name a first, the others b
+    Choices degrees;     // "too" or the like
+    Choices of_a, of_b;  // adjectives that apply to a, to b
 };
 
 std::span<const Noun> nouns();
 std::span<const Frame> frames();
 
-// Two nouns that are kept apart: no paragraph of a SentenceWriter has them compete for a pronoun, a verb or a "with",
-// whatever the adjective. These are the pairs of the tutorials' sentences and, by their hash, about one in ten of
-// all others. Either order is the same.
+// Tells whether two nouns are held out: in no paragraph of a SentenceWriter do they compete for a pronoun, a verb or
+// a "with", whatever the adjective. These are the pairs from the tutorials' sentences and, by their hash, about one
+// in ten of all others. The order of the two does not matter.
 bool held_out(std::string_view one, std::string_view other);
 
 }  // namespace attn::sentences

@@ -1,8 +1,8 @@
 // A network as it is trained: the loss of a sequence and its gradient by every weight.
 //
-// Made from a model as it loads, so that what is trained is what runs. The arithmetic is that of model/trace.hpp; the
-// gradient goes back through it step by step (Rumelhart, Hinton & Williams 1986). What attention computes between
-// queries and keys is not kept but computed again (Dao et al. 2022, arXiv 2205.14135).
+// Made from a model as it loads, so that what is trained is what runs. The arithmetic is that of model/trace.hpp, in the
+// functions of model/block.hpp; the gradient goes back through it step by step (Rumelhart, Hinton & Williams 1986). What
+// attention computes between queries and keys is not kept but computed again (Dao et al. 2022, arXiv 2205.14135).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "attention/mask.hpp"
+#include "model/block.hpp"
 #include "model/model.hpp"
 #include "train/ablation.hpp"
 #include "train/dropout.hpp"
@@ -74,12 +75,10 @@ class TrainedNetwork {
                  Index layer, Activations& kept) const;
     void backward(const Block& block, std::span<const float> parameters, Index n, const Dropout& dropout,
                   Index layer, Activations& kept, std::span<float> gradients) const;
-    struct Qkv;
-    Qkv heads(MatrixView<float> side_by_side) const;
-    AttentionCall attention_call(const Block& block, const Qkv& qkv, MatrixView<float> attended,
+    QkvRows heads(MatrixView<float> qkv) const;
+    AttentionCall attention_call(const Block& block, const QkvRows& qkv, MatrixView<float> attended,
                                  LayerActivations& at) const;
-    void silence(const Block& block, MatrixView<float> side_by_side) const;  // 0 for ablated heads
-    void turn(const HeadsView<float>& heads, ConstMatrix cosine, ConstMatrix sine) const;
+    void silence(const Block& block, MatrixView<float> attended) const;  // 0 for ablated heads
 
     TrainedKernels kernels_;
     ModelConfig config_;

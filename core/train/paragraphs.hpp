@@ -1,4 +1,4 @@
-// What a SentenceWriter chooses from: the kinds of paragraph, and templates filled with words.
+// The parts that a SentenceWriter chooses from: the kinds of paragraph, and templates filled with words.
 #pragma once
 
 #include <initializer_list>
@@ -25,11 +25,11 @@ std::string sense_paragraph(Random&);
 struct Slot {
     char name;
     std::string_view value;
-    Range at{};  // of its first occurrence in the filled text
+    Range at{};  // where it first occurs in the filled text
 };
 
-// {x} becomes the value of slot x, "a" before it becomes "an" where the value begins with a vowel, and sentences
-// begin with a capital.
+// Replaces {x} by the value of slot x, turns "a" before a value that begins with a vowel into "an", and capitalises
+// the first letter of sentences.
 std::string fill(std::string_view pattern, std::span<Slot> slots);
 std::string fill(std::string_view pattern, std::initializer_list<Slot> slots);
 

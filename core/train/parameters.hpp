@@ -14,7 +14,7 @@
 
 namespace attn {
 
-// Where each weight of a model lies in such a buffer, under the names and in the shapes of its checkpoint.
+// Says where each weight of a model is in such a buffer, under the names and in the shapes of its checkpoint.
 class ParameterLayout {
   public:
     struct Entry {
@@ -30,13 +30,13 @@ class ParameterLayout {
         }
     };
 
-    // An error where the weights would not fit into memory that can be addressed.
+    // It is an error if the weights do not fit into addressable memory.
     static Result<ParameterLayout> of(const ModelConfig& config);
 
     std::span<const Entry> entries() const { return entries_; }
-    Index size() const { return size_; }             // floats, the gaps between weights included
-    Index count() const;                             // of parameters
-    const Entry* find(std::string_view name) const;  // null: no weight of that name
+    Index size() const { return size_; }             // in floats, including the gaps between weights
+    Index count() const;                             // how many parameters
+    const Entry* find(std::string_view name) const;  // null: no weight has that name
 
   private:
     std::vector<Entry> entries_;  // each begins on a 64-byte boundary; the gaps stay 0
@@ -45,17 +45,18 @@ class ParameterLayout {
 
 using ParameterBuffer = AlignedVector<float>;
 
-// As GPT-2 begins (Radford et al. 2019, section 2.3), whose deviation is 0.02: matrices normal, those that write to the
-// residual stream smaller by √(2 · layers), biases 0, gains 1. Where `position_waves` > 0 learned positions begin as that
-// amplitude times the sines and cosines of Vaswani et al. 2017, arXiv 1706.03762, section 3.5: an offset between two
-// positions is then one and the same rotation everywhere, which a previous-token head learns in a fraction of the steps.
+// Initialises like GPT-2 (Radford et al. 2019, section 2.3), whose deviation is 0.02: matrices are normal, those
+// that write to the residual stream smaller by √(2 · layers), biases 0, gains 1. If `position_waves` > 0, learned
+// positions begin as that amplitude times the sines and cosines of Vaswani et al. 2017, arXiv 1706.03762, section
+// 3.5: then an offset between two positions is the same rotation everywhere, which a previous-token head learns in
+// a fraction of the steps.
 ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
                                    std::uint64_t seed, double deviation = 0.02, double position_waves = 0);
 
-// Those of a model, widened to f32.
+// Returns the parameters of a model, widened to f32.
 ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model);
 
-// A safetensors file of the weights, in f32 or rounded to f16.
+// Writes the weights to a safetensors file, in f32 or rounded to f16.
 std::vector<std::byte> safetensors_of(const ParameterLayout& layout, std::span<const float> parameters,
                                       DType dtype);
 

@@ -14,7 +14,7 @@ const Noun& pick_noun(Kinds kinds, Random& random) {
     return *std::ranges::find_if(nouns(), [&](const Noun& noun) { return fits(noun) && left-- == 0; });
 }
 
-// Of one noun's deeds two different ones.
+// Picks two different deeds of one noun.
 struct TwoDeeds {
     TwoDeeds(Choices deeds, Random& random) {
         const int n = count(deeds), i = pick(n, random);
@@ -26,7 +26,8 @@ struct TwoDeeds {
 
 std::string because(std::string_view head) { return std::string(head) + " because {p} was {d} {j}."; }
 
-// The pair number i of a frame and two nouns: the adjectives at i, the longer list once through.
+// Makes pair number i of a frame and two nouns, with the adjectives at i; the shorter list of
+// adjectives wraps around.
 PronounPair make_pair(const Frame& frame, const Noun& a, const Noun& b, int i) {
     PronounPair pair;
     pair.noun = {std::string(a.word), std::string(b.word)};

@@ -35,7 +35,7 @@ bool take(const json& value, Integer& to) {
     return true;
 }
 
-// A key, and what puts its value where it goes; false for a value of the wrong kind.
+// A key, and a function that stores its value; it returns false if the value is of the wrong kind.
 struct Field {
     std::string_view key;
     std::function<bool(const json&)> take;

@@ -1,9 +1,9 @@
-// A recipe: everything that a training run is made of but its text, as one JSON file.
+// A recipe is everything that defines a training run except its text, as one JSON file:
 //   {"model": {a config.json}, "vocabulary": 2048,
 //    "training": {"batch", "context", "steps", "warmup", "rate", "final_rate", "beta1", "beta2", "weight_decay", "clip",
 //                 "dropout", "seed", "position_waves", "attention_only"},
 //    "mixture": {"text", "sentences", "repeated_text", "repeated_random", "repeated_pairs"}}
-// What "training" and "mixture" leave out is as train/trainer.hpp and train/data.hpp have it.
+// Values missing from "training" and "mixture" have the defaults of train/trainer.hpp and train/data.hpp.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace attn {
 
 struct Recipe {
-    std::vector<std::byte> config_json;  // of the model, with the vocabulary's size
+    std::vector<std::byte> config_json;  // of the model, including the size of the vocabulary
     int vocabulary = 0;
     TrainingSettings training;
     Mixture mixture;

@@ -1,4 +1,4 @@
-// Sequences that come again and again: what an induction head can foretell and nothing else.
+// Makes sequences that repeat themselves, which an induction head can predict and nothing else can.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace attn {
 
-// After how many tokens a sequence of `length` comes again: from an eighth of it to a half, two at least.
+// Draws the number of tokens after which a sequence of `length` repeats: from an eighth of it to
+// a half, but at least two.
 std::size_t drawn_period(Random& random, std::size_t length);
 
 std::vector<std::int32_t> repeated(std::vector<std::int32_t> once, std::size_t length);

@@ -1,4 +1,4 @@
-// Words with two senses: what comes before and after tells which.
+// Words with two senses: the context before and after shows which one is meant.
 #include "train/lexicon.hpp"
 #include "train/paragraphs.hpp"
 
@@ -6,7 +6,7 @@ namespace attn::sentences {
 
 namespace {
 
-// {w} is somebody, {h} the pronoun, {s} the possessive of that person.
+// {w} is a person, {h} that person's pronoun, {s} the possessive.
 struct Sense {
     Choices before, after;
 };

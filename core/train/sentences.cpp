@@ -20,7 +20,7 @@ Person pick_person(Random& random) {
     return {pick("girl|old woman|aunt|widow|duchess|cook|milkmaid", random), "she", "her"};
 }
 
-// "The keys beside the old cabinet are lost." The noun next to the verb is not its subject.
+// Writes "The keys beside the old cabinet are lost.", where the noun next to the verb is not its subject.
 std::string agreement_paragraph(Random& random) {
     const bool plural = pick(2, random) == 0, other_plural = pick(2, random) == 0,
                alive = pick(2, random) == 0;
@@ -70,7 +70,7 @@ std::string agreement_paragraph(Random& random) {
                  {'d', pick("lost|old|wet|new|gone|dusty|well hidden|very beautiful|painted red", random)}});
 }
 
-// "The girl saw the owl with the telescope." Whose it was, only the next sentence tells.
+// Writes "The girl saw the owl with the telescope.", where only the next sentence tells who had it.
 std::string attachment_paragraph(Random& random) {
     const Person person = pick_person(random);
     std::string_view target, tool;
@@ -104,7 +104,7 @@ std::string attachment_paragraph(Random& random) {
                        {'k', pick("nose|neck|beard", random)}});
 }
 
-// "tirlo", "vend", "osk": of one to three syllables, and in no dictionary of the model's.
+// Makes up a word of two or three syllables, like "tirlo".
 std::string invented_word(Random& random) {
     std::string word;
     for (int left = 1 + pick(2, random); left >= 0; --left) {
@@ -125,7 +125,7 @@ std::string invented_name(Random& random) {
     return name;
 }
 
-// Words without rhyme or reason: only a copy of the first time tells the second time.
+// Makes a meaningless series of words: the second time can only be predicted from the first.
 std::string charm(Random& random) {
     std::string words;
     for (int left = 4 + pick(7, random); left > 0; --left) {
@@ -155,7 +155,7 @@ std::string repetition_paragraph(Random& random) {
     return fill(pattern, {{'w', person.who}, {'h', person.he}, {'n', name}, {'o', other}, {'c', words}});
 }
 
-// "The boy had a red ball and a blue cup. The ball was red, and the cup was blue."
+// Writes "The boy had a red ball and a blue cup. The ball was red, and the cup was blue."
 std::string adjective_paragraph(Random& random) {
     const Choices colours = "red|blue|green|yellow|white|black|brown|grey|old|new|small|big|round|heavy";
     const Choices things = "ball|cup|hat|coat|box|book|lamp|chair|shoe|ribbon|basket|bell|plate|drum";

@@ -10,7 +10,7 @@ namespace attn {
 
 namespace {
 
-// All symbols in a random order, again and again.
+// Shuffles all symbols and lists them, repeatedly until there are enough.
 std::vector<std::int32_t> drawn(Random& random, Index vocabulary, std::size_t count) {
     std::vector<std::int32_t> deck(static_cast<std::size_t>(vocabulary - 1)), symbols;
     std::iota(deck.begin(), deck.end(), 1);
@@ -22,7 +22,8 @@ std::vector<std::int32_t> drawn(Random& random, Index vocabulary, std::size_t co
     return symbols;
 }
 
-// A sequence of symbols, the last the target of the one before, and where what can be foretold begins and ends.
+// A sequence of symbols, each of which is the target of the one before, and where the
+// predictable part begins and ends.
 struct Drawn {
     std::vector<std::int32_t> symbols;
     std::size_t foretold = 0, end = 0;
@@ -33,7 +34,7 @@ Drawn drawn_repeats(Random& random, Index vocabulary, std::size_t length) {
     return {repeated(drawn(random, vocabulary, period), length), period + 1, length};
 }
 
-// Symbols, the separator, the same again or backwards, and separators to the end.
+// Makes symbols, the separator, the same symbols again or backwards, and separators to the end.
 Drawn answered(Random& random, Index vocabulary, std::size_t length, bool backwards) {
     const std::size_t most = (length - 1) / 2,
                       count = most - static_cast<std::size_t>(random.below(most / 2 + 1));

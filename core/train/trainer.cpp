@@ -31,13 +31,13 @@ Error out_of_range(std::string what, double value, std::string_view range) {
 
 }  // namespace
 
-// What one thread works with.
+// One thread's working data.
 struct Trainer::Shard {
     KeptActivations kept;
     ParameterBuffer gradients;
     std::vector<std::int32_t> ids, targets;
     double loss = 0;
-    Index counted = 0;  // targets
+    Index counted = 0;  // how many targets
 };
 
 double Schedule::at(std::int64_t step) const {

@@ -1,6 +1,7 @@
 // Training: batches of sequences, gradients, steps of AdamW, checkpoints.
 //
-// Reproducible bit for bit at a given number of threads: what a step draws is a function of the seed and of the step.
+// A run is reproducible bit for bit at a given number of threads: what a step draws is a function
+// of the seed and the step.
 #pragma once
 
 #include <cstddef>
@@ -15,55 +16,56 @@
 namespace attn {
 
 struct Schedule {
-    std::int64_t steps = 1000;  // in all
+    std::int64_t steps = 1000;  // in total
     std::int64_t warmup = 100;  // from 0 to `rate`, linear
-    double rate = 1e-3;         // the largest, then down along a half cosine
+    double rate = 1e-3;         // the maximum; falls from there along half a cosine
     double final_rate = 1e-4;   // at the last step
 
-    double at(std::int64_t step) const;  // step counts from 0
+    double at(std::int64_t step) const;  // the first step is 0
 };
 
 struct TrainingSettings {
-    Index batch = 12;     // sequences a step
-    Index context = 256;  // tokens a sequence
+    Index batch = 12;     // sequences per step
+    Index context = 256;  // tokens per sequence
     Schedule schedule;
     double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
-    double weight_decay = 0.1;  // of matrices
-    double clip = 1;            // largest norm of a step's gradient; 0: no limit
+    double weight_decay = 0.1;  // for matrices
+    double clip = 1;            // the largest norm of a step's gradient; 0: no limit
     double dropout = 0;
     std::uint64_t seed = 1;
-    double initial_deviation = 0.02;  // of matrices; narrow networks learn sooner from a larger one
-    double position_waves = 0;  // learned positions begin as waves of this amplitude; 0: as other matrices
+    double initial_deviation = 0.02;  // of matrices; a larger one makes narrow networks learn sooner
+    double position_waves = 0;  // learned positions begin as waves of this amplitude; 0: like other matrices
     bool attention_only = false;
-    std::vector<HeadIndex> ablated = {};  // no head twice
+    std::vector<HeadIndex> ablated = {};  // without duplicates
 };
 
-// One sentence that names the number and what it may be.
+// Returns one sentence that names the offending number and its range.
 Status check(const TrainingSettings& settings, const ModelConfig& config);
 
-// Fills ids and targets [context] of a step's sequence: a function of its arguments alone.
+// Fills ids and targets [context] of a step's sequence, as a function of its arguments alone.
 using Batches = std::function<void(std::int64_t step, Index sequence, std::span<std::int32_t> ids,
                                    std::span<std::int32_t> targets)>;
 
 class Trainer {
   public:
-    // Config as bytes of a config.json. An error where the configuration, the settings or the checkpoint is not sound.
+    // config_json are the bytes of a config.json. It is an error if the configuration, the settings or
+    // the checkpoint is invalid.
     static Result<Trainer> start(std::span<const std::byte> config_json, const TrainingSettings& settings,
                                  Batches batches, const TrainedKernels& kernels = {});
-    // Goes on exactly where the checkpoint was taken: of the same configuration and settings.
+    // Continues exactly where the checkpoint was taken, which must be from the same configuration and settings.
     static Result<Trainer> resume(std::span<const std::byte> config_json, const TrainingSettings& settings,
                                   Batches batches, std::span<const std::byte> checkpoint);
 
     struct Step {
-        std::int64_t number = 0;   // that was taken, from 0
-        double loss = 0;           // nats a token, of its batch
-        double gradient_norm = 0;  // before it was clipped
+        std::int64_t number = 0;   // of the step that was taken, from 0
+        double loss = 0;           // nats per token, over its batch
+        double gradient_norm = 0;  // before clipping
         double rate = 0;
     };
-    // A part of a step, a sequence for each thread; whether that completed the step, of which `last` then tells. An error,
-    // and no change, where the loss or the gradient is not finite.
+    // Does a part of a step, one sequence per thread. Returns whether that completed the step; then `last` describes
+    // it. If the loss or the gradient is not finite, it is an error and nothing changes.
     Result<bool> advance();
-    Result<Step> step();  // what is left of a step
+    Result<Step> step();  // does what is left of a step
     const Step& last() const { return last_; }
     std::int64_t steps_taken() const { return step_; }
 
@@ -76,7 +78,7 @@ class Trainer {
 
     std::vector<std::byte> checkpoint() const;          // a safetensors file
     std::vector<std::byte> weights(DType dtype) const;  // model.safetensors, f32 or f16
-    // As it runs; shares nothing with this object.
+    // Returns the model as it runs; it shares nothing with this object.
     Result<std::shared_ptr<const Model>> model() const;
 
   private:
@@ -94,7 +96,7 @@ class Trainer {
     ParameterBuffer parameters_, mean_, square_;  // AdamW's m and v
     std::int64_t step_ = 0;
 
-    // Of the step under way: a part of the batch's sequences to each thread.
+    // This belongs to the step in progress: each thread has a part of the batch's sequences.
     struct Shard;
     std::vector<std::shared_ptr<Shard>> shards_;
     Index next_sequence_ = 0;

@@ -1,8 +1,9 @@
-// The rooms of the house and the arrows between them: which room's files may include what.
+// Checks the rooms of the house and the arrows between them: which room's files may include what.
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -34,15 +35,19 @@ const std::vector<Room> rooms{
     {"core/analysis", "tensor kernels attention maps model"},
     {"core/cli", whole_core},
     {"web/app", whole_core},
+    {"web/runs", whole_core + " app"},
     {"web/render", "tensor maps shaders.hpp"},
     {"web/widgets", "tensor maps app render"},
-    {"web/lenses", whole_core + " app render widgets"},
-    {"web/platform", "io app render widgets"},
-    {"web/main.cpp", whole_core + " app render widgets lenses platform"},
-    {"web/probe.cpp", whole_core + " app widgets platform"},
+    {"web/subjects", whole_core + " app runs widgets"},
+    {"web/parts", whole_core + " app runs subjects render widgets"},
+    {"web/lenses", whole_core + " app runs subjects parts render widgets"},
+    {"web/frame", whole_core + " app runs subjects lenses render widgets"},
+    {"web/platform", "io app frame render widgets"},
+    {"web/main.cpp", "kernels frame platform render"},
+    {"web/probe.cpp", "app frame platform widgets"},
 };
 
-// What comes from outside, by how its header begins, and the only folders where it may be included.
+// What comes from outside: how its header's name begins, and the only folders that may include it.
 struct Outsider {
     std::string header;
     std::vector<std::string> folders;
@@ -50,7 +55,7 @@ struct Outsider {
 
 const std::vector<Outsider> outsiders{
     {"imgui_impl_", {"web/platform"}},
-    {"imgui", {"web/render", "web/widgets", "web/lenses", "web/platform", "web/main.cpp", "web/probe.cpp"}},
+    {"imgui", {"web/render", "web/widgets", "web/parts", "web/frame", "web/platform", "web/probe.cpp"}},
     {"GLFW", {"web/platform"}},
     {"GL", {"web/render", "web/platform"}},
     {"emscripten", {"web/platform", "web/probe.cpp"}},
@@ -69,7 +74,12 @@ bool names(const std::string& list, const std::string& word) {
                               word) > 0;
 }
 
-// "core/io/npy.cpp includes attention/mask.hpp" and its like, one for each arrow the other way.
+// What subjects and lenses draw stands in files of its own; the rest of them knows no Dear ImGui.
+bool is_view(const std::string& file) {
+    return (lies_in(file, "web/subjects") || lies_in(file, "web/lenses")) && file.ends_with("view.cpp");
+}
+
+// Returns one complaint for each forbidden arrow, like "core/io/npy.cpp includes attention/mask.hpp".
 std::vector<std::string> complaints(const std::string& file, const std::string& text) {
     const auto room = std::ranges::find_if(rooms, [&](const Room& r) { return lies_in(file, r.folder); });
     if (room == rooms.end()) return {file + " lies in no room that has rules"};
@@ -80,10 +90,12 @@ std::vector<std::string> complaints(const std::string& file, const std::string& 
         const std::string header = (*it)[2], to = header.substr(0, header.find('/'));
         const auto outsider =
             std::ranges::find_if(outsiders, [&](const Outsider& o) { return header.starts_with(o.header); });
-        const bool allowed = outsider != outsiders.end()
-                                 ? std::ranges::any_of(outsider->folders,
-                                                       [&](const std::string& f) { return lies_in(file, f); })
-                                 : (*it)[1] == "<" || to == own || names(room->may_include, to);
+        const bool allowed =
+            outsider != outsiders.end()
+                ? std::ranges::any_of(outsider->folders,
+                                      [&](const std::string& f) { return lies_in(file, f); }) ||
+                      (header.starts_with("imgui.") && is_view(file))
+                : (*it)[1] == "<" || to == own || names(room->may_include, to);
         if (!allowed) found.push_back(file + " includes " + header);
     }
     if (text.find("__EMSCRIPTEN__") != std::string::npos && !lies_in(file, "web/platform"))
@@ -131,6 +143,13 @@ TEST_CASE("an arrow the other way is found") {
         {"web/render/a.cpp", "\"widgets/theme.hpp\""},
         {"web/render/a.cpp", "<GLFW/glfw3.h>"},
         {"web/widgets/a.cpp", "\"lenses/lens.hpp\""},
+        {"web/app/a.cpp", "\"subjects/subject.hpp\""},
+        {"web/app/a.cpp", "\"runs/attention.hpp\""},
+        {"web/runs/a.cpp", "\"subjects/subject.hpp\""},
+        {"web/subjects/a.cpp", "\"parts/part.hpp\""},
+        {"web/parts/a.cpp", "\"lenses/lens.hpp\""},
+        {"web/lenses/scale/a.cpp", "\"frame/frame.hpp\""},
+        {"web/lenses/scale/scale.cpp", "<imgui.h>"},
         {"web/widgets/a.cpp", "<GLES3/gl3.h>"},
         {"web/lenses/a.cpp", "\"platform/window.hpp\""},
         {"web/lenses/a.cpp", "<emscripten.h>"},
@@ -150,6 +169,8 @@ TEST_CASE("the arrows of the house are allowed") {
         {"core/cli/a.cpp", "<filesystem>"},
         {"web/app/a.cpp", "\"model/trace.hpp\""},
         {"web/lenses/a.cpp", "\"widgets/controls.hpp\""},
+        {"web/lenses/scale/scale_view.cpp", "<imgui.h>"},
+        {"web/subjects/worked/view.cpp", "<imgui.h>"},
         {"web/render/a.cpp", "\"shaders.hpp\""},
         {"web/platform/a.cpp", "<imgui_impl_glfw.h>"},
         {"web/probe.cpp", "<emscripten.h>"},
@@ -161,4 +182,73 @@ TEST_CASE("the arrows of the house are allowed") {
 TEST_CASE("platform macros stay on the platform") {
     CHECK(complaints("web/platform/a.cpp", "#ifdef __EMSCRIPTEN__\n").empty());
     CHECK(complaints("core/io/a.cpp", "#ifdef __EMSCRIPTEN__\n").size() == 1);
+}
+
+namespace {
+
+// A subject or a lens: a folder, whose name is its key.
+struct Owner {
+    std::string room;  // "lenses"
+    std::string name;  // "scale"
+    std::string folder() const { return "web/" + room + "/" + name; }
+};
+
+std::vector<Owner> owners() {
+    std::vector<Owner> all;
+    for (const char* room : {"subjects", "lenses"})
+        for (const auto& entry : fs::directory_iterator(attn::test::source_dir() / "web" / room))
+            if (entry.is_directory()) all.push_back({room, entry.path().filename().string()});
+    return all;
+}
+
+std::string without_comments(const std::string& text) {
+    static const std::regex comment(R"re(//[^\n]*)re");
+    return std::regex_replace(text, comment, "");
+}
+
+// Returns how a file names an owner: by a header of its folder, by the constant that holds its key, or by the key where a
+// subject or a lens is asked for. Nothing if it does not, or if it may: an owner's own folder and the list of its kind may,
+// and the list of subjects says through which lens each is seen first.
+std::optional<std::string> naming(const std::string& file, const std::string& text, const Owner& owner) {
+    if (lies_in(file, owner.folder()) || file == "web/" + owner.room + "/list.cpp") return std::nullopt;
+    const std::regex sign("\"" + owner.room + "/" + owner.name + "/|\\b" + owner.name +
+                          "_subject\\b|([!=]=\\s*|Open(Subject|Lens)\\{|(subject|lens|find_\\w+)\\()\"" +
+                          owner.name + "\"|\"" + owner.name + "\"\\s*[!=]=");
+    std::smatch found;
+    const std::string code = without_comments(text);
+    if (!std::regex_search(code, found, sign)) return std::nullopt;
+    return file + " names " + owner.folder() + ": " + found.str();
+}
+
+}  // namespace
+
+TEST_CASE("a subject or a lens is named in its own folder and in one list, nowhere else") {
+    const fs::path root = attn::test::source_dir();
+    const std::vector<Owner> all = owners();
+    CHECK(all.size() >= 8);
+    std::vector<std::string> found;
+    for (auto it = fs::recursive_directory_iterator(root / "web"); it != fs::recursive_directory_iterator();
+         ++it) {
+        if (it->path().filename() == "node_modules") it.disable_recursion_pending();
+        if (it->path().extension() != ".cpp" && it->path().extension() != ".hpp") continue;
+        const auto bytes = attn::test::read_file(it->path());
+        const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        for (const Owner& owner : all)
+            if (auto named = naming(fs::relative(it->path(), root).generic_string(), text, owner))
+                found.push_back(*std::move(named));
+    }
+    for (const std::string& text : found) UNSCOPED_INFO(text);
+    CHECK(found.empty());
+}
+
+TEST_CASE("naming a lens or a subject elsewhere is found") {
+    const Owner scale{"lenses", "scale"}, worked{"subjects", "worked"};
+    CHECK(naming("web/app/a.cpp", "#include \"lenses/scale/scale.hpp\"\n", scale));
+    CHECK(naming("web/frame/a.cpp", "if (state.lens == \"scale\") return;\n", scale));
+    CHECK(naming("web/lenses/ladder/a.cpp", "open(worked_subject);\n", worked));
+    CHECK(naming("web/subjects/list.cpp", "#include \"lenses/scale/scale.hpp\"\n", scale));
+    CHECK_FALSE(naming("web/subjects/list.cpp", "{\"worked\", \"scale\"}", scale));
+    CHECK_FALSE(naming("web/lenses/list.cpp", "#include \"lenses/scale/scale.hpp\"\n", scale));
+    CHECK_FALSE(naming("web/lenses/scale/scale.cpp", "\"scale\"", scale));
+    CHECK_FALSE(naming("web/app/a.cpp", "// \"scale\" in a comment\n", scale));
 }

@@ -31,8 +31,8 @@ async function weights(explorer) {
 }
 
 bare('the bare address opens with the model, its best head and the last word', { each: true }, async (explorer) => {
-    const { lens, layer, head, pieces, query } = await opened(explorer);
-    assert.equal(lens, 'sentence');
+    const { subject, lens, layer, head, pieces, query } = await opened(explorer);
+    assert.deepEqual([subject, lens], ['sentence', 'overview']);
     assert.deepEqual({ layer, head }, bundled.best);
     assert.match(pieces[query], /It$/);
     assert.equal(await explorer.page.inputValue('#sentence'), texts.tired);
@@ -76,16 +76,16 @@ bare('the twin is a step of undo and of the address', {}, async (explorer) => {
 
 bare('the worked example and back: the bare address is the model again', {}, async (explorer) => {
     const start = await opened(explorer);
-    await explorer.click('lens/worked');
-    await explorer.untilState('lens Worked example', ({ lens }) => lens === 'worked');
+    await explorer.click('subject/worked');
+    await explorer.untilState('the worked example', ({ subject }) => subject === 'worked');
     await explorer.page.goBack();
     await explorer.untilState('what the page opened with', ({ fragment }) => fragment === start.fragment);
     assert.equal(await hash(explorer), '');
 });
 
 bare('a link goes before', { fragment: 'v=1&ex=three-tokens' }, async (explorer) => {
-    const { lens, model } = await explorer.state();
-    assert.deepEqual([lens, model, await explorer.linked('ex')], ['worked', '', 'three-tokens']);
+    const { subject, model } = await explorer.state();
+    assert.deepEqual([subject, model, await explorer.linked('ex')], ['worked', '', 'three-tokens']);
 });
 
 const linked = `v=1&lens=sentence&model=${name}&text=The%20king%20had%20a%20daughter.&layer=1&head=6&query=2`;
@@ -122,7 +122,7 @@ bare('back to the bare address brings it back too', {}, async (explorer) => {
 
 const whole = (file) => readFileSync(`${site}/${file}`);
 const weightsFile = `models/${name}/model.safetensors`;
-const manifest = () => JSON.parse(whole('manifest.json'));
+const manifest = () => JSON.parse(String(whole('manifest.json')));
 const without = (pattern) => Object.fromEntries(Object.entries(manifest()).filter(([path]) => !pattern.test(path)));
 const cut = () => whole(weightsFile).subarray(0, 1000000);
 const sites = {
@@ -146,7 +146,7 @@ for (const [what, [changes, says]] of Object.entries(sites)) {
             const sentence = await explorer.untilNotice(says, 'error');
             assert.match(sentence, /^[^\n]{10,250}\.$/);
         }
-        await explorer.untilState('the worked example', ({ lens }) => lens === 'worked');
+        await explorer.untilState('the worked example', ({ subject }) => subject === 'worked');
         await explorer.settled();
         assert.equal((await explorer.notices()).length, says ? 1 : 0);
         const { fragment, model, text } = await explorer.state();

@@ -1,5 +1,5 @@
-// How long the bare address takes to its first useful picture, the attention of the opening sentence on the screen,
-// and how much of that is the browser's own: node tests/browser/first_picture.mjs [RUNS]
+// Measures how long the bare address takes to its first useful picture, the attention of the opening sentence on the
+// screen, and how much of that is the browser's own: node tests/browser/first_picture.mjs [RUNS]
 // Prints medians and minima in milliseconds from the start of the navigation. Each run is a fresh profile.
 import { chromium } from 'playwright-core';
 import { serve } from '../../tools/lib/serve.mjs';
@@ -13,8 +13,9 @@ if (bundled.absent) {
 const runs = Number(process.argv[2] ?? 10);
 const server = await serve({ folder: site });
 
-// In the page, before anything of it runs. A picture counts once the GPU process has drawn it: reading a pixel waits.
+// This runs in the page, before anything of it does. A picture counts once the GPU process has drawn it: reading a pixel waits.
 function watchPicture() {
+    /** @type {Record<string, any>} */
     const marks = globalThis.marks = {};
     const timed = (object, name, key) => {
         const original = object[name];
@@ -33,12 +34,15 @@ function watchPicture() {
     timed(WebAssembly, 'compileStreaming', 'compile');
     timed(WebAssembly, 'instantiate', 'instantiate');
     const { getContext } = HTMLCanvasElement.prototype;
-    HTMLCanvasElement.prototype.getContext = function wrapped(...args) {
-        const began = performance.now();
-        const context = getContext.apply(this, args);
-        (marks.contexts ??= []).push([began, performance.now()]);
-        return context;
-    };
+    Object.assign(HTMLCanvasElement.prototype, {
+        /** @this {HTMLCanvasElement} */
+        getContext(kind, ...rest) {
+            const began = performance.now();
+            const context = getContext.call(this, kind, ...rest);
+            (marks.contexts ??= []).push([began, performance.now()]);
+            return context;
+        },
+    });
     const drawn = () => {
         const gl = document.getElementById('canvas').getContext('webgl2');
         gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
@@ -59,9 +63,9 @@ function watchPicture() {
     });
 }
 
-// In a page of nothing: the same canvas with one colour, and the same program compiled.
+// This runs in a page of nothing. It fills the same canvas with one colour and compiles the same program.
 function bareCanvas(wasm) {
-    document.body.style.margin = 0;
+    document.body.style.margin = '0';
     const canvas = document.createElement('canvas');
     canvas.width = 1440;
     canvas.height = 844;
@@ -90,16 +94,17 @@ for (let run = 0; run < runs; ++run) {
     await page.waitForFunction(() => globalThis.marks.useful, null, { polling: 100, timeout: 30000 });
     const { marks, resources, inflated } = await page.evaluate(() => ({
         marks: globalThis.marks,
-        resources: performance.getEntriesByType('resource').map(({ name, startTime, responseEnd }) => [name, startTime, responseEnd]),
-        inflated: performance.getEntriesByType('navigation')[0].responseEnd,
+        resources: performance.getEntriesByType('resource').map((entry) => entry.toJSON())
+            .map(({ name, startTime, responseEnd }) => ({ name, began: startTime, ended: responseEnd })),
+        inflated: performance.getEntriesByType('navigation')[0].toJSON().responseEnd,
     }));
-    const wasm = resources.find(([name]) => name.endsWith('.wasm'));
-    const weights = resources.find(([name]) => name.endsWith('.safetensors'));
+    const wasm = resources.find(({ name }) => name.endsWith('.wasm'));
+    const weights = resources.find(({ name }) => name.endsWith('.safetensors'));
     note('document here', inflated);
-    note('program asked for', wasm[1]);
+    note('program asked for', wasm.began);
     note('program compiled', marks.compile[1]);
-    note('weights asked for', weights[1]);
-    note('weights here', weights[2]);
+    note('weights asked for', weights.began);
+    note('weights here', weights.ended);
     note('drawing contexts made, ms', marks.contexts.reduce((sum, [began, ended]) => sum + ended - began, 0));
     note('first frame on the screen', marks.first);
     note('first useful picture', marks.useful);
@@ -109,7 +114,7 @@ for (let run = 0; run < runs; ++run) {
     const plain = await chromium.launch(launchOptions);
     const empty = await plain.newPage({ viewport: { width: 1440, height: 900 } });
     await empty.goto(`${server.url}manifest.json`);
-    const { picture, compile } = await empty.evaluate(bareCanvas, wasm[0]);
+    const { picture, compile } = await empty.evaluate(bareCanvas, wasm.name);
     note('browser: an empty canvas with WebGL2 on the screen', picture);
     note('browser: compiling the program, ms', compile);
     await plain.close();

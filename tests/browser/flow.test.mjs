@@ -22,7 +22,7 @@ async function inked(explorer) {
     let count = 0;
     for (let y = top - canvas.y + 1; y < token.top - canvas.y - 2; ++y) {
         for (let x = left - canvas.x; x < right - canvas.x; ++x) {
-            count += at(x, y) !== ground;
+            count += Number(at(x, y) !== ground);
         }
     }
     return count;

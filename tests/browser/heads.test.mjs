@@ -1,4 +1,4 @@
-// All heads at once in lens Sentence: in layers, in the order of a score, and as points over two scores.
+// All heads at once of a sentence: in layers, in the order of a score, and as points over two scores.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { headScores } from './lib/numbers.mjs';
@@ -69,7 +69,8 @@ test('heads are points over two scores; a click chooses one, arrow keys the next
     // Both axes are linear and begin at 0, where the plot's edge is 10 points away.
     const plot = await explorer.rect('heads/scatter');
     const places = await explorer.rects(...scored.map(name));
-    for (const [score, place] of [['distance', ({ x }) => x - plot.left - 10], ['entropy', ({ y }) => plot.bottom - 10 - y]]) {
+    const axes = { distance: ({ x }) => x - plot.left - 10, entropy: ({ y }) => plot.bottom - 10 - y };
+    for (const [score, place] of Object.entries(axes)) {
         const scales = scored.map((each, i) => place(places[i]) / each[score]);
         assert.ok(Math.max(...scales) / Math.min(...scales) < 1.03, `${score}: ${scales}`);
     }
@@ -159,7 +160,7 @@ test('finished weights stand in the order of every score, and as points', own, a
     await untilHead(explorer, name(far[2]));
     await explorer.press('ArrowRight');
     await untilHead(explorer, name(far[1]));
-    assert.equal(await explorer.linked('heads'), undefined, 'lens Sentence keeps its own order');
+    assert.equal(await explorer.linked('heads'), undefined, 'the sentence keeps its own order');
 });
 
 test('scores that need tokens say so until the tokens are there', { fragment: 'v=1&lens=tensors&sorted=duplicate' }, async (explorer) => {

@@ -27,7 +27,7 @@ function pooled({ rows, cols, values }, side, kind = 'largest') {
 // Every pixel of the map in view, with the edges of cells where they belong. view: {first: {x, y}, cell}, the cell in the
 // upper left corner and the points that a cell takes. A pixel whose middle lies within a fiftieth of a pixel of an edge may
 // show either side of it, as f32 has it; where cells have gaps, what lies behind shows in the last pixel point of each.
-async function compare(explorer, what, { density, view, map, colour, background, signed = false, pooling }) {
+async function compare(explorer, what, { density, view, map, colour, background, signed = false, pooling = undefined }) {
     const rect = await explorer.reveal('map');
     const lens = await explorer.rect('panel/lens');
     assert.ok(rect.top >= lens.top && rect.bottom <= lens.bottom, 'all of the map is in view');
@@ -116,7 +116,7 @@ async function edgesLie(explorer, density, area, edges) {
                     const t = Math.min(Math.max(((x + 0.5 - ax) * dx + (y + 0.5 - ay) * dy) / (dx * dx + dy * dy), 0), 1);
                     const d = Math.hypot(ax + t * dx - x - 0.5, ay + t * dy - y - 0.5) - half, p = y * width + x;
                     if (d < 1) {
-                        crowded[p] ||= owner[p] !== -1 && owner[p] !== id;
+                        crowded[p] ||= Number(owner[p] !== -1 && owner[p] !== id);
                         owner[p] = id;
                         away[p] = Math.min(away[p], d);
                     }
@@ -134,14 +134,14 @@ async function edgesLie(explorer, density, area, edges) {
         const [x, y] = [p % width, Math.floor(p / width)], found = channels(picture.at(x, y));
         const wanted = behind.map((c, channel) => Math.round(c + (ink[channel] - c) * part));
         assert.ok(wanted.every((c, channel) => Math.abs(c - found[channel]) <= 8), `${found} instead of ${wanted} at ${x}, ${y}`);
-        drawn += part > 0.05;
+        drawn += Number(part > 0.05);
     }
     assert.ok(drawn > 1000, `${drawn} pixels of edges`);
 }
 
 // ---- What is dropped ---------------------------------------------------------------------------------------------------
 
-// Without the edges of the flow, which take their time.
+// The flow draws no edges, which take their time.
 const own = (more = '') => `v=1&lens=tensors&edges=0${more}`;
 
 async function dropped(explorer, files, answer) {
@@ -161,6 +161,8 @@ async function shows(explorer, choice) {
     await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
 }
 
+/** @typedef {{rows: number, cols: number, values: number[]}} Grid */
+
 const n = 600;
 const map = (() => {
     const draw = chance(1);
@@ -172,13 +174,13 @@ const map = (() => {
     rows[300][256] = rows[511][512] = NaN;
     return { rows: n, cols: n, values: rows.flat(), without: (change) => ({ rows: n, cols: n, values: rows.flatMap((row) => row.map((w, key) => (key === 0 ? -Infinity : change(w, row[0])))) }) };
 })();
-// As small as their parts allow: what takes time is pictures of the whole page.
+// The windows are as small as their parts allow: pictures of the whole page take time.
 const window = { width: 1100, height: 560 }, wide = { width: 1280, height: 720 };
 
 test('colours are linear, logarithmic or by rank, of the strongest or the mean, with the first key or without', { fine: true, context: { viewport: window }, fragment: own() }, async (explorer) => {
     await dropped(explorer, { 'attention.npy': npy([n, n], map.values) });
     const view = await whole(explorer, map);
-    const compared = (what, colours, of = map, pooling = undefined) => compare(explorer, what, {
+    const compared = (what, colours, /** @type {Grid} */ of = map, pooling = undefined) => compare(explorer, what, {
         density: 1, view, map: of, background: light.background, pooling,
         colour: colouring({ theme: light, high: 1, blocks: () => pooled(of, 4).values, ...colours }),
     });
@@ -218,7 +220,7 @@ for (const density of [1, 2]) {
         { context: { ...context, colorScheme: 'dark' }, fragment: own('&files=q.npy,k.npy,mask.npy&rule=unscaled&shown=weight,log') }, async (explorer) => {
             const [rows, cols] = [300, 520], draw = chance(2);
             // Sixteenths: every product and every sum is exact.
-            const grid = (n) => Array.from({ length: n }, () => [0, 1, 2].map(() => Math.round(64 * draw() - 32) / 16));
+            const grid = (length) => Array.from({ length }, () => [0, 1, 2].map(() => Math.round(64 * draw() - 32) / 16));
             const [q, k] = [grid(rows), grid(cols)];
             const mask = Array.from({ length: rows }, (_, query) => Array.from({ length: cols }, (__, key) => (key > query + cols - rows ? -Infinity : -Math.round(16 * draw()) / 16)));
             const scores = attention({ q, k, scale: 1 }).raw.map((row, query) => row.map((score, key) => score + mask[query][key]));
@@ -235,9 +237,9 @@ for (const density of [1, 2]) {
         });
 
     test(`one bright cell among nine million shows, at ${density} pixels a point`, { context, fragment: own('&shown=raw') }, async (explorer) => {
-        const n = 3000, at = { x: 1781, y: 622 };
-        const hot = (i) => Array.from({ length: n }, (_, j) => (j === i ? 1 : 0));
-        await dropped(explorer, { 'q.npy': npy([n, 1], hot(at.y)), 'k.npy': npy([n, 1], hot(at.x)) });
+        const length = 3000, at = { x: 1781, y: 622 };
+        const hot = (i) => Array.from({ length }, (_, j) => (j === i ? 1 : 0));
+        await dropped(explorer, { 'q.npy': npy([length, 1], hot(at.y)), 'k.npy': npy([length, 1], hot(at.x)) });
         const { left, top, right, bottom } = await explorer.reveal('map');
         const picture = await photograph(explorer, { left, top, right, bottom });
         const size = { x: (right - left) * density, y: (bottom - top) * density };
@@ -254,7 +256,7 @@ for (const density of [1, 2]) {
         }
         assert.ok(bright.length >= 1 && bright.length <= 9, `${bright.length} bright pixels`);
         for (const [x, y] of bright) {  // within the block of cells that a texel is: of at most two pixels
-            assert.ok(Math.abs(x + 0.5 - (at.x + 0.5) * size.x / n) <= 2.5 && Math.abs(y + 0.5 - (at.y + 0.5) * size.y / n) <= 2.5, `bright at ${x}, ${y}`);
+            assert.ok(Math.abs(x + 0.5 - (at.x + 0.5) * size.x / length) <= 2.5 && Math.abs(y + 0.5 - (at.y + 0.5) * size.y / length) <= 2.5, `bright at ${x}, ${y}`);
         }
     });
 
@@ -264,6 +266,7 @@ for (const density of [1, 2]) {
         const maps = Array.from({ length: layers * heads }, () => Array.from({ length: rows * cols }, () => Math.fround(draw() ** 8)));
         await dropped(explorer, { 'attention.npy': npy([layers, heads, rows, cols], maps.flat()) });
         await explorer.until('all thumbnails', () => explorer.tensors(), ({ open }) => open.heads_exact === layers * heads);
+        await explorer.reveal('map');  // beside them: thumbnails have landmarks where they are in view
         await explorer.reveal('head/1/11');
         const rects = await explorer.rects(...maps.map((_, i) => `head/${Math.floor(i / heads)}/${i % heads}`));
         const corner = rects[0], end = rects.at(-1), picture = await photograph(explorer, { ...corner, right: end.right, bottom: end.bottom });
@@ -276,7 +279,7 @@ for (const density of [1, 2]) {
             const size = { x: width / blocks.cols, y: height / blocks.rows };
             // The strongest block that a pixel has more of than a sliver, which f32 may see or not.
             const strongest = (x, y, sliver) => {
-                const under = (at, cell, n) => [Math.max(Math.floor(at / cell + sliver), 0), Math.min(Math.ceil((at + 1) / cell - sliver), n)];
+                const under = (at, cell, count) => [Math.max(Math.floor(at / cell + sliver), 0), Math.min(Math.ceil((at + 1) / cell - sliver), count)];
                 const [[from, to], [first, last]] = [under(y, size.y, blocks.rows), under(x, size.x, blocks.cols)];
                 let most = -Infinity;
                 for (let row = from; row < to; ++row) {
@@ -284,7 +287,7 @@ for (const density of [1, 2]) {
                 }
                 return most;
             };
-            shared += size.x < 1;
+            shared += Number(size.x < 1);
             for (let y = 0; y < height; ++y) {
                 for (let x = 0; x < width; ++x) {
                     const found = picture.at(x0 + x, y0 + y);
@@ -300,9 +303,9 @@ for (const density of [1, 2]) {
     });
 
     test(`edges of the flow lie on their curves, as wide and strong as their weights, at ${density} pixels a point`, { context: { ...context, viewport: wide }, fragment: 'v=1&lens=tensors&edges=1' }, async (explorer) => {
-        const words = ['The', ' animal', ' did', ' not', ' cross', ' the', ' street', '.'], n = words.length;
+        const words = ['The', ' animal', ' did', ' not', ' cross', ' the', ' street', '.'], { length } = words;
         const rows = words.map((_, query) => words.map((__, key) => (query === 5 ? [0.5, 0, 0.25, 0, 0.125, 0, 0, 0.125][key] : query === key ? 1 : 0)));
-        await dropped(explorer, { 'attention.npy': npy([n, n], rows.flat()), 'tokens.json': JSON.stringify(words) });
+        await dropped(explorer, { 'attention.npy': npy([length, length], rows.flat()), 'tokens.json': JSON.stringify(words) });
         await explorer.reveal('flow');
         const at = await explorer.rects(...words.map((_, i) => `token/${i}`)), base = at[0].top - 2;
         // As web/app/flow_shape.cpp has them, t from 0 to 1.

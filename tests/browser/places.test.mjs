@@ -6,16 +6,16 @@ import { test } from './lib/suite.mjs';
 
 const example = (explorer, key) => explorer.until(`example ${key}`, () => explorer.linked('ex'), (ex) => ex === key);
 
-test('back and forward go through lenses and examples, with their edits', async (explorer) => {
+test('back and forward go through subjects and examples, with their edits', async (explorer) => {
     await explorer.choose('B', 'three-tokens');
     await explorer.type('v/0/0', '10');
     await explorer.until('the edit', () => explorer.matrix('v'), (rows) => rows[0][0] === 10);
     await explorer.choose('F', 'information-flow');
-    await explorer.click('lens/sentence');
-    await explorer.untilState('lens Sentence', ({ lens }) => lens === 'sentence');
+    await explorer.click('subject/sentence');
+    await explorer.untilState('the sentence', ({ subject }) => subject === 'sentence');
 
     await explorer.page.goBack();
-    await explorer.untilState('lens Worked example', ({ lens }) => lens === 'worked');
+    await explorer.untilState('the worked example', ({ subject }) => subject === 'worked');
     await example(explorer, 'information-flow');
     await explorer.page.goBack();
     await example(explorer, 'three-tokens');
@@ -69,8 +69,8 @@ const broken = {
 async function defaultWithNote(explorer, name) {
     const [note] = await explorer.until(`a note about ${name}`, () => explorer.notices('info'), (all) => all.length > 0);
     assert.match(note, /^The link[^\n]+\.$/, name);
-    const { lens, pin } = await explorer.state();
-    assert.deepEqual([lens, pin], ['worked', undefined], name);
+    const { subject, lens, pin } = await explorer.state();
+    assert.deepEqual([subject, lens, pin], ['worked', 'ladder', undefined], name);
     const weight = await explorer.matrix('weight');
     near(weight.map((row) => row.reduce((a, b) => a + b)), weight.map(() => 1), 1e-6, `sums of rows after ${name}`);
 }

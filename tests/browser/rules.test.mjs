@@ -1,4 +1,4 @@
-// What else can be set in lens Worked example: mask, temperature, cap, scale, source, sizes, names.
+// More can be set in the worked example: mask, temperature, cap, scale, source, sizes, names.
 import assert from 'node:assert/strict';
 import { attention, near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
@@ -37,7 +37,7 @@ test('a mask can be painted, cell by cell', async (explorer) => {
     assert.deepEqual((await explorer.matrix('output'))[2], [0, 0, 0, 0], 'a row that may look nowhere gives zeros');
     await explorer.click('masked/0/1');
     await explorer.until('the cell to be shown again', () => explorer.matrix('masked'), (rows) => rows[0][1] !== -Infinity);
-    await agrees(explorer, { allowed: (q, k) => q !== 2 });
+    await agrees(explorer, { allowed: (q) => q !== 2 });
 });
 
 test('the temperature slider divides the scores', async (explorer) => {

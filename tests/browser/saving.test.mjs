@@ -71,7 +71,7 @@ test('pictures of the map and the flow are what the page shows, at every scale',
                 for (let column = 0; column < picture.width; ++column) {
                     const there = ((row + Math.floor(top - y)) * screen.width + column + Math.floor(left - x)) * screen.channels;
                     const here = (row * picture.width + column) * picture.channels;
-                    differ += [0, 1, 2].some((c) => Math.abs(screen.pixels[there + c] - picture.pixels[here + c]) > 8);
+                    differ += Number([0, 1, 2].some((c) => Math.abs(screen.pixels[there + c] - picture.pixels[here + c]) > 8));
                 }
             }
             assert.ok(differ < 0.002 * picture.width * picture.height, `${part}: ${differ} pixels are not those of the screen`);

@@ -1,6 +1,6 @@
-// Lens Sentence: a model dropped onto the page, a sentence typed, and everything that can be looked at.
+// Subject Sentence: a model dropped onto the page, a sentence typed, and everything that can be looked at.
 import assert from 'node:assert/strict';
-import { matrices, pinName } from './lib/explorer.mjs';
+import { pinName } from './lib/explorer.mjs';
 import { tiny } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
@@ -17,7 +17,7 @@ async function greedily(explorer) {
 
 test('a dropped model and a typed sentence give the attention that PyTorch gives', { each: true }, async (explorer) => {
     await explorer.openModel(tiny.folder);
-    assert.equal((await explorer.state()).lens, 'sentence');
+    assert.equal((await explorer.state()).subject, 'sentence');
     await explorer.page.click('#sentence');
     await explorer.page.keyboard.type(tiny.text);
     const { ids, pieces } = await explorer.untilRun('the run', ({ tokens, text }) => text === tiny.text && tokens === words.length);
@@ -72,7 +72,7 @@ test('the map shows scores and contributions too, zooms under the wheel, and a d
     await explorer.click('map/stage/scores');
     await explorer.until('the scores', () => explorer.linked('map'), (map) => map === 'scaled');
     await explorer.hover('map/3/1');
-    await explorer.untilState('a scaled score', ({ shown: at }) => at?.[0] === matrices.scaled);
+    await explorer.untilState('a scaled score', ({ shown: at }) => at?.[0] === 'scaled');
     await explorer.click('map/stage/contribution');
     await explorer.until('the contributions', () => explorer.linked('map'), (map) => map === 'contribution');
 
@@ -90,7 +90,7 @@ test('a word can be followed: hovered, chosen, and let go', async (explorer) => 
     await explorer.click('token/3');
     await explorer.untilState('the word', ({ query }) => query === 3);
     await explorer.hover('row/0');
-    const { shown } = await explorer.untilState('the strongest weight of its row', ({ shown: at }) => at?.[0] === matrices.weight && at[1] === 3);
+    const { shown } = await explorer.untilState('the strongest weight of its row', ({ shown: at }) => at?.[0] === 'weight' && at[1] === 3);
     near([(await explorer.ask('explain', ...shown)).f32], [Math.max(...tiny.attention[0][0][3])], bound, 'the weight');
     await explorer.click('token/3');
     await explorer.untilState('no word', ({ query }) => query === undefined);
@@ -170,7 +170,7 @@ test('texts without a word in common are compared all the same', async (explorer
     await explorer.openModel(tiny.folder, 'cat sat');
     await explorer.click('compare');
     await explorer.page.locator('#second-sentence').fill('');
-    await explorer.until('the invitation', () => explorer.rect('compare/type'));
+    await explorer.until('the invitation', () => explorer.rect('missing'));
     await explorer.page.locator('#second-sentence').fill('near the old door');
     await explorer.untilRun('the run', ({ second_pieces: pieces }) => pieces?.length === 4);
     await explorer.click('compare/view/difference');

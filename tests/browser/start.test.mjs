@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from './lib/suite.mjs';
 
 test('it loads, draws and waits', { each: true }, async (explorer) => {
-    const { lens, fragment } = await explorer.state();
-    assert.deepEqual([lens, fragment], ['worked', '']);
+    const { subject, lens, fragment } = await explorer.state();
+    assert.deepEqual([subject, lens, fragment], ['worked', 'ladder', '']);
     assert.deepEqual(await explorer.notices(), []);
     assert.match(await explorer.page.title(), /Attention Explorer/);
 });
@@ -25,9 +25,12 @@ async function failure(explorer) {
 test('without WebGL2 it says so', { start: false }, async (explorer) => {
     await explorer.page.addInitScript(() => {
         const { getContext } = HTMLCanvasElement.prototype;
-        HTMLCanvasElement.prototype.getContext = function only2d(kind, ...rest) {
-            return kind.startsWith('webgl') ? null : getContext.call(this, kind, ...rest);
-        };
+        Object.assign(HTMLCanvasElement.prototype, {
+            /** @this {HTMLCanvasElement} */
+            getContext(kind, ...rest) {
+                return kind.startsWith('webgl') ? null : getContext.call(this, kind, ...rest);
+            },
+        });
     });
     assert.match(await failure(explorer), /WebGL2/);
 });

@@ -1,4 +1,4 @@
-// Lens Tensors: files that people bring from Python.
+// Subject Your tensors: files that people bring from Python.
 import assert from 'node:assert/strict';
 import { readFileSync, truncateSync } from 'node:fs';
 import { tiny } from './lib/models.mjs';
@@ -6,7 +6,7 @@ import { attention, near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
 import { causalRows, npy, npyHeader, npz, safetensors, written } from './lib/tensors.mjs';
 
-const lens = { fragment: 'v=1&lens=tensors' };
+const own = { fragment: 'v=1&lens=tensors' };
 const rows = causalRows(5);
 const flat = rows.flat();
 const words = ['The', ' cat', ' sat', ' down', '.'];
@@ -26,6 +26,7 @@ async function cells(explorer, name, queries, keys) {
     return out;
 }
 
+/** @type {Record<string, [files: object, summary: string]>} */
 const kinds = {
     'an .npy of float32, [n, n]': [{ 'attention.npy': npy([5, 5], flat) }, '1 head · 5 queries × 5 keys · float32'],
     'an .npy of float16, [heads, n, n]': [{ 'attention.npy': npy([2, 5, 5], repeated(2), '<f2') }, '2 heads · 5 queries × 5 keys · float16'],
@@ -41,7 +42,7 @@ const kinds = {
 };
 
 for (const [what, [files, summary]] of Object.entries(kinds)) {
-    test(`${what} opens`, lens, async (explorer) => {
+    test(`${what} opens`, own, async (explorer) => {
         await explorer.drop(...written({ ...files, 'tokens.json': JSON.stringify(words) }));
         const { open } = await opened(explorer, summary);
         await complete(explorer);
@@ -65,7 +66,7 @@ test('an invitation says what may be dropped, a link what it was made with', { f
     assert.equal(await explorer.linked('files'), undefined);
 });
 
-test('files can be chosen in a dialog', lens, async (explorer) => {
+test('files can be chosen in a dialog', own, async (explorer) => {
     const paths = written({ 'attention.npy': npy([5, 5], flat), 'tokens.txt': words.join('\n') });
     const choosing = explorer.page.waitForEvent('filechooser');
     await explorer.click('tensors/choose');
@@ -78,7 +79,7 @@ test('files can be chosen in a dialog', lens, async (explorer) => {
     await opened(explorer, '3 heads · 5 queries × 5 keys · float32');
 });
 
-test('a cell explains where it lies, and a click keeps it', lens, async (explorer) => {
+test('a cell explains where it lies, and a click keeps it', own, async (explorer) => {
     await explorer.drop(...written({ 'attention.npy': npy([2, 3, 5, 5], repeated(6)), 'tokens.json': JSON.stringify(words) }));
     await opened(explorer, '2 layers × 3 heads · 5 queries × 5 keys · float32');
     await complete(explorer);
@@ -95,7 +96,7 @@ test('a cell explains where it lies, and a click keeps it', lens, async (explore
     const at = npyHeader([2, 3, 5, 5]).length + 4 * ((1 * 3 + 2) * 25 + 3 * 5 + 1);
     assert.equal(why.note, `Stored as float32 at byte ${at.toLocaleString('en')} of attention.npy: 00 00 00 3e.`);
     assert.equal(why.provenance, 'layer 1, head 2 · loaded from attention.npy');
-    assert.match((await explorer.state()).fragment, /lens=tensors&layer=1&head=2&query=3&key=1&pin=weight\.3\.1&files=attention\.npy,tokens\.json/);
+    assert.match((await explorer.state()).fragment, /subject=tensors&files=attention\.npy,tokens\.json&layer=1&head=2&query=3&key=1&pin=weight\.3\.1$/);
     await explorer.page.click('#table');
     assert.match(await explorer.page.innerText('#table-title'), /^Weights of attention\.npy, layer 1, head 2$/);
 });
@@ -104,7 +105,7 @@ test('a cell explains where it lies, and a click keeps it', lens, async (explore
 const grid = (r, c, seed) => Array.from({ length: r }, (_, i) => Array.from({ length: c }, (__, j) => Math.fround(Math.sin(seed + 3 * i + 7 * j))));
 const [q, k, v] = [grid(7, 4, 1), grid(9, 4, 2), grid(9, 3, 3)];
 
-test('Q and K become weights under a rule that is chosen', lens, async (explorer) => {
+test('Q and K become weights under a rule that is chosen', own, async (explorer) => {
     await explorer.drop(...written({ 'q.npy': npy([7, 4], q.flat()), 'k.npy': npy([9, 4], k.flat()), 'v.npy': npy([9, 3], v.flat()) }));
     await opened(explorer, '1 head · 7 queries × 9 keys · d_k 4 · float32');
     await complete(explorer);
@@ -129,7 +130,7 @@ test('Q and K become weights under a rule that is chosen', lens, async (explorer
     assert.match(why.note, /^Q\[6, ·\] begins at byte 224 of q\.npy, K\[8, ·\] at byte 256 of k\.npy\.$/);
 });
 
-test('what names and shapes leave open is asked, and answered by mouse', lens, async (explorer) => {
+test('what names and shapes leave open is asked, and answered by mouse', own, async (explorer) => {
     // Two heads, or two queries of two keys; then which of a batch.
     await explorer.drop(...written({ 'attention.npy': npy([2, 2, 3], [0.5, 0.25, 0.25, 1, 0, 0, 0.25, 0.5, 0.25, 0, 1, 0]) }));
     const { questions: [{ id, text, choices }] } = await asked(explorer);
@@ -156,7 +157,7 @@ test('what names and shapes leave open is asked, and answered by mouse', lens, a
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'the 17th of the batch');
 });
 
-test('files come one after another', lens, async (explorer) => {
+test('files come one after another', own, async (explorer) => {
     await explorer.drop(...written({ 'q.npy': npy([7, 4], q.flat()) }));
     await explorer.untilNotice(/K is missing/, 'error');
     await explorer.until('what waits', () => explorer.rect('tensors/waiting'));
@@ -188,7 +189,7 @@ const refused = {
     'tokens that are no list': [{ 'tokens.json': '{}' }, /list of tokens/],
 };
 
-test('files that cannot be used are one sentence each, and what was open stays', lens, async (explorer) => {
+test('files that cannot be used are one sentence each, and what was open stays', own, async (explorer) => {
     await explorer.drop(...written({ 'attention.npy': npy([2, 5, 5], repeated(2)) }));
     await opened(explorer, '2 heads · 5 queries × 5 keys · float32');
     await complete(explorer);
@@ -208,14 +209,14 @@ test('files that cannot be used are one sentence each, and what was open stays',
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
 });
 
-// Of zeros, without writing them.
+// The file holds zeros, which are not written.
 function largeFile(name, shape) {
     const [path] = written({ [name]: npyHeader(shape) });
     truncateSync(path, npyHeader(shape).length + 4 * shape.reduce((product, size) => product * size));
     return path;
 }
 
-test('what a tab or its memory cannot hold is said, and what was open stays', lens, async (explorer) => {
+test('what a tab or its memory cannot hold is said, and what was open stays', own, async (explorer) => {
     await explorer.drop(...written({ 'attention.npy': npy([5, 5], flat) }));
     await opened(explorer, '1 head · 5 queries × 5 keys · float32');
     await explorer.drop(largeFile('attention.npy', [600, 1024, 1024]));
@@ -230,7 +231,7 @@ test('what a tab or its memory cannot hold is said, and what was open stays', le
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
 });
 
-test('odd numbers are shown as they are, and said beside the picture', lens, async (explorer) => {
+test('odd numbers are shown as they are, and said beside the picture', own, async (explorer) => {
     const odd = [NaN, 0, 0.5, 0.25, 0, 0, 0.5, 0.5, 0];
     await explorer.drop(...written({ 'attention.npy': npy([3, 3], odd), 'tokens.json': JSON.stringify(['a', 'b']) }));
     await opened(explorer, '1 head · 3 queries × 3 keys · float32');
@@ -245,21 +246,21 @@ test('odd numbers are shown as they are, and said beside the picture', lens, asy
     assert.equal((await explorer.explain('weight', 1, 0)).f32, 0.25);
 });
 
-test('a model opens beside tensors, and both keep their place', lens, async (explorer) => {
+test('a model opens beside tensors, and both keep their place', own, async (explorer) => {
     await explorer.drop(...written({ 'attention.npy': npy([9, 9, 5, 5], repeated(81)) }));
     await opened(explorer, '9 layers × 9 heads · 5 queries × 5 keys · float32');
     await complete(explorer);
     await explorer.click('head/8/7');
     await explorer.openModel(tiny.folder, tiny.text);
     near(await explorer.attention(1, 2), tiny.attention[1][2], 1e-4, 'the model');
-    await explorer.click('lens/tensors');
+    await explorer.click('subject/tensors');
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
     // Part of a model is no tensor of one's own.
     await explorer.drop(`${tiny.folder}/model.safetensors`);
     await explorer.untilNotice(/^model\.safetensors is here; still needed/, 'pending');
 });
 
-test('on a phone the map, the heads and the rule can be reached', { ...lens, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
+test('on a phone the map, the heads and the rule can be reached', { ...own, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
     const choosing = explorer.page.waitForEvent('filechooser');
     await explorer.tap('tensors/choose');
     await (await choosing).setFiles(written({ 'attention.npy': npy([2, 3, 5, 5], repeated(6)) }));
@@ -269,7 +270,7 @@ test('on a phone the map, the heads and the rule can be reached', { ...lens, con
     await explorer.untilState('the next head', ({ head }) => head === 1);
 });
 
-test('places of a map are kept, and come back with their head', lens, async (explorer) => {
+test('places of a map are kept, and come back with their head', own, async (explorer) => {
     const n = 30, one = causalRows(n).flat();
     await explorer.drop(...written({ 'attention.npy': npy([2, 3, n, n], Array.from({ length: 6 }, () => one).flat()) }));
     await opened(explorer, `2 layers × 3 heads · ${n} queries × ${n} keys · float32`);
@@ -288,9 +289,9 @@ test('places of a map are kept, and come back with their head', lens, async (exp
     await explorer.wheel('map', -20);
     await explorer.until('the whole map', () => explorer.rect('map/0/0'));
     await explorer.click('tensors/head/less');
-    await explorer.untilState('head 1', ({ head }) => head === 1);
+    await explorer.untilState('head 1', (state) => state.head === 1);
     await explorer.click('places/0');
-    await explorer.untilState('its head', ({ head }) => head === 2);
+    await explorer.untilState('its head', (state) => state.head === 2);
     await explorer.until('its part', () => explorer.rect('map/0/0'), (rect) => !rect);
     await explorer.click('places/0/remove');
     await explorer.until('none', () => explorer.linked('marks'), (kept) => kept === undefined);

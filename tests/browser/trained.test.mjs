@@ -1,4 +1,4 @@
-// Networks that were trained in lens Training: opened in lens Sentence, saved, and dropped onto another page.
+// Networks that were trained here: opened as the model of a sentence, saved, and dropped onto another page.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -12,7 +12,7 @@ const name = (step) => `trained here: induction, step ${step}`;
 const shown = (explorer, step) => explorer.until(`step ${step}`, () => explorer.training(), (run) => run?.shown === step);
 
 const opened = (explorer, step) => explorer.untilRun(`the network of step ${step}`,
-    ({ lens, model, tokens, query }) => lens === 'sentence' && model === name(step) && tokens === 32 && query === 31);
+    ({ subject, model, tokens, query }) => subject === 'sentence' && model === name(step) && tokens === 32 && query === 31);
 
 // layers of heads of rows
 const weights = (explorer) => Promise.all([0, 1].map((layer) => Promise.all([0, 1, 2, 3].map((head) => explorer.attention(layer, head)))));
@@ -27,7 +27,7 @@ test('a network is trained, opened with its own symbols, and left by Back', { ea
     const { shown: step } = await explorer.training();
     const { fragment } = await explorer.state();
     await explorer.click('training/open');
-    const { text, pieces } = await explorer.untilRun('the network', ({ lens, model, tokens }) => lens === 'sentence' && model === name(step) && tokens === 64);
+    const { text, pieces } = await explorer.untilRun('the network', ({ subject, model, tokens }) => subject === 'sentence' && model === name(step) && tokens === 64);
     assert.equal(await explorer.page.inputValue('#sentence'), text);
     assert.equal(pieces.join(' '), text);
     assert.equal(await explorer.page.innerText('#model-name'), name(step));
@@ -46,7 +46,7 @@ test('a network is trained, opened with its own symbols, and left by Back', { ea
     assert.equal(await fault(explorer), '');
 
     await explorer.page.goBack();
-    await explorer.untilState('lens Training', ({ lens }) => lens === 'training');
+    await explorer.untilState('the training', ({ subject }) => subject === 'training');
     await shown(explorer, step);
     assert.equal(await explorer.linked('train'), new URLSearchParams(fragment).get('train') ?? undefined);
 });
@@ -78,7 +78,7 @@ test('undo brings back what was there, and redo the network', { fragment: at(8) 
     await opened(explorer, 8);
     assert.deepEqual(await weights(explorer), before);
     await explorer.page.click('#undo');
-    await explorer.untilState('lens Training', ({ lens }) => lens === 'training');
+    await explorer.untilState('the training', ({ subject }) => subject === 'training');
     await explorer.page.click('#redo');
     await opened(explorer, 8);
     assert.deepEqual(await weights(explorer), before);
@@ -94,7 +94,7 @@ test('it is saved as on a model hub, and its folder opens on a fresh page', { fr
     execFileSync('python3', ['-m', 'zipfile', '-e', archive, folder]);
     const saved = join(folder, 'induction-step-12');
     assert.deepEqual(readdirSync(saved).sort(), ['README.md', 'config.json', 'model.safetensors', 'tokenizer.json']);
-    assert.match(readFileSync(join(saved, 'README.md'), 'utf8'), /#v=1&lens=training&train=induction,d:32,context:32,batch:2&step=12\n/);
+    assert.match(readFileSync(join(saved, 'README.md'), 'utf8'), /#v=1&subject=training&train=induction,d:32,context:32,batch:2&step=12\n/);
 
     await explorer.click('training/open');
     const { text } = await opened(explorer, 12);
@@ -111,18 +111,18 @@ test('it is saved as on a model hub, and its folder opens on a fresh page', { fr
 test('a text of one\'s own, learned: its network opens with the tokenizer that it made',
     { fragment: 'lens=training&train=own-text,layers:1,heads:2,d:16,context:16,batch:1,vocabulary:300,steps:4' }, async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
-        await explorer.click('lens/training');
+        await explorer.click('subject/training');
         await explorer.write('The cat sat on the mat and the dog sat on the log. '.repeat(100));
         await explorer.click('training/train');
         await explorer.until('the run', () => explorer.training(), (run) => run?.taken === 4);
         assert.equal((await explorer.state()).text, tiny.text, 'the text of the open model stays');
         assert.equal(await fault(explorer), '');
         await explorer.click('training/open');
-        const { pieces, text } = await explorer.untilRun('the network', ({ lens, tokens }) => lens === 'sentence' && tokens === 16);
+        const { pieces, text } = await explorer.untilRun('the network', ({ subject, tokens }) => subject === 'sentence' && tokens === 16);
         assert.ok(text.startsWith('The cat sat on'));
         assert.equal(pieces.join('').replaceAll('·', ' '), text);
         await explorer.page.goBack();
-        await explorer.untilState('lens Training', ({ lens }) => lens === 'training');
+        await explorer.untilState('the training', ({ subject }) => subject === 'training');
         assert.match(await explorer.page.inputValue('#sentence'), /^(The cat sat on the mat and the dog sat on the log\. ){100}$/);
         await shown(explorer, 4);
         assert.deepEqual(await explorer.notices('error'), []);

@@ -1,4 +1,4 @@
-// Lens Training: a network learns in the page.
+// Subject Training: a network learns in the page.
 import assert from 'node:assert/strict';
 import { test } from './lib/suite.mjs';
 
@@ -62,8 +62,8 @@ async function signs(explorer, name) {
     for (let y = Math.ceil(map.top - canvas.y); y < map.bottom - canvas.y - 1; ++y) {
         for (let x = Math.ceil(map.left - canvas.x); x < map.right - canvas.x - 1; ++x) {
             const at = (y * width + x) * channels, by = pixels[at + 2] - pixels[at];
-            blue += by > 60;
-            orange += by < -60;
+            blue += Number(by > 60);
+            orange += Number(by < -60);
             bytes += pixels.toString('latin1', at, at + 3);
         }
     }

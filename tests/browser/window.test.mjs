@@ -87,7 +87,7 @@ test('a window moved to another screen changes its density', { fine: true }, asy
 const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true, hasTouch: true } };
 
 async function swipe(explorer, from, to) {
-    const devtools = explorer.touch ??= await explorer.page.context().newCDPSession(explorer.page);
+    const devtools = await explorer.devtools();
     const touch = (type, ...touchPoints) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints });
     await touch('touchStart', from);
     for (let step = 1; step <= 8; ++step) {
@@ -113,8 +113,8 @@ test('on a phone it fits, scrolls under a finger, and a tap explains a cell', ph
     const sheet = await explorer.until('the explanation', () => explorer.rect('panel/inspector'));
     assert.ok(sheet.bottom <= 844 && sheet.right - sheet.left >= 389);
     await explorer.until('the cell in view above it', () => explorer.rect('w_k/1/1'), ({ top, bottom }) => top >= lens.top && bottom <= sheet.top);
-    await explorer.tap('lens/sentence');
-    await explorer.untilState('the other lens', ({ lens: name }) => name === 'sentence');
+    await explorer.tap('subject/sentence');
+    await explorer.untilState('the other subject', ({ subject }) => subject === 'sentence');
 });
 
 const brightness = ({ pixels }) => pixels.reduce((sum, x) => sum + x, 0) / pixels.length;
@@ -134,12 +134,12 @@ async function survives(explorer) {
     const before = await explorer.picture();
     await explorer.page.evaluate(() => {
         globalThis.loss = document.getElementById('canvas').getContext('webgl2').getExtension('WEBGL_lose_context');
-        loss.loseContext();
+        globalThis.loss.loseContext();
     });
     await explorer.untilNotice(/drawing context away/);
     await explorer.page.mouse.move(610, 600);
     await explorer.page.mouse.move(600, 600);
-    await explorer.page.evaluate(() => loss.restoreContext());
+    await explorer.page.evaluate(() => globalThis.loss.restoreContext());
     await explorer.until('the notice to go', () => explorer.notices('context'), (all) => all.length === 0);
     const after = await explorer.picture();
     const [, rows] = (await explorer.landmarks())['panel/status'];  // which tells how much memory is in use

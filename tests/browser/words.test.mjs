@@ -1,4 +1,4 @@
-// By words: the tokens of a word as one row and one column of the map, and one word of the flow.
+// Tokens of a word are taken together: they are one row and one column of the map, and one word of the flow.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { bundled } from './lib/bundled.mjs';
@@ -20,7 +20,7 @@ const bare = (name, options, body) => test(name, { fragment: '', ...options }, a
     await body(explorer, state);
 });
 
-// From a word the mean over its tokens, to a word the sum over its tokens.
+// A word looks with the mean over its tokens, and is looked at with the sum over them.
 const merged = (rows, queries = tokens, keys = tokens) => queries.map(([from, to]) => keys.map(([first, last]) =>
     rows.slice(from, to).flatMap((row) => row.slice(first, last)).reduce((a, b) => a + b, 0) / (to - from)));
 

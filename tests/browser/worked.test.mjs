@@ -1,6 +1,6 @@
-// Lens Worked example: cells edited by typing, dragging and the wheel, and every number that follows from them.
+// Subject Example: cells edited by typing, dragging and the wheel, and every number that follows from them.
 import assert from 'node:assert/strict';
-import { matrices, pinName } from './lib/explorer.mjs';
+import { pinName } from './lib/explorer.mjs';
 import { attention, near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
 
@@ -115,7 +115,7 @@ test('hovering a cell explains it, with what the tutorial prints', async (explor
     near([why.f32, why.f64], [0.277247, 0.277247], 5e-7, 'the weight');
     assert.match(why.note, /prints 0\.239; the exact value is 0\.277247/);
     await explorer.hover('raw/1/2');
-    await explorer.untilState('the inspector to follow', ({ shown: at }) => at?.[0] === matrices.raw);
+    await explorer.untilState('the inspector to follow', ({ shown: at }) => at?.[0] === 'raw');
     const { operands, f64 } = await explorer.explain('raw', 1, 2);
     near(operands.map(([a, b]) => a * b), cats[1].map((a, i) => a * cats[2][i]), rounding, 'the products');
     near([operands.reduce((sum, [, , product]) => sum + product, 0)], [f64], 1e-15, 'their sum');

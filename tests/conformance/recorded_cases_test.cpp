@@ -1,4 +1,4 @@
-// The recorded cases of the ONNX backend tests, on every kernel table.
+// Runs the recorded cases of the ONNX backend tests on every kernel table.
 
 #include <catch_amalgamated.hpp>
 

@@ -1,4 +1,4 @@
-// The runner itself, on cases written here: what it accepts, what it refuses and in which words.
+// Tests the runner itself on cases written here: what it accepts, what it refuses, and in which words.
 
 #include <catch_amalgamated.hpp>
 #include <fstream>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A case in a folder of its own, gone with the object.
+// A case in a folder of its own, which the destructor removes.
 class Case {
   public:
     Case(const std::string& op, int opset, json attributes = json::object())
@@ -47,7 +47,7 @@ class Case {
     json& meta() { return meta_; }
     const fs::path& folder() const { return folder_; }
 
-    // Empty where the case passes.
+    // Returns "" if the case passes.
     std::string failure() const {
         std::ofstream(folder_ / "meta.json") << meta_.dump();
         const Status status = check_case(folder_);
@@ -183,7 +183,7 @@ TEST_CASE("Layer normalisation gives the mean and the inverse deviation, and bro
     CHECK_THAT(
         Case("LayerNormalization", 17).input("X", x).input("W", vector({1, 2, 3})).output("Y", y).failure(),
         ContainsSubstring("a scale or bias of 3 does not broadcast"));
-    // A scale that varies along the first of the two normalised axes only.
+    // This scale varies only along the first of the two normalised axes.
     CHECK(Case("RMSNormalization", 23, {{"axis", 0}, {"epsilon", 0.0}})
               .input("X", matrix(2, 2, {1, 1, 1, 1}))
               .input("W", matrix(2, 1, {2, 3}))
@@ -192,7 +192,7 @@ TEST_CASE("Layer normalisation gives the mean and the inverse deviation, and bro
 }
 
 TEST_CASE("Rotary embedding of rank 3 turns each head", "[conformance]") {
-    // Two positions, two heads of two components; position 1 is a quarter turn.
+    // There are two positions and two heads of two components; position 1 is a quarter turn.
     const Tensor x({1, 2, 4}, std::vector<float>{1, 2, 3, 4, 1, 2, 3, 4});
     const Tensor y({1, 2, 4}, std::vector<float>{1, 2, 3, 4, -2, 1, -4, 3});
     const Tensor cosine({1, 2, 1}, std::vector<float>{1, 0}), sine({1, 2, 1}, std::vector<float>{0, 1});

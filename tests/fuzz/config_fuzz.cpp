@@ -1,4 +1,4 @@
-// Any bytes as a config.json; a model that is accepted has sizes that fit together.
+// Reads any bytes as a config.json. If a model is accepted, its sizes must fit together.
 #include <cstddef>
 #include <cstdint>
 #include <span>

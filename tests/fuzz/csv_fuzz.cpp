@@ -1,4 +1,4 @@
-// Any bytes as a table; the numbers that are read, written again with their labels in quotes, read the same.
+// Reads any bytes as a table. The numbers, written again with their labels in quotes, must read the same.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ std::string quoted(const std::string& label) {
 std::string written(const CsvMatrix& table) {
     std::string text;
     if (!table.column_labels.empty() || !table.row_labels.empty()) {
-        text = "\"\"";  // an empty corner: both are labels
+        text = "\"\"";  // an empty corner: row and column are both labels
         for (Index j = 0; j < table.values.dim(1); ++j)
             text += ',' + (table.column_labels.empty()
                                ? "x"

@@ -1,4 +1,4 @@
-// Any bytes as a .npy file; what is read as float32 or int64 is written again and must read the same.
+// Reads any bytes as a .npy file. What is read as float32 or int64 is written again and must read the same.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

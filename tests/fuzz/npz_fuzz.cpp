@@ -1,5 +1,5 @@
-// Any bytes as a .npz archive, dropped alone: what unpacks has the size and the CRC-32 that the archive
-// announced, and questions come to an end when they are answered.
+// Reads any bytes as a .npz archive that is dropped alone. What unpacks must have the size and the CRC-32 that the
+// archive announced, and questions must come to an end when they are answered.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -37,10 +37,10 @@ void check_entries(std::span<const std::byte> file) {
         require(entry.deflated == (unpacked->room != nullptr));
         require(start && std::ranges::equal(*start, unpacked->bytes.first(start->size())));
     }
-    require(packed <= file.size());  // nothing is there twice
+    require(packed <= file.size());  // no bytes are used twice
 }
 
-// The first answer to every question, until there is nothing left to ask.
+// Gives the first answer to every question until there is nothing left to ask.
 void answer_all(const FoundFiles& found) {
     Answers answers;
     for (int round = 0; round < 100; ++round) {
@@ -68,7 +68,7 @@ void answer_all(const FoundFiles& found) {
         }
         return;
     }
-    require(false);  // the questions go round in a circle
+    require(false);  // the questions went round in circles
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Any bytes: as a safetensors file, as the start of a larger one, and as the index of a sharded model.
+// Reads any bytes as a safetensors file, as the start of a larger one, and as the index of a sharded model.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,5 @@
-// Any bytes as a tokenizer.json, a zero byte and a text; what is accepted decodes what it encodes, and writes itself.
+// Reads any bytes as a tokenizer.json, a zero byte and a text. If accepted, it must decode what it
+// encodes and write itself.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -41,7 +41,7 @@ struct AttentionGradients {
     bool operator==(const AttentionGradients&) const = default;
 };
 
-// Into tensors full of NaN, which must all be overwritten.
+// Writes into tensors full of NaN, all of which must be overwritten.
 inline AttentionGradients differentiate(const BackwardKernels& kernels, const AttentionPass& pass) {
     const auto like = [](ConstHeads x) {
         Tensor t({x.heads, x.rows, x.cols});

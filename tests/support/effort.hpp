@@ -1,9 +1,9 @@
-// The sanitizers make everything some ten times slower, and unoptimised tests are slow under node.
+// The sanitizers make everything about ten times slower, and unoptimised tests are slow under node.
 #pragma once
 
 namespace attn::test {
 
-// What searches at random, or in small steps, does one part in so many there; natively all.
+// There, tests that search at random or in small steps do one part in this many; natively they do everything.
 #ifdef __EMSCRIPTEN__
 inline constexpr int thinned = 4;
 #else

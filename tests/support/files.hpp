@@ -1,4 +1,4 @@
-// Files and literals as bytes.
+// Turns files and literals into bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace attn::test {
 
-// Empty where there is no such file.
+// Returns nothing if there is no such file.
 inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     if (!file) return {};
@@ -20,7 +20,7 @@ inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
     return bytes;
 }
 
-// Of a text that outlives the call.
+// The text must outlive the result.
 inline std::span<const std::byte> as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 inline std::filesystem::path source_dir() { return ATTN_SOURCE_DIR; }

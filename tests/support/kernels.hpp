@@ -20,7 +20,7 @@ inline std::vector<const Kernels*> fast_and_reference_kernels() {
 
 inline const Kernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_kernels())); }
 
-// Below, at and above the widths of vectors and of blocks of them.
+// These are below, at and above the widths of vectors and of blocks of vectors.
 inline const std::vector<Index> vector_lengths{1,  2,  3,  4,  7,   8,   15,  16,  17, 31,
                                                33, 63, 64, 65, 100, 127, 128, 129, 130};
 
@@ -29,7 +29,7 @@ struct AttentionResult {
     bool operator==(const AttentionResult&) const = default;
 };
 
-// Runs `call`, whose results are the ones returned.
+// Runs `call` and returns its results.
 inline AttentionResult run(const Kernels& kernels, AttentionCall call) {
     AttentionResult result{Tensor({call.q.heads, call.q.rows, call.v.cols}),
                            Tensor({call.q.heads, call.q.rows}), Tensor({call.q.heads, call.q.rows})};
@@ -46,7 +46,7 @@ inline AttentionCall attention_call(const Tensor& q, const Tensor& k, const Tens
 
 inline float usual_scale(Index d) { return 1 / std::sqrt(static_cast<float>(d)); }
 
-// check(call) for random q [heads, n, d_k], k and v [1, n_k, …].
+// Calls check(call) for random q [heads, n, d_k] and k and v [1, n_k, …].
 template <class Check>
 void with_random_heads(Index heads, Index n, Index n_k, Index d_k, Index d_v, Check check) {
     const Tensor q = random_tensor({heads, n, d_k}, 1), k = random_tensor({1, n_k, d_k}, 2),
@@ -57,7 +57,7 @@ void with_random_heads(Index heads, Index n, Index n_k, Index d_k, Index d_v, Ch
     check(call);
 }
 
-// Every number of queries and of keys from 1 to 130, and widths that no vector divides.
+// Goes through every number of queries and of keys from 1 to 130, with widths that no vector divides.
 template <class Check>
 void with_every_size(Check check) {
     for (Index n = 1; n <= 130; ++n) with_random_heads(1, n, 131 - n, 1 + n % 37, 1 + n % 19, check);

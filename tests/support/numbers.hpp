@@ -1,4 +1,4 @@
-// Seeded tensors and the one measure by which tests compare arrays.
+// Seeded tensors, and the one measure by which tests compare arrays.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace attn::test {
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 inline constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
-// Normal deviates of the given standard deviation.
+// The elements are normal deviates with the given standard deviation.
 inline Tensor random_tensor(Shape shape, std::uint64_t seed, float deviation = 1) {
     Tensor tensor(std::move(shape));
     Random random(seed);
@@ -22,7 +22,7 @@ inline Tensor random_tensor(Shape shape, std::uint64_t seed, float deviation = 1
     return tensor;
 }
 
-// Largest |actual − expected|; inf where one is NaN or infinite and the other is not the same.
+// Returns the largest |actual − expected|, or inf if one is NaN or infinite and the other is not the same.
 inline double largest_difference(std::span<const float> actual, std::span<const float> expected) {
     if (actual.size() != expected.size()) return HUGE_VAL;
     double largest = 0;

@@ -1,4 +1,4 @@
-// Checkpoints, texts and conformance cases by others, which lie beside the project and may be absent.
+// Finds checkpoints, texts and conformance cases by others, which lie next to the project and may be absent.
 #pragma once
 
 #include <cstdlib>
@@ -8,7 +8,8 @@
 
 namespace attn::test {
 
-// The folder `subfolder` of $ATTN_SHARED, or of `shared` next to the repository; none where it is not there.
+// Returns the folder `subfolder` of $ATTN_SHARED, or of `shared` next to the repository, or
+// nothing if it is not there.
 inline std::optional<std::filesystem::path> shared_data(std::string_view subfolder) {
     const char* given = std::getenv("ATTN_SHARED");
     const auto root = given ? std::filesystem::path(given)

@@ -1,5 +1,5 @@
-# Sourced by tools/serve and tools/test: where things are, and how progress is told.
-# The caller sets `steps`, the number of times it will call `step`.
+# tools/serve and tools/test source this: it knows where things are and reports progress. The caller sets `steps`, the
+# number of times that it will call `step`.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/attention-explorer
@@ -21,8 +21,8 @@ fail() {
     exit 1
 }
 
-# logged NAME COMMAND...  On a terminal the output is shown. Elsewhere it goes to build/log/NAME.log, and
-# its end is shown when the command fails.
+# logged NAME COMMAND...  shows the output on a terminal. Elsewhere the output goes to build/log/NAME.log, and
+# its end is shown if the command fails.
 logged() {
     local log=$logs/$1.log code=0
     shift

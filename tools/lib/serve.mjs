@@ -6,6 +6,9 @@ import { createServer } from 'node:http';
 import { extname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+
+/** @type {Record<string, string>} */
 const types = {
     '.html': 'text/html; charset=utf-8',
     '.js': 'text/javascript; charset=utf-8',
@@ -27,7 +30,12 @@ const headers = {
     'Cache-Control': 'no-cache',
 };
 
-// The file a request means, or nothing when there is none inside the folder.
+/**
+ * The file a request means, or nothing when there is none inside the folder.
+ *
+ * @param {string} folder
+ * @param {string} url
+ */
 async function find(folder, url) {
     try {
         const path = decodeURIComponent(new URL(url, 'http://localhost').pathname);
@@ -39,12 +47,17 @@ async function find(folder, url) {
     }
 }
 
+/**
+ * @param {string} folder
+ * @param {IncomingMessage} request
+ * @param {ServerResponse} response
+ */
 async function answer(folder, request, response) {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.writeHead(405, { ...headers, Allow: 'GET, HEAD' }).end();
         return;
     }
-    const found = await find(folder, request.url);
+    const found = await find(folder, request.url ?? '/');
     if (!found) {
         response.writeHead(404, { ...headers, 'Content-Type': 'text/plain' }).end('Not found\n');
         return;
@@ -69,16 +82,21 @@ async function answer(folder, request, response) {
     }
 }
 
-// Port 0 takes any free port. The result names the address and ends the server.
+/**
+ * Port 0 takes any free port. The result names the address and ends the server.
+ *
+ * @param {{folder: string, port?: number}} options
+ */
 export async function serve({ folder, port = 0 }) {
     const root = await realpath(folder);
     const server = createServer((request, response) => answer(root, request, response));
     await new Promise((resolve, reject) => {
         server.once('error', reject);
-        server.listen(port, '127.0.0.1', resolve);
+        server.listen(port, '127.0.0.1', () => resolve(undefined));
     });
+    const { port: taken } = /** @type {import('node:net').AddressInfo} */ (server.address());
     return {
-        url: `http://127.0.0.1:${server.address().port}/`,
+        url: `http://127.0.0.1:${taken}/`,
         close: () => new Promise((resolve) => {
             server.close(resolve);
             server.closeAllConnections();
@@ -91,13 +109,15 @@ if (process.argv[1] && (await realpath(process.argv[1])) === fileURLToPath(impor
     try {
         const { url } = await serve({ folder, port: Number(port) });
         console.log(`Open ${url.replace('127.0.0.1', 'localhost')}`);
-    } catch (error) {
+    } catch (reason) {
+        const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (reason);
+        /** @type {Record<string, string>} */
         const reasons = {
             EADDRINUSE: `port ${port} is in use; choose another: tools/serve --port N`,
             EACCES: `port ${port} needs more rights; choose one above 1023: tools/serve --port N`,
             ENOENT: `there is no folder ${folder}`,
         };
-        console.error(`serve: ${reasons[error.code] ?? error.message}`);
+        console.error(`serve: ${reasons[code] ?? message}`);
         process.exitCode = 1;
     }
 }

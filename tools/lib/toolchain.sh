@@ -1,5 +1,5 @@
-# Sourced by tools/serve and tools/test: the programs and libraries they need, each looked for first. On
-# Debian what is missing is installed; elsewhere it is named, and CMake fetches the libraries.
+# tools/serve and tools/test source this for the programs and libraries that they need. Each is looked for first. On
+# Debian, what is missing is installed; elsewhere it is named, and CMake fetches the libraries.
 
 emscripten_version=3.1.69
 emscripten_minimum=3.1.60
@@ -13,11 +13,11 @@ test_packages=(clang-format-19)
 
 on_debian() { [[ -r /etc/debian_version && -x /usr/bin/apt-get ]]; }
 
-# Testing and unstable have no number, and everything Debian 13 has.
+# Testing and unstable have no number, and have everything that Debian 13 has.
 debian_12() { [[ $(</etc/debian_version) == 12* ]]; }
 
-# install_packages NAME...  Installs what is missing. COMMAND:PACKAGE is missing when the command is not on
-# PATH, any other name when there is neither a command nor an installed package of that name.
+# install_packages NAME...  installs what is missing. COMMAND:PACKAGE is missing if the command is not on PATH, any
+# other name if there is neither a command nor an installed package of that name.
 install_packages() {
     local missing=() name
     for name in "$@"; do
@@ -33,7 +33,7 @@ install_packages() {
         apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 "${missing[@]}"
 }
 
-# An Emscripten that is already here and new enough.
+# Succeeds if there is already an Emscripten that is new enough.
 has_emscripten() {
     local emcc version oldest
     for emcc in "${EMSDK:-}/upstream/emscripten/emcc" "$(command -v emcc)" /usr/share/emscripten/emcc; do
@@ -45,7 +45,7 @@ has_emscripten() {
     return 1
 }
 
-# keep FOLDER WHAT...  Unpacks WHAT into a folder of the cache, once.
+# keep FOLDER WHAT...  unpacks WHAT into a folder of the cache, once.
 keep() {
     local folder=$1
     shift
@@ -55,14 +55,14 @@ keep() {
     logged "$folder" tools/lib/unpack.sh "$cache/$folder" "$@"
 }
 
-# What both commands need to build.
+# Installs what both commands need to build.
 install_build_tools() {
     local program
     if on_debian; then
         has_emscripten || debian_12 || build_packages+=(emscripten)
         install_packages "${build_packages[@]}"
         has_emscripten || keep "emscripten-$emscripten_version" emscripten
-        # Without these CMake asks upstream.
+        # Without these, CMake asks upstream.
         keep catch2-3.7.1 source catch2 trixie 3.7.1 || say '      CMake will fetch Catch2 from upstream'
         keep zlib-1.3.1 source zlib trixie '1.3.dfsg+really1.3.1' || say '      CMake will fetch zlib from upstream'
         keep imgui-1.92.2b source imgui forky 1.92.2b || say '      CMake will fetch Dear ImGui from upstream'
@@ -74,12 +74,12 @@ install_build_tools() {
     fi
 }
 
-# What the tests need beyond that; sets chromium and clang_format.
+# Installs what the tests need beyond that, and sets chromium and clang_format.
 install_test_tools() {
     local program
     if on_debian; then
         install_packages "${test_packages[@]}"
-        # Opens a page with a tenth of the work that a whole Chromium takes.
+        # This opens a page with a tenth of the work of a full Chromium.
         find_chromium >/dev/null || install_packages chromium-headless-shell
     fi
     chromium=${CHROMIUM:-$(find_chromium)} ||
@@ -95,13 +95,13 @@ first_of() {
     return 1
 }
 
-# npm_install FOLDER  The locked packages of a folder, when its lock file has changed.
+# npm_install FOLDER  Installs the locked packages of a folder when its lock file has changed.
 npm_install() {
     [[ $1/node_modules/.package-lock.json -nt $1/package-lock.json ]] ||
         (cd "$1" && logged npm npm ci --no-audit --no-fund --ignore-scripts)
 }
 
-# configure PRESET  The compiler is clang 19 where there is one.
+# configure PRESET  Takes clang 19 as the compiler where there is one.
 configure() {
     local options=()
     if [[ $1 != web* && -z ${CXX:-} && ! -f build/$1/CMakeCache.txt && -x $(command -v clang++-19) ]]; then

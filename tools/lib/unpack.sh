@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # unpack.sh FOLDER emscripten | FOLDER source NAME SUITE VERSION
-# Fills FOLDER with software from another Debian suite, taken from the mirror this machine already uses and
-# verified by apt; nothing outside FOLDER changes. FOLDER appears only once it is complete.
+# Fills FOLDER with software from another Debian suite, taken from the mirror that this machine already uses and
+# verified by apt. Nothing outside FOLDER changes, and FOLDER appears only once it is complete.
 set -euo pipefail
 
 target=$1
@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 mkdir -p apt/lists/partial apt/archives/partial packages result
 
-# from_suite KIND SUITE COMMAND...  apt-get with a configuration of its own; KIND is deb or deb-src.
+# from_suite KIND SUITE COMMAND...  runs apt-get with a configuration of its own; KIND is deb or deb-src.
 from_suite() {
     local kind=$1 suite=$2 mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
     shift 2
@@ -30,7 +30,7 @@ from_suite() {
     (cd packages && apt-get "${options[@]}" "$@")
 }
 
-# Debian 13's Emscripten, with the C library that its Binaryen needs, to run on Debian 12.
+# Unpacks Debian 13's Emscripten, with the C library that its Binaryen needs, to run on Debian 12.
 emscripten() {
     local package program libraries loader tree=result/usr/share/emscripten
     from_suite deb trixie download emscripten binaryen node-acorn libc6 libstdc++6 libgcc-s1
@@ -39,7 +39,7 @@ emscripten() {
             --exclude './usr/share/emscripten/test' --exclude './usr/share/doc'
     done
 
-    # Binaryen's programs, each started by the loader that belongs to its library.
+    # Binaryen's programs are each started by the loader that belongs to their library.
     libraries=$(cd result && dirname usr/lib/*-linux-gnu/libc.so.6)
     loader=$(cd result && ls "$libraries"/ld-linux-*.so.*)
     mkdir -p result/binaryen/bin
@@ -65,7 +65,7 @@ END
     "$tree/emcc" --version
 }
 
-# An upstream source as Debian keeps it.
+# Unpacks an upstream source as Debian keeps it.
 source_of() {
     from_suite deb-src "$2" source --download-only "$1"
     tar -x --strip-components 1 -C result -f packages/"$1"_"$3"*.orig.tar.*

@@ -1,4 +1,4 @@
-// Time, as budgets of frames are measured.
+// Measures time, for the budgets of frames.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ inline double now_ms() {
     return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
 }
 
-// How long a frame may compute. The first step always has time, so that every job ends.
+// Limits how long a frame may compute. A first step is always allowed, so that every job ends.
 class Deadline {
   public:
     explicit Deadline(double ms) : until_ms_(now_ms() + ms) {}

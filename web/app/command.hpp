@@ -1,82 +1,108 @@
-// One change a person can make: the only way State changes, and one step of undo.
+// A command is one change that a user can make. Only commands change the State, and each is one undo step.
+//
+// It is a small struct of its arguments, in the folder of whoever owns what it changes:
+//
+//   struct SetTemperature {
+//       double temperature;
+//       Status apply(State& state) const;                  // or one sentence that says why not
+//       std::string describe(const State& before) const;   // for the status line: "temperature 0.5"
+//   };
+//
+// A member `static constexpr bool navigation = true` keeps it out of undo, as choosing a cell is; `new_page`
+// makes it a place that the browser's Back button returns from.
 #pragma once
 
-#include <cstdint>
+#include <concepts>
+#include <memory>
 #include <string>
-#include <string_view>
-#include <variant>
+#include <vector>
 
-#include "app/axes.hpp"
+#include "app/state.hpp"
+#include "tensor/result.hpp"
 
 namespace attn::app {
 
-// clang-format off: one line a command
-struct OpenLens { LensId lens; };
-struct OpenPreset { PresetId preset; };
-struct SetCell { CellRef cell; double value; };
-// Replaces an input matrix from its top left cell on, growing it and everything that must agree with it.
-struct PasteCells { CellRef at; Matrix cells; };
-struct Resize { Axis axis; Index size; };       // rows and columns are added as zeros at the end
-struct RemoveAt { Axis axis; Index index; };    // one token or one component
-struct SetSource { Source source; };            // keeps what is on screen: Q, K, V stay when X goes
-struct Generate { std::uint32_t seed; };
-struct SetScaling { bool by_sqrt_d; };
-struct SetTemperature { double temperature; };
-struct SetSoftcap { double softcap; };
-struct SetMask { WorkedMask::Kind kind; Index offset = 0; Index before = 0; Index after = 0; };
-struct PaintMask { Index query; Index key; bool allowed; };
-struct SetLabel { bool key; Index index; std::string text; };
-struct SetText { std::string text; };
-// Beside the sentence, or beside `text` in its place, a second one; none: the sentence alone.
-struct Compare { std::optional<Comparison> with; std::optional<std::string> text = {}; };
-struct SetModel { std::string name; };
-// In lens Sentence; its training rests meanwhile.
-struct OpenTrained { TrainedHere network; std::string text; HeadIndex head; };
-struct SetMap { MapChoice map; };
-struct AddBookmark { Bookmark place; };
-struct RemoveBookmark { std::size_t index; };
-struct SetHeads { HeadsChoice heads; };
-struct SetFlow { FlowChoice flow; };
-struct SetSampling { SamplingState sampling; };
-struct SetTrainingPlan { TrainingPlan plan; };  // another run, shown from its newest step
-// From a step on, the run that is shown goes another way; it stays, to compare with.
-struct ForkTraining { std::int64_t step; TrainingValues values; };
-struct CompareTraining { std::optional<TrainingPlan> plan; };
-struct ShowTrainingStep { std::optional<std::int64_t> step; };  // none: the newest
-struct RunTraining { bool on; };
-struct SetTrainingMaps { TrainingMaps maps; };
-struct OpenTensors { std::vector<std::string> files; };  // in lens Tensors; none: they are closed
-struct SetTensorMap { MapChoice map; };
-struct SetTensorRule { TensorRule rule; };
-struct SetTensorHeads { HeadsChoice heads; };
-struct SetTensorFlow { FlowChoice flow; };
-struct AddTensorBookmark { Bookmark place; };
-struct RemoveTensorBookmark { std::size_t index; };
-struct Select { Selection selection; };
-struct Pin { std::optional<CellRef> cell; };
-// clang-format on
+template <class C>
+concept IsCommand = requires(const C& command, State& state, const State& before) {
+    { command.apply(state) } -> std::same_as<Status>;
+    { command.describe(before) } -> std::convertible_to<std::string>;
+};
 
-using Command =
-    std::variant<OpenLens, OpenPreset, SetCell, PasteCells, Resize, RemoveAt, SetSource, Generate, SetScaling,
-                 SetTemperature, SetSoftcap, SetMask, PaintMask, SetLabel, SetText, Compare, SetModel,
-                 OpenTrained, SetMap, AddBookmark, RemoveBookmark, SetHeads, SetFlow, SetSampling,
-                 SetTrainingPlan, ForkTraining, CompareTraining, ShowTrainingStep, RunTraining,
-                 SetTrainingMaps, OpenTensors, SetTensorMap, SetTensorRule, SetTensorHeads, SetTensorFlow,
-                 AddTensorBookmark, RemoveTensorBookmark, Select, Pin>;
+class Command {
+  public:
+    template <IsCommand C>
+    Command(C command) : kept_(std::make_shared<Kept<C>>(std::move(command))) {}
 
-// The state after the command, or one sentence why it cannot be.
+    Status apply(State& state) const { return kept_->apply(state); }
+    std::string describe(const State& before) const { return kept_->describe(before); }
+    bool is_navigation() const { return kept_->navigation; }
+    bool opens_page() const { return kept_->new_page; }
+    // Two commands of one type have the same kind.
+    const void* kind() const { return kept_->kind; }
+
+  private:
+    struct Any {
+        virtual ~Any() = default;
+        virtual Status apply(State& state) const = 0;
+        virtual std::string describe(const State& before) const = 0;
+        const void* kind = nullptr;
+        bool navigation = false, new_page = false;
+    };
+    template <class C>
+    static inline char kind_of = 0;
+    template <class C>
+    struct Kept final : Any {
+        C command;
+        explicit Kept(C c) : command(std::move(c)) {
+            this->kind = &kind_of<C>;
+            if constexpr (requires { C::navigation; }) this->navigation = C::navigation;
+            if constexpr (requires { C::new_page; }) this->new_page = C::new_page;
+        }
+        Status apply(State& state) const override { return command.apply(state); }
+        std::string describe(const State& before) const override { return command.describe(before); }
+    };
+    std::shared_ptr<const Any> kept_;
+};
+
+// Returns the state after the command, without selections that no longer exist in it, or one sentence that
+// says why the command is refused.
 Result<State> apply(const State& state, const Command& command);
+// Applies the command to the state. If it is refused, returns false and leaves the state as it was.
+bool take(State& state, const Command& command);
 
-// What the status line says of it: "Q[cat, 1] 0.5 → 0.7".
-std::string describe(const State& before, const Command& command);
+// ---- What every subject and every lens shares -------------------------------------------------------------
 
-// Whether a token, a model or files may be called so.
-bool is_label(std::string_view text);
-bool is_model_name(std::string_view text);
-inline constexpr std::size_t tensor_file_limit = 1024;
-bool are_file_names(const std::vector<std::string>& names);
-
-// Choosing, pinning, and running or scrubbing a training run are remembered in links but are no step of undo.
-bool is_navigation(const Command& command);
+// A lens that asks a question stays open; otherwise the subject opens in the lens that shows it best.
+struct OpenSubject {
+    static constexpr bool new_page = true;
+    std::string_view key;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct OpenLens {
+    static constexpr bool new_page = true;
+    std::string_view key;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+// Several commands that are one step for the user, such as opening a subject in a lens.
+struct Together {
+    static constexpr bool new_page = true;
+    std::vector<Command> commands;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct Select {
+    static constexpr bool navigation = true;
+    Selection selection;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct Pin {
+    static constexpr bool navigation = true;
+    std::optional<CellRef> cell;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
 
 }  // namespace attn::app

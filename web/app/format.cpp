@@ -59,7 +59,7 @@ std::optional<double> read_number(std::string_view text) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     if (text == "inf") return infinity;
     if (text == "-inf") return -infinity;
-    // strtod reads more than decimals: "0x1p3", "nan", leading blanks.
+    // strtod also accepts "0x1p3", "nan" and leading blanks, which are not wanted here.
     std::array<char, 64> buffer{};
     if (text.empty() || text.size() >= buffer.size() ||
         text.find_first_not_of("0123456789+-.eE") != std::string_view::npos)

@@ -13,13 +13,13 @@ Status History::perform(const Command& command, std::uint64_t gesture) {
     auto next = app::apply(present_, command);
     if (!next) return next.error();
     if (*next == present_) return ok();
-    if (!is_navigation(command)) {
-        const bool same_gesture = gesture != 0 && gesture == gesture_ && command.index() == command_kind_;
+    if (!command.is_navigation()) {
+        const bool same_gesture = gesture != 0 && gesture == gesture_ && command.kind() == command_kind_;
         gesture_ = gesture;
-        command_kind_ = command.index();
+        command_kind_ = command.kind();
         if (!same_gesture) {
             remember();
-        } else if (*next == past_.back()) {  // back where the gesture began
+        } else if (*next == past_.back()) {  // back to where the gesture began
             past_.pop_back();
             gesture_ = 0;
         }

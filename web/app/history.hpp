@@ -1,4 +1,4 @@
-// Undo and redo as lists of States.
+// Keeps undo and redo as lists of States.
 #pragma once
 
 #include <vector>
@@ -15,15 +15,16 @@ class History {
     bool can_undo() const { return !past_.empty(); }
     bool can_redo() const { return !future_.empty(); }
 
-    // Applies the command; commands of one gesture share a step of undo. `gesture` is 0 outside gestures.
+    // Applies the command; commands of one gesture share an undo step. `gesture` is 0 outside gestures.
     Status perform(const Command& command, std::uint64_t gesture);
     bool undo();
     bool redo();
-    // Another State altogether (a link, back or forward): undoable as well.
+    // Replaces the State as a whole (for a link, or back and forward); this can be undone, too.
     void replace(State state);
-    void correct(State state) { present_ = before_ = std::move(state); }  // what never was: no step
+    // Replaces the present State without adding an undo step.
+    void correct(State state) { present_ = before_ = std::move(state); }
 
-    // The state before the last step, in whichever direction: what marks of change compare with.
+    // Returns the state before the last step in either direction; marks of change compare with it.
     const State& before_last_step() const { return before_; }
 
   private:
@@ -34,7 +35,7 @@ class History {
     State before_ = present_;
     std::vector<State> past_, future_;
     std::uint64_t gesture_ = 0;
-    std::size_t command_kind_ = 0;
+    const void* command_kind_ = nullptr;
 };
 
 }  // namespace attn::app

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/format.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
 
@@ -16,6 +17,11 @@ std::optional<unsigned> hex_digit(char c) {
 }
 
 }  // namespace
+
+bool fits_into_a_link(std::string_view text) {
+    constexpr std::ptrdiff_t limit = 2000;
+    return count_code_points(text) <= limit;
+}
 
 std::string percent_encode(std::string_view text) {
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~,:";
@@ -52,7 +58,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     for (;;) {
         const auto at = text.find(separator);
         parts.push_back(text.substr(0, at));
-        if (at == std::string_view::npos || std::ssize(parts) > worked_size_limit * worked_size_limit)
+        if (at == std::string_view::npos || std::ssize(parts) > matrix_size_limit * matrix_size_limit)
             return parts;
         text.remove_prefix(at + 1);
     }
@@ -91,7 +97,7 @@ std::optional<Matrix> read_matrix(std::string_view text) {
     const auto rows = read_integer<Index>(text.substr(0, cross));
     const auto cols = read_integer<Index>(text.substr(cross + 1, colon - cross - 1));
     const auto within = [](const std::optional<Index>& size) {
-        return size && *size >= 1 && *size <= worked_size_limit;
+        return size && *size >= 1 && *size <= matrix_size_limit;
     };
     if (!within(rows) || !within(cols)) return std::nullopt;
     const auto numbers = split(text.substr(colon + 1), ',');

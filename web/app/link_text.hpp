@@ -1,4 +1,4 @@
-// How texts, numbers, matrices and names are spelt in a link.
+// Spells texts, numbers, matrices and names for links.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,17 @@
 #include <string_view>
 #include <vector>
 
-#include "app/state.hpp"
+#include "app/matrix.hpp"
 
 namespace attn::app {
+
+// Says whether a text is short enough for a link: at most 2,000 characters.
+bool fits_into_a_link(std::string_view text);
 
 std::string percent_encode(std::string_view text);
 std::optional<std::string> percent_decode(std::string_view text);
 
-// Between separators; stops at more parts than any value of a link has.
+// Splits a text at the separators; it stops after more parts than any value in a link has.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 template <class Integer>
@@ -27,7 +30,7 @@ std::optional<Integer> read_integer(std::string_view text) {
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return value;
 }
-// Where a name is among those that there are.
+// Finds the index of a name in a list.
 template <std::size_t n>
 std::optional<int> index_of(const std::array<std::string_view, n>& names, std::string_view name) {
     const auto found = std::ranges::find(names, name);
@@ -38,17 +41,17 @@ std::optional<int> index_of(const std::array<std::string_view, n>& names, std::s
 std::string write_integers(std::span<const Index> values);  // "4,4,8,8"
 std::optional<std::vector<Index>> read_integers(std::string_view text);
 
-// "2x2:1,0,0,1"; nothing where that is no matrix of 1×1 to 64×64.
+// Writes "2x2:1,0,0,1". Reading gives nothing unless the text is a matrix of 1×1 to 64×64.
 std::string write_matrix(const Matrix& matrix);
 std::optional<Matrix> read_matrix(std::string_view text);
 
-// Names joined by commas; a comma or backslash in a name stands after a backslash.
+// Joins names with commas; a comma or backslash within a name is escaped with a backslash.
 std::string write_names(const std::vector<std::string>& names);
-std::vector<std::string> read_names(std::string_view text);  // one at least
-// `count` names, or nothing.
+std::vector<std::string> read_names(std::string_view text);  // at least one
+// Reads `count` names; nothing if there are more or fewer.
 std::optional<std::vector<std::string>> read_names(std::string_view text, std::size_t count);
 
-// Hexadecimal, four cells a digit, the first in its highest bit.
+// Writes hexadecimal, four cells per digit, the first in its highest bit.
 std::string write_cells(const std::vector<std::uint8_t>& cells);
 std::optional<std::vector<std::uint8_t>> read_cells(std::string_view text, std::size_t count);
 

@@ -1,4 +1,5 @@
-// What the program asks of the page around it; web/platform implements it over the shell's JavaScript.
+// Declares what the program asks of the page around it; web/platform implements it over the shell's
+// JavaScript.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +14,32 @@ namespace attn::app {
 class Page {
   public:
     virtual ~Page() = default;
-    // A person waits for what is there now; pictures that only show how far a job is may come later.
+    // Draws at once, because the user is waiting for this; pictures that only show a job's progress may come
+    // later.
     virtual void draw_now() = 0;
     virtual void notice(const std::string& sentence, bool error) = 0;
     virtual void announce(const std::string& sentence) = 0;  // for screen readers
     virtual void set_url(const std::string& fragment, bool push) = 0;
-    // `enabled`: it may be typed into; `tokenized`: the open model's tokens of it are wanted.
+    // `enabled`: the box can be typed into; `tokenized`: the program wants the open model's tokens of the
+    // text.
     virtual void set_sentence(const std::string& text, bool enabled, bool tokenized,
                               const std::string& placeholder) = 0;
-    // The box of a second sentence; null: there is none.
+    // Sets the text of the second sentence's box; null: there is no such box.
     virtual void set_second_sentence(const std::string* text) = 0;
     virtual void set_title(const std::string& title) = 0;
     virtual void set_history(bool can_undo, bool can_redo) = 0;
-    // Opens a model of that name that comes with the page, after this call; false: there is none.
+    // Opens the model of that name that comes with the page, after this call; false: there is none.
     virtual bool open_bundled(const std::string& name) = 0;
-    // Opens a model's files as if they had been dropped in a folder of that name, after this call. `awaited`: the address
-    // asks for it, no person.
+    // Opens a model's files as if they had been dropped in a folder of that name, after this call. `awaited`
+    // means that the address asks for the model, not the user.
     virtual void open_files(const std::string& folder,
                             const std::map<std::string, std::vector<std::byte>>& files, bool awaited) = 0;
     virtual void download(const std::string& name, std::span<const std::byte> bytes) = 0;
     virtual void choose_tensors() = 0;  // opens the file dialog for tensors
-    // What has that landmark, as a PNG of so many pixels a point: a download, some frames after this call.
+    // Downloads the part that has this landmark as a PNG, `scale` pixels per point, some frames after this
+    // call.
     virtual void download_picture(const std::string& name, const std::string& landmark, int scale) = 0;
-    // The ids of the sentence box are now the earlier ones and this one.
+    // Appends a token to those in the sentence box.
     virtual void append_token(std::int32_t id) = 0;
     virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;
 };

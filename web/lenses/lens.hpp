@@ -1,30 +1,56 @@
-// A lens: one way of looking. It reads the Session, draws into the current ImGui window, and emits Commands.
+// A lens is a way of looking at a subject. It asks one question and answers it for every subject that has the
+// necessary data.
+//
+// Each lens is one folder and one line in lenses/list.cpp. NAME.hpp and NAME.cpp hold its State, its
+// commands, its link rows and what it computes, without Dear ImGui; NAME_view.cpp draws it. Its members hold
+// what it remembers between frames.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <string_view>
 
-#include "app/session.hpp"
+#include "subjects/subject.hpp"
 
-namespace attn::lenses {
+namespace attn::app {
 
-// What the cursor is over in this frame, shared by the lens, the inspector and the status line. Not State:
-// it is gone with the cursor.
-struct Hover {
-    std::optional<app::CellRef> cell;
-    // In lens Sentence: the head under the cursor, where it is not the chosen one.
-    std::optional<Index> layer, head;
+// Says what a subject lacks for a lens.
+struct Missing {
+    std::string sentence;  // what is missing, and what it is needed for
+    // A step of the same subject that fixes it, if there is one; otherwise another subject is offered.
+    std::optional<Offer> offer = {};
 };
 
-inline constexpr double frame_ms = 2;  // that a lens computes in a frame
+class Lens : public Resident {
+  public:
+    explicit Lens(Visit& visit) : visit_(visit) {}
 
-// “big”, as people would quote it.
-std::string quoted(const std::string& piece);
+    // Returns nothing if the subject can be drawn. Called only if the subject has something to show.
+    virtual std::optional<Missing> missing(Subject& subject) const = 0;
+    // Says whether the lens makes sense for this kind of subject, so that it is worth going there.
+    virtual bool suits(Subject& subject) const = 0;
 
-void worked_example(app::Session& session, Hover& hover);
-void sentence(app::Session& session, Hover& hover);
-void training(app::Session& session, Hover& hover);
-void tensors(app::Session& session, Hover& hover);
+    // Draws at the cursor, across the window's width.
+    virtual void draw(const Drawing& drawing, Subject& subject) = 0;
 
-}  // namespace attn::lenses
+    // Explain a cell. A lens with nothing of its own to say leaves this to its subject.
+    virtual std::optional<Explained> explain(Subject& subject, const CellRef& cell) {
+        return subject.explain(cell);
+    }
+    virtual Table table(Subject& subject) { return subject.table(); }
+    virtual std::string status(Subject& subject) { return subject.status(); }
+    virtual Guide guide(Subject& subject) const { return subject.guide(); }
+    // Returns one sentence, computed from what is shown, that says what can be seen; empty if the subject's
+    // heading already says it.
+    virtual std::string spoken(Subject&) { return ""; }
+
+  protected:
+    Visit& visit() const { return visit_; }
+    const State& state() const { return visit_.state(); }
+
+  private:
+    Visit& visit_;
+};
+
+inline Lens& lens_in(const Visit& visit) { return static_cast<Lens&>(visit.lens()); }
+
+}  // namespace attn::app

@@ -1,5 +1,5 @@
-// The functions that the shell's JavaScript calls, and the Page over the shell. The contract is written at the
-// top of web/shell/program.js.
+// Defines the functions that the shell's JavaScript calls, and implements the Page through the shell.
+// web/shell/contract.d.ts describes the contract.
 #include <emscripten.h>
 #include <imgui.h>
 #include <malloc.h>
@@ -104,11 +104,11 @@ class ShellPage : public app::Page {
 
 struct Program {
     ShellPage page;
-    app::Session session{page};
+    app::Visit visit{page};
     std::string last_paste;
 };
 
-// Fonts outlive everything: ImGui rasterises glyphs from them as they are needed.
+// The fonts must outlive everything, because ImGui rasterises glyphs from them as needed.
 std::vector<std::vector<std::byte>>& fonts() {
     static std::vector<std::vector<std::byte>> kept;
     return kept;
@@ -132,8 +132,8 @@ void ensure_imgui() {
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
     io.ConfigInputTextCursorBlink = false;
-    io.MouseDoubleClickTime = 0.5f;  // as desktops have it
-    io.KeyRepeatDelay = 0.5f;        // a key is not held because a frame takes long
+    io.MouseDoubleClickTime = 0.5f;  // the usual time on desktops
+    io.KeyRepeatDelay = 0.5f;        // a slow frame must not look like a key held down
     io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
     ImGuiPlatformIO& platform = ImGui::GetPlatformIO();
     platform.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) { js_copy(text); };
@@ -142,9 +142,24 @@ void ensure_imgui() {
 
 }  // namespace
 
-app::Session& session() { return running().session; }
+app::Visit& visit() { return running().visit; }
 
 std::size_t heap_in_use() { return mallinfo().uordblks; }
+
+namespace {
+
+app::FileIntake& models() { return *visit().intake(app::FileKind::model); }
+app::FileIntake& tensors() { return *visit().intake(app::FileKind::tensors); }
+
+// Returns null if the file is refused; a notice says why.
+std::byte* buffer_in(app::FileIntake& intake, const char* name, unsigned size_low, unsigned size_high) {
+    auto buffer = intake.buffer(name, (std::uint64_t{size_high} << 32) | size_low);
+    if (buffer) return *buffer;
+    visit().report_error(buffer.error());
+    return nullptr;
+}
+
+}  // namespace
 
 }  // namespace attn::platform
 
@@ -153,7 +168,7 @@ using namespace attn::platform;
 
 extern "C" {
 
-// kind: 0 regular, 1 semibold, 2 mono, 3 fallback for glyphs that those lack.
+// `kind` is 0 for regular, 1 semibold, 2 mono, and 3 for a fallback for glyphs that the others lack.
 EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int size) {
     ensure_imgui();
     const auto& kept = fonts().emplace_back(bytes, bytes + size);
@@ -165,26 +180,26 @@ EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int si
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) {
-    session().set_home(model, layer, head);
+    visit().set_home({model, layer, head});
 }
 
-// 0: no WebGL2 context.
+// Returns 0 if there is no WebGL2 context.
 EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int reduced_motion) {
     ensure_imgui();
-    session().keep_still(reduced_motion != 0);
+    visit().keep_still(reduced_motion != 0);
     ui::use_theme(dark != 0);
-    // Before the first picture there is nothing to keep fluid.
-    const bool open = open_window(
-        {.draw = draw_page, .work = [] { return session().work(frames_drawn() == 0 ? 100 : 4); }});
+    // Before the first picture, there is no need to keep the page responsive.
+    const bool open =
+        open_window({.draw = draw_page, .work = [] { return visit().work(frames_drawn() == 0 ? 100 : 4); }});
     if (!open) return 0;
-    session().start(fragment);
+    visit().start(fragment);
     return 1;
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_draw() { start_drawing(); }
 
 EMSCRIPTEN_KEEPALIVE void explorer_fragment(const char* fragment) {
-    session().open_fragment(fragment);
+    visit().open_fragment(fragment);
     wake();
 }
 
@@ -197,108 +212,97 @@ EMSCRIPTEN_KEEPALIVE void explorer_theme(int dark) {
 EMSCRIPTEN_KEEPALIVE void explorer_wake() { wake(); }
 
 EMSCRIPTEN_KEEPALIVE void explorer_sentence(const char* text) {
-    session().text_typed(text);
+    visit().text_typed(app::Box::first, text);
     wake();
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_tokens(const char* text, const std::int32_t* ids, int count, int total,
                                           const char* pieces) {
-    session().tokens(text, {ids, ids + count}, ShellPage::strings(pieces), total);
+    visit().tokens({app::Box::first, text, {ids, ids + count}, ShellPage::strings(pieces), total});
     wake();
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_second_sentence(const char* text) {
-    session().second_text_typed(text);
+    visit().text_typed(app::Box::second, text);
     wake();
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_second_tokens(const char* text, const std::int32_t* ids, int count,
                                                  int total, const char* pieces) {
-    session().second_tokens(text, {ids, ids + count}, ShellPage::strings(pieces), total);
+    visit().tokens({app::Box::second, text, {ids, ids + count}, ShellPage::strings(pieces), total});
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_model_name(const char* name) { session().intake().name(name); }
+EMSCRIPTEN_KEEPALIVE void explorer_model_name(const char* name) { models().name(name); }
 
-// Where the file's bytes go; null when it is refused (a notice says why).
+// Returns where to write the file's bytes; null if the file is refused (a notice says why).
 EMSCRIPTEN_KEEPALIVE std::byte* explorer_model_buffer(const char* name, unsigned size_low,
                                                       unsigned size_high) {
-    const std::uint64_t size = (static_cast<std::uint64_t>(size_high) << 32) | size_low;
-    auto buffer = session().intake().buffer(name, size);
-    if (buffer) return *buffer;
-    session().report_error(buffer.error());
-    return nullptr;
+    return buffer_in(models(), name, size_low, size_high);
 }
 
 EMSCRIPTEN_KEEPALIVE int explorer_model_check_header(const char* name) {
-    Status checked = session().intake().check_header(name);
+    Status checked = models().check_header(name);
     if (checked) return 0;
-    session().report_error(checked.error());
+    visit().report_error(checked.error());
     return 1;
 }
 
 EMSCRIPTEN_KEEPALIVE int explorer_model_load() {
     wake();
-    return session().load_model() ? 0 : 1;
+    return models().arrived() ? 0 : 1;
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_model_failed() {
-    session().model_failed();
+    models().failed();
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_model_discard() { session().intake().discard(); }
+EMSCRIPTEN_KEEPALIVE void explorer_model_discard() { models().discard(); }
 
-EMSCRIPTEN_KEEPALIVE const char* explorer_model_info() {
-    if (!session().model()) return returned("{}");
-    const ModelConfig& config = session().model()->config();
-    return returned(nlohmann::json{{"name", session().model_name()},
-                                   {"layers", config.layers},
-                                   {"heads", config.heads},
-                                   {"context", config.context},
-                                   {"vocab", config.vocab_size}}
-                        .dump());
-}
+EMSCRIPTEN_KEEPALIVE double explorer_model_context() { return static_cast<double>(models().context()); }
 
-// Where the file's bytes go; null when it is refused (a notice says why).
+// Returns where to write the file's bytes; null if the file is refused (a notice says why).
 EMSCRIPTEN_KEEPALIVE std::byte* explorer_tensors_buffer(const char* name, unsigned size_low,
                                                         unsigned size_high) {
-    auto buffer = session().tensors().buffer(name, (std::uint64_t{size_high} << 32) | size_low);
-    if (buffer) return *buffer;
-    session().report_error(buffer.error());
-    return nullptr;
+    return buffer_in(tensors(), name, size_low, size_high);
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_tensors_arrived() {
-    session().tensors().arrived();
+    tensors().arrived();
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_tensors_discard() { session().tensors().discard(); }
+EMSCRIPTEN_KEEPALIVE void explorer_tensors_discard() { tensors().discard(); }
 
 EMSCRIPTEN_KEEPALIVE void explorer_paste(const char* text) {
     running().last_paste = text;
     if (ImGui::GetIO().WantTextInput)
         ImGui::GetIO().AddInputCharactersUTF8(text);
     else
-        pasted(text);
+        frame().pasted(text);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_palette() {
+    frame().open_palette();
     wake();
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_undo() {
-    session().undo();
+    visit().undo();
     wake();
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_redo() {
-    session().redo();
+    visit().redo();
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE const char* explorer_table() { return returned(app::table_json(session())); }
+EMSCRIPTEN_KEEPALIVE const char* explorer_table() { return returned(app::table_json(frame().table())); }
 EMSCRIPTEN_KEEPALIVE const char* explorer_copy_text() {
-    // A text field copies for itself.
-    return returned(ImGui::GetIO().WantTextInput ? std::string() : app::table_text(session()));
+    // A text field handles copying itself.
+    return returned(ImGui::GetIO().WantTextInput ? std::string() : app::table_text(frame().table()));
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_context_lost() { context_lost(); }

@@ -18,9 +18,9 @@ namespace attn::platform {
 
 namespace {
 
-constexpr int least_frames = 3;  // until what was asked for is scrolled into view and has its place
+constexpr int least_frames = 3;  // until the requested part is scrolled into view and laid out
 constexpr double patience_ms = 20000;
-constexpr int band = 512;  // rows of pixels that are there at once
+constexpr int band = 512;  // rows of pixels in memory at once
 
 struct Wanted {
     std::string part;
@@ -37,7 +37,7 @@ struct Pixels {
     int height() const { return bottom - top; }
 };
 
-// The part as far as it is not scrolled out of the lens.
+// Returns the rectangle of the part that is visible within the lens.
 Pixels place_of(const std::string& part, int scale) {
     const auto& all = ui::landmarks();
     const auto found = all.find(part), lens = all.find("panel/lens");
@@ -51,7 +51,7 @@ Pixels place_of(const std::string& part, int scale) {
             pixel(std::min(found->second.max.y, lens->second.max.y))};
 }
 
-// Draws what ImGui has drawn, from that pixel on, into the target.
+// Draws what ImGui has drawn into the target, starting at pixel (left, top).
 void draw_tile(int left, int top, int width, int height, int scale) {
     ImDrawData& data = *ImGui::GetDrawData();
     const ImVec2 place = data.DisplayPos, size = data.DisplaySize;

@@ -1,5 +1,5 @@
-// A part of the page as a picture at any scale: drawn as on the screen, but beside it, in frames of their own density, until
-// all that it shows is computed.
+// Captures a part of the page as a picture at any scale. It is drawn as on the screen, but off screen, in
+// frames of their own density, until everything it shows has been computed.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,13 @@
 
 namespace attn::platform {
 
-// Of what has that landmark, as far as the lens shows it; `scale` is pixels a point. One at a time: another takes its place.
+// Captures the part that has this landmark, as far as the lens shows it; `scale` is in pixels per point. Only
+// one capture runs at a time; a newer one replaces it.
 void capture(std::string part, int scale, std::function<void(std::vector<std::byte> png)> done);
 
-// Pixels a point of the frames for a picture; none: frames are for the screen.
+// Returns the pixels per point of a capture's frames; nothing if frames are for the screen.
 std::optional<float> capture_density();
-// After ImGui::Render, in such a frame. `working`: jobs want further frames.
+// Call after ImGui::Render in such a frame. `working` means that jobs need further frames.
 void take_capture(bool working);
 
 }  // namespace attn::platform

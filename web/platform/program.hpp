@@ -1,22 +1,19 @@
-// The one running program, as its parts on this platform see it.
+// Gives the platform's parts access to the one running program.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <cstddef>
 
-#include "app/session.hpp"
+#include "app/visit.hpp"
+#include "frame/frame.hpp"
 
 namespace attn::platform {
 
-app::Session& session();
-
+app::Visit& visit();
 std::size_t heap_in_use();  // bytes
 
-// In main.cpp.
+// Defined in main.cpp.
+app::Frame& frame();
 void draw_page();
-void pasted(const std::string& text);  // while no text field is active
 void theme_changed();
-std::optional<app::CellRef>
-explained_cell();  // under the cursor, else pinned: the one the inspector explains
 
 }  // namespace attn::platform

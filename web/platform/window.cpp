@@ -24,13 +24,13 @@ namespace attn::platform {
 
 namespace {
 
-// How long frames go on after the last event, so that ImGui settles (its tooltips and fades take some frames), and
-// how many there are at least, however slow they are.
+// After the last event, frames continue for this long, so that ImGui's tooltips and fades settle, and for at
+// least this many frames, however slow they are.
 constexpr double awake_ms = 300;
 constexpr int awake_frames = 4;
-// A page whose frames have stopped, as in a tab that is hidden, rests.
+// After this long without frames, as in a hidden tab, the page counts as resting.
 constexpr double rests_after_ms = 250;
-// Pictures that only show how far a job is take a fifth of the time at most, however slow the browser is at them.
+// Pictures that only show a job's progress take at most a fifth of the time, however slow the browser is.
 constexpr double rest_after_picture = 4;
 
 struct Window {
@@ -39,29 +39,29 @@ struct Window {
     render::Picture picture;
     double awake_until = 0;
     int owed = 0;         // frames
-    bool called = false;  // something has happened that no frame has seen yet
+    bool called = false;  // something has happened that no frame has shown yet
     double density = 0;
     long frames = 0;
     double last_tick = 0;
-    double picture_began = 0, picture_ended = 0;  // the last one, until the browser had done with it
-    bool news = false;                            // of a job, not shown yet
-    bool news_waits = true;                       // for its turn
-    bool working = false;                         // there was more to do when work was last done
-    bool works_on = false;                        // a task between frames is due
+    double picture_began = 0, picture_ended = 0;  // of the last picture, including the browser's work
+    bool news = false;                            // a job has news that is not shown yet
+    bool news_waits = true;                       // the news has to wait its turn
+    bool working = false;                         // whether there was more to do after the last work
+    bool works_on = false;                        // a task between frames is scheduled
     bool lost = false;
-    bool left = false;  // the mouse is outside of the canvas
+    bool left = false;  // the mouse is outside the canvas
 };
 Window window;
 
 EM_JS(int, stage_width, (), { return document.getElementById("stage").clientWidth; });
 EM_JS(int, stage_height, (), { return document.getElementById("stage").clientHeight; });
-// GLFW hears of the first change of density only.
+// GLFW notices only the first change of density.
 EM_JS_DEPS(window, "$GLFW")
 EM_JS(void, follow_density, (), { GLFW.onDevicePixelRatioChange(); });
 EM_JS(void, set_cursor, (const char* name), { Module.shell.cursor(UTF8ToString(name)); });
 
-// The stage decides the size; GLFW scales the canvas's pixels by the screen's density. Called inside a frame,
-// because a resize clears the canvas.
+// The stage determines the size; GLFW scales the canvas's pixels by the screen's density. Call inside a
+// frame, because resizing clears the canvas.
 void follow_stage() {
     const int width = std::max(stage_width(), 1), height = std::max(stage_height(), 1);
     int now_width = 0, now_height = 0;
@@ -97,7 +97,7 @@ bool size_changed() {
 
 void work_between_frames();
 
-// Jobs go on in tasks as short as the part of a frame that they get: the browser comes in after each.
+// Jobs run in tasks no longer than their share of a frame, so that the browser can respond after each.
 void work() {
     window.working = window.frame.work();
     if (!window.working) return;
@@ -116,13 +116,13 @@ void work_between_frames() {
         nullptr);
 }
 
-// A browser that draws without a GPU keeps its page waiting for every picture.
+// A browser that draws without a GPU delays the page after every picture.
 void time_picture() {
     window.picture_ended = window.picture_began = emscripten_get_now();
     emscripten_set_immediate([](void*) { window.picture_ended = emscripten_get_now(); }, nullptr);
 }
 
-// Beside a job frames that only let ImGui settle wait for their turn too.
+// While a job runs, frames that only let ImGui settle wait their turn, too.
 bool frame_is_due(double now) {
     if (window.called || (window.owed > 0 && !window.working) || (window.news && !window.news_waits))
         return true;
@@ -134,7 +134,7 @@ bool frame_is_due(double now) {
 void tick() {
     if (window.lost) return;
     window.last_tick = emscripten_get_now();
-    // Where a task is due, the work goes on in it; what has happened is drawn before.
+    // If a task is due, the work continues there; what has happened is drawn first.
     if (window.called)
         work_between_frames();
     else if (!window.works_on)
@@ -151,11 +151,11 @@ void tick() {
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplGlfw_NewFrame();
     if (const auto density = capture_density()) ImGui::GetIO().DisplayFramebufferScale = {*density, *density};
-    // Its backend goes on with the last position that GLFW knows.
+    // The backend continues with the last position that GLFW knows.
     if ((window.left || capture_density()) && !ImGui::IsAnyMouseDown())
         ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
     ImGui::NewFrame();
-    // ImGui spreads what happens quickly, such as a click, over several frames.
+    // ImGui spreads quick events, such as a click, over several frames.
     if (!ImGui::GetCurrentContext()->InputEventsQueue.empty()) wake();
     window.frame.draw();
     show_cursor();
@@ -165,12 +165,12 @@ void tick() {
     glfwGetFramebufferSize(window.glfw, &width, &height);
     const ImVec4 clear = ImGui::ColorConvertU32ToFloat4(ui::theme().background);
     ++window.frames;
-    // Where nothing is drawn the browser goes on showing what it has.
+    // If nothing is drawn, the browser keeps showing the last picture.
     if (!window.picture.changed(*ImGui::GetDrawData(), clear)) return;
     time_picture();
     render::begin_frame(width, height, clear.x, clear.y, clear.z);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-    // Behind the picture, beside which the browser compiles them.
+    // The picture goes first, so that the browser compiles these shaders while it shows the picture.
     render::prepare_heatmaps();
     render::prepare_flows();
 }
@@ -181,7 +181,7 @@ void wake_on_input() {
         window.left = false;
         wake();
     });
-    // A finger comes down without having moved there, so the place goes before the button.
+    // A finger can touch down without having moved there, so the position goes before the button.
     glfwSetMouseButtonCallback(window.glfw, [](GLFWwindow* glfw, int, int, int) {
         double x = 0, y = 0;
         glfwGetCursorPos(glfw, &x, &y);
@@ -197,7 +197,7 @@ void wake_on_input() {
     glfwSetWindowFocusCallback(window.glfw, [](GLFWwindow*, int) { wake(); });
 }
 
-// ImGui's GLFW backend leaves the wheel out here: GLFW's own rounds small turns away.
+// ImGui's GLFW backend does not handle the wheel here, because GLFW rounds small turns down to nothing.
 EM_BOOL on_wheel(int, const EmscriptenWheelEvent* event, void*) {
     const double notch = event->deltaMode == DOM_DELTA_PIXEL  ? 100
                          : event->deltaMode == DOM_DELTA_LINE ? 3
@@ -208,12 +208,13 @@ EM_BOOL on_wheel(int, const EmscriptenWheelEvent* event, void*) {
     return EM_TRUE;
 }
 
-// GLFW makes a mouse of the first finger; this tells the two apart.
+// GLFW presents the first finger as a mouse; this tells the two apart.
 EM_BOOL on_touch_start(int, const EmscriptenTouchEvent*, void*) {
     ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
     return EM_FALSE;
 }
-// Two fingers are a wheel: so many notches as make a map follow them (widgets/map_view.cpp zooms by e^0.2 a notch).
+// Two fingers act as a wheel, with as many notches as make a map follow them (widgets/map_view.cpp zooms by
+// e^0.2 per notch).
 EM_BOOL on_touch_move(int, const EmscriptenTouchEvent* event, void*) {
     static double apart = 0;
     if (event->numTouches != 2) return apart = 0, EM_FALSE;
@@ -226,7 +227,7 @@ EM_BOOL on_touch_move(int, const EmscriptenTouchEvent* event, void*) {
     return EM_FALSE;
 }
 EM_BOOL on_mouse(int, const EmscriptenMouseEvent* event, void*) {
-    // Its key may have gone down in a text box, of which GLFW hears nothing.
+    // Shift may have been pressed in a text box, which GLFW does not notice.
     ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, event->shiftKey);
     ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_Mouse);
     return EM_FALSE;
@@ -267,7 +268,7 @@ void wake() {
 void draw_now() {
     window.news = true;
     window.news_waits = false;
-    window.owed = std::max(window.owed, awake_frames);  // what is new finds its place in its first frames
+    window.owed = std::max(window.owed, awake_frames);  // new things find their place in their first frames
 }
 
 long frames_drawn() { return window.frames; }

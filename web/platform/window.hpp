@@ -1,4 +1,5 @@
-// The canvas, its WebGL2 context and the frame loop: frames are drawn only while something asks for them.
+// Manages the canvas, its WebGL2 context and the frame loop. Frames are drawn only while something asks for
+// them.
 #pragma once
 
 #include <functional>
@@ -7,16 +8,16 @@ namespace attn::platform {
 
 struct Frame {
     std::function<void()> draw;  // inside an ImGui frame
-    std::function<bool()> work;  // between frames, on jobs; true while there is more to do
+    std::function<bool()> work;  // runs jobs between frames; true while there is more to do
 };
 
-// Opens the canvas; fonts and theme have been set. False: no WebGL2 context.
+// Opens the canvas; call after setting fonts and theme. Returns false if there is no WebGL2 context.
 bool open_window(Frame frame);
 void start_drawing();  // the first frame is the next one
 
-void wake();         // something happened: draw for a little while
-void draw_now();     // one frame, for news of a job; other news wait while pictures take long
-bool owes_frames();  // what has happened is not all on the screen yet
+void wake();         // something happened, so draw for a little while
+void draw_now();     // draws one frame for news of a job; other news waits while pictures are slow
+bool owes_frames();  // whether something that happened is not fully on the screen yet
 long frames_drawn();
 void context_lost();
 void context_restored();

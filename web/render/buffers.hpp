@@ -1,5 +1,5 @@
-// Vertex buffers by key: what has been uploaded stays, what comes to it is appended; dropped when no longer drawn, uploaded
-// again in a new context.
+// Keeps vertex buffers by key. What has been uploaded stays, and new bytes are appended. A buffer is dropped
+// when it is no longer drawn, and uploaded again in a new context.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace attn::render {
 
-// Binds it as the array buffer. The same key stands for the same bytes, of which there may come to be more.
+// Binds the buffer as the array buffer. A key always stands for the same bytes, but more may be appended.
 void bind_buffer(TextureKey key, std::span<const std::byte> bytes);
 
 }  // namespace attn::render

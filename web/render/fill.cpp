@@ -33,7 +33,7 @@ void clear_rectangle(const ImDrawList*, const ImDrawCmd* command) {
 
 }  // namespace
 
-// The next command of the list sets its own scissors.
+// The next command of the list sets its own scissor rectangle.
 void fill(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour) {
     Fill f{min, max, colour};
     list->AddCallback(clear_rectangle, &f, sizeof f);

@@ -1,4 +1,5 @@
-// The flow pass: edges between places on two lines as curves, inside ImGui's draw list and its clip rectangle.
+// The flow pass draws edges between places on two lines as curves, inside ImGui's draw list and its clip
+// rectangle.
 #pragma once
 
 #include <imgui.h>
@@ -10,39 +11,40 @@
 
 namespace attn::render {
 
-// Along a line or a column, in units of their own.
+// Places lie along a line or a column, in units of their own.
 struct FlowPlaces {
     TextureKey key;
     const float* values = nullptr;
     Index count = 0;
 };
 
-// Places and edges stay as they are until the frame is drawn.
+// The places and edges must not change until the frame is drawn.
 struct FlowCurves {
     FlowPlaces queries, keys;
-    // 16 bytes an edge: query and key as u32, weight, and what the heavier edges of its row make up as f32.
+    // An edge takes 16 bytes: query and key as u32, then as f32 its weight and the sum of the heavier edges
+    // of its row.
     TextureKey key;
     const std::byte* edges = nullptr;
-    Index known = 0;             // from there on, uploaded once
-    Index first = 0, count = 0;  // that are drawn, the first one below the others
+    Index known = 0;             // edges in memory from there on; each is uploaded once
+    Index first = 0, count = 0;  // the edges drawn; the first one below the others
 
     ImVec2 query_origin, key_origin;  // where place 0 lies, in points
-    float unit = 1;                   // points a unit of places
+    float unit = 1;                   // points per unit of places
     Index columns = 0;                // 1: between two columns; 0: arcs over one line
-    float rise = 0, loop = 0;         // as app/flow_shape.hpp has them
-    float limit = 1;                  // edges with less before them are drawn
-    float most = 1;                   // the weight that is drawn strongest
+    float rise = 0, loop = 0;         // as in maps/flow_shape.hpp
+    float limit = 1;                  // draws the edges whose heavier edges sum to less than this
+    float most = 1;                   // the weight drawn strongest
     float opacity = 1;
-    float faintest = 0.12f;  // the strength of a weight of nothing, before its opacity
+    float faintest = 0.12f;  // strength of a weight of 0, before its opacity
     ImU32 colour = 0;
 };
 
 void draw(ImDrawList* list, std::span<const FlowCurves> curves);
 
-// So that the first of them need not wait for their shaders.
+// Compiles the shaders early, so that the first edges need not wait for them.
 void prepare_flows();
 
-// Why no edge can be drawn here: the browser's own words; empty when all is well.
+// Says in the browser's own words why edges cannot be drawn here; empty if they can.
 const std::string& flow_fault();
 
 }  // namespace attn::render

@@ -1,4 +1,4 @@
-// What the passes inside ImGui's draw lists have in common.
+// Implements what the passes inside ImGui's draw lists have in common.
 #pragma once
 
 #include <imgui.h>
@@ -13,7 +13,7 @@
 
 namespace attn::render {
 
-// The frame that is being drawn, in pixels, and its points as pixels of it.
+// Gives the size of the frame being drawn, in pixels, and converts points to its pixels.
 struct FramePixels {
     float scale, width, height;
     ImVec2 origin;  // points
@@ -26,7 +26,7 @@ struct FramePixels {
     ImVec2 operator()(float x, float y) const { return {(x - origin.x) * scale, (y - origin.y) * scale}; }
 };
 
-// Zeros where an item has padding: the same items are the same bytes, by which Picture knows them.
+// Zeroes an item's padding, so that equal items have equal bytes; Picture compares items by bytes.
 template <class Item, class... Fields>
 std::array<std::byte, sizeof(Item)> bytes_of(const Item& item, const std::tuple<const Fields&...>& fields) {
     static_assert(((std::is_scalar_v<Fields> || std::is_same_v<Fields, ImVec2>) && ...),
@@ -41,7 +41,7 @@ std::array<std::byte, sizeof(Item)> bytes_of(const Item& item, const std::tuple<
     return bytes;
 }
 
-// Each is kept until `run` draws it. fields_of(item) ties all that an item consists of.
+// Each item is kept until `run` draws it. fields_of(item) ties everything an item consists of.
 template <class Item, class F>
 void add_pass(ImDrawList* list, ImDrawCallback run, std::span<const Item> items, F fields_of) {
     for (const Item& item : items) {

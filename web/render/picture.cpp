@@ -27,7 +27,7 @@ std::span<const T> all(const ImVector<T>& values) {
     return {values.Data, static_cast<std::size_t>(values.Size)};
 }
 
-// Textures that have to be written before this frame can be drawn have no number yet.
+// Textures that still have to be written before this frame can be drawn have no number yet.
 bool uploads_wait(const ImDrawData& data) {
     return data.Textures && std::ranges::any_of(all(*data.Textures), [](const ImTextureData* texture) {
                return texture->Status != ImTextureStatus_OK;

@@ -1,4 +1,4 @@
-// What a frame is drawn from, so that a frame like the one before need not be drawn again.
+// Remembers what a frame was drawn from, so that an identical frame need not be drawn again.
 #pragma once
 
 #include <imgui.h>
@@ -10,8 +10,8 @@ namespace attn::render {
 
 class Picture {
   public:
-    // Keeps this frame's; true where it is not, to the last byte, the one kept before. Heatmaps are told apart by the keys
-    // of their textures, which stand for their contents.
+    // Keeps this frame's data; returns true if it differs in any byte from what was kept before. Heatmaps are
+    // compared by the keys of their textures, which stand for their contents.
     bool changed(const ImDrawData& data, ImVec4 background);
     void forget() { bytes_.clear(); }
 

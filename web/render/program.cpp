@@ -18,7 +18,7 @@ GLuint compile(GLenum kind, std::string_view source) {
     return shader;
 }
 
-// Empty when all is well.
+// Returns an empty string if all is well.
 std::string fault_of(GLuint program, std::span<const GLuint> shaders) {
     GLint linked = 0;
     glGetProgramiv(program, GL_LINK_STATUS, &linked);

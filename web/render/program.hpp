@@ -1,4 +1,5 @@
-// A vertex and a fragment shader with a vertex array of their own, made when first needed and again in a new context.
+// Holds a vertex and a fragment shader with a vertex array of their own, made when first needed and again in
+// a new context.
 #pragma once
 
 #include <GLES3/gl3.h>
@@ -14,8 +15,8 @@ class Program {
   public:
     Program(std::string_view vertex, std::string_view fragment) : vertex_(vertex), fragment_(fragment) {}
 
-    void prepare();  // compiles and links, without waiting for either
-    bool use();      // false: it does not compile here, see fault()
+    void prepare();  // starts compiling and linking, without waiting
+    bool use();      // false: it does not compile here; see fault()
     GLint uniform(const char* name) const { return glGetUniformLocation(program_, name); }
     const std::string& fault() const { return fault_; }
 
@@ -24,7 +25,7 @@ class Program {
     GLuint program_ = 0, vertex_array_ = 0;
     std::array<GLuint, 2> shaders_{};
     std::uint64_t context_ = 0;
-    bool checked_ = false;  // whether it compiles, which waits until it has
+    bool checked_ = false;  // set once compiling has finished and been checked
     std::string fault_;
 };
 

@@ -26,7 +26,7 @@ std::vector<std::uint8_t> Target::read() const {
     std::vector<std::uint8_t> pixels(stride * rows);
     glPixelStorei(GL_PACK_ALIGNMENT, 4);
     glReadPixels(0, 0, width_, height_, GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
-    // The lowest row comes first.
+    // OpenGL returns the bottom row first.
     for (std::size_t y = 0; y < rows / 2; ++y)
         std::swap_ranges(pixels.begin() + static_cast<std::ptrdiff_t>(y * stride),
                          pixels.begin() + static_cast<std::ptrdiff_t>((y + 1) * stride),

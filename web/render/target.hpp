@@ -1,4 +1,4 @@
-// A place to draw into beside the screen, whose pixels can be read.
+// Provides an off-screen target to draw into, whose pixels can be read.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace attn::render {
 
 inline constexpr int target_side = 2048;  // pixels a side, at most
 
-// While it lives, all drawing goes into it.
+// While a target exists, all drawing goes into it.
 class Target {
   public:
     Target(int width, int height);
@@ -16,7 +16,7 @@ class Target {
     Target(const Target&) = delete;
     Target& operator=(const Target&) = delete;
 
-    std::vector<std::uint8_t> read() const;  // [height, width, RGBA], from the top
+    std::vector<std::uint8_t> read() const;  // [height, width, RGBA], top row first
 
   private:
     int width_, height_;

@@ -13,7 +13,7 @@ namespace attn::render {
 
 namespace {
 
-constexpr std::uint64_t frames_kept = 120;  // without being drawn
+constexpr std::uint64_t frames_kept = 120;  // kept this long without being drawn
 
 struct Texture {
     GLuint name = 0;
@@ -40,7 +40,7 @@ void sweep(std::uint64_t frame) {
     });
 }
 
-// Binds the texture of that key; true when that version of its contents has to be uploaded.
+// Binds the texture with that key; returns true if this version of its contents has to be uploaded.
 bool bind(TextureKey key, std::uint64_t version) {
     const std::uint64_t frame = frame_number();
     sweep(frame);

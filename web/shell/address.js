@@ -3,11 +3,13 @@
 const rest = 350;  // ms between replacements of an address; browsers refuse a hundred in thirty seconds
 
 export class Address {
+    /** @type {string | null} */
     #waiting = null;
-    #timer = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #timer;
     #seen = location.hash.slice(1);
 
-    // onMove(fragment) is called on back, forward and an edited address.
+    /** @param {(fragment: string) => void} onMove is called on back, forward and an edited address. */
     constructor(onMove) {
         const moved = () => {
             const fragment = location.hash.slice(1);
@@ -26,6 +28,10 @@ export class Address {
         return this.#seen;
     }
 
+    /**
+     * @param {string} fragment
+     * @param {boolean} push
+     */
     set(fragment, push) {
         if (push) {
             this.settle();
@@ -38,13 +44,13 @@ export class Address {
         }
     }
 
-    // The address in full, up to date.
+    /** The address in full, up to date. */
     get link() {
         this.settle();
         return location.href;
     }
 
-    // Writes a replacement that is still waiting.
+    /** Writes a replacement that is still waiting. */
     settle() {
         const fragment = this.#waiting;
         this.#drop();
@@ -55,10 +61,14 @@ export class Address {
 
     #drop() {
         clearTimeout(this.#timer);
-        this.#timer = 0;
+        this.#timer = undefined;
         this.#waiting = null;
     }
 
+    /**
+     * @param {'pushState' | 'replaceState'} method
+     * @param {string} fragment
+     */
     #write(method, fragment) {
         history[method](null, '', fragment ? `#${fragment}` : location.pathname + location.search);
         this.#seen = location.hash.slice(1);

@@ -1,18 +1,24 @@
 // The top bar's buttons and the menu that opens models.
 
+/**
+ * @template {keyof PageElements} Id
+ * @param {Id} id
+ */
 const element = (id) => document.getElementById(id);
 
 export class Bar {
     #menu = element('model-menu');
     #button = element('model');
 
-    constructor({ onUndo, onRedo, onLink }) {
+    /** @param {{onFind: () => void, onUndo: () => void, onRedo: () => void, onLink: () => void}} calls */
+    constructor({ onFind, onUndo, onRedo, onLink }) {
         element('undo').addEventListener('click', onUndo);
+        element('find').addEventListener('click', onFind);
         element('redo').addEventListener('click', onRedo);
         element('link').addEventListener('click', onLink);
-        this.#button.addEventListener('click', () => this.#show(this.#menu.hidden));
+        this.#button.addEventListener('click', () => this.#show(Boolean(this.#menu.hidden)));
         document.addEventListener('pointerdown', ({ target }) => {
-            if (!this.#menu.contains(target) && !this.#button.contains(target)) {
+            if (!(target instanceof Node && (this.#menu.contains(target) || this.#button.contains(target)))) {
                 this.#show(false);
             }
         });
@@ -21,23 +27,35 @@ export class Bar {
         element('open-tensors').addEventListener('click', () => this.#choose('tensors-input'));
     }
 
-    // Once the program runs. Undo and redo wait for something to undo.
+    /** The program runs. Undo and redo wait for something to undo. */
     enable() {
-        ['model', 'link', 'table'].forEach((id) => { element(id).disabled = false; });
+        for (const id of /** @type {const} */ (['model', 'link', 'table', 'find'])) {
+            element(id).disabled = false;
+        }
     }
 
+    /** @param {string} text */
     setTitle(text) {
         element('model-name').textContent = text;
         this.#button.title = text;
         this.#button.setAttribute('aria-label', `${text}; open a model`);
     }
 
+    /**
+     * @param {boolean} canUndo
+     * @param {boolean} canRedo
+     */
     setHistory(canUndo, canRedo) {
         element('undo').disabled = !canUndo;
         element('redo').disabled = !canRedo;
     }
 
-    // One entry for each model that comes with the site.
+    /**
+     * Gives the menu one entry for each model that comes with the site.
+     *
+     * @param {string[]} names
+     * @param {(name: string) => void} open
+     */
     offer(names, open) {
         element('bundled').replaceChildren(...names.map((name) => {
             const button = document.createElement('button');
@@ -51,7 +69,7 @@ export class Bar {
         }));
     }
 
-    // Escape: closes the menu, gives the focus back.
+    /** The Escape key closes the menu and gives the focus back. */
     escape() {
         if (!this.#menu.hidden) {
             this.#show(false);
@@ -59,11 +77,13 @@ export class Bar {
         }
     }
 
+    /** @param {boolean} open */
     #show(open) {
         this.#menu.hidden = !open;
         this.#button.setAttribute('aria-expanded', String(open));
     }
 
+    /** @param {'folder-input' | 'files-input' | 'tensors-input'} input */
     #choose(input) {
         this.#show(false);
         element(input).click();

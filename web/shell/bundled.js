@@ -3,26 +3,47 @@
 import { get } from './loading.js';
 import { isModelFile } from './model_files.js';
 
-// A file of the site, with the parts of File that are used here.
+/**
+ * @import { Entry, SourceFile } from './file_chunks.js'
+ * @import { Manifest } from './loading.js'
+ */
+
+/**
+ * A file of the site, with the parts of File that are used here.
+ *
+ * @implements {SourceFile}
+ */
 class SiteFile {
     trouble = 'check the connection, then try again';
+    /** @type {Promise<ReadableStream<Uint8Array>> | null} */
     #early = null;
+    /** @type {string | null} */
     #text = null;
 
+    /**
+     * @param {string} path
+     * @param {number} size
+     */
     constructor(path, size) {
         this.path = path;
         this.size = size;
     }
 
-    // Starts to fetch what will be read once. The whole of it may arrive before anybody reads.
+    /** Starts to fetch what will be read once. All of it may arrive before anybody reads. */
     prefetch() {
-        this.#early = this.#fetch();
-        this.#early.catch(() => {});  // whoever reads it hears of it
+        const early = this.#early = this.#fetch();
+        early.catch(() => {});  // whoever reads it hears of it
     }
 
+    /** @returns {Promise<ReadableStream<Uint8Array>>} */
     async #fetch() {
         const { body } = await get(this.path, { priority: 'low' });  // the program goes before
-        return body.pipeThrough(new TransformStream({}, undefined, new ByteLengthQueuingStrategy({ highWaterMark: this.size })));
+        if (!body) {
+            throw new Error(`${this.path} has come without bytes.`);
+        }
+        /** @type {QueuingStrategy<Uint8Array>} */
+        const whole = new ByteLengthQueuingStrategy({ highWaterMark: this.size });
+        return body.pipeThrough(new TransformStream({}, undefined, whole));
     }
 
     #take() {
@@ -31,47 +52,77 @@ class SiteFile {
         return early;
     }
 
-    // A file that has been read as a text is not fetched again.
-    async chunks() { return this.#text === null ? this.#take() : new Response(this.#text).body; }
+    /** A file that has been read as a text is not fetched again. */
+    async stream() { return this.#text === null ? this.#take() : new Blob([this.#text]).stream(); }
     async text() { return this.#text ??= await new Response(await this.#take()).text(); }
 }
 
 export class Bundled {
-    #models = new Map();  // name -> Map file name -> SiteFile
+    /** @type {Map<string, Map<string, SiteFile>>} The files of each model, by their names. */
+    #models = new Map();
 
+    /** @param {Manifest} manifest */
     constructor(manifest) {
         for (const [path, size] of Object.entries(manifest)) {
             const [, model, file] = /^models\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
             if (model) {
-                this.#models.set(model, (this.#models.get(model) ?? new Map()).set(file, new SiteFile(path, size)));
+                this.#models.set(model, this.#files(model).set(file, new SiteFile(path, size)));
             }
         }
     }
 
+    /**
+     * @param {string} name
+     * @returns {Map<string, SiteFile>}
+     */
+    #files(name) {
+        return this.#models.get(name) ?? new Map();
+    }
+
     get names() {
-        return [...this.#models.keys()].filter((name) => this.#models.get(name).has('config.json'));
+        return [...this.#models.keys()].filter((name) => this.#files(name).has('config.json'));
     }
 
-    // The one that the page opens with: its heads have been measured. Undefined where there is none.
+    /** The one that the page opens with: its heads have been measured. Undefined where there is none. */
     get first() {
-        return this.names.find((name) => ['model.safetensors', 'tokenizer.json', 'scores.json'].every((file) => this.#models.get(name).has(file)));
+        return this.names.find((name) => ['model.safetensors', 'tokenizer.json', 'scores.json'].every((file) => this.#files(name).has(file)));
     }
 
-    // [{path, file}], as from a drop.
+    /**
+     * Its files, as if they had been dropped.
+     *
+     * @param {string} name
+     * @returns {Entry[]}
+     */
     entries(name) {
-        return [...this.#models.get(name)].filter(([file]) => isModelFile(file)).map(([, file]) => ({ path: file.path, file }));
+        return this.#wanted(name).map((file) => ({ path: file.path, file }));
     }
 
+    /** @param {string} name */
     prefetch(name) {
-        this.entries(name).forEach(({ file }) => file.prefetch());
+        this.#wanted(name).forEach((file) => file.prefetch());
     }
 
-    // Of the first model the head that resolves most pronouns: {model, layer, head}. Throws an Error of one sentence.
+    /** @param {string} name */
+    #wanted(name) {
+        return [...this.#files(name)].filter(([file]) => isModelFile(file)).map(([, file]) => file);
+    }
+
+    /**
+     * The first model and its head that resolves most pronouns, or null where there is none. Throws an Error of one
+     * sentence.
+     */
     async opening() {
-        const scores = this.#models.get(this.first).get('scores.json');
-        let heads;
+        const model = this.first;
+        const scores = model && this.#files(model).get('scores.json');
+        if (!scores) {
+            return null;
+        }
+        /** @type {{layer: number, head: number, pronoun_right: number}[]} */
+        let heads = [];
         try {
-            heads = JSON.parse(await scores.text()).heads.filter(({ pronoun_right: right }) => Number.isFinite(right));
+            ({ heads } = JSON.parse(await scores.text()));
+            heads = heads.filter(({ pronoun_right: right }) => Number.isFinite(right));
         } catch {
             heads = [];
         }
@@ -79,6 +130,6 @@ export class Bundled {
             throw new Error(`${scores.path} does not tell which head resolves pronouns, so the page opens with the worked example.`);
         }
         const { layer, head } = heads.reduce((best, each) => (each.pronoun_right > best.pronoun_right ? each : best));
-        return { model: this.first, layer, head };
+        return { model, layer, head };
     }
 }

@@ -1,14 +1,21 @@
 // Copying and pasting. A key press may write the clipboard at once; a button inside the canvas may be refused, and
 // then its text waits for the next copy key.
 
+/**
+ * @import { Notices } from './notices.js'
+ * @import { Program } from './program.js'
+ */
+
 export class Clipboard {
     #waiting = '';
 
+    /** @param {{stage: HTMLElement, notices: Notices}} page */
     constructor({ stage, notices }) {
         this.notices = notices;
         this.stage = stage;
     }
 
+    /** @param {string} text */
     async write(text, done = 'Copied.') {
         try {
             await navigator.clipboard.writeText(text);
@@ -20,12 +27,16 @@ export class Clipboard {
         }
     }
 
-    // Copy and paste with the focus on the canvas belong to the program.
+    /**
+     * Copy and paste with the focus on the canvas belong to the program.
+     *
+     * @param {Program} program
+     */
     attach(program) {
         const onStage = () => document.activeElement === this.stage || document.activeElement === document.body;
         document.addEventListener('copy', (event) => {
-            const text = onStage() && getSelection().isCollapsed ? this.#waiting || program.copyText() : '';
-            if (text) {
+            const text = onStage() && getSelection()?.isCollapsed ? this.#waiting || program.copyText() : '';
+            if (text && event.clipboardData) {
                 event.clipboardData.setData('text/plain', text);
                 event.preventDefault();
                 this.#waiting = '';
@@ -33,7 +44,7 @@ export class Clipboard {
             }
         });
         document.addEventListener('paste', (event) => {
-            const text = onStage() ? event.clipboardData.getData('text/plain') : '';
+            const text = onStage() ? event.clipboardData?.getData('text/plain') : '';
             if (text) {
                 program.paste(text);
                 event.preventDefault();

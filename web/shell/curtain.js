@@ -1,8 +1,17 @@
-// What covers the stage while the program is not running: what this is, progress, or what went wrong.
+// The curtain covers the stage while the program is not running. It says what this is, how far it is, or what went
+// wrong.
 
+/**
+ * @template {keyof PageElements} Id
+ * @param {Id} id
+ */
 const element = (id) => document.getElementById(id);
 
 export const curtain = {
+    /**
+     * @param {number} arrived
+     * @param {number} total
+     */
     progress(arrived, total) {
         const share = total ? arrived / total : 0;
         element('loading-bar').value = share;
@@ -14,7 +23,12 @@ export const curtain = {
         element('about').hidden = true;
     },
 
-    // Only the first failure is told; later ones follow from it.
+    /**
+     * Only the first failure is told; later ones follow from it.
+     *
+     * @param {string} title
+     * @param {string} reason
+     */
     fail(title, reason, { reload = true } = {}) {
         const failure = element('failure');
         if (!failure.hidden) {

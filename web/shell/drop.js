@@ -1,14 +1,23 @@
-// Files dropped anywhere on the page, or chosen in a file box, as [{path, file}].
+// Files that are dropped anywhere on the page, or chosen in a file box.
+
+/** @import { Entry } from './file_chunks.js' */
 
 const most = 2000;
 
+/**
+ * @param {FileSystemEntry} entry
+ * @param {string} path
+ * @returns {AsyncGenerator<Entry>}
+ */
 async function* walk(entry, path) {
     if (entry.isFile) {
-        yield { path, file: await new Promise((resolve, reject) => { entry.file(resolve, reject); }) };
+        const source = /** @type {FileSystemFileEntry} */ (entry);
+        yield { path, file: await new Promise((resolve, reject) => { source.file(resolve, reject); }) };
         return;
     }
-    const reader = entry.createReader();
+    const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
     for (;;) {
+        /** @type {FileSystemEntry[]} */
         const batch = await new Promise((resolve, reject) => { reader.readEntries(resolve, reject); });
         if (batch.length === 0) {
             return;
@@ -19,6 +28,7 @@ async function* walk(entry, path) {
     }
 }
 
+/** @param {FileSystemEntry[]} roots */
 async function collect(roots) {
     const found = [];
     for (const root of roots) {
@@ -32,11 +42,15 @@ async function collect(roots) {
     return found;
 }
 
-// onFiles(entries) and onError(error); `overlay` is shown while files hover over the page.
+/**
+ * The `overlay` is shown while files hover over the page.
+ *
+ * @param {{overlay: HTMLElement, onFiles: (entries: Entry[]) => void, onError: (reason: unknown) => void}} page
+ */
 export function attachDrop({ overlay, onFiles, onError }) {
-    const hasFiles = (event) => event.dataTransfer?.types.includes('Files');
+    const hasFiles = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes('Files');
     let depth = 0;
-    const hover = (change) => (event) => {
+    const hover = (/** @type {number} */ change) => (/** @type {DragEvent} */ event) => {
         if (hasFiles(event)) {
             event.preventDefault();
             depth = Math.max(0, depth + change);
@@ -47,14 +61,14 @@ export function attachDrop({ overlay, onFiles, onError }) {
     window.addEventListener('dragleave', hover(-1));
     window.addEventListener('dragover', hover(0));
     window.addEventListener('drop', async (event) => {
-        if (!hasFiles(event)) {
+        if (!event.dataTransfer || !hasFiles(event)) {
             return;
         }
         event.preventDefault();
         depth = 0;
         overlay.hidden = true;
         // Entries must be taken before the first await.
-        const roots = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+        const roots = [...event.dataTransfer.items].flatMap((item) => item.webkitGetAsEntry?.() ?? []);
         const loose = [...event.dataTransfer.files].map((file) => ({ path: file.name, file }));
         try {
             onFiles(roots.length ? await collect(roots) : loose);
@@ -64,10 +78,15 @@ export function attachDrop({ overlay, onFiles, onError }) {
     });
 }
 
-// A file box as a source of files.
+/**
+ * A file box is a source of files as well.
+ *
+ * @param {HTMLInputElement} input
+ * @param {(entries: Entry[]) => void} onFiles
+ */
 export function attachChooser(input, onFiles) {
     input.addEventListener('change', () => {
-        const files = [...input.files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+        const files = [...input.files ?? []].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
         input.value = '';
         if (files.length) {
             onFiles(files);

@@ -5,36 +5,56 @@ import { curtain } from './curtain.js';
 import { LoadError, Progress, fetchBytes, fetchManifest, fetchProgram } from './loading.js';
 import { chooseVariant, runsSimd } from './support.js';
 
-// Whoever awaits it hears of its failure.
+/** @import { Compiled } from './loading.js' */
+
+/** @typedef {Uint8Array<ArrayBuffer>} Font */
+
+/**
+ * The page opens with a head of a model.
+ *
+ * @typedef {{model: string, layer: number, head: number}} Opening
+ */
+
+/**
+ * @typedef {object} Files
+ * @property {Promise<Compiled>} program
+ * @property {Promise<Font[]>} fonts
+ * @property {Promise<Opening | null>} opening
+ * @property {string} fallback
+ * @property {Bundled} bundled
+ */
+
+/**
+ * Whoever awaits it hears of its failure.
+ *
+ * @template {Promise<unknown>} Answer
+ * @param {Answer} promise
+ */
 function asked(promise) {
     promise.catch(() => {});
     return promise;
 }
 
+/** @returns {Promise<Files>} */
 async function ask() {
     const manifest = await fetchManifest();
     const variant = chooseVariant(manifest, new URLSearchParams(location.search).get('variant'));
     if (!variant) {
         throw new LoadError('The site holds no build of the program that this browser runs.');
     }
-    const font = (name) => Object.keys(manifest).find((path) => path.startsWith(`fonts/${name}.`)) ?? `fonts/${name}`;
+    const font = (/** @type {string} */ name) => Object.keys(manifest).find((path) => path.startsWith(`fonts/${name}.`)) ?? `fonts/${name}`;
     const fonts = ['Inter-Regular', 'Inter-SemiBold', 'JetBrainsMono-Regular'].map(font);
     const progress = new Progress(manifest, [`explorer-${variant}.wasm`, `explorer-${variant}.mjs`, ...fonts], curtain.progress);
-    const files = {
-        program: asked(fetchProgram(variant, manifest, progress)),
-        fonts: asked(Promise.all(fonts.map((path) => fetchBytes(path, progress)))),
-        fallback: font('DejaVuSans'),
-        bundled: new Bundled(manifest),
-    };
-    const { bundled } = files;
+    const program = asked(fetchProgram(variant, manifest, progress));
+    const fetched = asked(Promise.all(fonts.map((path) => fetchBytes(path, progress))));
+    const bundled = new Bundled(manifest);
     const model = location.hash.length > 1 ? new URLSearchParams(location.hash.slice(1)).get('model') : bundled.first;
-    if (bundled.names.includes(model)) {
+    if (model && bundled.names.includes(model)) {
         bundled.prefetch(model);
         asked(import('./tokenizers.min.mjs'));
     }
-    files.opening = bundled.first ? asked(bundled.opening()) : null;
-    return files;
+    return { program, fonts: fetched, opening: asked(bundled.opening()), fallback: font('DejaVuSans'), bundled };
 }
 
-// {program, fonts, opening: promises; fallback, bundled}, or null where the program cannot run.
+/** Null where the program cannot run. */
 export const files = runsSimd() ? asked(ask()) : null;

@@ -1,8 +1,31 @@
-// The bytes of a file, piece by piece. A file is anything with a name, a size and stream() or chunks().
+// Reads the bytes of a file, piece by piece.
+
+/**
+ * A File, or what is read like one. `trouble` says why it cannot be read, should that happen.
+ *
+ * @typedef {object} SourceFile
+ * @property {number} size
+ * @property {string} [trouble]
+ * @property {() => Promise<string>} text
+ * @property {() => ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>>} stream
+ */
+
+/**
+ * A file as it came from a drop, a file box or the site.
+ *
+ * @typedef {{path: string, file: SourceFile}} Entry
+ */
 
 export class Cancelled extends Error {}
 
-// Browsers word a failed reading in many ways.
+/**
+ * Awaits what is read of a file. Browsers word a failure in many ways; here it is one sentence.
+ *
+ * @template Value
+ * @param {string} name
+ * @param {SourceFile} file
+ * @param {Value | Promise<Value>} promise
+ */
 export async function reading(name, file, promise) {
     try {
         return await promise;
@@ -12,8 +35,13 @@ export async function reading(name, file, promise) {
     }
 }
 
-// The page's turn, for a picture or a key: what has arrived already would be taken without one.
-const longest = 8;  // ms between two
+const longest = 8;  // ms between two turns
+
+/**
+ * The page has its turn, for a picture or a key: what has arrived already would be taken without one.
+ *
+ * @returns {Promise<void>}
+ */
 function turn() {
     return new Promise((resolve) => {
         const { port1, port2 } = new MessageChannel();
@@ -25,9 +53,16 @@ function turn() {
     });
 }
 
-// Throws Cancelled once `cancelled()` says so, and an Error of one sentence where the file has another length than it said.
+/**
+ * Throws Cancelled once `cancelled()` says so, and an Error of one sentence where the file has another length than it
+ * said.
+ *
+ * @param {string} name
+ * @param {SourceFile} file
+ * @param {() => boolean} cancelled
+ */
 export async function* chunks(name, file, cancelled) {
-    const source = async () => file.chunks?.() ?? file.stream();
+    const source = async () => file.stream();
     const reader = (await reading(name, file, source())).getReader();
     let arrived = 0;
     let since = performance.now();

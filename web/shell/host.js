@@ -1,57 +1,99 @@
-// What the program may ask of the page: Module.shell of the contract in program.js. The program calls these inside
-// its frames, so whatever calls back into it waits until the call has returned.
+// The host does what the program asks of the page. The program calls it inside its frames, so whatever calls back into
+// the program waits until the call has returned.
 
 import { announce } from './live.js';
 
+/**
+ * @import { Address } from './address.js'
+ * @import { Bar } from './bar.js'
+ * @import { Bundled } from './bundled.js'
+ * @import { Clipboard } from './clipboard.js'
+ * @import { Shell } from './contract.d.ts'
+ * @import { Entry } from './file_chunks.js'
+ * @import { Models } from './models.js'
+ * @import { Notices } from './notices.js'
+ * @import { Program } from './program.js'
+ * @import { SentenceBox } from './sentence.js'
+ * @import { Tokens } from './tokens.js'
+ */
+
+/**
+ * @typedef {object} Parts
+ * @property {Program} program
+ * @property {Tokens} tokens
+ * @property {Tokens} secondTokens
+ * @property {Models} models
+ * @property {Bundled} bundled
+ * @property {Address} address
+ * @property {Bar} bar
+ * @property {SentenceBox} box
+ * @property {SentenceBox} second
+ * @property {Clipboard} clipboard
+ * @property {Notices} notices
+ * @property {HTMLElement} canvas
+ */
+
+/**
+ * The page itself asks more of the host: `hand` gives the program the tokens of what the sentence box holds; `awaited`
+ * settles once the model of the address is open, or is not going to be.
+ *
+ * @typedef {{hand: () => void, awaited: Promise<void> | null}} Waiting
+ */
+
 const soon = queueMicrotask;
 
-let given = [];  // files on their way to being opened
+/** @param {Parts} parts */
+export function createHost({ program, tokens, secondTokens, models, bundled, address, bar, box, second, clipboard, notices, canvas }) {
+    let tokenWanted = false;  // whether the sentence box holds a text for the open model
+    /** @type {Entry[]} */
+    let given = [];  // files on their way to being opened
 
-export function createHost({ address, bar, box, second, clipboard, notices, canvas }) {
+    /** @param {Promise<boolean>} opening */
+    const opened = async (opening) => {
+        if (!await opening) {
+            program.modelFailed();
+        }
+    };
+
+    /** @type {Shell & Waiting} */
     const host = {
-        // Set once the program runs.
-        program: null,
-        tokens: null,
-        secondTokens: null,
-        models: null,
-        bundled: null,
-        awaited: null,  // until the model of the address is open, or is not going to be
-        tokenized: false,  // whether the sentence box holds a text for the open model
+        awaited: null,
 
-        // The tokens of what the box holds.
         hand() {
-            if (host.tokenized) {
-                host.tokens.hand(box.text);
+            if (tokenWanted) {
+                tokens.hand(box.text);
             } else {
                 box.fault(null);
             }
         },
 
-        notice: (text, kind) => (kind === 'error' ? notices.error(text) : notices.info(text)),
+        notice: (text, kind) => notices[kind](text),
         announce,
-        setUrl: (fragment, push) => address.set(fragment, Boolean(push)),
+        setUrl: (fragment, push) => address.set(fragment, push),
         setSentence(text, enabled, tokenized, placeholder) {
-            box.set(text, Boolean(enabled), placeholder);
-            host.tokenized = Boolean(tokenized);
+            box.set(text, enabled, placeholder);
+            tokenWanted = tokenized;
             soon(() => host.hand());
         },
         setSecondSentence(text) {
             if (text === null) {
                 second.hide();
-                host.secondTokens.forget();
+                secondTokens.forget();
                 return;
             }
             second.set(text, true, 'Type a second sentence');
-            soon(() => host.secondTokens.hand(second.text));
+            soon(() => secondTokens.hand(second.text));
         },
         setTitle: (text) => bar.setTitle(text),
-        setHistory: (canUndo, canRedo) => bar.setHistory(Boolean(canUndo), Boolean(canRedo)),
-        idsToText: (ids) => host.tokens.pieces(ids),
-        appendToken: (id) => soon(() => host.tokens.append(id)),
-        copy: (text) => clipboard.write(text),
+        setHistory: (canUndo, canRedo) => bar.setHistory(canUndo, canRedo),
+        idsToText: (ids) => tokens.pieces(ids),
+        appendToken: (id) => soon(() => tokens.append(id)),
+        copy(text) {
+            clipboard.write(text);
+        },
         download(name, at, size, mime) {
             const link = document.createElement('a');
-            link.href = URL.createObjectURL(new Blob([host.program.read(at, size)], { type: mime }));
+            link.href = URL.createObjectURL(new Blob([program.read(at, size)], { type: mime }));
             link.download = name;
             link.click();
             setTimeout(() => URL.revokeObjectURL(link.href), 60000);
@@ -59,22 +101,21 @@ export function createHost({ address, bar, box, second, clipboard, notices, canv
         cursor(name) {
             canvas.style.cursor = name;
         },
-        // Whether there is one of that name; if it cannot be opened, the program hears of it.
         openBundled(name) {
-            const there = host.bundled.names.includes(name);
+            const there = bundled.names.includes(name);
             if (there) {
-                host.awaited = Promise.resolve().then(async () => await host.models.openBundled(name, true) || host.program.modelFailed());
+                host.awaited = Promise.resolve().then(() => opened(models.openBundled(name, true)));
             }
             return there;
         },
         chooseTensors: () => document.getElementById('tensors-input').click(),
         giveFile(path, at, size) {
-            given.push({ path, file: new File([host.program.read(at, size)], path.split('/').at(-1)) });
+            given.push({ path, file: new File([program.read(at, size)], path.split('/').at(-1) ?? path) });
         },
         openGiven(awaited) {
             const entries = given;
             given = [];
-            soon(async () => await host.models.open(entries, { awaited: Boolean(awaited) }) || host.program.modelFailed());
+            soon(() => opened(models.open(entries, { awaited })));
         },
     };
     return host;

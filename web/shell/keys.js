@@ -1,20 +1,27 @@
-// Which keys go where. The program's window library listens on the whole window and swallows Tab and Backspace, so
-// keys meant for the page's own controls are stopped before it sees them.
+// Keys go to the program or to the page. The program's window library listens on the whole window and swallows Tab and
+// Backspace, so keys meant for the page's own controls are stopped before it sees them.
 
-export function attachKeys({ stage, undo, redo, enter, escape }) {
-    const forProgram = ({ target }) => target === document.body || target === stage;
-    const inText = ({ target }) => target.matches('textarea, input');
+/** @param {{stage: HTMLElement, undo: () => void, redo: () => void, find: () => void, enter: () => void, escape: () => void}} calls */
+export function attachKeys({ stage, undo, redo, find, enter, escape }) {
+    const forProgram = (/** @type {Event} */ { target }) => target === document.body || target === stage;
+    const isIn = (/** @type {string} */ selector, /** @type {Event} */ { target }) => target instanceof Element && target.matches(selector);
 
-    const composing = ({ isComposing, keyCode }) => isComposing || keyCode === 229;  // 229: Safari's last Enter
+    // Safari's last Enter of a composition has the code 229.
+    const composing = (/** @type {KeyboardEvent} */ { isComposing, keyCode }) => isComposing || keyCode === 229;
 
+    /** @param {KeyboardEvent} event */
     function handle(event) {
         const command = event.ctrlKey || event.metaKey;
         const key = event.key.toLowerCase();
-        if (command && (key === 'z' || key === 'y') && !inText(event)) {
+        if (command && (key === 'z' || key === 'y') && !isIn('textarea, input', event)) {
             event.preventDefault();
             event.stopImmediatePropagation();
             (key === 'y' || event.shiftKey ? redo : undo)();
-        } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && event.target.matches('textarea')) {
+        } else if (command && key === 'k' && !event.shiftKey && !event.altKey) {
+            event.preventDefault();
+            event.stopImmediatePropagation();
+            find();
+        } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea', event)) {
             event.preventDefault();
             enter();
         } else if (event.key === 'Escape' && !forProgram(event)) {

@@ -1,7 +1,9 @@
-// The live region: what a screen reader says of the selection. Only the last of a quick series is spoken.
+// The live region is what a screen reader says of the selection. It speaks only the last of a quick series.
 
-let timer = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
 
+/** @param {string} text */
 export function announce(text) {
     clearTimeout(timer);
     timer = setTimeout(() => {

@@ -1,8 +1,26 @@
 // Fetches the program and its fonts, counting bytes against the sizes in manifest.json.
 
-// A failure that is already a sentence for people.
+/** @import { Module } from './contract.d.ts' */
+
+/** A failure that is already a sentence for people. */
 export class LoadError extends Error {}
 
+/**
+ * The sizes in bytes of the site's files.
+ *
+ * @typedef {Record<string, number>} Manifest
+ */
+
+/**
+ * The program, compiled, and what makes a module of it.
+ *
+ * @typedef {{wasm: WebAssembly.Module, create: (options: object) => Promise<Module>}} Compiled
+ */
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ */
 export async function get(path, options) {
     let response;
     try {
@@ -16,6 +34,7 @@ export async function get(path, options) {
     return response;
 }
 
+/** @returns {Promise<Manifest>} */
 export async function fetchManifest() {
     try {
         return await (await get('manifest.json')).json();
@@ -24,39 +43,59 @@ export async function fetchManifest() {
     }
 }
 
-// Counts what arrives of the files that `announce` named. `report(bytes, total)` is called as they come.
+/** Counts what arrives of some files. */
 export class Progress {
     #arrived = 0;
     #total = 0;
 
+    /**
+     * @param {Manifest} manifest
+     * @param {string[]} paths
+     * @param {(bytes: number, total: number) => void} report is called as they come.
+     */
     constructor(manifest, paths, report) {
         this.#total = paths.reduce((sum, path) => sum + (manifest[path] ?? 0), 0);
         this.report = report;
         report(0, this.#total);
     }
 
+    /** @param {number} bytes */
     count(bytes) {
         this.#arrived += bytes;
         this.report(Math.min(this.#arrived, this.#total), this.#total);
     }
 
-    // The same response, counted on its way.
+    /**
+     * The same response, counted on its way.
+     *
+     * @param {Response} response
+     */
     through(response) {
-        const counted = response.body.pipeThrough(new TransformStream({
+        /** @type {TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>} */
+        const counter = new TransformStream({
             transform: (chunk, controller) => {
                 this.count(chunk.byteLength);
                 controller.enqueue(chunk);
             },
-        }));
+        });
+        const counted = response.body?.pipeThrough(counter);
         return new Response(counted, { headers: { 'Content-Type': 'application/wasm' } });
     }
 }
 
+/**
+ * @param {string} path
+ * @param {Progress} [progress]
+ */
 export async function fetchBytes(path, progress) {
     const response = await get(path);
     return new Uint8Array(await (progress ? progress.through(response) : response).arrayBuffer());
 }
 
+/**
+ * @param {string} path
+ * @param {Progress} progress
+ */
 async function compile(path, progress) {
     const response = progress.through(await get(path));
     try {
@@ -70,12 +109,17 @@ async function compile(path, progress) {
     }
 }
 
-// The program, compiled: {wasm, create}.
+/**
+ * @param {string} variant
+ * @param {Manifest} manifest
+ * @param {Progress} progress
+ * @returns {Promise<Compiled>}
+ */
 export async function fetchProgram(variant, manifest, progress) {
     const script = `explorer-${variant}.mjs`;
     const [wasm, { default: create }] = await Promise.all([
         compile(`explorer-${variant}.wasm`, progress),
-        import(new URL(script, document.baseURI)).catch(() => {
+        import(new URL(script, document.baseURI).href).catch(() => {
             throw new LoadError(`${script} could not be fetched: check the connection, then reload.`);
         }),
     ]);
@@ -83,11 +127,19 @@ export async function fetchProgram(variant, manifest, progress) {
     return { wasm, create };
 }
 
-// The Emscripten module; `options` becomes part of Module.
+/**
+ * @param {Compiled} compiled
+ * @param {object} options becomes part of the module.
+ * @returns {Promise<Module>}
+ */
 export function instantiate({ wasm, create }, options) {
     return new Promise((resolve, reject) => {
         create({
             ...options,
+            /**
+             * @param {WebAssembly.Imports} imports
+             * @param {(instance: WebAssembly.Instance, wasm: WebAssembly.Module) => void} done
+             */
             instantiateWasm(imports, done) {
                 WebAssembly.instantiate(wasm, imports).then((instance) => done(instance, wasm), reject);
                 return {};

@@ -12,6 +12,7 @@ import { LoadError, fetchBytes, instantiate } from './loading.js';
 import { Models } from './models.js';
 import { notices } from './notices.js';
 import { Program } from './program.js';
+import { reasonOf } from './reason.js';
 import { SentenceBox } from './sentence.js';
 import { hasWebGL2 } from './support.js';
 import { attachTable } from './table.js';
@@ -20,29 +21,45 @@ import { Theme } from './theme.js';
 import { Tokens } from './tokens.js';
 import { attachWakers } from './wake.js';
 
+/**
+ * @import { Font, Opening } from './early.js'
+ * @import { Entry } from './file_chunks.js'
+ */
+
+/**
+ * @template {keyof PageElements} Id
+ * @param {Id} id
+ */
 const element = (id) => document.getElementById(id);
 const stage = element('stage');
 const canvas = element('canvas');
 
 const patience = 200;  // ms; a model that is here by then comes with the first picture, which is the slowest
 
-let program = null;
-let secondTokens = null;
-let models = null;
-let tensors = null;
+/** @type {Program | undefined} */
+let program;
+/** @type {ReturnType<typeof createHost> | undefined} */
+let host;
+/** @type {Tokens | undefined} */
+let secondTokens;
+/** @type {Models | undefined} */
+let models;
+/** @type {Tensors | undefined} */
+let tensors;
 
-const theme = new Theme(() => program?.theme(theme.dark));
+const theme = new Theme((dark) => program?.theme(dark));
 const address = new Address((fragment) => program?.fragment(fragment));
 const clipboard = new Clipboard({ stage, notices });
 const box = new SentenceBox(element('first'), (text) => {
     program?.sentence(text);
-    host.hand();
+    host?.hand();
 });
 const second = new SentenceBox(element('second'), (text) => {
     program?.secondSentence(text);
     secondTokens?.hand(text);
 });
 const bar = new Bar({
+    onFind: find,
     onUndo: () => program?.undo(),
     onRedo: () => program?.redo(),
     onLink() {
@@ -51,11 +68,17 @@ const bar = new Bar({
         clipboard.write(link, `The link is copied.${long}`);
     },
 });
-const host = createHost({ address, bar, box, second, clipboard, notices, canvas });
+// The palette takes what is typed next.
+function find() {
+    stage.focus();
+    program?.palette();
+}
+
 attachKeys({
     stage,
     undo: () => program?.undo(),
     redo: () => program?.redo(),
+    find,
     enter() {
         box.settle();
         second.settle();
@@ -63,7 +86,11 @@ attachKeys({
     escape: () => bar.escape(),
 });
 
-// Of what was dropped, what it is says who opens it.
+/**
+ * What is dropped may be a model or tensors.
+ *
+ * @param {Entry[]} entries
+ */
 function open(entries, opener = areTensors(entries) ? tensors : models) {
     if (opener) {
         opener.open(entries);
@@ -72,13 +99,14 @@ function open(entries, opener = areTensors(entries) ? tensors : models) {
     }
 }
 
-attachDrop({ overlay: element('drop'), onFiles: (entries) => open(entries), onError: (error) => notices.error(error.message) });
+attachDrop({ overlay: element('drop'), onFiles: (entries) => open(entries), onError: (reason) => notices.error(reasonOf(reason)) });
 attachChooser(element('folder-input'), (entries) => open(entries));
 attachChooser(element('files-input'), (entries) => open(entries));
 attachChooser(element('tensors-input'), (entries) => open(entries, tensors));
 
+/** @param {string} reason */
 function stopped(reason) {
-    document.querySelector('header').inert = true;
+    element('bar').inert = true;
     curtain.fail('The program has stopped', `${reason} Reload the page to go on: the address keeps your place, `
         + 'a model has to be opened again.');
 }
@@ -94,27 +122,37 @@ window.addEventListener('unhandledrejection', ({ reason }) => {
     }
 });
 
-// How the bare address opens, or null: with the worked example.
-async function openingOf({ opening }) {
+/**
+ * The answer is what the bare address opens with, or null: then it is the worked example.
+ *
+ * @param {Promise<Opening | null>} opening
+ */
+async function openingOf(opening) {
     try {
         return await opening;
     } catch (error) {
         if (!address.fragment) {
-            notices.error(error.message);
+            notices.error(reasonOf(error));
         }
         return null;
     }
 }
 
+/** @param {Font[]} fonts */
 function useFonts([regular, semibold, mono]) {
-    [['Inter', regular, '400'], ['Inter', semibold, '600'], ['JetBrains Mono', mono, '400']]
-        .forEach(([family, bytes, weight]) => document.fonts.add(new FontFace(family, bytes, { weight })));
+    document.fonts.add(new FontFace('Inter', regular, { weight: '400' }));
+    document.fonts.add(new FontFace('Inter', semibold, { weight: '600' }));
+    document.fonts.add(new FontFace('JetBrains Mono', mono, { weight: '400' }));
 }
 
-async function addFallbackFont(path) {
+/**
+ * @param {Program} running
+ * @param {string} path
+ */
+async function addFallbackFont(running, path) {
     try {
-        program.font(3, await fetchBytes(path));
-        program.wake();
+        running.font(3, await fetchBytes(path));
+        running.wake();
     } catch {
         notices.info('Some characters will show as boxes: their font could not be fetched.');
     }
@@ -136,21 +174,21 @@ async function start() {
         return;
     }
     const { bundled, fallback, ...coming } = await files;
-    const [home, fonts, compiled] = await Promise.all([openingOf(coming), coming.fonts, coming.program]);
+    const [home, fonts, compiled] = await Promise.all([openingOf(coming.opening), coming.fonts, coming.program]);
     const module = await instantiate(compiled, {
         canvas,
-        shell: host,
-        onAbort: (what) => stopped(`It reported: ${String(what || 'abort')}.`),
+        onAbort: (/** @type {unknown} */ what) => stopped(`It reported: ${String(what || 'abort')}.`),
     });
     globalThis.explorer = module;  // for the browser tests' probe
-    host.program = program = new Program(module);
-    const tokens = host.tokens = new Tokens(box, (...given) => program.tokens(...given));
-    host.secondTokens = secondTokens = new Tokens(second, (...given) => program.secondTokens(...given));
-    host.bundled = bundled;
+    const running = program = new Program(module);
+    const tokens = new Tokens(box, running.tokens.bind(running));
+    secondTokens = new Tokens(second, running.secondTokens.bind(running));
     tensors = new Tensors({ program, notices });
-    host.models = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });
+    const opener = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });
+    host = createHost({ program, tokens, secondTokens, models, bundled, address, bar, box, second, clipboard, notices, canvas });
+    module.shell = host;
     useFonts(fonts);
-    fonts.forEach((bytes, kind) => program.font(kind, bytes));
+    fonts.forEach((bytes, kind) => running.font(kind, bytes));
     if (home) {
         program.home(home);
     }
@@ -158,20 +196,21 @@ async function start() {
         cannotDraw();
         return;
     }
-    await Promise.race([host.awaited, new Promise((resolve) => { setTimeout(resolve, host.awaited ? patience : 0); })]);
+    const { awaited } = host;
+    await Promise.race([awaited, new Promise((resolve) => { setTimeout(resolve, awaited ? patience : 0); })]);
     program.draw();
 
     curtain.lift();
     bar.enable();
-    bar.offer(bundled.names, (name) => models.openBundled(name));
+    bar.offer(bundled.names, (name) => opener.openBundled(name));
     clipboard.attach(program);
     attachTable({ program, clipboard, notices });
     attachWakers({ program, stage, canvas, notices });
-    addFallbackFont(fallback);
+    addFallbackFont(program, fallback);
 }
 
 start().catch((error) => {
-    curtain.fail('The page could not start', error instanceof LoadError ? error.message : `It reported: ${error.message}.`);
+    curtain.fail('The page could not start', error instanceof LoadError ? error.message : `It reported: ${reasonOf(error)}.`);
     if (!(error instanceof LoadError)) {
         throw error;
     }

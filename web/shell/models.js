@@ -2,8 +2,47 @@
 // The model that is open stays until the new one is complete and valid.
 
 import { Cancelled, chunks, reading } from './file_chunks.js';
-import { ModelFiles, bytes, listed, tokenizerTexts, unfit } from './model_files.js';
+import { ModelFiles, bytes, listed, sizeOf, tokenizerTexts, unfit } from './model_files.js';
+import { reasonOf } from './reason.js';
 import { createTokenizer } from './tokenizer.js';
+
+/**
+ * @import { Bundled } from './bundled.js'
+ * @import { Entry, SourceFile } from './file_chunks.js'
+ * @import { WholeModel } from './model_files.js'
+ * @import { Notices } from './notices.js'
+ * @import { Program } from './program.js'
+ * @import { Tokens } from './tokens.js'
+ */
+
+/**
+ * A config.json, as far as it is read here.
+ *
+ * @typedef {object} Config
+ * @property {number} [vocab_size]
+ * @property {{vocab_size?: number}} [text_config]
+ * @property {string} [_name_or_path]
+ * @property {string} [model_type]
+ */
+
+/**
+ * A model on its way. It is `awaited` where not a person asked for it but the address; then only what goes wrong is
+ * said.
+ *
+ * @typedef {{awaited: boolean, cancelled: boolean, done?: Promise<boolean>}} Ticket
+ */
+
+/**
+ * @param {WholeModel} model
+ * @param {string} name
+ */
+function fileOf({ files }, name) {
+    const file = files.get(name);
+    if (!file) {
+        throw new Error(`${name} is missing.`);
+    }
+    return file;
+}
 
 export class Models {
     #program;
@@ -11,8 +50,10 @@ export class Models {
     #notices;
     #bundled;
     #gathered = new ModelFiles();
-    #reading = null;  // {site, cancelled, done} while a model is being read
+    /** @type {Ticket | null} */
+    #reading = null;
 
+    /** @param {{program: Program, tokens: Tokens[], notices: Notices, bundled: Bundled}} parts */
     constructor({ program, tokens, notices, bundled }) {
         this.#program = program;
         this.#tokens = tokens;
@@ -20,13 +61,21 @@ export class Models {
         this.#bundled = bundled;
     }
 
-    // One that comes with the site. `awaited`: not by a person but by the address, so it says only what goes wrong.
+    /**
+     * Opens one that comes with the site.
+     *
+     * @param {string} name
+     */
     openBundled(name, awaited = false) {
         return this.open(this.#bundled.entries(name), { site: name, awaited });
     }
 
-    // [{path, file}] as they came from a drop, a file box or the site. True once a model is open.
-    async open(entries, { site = null, awaited = false } = {}) {
+    /**
+     * The answer is whether a model is open then. `site` is its name where it comes with the site.
+     *
+     * @param {Entry[]} entries
+     */
+    async open(entries, { site = '', awaited = false } = {}) {
         if (this.#reading?.awaited) {  // what a person opens goes before
             this.#reading.cancelled = true;
             await this.#reading.done;
@@ -35,18 +84,25 @@ export class Models {
             this.#notices.info('Another model is being read: wait for it, or cancel it first.');
             return false;
         }
-        this.#reading = { awaited, cancelled: false };
-        return this.#reading.done = this.#opened(entries, site);
+        /** @type {Ticket} */
+        const ticket = this.#reading = { awaited, cancelled: false };
+        return ticket.done = this.#opened(entries, site, ticket);
     }
 
-    async #opened(entries, site) {
+    /**
+     * @param {Entry[]} entries
+     * @param {string} site
+     * @param {Ticket} ticket
+     */
+    async #opened(entries, site, ticket) {
         try {
             const { model, waiting } = await this.#gathered.add(entries);
             this.#notices.pending('files', waiting ?? null, () => this.#gathered.forget());
-            return model ? await this.#read(model) : false;
+            return model ? await this.#read(model, ticket) : false;
         } catch (error) {
             if (!(error instanceof Cancelled)) {
-                this.#notices.error(site ? `${site}, which comes with this page, cannot be opened: ${error.message}` : error.message);
+                const reason = reasonOf(error);
+                this.#notices.error(site ? `${site}, which comes with this page, cannot be opened: ${reason}` : reason);
             }
             return false;
         } finally {
@@ -54,13 +110,18 @@ export class Models {
         }
     }
 
-    async #read(model) {
+    /**
+     * @param {WholeModel} model
+     * @param {Ticket} ticket
+     */
+    async #read(model, ticket) {
         const problem = unfit(model);
         if (problem) {
             throw new Error(problem);
         }
-        const config = await this.#config(model.files.get('config.json'));
-        const texts = await reading('The tokenizer', model.files.get('config.json'), tokenizerTexts(model.files));
+        const file = fileOf(model, 'config.json');
+        const config = await this.#config(file);
+        const texts = await reading('The tokenizer', file, tokenizerTexts(model.files));
         const { Tokenizer } = await import('./tokenizers.min.mjs');
         const tokenizer = createTokenizer(texts, Tokenizer, config.vocab_size ?? config.text_config?.vocab_size);
 
@@ -68,7 +129,7 @@ export class Models {
         this.#program.modelName(name);
         let loaded = false;
         try {
-            loaded = await this.#transfer(name, model) && this.#program.modelLoaded();
+            loaded = await this.#transfer(name, model, ticket) && this.#program.modelLoaded();
         } finally {
             if (!loaded) {
                 this.#program.modelDiscard();
@@ -77,15 +138,19 @@ export class Models {
         if (!loaded) {
             return false;  // the program has said why
         }
-        const { context } = this.#program.modelInfo();
+        const context = this.#program.modelContext();
         this.#tokens.forEach((each) => each.adopt({ tokenizer, texts, context }));
-        if (!this.#reading.awaited) {
+        if (!ticket.awaited) {
             const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
             this.#notices.info(`${name} is open.${without}`);
         }
         return true;
     }
 
+    /**
+     * @param {SourceFile} file
+     * @returns {Promise<Config>}
+     */
     async #config(file) {
         const text = await reading('config.json', file, file.text());
         try {
@@ -94,22 +159,28 @@ export class Models {
                 return config;
             }
         } catch {
-            // Said below.
+            // The error below says it.
         }
         throw new Error('config.json is not a valid configuration.');
     }
 
-    // All files that the program reads, in slices. False when the program refuses one.
-    async #transfer(name, { files, weights }) {
-        const ticket = this.#reading;
+    /**
+     * Hands over all files that the program reads, in slices. The answer is false when the program refuses one.
+     *
+     * @param {string} name
+     * @param {WholeModel} model
+     * @param {Ticket} ticket
+     */
+    async #transfer(name, model, ticket) {
+        const { files, weights } = model;
         const index = 'model.safetensors.index.json';
         const names = ['config.json', ...weights.includes('model.safetensors') ? [] : [index], ...weights];
-        const total = names.reduce((sum, each) => sum + files.get(each).size, 0);
+        const total = names.reduce((sum, each) => sum + sizeOf(files, each), 0);
         let arrived = 0;
         const progress = this.#notices.progress(`Reading ${name}`, () => { ticket.cancelled = true; });
         try {
             for (const each of names) {
-                const file = files.get(each);
+                const file = fileOf(model, each);
                 const address = this.#program.modelBuffer(each, file.size);
                 if (address === 0) {
                     return false;

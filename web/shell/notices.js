@@ -1,10 +1,14 @@
-// Messages of one sentence. Errors and pending matters stand above the stage until dismissed and cover nothing;
-// other messages float over it for a while.
+// A message is one sentence. Errors and pending matters stand above the stage until they are dismissed, and cover
+// nothing; other messages float over it for a while.
 
 const area = () => document.getElementById('notices');
 const moment = 200;  // ms
-const shortly = (text) => Math.min(4000 + 50 * text.length, 12000);
+const shortly = (/** @type {string} */ text) => Math.min(4000 + 50 * text.length, 12000);
 
+/**
+ * @param {string} label
+ * @param {() => void} action
+ */
 function button(label, action) {
     const made = document.createElement('button');
     made.type = 'button';
@@ -13,6 +17,11 @@ function button(label, action) {
     return made;
 }
 
+/**
+ * @param {string} kind
+ * @param {string} text
+ * @param {(notice: HTMLElement) => HTMLElement} action
+ */
 function place(kind, text, action) {
     const notice = document.createElement('div');
     notice.className = `notice ${kind}`;
@@ -23,25 +32,35 @@ function place(kind, text, action) {
     words.textContent = text;
     notice.append(words, action(notice));
     area().append(notice);
-    return notice;
+    return { notice, words };
 }
 
-const dismiss = (then) => (notice) => button('Dismiss', () => {
+/** @param {() => void} [then] */
+const dismiss = (then) => (/** @type {HTMLElement} */ notice) => button('Dismiss', () => {
     notice.remove();
     then?.();
 });
 
+/** @param {string} kind */
 function only(kind) {
     area().querySelectorAll(`.${kind}`).forEach((notice) => notice.remove());
 }
 
+/**
+ * @param {string} kind
+ * @param {string} text
+ */
 function says(kind, text) {
     return [...area().querySelectorAll(`.${kind} p`)].some((words) => words.textContent === text);
 }
 
-let passing = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let passing;
+
+/** @typedef {typeof notices} Notices */
 
 export const notices = {
+    /** @param {string} text */
     info(text) {
         if (!says('info', text)) {
             only('info');
@@ -51,7 +70,11 @@ export const notices = {
         passing = setTimeout(() => only('info'), shortly(text));
     },
 
-    // At most two errors stand; the newest stay.
+    /**
+     * At most two errors stand; the newest stay.
+     *
+     * @param {string} text
+     */
     error(text) {
         if (!says('error', text)) {
             [...area().querySelectorAll('.error')].slice(0, -1).forEach((notice) => notice.remove());
@@ -59,7 +82,14 @@ export const notices = {
         }
     },
 
-    // A matter that stays open until it is settled: one per `matter`, null ends it. Dismissing it calls `forget`.
+    /**
+     * Says what stays open until it is settled. There is one sentence for each matter; null ends it, and dismissing it
+     * calls `forget`.
+     *
+     * @param {string} matter
+     * @param {string | null} text
+     * @param {() => void} [forget]
+     */
     pending(matter, text, forget) {
         only(matter);
         if (text) {
@@ -67,27 +97,34 @@ export const notices = {
         }
     },
 
-    // Work with a progress bar and a way out of it, shown once it takes longer than a moment. Returns
-    // (text, share) => void, and end() on it.
+    /**
+     * Shows work with a progress bar and a way out of it, once it takes longer than a moment. The answer tells the work's
+     * next words and its share, and ends it.
+     *
+     * @param {string} text
+     * @param {() => void} cancel
+     */
     progress(text, cancel) {
         only('progress');
         const bar = document.createElement('progress');
-        let now = text, notice = null;
+        let now = text;
+        /** @type {ReturnType<typeof place> | undefined} */
+        let shown;
         const timer = setTimeout(() => {
-            notice = place('progress', now, () => button('Cancel', cancel));
-            notice.insertBefore(bar, notice.lastChild);
-            notice.setAttribute('aria-live', 'off');  // its text changes with every slice
+            shown = place('progress', now, () => button('Cancel', cancel));
+            shown.words.after(bar);
+            shown.notice.setAttribute('aria-live', 'off');  // its text changes with every slice
         }, moment);
-        const update = (words, share) => {
+        const update = (/** @type {string} */ words, /** @type {number} */ share) => {
             now = words;
             bar.value = share;
-            if (notice) {
-                notice.firstChild.textContent = words;
+            if (shown) {
+                shown.words.textContent = words;
             }
         };
         const end = () => {
             clearTimeout(timer);
-            notice?.remove();
+            shown?.notice.remove();
         };
         return Object.assign(update, { end });
     },

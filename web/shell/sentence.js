@@ -1,4 +1,4 @@
-// A sentence box: a real text box, one line high at rest, as tall as its text while it is being edited.
+// A sentence box is a real text box. It is one line high at rest and as tall as its text while it is being edited.
 
 const patience = 150;  // ms without a keystroke before the text is taken
 
@@ -7,19 +7,23 @@ export class SentenceBox {
     #box;
     #hint;
     #fault;
-    #timer = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #timer;
     #told = '';
 
-    // onText(text) is called with every text that the person settles on.
+    /**
+     * @param {HTMLElement} root
+     * @param {(text: string) => void} onText is called with every text that the person settles on.
+     */
     constructor(root, onText) {
         this.#root = root;
-        this.#box = root.querySelector('textarea');
-        this.#hint = root.querySelector('.hint');
-        this.#fault = root.querySelector('.fault');
+        this.#box = /** @type {HTMLTextAreaElement} */ (root.querySelector('textarea'));
+        this.#hint = /** @type {HTMLElement} */ (root.querySelector('.hint'));
+        this.#fault = /** @type {HTMLElement} */ (root.querySelector('.fault'));
         this.onText = onText;
         this.#box.addEventListener('input', (event) => {
             this.#fit();
-            if (!event.isComposing) {
+            if (!(event instanceof InputEvent && event.isComposing)) {
                 this.#soon();
             }
         });
@@ -41,26 +45,32 @@ export class SentenceBox {
         this.#timer = setTimeout(() => this.settle(), patience);
     }
 
-    // Takes the text now.
+    /** Takes the text now. */
     settle() {
         clearTimeout(this.#timer);
-        this.#timer = 0;
+        this.#timer = undefined;
         if (this.#box.value !== this.#told) {
             this.#told = this.#box.value;
             this.onText(this.#told);
         }
     }
 
-    // A box that is hidden keeps nothing.
+    /** A box that is hidden keeps nothing. */
     hide() {
         this.show('');
         this.fault(null);
         this.#box.disabled = this.#root.hidden = true;
     }
 
-    // From the program. What the person is typing at this moment is not overwritten by what they typed before.
+    /**
+     * Takes the program's text. What the person is typing at this moment is not overwritten by what they typed before.
+     *
+     * @param {string} text
+     * @param {boolean} enabled
+     * @param {string} placeholder
+     */
     set(text, enabled, placeholder) {
-        const echo = this.#timer !== 0 && text === this.#told;
+        const echo = this.#timer !== undefined && text === this.#told;
         if (!echo) {
             this.show(text);
         }
@@ -69,9 +79,10 @@ export class SentenceBox {
         this.#box.placeholder = this.#hint.textContent = placeholder;
     }
 
+    /** @param {string} text */
     show(text) {
         clearTimeout(this.#timer);
-        this.#timer = 0;
+        this.#timer = undefined;
         this.#told = text;
         if (text !== this.#box.value) {
             this.#box.value = text;
@@ -79,7 +90,11 @@ export class SentenceBox {
         }
     }
 
-    // One sentence under the box, or null.
+    /**
+     * Says what is wrong with the text, in one sentence under the box; null when all is well.
+     *
+     * @param {string | null} text
+     */
     fault(text) {
         this.#fault.textContent = text ?? '';
         this.#fault.hidden = !text;

@@ -1,25 +1,32 @@
-// What this browser can run. No DOM but a scratch canvas.
+// Finds out what this browser can run. Only hasWebGL2 needs a document.
 
 const head = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10];
 const probes = {
     simd: [...head, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11],
     relaxed: [...head, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11],
 };
-const runs = (variant) => typeof WebAssembly === 'object' && WebAssembly.validate(Uint8Array.from(probes[variant]));
+const runs = (/** @type {keyof typeof probes} */ variant) => typeof WebAssembly === 'object' && WebAssembly.validate(Uint8Array.from(probes[variant]));
 
 export const runsSimd = () => runs('simd');
 
-// Builds of the program, the best first. Threads share memory, which only a page isolated from other origins may.
-const variants = {
-    'relaxed-threads': () => globalThis.crossOriginIsolated === true && runs('relaxed'),
-    relaxed: () => runs('relaxed'),
-    simd: () => runs('simd'),
-};
+// The builds of the program stand in order, the best first. Threads share memory, which only a page isolated from
+// other origins may.
+const variants = [
+    { name: 'relaxed-threads', able: () => globalThis.crossOriginIsolated === true && runs('relaxed') },
+    { name: 'relaxed', able: () => runs('relaxed') },
+    { name: 'simd', able: () => runs('simd') },
+];
 
-// The best build among the site's files that this browser runs. `asked` forces one.
+/**
+ * The best build among the site's files that this browser runs; `asked` is taken before it where it runs too.
+ *
+ * @param {Record<string, number>} manifest
+ * @param {string | null} asked
+ * @returns {string | undefined}
+ */
 export function chooseVariant(manifest, asked) {
-    const able = Object.keys(variants).filter((name) => variants[name]() && `explorer-${name}.wasm` in manifest);
-    return able.includes(asked) ? asked : able[0];
+    const able = variants.filter((variant) => variant.able() && `explorer-${variant.name}.wasm` in manifest).map(({ name }) => name);
+    return able.find((name) => name === asked) ?? able[0];
 }
 
 export function hasWebGL2() {

@@ -1,14 +1,25 @@
-// Files of tensors of a person's own: straight into the program's memory, which makes of them what it can.
+// Reads files of a person's own tensors straight into the memory of the program, which makes of them what it can.
 
 import { Cancelled, chunks } from './file_chunks.js';
 import { bytes, isModelPart, listed } from './model_files.js';
+import { reasonOf } from './reason.js';
+
+/**
+ * @import { Entry, SourceFile } from './file_chunks.js'
+ * @import { Notices } from './notices.js'
+ * @import { Program } from './program.js'
+ */
 
 const tensors = /\.(npy|npz|csv|safetensors)$/i;
 const tokens = /\.(json|txt)$/i;
 
-const nameOf = ({ path }) => path.split('/').at(-1);
+const nameOf = (/** @type {Entry} */ { path }) => path.split('/').at(-1) ?? '';
 
-// Whether what was dropped, [{path, file}], is tensors rather than a model, which has a config.json.
+/**
+ * Says whether what was dropped is tensors rather than a model, which has a config.json.
+ *
+ * @param {Entry[]} entries
+ */
 export function areTensors(entries) {
     const names = entries.map(nameOf);
     if (names.includes('config.json')) {
@@ -18,7 +29,11 @@ export function areTensors(entries) {
     return own.some((name) => tensors.test(name)) || (own.length === names.length && own.some((name) => tokens.test(name)));
 }
 
-// By their names, which are the paths where two have the same.
+/**
+ * Files have their own names, or their paths where two have the same name.
+ *
+ * @param {Entry[]} entries
+ */
 function named(entries) {
     const names = entries.map(nameOf);
     return entries.map(({ path, file }, i) => ({ name: names.indexOf(names[i]) === names.lastIndexOf(names[i]) ? names[i] : path, file }));
@@ -29,12 +44,13 @@ export class Tensors {
     #notices;
     #reading = false;
 
+    /** @param {{program: Program, notices: Notices}} parts */
     constructor({ program, notices }) {
         this.#program = program;
         this.#notices = notices;
     }
 
-    // [{path, file}] as they came from a drop or a file box.
+    /** @param {Entry[]} entries */
     async open(entries) {
         if (this.#reading) {
             this.#notices.info('Other tensors are being read: wait for them, or cancel them first.');
@@ -54,7 +70,7 @@ export class Tensors {
             whole = await this.#transfer(named(used));
         } catch (error) {
             if (!(error instanceof Cancelled)) {
-                this.#notices.error(error.message);
+                this.#notices.error(reasonOf(error));
             }
         } finally {
             this.#reading = false;
@@ -69,7 +85,11 @@ export class Tensors {
         }
     }
 
-    // False when the program refuses a file.
+    /**
+     * The answer is false when the program refuses a file.
+     *
+     * @param {{name: string, file: SourceFile}[]} files
+     */
     async #transfer(files) {
         const total = files.reduce((sum, { file }) => sum + file.size, 0);
         const what = files.length === 1 ? files[0].name : `${files.length} files`;

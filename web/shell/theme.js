@@ -1,5 +1,9 @@
-// Light or dark: as the system says, or as the person chose. dark.css holds the dark colours; its media says when.
+// The page is light or dark as the system says, or as the person chose. dark.css holds the dark colours; its media
+// says when they apply.
 
+/** @typedef {'auto' | 'light' | 'dark'} Choice */
+
+/** @type {Choice[]} */
 const choices = ['auto', 'light', 'dark'];
 const media = { auto: '(prefers-color-scheme: dark)', light: 'not all', dark: 'all' };
 const key = 'theme';
@@ -14,13 +18,13 @@ function remembered() {
 
 export class Theme {
     #system = matchMedia(media.auto);
-    #choice = choices.includes(remembered()) ? remembered() : 'auto';
+    #choice = choices.find((choice) => choice === remembered()) ?? 'auto';
 
-    // onChange() is called whenever light becomes dark or back.
+    /** @param {(dark: boolean) => void} onChange is called whenever light becomes dark or back. */
     constructor(onChange) {
         this.button = document.getElementById('theme');
         this.#apply();
-        this.#system.addEventListener('change', onChange);
+        this.#system.addEventListener('change', () => onChange(this.dark));
         this.button.addEventListener('click', () => {
             this.#choice = choices[(choices.indexOf(this.#choice) + 1) % choices.length];
             try {
@@ -29,7 +33,7 @@ export class Theme {
                 // The choice then lasts as long as the page.
             }
             this.#apply();
-            onChange();
+            onChange(this.dark);
         });
     }
 

@@ -1,12 +1,32 @@
-// Text to token ids and back, by the library's exact algorithms. No DOM: runs in the page, in a worker, in tests.
+// Makes token ids of text and text of token ids, by the library's exact algorithms. This needs no document: it runs in
+// the page, in a worker and in tests.
 
 import { showByteLevel, showMetaspace, showPlain } from './pieces.js';
+import { reasonOf } from './reason.js';
 import { describeTokenizer } from './tokenizer_files.js';
 
+/**
+ * @import { Tokenizer as Library } from '@huggingface/tokenizers'
+ * @import { Description, Part, Texts } from './tokenizer_files.js'
+ */
+
+/** @typedef {ReturnType<typeof createTokenizer>} Tokenizer */
+
+/**
+ * With a fault, which is one sentence, there are no ids.
+ *
+ * @typedef {{ids: Int32Array, fault: string | null}} Encoded
+ */
+
+/**
+ * @param {Part | null} part
+ * @returns {string[]}
+ */
 const typesIn = (part) => (part
     ? [part.type, ...[part.pretokenizers, part.decoders, part.normalizers].flatMap((list) => (list ?? []).flatMap(typesIn))]
     : []);
 
+/** @param {Description} description */
 function spelling({ pre_tokenizer, decoder, normalizer, model }) {
     const types = [pre_tokenizer, decoder].flatMap(typesIn);
     if (types.includes('ByteLevel')) {
@@ -16,24 +36,31 @@ function spelling({ pre_tokenizer, decoder, normalizer, model }) {
     return metaspace ? showMetaspace : showPlain;
 }
 
+/** @param {string[]} tokens */
 function quoteList(tokens) {
     const shown = tokens.slice(0, 3).map((token) => `'${token.length > 24 ? `${token.slice(0, 24)}…` : token}'`);
     const rest = tokens.length - shown.length;
     return rest ? `${shown.join(', ')} and ${rest} more` : shown.join(' and ');
 }
 
-// `texts` maps file names to contents; `Tokenizer` is the library's class. `vocabSize`, where given, is the
-// number of ids the model knows. Throws an Error of one sentence.
+/**
+ * `Tokenizer` is the library's class, `vocabSize` the number of ids that the model knows. Throws an Error of one
+ * sentence.
+ *
+ * @param {Texts} texts
+ * @param {typeof Library} Tokenizer
+ */
 export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
     const { description, config } = describeTokenizer(texts);
     let library;
     try {
         library = new Tokenizer(description, config);
     } catch (error) {
-        const reason = error instanceof TypeError ? 'a part of it is missing' : error.message.replace(/\.$/, '');
+        const reason = error instanceof TypeError ? 'a part of it is missing' : reasonOf(error).replace(/\.$/, '');
         throw new Error(`The tokenizer cannot be used here: ${reason}.`);
     }
-    const vocabulary = library.model.vocab;
+    /** @type {(string | undefined)[]} Some ids may have no token. */
+    const vocabulary = library.model?.vocab ?? [];
     if (vocabulary.length > vocabSize) {
         throw new Error(`The tokenizer has ids up to ${vocabulary.length - 1}, but the model's vocab_size is ${vocabSize}: `
             + 'they do not belong together.');
@@ -41,6 +68,7 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
     const show = spelling(description);
     const added = library.get_added_tokens_decoder();
 
+    /** @param {string[]} tokens */
     function unknown(tokens) {
         const distinct = [...new Set(tokens)];
         const what = `${quoteList(distinct)} ${distinct.length > 1 ? 'have' : 'has'} no token in this model's vocabulary`;
@@ -49,7 +77,10 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
     }
 
     return {
-        // {ids, fault}: `fault` is one sentence, or null; with a fault there are no ids.
+        /**
+         * @param {string} text
+         * @returns {Encoded}
+         */
         encode(text, { special = true } = {}) {
             try {
                 const { ids, tokens } = library.encode(text, { add_special_tokens: special });
@@ -58,19 +89,28 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
                     ? { ids: new Int32Array(), fault: unknown(lost) }
                     : { ids: Int32Array.from(ids), fault: null };
             } catch (error) {
-                return { ids: new Int32Array(), fault: `This text cannot be split into tokens: ${error.message}` };
+                return { ids: new Int32Array(), fault: `This text cannot be split into tokens: ${reasonOf(error)}` };
             }
         },
 
+        /** @param {number} id */
         idToToken: (id) => vocabulary[id],
 
-        // What to show for an id; ids that the vocabulary does not name are shown by number.
+        /**
+         * The answer is what to show for an id. Ids that the vocabulary does not name are shown by number.
+         *
+         * @param {number} id
+         */
         piece(id) {
             const token = vocabulary[id];
             return token === undefined ? `#${id}` : added.has(id) ? token : show(token);
         },
 
-        // The text of ids, special tokens left out, nothing tidied.
+        /**
+         * The text of ids. Special tokens are left out, nothing is tidied.
+         *
+         * @param {Iterable<number>} ids
+         */
         decode(ids) {
             const known = Array.from(ids).filter((id) => vocabulary[id] !== undefined);
             return known.length

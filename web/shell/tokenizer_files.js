@@ -1,5 +1,57 @@
-// From the files beside a model to the one description that the tokenizer library takes.
+// Makes of the files beside a model the one description that the tokenizer library takes.
 
+import { reasonOf } from './reason.js';
+
+/**
+ * The contents of files by their names.
+ *
+ * @typedef {Record<string, string>} Texts
+ */
+
+/**
+ * The parts of a tokenizer.json, as far as they are read here.
+ *
+ * @typedef {{type: string, pretokenizers?: Part[], decoders?: Part[], normalizers?: Part[]}} Part
+ * @typedef {{type: string, vocab: Vocabulary, unk_token?: string, byte_fallback?: boolean}} Model
+ * @typedef {Record<string, number>} Vocabulary
+ *
+ * @typedef {object} Description
+ * @property {Model} model
+ * @property {Part | null} normalizer
+ * @property {Part | null} pre_tokenizer
+ * @property {Part | null} decoder
+ */
+
+/**
+ * A special token, by its text or in an object that has it.
+ *
+ * @typedef {string | {content?: string} | null | undefined} Special
+ */
+
+/**
+ * A special_tokens_map.json, as far as it is read by name here; all of it is special.
+ *
+ * @typedef {{cls_token?: Special, sep_token?: Special, unk_token?: Special, additional_special_tokens?: Special[]}} SpecialMap
+ */
+
+/**
+ * A tokenizer_config.json, as far as it is read here.
+ *
+ * @typedef {object} Config
+ * @property {Record<string, object>} [added_tokens_decoder]
+ * @property {boolean} [add_prefix_space]
+ * @property {boolean} [tokenize_chinese_chars]
+ * @property {boolean | null} [strip_accents]
+ * @property {boolean} [do_lower_case]
+ * @property {Special} [cls_token]
+ * @property {Special} [sep_token]
+ * @property {Special} [unk_token]
+ */
+
+/**
+ * @param {Texts} texts
+ * @param {string} name
+ */
 function parse(texts, name) {
     if (texts[name] === undefined) {
         return undefined;
@@ -7,25 +59,39 @@ function parse(texts, name) {
     try {
         return JSON.parse(texts[name]);
     } catch (error) {
-        throw new Error(`${name} is not valid JSON: ${error.message}.`);
+        throw new Error(`${name} is not valid JSON: ${reasonOf(error)}.`);
     }
 }
 
-const contentOf = (token) => (typeof token === 'string' ? token : token?.content);
+const contentOf = (/** @type {Special} */ token) => (typeof token === 'string' ? token : token?.content);
 
-// Special tokens from whichever file names them, as far as the vocabulary has them.
+/**
+ * The special tokens are in whichever file names them, and count as far as the vocabulary has them.
+ *
+ * @param {Vocabulary} vocab
+ * @param {Config} config
+ * @param {SpecialMap} map
+ * @param {string[]} usual
+ */
 function addedTokens(vocab, config, map, usual) {
     const listed = Object.entries(config.added_tokens_decoder ?? {});
     if (listed.length > 0) {
         return listed.map(([id, token]) => ({ ...token, id: Number(id) }));
     }
     const named = [...Object.values(map).flat().map(contentOf), ...usual];
-    return [...new Set(named)]
-        .filter((content) => Object.hasOwn(vocab, content ?? ''))
-        .map((content) => ({ id: vocab[content], content, special: true, normalized: false }));
+    return [...new Set(named)].flatMap((content) => (content !== undefined && Object.hasOwn(vocab, content)
+        ? [{ id: vocab[content], content, special: true, normalized: false }]
+        : []));
 }
 
-// GPT-2's byte-level BPE.
+/**
+ * GPT-2's byte-level BPE.
+ *
+ * @param {Vocabulary} vocab
+ * @param {string} merges
+ * @param {Config} config
+ * @param {SpecialMap} map
+ */
 function fromVocabAndMerges(vocab, merges, config, map) {
     return {
         added_tokens: addedTokens(vocab, config, map, ['<|endoftext|>']),
@@ -41,15 +107,22 @@ function fromVocabAndMerges(vocab, merges, config, map) {
     };
 }
 
-// BERT's WordPiece.
+/**
+ * BERT's WordPiece.
+ *
+ * @param {string} list
+ * @param {Config} config
+ * @param {SpecialMap} map
+ */
 function fromVocabList(list, config, map) {
     const lines = list.split(/\r?\n/);
     if (lines.at(-1) === '') {
         lines.pop();
     }
     const vocab = Object.fromEntries(lines.map((piece, id) => [piece, id]));
-    const [cls, sep, unk] = [['cls_token', '[CLS]'], ['sep_token', '[SEP]'], ['unk_token', '[UNK]']]
-        .map(([key, usual]) => contentOf(config[key] ?? map[key]) ?? usual);
+    const cls = contentOf(config.cls_token ?? map.cls_token) ?? '[CLS]';
+    const sep = contentOf(config.sep_token ?? map.sep_token) ?? '[SEP]';
+    const unk = contentOf(config.unk_token ?? map.unk_token) ?? '[UNK]';
     const ends = [cls, sep].every((token) => Object.hasOwn(vocab, token));
     return {
         added_tokens: addedTokens(vocab, config, map, [unk, sep, '[PAD]', cls, '[MASK]']),
@@ -77,16 +150,26 @@ const unicodeWords = {
     invert: true,
 };
 
+/**
+ * @param {Part} preTokenizer
+ * @returns {Part}
+ */
 function withUnicodeWords(preTokenizer) {
-    if (preTokenizer?.type === 'Sequence') {
+    if (preTokenizer.type === 'Sequence' && preTokenizer.pretokenizers) {
         return { ...preTokenizer, pretokenizers: preTokenizer.pretokenizers.map(withUnicodeWords) };
     }
-    return preTokenizer?.type === 'Whitespace' ? unicodeWords : preTokenizer;
+    return preTokenizer.type === 'Whitespace' ? unicodeWords : preTokenizer;
 }
 
-// `texts` maps file names to contents. Throws an Error of one sentence.
+/**
+ * Throws an Error of one sentence.
+ *
+ * @param {Texts} texts
+ */
 export function describeTokenizer(texts) {
+    /** @type {Config} */
     const config = parse(texts, 'tokenizer_config.json') ?? {};
+    /** @type {SpecialMap} */
     const map = parse(texts, 'special_tokens_map.json') ?? {};
     let found = parse(texts, 'tokenizer.json');
     if (!found && texts['vocab.txt'] !== undefined) {
@@ -102,7 +185,9 @@ export function describeTokenizer(texts) {
         throw new Error('tokenizer.json holds no vocabulary.');
     }
     const absent = { added_tokens: [], normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
-    const description = { ...absent, ...found, pre_tokenizer: withUnicodeWords(found.pre_tokenizer ?? null) };
+    const preTokenizer = found.pre_tokenizer ? withUnicodeWords(found.pre_tokenizer) : null;
+    /** @type {Description} */
+    const description = { ...absent, ...found, pre_tokenizer: preTokenizer };
     // A word-level model is told its unknown token through the configuration.
     const unknown = description.model.type === 'WordLevel' ? { unk_token: description.model.unk_token } : {};
     return { description, config: { ...config, ...unknown } };

@@ -1,9 +1,10 @@
-// Splits long texts off the page's thread. The first message is the tokenizer's files, each further one a text
-// with a port for the answer.
+// Splits long texts off the page's thread. The first message is the tokenizer's files; each further one is a text with
+// a port for the answer.
 
 import { createTokenizer } from './tokenizer.js';
 import { Tokenizer } from './tokenizers.min.mjs';
 
+/** @type {ReturnType<typeof createTokenizer>} */
 let tokenizer;
 
 onmessage = ({ data, ports: [port] }) => {

@@ -1,8 +1,28 @@
 // Hands a sentence's tokens to the program, by the open model's tokenizer.
 
+/**
+ * @import { GiveTokens } from './program.js'
+ * @import { SentenceBox } from './sentence.js'
+ * @import { Encoded, Tokenizer } from './tokenizer.js'
+ * @import { Texts } from './tokenizer_files.js'
+ */
+
+/**
+ * A model that is open: its tokenizer, the files that this is made of, and how many tokens the model takes.
+ *
+ * @typedef {{tokenizer: Tokenizer, texts: Texts, context: number}} OpenModel
+ */
+
+/**
+ * The program has these tokens; `base` is what it had when generation began.
+ *
+ * @typedef {{text: string, ids: Int32Array, base: GivenTokens | null}} GivenTokens
+ */
+
 const long = 4000;  // characters; longer texts are split in a worker
 const remembered = 1000;
 
+/** @param {Texts} texts */
 function startWorker(texts) {
     const worker = new Worker(new URL('tokenizer_worker.js', import.meta.url), { type: 'module' });
     worker.postMessage(texts);
@@ -12,98 +32,132 @@ function startWorker(texts) {
 export class Tokens {
     #give;
     #box;
-    #open = null;            // {tokenizer, texts, context, worker}
-    #given = null;           // what the program has: {text, ids, base}; base: the text that generation began with
-    #generated = new Map();  // by text, what was given with a base: undo must not split such a text anew
+    /** @type {OpenModel | null} */
+    #open = null;
+    /** @type {Worker | null} */
+    #worker = null;
+    /** @type {GivenTokens | null} */
+    #given = null;
+    /** @type {Map<string, GivenTokens>} Generated texts: undo must not split such a text anew. */
+    #generated = new Map();
     #ticket = 0;
 
-    // give(text, ids, total, pieces): to the program.
+    /**
+     * @param {SentenceBox} box
+     * @param {GiveTokens} give hands tokens to the program.
+     */
     constructor(box, give) {
         this.#box = box;
         this.#give = give;
     }
 
-    // {tokenizer, texts, context} of the model that the program has just opened; it is about to set the sentence anew.
+    /**
+     * The program has just opened this model. It is about to set the sentence anew.
+     *
+     * @param {OpenModel} model
+     */
     adopt(model) {
-        this.#open?.worker?.terminate();
-        this.#open = { ...model, worker: null };
+        this.#worker?.terminate();
+        this.#worker = null;
+        this.#open = model;
         this.#given = null;
         this.#generated.clear();
     }
 
-    // The program has none any more.
+    /** The program has no tokens any more. */
     forget() {
         ++this.#ticket;
         this.#given = null;
     }
 
-    // The tokens of `text`, unless the program has them. Of several texts in a row the last one wins.
+    /**
+     * Hands over the tokens of a text, unless the program has them. Of several texts in a row the last one wins.
+     *
+     * @param {string} text
+     */
     async hand(text) {
         const ticket = ++this.#ticket;
-        if (!this.#open || text === this.#given?.text) {
+        const open = this.#open;
+        if (!open || text === this.#given?.text) {
             this.#box.fault(null);
             return;
         }
         const known = this.#generated.get(text);
         if (known) {
-            this.#hand(known);
+            this.#hand(known, open);
             return;
         }
-        const { ids, fault } = await this.#encode(text);
+        const { ids, fault } = await this.#encode(text, open);
         if (ticket !== this.#ticket) {
             return;
         }
         this.#box.fault(fault);
         if (!fault) {
-            this.#hand({ text, ids, base: null });
+            this.#hand({ text, ids, base: null }, open);
         }
     }
 
-    // A generated token: the ids so far stay as they are, the text grows by what the new ones read as. A text
-    // that the person has changed meanwhile stays theirs.
+    /**
+     * Appends a generated token: the ids so far stay as they are, and the text grows by what the new ones read as. A
+     * text that the person has changed meanwhile stays theirs.
+     *
+     * @param {number} id
+     */
     append(id) {
-        const given = this.#given;
-        if (!given || this.#box.text !== given.text) {
+        const open = this.#open, given = this.#given;
+        if (!open || !given || this.#box.text !== given.text) {
             return;
         }
-        const { tokenizer } = this.#open;
+        const { tokenizer } = open;
         const base = given.base ?? given;
         const ids = Int32Array.of(...given.ids, id);
         const text = base.text + tokenizer.decode(ids).slice(tokenizer.decode(base.ids).length);
         ++this.#ticket;
         this.#box.show(text);
-        this.#hand({ text, ids, base });
+        this.#hand({ text, ids, base }, open);
     }
 
-    // JSON of how ids read.
+    /**
+     * Says how ids are shown, as JSON.
+     *
+     * @param {number[]} ids
+     */
     pieces(ids) {
         return JSON.stringify(Array.from(ids, (id) => this.#open?.tokenizer.piece(id) ?? `#${id}`));
     }
 
-    async #encode(text) {
-        const open = this.#open;
+    /**
+     * @param {string} text
+     * @param {OpenModel} open
+     * @returns {Promise<Encoded>}
+     */
+    async #encode(text, { tokenizer, texts }) {
         if (text.length <= long) {
-            return open.tokenizer.encode(text);
+            return tokenizer.encode(text);
         }
-        open.worker ??= startWorker(open.texts);
+        const worker = this.#worker ??= startWorker(texts);
         const { port1, port2 } = new MessageChannel();
-        open.worker.postMessage(text, [port2]);
-        return Promise.race([
-            new Promise((resolve) => { port1.onmessage = ({ data }) => resolve(data); }),
-            new Promise((resolve) => { open.worker.onerror = () => resolve(open.tokenizer.encode(text)); }),
-        ]);
+        worker.postMessage(text, [port2]);
+        return new Promise((resolve) => {
+            port1.onmessage = ({ data }) => resolve(data);
+            worker.onerror = () => resolve(tokenizer.encode(text));
+        });
     }
 
-    #hand(given) {
+    /**
+     * @param {GivenTokens} given
+     * @param {OpenModel} open
+     */
+    #hand(given, { tokenizer, context }) {
         const { text, ids, base } = this.#given = given;
         if (base) {
             this.#generated.set(base.text, base).set(text, given);
             if (this.#generated.size > remembered) {
-                this.#generated.delete(this.#generated.keys().next().value);
+                const [oldest] = this.#generated.keys();
+                this.#generated.delete(oldest);
             }
         }
         this.#box.fault(null);
-        const { tokenizer, context } = this.#open;
         const first = ids.subarray(0, context);
         this.#give(text, first, ids.length, Array.from(first, tokenizer.piece));
     }

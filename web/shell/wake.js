@@ -1,5 +1,11 @@
-// What the program must hear of besides its own input: size, pixels, visibility, the drawing context.
+// The program must hear of more than its own input: of size, pixels, visibility and the drawing context.
 
+/**
+ * @import { Notices } from './notices.js'
+ * @import { Program } from './program.js'
+ */
+
+/** @param {{program: Program, stage: HTMLElement, canvas: HTMLCanvasElement, notices: Notices}} parts */
 export function attachWakers({ program, stage, canvas, notices }) {
     const wake = () => program.wake();
     new ResizeObserver(wake).observe(stage);
@@ -30,6 +36,10 @@ export function attachWakers({ program, stage, canvas, notices }) {
         }
     }, { passive: false });
     // A touch on the canvas closes the phone's keyboard; a mouse moves the focus by itself.
-    canvas.addEventListener('touchstart', () => document.activeElement?.blur(), { passive: true });
+    canvas.addEventListener('touchstart', () => {
+        if (document.activeElement instanceof HTMLElement) {
+            document.activeElement.blur();
+        }
+    }, { passive: true });
     canvas.addEventListener('contextmenu', (event) => event.preventDefault());
 }

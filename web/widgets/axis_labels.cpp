@@ -10,9 +10,9 @@ namespace attn::ui {
 namespace {
 
 constexpr float slant = 1.0472f;                   // 60°
-constexpr float label_pitch = 12, column_gap = 4;  // a label takes as much of its axis at least
+constexpr float label_pitch = 12, column_gap = 4;  // a label takes up at least this much of its axis
 
-// Evenly, from the first name on: every so-many-th is shown. Positions in round steps.
+// Returns n such that every n-th name is shown, evenly from the first one on. Positions go in round steps.
 Index names_apart(const AxisLabels& labels, float pitch) {
     const std::size_t last = labels.names.size() - 1;
     if (!labels.names.empty() && labels.names[last] == std::to_string(last))
@@ -23,7 +23,7 @@ Index first_shown(const AxisLabels& labels, Index every) {
     return (labels.shown.begin + every - 1) / every * every;
 }
 
-// Of the names that are drawn unmarked, which are few.
+// Only measures the unmarked names that are drawn, which are few.
 float widest(const AxisLabels& labels) {
     const Index every = names_apart(labels, label_pitch);
     float width = 0;
@@ -34,7 +34,8 @@ float widest(const AxisLabels& labels) {
 
 bool upright(float widest, float cell) { return widest + column_gap <= std::max(cell, label_pitch); }
 
-// The names that have room, the marked ones before the others; the others evenly, from the first on.
+// Returns the names that have room: marked names first, then the others at even intervals from the first one
+// on.
 std::vector<Index> placed(const AxisLabels& labels, float pitch) {
     std::vector<Index> chosen;
     const auto free = [&](Index i) {
@@ -69,7 +70,7 @@ float centre(const AxisLabels& labels, Index i) {
 
 void draw_slanted_text(ImDrawList* list, ImVec2 at, float angle, float width, ImU32 colour,
                        std::string_view text) {
-    // Drawn where nothing of it is clipped away, then turned into place.
+    // The text is drawn where nothing of it is clipped away, then rotated into place.
     const ImVec2 from{std::floor(list->GetClipRectMin().x) + 1, std::floor(list->GetClipRectMin().y) + 1};
     const float base = from.y + ImGui::GetFontSize() * 0.8f;
     const int first = list->VtxBuffer.Size;

@@ -1,4 +1,5 @@
-// Names along an axis of a map: upright where they fit, slanted where they do not, fewer where they would overlap.
+// Draws names along an axis of a map: upright if they fit, slanted if they do not, and fewer if they would
+// overlap.
 #pragma once
 
 #include <optional>
@@ -10,24 +11,25 @@
 
 namespace attn::ui {
 
-// Turned by `angle` (radians, clockwise) around the left end of its base line, shortened to `width`.
+// Draws text rotated by `angle` (radians, clockwise) about the left end of its baseline, truncated to
+// `width`.
 void draw_slanted_text(ImDrawList* list, ImVec2 at, float angle, float width, ImU32 colour,
                        std::string_view text);
 
 struct AxisLabels {
     std::span<const std::string> names;
-    Range shown;      // of the names
-    float first = 0;  // where the cell of shown.begin begins, along the axis
-    float cell = 0;   // points a cell, along the axis
-    float most = 0;   // length that a name may have, and the longest of them has
-    // These come first, in the colour of text; `strong` in the accent colour.
+    Range shown;      // the names in view
+    float first = 0;  // position along the axis where the cell of shown.begin begins
+    float cell = 0;   // points per cell, along the axis
+    float most = 0;   // limit on a name's length, and the length of the longest
+    // These are drawn first: `lit` in the text colour, `strong` in the accent colour.
     std::optional<Index> strong, lit;
 };
 
-// 1, 2 or 5 times a power of ten: the least number of cells that takes up so many points.
+// Returns 1, 2 or 5 times a power of ten: the smallest number of cells that takes up `apart` points.
 Index round_step(float cell, float apart);
 float longest_name(std::span<const std::string> names);
-// How far the names reach from the axis.
+// Returns how far the names reach from the axis.
 float column_labels_height(const AxisLabels& labels);
 float row_labels_width(const AxisLabels& labels);
 void draw_column_labels(ImDrawList* list, const AxisLabels& labels, float bottom);  // above `bottom`

@@ -37,7 +37,7 @@ std::optional<Index> bar_list(const std::string& name, float width, std::span<co
         const float length = most > 0 ? std::clamp(bar.value / most, 0.0f, 1.0f) * room : 0;
         list->AddRectFilled({left, top}, {left + std::max(length, 1.5f), top + bar_height},
                             scale.colour(bar.value), 3);
-        // So that the colours nearest to the page's own can be seen.
+        // The outline makes colours visible that are close to the page's own.
         if (length > 3) list->AddRect({left, top}, {left + length, top + bar_height}, theme().border, 3);
         draw_text(list, {left + std::max(length, 1.5f) + bar_gap, text_y}, ink, bar.number);
         landmark(name + "/" + std::to_string(i), min, max);

@@ -1,4 +1,4 @@
-// A list of named numbers as bars.
+// Draws a list of named numbers as bars.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@ namespace attn::ui {
 struct Bar {
     std::string name;
     float value = 0;
-    std::string number;  // as it is written beside the bar
+    std::string number;  // as written next to the bar
     bool lit = false;
-    bool quiet = false;  // counts less: drawn dim
+    bool quiet = false;  // less important, so drawn dim
 };
 
-// One line a bar, each as long as its share of `most`, in the scale's colours; advances the cursor. The bar under the
-// mouse. Landmarks "<name>/<place in the list>".
+// Draws one line per bar, its length in proportion to `most`, in the scale's colours, and advances the
+// cursor. Returns the bar under the mouse. Landmarks are "<name>/<place in the list>".
 std::optional<Index> bar_list(const std::string& name, float width, std::span<const Bar> bars, float most,
                               const ColourScale& scale);
 float bar_list_height(Index bars);

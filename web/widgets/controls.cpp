@@ -10,6 +10,7 @@ namespace attn::ui {
 namespace {
 std::uint64_t gesture_number = 1;
 constexpr float label_width = 86;
+bool labels_are_tight = false;
 }  // namespace
 
 std::uint64_t gesture() { return gesture_number; }
@@ -25,8 +26,11 @@ void label(const char* text) {
     ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
     ImGui::TextUnformatted(text);
     ImGui::PopStyleColor();
-    ImGui::SameLine(label_width);
+    labels_are_tight ? ImGui::SameLine(0, 8) : ImGui::SameLine(label_width);
 }
+
+TightLabels::TightLabels() { labels_are_tight = true; }
+TightLabels::~TightLabels() { labels_are_tight = false; }
 
 bool button(const char* name, const char* label, bool enabled) {
     ImGui::BeginDisabled(!enabled);
@@ -82,8 +86,8 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
 
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most) {
     return stepper(name, label, std::to_string(value),
-                   {value - 1, value > least ? "" : std::to_string(least) + " is the least."},
-                   {value + 1, value < most ? "" : std::to_string(most) + " is the most."});
+                   {value - 1, value > least ? "" : std::to_string(least) + " is the minimum."},
+                   {value + 1, value < most ? "" : std::to_string(most) + " is the maximum."});
 }
 
 std::optional<Index> stepper(const char* name, const char* label, const std::string& shown, const Lead& less,
@@ -120,9 +124,9 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     std::optional<double> changed;
     ImGui::PushID(name);
     ui::label(label);
-    // The number stands beside the slider, where the knob does not cover it.
-    constexpr float number_width = 42;
-    ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x - number_width, 150.0f));
+    // The number is next to the slider, where the knob does not cover it.
+    constexpr float value_width = 42;
+    ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x - value_width, 150.0f));
     double moved = value;
     const ImGuiSliderFlags flags =
         ImGuiSliderFlags_AlwaysClamp | (logarithmic ? ImGuiSliderFlags_Logarithmic : 0);
@@ -162,6 +166,14 @@ void caption(const char* text) {
     ImGui::PopStyleColor();
 }
 
+void paragraph(const std::string& text, ImU32 colour, float most_width) {
+    ImGui::PushStyleColor(ImGuiCol_Text, colour);
+    ImGui::TextUnformatted(wrapped(text, std::min(ImGui::GetContentRegionAvail().x, most_width)).c_str());
+    ImGui::PopStyleColor();
+}
+
+std::string quoted(const std::string& piece) { return "“" + piece + "”"; }
+
 void list_item(const char* name, const char* what) {
     Type mono(Face::mono, size_small);
     ImGui::TextUnformatted(name);
@@ -179,6 +191,13 @@ void badge(const char* text, ImU32 fill, ImU32 ink) {
     draw_text(list, {at.x + 8, at.y + 3}, ink, text);
     ImGui::Dummy(box);
 }
+
+bool dragged() {
+    const ImGuiIO& io = ImGui::GetIO();
+    return io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
+}
+
+bool clicked() { return ImGui::IsMouseReleased(0) && !dragged(); }
 
 void tooltip(const char* text) {
     if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;

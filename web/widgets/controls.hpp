@@ -1,4 +1,5 @@
-// Small controls with one look: buttons, choices, steppers, sliders. Each names itself as a landmark.
+// Provides small controls in a common style: buttons, choices, steppers, sliders. Each control has a
+// landmark.
 #pragma once
 
 #include <optional>
@@ -6,49 +7,67 @@
 #include <string>
 
 #include "tensor/tensor.hpp"
+#include "widgets/layout.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::ui {
 
-// Controls stand in lines that break where the width ends: before one that needs so much.
+// Call before a control of this width; starts a new line if it does not fit on the current one.
 void next_control(float width);
 
-void label(const char* text);  // before a control
+void label(const char* text);  // placed before a control
+// In its scope, labels are as wide as their text. Elsewhere they all get the same width, so that controls in
+// successive lines start at the same x.
+class TightLabels {
+  public:
+    TightLabels();
+    ~TightLabels();
+    TightLabels(const TightLabels&) = delete;
+    TightLabels& operator=(const TightLabels&) = delete;
+};
 
 bool button(const char* name, const char* label, bool enabled = true);
 
-// A row of choices, one of them taken; the index of a newly taken one.
+// Draws a row of choices, one of them taken. Returns the index of a newly taken one.
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken);
 
-// A button that opens a list; the index of what is chosen from it. Landmarks are the name, and name/item.
+// Draws a button that opens a list. Returns the index of the item chosen. Landmarks are the name, and
+// name/item.
 std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items);
 
-// "label  − value +"; the new value.
+// Draws "label  − value +". Returns the new value.
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most);
-// The same in steps of its own; `shown` stands for the value.
+// Does the same with steps of its own; `shown` is displayed as the value.
 struct Lead {
     Index value = 0;
-    std::string refused;  // why it does not lead there; empty: it does
+    std::string refused;  // why the step is refused; empty if it is allowed
 };
 std::optional<Index> stepper(const char* name, const char* label, const std::string& shown, const Lead& less,
                              const Lead& more);
 
-// A labelled slider with its value in numbers beside it; the new value while it is dragged or typed
-// (Ctrl+click types). `active` says whether a drag is under way.
+// Draws a labelled slider with its value as a number next to it. Returns the new value while it is dragged or
+// typed (Ctrl+click to type). `active` says whether a drag is in progress.
 std::optional<double> slider(const char* name, const char* label, double value, double least, double most,
                              const char* format, bool logarithmic = false);
 
-// A number of the gesture under way: the same for all commands of one drag, another for the next.
+// Returns the number of the current gesture: the same for all commands of one drag, another for the next.
 std::uint64_t gesture();
-void next_gesture();  // when the mouse goes up or a field is left
+void next_gesture();  // call when the mouse is released or a field loses focus
 
-void heading(const char* text);  // of a lens
-void section(const char* text,
-             bool with_controls = false);  // of its parts; with controls after it on its line
-void caption(const char* text);            // dim, wrapped
-// One line of a list: a name as it is typed, and what it is.
+void heading(const char* text);                              // of a lens
+void section(const char* text, bool with_controls = false);  // of a part; controls may follow on its line
+void caption(const char* text);                              // dim, wrapped
+// Draws text in lines no wider than `most_width`, so that they are easy to read.
+void paragraph(const std::string& text, ImU32 colour, float most_width = reading_width);
+std::string quoted(const std::string& piece);  // “big”
+// Draws one line of a list: a name as it is typed, and what it is.
 void list_item(const char* name, const char* what);
 void badge(const char* text, ImU32 fill, ImU32 ink);
 void tooltip(const char* text);  // for the last item
+
+// Says whether the mouse is or was farther from where its button was pressed than a hand trembles.
+bool dragged();
+// Says whether the mouse button was released where it was pressed.
+bool clicked();
 
 }  // namespace attn::ui

@@ -5,21 +5,19 @@
 #include <map>
 
 #include "render/flow.hpp"
+#include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
 namespace attn::ui {
-
-using app::FlowForm;
-using app::FlowPoint;
 
 namespace {
 
 constexpr float word_pitch = 22, name_pad = 8, chip_pad = 6, heading_height = 20;
 constexpr float low_rise = 68, high_rise = 132, widest_columns = 560;
-constexpr std::size_t long_text = 64;     // words whose arcs rise higher
-constexpr std::size_t few_edges = 4096;   // that can be told apart: drawn beside a word's own, and pointed at
-constexpr std::size_t named_edges = 256;  // that have landmarks
-constexpr float edge_reach = 5;           // points from an edge that is pointed at
+constexpr std::size_t long_text = 64;     // with this many words, arcs rise higher
+constexpr std::size_t few_edges = 4096;   // few enough to tell apart and hover over
+constexpr std::size_t named_edges = 256;  // edges that get landmarks
+constexpr float edge_reach = 5;           // hover distance from an edge, in points
 std::uint64_t serials = 0;
 
 struct Word {
@@ -27,7 +25,7 @@ struct Word {
     float place;  // of its middle, on the screen
 };
 
-// Of the words in view those that have room: the marked ones before the others, which are taken evenly.
+// Returns the words in view that have room: marked ones first, then the others at even intervals.
 template <class Place, class Size>
 std::vector<Word> placed(Range shown, const std::vector<Index>& marked, Place place, Size size) {
     std::vector<Word> words;
@@ -51,7 +49,7 @@ std::vector<Word> placed(Range shown, const std::vector<Index>& marked, Place pl
     return words;
 }
 
-// The middle of a word so large, no end of which is cut off by those of the line.
+// Returns where the middle of a word can be so that neither end is cut off by an end of the line.
 float inside(float middle, float size, float length) {
     return std::clamp(middle, size / 2, std::max(length - size / 2, size / 2));
 }
@@ -63,13 +61,13 @@ std::vector<Index> marked(std::optional<Index> first, std::optional<Index> secon
     return all;
 }
 
-// The edges that are strong: the word's own, of each series.
-const app::EdgeList* own_edges(const FlowPicture& picture, const FlowSeries& series) {
+// Returns the edges drawn strong in a series: those of the word under the cursor or chosen.
+const EdgeList* own_edges(const FlowPicture& picture, const FlowSeries& series) {
     if (picture.query) return &series.flow->from(*picture.query);
     return picture.key ? &series.flow->into(*picture.key) : nullptr;
 }
 
-// What they give to each word at their other end.
+// What the strong edges give to a word at their other end.
 struct Lit {
     float weight = 0;
     ImU32 colour = 0;
@@ -77,7 +75,7 @@ struct Lit {
 std::map<Index, Lit> lit_words(const FlowPicture& picture) {
     std::map<Index, Lit> lit;
     for (const FlowSeries& series : picture.series)
-        if (const app::EdgeList* own = own_edges(picture, series))
+        if (const EdgeList* own = own_edges(picture, series))
             for (const FlowEdge& edge : own->edges)
                 if (edge.before < before_limit(picture.mass))
                     if (Lit& word = lit[static_cast<Index>(picture.query ? edge.key : edge.query)];
@@ -88,13 +86,13 @@ std::map<Index, Lit> lit_words(const FlowPicture& picture) {
 
 }  // namespace
 
-// Where things are in one frame.
+// Holds where things are in one frame.
 struct FlowView::Frame {
-    app::FlowShape shape;
+    FlowShape shape;
     ImVec2 query_origin, key_origin;  // of place 0 on the screen
     float zoom = 1;
-    float chips_top = 0;  // of arcs
-    ImVec2 min, max;      // what is seen
+    float chips_top = 0;  // used by arcs
+    ImVec2 min, max;      // the visible part
     Range queries, keys;  // in view
 
     bool columns() const { return shape.form == FlowForm::columns; }
@@ -104,12 +102,12 @@ struct FlowView::Frame {
     }
 };
 
-// ---- Places ------------------------------------------------------------------------------------------------------
+// ---- Places -----------------------------------------------------------------------------------------------
 
 void FlowView::measure(const FlowPicture& picture) {
     Type face(Face::regular, size_body);
     if (version_ == picture.version && form_ == picture.form && font_size_ == ImGui::GetFontSize()) return;
-    // One word more is the same text, going on.
+    // One more word means that the same text continues.
     const Index grown = std::ssize(picture.queries) - std::ssize(queries_.places);
     if (form_ != picture.form || grown < 0 || grown > 1) {
         zoom_ = 1;
@@ -130,7 +128,7 @@ void FlowView::measure(const FlowPicture& picture) {
     }
     {
         Type small(Face::regular, size_small);
-        name_width_ = text_size("query").x;  // their heading
+        name_width_ = text_size("query").x;  // width of the columns' headings
     }
     const auto fill = [&](Words& words, std::span<const std::string> names) {
         for (const std::string& name : names) {
@@ -189,13 +187,12 @@ FlowView::Frame FlowView::frame(const FlowPicture& picture, float width, float h
     return f;
 }
 
-// ---- Mouse -------------------------------------------------------------------------------------------------------
+// ---- Mouse ------------------------------------------------------------------------------------------------
 
 void FlowView::act(const Frame& frame, FlowTouch& touch) {
     const ImGuiIO& io = ImGui::GetIO();
     const bool columns = frame.columns();
-    const bool dragged = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
-    if (ImGui::IsItemActive() && dragged) {
+    if (ImGui::IsItemActive() && dragged()) {
         if (columns)
             ImGui::SetScrollY(ImGui::GetScrollY() - io.MouseDelta.y);
         else
@@ -209,7 +206,7 @@ void FlowView::act(const Frame& frame, FlowTouch& touch) {
         if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) zoom_about(1 / zoom_, at);
     }
     if (!ImGui::IsItemHovered()) return;
-    touch.clicked = ImGui::IsItemDeactivated() && !dragged;
+    touch.clicked = ImGui::IsItemDeactivated() && !dragged();
     const auto nearest = [&](const Words& words, float from) -> std::optional<Index> {
         const float place = from / zoom_;
         const auto after = std::ranges::lower_bound(words.places, place) - words.places.begin();
@@ -230,13 +227,13 @@ void FlowView::act(const Frame& frame, FlowTouch& touch) {
     }
 }
 
-// ---- Edges -------------------------------------------------------------------------------------------------------
+// ---- Edges ------------------------------------------------------------------------------------------------
 
 void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTouch& touch) const {
     const float limit = before_limit(picture.mass);
     const bool alone = picture.query || picture.key;
     std::vector<render::FlowCurves> curves;
-    // Of all edges, which are one after another in memory, a part.
+    // Draws a part of all edges, which are contiguous in memory.
     const auto add = [&](std::uint64_t serial, std::span<const FlowEdge> all, std::span<const FlowEdge> part,
                          float most, float opacity, float faintest, ImU32 colour) {
         render::FlowCurves c;
@@ -256,7 +253,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
         c.limit = limit;
         c.most = most;
         c.opacity = opacity;
-        c.faintest = app::edge_strength(0, 1) * faintest;
+        c.faintest = edge_strength(0, 1) * faintest;
         c.colour = colour;
         if (c.count > 0) curves.push_back(c);
     };
@@ -270,7 +267,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
         }
     }
     const bool few = crowd <= few_edges;
-    // The more edges, the fainter each and the weak ones above all, so that a crowd of them stays air.
+    // The more edges there are, the fainter each is, weak ones above all, so that a crowd of them stays airy.
     const float air = std::min(1.0f, std::sqrt(100 / static_cast<float>(std::max(crowd, std::size_t{1}))));
     for (std::size_t i = picture.series.size(); i-- > 0;) {
         if (alone && !few) break;
@@ -281,7 +278,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
                 std::sqrt(air) * (alone ? 0.3f : 0.75f), air,
                 picture.series.size() == 1 ? theme().dim : series.colour);
         };
-        // The row that is drawn on its own is left out.
+        // The row that is drawn separately is left out.
         const Index own =
             std::clamp(picture.query.value_or(frame.queries.end), frame.queries.begin, frame.queries.end);
         part(frame.queries.begin, own);
@@ -289,14 +286,14 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
     }
     float most = 0;
     for (const FlowSeries& series : picture.series)
-        if (const app::EdgeList* own = own_edges(picture, series); own && !own->edges.empty())
+        if (const EdgeList* own = own_edges(picture, series); own && !own->edges.empty())
             most = std::max(most, own->edges.back().weight);
     for (std::size_t i = picture.series.size(); i-- > 0;)
-        if (const app::EdgeList* own = own_edges(picture, picture.series[i]))
+        if (const EdgeList* own = own_edges(picture, picture.series[i]))
             add(own->serial, own->edges, own->edges, most, 1, 1, picture.series[i].colour);
     render::draw(ImGui::GetWindowDrawList(), curves);
 
-    // Which of them is pointed at.
+    // This finds the edge that is hovered over.
     const ImVec2 mouse = ImGui::GetMousePos();
     const bool looks = ImGui::IsItemHovered() && !touch.query && !touch.key;
     const auto place = [](const Words& words, std::uint32_t i) { return words.places[i]; };
@@ -320,7 +317,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
         touch.edge = {series, edge};
     };
     for (std::size_t i = 0; i < picture.series.size(); ++i)
-        if (const app::EdgeList* own = own_edges(picture, picture.series[i]))
+        if (const EdgeList* own = own_edges(picture, picture.series[i]))
             for (const FlowEdge& edge : own->edges) look(i, edge);
     if (few && !touch.edge)
         for (std::size_t i = 0; i < picture.series.size(); ++i)
@@ -328,15 +325,15 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
     if (!touch.edge) return;
     const FlowEdge& edge = touch.edge->edge;
     std::vector<ImVec2> line;
-    for (int i = 0; i <= app::edge_segments; ++i)
+    for (int i = 0; i <= edge_segments; ++i)
         line.push_back(frame.point(place(queries_, edge.query), place(keys_, edge.key),
-                                   static_cast<float>(i) / app::edge_segments));
+                                   static_cast<float>(i) / edge_segments));
     ImGui::GetWindowDrawList()->AddPolyline(
         line.data(), static_cast<int>(line.size()), theme().text, 0,
-        app::edge_width(edge.weight, frame.shape.is_loop(line.front().x, line.back().x)));
+        edge_width(edge.weight, frame.shape.is_loop(line.front().x, line.back().x)));
 }
 
-// ---- Words -------------------------------------------------------------------------------------------------------
+// ---- Words ------------------------------------------------------------------------------------------------
 
 void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
     const Theme& t = theme();
@@ -376,7 +373,7 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
         std::min(name_width_, frame.query_origin.x - ImGui::GetWindowPos().x - name_pad - chip_pad);
     const auto strong = of_keys ? (picture.query ? std::nullopt : picture.key) : picture.query;
     const auto chosen = of_keys ? picture.chosen_key : picture.chosen_query;
-    // Those at the other end of the strong edges.
+    // These words are at the other end of the strong edges.
     const auto lit = of_keys == picture.query.has_value() ? lit_words(picture) : std::map<Index, Lit>{};
     const auto place = [&](Index i) {
         const float middle = (of_keys ? keys_ : queries_).places[static_cast<std::size_t>(i)] * frame.zoom;
@@ -409,7 +406,7 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     const bool overflows = total_ * zoom_ > room_ + 0.5f;
     const float rise = picture.queries.size() > long_text ? high_rise : low_rise;
     const float height = columns ? room_ : rise + 6 + chip_height;
-    if (columns) {  // The headings stay where they are.
+    if (columns) {  // The headings stay in place.
         const auto [query, key] = this->columns(width - (overflows ? ImGui::GetStyle().ScrollbarSize : 0));
         const ImVec2 corner = ImGui::GetCursorScreenPos();
         Type small(Face::regular, size_small);

@@ -10,7 +10,7 @@ namespace attn::ui {
 
 namespace {
 
-constexpr ImU32 not_a_number = IM_COL32(255, 0, 200, 255);  // as the colour maps have it
+constexpr ImU32 not_a_number = IM_COL32(255, 0, 200, 255);  // as in the colour maps
 
 const render::Palette& palette(bool diverging_map) {
     struct Built {

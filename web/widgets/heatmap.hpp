@@ -1,4 +1,4 @@
-// Values as colours: the scale that a map, its bar and its numbers share.
+// Shows values as colours: a map, its colour bar and its numbers share one scale.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 namespace attn::ui {
 
 struct ColourScale : ValueScale {
-    ImU32 colour(float value) const;  // −inf: masked; NaN stands out
+    ImU32 colour(float value) const;  // −inf is masked; NaN stands out
 };
 
-// [0, high], or [−extent, extent] when diverging; an extent of 0 becomes 1.
+// The scales are [0, high] and, if diverging, [−extent, extent]; an extent of 0 becomes 1.
 ColourScale sequential_scale(float high);
 ColourScale diverging_scale(float extent);
 
-// Sets what the pass needs to know of colours.
+// Sets what the pass needs to know about colours.
 void use_scale(render::Heatmap& heatmap, const ColourScale& scale);
 
 inline constexpr float colour_bar_height = 34;
-// The bar with its title between the two ends, and the value that is looked at marked on it.
+// Draws the bar with its title between the two ends, and marks the value that is hovered over.
 void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title,
                 std::optional<float> marked);
 

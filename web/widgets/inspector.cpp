@@ -11,10 +11,10 @@ namespace attn::ui {
 
 namespace {
 
-// More operands than this are summed up in one line.
+// Further operands are summed up in one line.
 constexpr std::size_t operands_shown = 16;
 
-// Between blanks, and within a word where it is too long for a line.
+// Breaks lines at blanks, and within a word if it is too long for a line.
 void paragraph(const std::string& text) {
     ImGui::PushTextWrapPos(0);
     ImGui::TextUnformatted(wrapped(text, ImGui::GetContentRegionAvail().x).c_str());
@@ -49,12 +49,14 @@ void operands(const app::Explained& why) {
         sum += o.product;
         if (std::isfinite(o.product)) largest = std::max(largest, std::abs(o.product));
     }
-    // The largest first where not all fit, so that what decides is seen.
+    // If not all operands fit, the largest come first, since they decide the result.
     std::vector<const app::Explained::Operand*> order;
     for (const auto& o : why.operands) order.push_back(&o);
     if (order.size() > operands_shown)
-        std::ranges::stable_sort(
-            order, [](auto* a, auto* b) { return std::abs(a->product) > std::abs(b->product); });
+        std::ranges::sort(order, [](auto* a, auto* b) {
+            const double left = std::abs(a->product), right = std::abs(b->product);
+            return left != right ? left > right : a < b;
+        });
     const std::size_t shown = std::min(order.size(), operands_shown);
 
     Type mono(Face::mono, size_small);

@@ -1,4 +1,4 @@
-// The right-hand panel: why the number under the cursor, or the pinned one, is what it is.
+// Draws the right-hand panel, which explains the number under the cursor, or the pinned one.
 #pragma once
 
 #include "app/explained.hpp"

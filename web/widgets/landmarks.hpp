@@ -1,4 +1,4 @@
-// Names of things on the screen and where they are, for browser tests that act with a real mouse.
+// Records the names of things on the screen and where they are, for browser tests that use a real mouse.
 #pragma once
 
 #include <imgui.h>
@@ -15,7 +15,7 @@ struct Landmark {
 
 void clear_landmarks();  // at the start of a frame
 void landmark(std::string name, ImVec2 min, ImVec2 max);
-void landmark_item(std::string name);  // the last ImGui item
+void landmark_item(std::string name);  // for the last ImGui item
 const std::map<std::string, Landmark>& landmarks();
 
 }  // namespace attn::ui

@@ -21,7 +21,8 @@ float ruler_width(Index tokens) {
     return text_size(std::to_string(std::max(tokens - 1, Index{10}))).x + tick + 3;
 }
 
-// Bars of an axis: what falls on one pixel shows its largest. f(begin, end, length 0 … 1, holds the marked).
+// Draws the bars of an axis; cells that share a pixel show their largest. f(begin, end, length 0 … 1,
+// contains the marked cell).
 void bars(const Margins::Axis& axis, std::span<const double> values, std::optional<Index> marked, auto f) {
     const double most = std::ranges::max(values);
     if (!(most > 0)) return;
@@ -90,8 +91,10 @@ void draw_margins(const MapSums* sums, const Margins& m) {
             ImGui::SetTooltip("%s", text.c_str());
     };
     const auto under = [](const Margins::Axis& axis, float mouse) {
-        return std::clamp(static_cast<Index>(axis.first + (mouse - axis.begin) / axis.cell), axis.shown.begin,
-                          axis.shown.end - 1);
+        // Where there is no mouse, it is too far away for an Index.
+        return static_cast<Index>(std::clamp(axis.first + (mouse - axis.begin) / axis.cell,
+                                             static_cast<float>(axis.shown.begin),
+                                             static_cast<float>(axis.shown.end - 1)));
     };
     if (!sums || m.queries.shown.size() <= 0 || m.keys.shown.size() <= 0) return;
     const ImVec2 mouse = ImGui::GetMousePos();

@@ -1,4 +1,5 @@
-// Beside a map of weights or contributions, what each row and each column amounts to, and rulers of positions.
+// Draws next to a map of weights or contributions what each row and column sums up to, and rulers of
+// positions.
 #pragma once
 
 #include <optional>
@@ -15,14 +16,14 @@ struct Margins {
         Range shown;
     };
     Axis queries, keys;
-    float right = 0, bottom = 0;  // of the map
+    float right = 0, bottom = 0;  // edges of the map
     std::optional<Index> pointed_query, pointed_key;
-    bool weights = true;  // rows then show their entropy, as they all sum to one
+    bool weights = true;  // rows then show their entropy, because they all sum to 1
 };
 
-// How much room they take to the right of a map and below it, of so many tokens a side.
+// Returns how much room the margins take to the right of a map and below it, for this many tokens per side.
 ImVec2 margins_size(Index tokens);
-// Null: not known yet; the rulers stand without them.
+// `sums` is null while unknown; the rulers are drawn anyway.
 void draw_margins(const MapSums* sums, const Margins& margins);
 
 }  // namespace attn::ui

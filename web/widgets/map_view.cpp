@@ -14,13 +14,11 @@ namespace attn::ui {
 
 namespace {
 
-using app::MapTiles;
-
 constexpr float most_cell = 64, number_cell = 34, gap_cell = 7, least_side = 120, axis_height = 20;
 constexpr Index most_landmarks = 32 * 32, most_tiles = 40;
-constexpr float margins_from = 420;  // points of width, below which there is no room beside the map
+constexpr float margins_from = 420;  // points of width; a narrower map has no room for margins
 
-// Cells that fit into so many points: whole pixels each where they are that large, so that all are alike.
+// Returns the cell size at which this many cells fit; large cells are whole pixels, so that all are equal.
 float cell_for(float room, Index count) {
     const float density = ImGui::GetIO().DisplayFramebufferScale.x;
     const float fit = std::min(room / static_cast<float>(count), most_cell);
@@ -50,19 +48,19 @@ struct MapView::Plot {
     float y(Index query) const { return y(static_cast<float>(query)); }
     Range queries() const { return shown(first.y, size.y, cell.y, n_q); }
     Range keys() const { return shown(first.x, size.x, cell.x, n_k); }
-    // Of these the cells whose centre is in view.
+    // These are the cells whose centre is in view.
     Range centred_queries() const { return centred(first.y, size.y, cell.y, n_q); }
     Range centred_keys() const { return centred(first.x, size.x, cell.x, n_k); }
     MapCell at(ImVec2 mouse) const {
         const auto index = [](float distance, Index n) {
-            return std::clamp(static_cast<Index>(distance), Index{0}, n - 1);
+            return static_cast<Index>(std::clamp(distance, 0.0f, static_cast<float>(n - 1)));
         };
         return {index(first.y + (mouse.y - min.y) / cell.y, n_q),
                 index(first.x + (mouse.x - min.x) / cell.x, n_k)};
     }
 };
 
-// ---- Where on the map ----------------------------------------------------------------------------------------------
+// ---- Where on the map -------------------------------------------------------------------------------------
 
 void MapView::keep_inside(const Plot& plot) {
     const auto last = [](Index n, float length, float cell) {
@@ -82,7 +80,7 @@ void MapView::zoom(Plot& plot, float fit, float factor, ImVec2 around) {
     first_query_ = query - inside.y / plot.cell.y;
 }
 
-// What the buttons of the lens, a search or a bookmark asked for.
+// Applies what the lens's buttons, a search or a bookmark requested.
 void MapView::place(Plot& plot, float fit) {
     const ImVec2 whole{plot.cell.x / zoom_, plot.cell.y / zoom_};
     if (zoom_factor_ != 1)
@@ -139,7 +137,7 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     touch.clicked = ImGui::IsItemDeactivated() && !moved && !ImGui::IsMouseDoubleClicked(0);
 }
 
-// ---- Cells ---------------------------------------------------------------------------------------------------------
+// ---- Cells ------------------------------------------------------------------------------------------------
 
 ColourScale MapView::scale_of(const MapPicture& picture) {
     const float high = picture.high > 0 ? picture.high : tiles_.extent();
@@ -155,8 +153,8 @@ namespace {
 struct Drawing {
     const void* owner;
     ImVec2 min, max, cell;
-    ImVec2 origin;  // of cell (0, 0)
-    ImVec2 end;     // of the map
+    ImVec2 origin;  // position of cell (0, 0)
+    ImVec2 end;     // corner of the map
 
     render::Heatmap heatmap(const MapTiles::Texels& texels, TileAt at) const {
         const auto block = static_cast<float>(Index{1} << at.level),
@@ -185,7 +183,7 @@ void add(MapTiles& tiles, std::vector<render::Heatmap>& maps, const Drawing& dra
     if (const MapTiles::Texels* texels = tiles.find(at)) maps.push_back(drawing.heatmap(*texels, at));
 }
 
-// What lies under a tile that is not complete: the coarser ones, the coarsest first.
+// Adds what lies under an incomplete tile: the coarser tiles, coarsest first.
 void add_coarser(MapTiles& tiles, std::vector<render::Heatmap>& maps, const Drawing& drawing, TileAt at) {
     if (at.level >= tiles.coarsest()) return;
     const TileAt above{at.level + 1, at.row / 2, at.col / 2};
@@ -212,7 +210,7 @@ Index MapView::look_at(const Plot& plot) {
            (std::max(plot.cell.x, plot.cell.y) * density * static_cast<float>(Index{1} << level) < 1 ||
             tiles_of(queries, level) * tiles_of(keys, level) > most_tiles))
         ++level;
-    // Also closer: what is said of it stays beside the map, which would move under the cursor.
+    // This stays true while zooming in: if the pooling control went, the map would move under the cursor.
     pooled_ = level > 0 || (pooled_ && zoom_ > 1);
     tiles_.look_at(level, queries, keys);
     return level;
@@ -256,7 +254,7 @@ void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const Co
                 if (size.x > plot.cell.x - 4 && decimals > 0) continue;
                 const ImVec2 at{plot.x(k) + (plot.cell.x - size.x) / 2,
                                 plot.y(q) + (plot.cell.y - size.y) / 2};
-                // No number is cut: a cell at the edge that cannot show it whole shows none.
+                // No number is cut off: a cell at the edge that cannot show all of it shows none.
                 if (at.x >= plot.min.x && at.y >= plot.min.y && at.x + size.x <= plot.max().x &&
                     at.y + size.y <= plot.max().y)
                     draw_text(list, at, ink_on(scale.colour(*value)), text);
@@ -265,13 +263,13 @@ void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const Co
         }
 }
 
-// ---- What is pointed at, chosen, pinned ----------------------------------------------------------------------------
+// ---- What is pointed at, chosen, pinned -------------------------------------------------------------------
 
 void MapView::draw_marks(const Plot& plot, const MapPicture& picture) {
     const Theme& t = theme();
     const auto outline = [&](Range queries, Range keys, ImU32 colour, float thick) {
         ImVec2 a{plot.x(keys.begin), plot.y(queries.begin)}, b{plot.x(keys.end), plot.y(queries.end)};
-        const auto widen = [](float& low, float& high) {  // cells of less than a point still show
+        const auto widen = [](float& low, float& high) {  // cells smaller than a point remain visible
             if (high - low < 4) low -= (4 - (high - low)) / 2, high = low + 4;
         };
         widen(a.x, b.x);
@@ -296,7 +294,7 @@ void MapView::draw_marks(const Plot& plot, const MapPicture& picture) {
 namespace {
 
 void set_landmarks(const std::string& name, Range queries, Range keys, auto corner, ImVec2 low, ImVec2 high) {
-    // Divided: of 65,536 tokens there are more cells than an Index of 32 bits counts.
+    // This divides because 65,536 tokens have more cells than a 32-bit Index can count.
     if (queries.size() > most_landmarks / std::max<Index>(keys.size(), 1)) return;
     for (Index q = queries.begin; q < queries.end; ++q)
         for (Index k = keys.begin; k < keys.end; ++k) {
@@ -327,11 +325,11 @@ void MapView::draw_margins(const Plot& plot, const MapPicture& picture) {
     margins.bottom = plot.max().y;
     margins.pointed_query = picture.pointed ? std::optional(picture.pointed->query) : picture.query;
     margins.pointed_key = picture.pointed ? std::optional(picture.pointed->key) : picture.key;
-    margins.weights = picture.choice.stage == app::MapStage::weight;
+    margins.weights = picture.choice.stage == Stage::weight;
     ui::draw_margins(tiles_.sums(), margins);
 }
 
-// ---- The rectangle -------------------------------------------------------------------------------------------------
+// ---- The rectangle ----------------------------------------------------------------------------------------
 
 void MapView::brush(const MapWindow& window) {
     if (brushed_ && brushed_->queries.begin == window.queries.begin &&
@@ -351,7 +349,7 @@ void MapView::forget_brush() {
 
 void MapView::forget_map() {
     forget_brush();
-    tiles_.show(nullptr, app::Pooling::strongest);
+    tiles_.show(nullptr, Pooling::strongest);
 }
 
 void MapView::start_sums() {
@@ -377,12 +375,12 @@ bool MapView::step_sums() {
     return false;
 }
 
-// ---- All of it -----------------------------------------------------------------------------------------------------
+// ---- All of it --------------------------------------------------------------------------------------------
 
 MapTouch MapView::draw(const MapPicture& picture, float width, float most_height,
                        const app::Deadline& deadline) {
     const Index n_q = picture.map->queries(), n_k = picture.map->keys();
-    // Another text is shown whole; one more token is the same one, going on.
+    // Another text is shown whole; with one more token, the same text continues.
     if (std::abs(n_q - queries_) > 1 || std::abs(n_k - keys_) > 1) {
         zoom_ = 1;
         first_query_ = first_key_ = 0;
@@ -408,17 +406,16 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     rows.most = std::min(longest_query_, most);
     columns.most = std::min(longest_key_, most);
     const bool margins = width >= margins_from && !picture.map->is_signed();
-    const float left = std::max(row_labels_width(rows), margins ? 56.0f : 24.0f);  // room for "query"
+    const float left = std::max(row_labels_width(rows), margins ? 56.0f : 24.0f);  // leaves room for "query"
     const ImVec2 beside = margins ? margins_size(std::max(n_q, n_k)) : ImVec2{0, 0};
-    const float axes =
-        margins ? beside.y : axis_height;  // their words share a line with the ruler where there is one
+    const float axes = margins ? beside.y : axis_height;  // with a ruler, the axis title shares its line
     const float below = axes + 10 + colour_bar_height;
     const float wide = width - left - beside.x;
     columns.cell = cell_for(wide, n_k);
     const float top = column_labels_height(columns);
     const float high = std::max(most_height - top - below - ImGui::GetFrameHeight(), least_side);
     const float fit = std::min(columns.cell, cell_for(high, n_q));
-    // Square cells, but where one side would be a mere line.
+    // Cells are square, unless that would turn one side into a mere line.
     const auto side = [&](Index n, float room) {
         return std::max(fit, cell_for(std::min(least_side, room), n));
     };
@@ -441,7 +438,8 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     in_view_ = {plot.queries(), plot.keys()};
     const Index level = look_at(plot);
     if (!picture.being_measured) start_sums();
-    // What a large map asks for is made between frames, and its first has enough to do with what is new around it.
+    // The parts of a large map are computed between frames, and its first frame has enough to do with
+    // everything else that is new.
     const bool is_large = tiles_.coarsest() > 0;
     while (!is_large && step() && !deadline.passed()) continue;
     touch.more = working();

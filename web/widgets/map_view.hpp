@@ -1,5 +1,6 @@
-// The map widget: a map of any size as a street map, under names on both axes. The wheel and two fingers zoom, a drag moves,
-// a double click shows all of it; with Shift, or while brushing is on, a drag marks a rectangle whose sums are computed.
+// The map widget shows a map of any size like a street map, with names on both axes. The wheel and two
+// fingers zoom, a drag pans, and a double click shows the whole map. With Shift, or while brushing is on, a
+// drag marks a rectangle, whose sums are then computed.
 #pragma once
 
 #include <optional>
@@ -7,8 +8,8 @@
 #include <string>
 
 #include "app/clock.hpp"
-#include "app/map_choice.hpp"
-#include "app/map_tiles.hpp"
+#include "app/looks.hpp"
+#include "maps/tiles.hpp"
 #include "widgets/heatmap.hpp"
 #include "widgets/scroll.hpp"
 
@@ -19,59 +20,59 @@ struct MapCell {
     bool operator==(const MapCell&) const = default;
 };
 
-// What is shown in this frame.
+// What this frame shows.
 struct MapPicture {
     std::string name;  // of its landmarks: "map" and "map/<query>/<key>"
     MapPointer map{};
-    bool being_measured = false;  // as app::MapTiles::show: cells mean nothing yet
+    bool being_measured = false;                              // as in MapTiles::show: cells mean nothing yet
     std::span<const std::string> query_names{}, key_names{};  // as many as the map has
     app::MapChoice choice{};
     const char* title = "";               // of the values
     float high = 0;                       // end of the colour scale; 0: the largest magnitude on the map
     int decimals = 2;                     // of numbers in cells
-    std::optional<Index> query{}, key{};  // the row and the column that are marked
+    std::optional<Index> query{}, key{};  // the marked row and column
     std::optional<MapCell> pointed{}, pinned{};
 };
 
 struct MapTouch {
     std::optional<MapCell> over;  // under the cursor
-    bool clicked = false;         // it
-    bool more = false;            // there is more to compute: MapView::step
+    bool clicked = false;         // whether it was clicked
+    bool more = false;            // more to compute: see MapView::step
 };
 
-// The sums of a rectangle.
+// The sums over a rectangle.
 struct BrushSums {
-    double cells = 0, sum = 0;  // of those that are not masked
+    double cells = 0, sum = 0;  // of the cells that are not masked
     float strongest = masked_cell;
     bool complete = false;
 };
 
 class MapView {
   public:
-    // At the cursor, which it advances. The pieces of a name are kept where cells are as large as that.
+    // Draws at the cursor and advances it. The pieces of a name are kept if cells are at least that large.
     MapTouch draw(const MapPicture& picture, float width, float most_height, const app::Deadline& deadline);
 
-    // A slice of what the last frame asked for; true while there is more to do.
+    // Does a slice of what the last frame asked for; true while there is more to do.
     bool step() { return tiles_.step() || step_sums(); }
     bool working() const { return tiles_.working() || brush_job_; }
 
-    const app::MapTiles& tiles() const { return tiles_; }
-    bool pooled() const { return pooled_; }  // cells share texels, if only where all of the map is shown
+    const MapTiles& tiles() const { return tiles_; }
+    bool pooled() const { return pooled_; }  // cells share texels, at least with the whole map in view
     bool zoomed() const { return zoom_ > 1; }
-    // In the last frame, which had the landmark "<name>/picture".
+    // Returns what the last frame showed under the landmark "<name>/picture".
     const MapWindow& in_view() const { return in_view_; }
     const ColourScale& scale() const { return scale_; }
 
-    // In the next frame.
+    // These take effect in the next frame.
     void zoom_by(float factor) { zoom_factor_ *= factor; }
     void show(Range queries, Range keys) { wanted_ = MapWindow{queries, keys}; }
 
     bool brushing = false;      // a drag marks a rectangle
-    bool colours_open = false;  // the controls of its colours are shown
+    bool colours_open = false;  // the colour controls are shown
     const std::optional<MapWindow>& brushed() const { return brushed_; }
     void brush(const MapWindow& window);
     void forget_brush();
-    void forget_map();  // which is kept otherwise until another is drawn
+    void forget_map();  // frees the map, which is otherwise kept until another is drawn
     const BrushSums& brush_sums() const { return sums_; }
 
   private:
@@ -81,7 +82,7 @@ class MapView {
     void act(Plot& plot, const MapPicture& picture, float fit, MapTouch& touch);
     void keep_inside(const Plot& plot);
     void zoom(Plot& plot, float fit, float factor, ImVec2 around);
-    Index look_at(const Plot& plot);  // the level that is shown
+    Index look_at(const Plot& plot);  // returns the level shown
     void draw_cells(const Plot& plot, const ColourScale& scale, Index level);
     void draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale);
     void draw_marks(const Plot& plot, const MapPicture& picture);
@@ -89,17 +90,18 @@ class MapView {
     void start_sums();
     bool step_sums();
 
-    app::MapTiles tiles_;
-    // Where on the map a person is, and what they have marked: not State, as the scroll position of a page is not.
+    MapTiles tiles_;
+    // Where the user is on the map, and what they have marked. This is not State, just as a page's scroll
+    // position is not.
     Index queries_ = 0, keys_ = 0;
-    float longest_query_ = 0, longest_key_ = 0;  // of the names of the map that is shown
+    float longest_query_ = 0, longest_key_ = 0;  // over the names of the map shown
     float zoom_ = 1;                             // 1: the whole map
     float first_query_ = 0, first_key_ = 0;      // the cell in the upper left corner
     float zoom_factor_ = 1;
     std::optional<MapWindow> wanted_;
     bool pooled_ = false;
-    MapCell pressed_{};          // where the button went down
-    std::optional<bool> marks_;  // the drag that is under way; known once it is one
+    MapCell pressed_{};          // where the button was pressed
+    std::optional<bool> marks_;  // the current drag, once it is known to be one: whether it marks
     MapWindow in_view_;
     ColourScale scale_;
     std::optional<MapWindow> brushed_;

@@ -18,7 +18,8 @@ struct Scale {
     float most = 1;
 };
 
-// Zero to the largest, or symmetric about zero where a cell is negative; infinities do not count.
+// The scale is from zero to the largest value, or symmetric about zero if a cell is negative; infinities do
+// not count.
 Scale scale_of(const app::Matrix& m) {
     Scale scale{false, 0};
     for (double v : m.values) {
@@ -106,7 +107,7 @@ struct Painter {
         const float row_width = text_size(row).x, column_width = text_size(column).x;
         draw_text(list, {first.x - 8 - row_width, y}, t.dim, row);
         draw_text(list, {std::max(last.x - column_width, first.x), y}, t.dim, column);
-        // The colour bar, where there is room between the titles.
+        // The colour bar is drawn if there is room between the titles.
         const float bar_left = first.x, bar_right = last.x - column_width - 10;
         Type mono(Face::mono, 12);
         const std::string least = scale.diverging ? app::fixed(-static_cast<double>(scale.most), 1) : "0";
@@ -132,7 +133,7 @@ struct Painter {
         const float rounding = metrics.numbers ? 3.0f : 1.0f;
         const ImU32 fill = open && !(std::isinf(value) && value < 0) ? fill_of(scale, value) : t.masked;
         list->AddRectFilled(min, max, fill, rounding);
-        if (!open && metrics.cell_width >= 14)  // a hatch: hidden is not zero
+        if (!open && metrics.cell_width >= 14)  // a hatch, because hidden is not zero
             list->AddLine({min.x + 4, max.y - 4}, {max.x - 4, min.y + 4}, with_alpha(t.dim, 0.45f), 1);
         if (metrics.numbers && (open || value != 0)) {
             Type mono(Face::mono, size_small);
@@ -207,7 +208,7 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
 
 ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics) {
     const float cells = metrics.cell_width * static_cast<float>(grid.values->cols);
-    // A title may reach into the gap to its right neighbour.
+    // A title may extend into the gap on its right.
     Type semibold(Face::semibold, size_title);
     const float title = text_size(grid.title).x + 4;
     return {
@@ -232,7 +233,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
 
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const auto under = cell_under(grid, metrics, at, mouse);
-    if (grid.editable && under) ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);  // the lens does not scroll
+    if (grid.editable && under) ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);  // keeps the lens in place
     if (ImGui::IsItemHovered() && under) {
         reply.hovered = under;
         std::tie(reply.hovered_min, reply.hovered_max) = cell_rect(grid, metrics, at, *under);
@@ -243,7 +244,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     if (ImGui::IsItemActive()) {
         const ImVec2 down = ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left];
         reply.dragged = cell_under(grid, metrics, at, down);
-        // Sideways edits; up and down is how fingers scroll.
+        // A sideways drag edits; fingers scroll with up and down.
         const ImVec2 way = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, drag_threshold);
         if (std::abs(way.x) > std::abs(way.y)) reply.drag = ImGui::GetIO().MouseDelta.x;
     }
@@ -266,7 +267,9 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
         for (Index c = 0; c < cols; ++c) {
             paint.cell(r, c, scale, reply.hovered == CellAt{r, c});
             const auto [min, max] = cell_rect(grid, metrics, at, {r, c});
-            landmark(grid.name + "/" + std::to_string(r) + "/" + std::to_string(c), min, max);
+            landmark(grid.name + "/" + std::to_string(grid.first.first + r) + "/" +
+                         std::to_string(grid.first.second + c),
+                     min, max);
         }
     paint.lit();
     if (rows > 0 && cols > 0) paint.axes(scale);

@@ -1,4 +1,5 @@
-// A small matrix as coloured cells with their numbers, its axes named, its cells to hover, drag, turn and type.
+// Draws a small matrix as coloured cells with their numbers and named axes. Cells can be hovered over,
+// dragged, scrolled and typed into.
 #pragma once
 
 #include <functional>
@@ -7,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "app/state.hpp"
+#include "app/matrix.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::ui {
@@ -15,28 +16,29 @@ namespace attn::ui {
 using CellAt = std::pair<Index, Index>;  // row, column
 
 struct MatrixGrid {
-    std::string name;      // landmark: "<name>/<row>/<col>"
+    std::string name;  // landmark: "<name>/<row>/<col>", counted from `first`
+    CellAt first{0, 0};
     std::string title;     // "Scores QKᵀ"
     std::string notation;  // "Rⁱʲ = Qⁱᵃ Kʲᵃ"
     const app::Matrix* values = nullptr;
-    const app::Matrix* before = nullptr;      // cells that differ from it are marked as moved; null: none are
-    std::span<const std::string> row_labels;  // fewer than rows: indices
-    std::span<const std::string> column_labels;  // the same
+    const app::Matrix* before = nullptr;         // cells that differ are marked as changed; null: none are
+    std::span<const std::string> row_labels;     // fewer than rows: indices
+    std::span<const std::string> column_labels;  // fewer than columns: indices
     std::string row_axis;                        // "query", "key", "token", "component"
     std::string column_axis;
     int decimals = 2;
     bool editable = false;
-    std::function<bool(Index, Index)> allowed;  // null: every cell may be looked at
-    std::function<bool(Index, Index)> noted;    // has a remark: a tutorial prints another number
+    std::function<bool(Index, Index)> allowed;  // null: every cell is allowed
+    std::function<bool(Index, Index)> noted;    // the cell has a remark: a tutorial prints another number
     std::optional<CellAt> pinned;
-    std::optional<Index> lit_row, lit_column;  // the selection, seen from this matrix
+    std::optional<Index> lit_row, lit_column;  // the selection, as this matrix shows it
 };
 
 struct GridReply {
     std::optional<CellAt> hovered;
     std::optional<CellAt> clicked;
     std::optional<CellAt> double_clicked;
-    std::optional<CellAt> dragged;                 // since the mouse went down on it
+    std::optional<CellAt> dragged;                 // since the mouse was pressed on it
     float drag = 0;                                // points moved to the right in this frame
     float wheel = 0;                               // notches over `hovered`
     std::optional<Index> row_label, column_label;  // clicked
@@ -47,13 +49,13 @@ struct GridMetrics {
     float cell_width = 54;
     float cell_height = 27;
     float label_width = 44;
-    bool numbers = true;  // cells are large enough to hold them
+    bool numbers = true;  // whether cells are large enough for them
 };
 
-// The largest cells up to the usual size for which the matrix is at most `width` wide.
+// Returns the largest cells, up to the usual size, with which the matrix is at most `width` wide.
 GridMetrics grid_metrics(const MatrixGrid& grid, float width);
 ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics);
-// Where a cell will be when the grid is drawn at `at`.
+// Returns where a cell will be when the grid is drawn at `at`.
 std::pair<ImVec2, ImVec2> cell_rect(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
                                     CellAt cell);
 

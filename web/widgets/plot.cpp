@@ -58,7 +58,7 @@ void grid(ImDrawList* list, const Frame& frame) {
     }
 }
 
-// A point for each pixel at most, where there are more the mean.
+// Draws at most one point per pixel; points that share one are averaged.
 void line(ImDrawList* list, const Frame& frame, const Curve& curve) {
     std::vector<ImVec2> run;
     const auto flush = [&] {
@@ -91,7 +91,7 @@ void line(ImDrawList* list, const Frame& frame, const Curve& curve) {
     flush();
 }
 
-// The last value that is not after the step.
+// Returns the last value that is not after the step.
 std::optional<float> value_at(const Curve& curve, std::int64_t step) {
     const auto after = std::ranges::upper_bound(curve.steps, step);
     if (after == curve.steps.begin()) return std::nullopt;
@@ -135,12 +135,14 @@ std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
         Type semibold(Face::semibold, size_body);
         title_end += text_size(plot.title).x + 16;
     }
-    // The largest first, as many as there is room for.
+    // The largest values come first, as many as there is room for.
     std::vector<std::pair<float, const Curve*>> named;
     for (const Curve& curve : curves)
         if (const auto value = value_at(curve, plot.marked); value && !curve.name.empty())
             named.push_back({*value, &curve});
-    std::ranges::stable_sort(named, std::ranges::greater{}, &std::pair<float, const Curve*>::first);
+    std::ranges::sort(named, [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
     Type mono(Face::mono, 12);
     for (const auto& [value, curve] : named) {
         const std::string text = curve->name + " " + written(plot, value);

@@ -1,4 +1,4 @@
-// Curves over one axis of steps, which several plots below each other share.
+// Draws curves over an axis of steps, which several plots below one another share.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace attn::ui {
 
 struct Curve {
     std::vector<std::int64_t> steps;  // ascending
-    std::vector<float> values;        // one for each step; gaps where one is not finite
+    std::vector<float> values;        // one per step; the curve has gaps where they are not finite
     ImU32 colour = 0;
-    std::string name;  // shown beside the value under the cursor; empty: not named
+    std::string name;  // shown next to the value under the cursor; empty: unnamed
     bool dashed = false;
 };
 
@@ -24,14 +24,15 @@ struct Plot {
     std::int64_t steps = 1;  // the axis goes from 0 to here
     float low = 0, high = 1;
     std::string format = "%.2f";
-    std::int64_t marked = 0;  // a line across, with the curves' values there
+    std::int64_t marked = 0;  // shown as a vertical line, with the curves' values there
 };
 
-// Draws at the cursor and advances it. The step that is pressed or dragged to.
+// Draws at the cursor and advances it. Returns the step that is pressed or dragged to.
 std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
                                  const std::vector<Curve>& curves);
 
-// Eight colours that can be told apart, in both themes, by people who are colour-blind too (Okabe & Ito 2008).
+// Returns one of eight colours that can be told apart in both themes, even by colour-blind people (Okabe &
+// Ito 2008).
 ImU32 series_colour(std::size_t i);
 
 }  // namespace attn::ui

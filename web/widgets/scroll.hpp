@@ -1,4 +1,5 @@
-// Scrolling a panel: by dragging its empty ground, as fingers do, and to what is to be seen.
+// Scrolls a panel, either when its empty background is dragged, as with fingers, or to bring something into
+// view.
 #pragma once
 
 #include <imgui.h>
@@ -7,16 +8,17 @@
 
 namespace attn::ui {
 
-void scroll_by_drag();  // for the current window, after its contents
+void scroll_by_drag();  // for the current window; call after drawing its contents
 
-// Scrolls the windows around what is drawn there until it is in view, as far as it fits.
+// Scrolls the enclosing windows until this rectangle is in view, as far as it fits.
 void scroll_to(ImVec2 min, ImVec2 max);
 
-// On a phone the inspector comes up over what was tapped: a newly pinned cell is kept in view while the layout still moves.
+// On a phone, the inspector opens over what was tapped, so this keeps a newly pinned cell in view while the
+// layout is still moving.
 template <class Cell>
 class FollowedPin {
   public:
-    // Once a frame: whether it is to be scrolled to.
+    // Call once per frame; says whether to scroll to the pin.
     bool follows(const std::optional<Cell>& pin) {
         if (pin != kept_) frames_ = 4;
         kept_ = pin;
@@ -25,7 +27,7 @@ class FollowedPin {
 
   private:
     std::optional<Cell> kept_;
-    int frames_ = 0;  // that the layout still moves
+    int frames_ = 0;  // frames in which the layout may still move
 };
 
 }  // namespace attn::ui

@@ -53,10 +53,10 @@ struct Faces {
 Faces faces;
 
 using Stops = std::array<unsigned, 9>;
-// Viridis (van der Walt & Smith, matplotlib, CC0) at ninths.
+// Viridis (van der Walt & Smith, matplotlib, CC0), sampled at ninths.
 constexpr Stops viridis{0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
                         0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
-// A single-hue ramp of even lightness steps, for a light page.
+// A single-hue ramp with even steps in lightness, for a light page.
 constexpr Stops blues{0xe6eef8, 0xd5e4f4, 0xbcd6ec, 0x9dc6e2, 0x70aed4,
                       0x4793c6, 0x2676b4, 0x0f5a9c, 0x0a3a70};
 constexpr Stops dark_diverging{0x8cc2ff, 0x4f97f0, 0x2b66bf, 0x22406f, 0x1c222a,
@@ -141,7 +141,7 @@ void add_fallback_font(const void* bytes, int size) {
         config.MergeMode = true;
         config.DstFont = font;
         ImGui::GetIO().Fonts->AddFontFromMemoryTTF(const_cast<void*>(bytes), size, size_body, &config);
-        // Glyphs that were missing until now are remembered as missing.
+        // ImGui remembers which glyphs were missing so far, so this makes it forget.
         ImFontAtlasFontDiscardBakes(ImGui::GetIO().Fonts, font, 0);
     }
 }
@@ -189,7 +189,7 @@ void draw_text_within(ImDrawList* list, ImVec2 at, float width, ImU32 colour, st
     while (!text.empty()) {
         do text.remove_suffix(1);
         while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0u) == 0x80u);
-        // The lead byte of what was cut goes too.
+        // If the cut was within a character, its lead byte goes, too.
         if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0u) text.remove_suffix(1);
         const std::string shortened = std::string(text) + "…";
         if (text_size(shortened).x <= width) return draw_text(list, at, colour, shortened);

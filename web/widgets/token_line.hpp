@@ -1,4 +1,4 @@
-// Tokens as chips on one line, each with a line of small print.
+// Draws tokens as chips on one line, each with a line of small print.
 #pragma once
 
 #include <optional>
@@ -14,29 +14,29 @@ namespace attn::ui {
 inline constexpr float chip_height = 42;
 
 struct TokenLine {
-    std::vector<float> left, width;  // of the chips, from the line's beginning
+    std::vector<float> left, width;  // of the chips, from the start of the line
     float total = 0;
 
     float centre(Index i) const {
         return left[static_cast<std::size_t>(i)] + width[static_cast<std::size_t>(i)] / 2;
     }
     std::optional<Index> under(float x) const;
-    // Those between two places.
+    // Returns the chips between two positions.
     Range within(float from, float to) const;
 };
 
-// As wide as their pieces, and as `small_print` where that is wider.
+// Makes each chip as wide as its piece, or as its `small_print` if that is wider.
 TokenLine token_line(std::span<const std::string> pieces, std::span<const std::string> small_print);
 
-// Scrolls the window, `width` wide, to a chip that is out of view.
+// Scrolls a window of this width to a chip that is out of view.
 void bring_into_view(const TokenLine& line, Index i, float width);
 
 struct Chip {
     ImVec2 min, max;
 };
-// Where a chip of a line lies that begins at `corner`.
+// Returns where a chip is if its line begins at `corner`.
 Chip chip_at(const TokenLine& line, Index i, ImVec2 corner);
 void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print,
-                    bool strong = false);  // also in small print
+                    bool strong = false);  // applies to the small print, too
 
 }  // namespace attn::ui

@@ -1,9 +1,8 @@
-// Fused attention: tiles of 48 queries × 64 keys, online softmax over the key tiles.
+// Computes fused attention in tiles of 48 queries × 64 keys, with an online softmax over the key tiles.
 //
-// A tile of K and V is packed once for a block of query tiles and for all heads that share it. Tiles of keys begin
-// at multiples of 64 and are treated as full, keys beyond the last one as masked, and nothing in a row's
-// arithmetic depends on the other rows. So a query decoded against a cache has the same bits as in the full causal
-// pass.
+// A tile of K and V is packed once for a block of query tiles and for all heads that share it. Key tiles begin at
+// multiples of 64 and count as full: keys beyond the last one are masked. Nothing in a row's arithmetic depends on
+// the other rows. So a query decoded against a cache has the same bits as in the full causal pass.
 #pragma once
 
 #include "kernels/exponentials.hpp"
@@ -20,8 +19,8 @@ inline constexpr Index tile_keys = 64;
 inline constexpr Index tiles_per_block = 8;
 inline constexpr float infinity = __builtin_huge_valf();
 
-// A row's weights are summed up beside one of its scores, its reference. A larger score takes that place only when it is
-// larger by more than this: e^8 leaves room enough in a float, and a row's sums are seldom scaled anew.
+// A row's weights are summed relative to one of its scores, its reference. A larger score becomes the reference only
+// if it is larger by more than this: a float has ample room for e^8, and a row's sums rarely need rescaling.
 inline constexpr float slack = 8;
 
 template <class V>
@@ -35,7 +34,8 @@ bool all_finite(ConstMatrix m) {
     return check.total() == 0;
 }
 
-// The largest of a whole row, over the lanes. Two maxima, so that none waits for the one before.
+// Finds the largest scores of a whole row, one per lane. Two maxima run side by side, so that
+// neither waits for the other.
 template <class V>
 [[gnu::always_inline]] inline V largest_of_row(const float* scores) {
     V even = V::broadcast(-infinity), odd = even;
@@ -46,7 +46,7 @@ template <class V>
     return V::max(even, odd);
 }
 
-// Scores -> exp(score − max); gives their sum, spread over the lanes.
+// Replaces scores by exp(score − max) and returns their sum, spread over the lanes.
 template <class V>
 [[gnu::always_inline]] inline V exponentiate_row(const WeightExp<V>& exp, float* scores, Index count,
                                                  float max) {
@@ -65,7 +65,7 @@ template <class V>
     return total;
 }
 
-// Rows over lanes -> their results, a row to a lane.
+// Reduces each row, given as one vector, and returns the results with one row per lane.
 template <class V, class Combine>
 V across(V (&rows)[V::width], Combine combine) {
     V::transpose(rows);
@@ -82,13 +82,13 @@ void scale_by(float factor, float* row, Index n) {
     (V::load(row + i, n - i) * f).store(row + i, n - i);
 }
 
-// The query heads that share one head of K and V, for a block of queries.
+// Computes the query heads that share one head of K and V, for a block of queries.
 template <class V>
 class AttentionBlock {
   public:
     static constexpr Index queries_at_most = tiles_per_block * tile_queries;
-    // A tile that the mask cuts is done in parts of so many queries, each as far as its last key: whole tiles of the
-    // product, and whole groups of rows that are reduced together.
+    // A tile that the mask cuts is computed in parts of this many queries, each up to its last allowed key. A part is
+    // whole tiles of the product, and whole groups of rows that are reduced together.
     static constexpr Index part_queries = V::width == 4 ? 12 : V::width == 8 ? 24 : 48;
     static_assert(tile_queries % part_queries == 0 && part_queries % V::width == 0 &&
                   part_queries % V::Lanes::tile_rows == 0);
@@ -113,7 +113,7 @@ class AttentionBlock {
     }
 
   private:
-    // A row's numbers: its largest score so far, its reference, and the sum of exp(score − reference).
+    // Each row has its largest score so far, its reference, and the sum of exp(score − reference).
     Index place(Index head, Index query) const {
         return (head - heads_.begin) * queries_at_most + query - queries_.begin;
     }
@@ -167,7 +167,7 @@ class AttentionBlock {
         }
     }
 
-    // The keys up to the last panel that holds an allowed cell.
+    // Returns the keys up to the last panel that holds an allowed cell.
     Range reach(Index head, Range queries, Range keys) const {
         if (!call_.rule.tile) return keys;
         while (keys.size() > 0) {
@@ -198,7 +198,7 @@ class AttentionBlock {
             multiply_present(weights, rows(v_, keys), output);
     }
 
-    // Scores of at most V::width rows -> exp(score − reference of the row).
+    // Turns the scores of at most V::width rows into exp(score − reference of the row).
     void weigh_rows(Index head, Range queries, Range keys, Coverage coverage, float* scores) {
         const Index count = queries.size();
         float* largest = &max(head, queries.begin);
@@ -227,7 +227,7 @@ class AttentionBlock {
         for (Index r = 0; r < count; ++r) sum(head, queries.begin + r) += static_cast<double>(totals[r]);
     }
 
-    // Scores of a row -> masked scores; returns the largest, over the lanes.
+    // Masks the scores of a row and returns their largest, one per lane.
     V mask(Index head, Index query, Range keys, Coverage coverage, float* scores) {
         const Index count = keys.size();
         V most = V::broadcast(-infinity);
@@ -252,18 +252,18 @@ class AttentionBlock {
         return most;
     }
 
-    // What the row has summed up so far -> the same beside a larger reference.
+    // Rescales what the row has summed up so far to a larger reference.
     void rescale(Index head, Index query, float factor) {
         sum(head, query) *= static_cast<double>(factor);
         float* out = output(head, query);
-        // Not a product where the factor is 0: weights that have become 0 leave nothing of an infinite value.
+        // A factor of 0 must not be multiplied: weights that became 0 must leave no trace of an infinite value.
         if (factor == 0)
             fill_zero(out, call_.output.cols);
         else
             scale_by<V>(factor, out, call_.output.cols);
     }
 
-    // The same sums in the same order, without the keys of zero weight: 0 · inf must not reach the output.
+    // Makes the same sums in the same order, but skips keys of zero weight: 0 · inf must not reach the output.
     static void multiply_present(ConstMatrix weights, ConstMatrix values, MatrixView<float> output) {
         for (Index i = 0; i < weights.rows; ++i)
             for (Index b = 0; b < values.cols; b += V::width) {
@@ -297,8 +297,8 @@ class AttentionBlock {
     ConstMatrix k_, v_;
     Range heads_, queries_;
     Scratch packed_k_, packed_v_, scores_;
-    Scratch max_, reference_, sum_;  // [heads, queries]; the sum in double
-    bool finite_ = true;             // the packed values
+    Scratch max_, reference_, sum_;  // [heads, queries]; the sums are doubles
+    bool finite_ = true;             // whether the packed values are finite
 };
 
 template <class V>
@@ -307,7 +307,7 @@ void attention(const AttentionCall& call) {
     if (call.softmax_precision != SoftmaxPrecision::f32) return portable_attention(call);
     constexpr Index size = AttentionBlock<V>::queries_at_most;
     const Index across = blocks(call.q.rows, size);
-    // The last blocks first: under a causal mask they are the longest.
+    // The last blocks go first: under a causal mask they take longest.
     for_each_task(call.k.heads * across, [&](Index task) {
         AttentionBlock<V>(call, task % call.k.heads,
                           block(across - 1 - task / call.k.heads, size, call.q.rows))

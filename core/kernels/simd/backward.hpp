@@ -1,4 +1,4 @@
-// The table of gradients over one vector type.
+// The table of gradient kernels for one vector type.
 #pragma once
 
 #include "kernels/simd/backward_activation.hpp"

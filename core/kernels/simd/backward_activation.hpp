@@ -1,4 +1,4 @@
-// dz = dy · slope(z) for every activation.
+// Computes dz = dy · slope(z) for every activation.
 #pragma once
 
 #include "kernels/backward.hpp"
@@ -15,7 +15,7 @@ class ReluSlope {
 
 inline constexpr float gelu_slope_table[] = {0.5f, 1, 0.70710678118654752f, -0.5f, 0.39894228040143268f};
 
-// Φ(z) + z φ(z), φ the density of the normal distribution.
+// Φ(z) + z φ(z), where φ is the density of the normal distribution.
 template <class V>
 class GeluSlope {
   public:
@@ -29,7 +29,7 @@ class GeluSlope {
 
 inline constexpr float gelu_tanh_slope_table[] = {-1.5957691216057308f, 0.044715f, 1, 3 * 0.044715f};
 
-// Of z s with s = 1 / (1 + exp(−2u)): s + z s (1 − s) · 2 du/dz.
+// For z s with s = 1 / (1 + exp(−2u)), the slope is s + z s (1 − s) · 2 du/dz.
 template <class V>
 class GeluTanhSlope {
   public:
@@ -44,7 +44,7 @@ class GeluTanhSlope {
     Constants<V, std::size(gelu_tanh_slope_table)> c_{gelu_tanh_slope_table};
 };
 
-// Of z s with s = 1 / (1 + exp(−z)).
+// For z s with s = 1 / (1 + exp(−z)), the slope is s + z s (1 − s).
 template <class V>
 class SiluSlope {
   public:
@@ -58,7 +58,7 @@ class SiluSlope {
     Constants<V, std::size(silu_table)> c_{silu_table};
 };
 
-// Elements to a task.
+// Each task has this many elements.
 inline constexpr Index elements_block = 16384;
 
 template <class V, class Slope>

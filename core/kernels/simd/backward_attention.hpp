@@ -1,9 +1,9 @@
-// Backward of attention: tiles of 48 queries × 64 keys, whose weights are computed anew from the statistics of their rows
-// (Dao et al. 2022, arXiv 2205.14135, algorithm 4).
+// Computes the gradients of attention in tiles of 48 queries × 64 keys, whose weights are recomputed from the
+// statistics of their rows (Dao et al. 2022, arXiv 2205.14135, algorithm 4).
 //
 // With S the scores, P the weights, O the output, dO its gradient and D_i = Σ_b dO_ib O_ib:
 //   dP = dO Vᵀ,  dS = P ∘ (dP − D) ∘ slope of the soft cap,  dQ = scale · dS K,  dK = scale · dSᵀ Q,  dV = Pᵀ dO.
-// The scale is in dP and D, so that dS comes out scaled.
+// dP and D already contain the scale, so dS comes out scaled.
 #pragma once
 
 #include "kernels/backward.hpp"
@@ -13,7 +13,7 @@
 
 namespace attn::simd {
 
-// One head of K and V, and the query heads that share it.
+// Handles one head of K and V, and the query heads that share it.
 template <class V>
 class AttentionBackward {
   public:
@@ -45,11 +45,11 @@ class AttentionBackward {
   private:
     static constexpr Index tile_queries = 48;
     static constexpr Index tile_keys = 64;
-    // A tile that the mask cuts is done in parts of so many queries, each as far as its last key.
+    // A tile that the mask cuts is computed in parts of this many queries, each up to its last allowed key.
     static constexpr Index part_queries = 24;
     static_assert(tile_queries % part_queries == 0 && part_queries % V::Lanes::tile_rows == 0);
 
-    // P = exp(S − max) · factor.
+    // With these, P = exp(S − max) · factor.
     struct Row {
         float max, factor, d;
     };
@@ -118,7 +118,7 @@ class AttentionBackward {
         }
     }
 
-    // The keys up to the last panel that holds an allowed cell.
+    // Returns the keys up to the last panel that holds an allowed cell.
     Range reach(Index head, Range queries, Range keys) const {
         while (keys.size() > 0) {
             const Range last{keys.begin + (keys.size() - 1) / panel_width<V> * panel_width<V>, keys.end};
@@ -149,7 +149,7 @@ class AttentionBackward {
         multiply<V, Write::added>(d_scores, packed_k_.data, packed_keys, rows(call_.d_q.head(head), queries));
     }
 
-    // to [queries, 64] = scale · a · b; b [depth, keys], packed.
+    // to [queries, 64] = scale · a · b, where b [depth, keys] is packed.
     void multiply_scaled(ConstMatrix a, const Scratch& b, Index keys, const Scratch& to) const {
         const bool in_one = a.cols <= depth_block;
         multiply<V, Write::over>(a, b.data, a.cols,
@@ -164,7 +164,7 @@ class AttentionBackward {
             }
     }
 
-    // Scores -> weights, and their gradients dP -> dS.
+    // Turns a row's scores into weights, and their gradients dP into dS.
     void differentiate_row(const WeightExp<V>& exp, Index head, Index query, Range keys, Coverage coverage,
                            float* scores, float* d) {
         const Index count = keys.size();
@@ -192,7 +192,7 @@ class AttentionBackward {
             for (Index j = 0; j < count; j += V::width) (V::load(d + j) * V::load(slopes + j)).store(d + j);
     }
 
-    // Scores -> capped scores c tanh(s / c), and the slopes 1 − tanh².
+    // Turns scores s into capped scores c tanh(s / c), and writes the slopes 1 − tanh².
     void cap_row(float* scores, float* slopes, Index count) const {
         const Tanh<V> tanh;
         const V cap = V::broadcast(forward_.softcap), unit = V::broadcast(1);

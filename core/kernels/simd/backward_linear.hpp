@@ -1,13 +1,14 @@
-// The gradients of a linear layer by its weight and its bias: sums over the rows, in blocks of 256.
+// Computes the gradients of a linear layer's weight and bias: sums over the rows, in blocks of 256.
 #pragma once
 
 #include "kernels/simd/linear.hpp"
 
 namespace attn::simd {
 
-// Of the gradient, [192, 192] to a task: the sums stay in the second-level cache beside what is multiplied.
+// Each task has [192, 192] of the gradient: the sums stay in the second-level cache next to the factors.
 inline constexpr Index gradient_block = 192;
-// Of the rows of A, copied together: an odd number of cache lines, so that a column of them goes to all sets of the cache.
+// Rows of A are copied this far apart: an odd number of cache lines, so that a column is spread
+// over all sets of the cache.
 inline constexpr Index gradient_stride = gradient_block + 16;
 
 // to += aᵀ · b; a [n, to.rows], b [n, to.cols].

@@ -1,4 +1,4 @@
-// Backward of the norms. With normal = (x − mean) · factor and g = dy · gain:
+// Computes the gradients of the norms. With normal = (x − mean) · factor and g = dy · gain:
 //   dx = factor · (g − mean(g) − normal · mean(g · normal)),  d_gain = Σ dy · normal,  d_bias = Σ dy over the rows;
 // an RMS norm has no mean(g).
 #pragma once
@@ -9,17 +9,17 @@
 
 namespace attn::simd {
 
-// Rows to a task, whose sums are added up in order.
+// Each task has this many rows; the sums of the tasks are added in order.
 inline constexpr Index norm_rows = 64;
 
-// to += sums [count, to.size()], row by row.
+// Adds sums [count, to.size()] to `to`, row by row.
 template <class V>
 void add_blocks(const float* sums, Index count, std::span<float> to) {
     for (Index b = 0; b < count; ++b)
         for (float& total : to) total += *sums++;
 }
 
-// normal_of(row of x) gives its Normal.
+// normal_of(row of x) returns its Normal.
 template <class V, bool centred, class F>
 void norm_backward(ConstMatrix x, std::span<const float> gain, ConstMatrix dy, MatrixView<float> dx,
                    std::span<float> d_gain, std::span<float> d_bias, F normal_of) {

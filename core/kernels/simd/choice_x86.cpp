@@ -1,4 +1,4 @@
-// What this machine has, asked of it once.
+// Finds out, once, which instruction sets this machine has.
 #include <array>
 
 #include "kernels/simd/tables.hpp"
@@ -7,12 +7,12 @@ namespace attn {
 
 namespace {
 
-// The operating system's part, saving the wider registers, is in the answers of __builtin_cpu_supports.
+// __builtin_cpu_supports also covers the operating system's part, which is to save the wider registers.
 bool has_avx2() {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
 }
 
-// Of 128, 256 and 512 bits.
+// Counts the vector widths that the machine has, of 128, 256 and 512 bits.
 std::size_t widths() {
     static const std::size_t count = !has_avx2() ? 1 : !__builtin_cpu_supports("avx512f") ? 2 : 3;
     return count;

@@ -1,5 +1,5 @@
-// Softmax, norms, activations and rotary positions over rows of any length. The last elements of a row go through
-// the same operations as the others, in a vector filled up.
+// Softmax, norms, activations and rotary positions over rows of any length. The last elements of a row go through the
+// same operations as the others, in a padded vector.
 #pragma once
 
 #include "kernels/exponentials.hpp"
@@ -9,7 +9,7 @@
 
 namespace attn::simd {
 
-// f(i, count) for [i, i + count) up to n, each a vector or what is left.
+// Calls f(i, count) for [i, i + count) up to n; each range is a vector or what is left.
 template <class V, class F>
 [[gnu::always_inline]] inline void for_each_vector(Index n, F f) {
     Index i = 0;
@@ -27,7 +27,8 @@ template <class V>
     count == V::width ? v.store(p) : v.store(p, count);
 }
 
-// Σ term(i, count) of the vectors of a row, in f32 over stretches of 64 vectors and in double over them.
+// Sums term(i, count) over the vectors of a row: in f32 over stretches of 64 vectors, and in
+// double over the stretches.
 template <class V, class F>
 double sum_of_terms(Index n, F term) {
     constexpr Index stretch = 64 * V::width;
@@ -49,7 +50,7 @@ double sum_of_terms(Index n, F term) {
     return total;
 }
 
-// Σ term(x) of a row.
+// Sums term(x) over a row.
 template <class V, class F>
 double sum(const float* x, Index n, F term) {
     return sum_of_terms<V>(n, [&](Index i, Index count) { return term(load_some<V>(x + i, count)); });
@@ -84,7 +85,7 @@ float weights(std::span<float> row, float max, float log_sum) {
     const float sum = exponential(log_sum);
     const bool infinite = __builtin_isinf(max);
     if (infinite) exponentiate(row, max, SoftmaxPrecision::f32);
-    // Below −104 the exponential is 0, and 0 takes nothing from the entropy.
+    // Below −104 the exponential is 0, and 0 adds nothing to the entropy.
     const V most = V::broadcast(max), log = V::broadcast(log_sum), lowest = V::broadcast(-104),
             divisor = V::broadcast(sum == 0 ? 1 : sum);
     const double entropy = sum_of_terms<V>(static_cast<Index>(row.size()), [&](Index i, Index count) {
@@ -107,7 +108,7 @@ void soft_cap(std::span<float> x, float cap) {
     });
 }
 
-// What a norm takes from its row: a value becomes (value − mean) · factor.
+// A norm computes these from a row: a value becomes (value − mean) · factor.
 template <class V>
 struct Normal {
     V mean, factor;
@@ -123,7 +124,7 @@ V normal_factor(double mean_square, float epsilon) {
 template <class V>
 Normal<V> layer_normal(const float* row, Index size, float epsilon) {
     const double n = static_cast<double>(size);
-    // The rounding of a mean that is large beside the deviations is made good by the mean of what is left.
+    // A mean that is large compared to the deviations is rounded too much; the mean of the remainders corrects it.
     const V first = V::broadcast(static_cast<float>(sum<V>(row, size, [](V v) { return v; }) / n));
     const double rest = sum<V>(row, size, [&](V v) { return v - first; }) / n;
     const V mean = first + V::broadcast(static_cast<float>(rest));
@@ -186,7 +187,7 @@ class Gelu {
 
 inline constexpr float gelu_tanh_table[] = {-1.5957691216057308f, 0.044715f, 1};
 
-// x/2 (1 + tanh u) = x / (1 + exp(−2u)), which loses nothing where the tanh is close to −1.
+// x/2 (1 + tanh u) = x / (1 + exp(−2u)), which is accurate where the tanh is close to −1.
 template <class V>
 class GeluTanh {
   public:

@@ -1,4 +1,4 @@
-// exp, tanh and erf over a vector, each an object with its constants: make it before the loop.
+// exp, tanh and erf over a vector. Each is an object that holds its constants: make it before the loop.
 #pragma once
 
 #include "kernels/simd/vector.hpp"
@@ -6,7 +6,8 @@
 namespace attn::simd {
 
 inline constexpr float exp_table[] = {
-    // (e^r − 1 − r) / r² interpolated at the Chebyshev nodes of degree 4, 2^-26 relatively, then r and 1.
+    // (e^r − 1 − r) / r² is interpolated at the Chebyshev nodes of degree 4 with a relative error
+    // of 2^-26; r and 1 follow.
     0.001392621346613538f,
     0.00836320297157575f,
     0.04166655443768795f,
@@ -16,8 +17,8 @@ inline constexpr float exp_table[] = {
     1,
     1.44269504088896341f,  // 1 / ln 2
     -0.693359375f,
-    2.12194440e-4f,  // −ln 2 in two parts, the first of few bits so that its product with n is exact
-    12582912.0f,     // 1.5 · 2^23: adding it rounds to an integer n, which then stands in the low bits
+    2.12194440e-4f,  // −ln 2 in two parts; the first has few bits, so that its product with n is exact
+    12582912.0f,     // 1.5 · 2^23: adding it rounds to an integer n, which then occupies the low bits
     -104,
     89,
 };
@@ -25,8 +26,8 @@ inline constexpr float exp_table[] = {
 template <class V>
 class Exp {
   public:
-    // Within 2 units in the last place over the whole range, subnormal results within one step; 0 below −104, inf above
-    // 88.73, NaN stays NaN.
+    // The result is within 2 units in the last place over the whole range, and within one step if it is subnormal. It
+    // is 0 below −104, inf above 88.73, and NaN for NaN.
     [[gnu::always_inline]] V operator()(V x) const {
         x = V::max(c_[11], x);
         x = V::where_less(c_[12], x, c_[12], x);
@@ -35,7 +36,7 @@ class Exp {
         const V r = V::fma(n, c_[9], V::fma(n, c_[8], x));  // x = n ln 2 + r, |r| <= ln 2 / 2
         const V power = polynomial<6>(c_, 0, r);
         const Ints exponent = __builtin_bit_cast(Ints, shifted.v) - 0x4b400000;
-        // 2^n in two factors, so that subnormal results and 2^128 come out right.
+        // 2^n is split into two factors, so that subnormal results and 2^128 come out right.
         const Ints half = exponent >> 1;
         return {power.v * __builtin_bit_cast(Floats, (half + 127) << 23) *
                 __builtin_bit_cast(Floats, (exponent - half + 127) << 23)};
@@ -49,7 +50,8 @@ class Exp {
 };
 
 inline constexpr float weight_exp_table[] = {
-    // 2^−g for |g| <= 1/2, minimax of degree 5 with the exact 1 and −ln 2 at its end, 1.05e-7 relatively.
+    // This is 2^−g for |g| <= 1/2, a minimax polynomial of degree 5 whose last two coefficients are −ln 2 and exactly
+    // 1, with a relative error of 1.05e-7.
     -1.33002567234e-03f,
     9.66971861121e-03f,
     -5.55056005615e-02f,
@@ -62,15 +64,16 @@ inline constexpr float weight_exp_table[] = {
     -88,
 };
 
-// The exponential of attention: fewer steps, good enough for a score, which has been rounded by as much.
+// The exponential of attention takes fewer steps. It is good enough for scores, which are rounded by as much.
 template <class V>
 class WeightExp {
   public:
-    // For x <= 88, relatively within 2e-7 + 7.5e-8 |x|, and exactly 1 at 0; 0 below −88, NaN stays NaN.
+    // For x <= 88 the relative error is within 2e-7 + 7.5e-8 |x|, and exp(0) is exactly 1. It is 0
+    // below −88 and NaN for NaN.
     [[gnu::always_inline]] V operator()(V x) const {
         using Floats = typename V::Floats;
         using Words = typename V::Words;
-        // −88 rounds to 2^−127, whose biased exponent of 0 stands for the number 0.
+        // −88 rounds to 2^−127, whose biased exponent of 0 represents the number 0.
         x = V::max(c_[9], x);
         const V shifted = V::fma(x, c_[6], c_[8]);
         const V g = V::fma(x, c_[7], shifted - c_[8]);
@@ -83,7 +86,7 @@ class WeightExp {
 };
 
 inline constexpr float tanh_table[] = {
-    // Cephes (Moshier), tanhf, in z = x², below 0.625.
+    // Cephes (Moshier), tanhf: a polynomial in z = x², used below 0.625.
     -5.70498872745e-3f,
     2.06390887954e-2f,
     -5.37397155531e-2f,
@@ -97,7 +100,7 @@ inline constexpr float tanh_table[] = {
 template <class V>
 class Tanh {
   public:
-    // Above 0.625 it is 1 − 2 / (e^2x + 1).
+    // Above 0.625, tanh x is 1 − 2 / (e^2x + 1).
     [[gnu::always_inline]] V operator()(V x) const {
         const V z = x * x, t = V::magnitude(x);
         const V small = V::fma(polynomial<4>(c_, 0, z) * z, x, x);
@@ -111,7 +114,8 @@ class Tanh {
 };
 
 inline constexpr float erf_table[] = {
-    // Rational minimax approximation of Eigen 3.4 (generic_fast_erf_float): numerator and denominator in x².
+    // This is the rational minimax approximation of Eigen 3.4 (generic_fast_erf_float); numerator and
+    // denominator are polynomials in x².
     -2.72614225801306e-10f,
     2.77068142495902e-08f,
     -2.10102402082508e-06f,
@@ -131,7 +135,7 @@ inline constexpr float erf_table[] = {
 template <class V>
 class Erf {
   public:
-    // ±1 from 4 on, exactly.
+    // The result is exactly ±1 from 4 on.
     [[gnu::always_inline]] V operator()(V x) const {
         const V z = x * x;
         const V quotient = x * polynomial<6>(c_, 0, z) / polynomial<4>(c_, 7, z);

@@ -1,4 +1,4 @@
-// The table of kernels over one vector type.
+// The table of kernels for one vector type.
 #pragma once
 
 #include "kernels/simd/attention.hpp"

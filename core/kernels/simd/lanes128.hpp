@@ -1,6 +1,6 @@
-// Four floats: whatever the compiler has for them, SSE2 on any x86-64, simd128 in WebAssembly.
+// Four floats, in whatever the compiler has for them: SSE2 on any x86-64, simd128 in WebAssembly.
 //
-// The members of every Lanes are always inlined: a copy of them compiled for one instruction set must never be
+// The members of every Lanes type must always be inlined: a copy compiled for one instruction set must never be
 // linked into code for another.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace attn::simd {
 
 struct Lanes128 {
     static constexpr Index width = 4;
-    // 8 sums keep two multiply-adds of latency 4 busy, and leave registers for a product apart from its sum.
+    // 8 sums keep two multiply-adds of latency 4 busy, and leave registers for the products.
     static constexpr int tile_rows = 4;
     static constexpr int panel_vectors = 2;
 
@@ -23,7 +23,7 @@ struct Lanes128 {
 
     [[gnu::always_inline]] static Floats fma(Floats a, Floats b, Floats c) { return a * b + c; }
 
-    // b where either is NaN.
+    // Returns b if either is NaN.
     [[gnu::always_inline]] static Floats max(Floats a, Floats b) { return a > b ? a : b; }
 
     [[gnu::always_inline]] static float total(Floats v) {
@@ -39,7 +39,7 @@ struct Lanes128 {
     [[gnu::always_inline]] static Floats widen_f16(Halves halves) {
         const Words bits = __builtin_convertvector(halves, Words);
         const Words magnitude = bits & 0x7fffu;
-        // Moves the exponent's bias from 15 to 127, exactly, for subnormals too.
+        // Moves the exponent's bias from 15 to 127, exactly, even for subnormals.
         const Floats value = __builtin_bit_cast(Floats, magnitude << 13) * 0x1p112f;
         const Words not_finite = __builtin_bit_cast(Words, magnitude > 0x7bffu) & 0x7f800000u;
         return __builtin_bit_cast(Floats,

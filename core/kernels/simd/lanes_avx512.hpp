@@ -1,4 +1,4 @@
-// Sixteen floats: AVX-512 F. GCC 12 warns of its own undefined vectors in the plain intrinsics, hence the
+// Sixteen floats: AVX-512 F. GCC 12 warns of undefined vectors of its own in the plain intrinsics, so this uses the
 // zeroing forms and the compiler's shuffles.
 #pragma once
 
@@ -50,7 +50,7 @@ struct LanesAvx512 {
                 quads[i + 2 * j + 1] =
                     __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
             }
-        // Quarters of four floats: first those of rows 4 apart, then those of rows 8 apart.
+        // Exchanges groups of four floats: first between rows 4 apart, then between rows 8 apart.
         Floats halves[16];
         for (int i = 0; i < 16; i += 8)
             for (int j = 0; j < 4; ++j) {

@@ -1,4 +1,4 @@
-// Four floats in WebAssembly with relaxed SIMD: multiply and add in one step where the machine has one.
+// Four floats in WebAssembly with relaxed SIMD: multiply and add in one step if the machine can.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -8,7 +8,7 @@
 namespace attn::simd {
 
 struct LanesRelaxed : Lanes128 {
-    // 12 sums, 2 vectors of B and a factor of A: the 15 registers that V8 gives on x86-64.
+    // 12 sums, 2 vectors of B and a factor of A take the 15 registers that V8 offers on x86-64.
     static constexpr int tile_rows = 6;
     static constexpr int panel_vectors = 2;
 

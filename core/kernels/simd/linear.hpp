@@ -1,4 +1,4 @@
-// y = x W + bias for any layout and element type of W, and Q Kᵀ, which is the same with K for a W [out, in].
+// Computes y = x W + bias for any layout and element type of W, and Q Kᵀ, which is the same with K as a W [out, in].
 #pragma once
 
 #include "kernels/simd/elementwise.hpp"
@@ -8,12 +8,12 @@
 
 namespace attn::simd {
 
-// Of B, [256, 192] at a time is packed; with the [512, 256] of A that it meets and their sums it stays in the
-// second-level cache.
+// B is packed [256, 192] at a time. With the [512, 256] of A that it is multiplied by, and their sums, it stays
+// in the second-level cache.
 inline constexpr Index row_block = 512;
 inline constexpr Index column_block = 192;
 
-// sums += x[k] · W[k, :] for `count` inputs from k on.
+// Adds x[k] · W[k, :] to the sums for `count` inputs from k on.
 template <class V, int count, class E>
 void add_rows(const float* x, Stored<E> w, Index k, Index out, float* sums) {
     V factors[count];
@@ -30,7 +30,7 @@ void add_rows(const float* x, Stored<E> w, Index k, Index out, float* sums) {
     sum.store(sums + o, out - o);
 }
 
-// W [in, out] streamed once, eight inputs at a time.
+// Streams W [in, out] once, eight inputs at a time.
 template <class V, class E>
 void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, float* y) {
     const Scratch sums(out);
@@ -44,7 +44,7 @@ void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, flo
     }
 }
 
-// W [out, in] streamed once: blocks of width × width elements are turned, so that each output is summed in the
+// Streams W [out, in] once. Blocks of width × width elements are transposed, so that each output is summed in the
 // order of its inputs. `outputs` is groups · width, or less in the last call.
 template <class V, int groups, class E>
 [[gnu::always_inline]] inline void add_columns(const float* x, Stored<E> w, Index in, Index outputs,
@@ -85,9 +85,9 @@ void add_vector_times_columns(const float* x, Stored<E> w, Index in, Index out, 
     for (; o < out; o += V::width) add_columns<V, 1>(x, w.from(o, 0), in, least(V::width, out - o), y + o);
 }
 
-// a · b, a part of it to a task; `b` packs columns × depths of itself: b(columns, depths, to), and a part that is summed
-// up goes to store(sums, first row, first column). The sums of a part lie together, whatever the strides of what they
-// are for: rows a multiple of 4 KB apart would share one set of the cache.
+// Computes a · b in parts, one per task. b(columns, depths, to) packs a piece of B, and each finished part goes to
+// store(sums, first row, first column). The sums of a part are contiguous, whatever the strides of their destination:
+// rows a multiple of 4 KB apart would all map to the same set of the cache.
 template <class V, class Pack, class Store>
 void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) {
     const Index across = blocks(columns_of_b, column_block);
@@ -108,10 +108,10 @@ void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) 
     });
 }
 
-// Columns of a vector's product to a task: enough to be worth a thread.
+// A task has this many columns of a vector's product, enough to be worth a thread.
 inline constexpr Index vector_columns = 1024;
 
-// x W.
+// Computes x W.
 template <class V, class E, class Store>
 void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, Store store) {
     const bool in_out = layout == WeightView::Layout::in_out;

@@ -1,26 +1,27 @@
-// C = factor · A · B or C += A · B, with B in panels and C held in registers, tile_rows rows × one panel at a time.
+// Computes C = factor · A · B or C += A · B, with B in panels and C held in registers, tile_rows
+// rows × one panel at a time.
 //
-// Every element of C is a sum in the order of the inner index, in blocks of 256, each step of a block one fma,
-// whatever else is in the call: a row computed alone, or by another path of these kernels, has the same bits.
+// Every element of C is summed in the order of the inner index, in blocks of 256, each step of a block one fma,
+// whatever else is in the call. So a row computed alone, or by another path of these kernels, has the same bits.
 #pragma once
 
 #include "kernels/simd/panels.hpp"
 
 namespace attn::simd {
 
-// Rows of B at a time: that much of a panel stays in the first-level cache, and long sums lose less when made of
-// shorter ones.
+// This many rows of B are multiplied at a time: that much of a panel stays in the first-level cache, and long sums
+// lose less accuracy when they are made of shorter ones.
 inline constexpr Index depth_block = 256;
 
 enum class Write { over, added };
 
-// How A lies in memory: [rows, depth], or turned, [depth, rows].
+// A lies in memory as [rows, depth] or, turned, as [depth, rows].
 enum class Lies { straight, turned };
 
 inline constexpr float one = 1;
 
-// a [rows, depth] or turned, c [rows, panel width]. The factor is in memory: a register more would not be left by the
-// sums.
+// a is [rows, depth] or turned, c is [rows, panel width]. The factor stays in memory because the sums
+// leave no register for it.
 template <class V, Write write, Lies lies, int rows>
 [[gnu::always_inline]] inline void multiply_tile(const float* a, Index a_stride, const float* panel,
                                                  Index depth, float* c, Index c_stride, const float* factor) {
@@ -43,7 +44,7 @@ template <class V, Write write, Lies lies, int rows>
         }
 }
 
-// One panel: a [n, depth] or turned, c [n, cols], cols <= panel width.
+// Multiplies one panel: a [n, depth] or turned, c [n, cols], cols <= panel width.
 template <class V, Write write, Lies lies, int rows = V::Lanes::tile_rows>
 void multiply_panel(const float* a, Index a_stride, Index n, const float* panel, Index depth, float* c,
                     Index c_stride, Index cols, const float* factor) {
@@ -66,8 +67,8 @@ void multiply_panel(const float* a, Index a_stride, Index n, const float* panel,
             multiply_panel<V, write, lies, rows - 1>(a, a_stride, n, panel, depth, c, c_stride, cols, factor);
 }
 
-// a [rows, depth] or turned, b packed [depth_of_b, c.cols], of which the first `depth` rows take part; c [rows, cols].
-// Added up, or of more than 256 rows, a product has the factor 1.
+// a is [rows, depth] or turned, c is [rows, cols]. b is packed [depth_of_b, c.cols]; only its first `depth` rows take
+// part. The factor must be 1 if the product is added to c or has a depth of more than 256.
 template <class V, Write write, Lies lies = Lies::straight>
 void multiply(ConstMatrix a, const float* b, Index depth_of_b, MatrixView<float> c,
               const float& factor = one) {

@@ -1,5 +1,5 @@
-// B [depth, cols] packed into panels [depth, panel width], so that the inner loop of a product reads it in order.
-// Columns beyond the last are filled up with zeros.
+// Packs B [depth, cols] into panels [depth, panel width], so that the inner loop of a product reads it in order.
+// Columns beyond the last are zero.
 #pragma once
 
 #include "kernels/simd/outside.hpp"
@@ -15,7 +15,7 @@ constexpr Index packed_size(Index depth, Index cols) {
     return depth * round_up(cols, panel_width<V>);
 }
 
-// Element types of a matrix.
+// The element types that a matrix may have.
 struct F32 {
     static constexpr Index bytes = 4;
     template <class V>
@@ -54,7 +54,7 @@ struct Stored {
     V load(Index row, Index column) const {
         return E::template load<V>(at(row, column));
     }
-    // The first `count` elements; 0 in the other lanes.
+    // Loads the first `count` elements; the other lanes are 0.
     template <class V>
     V load(Index row, Index column, Index count) const {
         std::byte bytes[V::width * E::bytes]{};
@@ -89,7 +89,7 @@ void pack(Stored<E> b, Index depth, Index cols, float* to) {
     }
 }
 
-// b [cols, depth]: blocks of width × width elements are turned in registers.
+// b is [cols, depth]; blocks of width × width elements are transposed in registers.
 template <class V, class E>
 void pack_transposed(Stored<E> b, Index depth, Index cols, float* to) {
     constexpr Index width = panel_width<V>;

@@ -1,12 +1,12 @@
-// Blocks of a map's cells -> the strongest, the sum and the number of each: down the columns first, some vectors side by
-// side so that none waits for the one before, then across each block.
+// Reduces the blocks of a map's cells to their strongest cell, their sum and their count: first down the columns,
+// several vectors side by side so that none waits for the one before, then across each block.
 #pragma once
 
 #include "kernels/simd/elementwise.hpp"
 
 namespace attn::simd {
 
-// Of each column, over the rows of a block. Columns beyond the last are as of masked cells.
+// Holds the results of each column over the rows of a block. Columns beyond the last are as if masked.
 struct ColumnPools {
     Index padded;
     Scratch memory;
@@ -21,7 +21,7 @@ struct ColumnPools {
           count(sum + padded) {}
 };
 
-inline constexpr float pool_table[] = {-__FLT_MAX__,  // only −inf is below
+inline constexpr float pool_table[] = {-__FLT_MAX__,  // only −inf is lower
                                        __builtin_huge_valf(), 1};
 
 template <class V>
@@ -138,7 +138,7 @@ Index pool(const PoolCall& call) {
             call.strongest(r, b) = !call.is_signed || p.most >= -p.least ? p.most : p.least;
             call.sum(r, b) = p.sum;
             call.count(r, b) = p.count;
-            // The maxima leave NaN aside, the sum does not.
+            // The maxima ignore NaN; the sum does not.
             if (p.sum == p.sum) continue;
             const Index found = count_not_numbers(cells, range);
             if (found > 0) call.strongest(r, b) = __builtin_nanf("");

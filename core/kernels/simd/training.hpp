@@ -18,7 +18,7 @@ float largest(const float* x, Index n) {
     return result;
 }
 
-// A row of logits -> weight · (softmax − one-hot); gives the loss.
+// Replaces a row of logits by weight · (softmax − one-hot) and returns the loss.
 template <class V>
 float cross_entropy_row(const WeightExp<V>& exp, float* row, Index n, Index target, float weight) {
     const float max = largest<V>(row, n), of_target = row[target];

@@ -1,5 +1,5 @@
-// The vector type that kernels are written over: the lanes of one instruction set, with the operations that are
-// the same for all.
+// The vector type that kernels are written in: the lanes of one instruction set, with the
+// operations that all of them share.
 #pragma once
 
 #include "tensor/tensor.hpp"
@@ -24,7 +24,7 @@ struct Vector {
     }
     void store(float* p) const { __builtin_memcpy(p, &v, sizeof v); }
 
-    // The first `count` elements; 0 in the other lanes.
+    // Loads the first `count` elements; the other lanes are 0.
     static Vector load(const float* p, Index count) {
         Floats v{};
         __builtin_memcpy(&v, p, static_cast<std::size_t>(count) * sizeof(float));
@@ -34,10 +34,10 @@ struct Vector {
         __builtin_memcpy(p, &v, static_cast<std::size_t>(count) * sizeof(float));
     }
 
-    static Vector broadcast(float x) { return {x - Floats{}}; }  // not + 0, which loses −0
+    static Vector broadcast(float x) { return {x - Floats{}}; }  // not + 0, which would lose −0
     static Vector zero() { return {Floats{}}; }
 
-    // Little-endian, any alignment.
+    // The bytes are little-endian, of any alignment.
     static Vector load_f16(const std::byte* p) {
         Halves h;
         __builtin_memcpy(&h, p, sizeof h);
@@ -54,7 +54,7 @@ struct Vector {
     friend Vector operator*(Vector a, Vector b) { return {a.v * b.v}; }
     friend Vector operator/(Vector a, Vector b) { return {a.v / b.v}; }
 
-    // a · b + c, rounded once where the instruction set can; a row of results must not mix it with * and +.
+    // a · b + c, rounded once if the instruction set can. A row of results must not mix this with * and +.
     static Vector fma(Vector a, Vector b, Vector c) { return {L::fma(a.v, b.v, c.v)}; }
 
     static Vector square_root(Vector a) {
@@ -62,9 +62,9 @@ struct Vector {
         return a;
     }
 
-    static Vector max(Vector a, Vector b) { return {L::max(a.v, b.v)}; }  // b where either is NaN
+    static Vector max(Vector a, Vector b) { return {L::max(a.v, b.v)}; }  // b if either is NaN
 
-    // Lane by lane: where a < b, x; elsewhere, and where a or b is NaN, y.
+    // Lane by lane, returns x if a < b, and y otherwise, or if a or b is NaN.
     static Vector where_less(Vector a, Vector b, Vector x, Vector y) { return {a.v < b.v ? x.v : y.v}; }
 
     static Vector magnitude(Vector a) {
@@ -76,7 +76,7 @@ struct Vector {
     }
 
     float total() const { return L::total(v); }
-    float largest() const { return L::largest(v); }  // of lanes that are not NaN
+    float largest() const { return L::largest(v); }  // ignores lanes that are NaN
 
     static void transpose(Vector (&rows)[width]) {
         Floats r[width];
@@ -86,8 +86,8 @@ struct Vector {
     }
 };
 
-// Constants of a loop, to be made before it. V8 makes a vector constant anew, by several instructions, wherever it
-// stands; the numbers of a table that the compiler cannot see through are vectors once and for all.
+// Holds the constants of a loop; make it before the loop. V8 would rebuild a vector constant with several
+// instructions wherever it is used; numbers from a table that the compiler cannot see through become vectors once.
 template <class V, std::size_t n>
 class Constants {
   public:
@@ -102,7 +102,7 @@ class Constants {
     V v_[n];
 };
 
-// c[first] x^degree + … + c[first + degree].
+// Evaluates c[first] x^degree + … + c[first + degree].
 template <int degree, class V, std::size_t n>
 [[gnu::always_inline]] inline V polynomial(const Constants<V, n>& c, std::size_t first, V x) {
     V p = c[first];

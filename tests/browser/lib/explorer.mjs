@@ -2,19 +2,31 @@
 import { worked } from './bundled.mjs';
 import { colours, decode } from './png.mjs';
 
-// Numbers of app::MatrixId.
-export const matrices = Object.fromEntries(
-    ['x', 'w_q', 'w_k', 'w_v', 'q', 'k', 'v', 'raw', 'scaled', 'capped', 'masked', 'weight', 'output'].map((name, id) => [name, id]));
+// The keys of stages by their names in landmarks.
+const stages = Object.fromEntries(
+    ['X', 'W_Q', 'W_K', 'W_V', 'Q', 'K', 'V', 'raw', 'scaled', 'capped', 'masked', 'weight', 'contribution', 'projected', 'output']
+        .map((key) => [key.toLowerCase(), key]));
+
+/** @import { CDPSession, Page } from 'playwright-core' */
 
 const patience = 20000;  // ms in which anything must have come about
 const least_colours = 24;
 
 export class Explorer {
-    problems = [];  // what no test may cause: errors, refusals of the policy, requests to other hosts
+    /** @type {string[]} No test may cause errors, refusals of the policy, or requests to other hosts. */
+    problems = [];
+    /** @type {CDPSession | undefined} */
+    #devtools;
 
-    constructor(page, site) {
+    /**
+     * @param {Page} page
+     * @param {string} site
+     * @param {string} variant is the build of the program that the test is about.
+     */
+    constructor(page, site, variant) {
         this.page = page;
         this.site = site;
+        this.variant = variant;
         const report = (text) => this.problems.push(text);
         page.on('console', (message) => {
             // The second is the browser's own, about composing pages without a GPU.
@@ -49,29 +61,50 @@ export class Explorer {
 
     // ---- Reading ---------------------------------------------------------------------------------------------------
 
-    ask(question, ...values) {
-        return this.page.evaluate(([name, args]) => {
-            const answer = explorer[`_probe_${name}`](...args);
-            return name === 'frame_count' || name === 'busy' ? answer : JSON.parse(explorer.UTF8ToString(answer));
-        }, [question, values]);
+    async ask(question, ...values) {
+        return (await this.#answers([question, ...values]))[0];
     }
 
-    state() { return this.ask('state'); }
+    // The answers to several questions, [name, value…] each, of one moment.
+    #answers(...questions) {
+        return this.page.evaluate((asked) => asked.map(([name, ...values]) => {
+            const texts = [];
+            const given = values.map((value) => {
+                if (typeof value !== 'string') {
+                    return value;
+                }
+                const room = explorer.lengthBytesUTF8(value) + 1;
+                texts.push(explorer._malloc(room));
+                explorer.stringToUTF8(value, texts.at(-1), room);
+                return texts.at(-1);
+            });
+            const answer = explorer[`_probe_${name}`](...given);
+            const value = name === 'frame_count' || name === 'busy' ? answer : JSON.parse(explorer.UTF8ToString(answer));
+            texts.forEach((text) => explorer._free(text));
+            return value;
+        }), questions);
+    }
+
+    // What the page shows, and of the sentence and its model what tests ask for all the time.
+    async state() {
+        const [state, { model, text, tokens, ids, pieces, words, second_pieces: second }] = await this.#answers(['state'], ['subject', 'sentence']);
+        return { ...state, model, text, tokens, ids, pieces, words, second_pieces: second };
+    }
     frames() { return this.ask('frame_count'); }
     landmarks() { return this.ask('landmarks'); }
     attention(layer, head) { return this.ask('attention', layer, head); }
-    logits() { return this.ask('logits'); }
-    training() { return this.ask('training'); }
-    tensors() { return this.ask('tensors'); }
-    explain(name, row, column, { second = 0, words = 0 } = {}) { return this.ask('explain', matrices[name], row, column, second, words); }
+    async logits() { return (await this.ask('subject', 'sentence')).logits; }
+    training() { return this.ask('subject', 'training'); }
+    tensors() { return this.ask('subject', 'tensors'); }
+    explain(name, row, column, { second = 0, words = 0 } = {}) { return this.ask('explain', stages[name], row, column, second, words); }
 
-    // As doubles; "-inf" and its like as the numbers they are.
+    // The rows are doubles; "-inf" and its like become the numbers they are.
     async matrix(name) {
-        const rows = await this.ask('matrix', matrices[name]);
+        const rows = (await this.ask('subject', 'worked'))[stages[name]];
         return rows.map((row) => row.map((cell) => (typeof cell === 'string' ? Number(cell.replace('inf', 'Infinity')) : cell)));
     }
 
-    // What the link says of one key, or undefined.
+    // The answer is what the link says of one key, or undefined.
     async linked(key) {
         return new URLSearchParams((await this.state()).fragment).get(key) ?? undefined;
     }
@@ -80,7 +113,15 @@ export class Explorer {
         return this.page.$$eval(`#notices .notice${kind && `.${kind}`} p`, (all) => all.map((p) => p.textContent));
     }
 
-    // The value of `ask()` once it satisfies `holds`; asked once a frame.
+    /**
+     * The value of `ask()` once it satisfies `holds`.
+     *
+     * @template Value
+     * @param {string} what
+     * @param {() => Value | Promise<Value>} ask
+     * @param {(value: Value) => unknown} [holds]
+     * @returns {Promise<Value>}
+     */
     async until(what, ask, holds = Boolean) {
         for (let end = Date.now() + patience, wait = 10; ; wait = Math.min(2 * wait, 100)) {
             const value = await ask();
@@ -90,27 +131,28 @@ export class Explorer {
             if (Date.now() > end) {
                 throw new Error(`waited in vain for ${what}; it is ${JSON.stringify(value)?.slice(0, 400)}`);
             }
-            await new Promise((resume) => setTimeout(resume, wait));
+            await new Promise((resume) => { setTimeout(resume, wait); });
         }
     }
 
     untilState(what, holds) { return this.until(what, () => this.state(), holds); }
 
-    // Until a notice says it: that notice, which has to be one sentence.
+    // Waits until a notice says it, and answers that notice.
     async untilNotice(says, kind = '') {
         const found = await this.until(`a notice that says ${says}`, () => this.notices(kind), (all) => all.some((text) => says.test(text)));
         return found.find((text) => says.test(text));
     }
 
-    // All standing notices.
+    // Dismisses all standing notices.
     async dismiss() {
         for (const notice of await this.page.$$('#notices .notice button')) {
             await notice.click();
         }
     }
 
-    // The page sleeps, as it does when nothing has happened for some time and there is no work: how many frames there were.
-    // Awake it makes one each time the browser asks for one; asleep it was asked so many times in vain.
+    // Waits until the page sleeps, as it does when nothing has happened for some time and there is no work, and answers how
+    // many frames there were. Awake it makes one each time the browser asks for one; asleep it was asked so many times in
+    // vain.
     settled(asked = 6) {
         return this.page.evaluate(async (times) => {
             for (let frames = -1, still = 0; ;) {
@@ -145,10 +187,10 @@ export class Explorer {
     }
     async rect(name) { return (await this.rects(name))[0]; }
 
-    // The landmark, once it is there and, by turning the wheel at the edge of the lens, in view.
+    // Answers the landmark once it is there and, by turning the wheel at the edge of the lens, in view.
     async reveal(name) {
         let rect = await this.until(`the landmark ${name}`, () => this.rect(name));
-        if (/^(lens|panel|inspector)\//.test(name)) {
+        if (/^(subject|lens|lens-menu|palette|panel|inspector)(\/|$)/.test(name)) {
             return rect;
         }
         for (let given = 1; ;) {  // points that the lens moves for one of the wheel, as it has done last
@@ -182,7 +224,7 @@ export class Explorer {
         await this.page.touchscreen.tap(x, y);
     }
 
-    // To the right by `distance`, in some steps, from the middle of the landmark or from a share of its width.
+    // Drags to the right by `distance`, in some steps, from the middle of the landmark or from a share of its width.
     async drag(name, distance, share = 0.5) {
         const { left, right, y } = await this.reveal(name);
         const x = left + (right - left) * share;
@@ -192,7 +234,7 @@ export class Explorer {
         await this.page.mouse.up();
     }
 
-    // Upwards; a notch is what a wheel turns at once.
+    // Turns the wheel upwards; a notch is what it turns at once.
     async wheel(name, notches = 1) {
         await this.hover(name);
         await this.page.mouse.wheel(0, -100 * notches);
@@ -202,7 +244,7 @@ export class Explorer {
         return keys.reduce((before, key) => before.then(() => this.page.keyboard.press(key)), Promise.resolve());
     }
 
-    // Into a cell: click, type, Enter.
+    // Types into a cell: click, text, Enter.
     async type(cell, text) {
         await this.click(cell);
         await this.untilState(`${cell} to be pinned`, ({ pin }) => pinName(pin) === cell);
@@ -210,7 +252,7 @@ export class Explorer {
         await this.press('Enter');
     }
 
-    // One of the tutorials' examples; `key` is its name in links.
+    // Chooses one of the tutorials' examples; `key` is its name in links.
     async choose(letter, key) {
         await this.click('preset');
         await this.until('the list of examples', () => this.rect(`preset/${letter}`));
@@ -220,7 +262,7 @@ export class Explorer {
         await this.until('the list to close', () => this.rect(`preset/${letter}`), (shown) => !shown);
     }
 
-    // Into the sentence box.
+    // Writes into the sentence box.
     async write(text) {
         const box = this.page.locator('#sentence');
         await box.click();
@@ -229,17 +271,20 @@ export class Explorer {
         await this.press('Enter');
     }
 
-    // Files or folders, dropped onto the middle of the page as from a file manager.
+    // Some ways to move the mouse and the fingers Playwright does not have.
+    async devtools() { return this.#devtools ??= await this.page.context().newCDPSession(this.page); }
+
+    // Drops files or folders onto the middle of the page, as from a file manager.
     async drop(...paths) {
-        this.devtools ??= await this.page.context().newCDPSession(this.page);
+        const devtools = await this.devtools();
         const { width, height } = this.page.viewportSize();
-        for (const type of ['dragEnter', 'dragOver', 'drop']) {
-            await this.devtools.send('Input.dispatchDragEvent',
+        for (const type of /** @type {const} */ (['dragEnter', 'dragOver', 'drop'])) {
+            await devtools.send('Input.dispatchDragEvent',
                 { type, x: width / 2, y: height / 2, data: { items: [], files: paths, dragOperationsMask: 1 } });
         }
     }
 
-    // A model's folder; the text, once its run is complete.
+    // Drops a model's folder, and writes the text where there is one; its run is complete then.
     async openModel(folder, text) {
         await this.drop(folder);
         const name = folder.split('/').at(-1);
@@ -258,14 +303,14 @@ export class Explorer {
 
     // ---- The picture -----------------------------------------------------------------------------------------------
 
-    // The canvas, with the mouse out of it.
+    // Takes a picture of the canvas, with the mouse out of it.
     async picture() {
         await this.page.mouse.move(0, 0);
         await this.settled();
         return decode(await this.#canvas.screenshot());
     }
 
-    // What every test ends with; a quarter of the canvas tells.
+    // Every test ends with this; a quarter of the canvas tells.
     async finish() {
         const lost = await this.page.evaluate(() => document.getElementById('canvas').getContext('webgl2')?.isContextLost() ?? true);
         if (lost) {
@@ -284,5 +329,5 @@ export class Explorer {
 
 // The landmark of a pinned cell, "x/1/2".
 export function pinName(pin) {
-    return pin && `${Object.keys(matrices)[pin[0]]}/${pin[1]}/${pin[2]}`;
+    return pin && `${pin[0].toLowerCase()}/${pin[1]}/${pin[2]}`;
 }

@@ -1,4 +1,4 @@
-// What a flow should show, and what it does.
+// Says what a flow should show, and what it shows.
 
 // The keys that make up the share of a row, the heaviest first.
 export function heaviest(row, share) {

@@ -14,7 +14,12 @@ process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 const read = (file) => new Uint8Array(readFileSync(file)).buffer;
 const json = (file) => JSON.parse(readFileSync(file, 'utf8'));
 
-// [d0, d1, …] and flat numbers to nested arrays.
+/**
+ * Makes nested arrays of flat numbers, by their shape.
+ *
+ * @param {number[]} flat
+ * @param {number[]} shape
+ */
 function nested(flat, [size, ...rest]) {
     const step = flat.length / size;
     return Array.from({ length: size }, (_, i) => (rest.length ? nested(flat.slice(i * step, (i + 1) * step), rest) : flat[i]));
@@ -50,7 +55,11 @@ export function variation(folder, changes, name = 'changed') {
     const copy = join(emptyFolder(), name);
     cpSync(folder, copy, { recursive: true });
     for (const [file, contents] of Object.entries(changes)) {
-        contents === null ? rmSync(join(copy, file)) : writeFileSync(join(copy, file), contents);
+        if (contents === null) {
+            rmSync(join(copy, file));
+        } else {
+            writeFileSync(join(copy, file), contents);
+        }
     }
     return copy;
 }

@@ -14,7 +14,19 @@ function softmax(row) {
 
 const cells = (m, change) => m.map((row, r) => row.map((x, c) => change(x, r, c)));
 
-// From {q, k} or {scores}, and {v}: {raw, scaled, capped, masked, weight, output}.
+/**
+ * Computes every stage of an attention from Q and K, or from its scores, and from V where there is one.
+ *
+ * @param {object} problem
+ * @param {number[][]} [problem.q]
+ * @param {number[][]} [problem.k]
+ * @param {number[][]} [problem.v]
+ * @param {number[][]} [problem.scores]
+ * @param {number} [problem.scale]
+ * @param {number} [problem.temperature]
+ * @param {number} [problem.softcap]
+ * @param {(query: number, key: number) => boolean} [problem.allowed]
+ */
 export function attention({ q, k, v, scores, scale = q ? 1 / Math.sqrt(q[0].length) : 1, temperature = 1, softcap = 0, allowed = () => true }) {
     const raw = scores ?? multiply(q, transpose(k));
     const scaled = cells(raw, (x) => x * scale / temperature);
@@ -24,7 +36,7 @@ export function attention({ q, k, v, scores, scale = q ? 1 / Math.sqrt(q[0].leng
     return { raw, scaled, capped, masked, weight, output: v && multiply(weight, v) };
 }
 
-// Nested arrays of numbers, cell by cell; equal infinities are near.
+// Compares nested arrays of numbers cell by cell; equal infinities are near.
 export function near(actual, expected, tolerance, what) {
     const a = actual.flat(Infinity), b = expected.flat(Infinity);
     assert.equal(a.length, b.length, `${what}: ${a.length} numbers instead of ${b.length}`);
@@ -37,7 +49,7 @@ const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const mean = (numbers) => sum(numbers) / numbers.length;
 
 // What the page measures of every head of weights [layers][heads][queries][keys]: {layer, head, entropy, first, …}.
-export const headScores = (attention, ids) => attention.flatMap((heads, layer) => heads.map((rows, head) => {
+export const headScores = (weights, ids) => weights.flatMap((heads, layer) => heads.map((rows, head) => {
     const share = (chosen) => sum(rows.map((row, i) => sum(row.map((w, j) => (chosen(i, j) ? w : 0))))) / sum(rows.flat());
     return {
         layer,

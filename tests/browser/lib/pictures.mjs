@@ -1,7 +1,7 @@
-// What the page's colours are, and pictures of it.
+// Knows the page's colours and takes pictures of it.
 import { decode } from './png.mjs';
 
-// As web/widgets/theme.cpp has them.
+// web/widgets/theme.cpp has the same colours.
 export const light = {
     background: 0xf4f6f9,
     masked: 0xe6e9ee,
@@ -26,7 +26,16 @@ const palette = (stops) => Array.from({ length: 256 }, (_, i) => {
     return r << 16 | g << 8 | b;
 });
 
-// How values of a map become colours, from the definition in core/maps/value_scale.hpp. blocks(): the values that ranks are of.
+/**
+ * Makes colours of the values of a map, by the definition in core/maps/value_scale.hpp.
+ *
+ * @param {object} options
+ * @param {{sequential: number[], diverging: number[], masked: number}} options.theme
+ * @param {number} options.high
+ * @param {boolean} [options.signed]
+ * @param {'linear' | 'log' | 'rank'} [options.scaling]
+ * @param {() => number[]} [options.blocks] gives the values that ranks are of.
+ */
 export function colouring({ theme, high, signed = false, scaling = 'linear', blocks }) {
     const colours = palette(signed ? theme.diverging : theme.sequential);
     const sorted = scaling === 'rank' ? blocks().filter(Number.isFinite).map(Math.abs).sort((a, b) => a - b) : [];
@@ -34,7 +43,11 @@ export function colouring({ theme, high, signed = false, scaling = 'linear', blo
         let low = 0, end = sorted.length;
         while (low < end) {
             const middle = (low + end) >> 1;
-            sorted[middle] < magnitude ? low = middle + 1 : end = middle;
+            if (sorted[middle] < magnitude) {
+                low = middle + 1;
+            } else {
+                end = middle;
+            }
         }
         return low / (sorted.length - 1);
     };

@@ -61,7 +61,7 @@ export function difference(a, b, rows) {
     }
     let count = 0;
     for (let p = 0; p < a.width * rows; ++p) {
-        count += a.pixels.compare(b.pixels, p * b.channels, p * b.channels + 3, p * a.channels, p * a.channels + 3) !== 0;
+        count += Math.abs(a.pixels.compare(b.pixels, p * b.channels, p * b.channels + 3, p * a.channels, p * a.channels + 3));
     }
     return count;
 }

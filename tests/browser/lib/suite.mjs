@@ -1,29 +1,71 @@
 // Registers tests and runs them, each on a fresh page.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { Explorer } from './explorer.mjs';
 
+/** @import { Browser, BrowserContextOptions } from 'playwright-core' */
+
+/**
+ * @typedef {object} Options
+ * @property {boolean} [each] in every build of the program, not only the best
+ * @property {string} [fragment]
+ * @property {boolean} [fine] at one pixel a point, for pictures and for exact turns of the wheel, which Chromium counts
+ *     in pixels
+ * @property {BrowserContextOptions} [context]
+ * @property {boolean} [start] false leaves opening to the body and checks no picture
+ * @property {RegExp[]} [expected] patterns of console messages that belong to the test
+ *
+ * @typedef {(explorer: Explorer) => Promise<void>} Body
+ * @typedef {Options & {name: string, body: Body}} Test
+ */
+
+/**
+ * A test runs there.
+ *
+ * @typedef {{browser: Browser, site: string, variant: string, failures: string, label: string}} Where
+ */
+
 const limit = 90000;  // ms a test; none comes near it on an idle machine
-// Pixels a point: a browser without a GPU takes most of its time over pixels, and most tests read none.
-const coarse = 0.5;
+const coarse = 0.5;  // pixels a point: a browser without a GPU takes most of its time over them, and most tests read none
+/** @type {Test[]} */
 const registered = [];
 
 class Skipped extends Error {}
 
-// From inside a test: it cannot run here, and why.
+// A test that cannot run here calls this and says why.
 export function skip(reason) {
     throw new Skipped(reason);
 }
 
-// `body(explorer)` on the open page. Options: {each: in every build of the program, not only the best; fragment;
-// fine: at one pixel a point, for pictures and for exact turns of the wheel, which Chromium counts in pixels;
-// context: options of Playwright's context; start: false leaves opening to the body and checks no picture;
-// expected: [patterns of console messages that belong to the test]}.
+/**
+ * Registers a test, whose body has the open page.
+ *
+ * @overload
+ * @param {string} name
+ * @param {Body} body
+ * @returns {void}
+ */
+/**
+ * @overload
+ * @param {string} name
+ * @param {Options} options
+ * @param {Body} body
+ * @returns {void}
+ */
+/**
+ * @param {string} name
+ * @param {[Body] | [Options, Body]} rest
+ */
 export function test(name, ...rest) {
-    const body = rest.pop();
-    registered.push({ name, body, ...rest[0] });
+    const [options, body] = rest.length === 1 ? [{}, rest[0]] : rest;
+    registered.push({ ...options, name, body });
 }
 
+/**
+ * @param {Where} where
+ * @param {Test} test
+ */
 async function withPage({ browser, site, variant, failures, label }, { body, fragment, fine = false, context: options, start = true, expected = [] }) {
     const context = await browser.newContext({
         viewport: { width: 1440, height: 900 }, deviceScaleFactor: fine ? 1 : coarse, locale: 'en', colorScheme: 'light', ...options,
@@ -33,8 +75,7 @@ async function withPage({ browser, site, variant, failures, label }, { body, fra
         timer = setTimeout(() => reject(new Error(`not done after ${limit / 1000} s`)), limit);
     });
     const page = await context.newPage();
-    const explorer = new Explorer(page, site);
-    explorer.variant = variant;
+    const explorer = new Explorer(page, site, variant);
     const reported = () => explorer.problems.filter((text) => !expected.some((pattern) => pattern.test(text)));
     const run = async () => {
         if (start) {
@@ -51,7 +92,7 @@ async function withPage({ browser, site, variant, failures, label }, { body, fra
     try {
         await Promise.race([run(), late]);
     } catch (error) {
-        if (!(error instanceof Skipped)) {
+        if (error instanceof Error && !(error instanceof Skipped)) {
             error.message = [error.message, ...reported().map((text) => `the page reported ${text}`)].join('\n');
             await keepPicture(page, join(failures, `${label.replace(/[^\w-]+/g, '-')}.png`), error);
         }
@@ -75,18 +116,28 @@ async function keepPicture(page, file, error) {
 
 function indent(error) {
     const where = /\(?(file:\S*\.test\.mjs:\d+)/.exec(error.stack)?.[1].replace(/.*\//, '');
-    const text = error.message.replace(/\x1b\[\d+m/g, '');
+    const text = stripVTControlCharacters(error.message);
     return `${text}${where ? `\nat ${where}` : ''}`.split('\n').map((line) => `             ${line}`).join('\n');
 }
 
-// Imports the topics' files and runs what they register, one test at a time in each browser: a browser has one
-// clipboard and one focus. Returns {passed, failed, skipped}.
+/**
+ * Imports the topics' files and runs what they register, one test at a time in each browser: a browser has one clipboard
+ * and one focus.
+ *
+ * @param {object} options
+ * @param {{topic: string, file: URL}[]} options.topics
+ * @param {string} options.filter
+ * @param {string[]} options.variants
+ * @param {Browser[]} options.browsers
+ * @param {string} options.site
+ * @param {string} options.failures
+ */
 export async function runAll({ topics, filter, variants, browsers, ...surroundings }) {
     const counts = { passed: 0, failed: 0, skipped: 0 };
     const waiting = [];
     for (const { topic, file } of topics) {
         registered.length = 0;
-        await import(file);
+        await import(file.href);
         for (const each of registered) {
             for (const variant of each.each ? variants : variants.slice(0, 1)) {
                 const label = `${topic}: ${each.name}${each.each ? ` [${variant}]` : ''}`;
@@ -104,6 +155,10 @@ export async function runAll({ topics, filter, variants, browsers, ...surroundin
     return counts;
 }
 
+/**
+ * @param {Where & {each: Test}} next
+ * @param {{passed: number, failed: number, skipped: number}} counts
+ */
 async function runOne({ each, ...where }, counts) {
     const started = Date.now();
     const say = (word, more = '') =>

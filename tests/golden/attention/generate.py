@@ -62,7 +62,7 @@ def multi_head(name, seed, d_model, d_memory, heads, n_q, n_k, bias=True, mask="
     cross = d_memory != d_model
     layer = torch.nn.MultiheadAttention(d_model, heads, bias=bias, kdim=d_memory if cross else None,
                                         vdim=d_memory if cross else None, batch_first=True)
-    if bias:  # PyTorch begins with zeros
+    if bias:  # PyTorch starts with zeros
         with torch.no_grad():
             layer.in_proj_bias.copy_(0.3 * torch.randn(3 * d_model, generator=g))
             layer.out_proj.bias.copy_(0.3 * torch.randn(d_model, generator=g))

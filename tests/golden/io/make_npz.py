@@ -39,7 +39,7 @@ def npy(array):
     return file.getvalue()
 
 
-# Every size and offset in zip64 fields, and a zip64 directory: what Python does beyond 4 GB.
+# Every size and offset is in zip64 fields, with a zip64 directory, as Python writes them beyond 4 GB.
 limit, zipfile.ZIP64_LIMIT = zipfile.ZIP64_LIMIT, 10
 zipfile.ZIP_FILECOUNT_LIMIT = 1
 for name, method in [("zip64_stored", zipfile.ZIP_STORED), ("zip64_deflated", zipfile.ZIP_DEFLATED)]:

@@ -9,7 +9,7 @@ entries = {
     "model/config.json": b'{"a": 1}\n',
     "model/every-byte": bytes(range(256)) * 3,
     "model/empty": b"",
-    "check": b"123456789",  # whose CRC-32 is CBF43926
+    "check": b"123456789",  # its CRC-32 is CBF43926
 }
 with zipfile.ZipFile(folder / "stored.zip", "w") as archive:
     for path, content in entries.items():

@@ -107,7 +107,7 @@ def inverse_frequencies(config, width):
     kind = scaling.get("rope_type", scaling.get("type", "default"))
     if kind == "linear":
         return frequencies / scaling["factor"]
-    if kind == "llama3":  # long waves are stretched, short ones stay, those between are mixed
+    if kind == "llama3":  # long waves are stretched, short ones stay, and those between are mixed
         factor, low, high = scaling["factor"], scaling["low_freq_factor"], scaling["high_freq_factor"]
         turns = scaling["original_max_position_embeddings"] * frequencies / (2 * math.pi)
         smooth = ((turns - low) / (high - low)).clamp(0, 1)
@@ -244,7 +244,7 @@ def write_model(name, seed, dtype, config, forward, shapes, prefix="", shards=1,
         best = logits.topk(2).values
         gap = min(gap, float(best[0] - best[1]))
         continued = torch.cat([continued, logits.argmax()[None]])
-    assert gap > 0.01, (name, gap)  # else float32 might choose otherwise; take another seed
+    assert gap > 0.01, (name, gap)  # otherwise float32 might choose differently; take another seed
     expect |= {"ids": ids.float(), "greedy": continued[len(ids):].float()}
     write_safetensors(folder / "expect.safetensors", expect)
 

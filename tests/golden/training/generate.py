@@ -19,7 +19,7 @@ import torch.nn.functional as F
 
 HERE = pathlib.Path(__file__).parent
 STEPS, BATCH, CONTEXT = 10, 3, 10
-# As in training_test.cpp.
+# These are as in training_test.cpp.
 RATE, FINAL_RATE, WARMUP = 0.004, 0.001, 3
 BETAS, EPSILON, DECAY, CLIP = (0.9, 0.95), 1e-5, 0.1, 0.9
 
@@ -118,7 +118,8 @@ def case(name, seed, config, shapes, run):
     g = torch.Generator().manual_seed(seed)
     folder = HERE / name
     shutil.rmtree(folder, ignore_errors=True)
-    # Larger than a network's first weights, so that softmax, norms and activations are used where they bend.
+    # These are larger than a network's first weights, so that softmax, norms and activations
+    # are used where they bend.
     weights = {key: (1 + 0.2 * torch.randn(*shape, generator=g) if len(shape) == 1 and key.endswith("weight")
                      else 0.3 * torch.randn(*shape, generator=g)).double().requires_grad_() for key, shape in shapes.items()}
     ids = torch.randint(config["vocab_size"], (STEPS, BATCH, CONTEXT + 1), generator=g)

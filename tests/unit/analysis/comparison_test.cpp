@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// The length of a longest common subsequence, by trying everything.
+// Finds the length of a longest common subsequence by trying everything.
 std::size_t longest_common(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
     if (a.empty() || b.empty()) return 0;
     if (a[0] == b[0]) return 1 + longest_common(a.subspan(1), b.subspan(1));
@@ -89,15 +89,15 @@ TEST_CASE("rows over keys that go together in part") {
     CHECK_THAT(row_cosine(a, b, alignment).value(), WithinAbs((0.125 + 0.0625) / (norm_a * norm_b), 1e-15));
 }
 
-// What stands before a token is all that it knows: a common beginning is the same in both texts, bit for bit, and so
-// its cosines are 1 but for the rounding of two square roots.
+// A token only knows what comes before it: a common beginning is the same in both texts, bit for bit, so its cosines
+// are 1 up to the rounding of two square roots.
 TEST_CASE("two texts are alike until they differ") {
     const auto a = traced({1, 2, 3, 4, 5}), b = traced({1, 2, 3, 9, 5});
     for (const Cosine& c : residual_cosines(*a, 2, *b, 2)) CHECK_THAT(c.value(), WithinAbs(1, 1e-15));
     const auto after = residual_cosines(*a, 4, *b, 4);
     REQUIRE(after.size() == a->layers().size() + 1);
     CHECK_THAT(after.front().value(), WithinAbs(1, 1e-15));  // the same token in the same place
-    CHECK(after.back().value() < 1 - 1e-6);                  // which has looked at another
+    CHECK(after.back().value() < 1 - 1e-6);                  // it has attended to another token
 
     for (std::size_t layer = 0; layer < a->layers().size(); ++layer) {
         const Record &first = a->layers()[layer].attention, &second = b->layers()[layer].attention;

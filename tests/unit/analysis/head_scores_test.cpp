@@ -18,7 +18,7 @@ AttentionSpec spec_of(Mask mask, std::optional<float> scale = std::nullopt) {
     return spec;
 }
 
-// A causal head whose weights are `rows` (each sums to 1): scores ln w against unit keys.
+// Makes a causal head whose weights are `rows` (each sums to 1): its scores are ln w against unit keys.
 Record causal_head(const std::vector<std::vector<double>>& rows) {
     const Index n = std::ssize(rows);
     Tensor q({1, n, n}), k({1, n, n}), v({1, n, 1});
@@ -34,7 +34,7 @@ Record causal_head(const std::vector<std::vector<double>>& rows) {
 
 HeadScores scores_of(const Record& record, Index head, std::span<const std::int32_t> ids) {
     const std::shared_ptr<const Record> pointer(std::shared_ptr<const Record>(),
-                                                &record);  // that owns nothing
+                                                &record);  // owns nothing
     HeadScoring scoring(stage_map(pointer, head, Stage::weight), ids);
     while (scoring.step()) {
     }
@@ -51,8 +51,8 @@ TEST_CASE("the worked example of TransformerLens' head detector") {
     CHECK_THAT(s.previous_token, WithinAbs(0.325, 1e-6));
     CHECK_THAT(s.current_token, WithinAbs((1 + 0.5 + 0.5 + 0.25) / 4, 1e-6));
     CHECK_THAT(s.first_token, WithinAbs((1 + 0.5 + 0.2 + 0.1) / 4, 1e-6));
-    CHECK_THAT(s.duplicate_token, WithinAbs(0.2 / 4, 1e-6));  // the second 7 looks at the first
-    CHECK_THAT(s.induction, WithinAbs(0.3 / 4, 1e-6));        // and at what followed it
+    CHECK_THAT(s.duplicate_token, WithinAbs(0.2 / 4, 1e-6));  // the second 7 attends to the first
+    CHECK_THAT(s.induction, WithinAbs(0.3 / 4, 1e-6));        // and to the token that followed it
     CHECK_THAT(s.distance, WithinAbs((0.5 + (0.4 + 0.3) + (0.3 + 0.3 + 0.5)) / 4, 1e-6));
 
     const auto entropy = [](std::initializer_list<double> row) {
@@ -107,7 +107,7 @@ TEST_CASE("a row that may look at nothing counts nowhere") {
     const Record record = *Record::run(test::random_tensor({1, 3, 4}, 4), test::random_tensor({1, 3, 4}, 5),
                                        test::random_tensor({1, 3, 2}, 6), spec_of(Mask::causal(-1)));
     const std::vector<std::int32_t> ids{1, 2, 3};
-    const HeadScores s = scores_of(record, 0, ids);  // row 0 empty, row 1 sees key 0 alone, row 2 sees two
+    const HeadScores s = scores_of(record, 0, ids);  // row 0 is empty, row 1 sees key 0 alone, row 2 sees two
     CHECK(s.current_token == 0);
     CHECK(s.entropy > 0);
     CHECK(s.spread <= 1);
@@ -139,7 +139,7 @@ TEST_CASE("finished weights have the scores of their numbers as they are stored"
             if (k < q && token(k) == token(q)) duplicate += w;
             if (k >= 1 && k <= q && token(k - 1) == token(q)) induction += w;
         }
-    // The weights are read as f32, each within 2^-24 of itself.
+    // The weights are read as f32, each with a relative error within 2^-24.
     const HeadScores s = scoring.scores();
     CHECK_THAT(s.previous_token, WithinRel(previous / all, 1e-6));
     CHECK_THAT(s.first_token, WithinRel(first / all, 1e-6));

@@ -1,4 +1,4 @@
-// The f64 of every cell is the expression in double from the numbers as typed.
+// Checks that every cell's f64 is the expression evaluated in double on the numbers as typed.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
-using enum MatrixId;
+using enum Stage;
 
 namespace {
 
@@ -22,9 +22,9 @@ WorkedExplanation why(const WorkedState& worked, CellRef cell) {
 }  // namespace
 
 TEST_CASE("a score is the sum of its products as typed") {
-    // Not 1.2700000244, which the f32 inputs give.
+    // This is not 1.2700000244, which the f32 inputs give.
     const State s = after(default_state(), SetCell{{x, 0, 1}, 0.7});
-    const WorkedExplanation score = why(s.worked, {raw, 0, 1});
+    const WorkedExplanation score = why(worked_of(s), {raw, 0, 1});
     CHECK(score.kind == WorkedExplanation::Kind::stage);
     CHECK(score.provenance == "computed");
     CHECK(score.cell.f64 == 1.0 * 0.3 + 0.7 * 0.9 + 0.2 * 0.1 + 0.8 * 0.4);
@@ -34,7 +34,7 @@ TEST_CASE("a score is the sum of its products as typed") {
     CHECK(score.cell.terms[1].left == 0.7);
     CHECK(score.cell.terms[1].right == 0.9);
 
-    const WorkedExplanation projected = why(s.worked, {q, 0, 1});
+    const WorkedExplanation projected = why(worked_of(s), {q, 0, 1});
     CHECK(projected.kind == WorkedExplanation::Kind::projection);
     CHECK(projected.cell.f64 == 0.7);
     CHECK(projected.cell.f32 == 0.7f);
@@ -47,7 +47,7 @@ TEST_CASE("scale, soft cap and temperature are exact too") {
     State s = opened(PresetId::three_tokens);
     s = after(s, SetTemperature{0.1});
     s = after(s, SetSoftcap{0.3});
-    const CellExplanation cell = why(s.worked, {weight, 2, 2}).cell;
+    const CellExplanation cell = why(worked_of(s), {weight, 2, 2}).cell;
     CHECK(cell.raw == 2);
     CHECK(cell.scale == 1.0 / (std::sqrt(2.0) * 0.1));
     CHECK(cell.scaled == cell.scale * 2);
@@ -60,7 +60,7 @@ TEST_CASE("scale, soft cap and temperature are exact too") {
 
 TEST_CASE("an output is the sum of weights and values, whose weights sum to one") {
     const State s = opened(PresetId::hello_query);
-    const WorkedExplanation out = why(s.worked, {output, 0, 1});
+    const WorkedExplanation out = why(worked_of(s), {output, 0, 1});
     CHECK(out.kind == WorkedExplanation::Kind::output);
     REQUIRE(out.cell.terms.size() == 2);
     CHECK(out.cell.terms[0].left + out.cell.terms[1].left == Catch::Approx(1).margin(1e-15));
@@ -77,61 +77,61 @@ TEST_CASE("infinite scores: none of the row, all of the row, or a share of it") 
     const double exact[] = {a / (a + b), 0, b / (a + b), 1, 0, 0, 0, 0, 0};
     for (Index i = 0; i < 3; ++i)
         for (Index j = 0; j < 3; ++j) {
-            const WorkedExplanation cell = why(s.worked, {weight, i, j});
+            const WorkedExplanation cell = why(worked_of(s), {weight, i, j});
             CHECK(std::abs(cell.cell.f64 - exact[i * 3 + j]) < 1e-15);
             CHECK(std::abs(static_cast<double>(cell.cell.f32) - exact[i * 3 + j]) < 1e-6);
         }
-    CHECK(why(s.worked, {scaled, 0, 1}).cell.f64 == -infinity);
-    CHECK(why(s.worked, {scaled, 0, 1}).cell.f32 == -std::numeric_limits<float>::infinity());
+    CHECK(why(worked_of(s), {scaled, 0, 1}).cell.f64 == -infinity);
+    CHECK(why(worked_of(s), {scaled, 0, 1}).cell.f32 == -std::numeric_limits<float>::infinity());
 
-    // A soft cap makes the infinite finite again.
+    // A soft cap makes infinite scores finite again.
     s = after(s, SetSoftcap{2});
-    const WorkedExplanation capped_cell = why(s.worked, {capped, 0, 1});
+    const WorkedExplanation capped_cell = why(worked_of(s), {capped, 0, 1});
     CHECK(capped_cell.cell.f64 == -2);
     CHECK(capped_cell.cell.f32 == -2);
-    CHECK(why(s.worked, {weight, 2, 0}).cell.f64 == Catch::Approx(1.0 / 3));
+    CHECK(why(worked_of(s), {weight, 2, 0}).cell.f64 == Catch::Approx(1.0 / 3));
 }
 
 TEST_CASE("a given score has the chain of what becomes of it") {
     const State s = after(opened(PresetId::causal_row), SetTemperature{2});
-    const WorkedExplanation given = why(s.worked, {raw, 0, 1});
+    const WorkedExplanation given = why(worked_of(s), {raw, 0, 1});
     CHECK(given.kind == WorkedExplanation::Kind::input);
     CHECK(given.provenance == "from example D");
     CHECK(given.cell.f64 == 0.8);
     CHECK(given.cell.scaled == 0.4);
-    CHECK(given.cell.weight == why(s.worked, {weight, 0, 1}).cell.f64);
+    CHECK(given.cell.weight == why(worked_of(s), {weight, 0, 1}).cell.f64);
     CHECK(given.cell.terms.empty());
 }
 
 TEST_CASE("a forbidden cell weighs nothing") {
     const State s = opened(PresetId::causal_row);
-    const WorkedExplanation hidden = why(s.worked, {weight, 0, 3});
+    const WorkedExplanation hidden = why(worked_of(s), {weight, 0, 3});
     CHECK_FALSE(hidden.cell.allowed);
     CHECK(hidden.cell.f64 == 0);
     CHECK(hidden.cell.f32 == 0);
-    CHECK(why(s.worked, {masked, 0, 3}).cell.f64 == -infinity);
+    CHECK(why(worked_of(s), {masked, 0, 3}).cell.f64 == -infinity);
 }
 
 TEST_CASE("inputs say where they came from") {
     State s = default_state();
-    CHECK(why(s.worked, {x, 0, 1}).provenance == "from example A");
-    CHECK(why(s.worked, {x, 0, 1}).cell.f64 == 0.5);
+    CHECK(why(worked_of(s), {x, 0, 1}).provenance == "from example A");
+    CHECK(why(worked_of(s), {x, 0, 1}).cell.f64 == 0.5);
     s = after(s, SetCell{{x, 0, 1}, 0.7});
-    CHECK(why(s.worked, {x, 0, 1}).provenance == "changed; example A has 0.5 here");
+    CHECK(why(worked_of(s), {x, 0, 1}).provenance == "changed; example A has 0.5 here");
     s = after(s, Resize{Axis::queries, 4});
-    CHECK(why(s.worked, {x, 3, 0}).provenance == "added; example A has no such cell");
+    CHECK(why(worked_of(s), {x, 3, 0}).provenance == "added; example A has no such cell");
     s = after(s, Generate{7});
-    CHECK(why(s.worked, {k, 3, 3}).provenance == "generated: numpy.random.seed(7), randn");
-    // What was generated stays so when a row is added.
+    CHECK(why(worked_of(s), {k, 3, 3}).provenance == "generated: numpy.random.seed(7), randn");
+    // Generated values stay as they are when a row is added.
     s = after(s, Resize{Axis::queries, 5});
-    CHECK(why(s.worked, {k, 3, 3}).provenance == "generated: numpy.random.seed(7), randn");
-    CHECK(why(s.worked, {q, 4, 0}).provenance == "added; numpy.random.seed(7), randn has no such cell");
+    CHECK(why(worked_of(s), {k, 3, 3}).provenance == "generated: numpy.random.seed(7), randn");
+    CHECK(why(worked_of(s), {q, 4, 0}).provenance == "added; numpy.random.seed(7), randn has no such cell");
     s = after(s, SetSource{Source::scores});
-    CHECK(why(s.worked, {raw, 0, 0}).provenance == "typed, pasted or carried over");
+    CHECK(why(worked_of(s), {raw, 0, 0}).provenance == "typed, pasted or carried over");
 }
 
 TEST_CASE("cells are called by their tokens") {
-    const WorkedState s = default_state().worked;
+    const WorkedState s = worked_of(default_state());
     CHECK(cell_name(s, {x, 1, 2}) == "X[sat, 2]");
     CHECK(cell_name(s, {w_q, 1, 2}) == "W_Q[1, 2]");
     CHECK(cell_name(s, {weight, 0, 2}) == "Weights[cat, mat]");
@@ -145,28 +145,28 @@ TEST_CASE("matrices have the shapes that they are said to have, and f64 is near 
     State s = default_state();
     for (int step = 0; step < 3000; ++step) {
         if (auto next = app::apply(s, commands.next(s))) s = *next;
-        if (s.worked.queries() > 8 || s.worked.keys() > 8) s = default_state();
-        const auto run = run_worked(s.worked);
+        if (worked_of(s).queries() > 8 || worked_of(s).keys() > 8) s = default_state();
+        const auto run = run_worked(worked_of(s));
         REQUIRE(run);
-        for (int i = 0; i < matrix_count; ++i) {
-            const auto id = static_cast<MatrixId>(i);
-            const MatrixShape shape = shape_of(s.worked, id);
-            const Matrix m = run->matrix(s.worked, id);
+        for (int i = 0; i < stage_count; ++i) {
+            const auto id = static_cast<Stage>(i);
+            const MatrixShape shape = shape_of(worked_of(s), id);
+            const Matrix m = run->matrix(worked_of(s), id);
             REQUIRE(m.rows == shape.rows);
             REQUIRE(m.cols == shape.cols);
             if (shape.rows == 0) continue;
             const CellRef cell{id, step % shape.rows, step % shape.cols};
-            const WorkedExplanation e = explain_worked(s.worked, *run, cell);
+            const WorkedExplanation e = explain_worked(worked_of(s), *run, cell);
             REQUIRE_FALSE(e.provenance.empty());
             const double size = std::abs(e.cell.f64);
             REQUIRE(!std::isnan(e.cell.f64));
-            // Sums of large numbers that cancel say nothing about rounding.
+            // Sums in which large numbers cancel say nothing about rounding.
             const bool plain =
                 std::ranges::all_of(run->q.values, [](double value) { return std::abs(value) < 10; }) &&
                 std::ranges::all_of(run->k.values, [](double value) { return std::abs(value) < 10; }) &&
                 std::ranges::all_of(run->v.values, [](double value) { return std::abs(value) < 10; });
-            if (plain && std::isfinite(size) && s.worked.source != Source::scores &&
-                s.worked.temperature >= 0.5)
+            if (plain && std::isfinite(size) && worked_of(s).source != Source::scores &&
+                worked_of(s).temperature >= 0.5)
                 REQUIRE(std::abs(static_cast<double>(e.cell.f32) - e.cell.f64) <= 1e-4 * std::max(1.0, size));
         }
     }

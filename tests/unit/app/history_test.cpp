@@ -4,11 +4,11 @@
 
 using namespace attn;
 using namespace attn::app;
-using enum MatrixId;
+using enum Stage;
 
 namespace {
 SetCell cell(double value) { return {{x, 0, 1}, value}; }
-double value(const History& h) { return h.present().worked.x.at(0, 1); }
+double value(const History& h) { return worked_of(h.present()).x.at(0, 1); }
 }  // namespace
 
 TEST_CASE("undo and redo walk the same path both ways") {
@@ -19,14 +19,14 @@ TEST_CASE("undo and redo walk the same path both ways") {
     REQUIRE(h.perform(cell(0.7), 0));
     CHECK(h.undo());
     CHECK(value(h) == 0.6);
-    CHECK(h.before_last_step().worked.x.at(0, 1) == 0.7);
+    CHECK(worked_of(h.before_last_step()).x.at(0, 1) == 0.7);
     CHECK(h.undo());
     CHECK(h.present() == default_state());
     CHECK_FALSE(h.can_undo());
     CHECK(h.redo());
     CHECK(h.redo());
     CHECK(value(h) == 0.7);
-    CHECK(h.before_last_step().worked.x.at(0, 1) == 0.6);
+    CHECK(worked_of(h.before_last_step()).x.at(0, 1) == 0.6);
     CHECK_FALSE(h.redo());
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("a drag is one step, the next drag another") {
     History h(default_state());
     for (const double v : {0.51, 0.52, 0.53}) REQUIRE(h.perform(cell(v), 1));
     for (const double v : {0.6, 0.7}) REQUIRE(h.perform(cell(v), 2));
-    CHECK(h.before_last_step().worked.x.at(0, 1) == 0.53);
+    CHECK(worked_of(h.before_last_step()).x.at(0, 1) == 0.53);
     CHECK(h.undo());
     CHECK(value(h) == 0.53);
     CHECK(h.undo());
@@ -48,7 +48,7 @@ TEST_CASE("commands of another kind in the same gesture are another step") {
     REQUIRE(h.perform(SetTemperature{2}, 1));
     CHECK(h.undo());
     CHECK(value(h) == 0.6);
-    CHECK(h.present().worked.temperature == 1);
+    CHECK(worked_of(h.present()).temperature == 1);
 }
 
 TEST_CASE("a drag that comes back to where it began is no step") {
@@ -66,7 +66,7 @@ TEST_CASE("a new step forgets what was undone") {
     CHECK(h.undo());
     REQUIRE(h.perform(cell(0.7), 0));
     CHECK_FALSE(h.can_redo());
-    // The gesture of before the undo is over.
+    // The gesture from before the undo is over.
     History g(default_state());
     REQUIRE(g.perform(cell(0.6), 1));
     CHECK(g.undo());
@@ -108,4 +108,22 @@ TEST_CASE("a link is a step, and only so many steps are kept") {
     int steps = 0;
     while (h.undo()) ++steps;
     CHECK(steps == 200);
+}
+
+TEST_CASE("steps share the parts of the State that they did not change") {
+    History h(default_state());
+    REQUIRE(h.perform(cell(0.6), 0));
+    const State before = h.present();
+    REQUIRE(h.perform(SetText{"The cat"}, 0));
+    CHECK(h.present().shares<WorkedState>(before));
+    CHECK_FALSE(h.present().shares<SentenceState>(before));
+    REQUIRE(h.perform(cell(0.7), 0));
+    CHECK_FALSE(h.present().shares<WorkedState>(before));
+    CHECK(worked_of(before).x.at(0, 1) == 0.6);
+    CHECK(h.undo());
+    CHECK(h.undo());
+    CHECK(h.present() == before);
+    CHECK(h.present().shares<WorkedState>(before));
+    // All States share a part that nobody has changed.
+    CHECK(h.present().shares<TensorsState>(default_state()));
 }

@@ -1,14 +1,15 @@
-// The heads of one's own tensors: measured, in an order, saved all at once.
-#include "app/own_tensors.hpp"
-#include "app/saving.hpp"
-#include "app/url.hpp"
+// Tests the heads of a user's own tensors: measuring, ordering and saving them all at once.
+#include "app/link.hpp"
 #include "io/csv.hpp"
+#include "parts/saving.hpp"
+#include "subjects/tensors/own_tensors.hpp"
 #include "unit/app/saved_heads.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 
 using namespace attn;
 using namespace attn::app;
+using namespace attn::parts;
 using namespace attn::test;
 
 TEST_CASE("heads of finished weights and of Q and K are measured, with tokens by all scores", "[tensors]") {
@@ -22,7 +23,7 @@ TEST_CASE("heads of finished weights and of Q and K are measured, with tokens by
         REQUIRE(heads.done());
         for (Index layer = 0; layer < heads.layers(); ++layer)
             for (Index head = 0; head < heads.heads(); ++head) {
-                HeadScoring scoring(v.open()->make_map(layer, head, MapStage::weight), names);
+                HeadScoring scoring(v.open()->maps({.stage = Stage::weight})(layer, head), names);
                 while (scoring.step()) {
                 }
                 const auto& found = heads.scores({layer, head});
@@ -53,18 +54,21 @@ TEST_CASE("heads of finished weights and of Q and K are measured, with tokens by
 }
 
 TEST_CASE("the order and the flow of one's own heads are in the link", "[tensors]") {
-    const std::string link = "v=1&lens=tensors&sorted=entropy,first&edges=0.5,columns,0.1,1.2";
+    const std::string link = "v=1&subject=tensors&sorted=entropy,first&edges=0.5,columns,0.1,1.2";
     const auto parsed = parse_fragment(link);
     CHECK(parsed.note.empty());
-    CHECK(parsed.state.tensors.heads == HeadsChoice{HeadScore::entropy, HeadScore::first_token});
-    CHECK(parsed.state.tensors.flow == FlowChoice{0.5f, FlowForm::columns, {{0, 1}, {1, 2}}});
+    CHECK(looks_of(parsed.state, tensors_subject).heads ==
+          HeadsChoice{HeadScore::entropy, HeadScore::first_token});
+    CHECK(looks_of(parsed.state, tensors_subject).flow ==
+          FlowChoice{0.5f, FlowForm::columns, {{0, 1}, {1, 2}}});
     CHECK(to_fragment(parsed.state) == link);
-    CHECK(parsed.state.sentence.heads == HeadsChoice{});
-    // Heads of other files are not these.
-    CHECK(after(parsed.state, OpenTensors{{"other.npy"}}).tensors.flow.heads.empty());
-    CHECK(refusal(parsed.state, SetTensorFlow{{.mass = 2}}) == "The share of a row lies between 0 and 1.");
-    CHECK(refusal(parsed.state, SetTensorHeads{{{}, HeadScore::entropy}}) ==
-          "Heads are scattered over two scores; the one across is missing.");
+    CHECK(looks_of(parsed.state, sentence_subject).heads == HeadsChoice{});
+    // These heads do not belong to the other files.
+    CHECK(looks_of(after(parsed.state, OpenTensors{{"other.npy"}}), tensors_subject).flow.heads.empty());
+    CHECK(refusal(parsed.state, SetFlow{{.mass = 2}, tensors_subject}) ==
+          "The share of a row lies between 0 and 1.");
+    CHECK(refusal(parsed.state, SetHeads{{{}, HeadScore::entropy}, tensors_subject}) ==
+          "Choose a horizontal score first.");
 }
 
 TEST_CASE("the heads of one's own are saved, queries and keys under their own names", "[tensors]") {
@@ -74,8 +78,8 @@ TEST_CASE("the heads of one's own are saved, queries and keys under their own na
     v.drop({{"attention.npy", write_npy({2, 3, 4, 5}, values)},
             {"keys.json", text_file(R"(["a", "b", "c", "d", "é"])")}});
     REQUIRE(v.open());
-    const Saving::Window window{v.session.tensors().open()->map(1, 2, {}), {1, 4}, {2, 5}};
-    v.session.save(Saving::csv(window, v.open()->query_names(), v.open()->key_names(), "weights"));
+    const Saving::Window window{v.open()->map(1, 2, {}), {1, 4}, {2, 5}};
+    v.visit.save(Saving::csv(window, v.open()->query_names(), v.open()->key_names(), "weights"));
     v.work();
     const auto csv = CsvReading(v.page.downloaded_bytes).finish();
     REQUIRE(csv);
@@ -83,9 +87,9 @@ TEST_CASE("the heads of one's own are saved, queries and keys under their own na
     CHECK(csv->column_labels == std::vector<std::string>{"c", "d", "é"});
     CHECK(std::ranges::equal(csv->values.values(), cells_of(*window.map, {{1, 4}, {2, 5}})));
 
-    v.session.save(Saving::all_heads(all_heads(*v.open(), {.stage = MapStage::scaled})));
+    v.visit.save(Saving::all_heads(all_heads(*v.open(), {.stage = Stage::scaled})));
     v.work();
-    CHECK(v.page.downloaded == "attention-weight.npz");  // which is all that they have
+    CHECK(v.page.downloaded == "attention-weight.npz");  // the file has nothing else
     const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
     CHECK(archive.shape == Shape{2, 3, 4, 5});
     CHECK(archive.attention == values);
@@ -107,12 +111,12 @@ TEST_CASE("a layer a file is saved as one archive, −∞ that is stored as that
             {"tokens.json", text_file(R"(["a", "b"])")}});
     REQUIRE(v.open());
     REQUIRE(v.open()->layers() == 2);
-    v.session.save(Saving::all_heads(all_heads(*v.open(), {})));
+    v.visit.save(Saving::all_heads(all_heads(*v.open(), {})));
     v.work();
     SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
     CHECK(archive.attention == std::vector<float>{0.5f, -inf, 0.5f, 1, 1, 0, -inf, 1});
     CHECK(archive.about["tokens"] == std::vector<std::string>{"a", "b"});
-    v.session.save(Saving::all_heads(all_heads(*v.open(), {.sink = Sink::hidden})));
+    v.visit.save(Saving::all_heads(all_heads(*v.open(), {.sink = Sink::hidden})));
     v.work();
     archive = read_saved_heads(v.page.downloaded_bytes);
     CHECK(archive.attention == std::vector<float>{0, -inf, 0, 1, 0, 0, 0, 1});
@@ -125,16 +129,16 @@ TEST_CASE("what is being saved stays what it was when the rule changes and the s
             {"k.npy", normal_npy({2, 5, 4}, 2)},
             {"v.npy", normal_npy({2, 5, 4}, 3)}});
     REQUIRE(v.open());
-    v.session.perform(SetTensorRule{{TensorRule::Causal::with_past, false}});
+    v.visit.perform(SetTensorRule{{TensorRule::Causal::with_past, false}});
     v.work();
-    for (const MapStage stage : {MapStage::raw, MapStage::contribution}) {
+    for (const Stage stage : {Stage::raw, Stage::contribution}) {
         std::vector<float> cells;
         for (const Index head : {0, 1})
-            for (const float cell : cells_of(*v.open()->make_map(0, head, stage)))
+            for (const float cell : cells_of(*v.open()->maps({.stage = stage})(0, head)))
                 cells.push_back(cell == masked_cell && !is_signed(stage) ? 0 : cell);
-        v.session.save(Saving::all_heads(all_heads(*v.open(), {.stage = stage})));
-        v.session.perform(SetTensorRule{{TensorRule::Causal::none, true}});
-        if (stage == MapStage::contribution) v.session.close_tensors();
+        v.visit.save(Saving::all_heads(all_heads(*v.open(), {.stage = stage})));
+        v.visit.perform(SetTensorRule{{TensorRule::Causal::none, true}});
+        if (stage == Stage::contribution) tensors_in(v.visit).close();
         v.work();
         const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
         CHECK(archive.shape == Shape{1, 2, 3, 5});
@@ -143,7 +147,7 @@ TEST_CASE("what is being saved stays what it was when the rule changes and the s
         CHECK(archive.about["causal"] == "with a past");
         CHECK(archive.about["scale"] == "none");
         CHECK_FALSE(archive.about.contains("tokens"));
-        v.session.undo();
+        v.visit.undo();
         v.work();
     }
 }

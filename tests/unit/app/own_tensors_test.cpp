@@ -1,11 +1,11 @@
-// Tensors of one's own in a visit: what is opened, asked, refused and kept.
-#include "app/own_tensors.hpp"
+// Tests opening, asking about, refusing and keeping a user's own tensors in a visit.
+#include "subjects/tensors/own_tensors.hpp"
 
 #include <cmath>
 
 #include "app/explained.hpp"
+#include "app/link.hpp"
 #include "app/table.hpp"
-#include "app/url.hpp"
 #include "io/zip_writer.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
@@ -18,7 +18,7 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// The same numbers as float64.
+// Returns the numbers as a float64 array.
 Bytes as_f64(const Shape& shape, std::span<const float> values) {
     Bytes bytes = write_npy(shape, values);
     const auto header = parse_npy_header(bytes, bytes.size());
@@ -33,7 +33,8 @@ Bytes as_f64(const Shape& shape, std::span<const float> values) {
     return bytes;
 }
 
-// Weights of one head in double: softmax(q kᵀ · scale + bias) over the keys that `allows`.
+// Computes the weights of one head in double: softmax(q kᵀ · scale + bias) over the keys that `allows` lets
+// through.
 std::vector<double> reference(std::span<const float> q, std::span<const float> k, Index d, double scale,
                               auto allows) {
     const Index queries = std::ssize(q) / d, keys = std::ssize(k) / d;
@@ -68,17 +69,17 @@ TEST_CASE("finished weights open with their tokens, layer by layer and head by h
     CHECK(v.open()->query_names() == std::vector<std::string>{"0", "1", "2", "3"});
     CHECK(v.open()->key_names() == std::vector<std::string>{"a", "b", "c", "d", "é"});
     CHECK(v.open()->remarks().empty());
-    CHECK(v.state().lens == LensId::tensors);
-    CHECK(v.state().tensors.files == std::vector<std::string>{"attention.npy", "keys.json"});
+    CHECK(v.state().subject == tensors_subject);
+    CHECK(tensors_of(v.state()).files == std::vector<std::string>{"attention.npy", "keys.json"});
     const auto at = [&](Index layer, Index head, Index query, Index key) {
         return values[static_cast<std::size_t>(((layer * 3 + head) * 4 + query) * 5 + key)];
     };
     CHECK(v.cell(1, 2, 3, 4) == at(1, 2, 3, 4));
     CHECK(v.cell(0, 1, 2, 0) == at(0, 1, 2, 0));
 
-    // Where a number lies in its file: 4 bytes each behind the header.
-    v.session.perform(Select{{1, 2, 3, 4}});
-    const auto why = explain_cell(v.session, {MatrixId::weight, 3, 4});
+    // The place of a number in its file: 4 bytes each, after the header.
+    v.visit.perform(Select{{1, 2, 3, 4}});
+    const auto why = explained(v.visit, {Stage::weight, 3, 4});
     REQUIRE(why);
     CHECK(why->title == "Weights[\"3\", \"é\"]");
     CHECK(why->provenance == "layer 1, head 2 · loaded from attention.npy");
@@ -87,11 +88,12 @@ TEST_CASE("finished weights open with their tokens, layer by layer and head by h
     CHECK_THAT(why->note,
                ContainsSubstring("Stored as float32 at byte " +
                                  std::to_string(header->data_offset + 4 * 119) + " of attention.npy: "));
-    CHECK_FALSE(explain_cell(v.session, {MatrixId::raw, 3, 4}));
-    CHECK_FALSE(explain_cell(v.session, {MatrixId::weight, 4, 0}));
-    CHECK_THAT(table_json(v.session), ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
+    CHECK_FALSE(explained(v.visit, {Stage::raw, 3, 4}));
+    CHECK_FALSE(explained(v.visit, {Stage::weight, 4, 0}));
+    CHECK_THAT(table_json(subject_in(v.visit).table()),
+               ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
 
-    // Every head small: here a texel is a cell.
+    // In these small pictures of the heads, each texel is one cell.
     const attn::Thumbnails& small = v.open()->overview()->maps();
     CHECK(small.exact() == 6);
     CHECK(small.strongest()(1 * 4 + 3, 2 * 5 + 4) == at(1, 2, 3, 4));
@@ -102,11 +104,11 @@ TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {
     const std::vector<float> values = random_weights(3, 3, 2);
     v.drop({{"attention.npy", as_f64({3, 3}, values)}});
     REQUIRE(v.open());
-    const auto why = explain_cell(v.session, {MatrixId::weight, 1, 2});
+    const auto why = explained(v.visit, {Stage::weight, 1, 2});
     REQUIRE(why);
     CHECK(why->f64 == static_cast<double>(values[5]) / 3);
     CHECK(why->f32 == static_cast<double>(static_cast<float>(why->f64)));
-    CHECK(v.open()->remarks().size() == 1);  // the rows sum to a third
+    CHECK(v.open()->remarks().size() == 1);  // the rows sum to 1/3
     CHECK_THAT(v.open()->remarks()[0], ContainsSubstring("3 of 3 rows are not of sum one"));
 }
 
@@ -118,7 +120,7 @@ TEST_CASE("an archive's tensors are named by what they are called there", "[tens
     REQUIRE(v.open());
     CHECK(v.open()->title() == "Q and K of run.npz");
     CHECK(v.open()->summary() == "1 head · 4 queries × 5 keys · d_k 2 · float32");
-    const auto why = explain_cell(v.session, {MatrixId::weight, 0, 0});
+    const auto why = explained(v.visit, {Stage::weight, 0, 0});
     REQUIRE(why);
     CHECK_THAT(why->note, ContainsSubstring("of run.npz"));
     CHECK(why->operands.size() == 2);
@@ -139,35 +141,35 @@ TEST_CASE("Q and K become weights under the rule that is chosen", "[tensors]") {
                 const float found = v.cell(0, 1, i, j);
                 if (!allows(i, j))
                     CHECK(found == masked_cell);
-                else  // a weight is at most 1: some roundings of 6e-8
+                else  // a weight is at most 1, so this is a few roundings of 6e-8
                     CHECK_THAT(static_cast<double>(found),
                                WithinAbs(expected[static_cast<std::size_t>(i * keys + j)], 1e-6));
             }
     };
     using Causal = TensorRule::Causal;
     compare(1 / std::sqrt(8.0), [](Index, Index) { return true; });
-    v.session.perform(SetTensorRule{{Causal::aligned, true}});
+    v.visit.perform(SetTensorRule{{Causal::aligned, true}});
     v.work();
     compare(1 / std::sqrt(8.0), [](Index i, Index j) { return j <= i; });
-    v.session.perform(SetTensorRule{{Causal::with_past, false}});
+    v.visit.perform(SetTensorRule{{Causal::with_past, false}});
     v.work();
     compare(1, [](Index i, Index j) { return j <= i + keys - queries; });
     CHECK(v.page.url.ends_with("&rule=past,unscaled"));
-    v.session.undo();
-    v.session.undo();
+    v.visit.undo();
+    v.visit.undo();
     v.work();
     compare(1 / std::sqrt(8.0), [](Index, Index) { return true; });
 
-    v.session.perform(SetTensorMap{{.stage = MapStage::raw}});
-    v.session.perform(Select{{0, 1, {}, {}}});
-    const auto why = explain_cell(v.session, {MatrixId::raw, 2, 3});
+    v.visit.perform(SetMap{{.stage = Stage::raw}, tensors_subject});
+    v.visit.perform(Select{{0, 1, {}, {}}});
+    const auto why = explained(v.visit, {Stage::raw, 2, 3});
     REQUIRE(why);
     CHECK_THAT(static_cast<double>(v.cell(0, 1, 2, 3)), WithinAbs(why->f64, 1e-5));
     CHECK(why->provenance == "head 1 · computed here from Q and K");
     CHECK(why->operands.size() == 8);
     // Without V there are no contributions.
-    CHECK(v.open()->stage_for(MapStage::contribution) == MapStage::weight);
-    CHECK(v.open()->stage_for(MapStage::masked) == MapStage::scaled);
+    CHECK(v.open()->stage_for(Stage::contribution) == Stage::weight);
+    CHECK(v.open()->stage_for(Stage::masked) == Stage::scaled);
 }
 
 TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]") {
@@ -175,9 +177,9 @@ TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]
     const Bytes mask = write_npy({3, 3}, std::vector<float>{1, 0, 0, 1, 1, 0, 1, 1, 1});
     TensorsVisit v;
     v.drop({{"q.npy", q}, {"k.npy", k}, {"v.npy", values}, {"mask.npy", mask}});
-    REQUIRE(v.session.tensors().opening());
-    CHECK(v.state().lens == LensId::tensors);
-    const auto questions = v.session.tensors().opening()->questions();
+    REQUIRE(v.own().opening());
+    CHECK(v.state().subject == tensors_subject);
+    const auto questions = v.own().opening()->questions();
     REQUIRE(questions.size() == 1);
     CHECK(questions[0].id == "mask meaning");
     v.answer("mask meaning", "allowed");
@@ -187,62 +189,62 @@ TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]
     CHECK(v.cell(0, 0, 0, 0) == 1);
     CHECK(v.cell(0, 0, 0, 1) == masked_cell);
     const float weight = v.cell(0, 0, 2, 1);
-    v.session.perform(SetTensorMap{{.stage = MapStage::contribution}});
+    v.visit.perform(SetMap{{.stage = Stage::contribution}, tensors_subject});
     const auto row = to_tensor(*parse_npy(values));
     CHECK(v.cell(0, 0, 2, 1) == Catch::Approx(weight * row_norms(row->matrix())[1]));
 
-    // Answered otherwise: the cells that were hidden are the others.
-    v.session.tensors().ask_again();
+    // With the other answer, exactly the cells that were hidden are shown.
+    v.own().ask_again();
     v.work();
     v.answer("mask meaning", "added");
     REQUIRE(v.open()->has_bias());
-    CHECK(v.open()->stage_for(MapStage::masked) == MapStage::masked);
+    CHECK(v.open()->stage_for(Stage::masked) == Stage::masked);
     CHECK(v.cell(0, 0, 0, 1) != masked_cell);
 }
 
 TEST_CASE("what names and shapes leave open is asked", "[tensors]") {
-    // Four queries by four keys by nine heads, or four heads of four queries by nine keys.
+    // The shape may mean four queries by four keys by nine heads, or four heads of four queries by nine keys.
     const std::vector<float> values = random_weights(16, 9, 5);
     TensorsVisit v;
     v.drop({{"attention.npy", write_npy({4, 4, 9}, values)}});
     CHECK_FALSE(v.open());
-    REQUIRE(v.session.tensors().opening());
-    const auto questions = v.session.tensors().opening()->questions();
+    REQUIRE(v.own().opening());
+    const auto questions = v.own().opening()->questions();
     REQUIRE(questions.size() == 1);
     CHECK(questions[0].choices.size() == 2);
-    CHECK(v.state().lens == LensId::tensors);
+    CHECK(v.state().subject == tensors_subject);
     v.answer(questions[0].id, "last");
     REQUIRE(v.open());
     CHECK(v.open()->summary() == "9 heads · 4 queries × 4 keys · float32");
     CHECK(v.cell(0, 7, 1, 2) == values[(1 * 4 + 2) * 9 + 7]);
-    v.session.tensors().ask_again();
+    v.own().ask_again();
     v.work();
     v.answer(questions[0].id, "first");
     CHECK(v.open()->summary() == "4 heads · 4 queries × 9 keys · float32");
-    v.session.tensors().ask_again();
+    v.own().ask_again();
     v.work();
-    v.session.tensors().cancel();
+    v.own().cancel();
     CHECK(v.open()->summary() == "4 heads · 4 queries × 9 keys · float32");
-    CHECK_FALSE(v.session.tensors().opening());
+    CHECK_FALSE(v.own().opening());
 }
 
 TEST_CASE("files come one after another, in any order", "[tensors]") {
     TensorsVisit v;
     v.drop({{"q.npy", normal_npy({4, 2}, 1)}});
     CHECK_THAT(v.refusal(), ContainsSubstring("K is missing"));
-    CHECK(names_of(v.session.tensors().waiting()) == std::vector<std::string>{"q.npy"});
+    CHECK(names_of(v.own().waiting()) == std::vector<std::string>{"q.npy"});
     v.drop({{"k.npy", normal_npy({4, 2}, 2)}});
     REQUIRE(v.open());
-    CHECK(v.session.tensors().waiting().empty());
+    CHECK(v.own().waiting().empty());
     CHECK(v.open()->query_names()[0] == "0");
-    // Tokens join what is open, without a second copy of it.
+    // Tokens are added to the open tensors without copying those.
     const std::byte* before = v.open()->files()[0].bytes.get();
     v.drop({{"tokens.txt", text_file("The\ncat\nsat\ndown\n")}});
     CHECK(v.open()->query_names()[3] == "down");
     CHECK(v.open()->key_names()[1] == "cat");
     CHECK(v.open()->files()[0].bytes.get() == before);
-    CHECK(v.state().tensors.files == std::vector<std::string>{"q.npy", "k.npy", "tokens.txt"});
-    // As many as they like: then there are positions, and it is said.
+    CHECK(tensors_of(v.state()).files == std::vector<std::string>{"q.npy", "k.npy", "tokens.txt"});
+    // If the number of tokens does not match, positions are shown instead, and a remark says so.
     v.drop({{"tokens.txt", text_file("The\ncat\n")}});
     CHECK(v.open()->query_names()[1] == "1");
     REQUIRE(v.open()->remarks().size() == 1);
@@ -265,7 +267,7 @@ TEST_CASE("odd numbers are shown as they are, and said", "[tensors]") {
     CHECK(remarks[0] == "attention.npy: 1 of 16 numbers is NaN, the first at row 0, column 0; shown as NaN.");
     CHECK_THAT(remarks[1], ContainsSubstring("1 of 4 rows is not of sum one"));
     CHECK_THAT(remarks[2], ContainsSubstring("1 of 4 rows is zero"));
-    const auto why = explain_cell(v.session, {MatrixId::weight, 0, 0});
+    const auto why = explained(v.visit, {Stage::weight, 0, 0});
     REQUIRE(why);
     CHECK(std::isnan(why->f64));
 }
@@ -274,13 +276,13 @@ TEST_CASE("files that cannot be used are one sentence, and what was open stays",
     TensorsVisit v;
     v.drop({{"attention.npy", weights_npy({2, 3, 3})}});
     REQUIRE(v.open());
-    v.session.perform(Select{{0, 1, 2, 0}});
+    v.visit.perform(Select{{0, 1, 2, 0}});
     const State before = v.state();
     const Bytes good = normal_npy({4, 2}, 1);
     const std::vector<std::int32_t> integers(9, 1);
     const Bytes whole = weights_npy({3, 3});
     const auto changed_within = [&](Bytes archive) {
-        archive[30 + 5 + whole.size() - 1] ^= std::byte{1};  // behind a header of 30 bytes and the name
+        archive[30 + 5 + whole.size() - 1] ^= std::byte{1};  // after a 30-byte header and the name
         return archive;
     };
     const auto lie = [](const char* name) { return read_file(source_dir() / "tests/golden/io/npz" / name); };
@@ -300,7 +302,7 @@ TEST_CASE("files that cannot be used are one sentence, and what was open stays",
     };
     for (const auto& [files, says] : refused) {
         INFO(says);
-        v.session.tensors().cancel();
+        v.own().cancel();
         v.drop(files);
         CHECK_THAT(v.refusal(), ContainsSubstring(says));
         CHECK(v.state() == before);
@@ -310,68 +312,66 @@ TEST_CASE("files that cannot be used are one sentence, and what was open stays",
 
 TEST_CASE("a file that is larger than a tab can hold is refused before it is read", "[tensors]") {
     TensorsVisit v;
-    const auto huge = v.session.tensors().buffer("attention.npy", 5'000'000'000);
+    const auto huge = v.own().buffer("attention.npy", 5'000'000'000);
     REQUIRE_FALSE(huge);
     CHECK(huge.error().message ==
-          "attention.npy is 5.0 GB; a browser tab can hold tensors of up to 1.7 GB together: save "
+          "attention.npy is 5.0 GB; a browser tab can hold tensors of up to 1.7 GB in total: save "
           "fewer layers, or float16");
-    v.session.tensors().discard();
+    v.own().discard();
     v.drop({{"attention.npy", weights_npy({1, 3, 512, 512})}});  // 3.1 MB
     REQUIRE(v.open());
-    const auto beside = v.session.tensors().buffer("more.npy", 1'699'000'000);
+    const auto beside = v.own().buffer("more.npy", 1'699'000'000);
     REQUIRE_FALSE(beside);
     CHECK_THAT(beside.error().message, ContainsSubstring("does not fit beside the 4 MB that are open"));
 }
 
 TEST_CASE("a link names the files it was made with", "[tensors]") {
     TensorsVisit v;
-    v.session.start("v=1&lens=tensors&layer=1&head=2&query=3&key=1&files=a%5C,b.npy,tokens.json");
+    v.visit.start("v=1&lens=tensors&layer=1&head=2&query=3&key=1&files=a%5C,b.npy,tokens.json");
     CHECK(v.page.notices.empty());
-    CHECK(v.session.wanted_tensors() == "a,b.npy and tokens.json");
+    CHECK(tensors_in(v.visit).wanted() == "a,b.npy and tokens.json");
     CHECK(v.state().selection.query == 3);
     const Drop files{{"a,b.npy", weights_npy({2, 3, 4, 5})},
                      {"tokens.json", text_file(R"(["a", "b", "c", "d"])")}};
     v.drop(files);
-    v.answer("what", v.session.tensors().opening()
-                         ? v.session.tensors().opening()->questions()[0].choices[0].answer
-                         : "");
+    v.answer("what", v.own().opening() ? v.own().opening()->questions()[0].choices[0].answer : "");
     REQUIRE(v.open());
-    CHECK(v.session.wanted_tensors() == "");
+    CHECK(tensors_in(v.visit).wanted() == "");
     CHECK(v.state().selection == Selection{1, 2, 3, 1, {}});
     CHECK(v.open()->query_names()[1] == "b");
 
-    // Others begin at their first head; a step back has no files of its own.
+    // Other files begin at their first head; going back in history does not bring back their files.
     v.drop({{"attention.npy", weights_npy({2, 2, 2})}});
     CHECK(v.state().selection == Selection{});
-    v.session.undo();
-    CHECK(v.state().tensors.files == std::vector<std::string>{"attention.npy"});
-    v.session.open_fragment("v=1&lens=tensors&head=9&files=other.npy");
+    v.visit.undo();
+    CHECK(tensors_of(v.state()).files == std::vector<std::string>{"attention.npy"});
+    v.visit.open_fragment("v=1&lens=tensors&head=9&files=other.npy");
     REQUIRE(v.page.notices.size() == 1);
     CHECK(v.page.notices[0] == "This link was made with other.npy. Drop it onto the page to see the same.");
-    CHECK(v.state().tensors.files == std::vector<std::string>{"attention.npy"});
+    CHECK(tensors_of(v.state()).files == std::vector<std::string>{"attention.npy"});
     CHECK(v.state().selection.head == 1);
 
-    v.session.close_tensors();
+    tensors_in(v.visit).close();
     CHECK_FALSE(v.open());
-    CHECK(v.state().tensors.files.empty());
-    v.session.undo();
-    CHECK(v.session.wanted_tensors() == "attention.npy");
+    CHECK(tensors_of(v.state()).files.empty());
+    v.visit.undo();
+    CHECK(tensors_in(v.visit).wanted() == "attention.npy");
 }
 
 TEST_CASE("a selection of another lens does not reach beyond the tensors, nor theirs beyond a model",
           "[tensors]") {
     TensorsVisit v;
-    load_tiny_model(v.session);
-    v.session.tokens("the cat", {0, 1}, {"the", " cat"}, 2);
-    finish(v.session);
+    load_tiny_model(v.visit);
+    v.visit.tokens({Box::first, "the cat", {0, 1}, {"the", " cat"}, 2});
+    finish(v.visit);
     v.drop({{"attention.npy", weights_npy({6, 8, 3, 3})}});
-    v.session.perform(Select{{5, 7, 2, 2}});
-    v.session.perform(Pin{CellRef{MatrixId::weight, 2, 2}});
+    v.visit.perform(Select{{5, 7, 2, 2}});
+    v.visit.perform(Pin{CellRef{Stage::weight, 2, 2}});
     CHECK(v.state().selection == Selection{5, 7, 2, 2, {}});
-    CHECK(explain_cell(v.session, *v.state().pin));
-    v.session.perform(OpenLens{LensId::sentence});
+    CHECK(explained(v.visit, *v.state().pin));
+    v.visit.perform(OpenSubject{sentence_subject});
     CHECK(v.state().selection == Selection{1, 2, {}, {}});
-    v.session.perform(OpenLens{LensId::tensors});
+    v.visit.perform(OpenSubject{tensors_subject});
     v.drop({{"attention.npy", weights_npy({1, 1})}});
     CHECK(v.state().selection == Selection{});
 }

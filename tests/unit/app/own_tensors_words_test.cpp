@@ -1,14 +1,15 @@
-// The words of one's own tensors: tokens of queries and of keys taken together, each side by its own.
+// Tests the words of a user's own tensors: tokens of queries and keys are merged on each side separately.
 #include "app/explained.hpp"
-#include "app/own_tensors.hpp"
-#include "app/saving.hpp"
 #include "app/table.hpp"
+#include "parts/saving.hpp"
+#include "subjects/tensors/own_tensors.hpp"
 #include "unit/app/saved_heads.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 
 using namespace attn;
 using namespace attn::app;
+using namespace attn::parts;
 using namespace attn::test;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinAbs;
@@ -26,10 +27,10 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
     CHECK(set.query_words().names == std::vector<std::string>{"didn't", "go"});
     CHECK(set.key_words().names == std::vector<std::string>{"The", "animal", "didn't", "go", "."});
     CHECK_FALSE(set.shows_words({}));
-    v.session.perform(SetTensorMap{{.unit = Unit::words}});
-    v.session.perform(Select{{1, 2, {}, {}}});
-    CHECK(v.page.url.ends_with("&shown=weight,words"));
-    const MapPointer map = v.session.tensors().open()->map(1, 2, v.state().tensors.map);
+    v.visit.perform(SetMap{{.unit = Unit::words}, tensors_subject});
+    v.visit.perform(Select{{1, 2, {}, {}}});
+    CHECK(v.page.url.find("&shown=weight,words&") != std::string::npos);
+    const MapPointer map = v.open()->map(1, 2, v.choice());
     REQUIRE(map->queries() == 2);
     REQUIRE(map->keys() == 5);
     const auto of_head = std::span(values).subspan(5 * queries * keys);
@@ -43,23 +44,22 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
             const double mean = sum / static_cast<double>(rows.size());
             CAPTURE(i, j);
             CHECK_THAT(static_cast<double>(map->cell(i, j)), WithinAbs(mean, 6e-8));  // rounded once
-            const auto why = explain_cell(v.session, {MatrixId::weight, i, j, false, true});
+            const auto why = explained(v.visit, {Stage::weight, i, j, false, true});
             REQUIRE(why);
             CHECK(why->f64 == Catch::Approx(mean).epsilon(1e-15));
             CHECK(why->f32 == static_cast<double>(map->cell(i, j)));
             CHECK(why->provenance == "layer 1, head 2 · loaded from attention.npy");
             CHECK(std::ssize(why->operands) == rows.size() * columns.size());
         }
-    CHECK(explain_cell(v.session, {MatrixId::weight, 0, 1, false, true})->title ==
-          "Weights[\"didn't\", \"animal\"]");
-    CHECK(explain_cell(v.session, {MatrixId::weight, 0, 1, false, true})->operands[0].name == "did→anim");
-    CHECK_FALSE(explain_cell(v.session, {MatrixId::weight, 2, 0, false, true}));
-    const std::string table = table_json(v.session);
+    CHECK(explained(v.visit, {Stage::weight, 0, 1, false, true})->title == "Weights[\"didn't\", \"animal\"]");
+    CHECK(explained(v.visit, {Stage::weight, 0, 1, false, true})->operands[0].name == "did→anim");
+    CHECK_FALSE(explained(v.visit, {Stage::weight, 2, 0, false, true}));
+    const std::string table = table_json(subject_in(v.visit).table());
     CHECK_THAT(table, ContainsSubstring("Weights between words of attention.npy, layer 1, head 2"));
     CHECK_THAT(table, ContainsSubstring(R"(["The","animal","didn't","go","."])"));
 
-    // All heads of them, which have the words that the map has.
-    v.session.save(Saving::all_heads(all_heads(set, v.state().tensors.map)));
+    // The archive of all heads has the same words as the map.
+    v.visit.save(Saving::all_heads(all_heads(set, v.choice())));
     v.work();
     const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
     CHECK(archive.shape == Shape{2, 3, 2, 5});
@@ -73,7 +73,7 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
     CHECK(archive.about["query tokens"].size() == 4);
 
     // Another set has fewer words.
-    v.session.perform(Pin{CellRef{MatrixId::weight, 1, 4, false, true}});
+    v.visit.perform(Pin{CellRef{Stage::weight, 1, 4, false, true}});
     CHECK(v.state().pin);
     v.drop({{"attention.npy", weights_npy({2, 3, queries, keys})}});
     CHECK_FALSE(v.state().pin);
@@ -87,7 +87,7 @@ TEST_CASE("a side without tokens keeps its positions, and tokens that are words 
         Drop all = files;
         if (!keys.empty()) all.push_back({"tokens.json", text_file(keys)});
         v->drop(all);
-        v->session.perform(SetTensorMap{{.unit = Unit::words}});
+        v->visit.perform(SetMap{{.unit = Unit::words}, tensors_subject});
         REQUIRE(v->open());
         return v;
     };
@@ -95,7 +95,7 @@ TEST_CASE("a side without tokens keeps its positions, and tokens that are words 
     CHECK(one_side->open()->has_words());
     CHECK(one_side->open()->query_words().names == std::vector<std::string>{"0", "1", "2"});
     CHECK(one_side->open()->key_words().names == std::vector<std::string>{"a", "bc", "d"});
-    const MapPointer tokens = one_side->open()->make_map(0, 0, MapStage::weight);
+    const MapPointer tokens = one_side->open()->maps({.stage = Stage::weight})(0, 0);
     for (Index i = 0; i < 3; ++i) {
         CHECK(one_side->cell(0, 0, i, 0) == tokens->cell(i, 0));
         CHECK(one_side->cell(0, 0, i, 2) == tokens->cell(i, 3));
@@ -104,18 +104,18 @@ TEST_CASE("a side without tokens keeps its positions, and tokens that are words 
             WithinAbs(static_cast<double>(tokens->cell(i, 1)) + static_cast<double>(tokens->cell(i, 2)),
                       6e-8));
     }
-    one_side->session.perform(SetTensorMap{{.sink = app::Sink::renormalised, .unit = Unit::words}});
+    one_side->visit.perform(SetMap{{.sink = Sink::renormalised, .unit = Unit::words}, tensors_subject});
     CHECK(one_side->cell(0, 0, 2, 0) == masked_cell);
     CHECK_THAT(static_cast<double>(one_side->cell(0, 0, 2, 1) + one_side->cell(0, 0, 2, 2)),
                WithinAbs(1, 2e-7));  // two roundings of at most 6e-8
-    // Of scores there are no sums.
-    CHECK_FALSE(one_side->open()->shows_words({.stage = MapStage::raw, .unit = Unit::words}));
+    // Scores have no sums over words.
+    CHECK_FALSE(one_side->open()->shows_words({.stage = Stage::raw, .unit = Unit::words}));
 
     for (const std::string_view keys : {"", R"(["a", " b", " c", " d"])"}) {
         const auto none = opened_with(keys);
         CHECK_FALSE(none->open()->has_words());
-        CHECK_FALSE(none->open()->shows_words(none->state().tensors.map));
-        CHECK(none->session.tensors().open()->map(0, 0, none->state().tensors.map)->keys() == 4);
+        CHECK_FALSE(none->open()->shows_words(none->choice()));
+        CHECK(none->open()->map(0, 0, none->choice())->keys() == 4);
     }
-    CHECK_FALSE(explain_cell(opened_with("")->session, {MatrixId::weight, 0, 0, false, true}));
+    CHECK_FALSE(explained(opened_with("")->visit, {Stage::weight, 0, 0, false, true}));
 }

@@ -1,24 +1,24 @@
-// The worked examples show the exact numbers, and say where a tutorial prints others.
+// Checks that the worked examples show the exact numbers and say where a tutorial prints different ones.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/axes.hpp"
-#include "app/presets.hpp"
-#include "app/worked_run.hpp"
+#include "subjects/worked/axes.hpp"
+#include "subjects/worked/presets.hpp"
+#include "subjects/worked/worked_run.hpp"
 #include "support/files.hpp"
 
 using namespace attn;
 using namespace attn::app;
-using enum MatrixId;
+using enum Stage;
 
 namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-// The f32 run to 1e-6 and the f64 explanation to half a unit of the sixth decimal, relative above 1.
-void check_matrix(const WorkedState& state, MatrixId id, const std::vector<double>& exact,
+// Checks the f32 run to 1e-6 and the f64 explanation to half a unit of the sixth decimal, relative above 1.
+void check_matrix(const WorkedState& state, Stage id, const std::vector<double>& exact,
                   double f64_bound = 5e-7) {
     const auto run = run_worked(state);
     REQUIRE(run);
@@ -44,12 +44,12 @@ void check_matrix(const WorkedState& state, MatrixId id, const std::vector<doubl
 }
 
 struct Print {
-    MatrixId matrix;
+    Stage stage;
     Index rows;
     std::vector<std::string> texts;
 };
 
-// Every number that the tutorials print for an example's computed matrices.
+// Lists every number that the tutorials print for the computed matrices of an example.
 const std::map<PresetId, std::vector<Print>>& tutorials() {
     static const std::map<PresetId, std::vector<Print>> all{
         {PresetId::cat_sat_mat,
@@ -114,7 +114,7 @@ TEST_CASE("C: Hello World") {
     check_matrix(query, output, {.144984, .110032, .189968});
     const WorkedState scores = preset_state(PresetId::hello_scores);
     check_matrix(scores, weight, {.549834, .450166, .450166, .549834});
-    // .549834 V[Hello] + .450166 V[World] and the other way round.
+    // The output is .549834 V[Hello] + .450166 V[World], and the same with the weights swapped.
     check_matrix(scores, output, {.145498, .109003, .190997, .144502, .110997, .189003});
 }
 
@@ -173,17 +173,17 @@ TEST_CASE("printed numbers are noted exactly where rounding the exact ones gives
         std::size_t noted = 0;
         for (const Print& print : prints) {
             const Index cols = std::ssize(print.texts) / print.rows;
-            REQUIRE(shape_of(s, print.matrix) == MatrixShape{print.rows, cols});
+            REQUIRE(shape_of(s, print.stage) == MatrixShape{print.rows, cols});
             for (Index r = 0; r < print.rows; ++r)
                 for (Index c = 0; c < cols; ++c) {
-                    INFO("example " << info(preset).letter << " " << cell_name(s, {print.matrix, r, c}));
+                    INFO("example " << info(preset).letter << " " << cell_name(s, {print.stage, r, c}));
                     const std::string& text = print.texts[static_cast<std::size_t>(r * cols + c)];
                     const auto point = text.find('.');
                     const std::size_t digits = point == std::string::npos ? 0 : text.size() - point - 1;
                     const double unit = std::pow(10.0, -static_cast<double>(digits));
-                    const double exact = explain_worked(s, *run, {print.matrix, r, c}).cell.f64;
+                    const double exact = explain_worked(s, *run, {print.stage, r, c}).cell.f64;
                     const bool differs = std::abs(exact - std::stod(text)) > unit / 2 + 1e-12;
-                    const Printed* note = printed_value(s, {print.matrix, r, c});
+                    const Printed* note = printed_value(s, {print.stage, r, c});
                     REQUIRE((note != nullptr) == differs);
                     if (!note) continue;
                     ++noted;

@@ -1,4 +1,4 @@
-// An archive of all heads, read back.
+// Reads back an archive of all heads.
 #pragma once
 
 #include <algorithm>

@@ -1,18 +1,19 @@
-#include "app/saving.hpp"
+#include "parts/saving.hpp"
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "app/map_source.hpp"
-#include "app/svg.hpp"
+#include "analysis/head_maps.hpp"
 #include "io/csv.hpp"
 #include "io/npy.hpp"
+#include "parts/svg.hpp"
 #include "unit/app/saved_heads.hpp"
 #include "unit/app/visit.hpp"
 
 using namespace attn;
 using namespace attn::app;
+using namespace attn::parts;
 using namespace attn::test;
 
 namespace {
@@ -21,34 +22,31 @@ constexpr std::array<std::string_view, 8> odd_words{"the",   "cat, sat", "\"on\"
                                                     "<mat>", "",         "& saw",  "-1"};
 const std::vector<std::string> odd_pieces(odd_words.begin(), odd_words.end());
 
-struct Visit {
+struct TextVisit {
     FakePage page;
-    Session session{page};
-    Visit() {
-        load_tiny_model(session);
-        session.perform(OpenLens{LensId::sentence});
-        session.text_typed("x");
-        session.tokens("x", {3, 1, 4, 1, 5, 9, 2, 6}, odd_pieces, 8);
+    Visit visit{page};
+    TextVisit() {
+        load_tiny_model(visit);
+        visit.perform(OpenSubject{sentence_subject});
+        visit.text_typed(Box::first, "x");
+        visit.tokens({Box::first, "x", {3, 1, 4, 1, 5, 9, 2, 6}, odd_pieces, 8});
         work();
-        REQUIRE(session.sentence());
+        REQUIRE(sentence_in(visit).run());
     }
     void work() {
-        while (session.work(1000)) {
+        while (visit.work(1000)) {
         }
     }
-    const std::shared_ptr<const Trace>& trace() const { return session.sentence()->trace; }
-    const Record& record(Index layer) const {
-        return trace()->layers()[static_cast<std::size_t>(layer)].attention;
-    }
-    Saving::Window window(MapStage stage) const {
-        return {map_of(trace(), 1, 2, stage, Sink::shown), {2, 7}, {1, 6}};
+    TextRun& run() const { return *sentence_in(visit).run(); }
+    Saving::Window window(Stage stage) const {
+        return {map_of(run().run, 1, 2, stage, Sink::shown), {2, 7}, {1, 6}};
     }
 };
 
-// What Record says of the window.
-std::vector<float> expected(const Visit& visit, Stage stage) {
+// Returns the window's cells as Record computes them.
+std::vector<float> expected(const TextVisit& v, Stage stage) {
     std::vector<float> cells(25);
-    visit.record(1).stage(stage, 2, {2, 7}, {1, 6}, cells);
+    v.run().record_at(1).stage(stage, 2, {2, 7}, {1, 6}, cells);
     if (stage != Stage::weight)
         for (std::size_t i = 0; i < cells.size(); ++i)
             if (1 + i % 5 > 2 + i / 5) cells[i] = masked_cell;  // causal
@@ -58,46 +56,46 @@ std::vector<float> expected(const Visit& visit, Stage stage) {
 }  // namespace
 
 TEST_CASE("the window's numbers are saved as .npy, equal to the Record's") {
-    Visit visit;
+    TextVisit v;
     for (const auto& [map, stage] :
-         {std::pair(MapStage::weight, Stage::weight), {MapStage::scaled, Stage::scaled}}) {
-        visit.session.save(Saving::npy(visit.window(map), "layer-1-head-2"));
-        CHECK(visit.session.progress());
-        visit.work();
-        CHECK_FALSE(visit.session.progress());
-        CHECK(visit.page.downloaded == "layer-1-head-2.npy");
-        const auto array = parse_npy(visit.page.downloaded_bytes);
+         {std::pair(Stage::weight, Stage::weight), {Stage::scaled, Stage::scaled}}) {
+        v.visit.save(Saving::npy(v.window(map), "layer-1-head-2"));
+        CHECK(v.visit.progress());
+        v.work();
+        CHECK_FALSE(v.visit.progress());
+        CHECK(v.page.downloaded == "layer-1-head-2.npy");
+        const auto array = parse_npy(v.page.downloaded_bytes);
         REQUIRE(array);
         CHECK(array->shape == Shape{5, 5});
-        const auto cells = expected(visit, stage);
+        const auto cells = expected(v, stage);
         CHECK(std::ranges::equal(array->bytes, std::as_bytes(std::span(cells))));
     }
 }
 
 TEST_CASE("the window's numbers are saved as CSV under the names of its tokens") {
-    Visit visit;
-    visit.session.save(Saving::csv(visit.window(MapStage::weight), odd_pieces, odd_pieces, "weights"));
-    visit.work();
-    CHECK(visit.page.downloaded == "weights.csv");
-    const auto csv = CsvReading(visit.page.downloaded_bytes).finish();
+    TextVisit v;
+    v.visit.save(Saving::csv(v.window(Stage::weight), odd_pieces, odd_pieces, "weights"));
+    v.work();
+    CHECK(v.page.downloaded == "weights.csv");
+    const auto csv = CsvReading(v.page.downloaded_bytes).finish();
     REQUIRE(csv);
     CHECK(csv->row_labels == std::vector(odd_pieces.begin() + 2, odd_pieces.begin() + 7));
     CHECK(csv->column_labels == std::vector(odd_pieces.begin() + 1, odd_pieces.begin() + 6));
-    CHECK(std::ranges::equal(csv->values.values(), expected(visit, Stage::weight)));
+    CHECK(std::ranges::equal(csv->values.values(), expected(v, Stage::weight)));
 }
 
 TEST_CASE("all heads are saved in one archive that says what it holds") {
-    Visit visit;
-    visit.session.save(Saving::all_heads(all_heads(*visit.session.sentence(), {}, "tiny")));
-    visit.work();
-    CHECK(visit.page.downloaded == "attention-weight.npz");
-    const SavedHeads archive = read_saved_heads(visit.page.downloaded_bytes);
+    TextVisit v;
+    v.visit.save(Saving::all_heads(all_heads(v.run(), {})));
+    v.work();
+    CHECK(v.page.downloaded == "attention-weight.npz");
+    const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
     CHECK(archive.shape == Shape{2, 3, 8, 8});
     std::vector<float> cells;
     for (Index layer = 0; layer < 2; ++layer)
         for (Index head = 0; head < 3; ++head)
             for (Index q = 0; q < 8; ++q) {
-                const auto row = visit.record(layer).weights(head, q);
+                const auto row = v.run().record_at(layer).weights(head, q);
                 cells.insert(cells.end(), row.begin(), row.end());
             }
     CHECK(archive.attention == cells);
@@ -110,45 +108,45 @@ TEST_CASE("all heads are saved in one archive that says what it holds") {
 }
 
 TEST_CASE("a stage of all heads is that stage, without the first key where that is hidden") {
-    Visit visit;
-    const SentenceRun& run = *visit.session.sentence();
-    for (const MapChoice& choice : {MapChoice{.stage = MapStage::scaled, .sink = Sink::hidden},
-                                    MapChoice{.stage = MapStage::projected, .sink = Sink::renormalised}}) {
-        visit.session.save(Saving::all_heads(all_heads(run, choice, "tiny")));
-        visit.work();
-        const SavedHeads archive = read_saved_heads(visit.page.downloaded_bytes);
+    TextVisit v;
+    const TextRun& run = v.run();
+    for (const MapChoice& choice : {MapChoice{.stage = Stage::scaled, .sink = Sink::hidden},
+                                    MapChoice{.stage = Stage::projected, .sink = Sink::renormalised}}) {
+        v.visit.save(Saving::all_heads(all_heads(run, choice)));
+        v.work();
+        const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
         std::vector<float> cells;
         for (Index layer = 0; layer < 2; ++layer)
             for (Index head = 0; head < 3; ++head)
-                for (const float cell : cells_of(*map_of(run.trace, layer, head, choice.stage, choice.sink)))
+                for (const float cell : cells_of(*map_of(run.run, layer, head, choice.stage, choice.sink)))
                     cells.push_back(cell == masked_cell && !is_signed(choice.stage) ? 0 : cell);
         CHECK(archive.attention == cells);
         CHECK(archive.about["masked"] == (is_signed(choice.stage) ? "-inf" : "0"));
         CHECK(archive.about["first key"] == (is_signed(choice.stage) ? "sink" : "renormalised"));
     }
-    CHECK(visit.page.downloaded == "attention-projected.npz");
+    CHECK(v.page.downloaded == "attention-projected.npz");
 }
 
 TEST_CASE("what is too large to be saved is refused in a sentence") {
-    Visit visit;
+    TextVisit v;
     const auto record = Record::run(Tensor({1, 2100, 1}), Tensor({1, 2100, 1}), Tensor({1, 2100, 1}), {});
     REQUIRE(record);
     const Saving::Window window{
         stage_map(std::make_shared<const Record>(*record), 0, Stage::weight), {0, 2100}, {0, 2100}};
     const std::vector<std::string> names(2100, "a");
-    visit.session.save(Saving::csv(window, names, names, "weights"));
-    CHECK(visit.page.notices.back() ==
+    v.visit.save(Saving::csv(window, names, names, "weights"));
+    CHECK(v.page.notices.back() ==
           "The window has 2100 × 2100 cells, and at most 4194304 are saved like this; zoom in, or save it as "
           ".npy.");
     AllHeads all{.map = [&](Index, Index) { return window.map; },
                  .layers = 8,
                  .heads = 6,
                  .instead = "save one head's window"};
-    visit.session.save(Saving::all_heads(all));
-    CHECK(visit.page.notices.back() ==
+    v.visit.save(Saving::all_heads(all));
+    CHECK(v.page.notices.back() ==
           "8 × 6 heads over 2100 tokens take 846 MB, more than a browser tab has to spare; save one head's "
           "window.");
-    CHECK_FALSE(visit.session.progress());
+    CHECK_FALSE(v.visit.progress());
 }
 
 TEST_CASE("a map as SVG has a shape and a number for each cell, and its text is escaped") {
@@ -167,7 +165,7 @@ TEST_CASE("a map as SVG has a shape and a number for each cell, and its text is 
         for (auto at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) ++found;
         return found;
     };
-    CHECK(count("<rect") == 5);  // and the ground
+    CHECK(count("<rect") == 5);  // including the background
     CHECK(count("#101010") == 1);
     CHECK(count("#f0f0f0") == 3);
     for (const char* text : {">0.250<", ">0.500<", ">0.125<", ">&lt;a&gt;<", ">&amp;&quot;&apos;<", ">x y<",

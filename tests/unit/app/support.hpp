@@ -1,13 +1,27 @@
-// Commands that must succeed or fail, and random ones.
+// Helpers for commands: some that must succeed or fail, and random ones.
 #pragma once
 
+#include <algorithm>
 #include <catch_amalgamated.hpp>
+#include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "app/catalogue.hpp"
 #include "app/command.hpp"
-#include "app/presets.hpp"
-#include "app/worked_run.hpp"
+#include "app/looks.hpp"
+#include "lenses/compare/compare.hpp"
+#include "lenses/curves/curves.hpp"
+#include "lenses/ladder/ladder.hpp"
+#include "lenses/scale/scale.hpp"
+#include "runs/training_state.hpp"
+#include "subjects/sentence/commands.hpp"
+#include "subjects/tensors/commands.hpp"
+#include "subjects/worked/commands.hpp"
+#include "subjects/worked/presets.hpp"
+#include "subjects/worked/worked_run.hpp"
 #include "tensor/random.hpp"
 
 namespace attn::test {
@@ -32,18 +46,28 @@ inline app::State opened(app::PresetId preset) {
 inline std::vector<double> weights(const app::WorkedState& worked) {
     const auto run = app::run_worked(worked);
     REQUIRE(run);
-    return run->matrix(worked, app::MatrixId::weight).values;
+    return run->matrix(worked, Stage::weight).values;
 }
 
-// What every State is, whatever commands led to it.
+// Checks the invariants that hold for every State, whatever commands led to it.
 inline void check_valid(const app::State& s) {
-    const app::WorkedState& w = s.worked;
+    REQUIRE(app::find_subject(s.subject));
+    REQUIRE(app::find_lens(s.lens));
+    REQUIRE(app::subject_of(s).may_select(s, s.selection));
+    if (s.pin) REQUIRE(app::subject_of(s).may_pin(s, *s.pin));
+    for (const app::SubjectEntry& subject : app::subject_list()) {
+        const app::Looks& looks = app::looks_of(s, subject.key);
+        REQUIRE(is_of_pairs(looks.map.stage));
+        REQUIRE(looks.bookmarks.size() <= app::bookmark_limit);
+        REQUIRE(looks.flow.heads.size() < flow_heads_limit);
+    }
+    const app::WorkedState& w = app::worked_of(s);
     const auto fits = app::check_inputs(w);
     INFO((fits ? "" : fits.error().message));
     REQUIRE(fits);
     const auto used = app::inputs_of(w.source);
-    for (int i = 0; i <= static_cast<int>(app::MatrixId::raw); ++i) {
-        const auto id = static_cast<app::MatrixId>(i);
+    for (int i = 0; i <= static_cast<int>(Stage::raw); ++i) {
+        const auto id = static_cast<Stage>(i);
         if (std::ranges::find(used, id) == used.end()) REQUIRE(w.stored(id)->empty());
     }
     REQUIRE(std::ssize(w.query_labels) == w.queries());
@@ -52,127 +76,277 @@ inline void check_valid(const app::State& s) {
     const bool painted = w.mask.kind == app::WorkedMask::Kind::painted;
     REQUIRE(std::ssize(w.mask.painted) == (painted ? w.queries() * w.keys() : 0));
     if (w.source == app::Source::scores) REQUIRE_FALSE(w.scale_by_sqrt_d);
-    if (s.lens == app::LensId::worked) {
+    if (s.subject == app::worked_subject) {
         if (s.selection.query) REQUIRE(*s.selection.query < w.queries());
         if (s.selection.key) REQUIRE(*s.selection.key < w.keys());
         if (s.pin) {
-            const app::MatrixShape shape = app::shape_of(w, s.pin->matrix);
+            const app::MatrixShape shape = app::shape_of(w, s.pin->stage);
             REQUIRE(s.pin->row < shape.rows);
             REQUIRE(s.pin->col < shape.cols);
         }
     }
 }
 
-// A command that a person might give, or one that has to be refused.
+// Makes random commands of every kind, both ones that a user might give and ones that must be refused;
+// command_test.cpp checks that no kind is missing.
 class RandomCommands {
   public:
     explicit RandomCommands(std::uint64_t seed) : random_(seed) {}
 
     app::Command next(const app::State& state) {
-        using namespace app;
-        switch (below(38)) {
-            case 0: return OpenLens{static_cast<LensId>(below(2))};
-            case 1: return OpenPreset{presets()[static_cast<std::size_t>(below(std::ssize(presets())))].id};
-            case 2:
-            case 3: return SetCell{cell(state), number()};
-            case 4: {
-                Matrix cells(1 + below(5), 1 + below(5));
-                for (double& value : cells.values) value = number();
-                return PasteCells{cell(state), std::move(cells)};
-            }
-            case 5:
-            case 6: return Resize{axis(), below(10) ? below(8) : below(80) - 5};
-            case 7:
-            case 8: return RemoveAt{axis(), below(6) - 1};
-            case 9: return SetSource{static_cast<Source>(below(3))};
-            case 10: return Generate{static_cast<std::uint32_t>(random_.bits())};
-            case 11: return SetScaling{below(2) == 0};
-            case 12: return SetTemperature{number()};
-            case 13: return SetSoftcap{number()};
-            case 14:
-                return SetMask{static_cast<WorkedMask::Kind>(below(4)), below(140) - 70, below(70), below(5)};
-            case 15: return PaintMask{below(6) - 1, below(6), below(2) == 0};
-            case 16: return SetLabel{below(2) == 0, below(6), text()};
-            case 17: return SetText{text()};
-            case 18: return SetModel{text()};
-            case 19:
-                return SetMap{{.stage = static_cast<MapStage>(below(7)),
-                               .pooling = static_cast<Pooling>(below(2)),
-                               .unit = static_cast<Unit>(below(2))}};
-            case 20: {
-                FlowChoice flow{
-                    static_cast<float>(random_.uniform() * 1.1), static_cast<FlowForm>(below(2)), {}};
-                for (Index more = below(10); more > 0; --more) flow.heads.push_back({below(4), below(5) - 1});
-                return SetFlow{std::move(flow)};
-            }
-            case 21:
-                return SetSampling{{static_cast<float>(random_.uniform() * 3), below(100) - 1,
-                                    static_cast<float>(random_.uniform()), random_.bits()}};
-            case 22: {
-                Selection selection{below(4), below(5) - 1, {}, {}};
-                if (below(2)) selection.query = below(6) - 1;
-                if (below(2)) selection.key = below(2'000'000);
-                if (below(2)) selection.counterpart = below(2'000'000) - 1;
-                return Select{selection};
-            }
-            case 23: return SetTrainingPlan{plan()};
-            case 24: return ForkTraining{below(1000) - 50, values()};
-            case 25: return below(2) ? CompareTraining{plan()} : CompareTraining{};
-            case 26: return below(3) ? ShowTrainingStep{below(1000) - 10} : ShowTrainingStep{};
-            case 27: return RunTraining{below(2) == 0};
-            case 28:
-                if (below(3) == 0) return Compare{};
-                return Compare{Comparison{text(), static_cast<ComparisonView>(below(3))},
-                               below(4) ? std::nullopt : std::optional(text())};
-            case 29: return SetHeads{{score(), score()}};
-            case 30: return OpenTrained{{plan(), below(1000) - 10}, text(), {below(4), below(5) - 1}};
-            case 31: {
-                OpenTensors files;
-                for (Index i = below(4); i > 0; --i) files.files.push_back(text());
-                return files;
-            }
-            case 32: return SetTensorMap{{static_cast<MapStage>(below(7)), static_cast<Pooling>(below(2))}};
-            case 34: return SetTensorHeads{{score(), score()}};
-            case 35:
-                return SetTensorFlow{{static_cast<float>(random_.uniform()),
-                                      static_cast<FlowForm>(below(2)),
-                                      {{below(4), below(5)}}}};
-            case 36: return SetTrainingMaps{static_cast<TrainingMaps>(below(2))};
-            case 33: return SetTensorRule{{static_cast<TensorRule::Causal>(below(3)), below(2) == 0}};
-            default: return below(4) ? Pin{cell(state)} : Pin{};
-        }
+        Index shares = 0;
+        for (const Kind& kind : kinds()) shares += kind.share;
+        Index drawn = below(shares);
+        for (const Kind& kind : kinds())
+            if ((drawn -= kind.share) < 0) return kind.make(*this, state);
+        std::abort();
+    }
+    // Lists the kinds of commands that it makes.
+    static std::vector<std::string> names() {
+        std::vector<std::string> all;
+        for (const Kind& kind : kinds()) all.push_back(kind.name);
+        return all;
     }
 
   private:
+    struct Kind {
+        const char* name;
+        int share;
+        app::Command (*make)(RandomCommands& r, const app::State& state);
+    };
+    static std::span<const Kind> kinds() {
+        using namespace app;
+        using R = RandomCommands;
+        static const Kind all[] = {
+            {"OpenSubject", 1, [](R& r, const State&) -> Command { return OpenSubject{r.subject()}; }},
+            {"OpenLens", 1, [](R& r, const State&) -> Command { return OpenLens{r.lens()}; }},
+            {"Together", 1,
+             [](R& r, const State&) -> Command {
+                 return Together{{OpenSubject{r.subject()}, OpenLens{r.lens()}}};
+             }},
+            {"Select", 1, [](R& r, const State&) -> Command { return Select{r.selection()}; }},
+            {"Pin", 1,
+             [](R& r, const State& s) -> Command { return r.below(4) ? Pin{r.any_cell(s)} : Pin{}; }},
+            {"SetMap", 1, [](R& r, const State&) -> Command { return SetMap{r.map(), r.some_subject()}; }},
+            {"SetHeads", 1,
+             [](R& r, const State&) -> Command {
+                 const auto by = r.score(), against = r.score();
+                 return SetHeads{{by, against}, r.some_subject()};
+             }},
+            {"SetFlow", 1, [](R& r, const State&) -> Command { return SetFlow{r.flow(), r.some_subject()}; }},
+            {"AddBookmark", 1,
+             [](R& r, const State&) -> Command { return AddBookmark{r.bookmark(), r.some_subject()}; }},
+            {"RemoveBookmark", 1,
+             [](R& r, const State&) -> Command {
+                 return RemoveBookmark{static_cast<std::size_t>(r.below(3)), r.some_subject()};
+             }},
+
+            {"SetScale", 1,
+             [](R& r, const State&) -> Command {
+                 return SetScale{{static_cast<ScaleVectors>(r.below(2)), r.below(5000),
+                                  static_cast<std::uint32_t>(r.random_.bits())}};
+             }},
+            {"SetTrainingMaps", 1,
+             [](R& r, const State&) -> Command {
+                 return SetTrainingMaps{static_cast<TrainingMaps>(r.below(2))};
+             }},
+            {"SetComparisonView", 1,
+             [](R& r, const State&) -> Command {
+                 return SetComparisonView{static_cast<ComparisonView>(r.below(3))};
+             }},
+            {"SetLadderTokens", 1,
+             [](R& r, const State&) -> Command {
+                 return SetLadderTokens{
+                     {r.yes() ? std::optional(r.below(50) - 5) : std::nullopt, r.below(30)}};
+             }},
+
+            {"OpenPreset", 1,
+             [](R& r, const State&) -> Command { return OpenPreset{r.one_of(presets()).id}; }},
+            {"SetCell", 2, [](R& r, const State& s) -> Command { return SetCell{r.cell(s), r.number()}; }},
+            {"PasteCells", 1,
+             [](R& r, const State& s) -> Command {
+                 return PasteCells{r.cell(s), r.matrix(1 + r.below(5), 1 + r.below(5))};
+             }},
+            {"Resize", 2,
+             [](R& r, const State&) -> Command {
+                 return Resize{r.axis(), r.below(10) ? r.below(8) : r.below(80) - 5};
+             }},
+            {"RemoveAt", 2, [](R& r, const State&) -> Command { return RemoveAt{r.axis(), r.below(6) - 1}; }},
+            {"SetSource", 1,
+             [](R& r, const State&) -> Command { return SetSource{static_cast<Source>(r.below(3))}; }},
+            {"Generate", 1,
+             [](R& r, const State&) -> Command { return Generate{static_cast<std::uint32_t>(r.bits())}; }},
+            {"SetScaling", 1, [](R& r, const State&) -> Command { return SetScaling{r.yes()}; }},
+            {"SetTemperature", 1, [](R& r, const State&) -> Command { return SetTemperature{r.number()}; }},
+            {"SetSoftcap", 1, [](R& r, const State&) -> Command { return SetSoftcap{r.number()}; }},
+            {"SetMask", 1,
+             [](R& r, const State&) -> Command {
+                 return SetMask{static_cast<WorkedMask::Kind>(r.below(4)), r.below(140) - 70, r.below(70),
+                                r.below(5)};
+             }},
+            {"PaintMask", 1,
+             [](R& r, const State&) -> Command { return PaintMask{r.below(6) - 1, r.below(6), r.yes()}; }},
+            {"SetLabel", 1,
+             [](R& r, const State&) -> Command { return SetLabel{r.yes(), r.below(6), r.text()}; }},
+            {"TakeHead", 1, [](R& r, const State&) -> Command { return TakeHead{r.head()}; }},
+
+            {"SetText", 1, [](R& r, const State&) -> Command { return SetText{r.text()}; }},
+            {"Compare", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(3) == 0) return Compare{};
+                 return Compare{Comparison{r.text()}, r.below(4) ? std::nullopt : std::optional(r.text())};
+             }},
+            {"SetModel", 1, [](R& r, const State&) -> Command { return SetModel{r.text()}; }},
+            {"OpenTrained", 1,
+             [](R& r, const State&) -> Command {
+                 return OpenTrained{{r.plan(), r.below(1000) - 10}, r.text(), {r.below(4), r.below(5) - 1}};
+             }},
+            {"SetSampling", 1,
+             [](R& r, const State&) -> Command {
+                 return SetSampling{{static_cast<float>(r.share() * 3), r.below(100) - 1,
+                                     static_cast<float>(r.share()), r.bits()}};
+             }},
+
+            {"OpenTensors", 1,
+             [](R& r, const State&) -> Command {
+                 OpenTensors files;
+                 for (Index i = r.below(4); i > 0; --i) files.files.push_back(r.text());
+                 return files;
+             }},
+            {"SetTensorRule", 1,
+             [](R& r, const State&) -> Command {
+                 return SetTensorRule{{static_cast<TensorRule::Causal>(r.below(3)), r.yes()}};
+             }},
+
+            {"SetTrainingPlan", 1, [](R& r, const State&) -> Command { return SetTrainingPlan{r.plan()}; }},
+            {"ForkTraining", 1,
+             [](R& r, const State&) -> Command { return ForkTraining{r.below(1000) - 50, r.values()}; }},
+            {"CompareTraining", 1,
+             [](R& r, const State&) -> Command {
+                 return r.yes() ? CompareTraining{r.plan()} : CompareTraining{};
+             }},
+            {"ShowTrainingStep", 1,
+             [](R& r, const State&) -> Command {
+                 return r.below(3) ? ShowTrainingStep{r.below(1000) - 10} : ShowTrainingStep{};
+             }},
+            {"RunTraining", 1, [](R& r, const State&) -> Command { return RunTraining{r.yes()}; }},
+        };
+        return all;
+    }
+
     Index below(Index limit) {
         return static_cast<Index>(random_.bits() % static_cast<std::uint64_t>(limit));
     }
-    std::optional<app::HeadScore> score() {
-        if (below(3) == 0) return std::nullopt;
-        return static_cast<app::HeadScore>(below(std::ssize(app::head_scores)));
+    bool yes() { return below(2) == 0; }
+    double share() { return random_.uniform(); }
+    std::uint64_t bits() { return random_.bits(); }
+    template <class T>
+    const T& one_of(std::span<const T> list) {
+        return list[static_cast<std::size_t>(below(std::ssize(list)))];
     }
+
+    std::string_view subject() { return below(20) ? one_of(app::subject_list()).key : "elsewhere"; }
+    std::string_view lens() { return below(20) ? one_of(app::lens_list()).key : "mirror"; }
+    std::string_view some_subject() { return yes() ? "" : one_of(app::subject_list()).key; }
+    app::Selection selection() {
+        app::Selection selection{below(4), below(5) - 1, {}, {}};
+        if (yes()) selection.query = below(6) - 1;
+        if (yes()) selection.key = below(2'000'000);
+        if (yes()) selection.counterpart = below(2'000'000) - 1;
+        return selection;
+    }
+    Stage stage() { return static_cast<Stage>(below(stage_count)); }
+    app::MapChoice map() {
+        app::MapChoice map{.pooling = static_cast<Pooling>(below(2)),
+                           .unit = static_cast<app::Unit>(below(2))};
+        do map.stage = stage();
+        while (!is_of_pairs(map.stage) && below(20));
+        if (below(3) == 0) map.scaling = static_cast<Scaling>(below(3));
+        if (below(3) == 0) map.sink = static_cast<Sink>(below(3));
+        if (below(3) == 0) map.least = static_cast<float>(share() * 1.1);
+        return map;
+    }
+    std::optional<HeadScore> score() {
+        if (below(3) == 0) return std::nullopt;
+        return static_cast<HeadScore>(below(std::ssize(head_scores)));
+    }
+    app::FlowChoice flow() {
+        app::FlowChoice flow{static_cast<float>(share() * 1.1), static_cast<FlowForm>(below(2)), {}};
+        for (Index more = below(10); more > 0; --more) flow.heads.push_back({below(4), below(5) - 1});
+        return flow;
+    }
+    app::Bookmark bookmark() {
+        const auto range = [&] {
+            const Index begin = below(20) - 1;
+            return Range{begin, begin + below(9)};
+        };
+        app::Bookmark place{below(4), below(5) - 1, range(), range()};
+        if (below(20) == 0) place.keys.end = 2'000'000;
+        return place;
+    }
+
     app::TrainingValues values() {
         app::TrainingValues v{
-            .rate = below(2) ? 0.01 : number(), .seed = random_.bits(), .window = below(80) - 4};
+            .rate = yes() ? 0.01 : number(), .seed = random_.bits(), .window = below(80) - 4};
         for (Index i = below(3); i > 0; --i) v.ablated.push_back({below(3), below(5)});
         return v;
     }
     app::TrainingPlan plan() {
-        const auto presets = app::training_presets();
-        app::TrainingPlan plan = presets[static_cast<std::size_t>(below(std::ssize(presets)))].plan;
-        if (below(2)) plan.layers = below(6);
-        if (below(2)) plan.steps = below(1500);
-        if (below(2)) plan.values = values();
-        if (below(2)) plan.changes.push_back({below(300), values()});
-        if (below(2)) plan.text = text();
+        app::TrainingPlan plan = one_of(app::training_presets()).plan;
+        if (yes()) plan.layers = below(6);
+        if (yes()) plan.steps = below(1500);
+        if (yes()) plan.values = values();
+        if (yes()) plan.changes.push_back({below(300), values()});
+        if (yes()) plan.text = text();
         return plan;
     }
+
     app::Axis axis() { return static_cast<app::Axis>(below(5)); }
     app::CellRef cell(const app::State& state) {
-        const auto inputs = app::inputs_of(state.worked.source);
-        const auto id = below(4) ? inputs[static_cast<std::size_t>(below(std::ssize(inputs)))]
-                                 : static_cast<app::MatrixId>(below(app::matrix_count));
+        const Stage id = below(4) ? one_of(app::inputs_of(app::worked_of(state).source)) : stage();
         return {id, below(7) - 1, below(7) - 1, false, below(10) == 0};
+    }
+    // The cell may be one that only other subjects have.
+    app::CellRef any_cell(const app::State& state) {
+        app::CellRef any = cell(state);
+        if (yes()) any.stage = stage();
+        any.second = below(4) == 0;
+        return any;
+    }
+    app::Matrix matrix(Index rows, Index cols) {
+        app::Matrix m(rows, cols);
+        for (double& value : m.values) value = number();
+        return m;
+    }
+    // Most of the heads are ones that a run could have.
+    app::HeadCopy head() {
+        const auto odd = [&] { return below(15) == 0; };
+        const Index queries = odd() ? 65 : 1 + below(5), keys = yes() ? queries : 1 + below(5),
+                    d = 1 + below(4);
+        const auto vectors = [&](Index rows, Index cols) {
+            app::Matrix m(odd() ? rows + 1 : rows, odd() ? cols + 1 : cols);
+            for (double& value : m.values) value = odd() ? number() : static_cast<float>(random_.normal());
+            return m;
+        };
+        const auto names = [&](Index count) {
+            std::vector<std::string> all;
+            for (Index i = odd() ? 1 : 0; i < count; ++i) all.push_back(text());
+            return all;
+        };
+        app::HeadCopy head{.q = vectors(queries, d),
+                           .k = vectors(keys, d),
+                           .v = below(4) ? vectors(keys, 1 + below(4)) : app::Matrix(),
+                           .query_labels = names(queries),
+                           .key_labels = names(keys),
+                           .scale_by_sqrt_d = yes(),
+                           .temperature = below(4) ? 1 : number(),
+                           .softcap = below(4) ? 0 : number(),
+                           .from = text()};
+        if (yes()) {
+            head.allowed.emplace();
+            for (Index i = odd() ? 1 : 0; i < queries * keys; ++i) head.allowed->push_back(yes());
+        }
+        return head;
     }
     double number() {
         switch (below(8)) {

@@ -1,4 +1,4 @@
-// Tensors of one's own, dropped in a visit without a browser.
+// Drops a user's own tensors into a visit that runs without a browser.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline Bytes text_file(std::string_view words) {
     return {bytes.begin(), bytes.end()};
 }
 
-// Rows that sum to one to within a float's rounding.
+// Returns rows that sum to 1 to within float rounding.
 inline std::vector<float> random_weights(Index rows, Index columns, std::uint64_t seed) {
     Random random(seed);
     std::vector<float> out;
@@ -49,30 +49,32 @@ inline Bytes weights_npy(const Shape& shape, std::uint64_t seed = 1) {
 
 struct TensorsVisit {
     FakePage page;
-    app::Session session{page};
+    app::Visit visit{page};
 
-    const app::TensorSet* open() { return session.tensors().open(); }
-    const app::State& state() { return session.state(); }
+    app::OwnTensors& own() { return tensors_in(visit).own(); }
+    app::TensorSet* open() { return own().open(); }
+    const app::State& state() { return visit.state(); }
+    const app::MapChoice& choice() { return app::looks_of(state(), app::tensors_subject).map; }
     void drop(const Drop& files) {
         for (const auto& [name, bytes] : files) {
-            auto to = session.tensors().buffer(name, bytes.size());
+            auto to = own().buffer(name, bytes.size());
             REQUIRE(to);
             std::ranges::copy(bytes, *to);
         }
-        session.tensors().arrived();
+        own().arrived();
         work();
     }
     void work() {
         for (int i = 0; i < 10'000; ++i)
-            if (!session.work(10)) return;
+            if (!visit.work(10)) return;
         FAIL("the work does not end");
     }
     void answer(const std::string& question, const std::string& answer) {
-        session.tensors().answer(question, answer);
+        own().answer(question, answer);
         work();
     }
     float cell(Index layer, Index head, Index query, Index key) {
-        return session.tensors().open()->map(layer, head, state().tensors.map)->cell(query, key);
+        return open()->map(layer, head, choice())->cell(query, key);
     }
     std::string refusal() {
         REQUIRE(page.notices.size() == 1);

@@ -1,10 +1,10 @@
-#include "app/training_plan.hpp"
+#include "runs/training_plan.hpp"
 
 #include <cmath>
 #include <limits>
 #include <set>
 
-#include "app/url.hpp"
+#include "app/link.hpp"
 #include "unit/app/support.hpp"
 
 using namespace attn;
@@ -68,9 +68,9 @@ TEST_CASE("a plan that cannot be is refused by one sentence") {
         {[](TrainingPlan& p) { p.values.window = 65; }, "A window of 65 tokens is not 0 (none) to 64"},
         {[](TrainingPlan& p) { p.values.ablated = {{2, 0}}; }, "There is no head 0 in a layer 2"},
         {[](TrainingPlan& p) { p.values.ablated = {{1, 1}, {1, 1}}; }, "Head 1 of layer 1 is left out twice"},
-        {[](TrainingPlan& p) { p.changes = {{800, {}}}; }, "A change at step 800 does not lie between"},
-        {[](TrainingPlan& p) { p.changes = {{9, {}}, {9, {}}}; }, "A change at step 9 does not lie between"},
-        {[](TrainingPlan& p) { p.changes = {{0, {}}}; }, "A change at step 0 does not lie between"},
+        {[](TrainingPlan& p) { p.changes = {{800, {}}}; }, "A change at step 800 is not between"},
+        {[](TrainingPlan& p) { p.changes = {{9, {}}, {9, {}}}; }, "A change at step 9 is not between"},
+        {[](TrainingPlan& p) { p.changes = {{0, {}}}; }, "A change at step 0 is not between"},
         {[](TrainingPlan& p) { p.changes = {{5, {.rate = -1}}}; }, "The learning rate -1"},
         {[](TrainingPlan& p) {
              for (int i = 1; i < 18; ++i) p.changes.push_back({i, {}});
@@ -139,22 +139,22 @@ TEST_CASE("a plan comes back from its text") {
 TEST_CASE("a fork keeps the run it comes from to compare with") {
     State s = after(default_state(), ShowTrainingStep{300});
     const State forked_state = after(s, ForkTraining{300, slower()});
-    CHECK(forked_state.training.compared == induction());
-    CHECK(forked_state.training.plan == forked(induction(), 300, slower()));
-    CHECK(forked_state.training.step == 300);
+    CHECK(training_of(forked_state).compared == induction());
+    CHECK(training_of(forked_state).plan == forked(induction(), 300, slower()));
+    CHECK(training_of(forked_state).step == 300);
     CHECK(after(s, ForkTraining{300, induction().values}) == s);
     CHECK_THAT(refusal(s, ForkTraining{800, slower()}), ContainsSubstring("cannot be forked at step 800"));
     CHECK_THAT(refusal(s, ForkTraining{-1, slower()}), ContainsSubstring("cannot be forked at step -1"));
     CHECK_THAT(refusal(s, ShowTrainingStep{801}), ContainsSubstring("There is no step 801 in a run of 800"));
 
-    // Another plan is shown from its beginning, or as it grows.
+    // Another plan is shown from its beginning, or, while training, as it grows.
     const TrainingPlan other = training_preset("copying")->plan;
-    CHECK(after(s, SetTrainingPlan{other}).training.step == 0);
+    CHECK(training_of(after(s, SetTrainingPlan{other})).step == 0);
     s = after(s, RunTraining{true});
-    CHECK_FALSE(after(s, SetTrainingPlan{other}).training.step);
-    CHECK(s.training.target() == 800);
-    CHECK(after(s, RunTraining{false}).training.target() == 300);
-    CHECK_FALSE(default_state().training.wants_a_run());
+    CHECK_FALSE(training_of(after(s, SetTrainingPlan{other})).step);
+    CHECK(training_of(s).target() == 800);
+    CHECK(training_of(after(s, RunTraining{false})).target() == 300);
+    CHECK_FALSE(training_of(default_state()).wants_a_run());
 }
 
 TEST_CASE("runs, steps and comparisons of training are in links") {
@@ -168,6 +168,6 @@ TEST_CASE("runs, steps and comparisons of training are in links") {
         parse_fragment("train=banana").note ==
         "The link's value 'banana' for 'train' is not the plan of a training run, as induction,layers:3; the "
         "default is used.");
-    CHECK(parse_fragment("train=induction,steps:10&step=11").state.training.plan.steps == 10);
-    CHECK_FALSE(parse_fragment("train=induction,steps:10&step=11").state.training.step);
+    CHECK(training_of(parse_fragment("train=induction,steps:10&step=11").state).plan.steps == 10);
+    CHECK_FALSE(training_of(parse_fragment("train=induction,steps:10&step=11").state).step);
 }

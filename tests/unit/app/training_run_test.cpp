@@ -1,4 +1,4 @@
-#include "app/training_run.hpp"
+#include "runs/training_run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -80,7 +80,7 @@ TEST_CASE("every preset of training runs") {
         CHECK(run.finished());
         CHECK_FALSE(run.failure());
         REQUIRE(run.losses().size() == 2);
-        // Hardly begun: about as much as choosing blindly costs.
+        // Training has hardly begun, so the loss is about that of guessing at random.
         CHECK_THAT(static_cast<double>(run.losses()[0]),
                    Catch::Matchers::WithinAbs(std::log(static_cast<double>(run.data().vocabulary)), 1));
         REQUIRE(run.points().size() == 2);
@@ -249,13 +249,13 @@ TEST_CASE("a text that is too little to train on is one sentence") {
     plan.text = "\xc3";
     CHECK_THAT(refused(plan), ContainsSubstring("not UTF-8"));
     plan.text.clear();
-    for (int i = 0; i < 70; ++i) plan.text += "é";  // the context ends within the 33rd
+    for (int i = 0; i < 70; ++i) plan.text += "é";  // the context ends within the 33rd character
     plan.context = 65;
     CHECK(probe_text(started(plan).data()).size() == 64);
     plan.context = 64;
-    plan.text = std::string(65, 'a');  // bytes, as it is short
+    plan.text = std::string(65, 'a');  // bytes, as the text is short
     CHECK(started(plan).data().vocabulary == 256);
-    plan.text.clear();  // supports few merges
+    plan.text.clear();  // this text supports only a few merges
     for (int i = 0; i < 800; ++i) plan.text += "the cat sat ";
     const Index vocabulary = started(plan).data().vocabulary;
     CHECK(vocabulary > 256);
@@ -275,10 +275,10 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-// Of 2 layers, the first learns to look at the token before and the second to look behind the copy; in 1 layer no head
-// can know what stood before a key. After 400 steps the stripe stands at 0.76 to 0.79 for seeds 1 to 5, and with 1 layer
-// at 0.08 to 0.09 for seeds 1 to 3. Under the sanitizers, which take many times as long, the run ends after 40 steps,
-// before a head has formed.
+// With 2 layers, the first learns to attend to the previous token and the second to the token after the
+// earlier copy; with 1 layer no head can know what came before a key. After 400 steps the stripe is 0.76 to
+// 0.79 for seeds 1 to 5, and with 1 layer 0.08 to 0.09 for seeds 1 to 3. Under the sanitizers, which are many
+// times slower, the run ends after 40 steps, before a head has formed.
 TEST_CASE("an induction head forms in two layers and in one it cannot") {
     const Threads one(1);
     TrainingPlan plan;
@@ -327,7 +327,7 @@ TEST_CASE(
     };
     for (Index i = 0; i < n; ++i) {
         CHECK(is_zero(1, 0, i));
-        // What the last layer gives to a token changes only what that token foretells.
+        // In the last layer, the output at a token affects only that token's prediction.
         CHECK(is_zero(1, 1, i) == (targets[static_cast<std::size_t>(i)] == -1));
     }
     CHECK_FALSE(is_zero(0, 0, 0));

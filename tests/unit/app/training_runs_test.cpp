@@ -1,4 +1,4 @@
-#include "app/training_runs.hpp"
+#include "runs/training_runs.hpp"
 
 #include "support/threads.hpp"
 #include "unit/app/support.hpp"
@@ -18,7 +18,7 @@ State with_small_plan() {
 }
 
 void finish_run(TrainingRuns& runs, const State& state) {
-    while (runs.work(state.training, 5)) {
+    while (runs.work(training_of(state), 5)) {
     }
 }
 
@@ -27,9 +27,9 @@ void finish_run(TrainingRuns& runs, const State& state) {
 TEST_CASE("nothing is trained until somebody asks") {
     TrainingRuns runs;
     const State s = with_small_plan();
-    CHECK_FALSE(runs.work(s.training, 5));
+    CHECK_FALSE(runs.work(training_of(s), 5));
     CHECK(runs.shown() == nullptr);
-    CHECK(runs.shown_view(s.training) == nullptr);
+    CHECK(runs.shown_view(training_of(s)) == nullptr);
 }
 
 TEST_CASE("a run goes to the step that is wanted, or to its end") {
@@ -39,19 +39,19 @@ TEST_CASE("a run goes to the step that is wanted, or to its end") {
     finish_run(runs, s);
     REQUIRE(runs.shown());
     CHECK(runs.shown()->steps_taken() == 0);
-    REQUIRE(runs.shown_view(s.training));
+    REQUIRE(runs.shown_view(training_of(s)));
     s = after(s, ShowTrainingStep{6});
     finish_run(runs, s);
     CHECK(runs.shown()->steps_taken() == 6);
-    CHECK(runs.shown_view(s.training)->step == 6);
+    CHECK(runs.shown_view(training_of(s))->step == 6);
     s = after(s, RunTraining{true});
     finish_run(runs, s);
     CHECK(runs.shown()->steps_taken() == 24);
-    CHECK(runs.shown_view(s.training)->step == 4);
+    CHECK(runs.shown_view(training_of(s))->step == 4);
     s = after(s, ShowTrainingStep{std::nullopt});
-    const TrainingView* newest = runs.shown_view(s.training);
+    const TrainingView* newest = runs.shown_view(training_of(s));
     CHECK(newest->step == 24);
-    CHECK(runs.shown_view(s.training) == newest);
+    CHECK(runs.shown_view(training_of(s)) == newest);
     CHECK_FALSE(runs.take_error());
 }
 
@@ -61,18 +61,18 @@ TEST_CASE("a fork takes over its beginning, and both go on side by side") {
     State s = after(with_small_plan(), ShowTrainingStep{12});
     finish_run(runs, s);
     const TrainingRun* first = runs.shown();
-    TrainingValues values = s.training.plan.values;
+    TrainingValues values = training_of(s).plan.values;
     values.ablated = {{1, 1}};
     s = after(s, ForkTraining{12, values});
     finish_run(runs, s);
     CHECK(runs.compared() == first);
     CHECK(runs.shown() != first);
     CHECK(runs.shown()->steps_taken() == 12);
-    CHECK(runs.shown_view(s.training)->step == 12);
-    CHECK(runs.compared_view(s.training)->step == 12);
+    CHECK(runs.shown_view(training_of(s))->step == 12);
+    CHECK(runs.compared_view(training_of(s))->step == 12);
     s = after(s, RunTraining{true});
     for (bool more = true; more;) {
-        more = runs.work(s.training, 0);
+        more = runs.work(training_of(s), 0);
         const auto ahead = runs.shown()->steps_taken() - runs.compared()->steps_taken();
         CHECK(std::abs(ahead) <= 1);
     }
@@ -81,9 +81,10 @@ TEST_CASE("a fork takes over its beginning, and both go on side by side") {
     CHECK(std::ranges::equal(runs.shown()->losses().first(12), runs.compared()->losses().first(12)));
     CHECK_FALSE(std::ranges::equal(runs.shown()->losses(), runs.compared()->losses()));
 
-    // Undone, the first is shown again and has lost nothing.
-    s.training.plan = *std::exchange(s.training.compared, std::nullopt);
-    CHECK_FALSE(runs.work(s.training, 5));
+    // After undo, the first run is shown again and has lost nothing.
+    auto& course = s.edit<TrainingState>();
+    course.plan = *std::exchange(course.compared, std::nullopt);
+    CHECK_FALSE(runs.work(training_of(s), 5));
     CHECK(runs.shown() == first);
     CHECK(runs.compared() == nullptr);
 }
@@ -93,19 +94,19 @@ TEST_CASE("a plan that cannot be run, and a run that breaks, are told once") {
     TrainingRuns runs;
     State s = after(default_state(), SetTrainingPlan{training_preset("own-text")->plan});
     s = after(s, RunTraining{true});
-    CHECK_FALSE(runs.work(s.training, 5));
+    CHECK_FALSE(runs.work(training_of(s), 5));
     const auto error = runs.take_error();
     REQUIRE(error);
     CHECK_THAT(error->message, ContainsSubstring("There is no text"));
-    CHECK_FALSE(runs.work(s.training, 5));
+    CHECK_FALSE(runs.work(training_of(s), 5));
     CHECK_FALSE(runs.take_error());
 
-    TrainingPlan plan = with_small_plan().training.plan;
+    TrainingPlan plan = training_of(with_small_plan()).plan;
     plan.values.rate = 1e9;
     s = after(s, SetTrainingPlan{plan});
     finish_run(runs, s);
     CHECK_THAT(runs.take_error().value_or(Error{}).message, ContainsSubstring("no longer a finite number"));
-    CHECK_FALSE(runs.work(s.training, 5));
+    CHECK_FALSE(runs.work(training_of(s), 5));
     CHECK_FALSE(runs.take_error());
-    CHECK(runs.shown_view(s.training) != nullptr);
+    CHECK(runs.shown_view(training_of(s)) != nullptr);
 }

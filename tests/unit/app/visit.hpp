@@ -1,14 +1,19 @@
-// A visit without a browser: a page that remembers what it is told, and a small model.
+// Runs a visit without a browser, with a page that records what it is told, and a small model.
 #pragma once
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "app/session.hpp"
-#include "app/training_files.hpp"
+#include "app/visit.hpp"
+#include "runs/training_files.hpp"
+#include "subjects/sentence/sentence.hpp"
+#include "subjects/tensors/tensors.hpp"
+#include "subjects/training/training.hpp"
+#include "subjects/worked/worked.hpp"
 #include "support/files.hpp"
 
 namespace attn::test {
@@ -76,34 +81,56 @@ struct FakePage : app::Page {
     }
 };
 
-inline void load_tiny_model(app::Session& session) {
-    session.intake().name("tiny");
+inline app::WorkedSubject& worked_in(const app::Visit& visit) {
+    return static_cast<app::WorkedSubject&>(visit.subject(app::worked_subject));
+}
+inline app::SentenceSubject& sentence_in(const app::Visit& visit) {
+    return static_cast<app::SentenceSubject&>(visit.subject(app::sentence_subject));
+}
+inline app::TensorsSubject& tensors_in(const app::Visit& visit) {
+    return static_cast<app::TensorsSubject&>(visit.subject(app::tensors_subject));
+}
+inline app::TrainingSubject& training_in(const app::Visit& visit) {
+    return static_cast<app::TrainingSubject&>(visit.subject(app::training_subject));
+}
+inline app::TrainingRuns& runs_in(app::Visit& visit) { return visit.shared<app::TrainingRuns>(); }
+
+// Returns what the inspector says about a cell of the open subject.
+inline std::optional<app::Explained> explained(const app::Visit& visit, const app::CellRef& cell) {
+    return app::subject_in(visit).explain(cell);
+}
+
+// Does what the page does with a model's files.
+inline void load_files(app::Visit& visit, const std::string& folder, const app::Files& files) {
+    app::FileIntake* intake = visit.intake(app::FileKind::model);
+    REQUIRE(intake);
+    intake->name(folder);
     for (const char* file : {"config.json", "model.safetensors"}) {
-        const auto bytes = read_file(source_dir() / "tests/golden/model/gpt2-f32" / file);
+        const auto& bytes = files.at(file);
         REQUIRE_FALSE(bytes.empty());
-        auto buffer = session.intake().buffer(file, bytes.size());
+        auto buffer = intake->buffer(file, bytes.size());
         REQUIRE(buffer);
         std::ranges::copy(bytes, *buffer);
     }
-    REQUIRE(session.load_model());
+    REQUIRE(intake->arrived());
 }
 
-// What the page does with the files of open_files.
-inline void load_given(app::Session& session, FakePage& page) {
+inline void load_tiny_model(app::Visit& visit) {
+    app::Files files;
+    for (const char* file : {"config.json", "model.safetensors"})
+        files[file] = read_file(source_dir() / "tests/golden/model/gpt2-f32" / file);
+    load_files(visit, "tiny", files);
+}
+
+// Does what the page does with the files passed to open_files.
+inline void load_given(app::Visit& visit, FakePage& page) {
     REQUIRE(page.files.contains("tokenizer.json"));
-    session.intake().name(page.folder);
-    for (const char* file : {"config.json", "model.safetensors"}) {
-        auto buffer = session.intake().buffer(file, page.files[file].size());
-        REQUIRE(buffer);
-        std::ranges::copy(page.files[file], *buffer);
-    }
-    page.files.clear();
-    REQUIRE(session.load_model());
+    load_files(visit, page.folder, std::exchange(page.files, {}));
 }
 
-inline void finish(app::Session& session) {
-    for (int i = 0; session.progress() && i < 100'000; ++i) session.work(10);
-    REQUIRE_FALSE(session.progress());
+inline void finish(app::Visit& visit) {
+    for (int i = 0; visit.progress() && i < 100'000; ++i) visit.work(10);
+    REQUIRE_FALSE(visit.progress());
 }
 
 }  // namespace attn::test

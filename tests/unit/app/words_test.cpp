@@ -1,20 +1,21 @@
-// Words in a visit: the map by words, what a cell of it says, and what is saved of it.
+// Tests words in a visit: the map by words, how its cells are explained, and how it is saved.
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/head_maps.hpp"
 #include "app/explained.hpp"
-#include "app/map_source.hpp"
-#include "app/saving.hpp"
+#include "app/link.hpp"
 #include "app/table.hpp"
-#include "app/url.hpp"
+#include "parts/saving.hpp"
 #include "unit/app/saved_heads.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/visit.hpp"
 
 using namespace attn;
 using namespace attn::app;
+using namespace attn::parts;
 using namespace attn::test;
 
 namespace {
@@ -24,17 +25,18 @@ const std::vector<Range> word_tokens{{0, 1}, {1, 2}, {2, 4}, {4, 5}, {5, 6}, {6,
 
 struct WordVisit {
     FakePage page;
-    Session session{page};
+    Visit visit{page};
     explicit WordVisit(std::vector<std::string> pieces = subwords) {
-        load_tiny_model(session);
-        session.perform(OpenLens{LensId::sentence});
-        session.text_typed("x y");
-        session.tokens("x y", {3, 1, 4, 1, 5, 9, 2, 6}, std::move(pieces), 8);
-        finish(session);
-        REQUIRE(session.sentence());
+        load_tiny_model(visit);
+        visit.perform(OpenSubject{sentence_subject});
+        visit.text_typed(Box::first, "x y");
+        visit.tokens({Box::first, "x y", {3, 1, 4, 1, 5, 9, 2, 6}, std::move(pieces), 8});
+        finish(visit);
+        REQUIRE(sentence_in(visit).run());
     }
+    TextRun& run() const { return *sentence_in(visit).run(); }
     std::vector<std::vector<float>> weights(Index layer, Index head) const {
-        const Record& record = session.sentence()->trace->layers()[static_cast<std::size_t>(layer)].attention;
+        const Record& record = run().record_at(layer);
         std::vector<std::vector<float>> rows;
         for (Index q = 0; q < 8; ++q) rows.push_back(record.weights(head, q));
         return rows;
@@ -52,8 +54,8 @@ double merged(const std::vector<std::vector<float>>& weights, Range queries, Ran
 }  // namespace
 
 TEST_CASE("the words of a run, and which of them a token belongs to") {
-    const WordVisit visit;
-    const WordAxis& axis = visit.session.sentence()->words;
+    const WordVisit v;
+    const WordAxis& axis = v.run().words;
     CHECK(axis.tokens == word_tokens);
     CHECK(axis.names == std::vector<std::string>{"The", "animal", "didn't", "cross", ".", "Its"});
     CHECK(axis.merges());
@@ -61,7 +63,7 @@ TEST_CASE("the words of a run, and which of them a token belongs to") {
     CHECK(axis.word_of(7) == 5);
     CHECK(axis.words_of({3, 6}) == Range{2, 5});
     CHECK(axis.tokens_of({2, 6}) == Range{2, 8});
-    CHECK_FALSE(WordVisit({"a", "b", "c", "d", "e", "f", "g", "h"}).session.sentence()->words.merges());
+    CHECK_FALSE(WordVisit({"a", "b", "c", "d", "e", "f", "g", "h"}).run().words.merges());
 }
 
 TEST_CASE("a side that shows words names them for their tokens, and back") {
@@ -85,18 +87,19 @@ TEST_CASE("a side that shows words names them for their tokens, and back") {
 }
 
 TEST_CASE("a cell between words says which weights it is made of") {
-    WordVisit visit;
-    visit.session.perform(Select{{1, 2, {}, {}}});
-    const auto weights = visit.weights(1, 2);
+    WordVisit v;
+    v.visit.perform(Select{{1, 2, {}, {}}});
+    const auto weights = v.weights(1, 2);
     for (Index i = 0; i < 6; ++i)
         for (Index j = 0; j < 6; ++j) {
             const auto query = word_tokens[static_cast<std::size_t>(i)],
                        key = word_tokens[static_cast<std::size_t>(j)];
-            const auto why = explain_cell(visit.session, {MatrixId::weight, i, j, false, true});
+            const auto why = explained(v.visit, {Stage::weight, i, j, false, true});
             REQUIRE(why);
             CAPTURE(i, j);
             CHECK(why->masked == (j > i));
-            // f32 is rounded once; the weights beneath are within 1e-6 of those in double (core/attention's bound).
+            // The f32 value is rounded once; the token weights are within 1e-6 of those in double
+            // (core/attention's bound).
             CHECK(std::abs(why->f32 - merged(weights, query, key)) <= 6e-8);
             CHECK(std::abs(why->f64 - why->f32) <= 1e-6);
             REQUIRE(std::ssize(why->operands) == query.size() * key.size());
@@ -107,54 +110,54 @@ TEST_CASE("a cell between words says which weights it is made of") {
             }
             CHECK(std::abs(sum - why->f64) <= 1e-15);
         }
-    const auto why = explain_cell(visit.session, {MatrixId::weight, 5, 2, false, true});
+    const auto why = explained(v.visit, {Stage::weight, 5, 2, false, true});
     CHECK(why->title == "Weights[\"Its\", \"didn't\"]");
     CHECK(why->formula == "1/2 · Σ_i Σ_j Weights[i, j], i in \"Its\", j in \"didn't\"");
     REQUIRE(why->steps.size() == 3);
     CHECK(why->steps[0].name == "Σ from ĠIt");
     CHECK(why->steps[2].name == "mean");
     CHECK(why->steps[2].current);
-    CHECK_FALSE(explain_cell(visit.session, {MatrixId::weight, 6, 0, false, true}));
+    CHECK_FALSE(explained(v.visit, {Stage::weight, 6, 0, false, true}));
 }
 
 TEST_CASE("a pinned cell of words goes with a text that has fewer") {
-    WordVisit visit;
-    visit.session.perform(Pin{CellRef{MatrixId::weight, 5, 5, false, true}});
-    CHECK(visit.session.state().pin);
-    visit.session.text_typed("x z");
-    visit.session.tokens("x z", {3, 1}, {"a", "Ġb"}, 2);
-    finish(visit.session);
-    CHECK_FALSE(visit.session.state().pin);
+    WordVisit v;
+    v.visit.perform(Pin{CellRef{Stage::weight, 5, 5, false, true}});
+    CHECK(v.visit.state().pin);
+    v.visit.text_typed(Box::first, "x z");
+    v.visit.tokens({Box::first, "x z", {3, 1}, {"a", "Ġb"}, 2});
+    finish(v.visit);
+    CHECK_FALSE(v.visit.state().pin);
 }
 
 TEST_CASE("words are in the link, of the map and of a pinned cell") {
-    State s = after(default_state(), OpenLens{LensId::sentence});
+    State s = after(default_state(), OpenSubject{sentence_subject});
     s = after(s, SetMap{{.scaling = Scaling::rank, .unit = Unit::words}});
-    s = after(s, Pin{CellRef{MatrixId::weight, 3, 2, false, true}});
+    s = after(s, Pin{CellRef{Stage::weight, 3, 2, false, true}});
     const std::string link = to_fragment(s);
-    CHECK(link == "v=1&lens=sentence&pin=weight.3.2.words&map=weight,rank,words");
+    CHECK(link == "v=1&subject=sentence&map=weight,rank,words&pin=weight.3.2.words");
     const auto parsed = parse_fragment(link);
     CHECK(parsed.note.empty());
     CHECK(parsed.state == s);
-    // Of weights alone, and of one text.
-    CHECK(refusal(s, Pin{CellRef{MatrixId::raw, 0, 0, false, true}}) == "There is no such cell to pin.");
-    CHECK(refusal(default_state(), Pin{CellRef{MatrixId::weight, 0, 0, false, true}}) ==
+    // Words are defined only for weights, and only within one text.
+    CHECK(refusal(s, Pin{CellRef{Stage::raw, 0, 0, false, true}}) == "There is no such cell to pin.");
+    CHECK(refusal(default_state(), Pin{CellRef{Stage::weight, 0, 0, false, true}}) ==
           "There is no such cell to pin.");
-    CHECK_FALSE(takes_words({.stage = MapStage::scaled, .unit = Unit::words}));
+    CHECK_FALSE(takes_words({.stage = Stage::scaled, .unit = Unit::words}));
 }
 
 TEST_CASE("what is saved of words is the map's, of all heads too") {
-    WordVisit visit;
-    const SentenceRun& run = *visit.session.sentence();
-    visit.session.save(Saving::all_heads(all_heads(run, {.unit = Unit::words}, "tiny")));
-    while (visit.session.work(1000)) {
+    WordVisit v;
+    const TextRun& run = v.run();
+    v.visit.save(Saving::all_heads(all_heads(run, {.unit = Unit::words})));
+    while (v.visit.work(1000)) {
     }
-    CHECK(visit.page.downloaded == "attention-weight.npz");
-    const SavedHeads archive = read_saved_heads(visit.page.downloaded_bytes);
+    CHECK(v.page.downloaded == "attention-weight.npz");
+    const SavedHeads archive = read_saved_heads(v.page.downloaded_bytes);
     CHECK(archive.shape == Shape{2, 3, 6, 6});
     for (std::size_t i = 0; i < archive.attention.size(); ++i) {
         const auto head = static_cast<Index>(i / 36);
-        const MapPointer map = word_map_of(run.trace, head / 3, head % 3, word_tokens, Sink::shown);
+        const MapPointer map = word_map_of(run.run, head / 3, head % 3, word_tokens, Sink::shown);
         const float cell = map->cell(static_cast<Index>(i % 36 / 6), static_cast<Index>(i % 6));
         CHECK(archive.attention[i] == (cell == masked_cell ? 0 : cell));
     }
@@ -166,11 +169,11 @@ TEST_CASE("what is saved of words is the map's, of all heads too") {
 }
 
 TEST_CASE("the table is that of the map's words") {
-    WordVisit visit;
-    visit.session.perform(SetMap{{.unit = Unit::words}});
-    const auto json = nlohmann::json::parse(table_json(visit.session));
+    WordVisit v;
+    v.visit.perform(SetMap{{.unit = Unit::words}});
+    const auto json = nlohmann::json::parse(table_json(subject_in(v.visit).table()));
     CHECK(json["title"] == "Weights between words, layer 0, head 0");
-    CHECK(json["columns"] == visit.session.sentence()->words.names);
+    CHECK(json["columns"] == v.run().words.names);
     const double shown = std::stod(json["rows"][2][2].get<std::string>());
-    CHECK(std::abs(shown - merged(visit.weights(0, 0), {2, 4}, {1, 2})) <= 1e-6);  // six digits
+    CHECK(std::abs(shown - merged(v.weights(0, 0), {2, 4}, {1, 2})) <= 1e-6);  // six digits
 }

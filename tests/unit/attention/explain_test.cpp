@@ -44,7 +44,7 @@ TEST_CASE("Every cell is explained: f32 as the run has it, f64 as it should be",
                         REQUIRE(cell.f64 == static_cast<double>(cell.f32));
                     else
                         REQUIRE_THAT(cell.f64,
-                                     WithinAbs(static_cast<double>(cell.f32), 1e-5));  // scores below 10
+                                     WithinAbs(static_cast<double>(cell.f32), 1e-5));  // scores are below 10
                 }
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("Explanations at the edges are the defined results", "[unit][explain]"
         for (Index i = 0; i < 4; ++i)
             for (Index j = 0; j < 4; ++j) {
                 const CellExplanation c = explain(*r, stage, 0, i, j);
-                INFO(name(stage) << " " << i << " " << j);
+                INFO(info(stage).key << " " << i << " " << j);
                 if (std::isnan(c.f32))
                     CHECK(std::isnan(c.f64));
                 else

@@ -1,4 +1,4 @@
-// Against PyTorch, computed in double by tests/golden/attention/generate.py.
+// Compares with PyTorch, computed in double by tests/golden/attention/generate.py.
 
 #include <catch_amalgamated.hpp>
 
@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Scores of sums of at most 24 products of standard-normal numbers, weights below 1 and outputs below 5: f32 is
-// off by a few 1e-7 of that, as against the reference kernels.
+// Scores are sums of at most 24 products of standard-normal numbers, weights are below 1 and outputs below 5. The
+// error of f32 is a few 1e-7 of that, as in the comparison with the reference kernels.
 constexpr double golden_tolerance = 5e-6;
 
 class GoldenCase {
@@ -32,7 +32,7 @@ class GoldenCase {
     const nlohmann::json& operator[](const char* key) const { return json_.at(key); }
     bool has(const std::string& name) const { return fs::exists(folder_ / (name + ".npy")); }
 
-    // Empty where there is no such tensor.
+    // Returns an empty tensor if there is none of that name.
     Tensor tensor(const std::string& name) const {
         if (!has(name)) return {};
         const auto bytes = read_file(folder_ / (name + ".npy"));

@@ -7,7 +7,7 @@ using namespace attn;
 
 namespace {
 
-// Rows of a small mask as text: 'x' where the query may look.
+// Draws the rows of a small mask as text, with 'x' where the query may attend.
 std::string picture(const Mask& mask, Index rows, Index cols, Index head = 0) {
     std::string text;
     for (Index q = 0; q < rows; ++q) {
@@ -88,7 +88,7 @@ TEST_CASE("And, or, not", "[unit][mask]") {
     CHECK((a | Mask()).is_everything());
     CHECK(picture(!Mask(), 1, 2) == "..");
     CHECK(((a & b) & a) == (a & (b & a)));
-    CHECK_FALSE((a & b) == (b & a));  // equality is that of the expression
+    CHECK_FALSE((a & b) == (b & a));  // expressions are compared, not cells
     CHECK(Mask::causal(2) == Mask::causal(2));
     CHECK_FALSE(Mask::causal(2) == Mask::causal(3));
     CHECK_FALSE(Mask::causal(2) == Mask());
@@ -158,7 +158,7 @@ TEST_CASE("Odd arguments are taken as the nearest that make sense", "[unit][mask
     CHECK(picture(Mask::padding(-3), 1, 2) == "..");
     CHECK(picture(Mask::window(PTRDIFF_MAX, PTRDIFF_MAX), 2, 2) == "xx xx");
     CHECK(picture(Mask::causal(PTRDIFF_MIN), 1, 2) == "..");
-    CHECK(picture(Mask::painted({1, 2, 2, {1}}), 2, 2) == "x. ..");  // bits that are missing are not allowed
+    CHECK(picture(Mask::painted({1, 2, 2, {1}}), 2, 2) == "x. ..");  // missing bits are not allowed
     CHECK(picture(Mask::block_sparse(0, 1, 1, {}), 1, 1) == ".");
     CHECK(Mask::global_local({3, 1, 3}, 0) == Mask::global_local({1, 3}, 0));
 }

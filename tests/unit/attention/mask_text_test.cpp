@@ -14,7 +14,7 @@ std::string failure(std::string_view text) {
     return mask ? "" : mask.error().message;
 }
 
-// A random expression of a few levels.
+// Makes a random expression of a few levels.
 Mask random_mask(Random& random, int levels) {
     const auto below = [&](int n) { return static_cast<int>(random.uniform() * n); };
     if (levels > 0) {

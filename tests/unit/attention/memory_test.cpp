@@ -57,15 +57,15 @@ TEST_CASE("A run allocates its output, two numbers a row, and tiles", "[unit][re
         const std::size_t run =
             bytes_of([&] { record = Record::run(std::move(q), std::move(k), std::move(v), spec, kernels); });
         REQUIRE(record);
-        // Output and row numbers: 2 n (d + 2) floats. A block of at least 192 queries packs 64 keys of K and V at a
-        // time and holds 64 × 64 scores: below 64 (2 · 32 + 64) floats, counted once more for each block, as the
-        // reference holds one row of n scores: together below 8 n d floats more.
+        // Output and row numbers take 2 n (d + 2) floats. A block of at least 192 queries packs 64 keys of K and V at
+        // a time and holds 64 × 64 scores: less than 64 (2 · 32 + 64) floats. They are counted once more for each
+        // block, since the reference holds one row of n scores. Together, this is less than 8 n d floats more.
         const auto linear = static_cast<std::size_t>(n * d) * sizeof(float);
         INFO(kernels.name << ", n " << n << ": " << run << " bytes");
         CHECK(run < 12 * linear);
         CHECK(run < static_cast<std::size_t>(n * n) * sizeof(float));
 
-        // A window allocates what it shows, and an explanation a row.
+        // A window allocates what it shows, and an explanation allocates one row.
         std::vector<float> window(10 * 12);
         CHECK(bytes_of([&] { record->stage(Stage::contribution, 1, {5, 15}, {0, 12}, window); }) < 10000);
         CHECK(bytes_of([&] { explain_output(*record, 0, n - 1, 0); }) <
@@ -74,7 +74,7 @@ TEST_CASE("A run allocates its output, two numbers a row, and tiles", "[unit][re
 }
 
 TEST_CASE("The map of 16,384 tokens is kept in memory linear in them", "[unit][record]") {
-    // Under this mask nearly every tile is skipped, so that the run is quick.
+    // With this mask nearly every tile is skipped, so the run is quick.
     AttentionSpec spec;
     spec.mask = Mask::causal() & Mask::window(3, 0);
     const Index n = 16384, d = 4;
@@ -86,7 +86,7 @@ TEST_CASE("The map of 16,384 tokens is kept in memory linear in them", "[unit][r
     });
     run = bytes_of([&] { record = Record::run(std::move(q), std::move(k), std::move(v), spec); });
     REQUIRE(record);
-    CHECK(inputs + run < std::size_t{8} << 20);  // n² floats are 1 GiB
+    CHECK(inputs + run < std::size_t{8} << 20);  // n² floats would take 1 GiB
     std::vector<float> corner(4);
     record->stage(Stage::weight, 0, {n - 2, n}, {n - 2, n}, corner);
     CHECK(corner[1] == 0);

@@ -12,7 +12,7 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// Cross-attention of different widths everywhere: 10 → 4 heads of 3, memory of 6 → 2 heads of 3 and 5, out 7.
+// All widths of this cross-attention differ: 10 → 4 heads of 3, memory of 6 → 2 heads of 3 and 5, out 7.
 MultiHeadWeights weights() {
     return {.heads = 4,
             .kv_heads = 2,
@@ -75,7 +75,7 @@ TEST_CASE("The heads' contributions and the bias make the output", "[unit][multi
     if (biased)
         for (Index i = 0; i < 5; ++i)
             for (Index c = 0; c < 7; ++c) sum.matrix()(i, c) += m.weights().b_o.data()[c];
-    // The same twenty products, added in another order.
+    // Both add up the same twenty products, in different orders.
     CHECK_THAT(largest_difference(sum.values(), m.output().values()), WithinAbs(0, 2e-6));
 }
 

@@ -1,4 +1,4 @@
-// The operator against a literal transcription of its definition, and what it refuses.
+// Tests the operator against a literal transcription of its definition, and what it refuses.
 
 #include "attention/onnx.hpp"
 
@@ -41,7 +41,7 @@ AttentionInputs random_inputs(const Sizes& s, Index rank = 4) {
     return in;
 }
 
-// Element of [batch, heads, rows, width], or of the same with heads side by side in the rows.
+// Returns an element of [batch, heads, rows, width], or of the same with heads side by side in the rows.
 float at(const Tensor& t, Index heads, Index b, Index h, Index r, Index c) {
     if (t.rank() == 4) return t.data()[((b * t.dim(1) + h) * t.dim(2) + r) * t.dim(3) + c];
     return t.data()[(b * t.dim(1) + r) * t.dim(2) + h * (t.dim(2) / heads) + c];
@@ -56,7 +56,8 @@ double value_at(const AttentionInputs& in, const Sizes& s, Index b, Index g, Ind
                         : at(in.v, s.kv_heads, b, g, j - s.n_past, a);
 }
 
-// What the mask adds to a score, as numpy broadcasts it: axes from the last, those of size 1 repeated.
+// Returns what the mask adds to a score, broadcast like in numpy: axes are matched from the last, and
+// those of size 1 are repeated.
 double added(const AttentionMask& mask, Index b, Index h, Index i, Index j) {
     const Index index[] = {j, i, h, b};
     Index offset = 0, stride = 1;
@@ -70,7 +71,7 @@ double added(const AttentionMask& mask, Index b, Index h, Index i, Index j) {
     return mask.boolean ? (value != 0 ? 0 : -HUGE_VAL) : static_cast<double>(value);
 }
 
-// The four stages of the scores and the output, as the operator defines them.
+// Holds the four stages of the scores and the output, as the operator defines them.
 struct Expected {
     std::array<std::vector<float>, 4> scores;  // [batch, heads, n_q, n_k]
     std::vector<float> y;                      // [batch, heads, n_q, d_v]
@@ -126,7 +127,7 @@ void check(const AttentionInputs& in, const Sizes& s) {
     const auto out = onnx::attention(in, kernels);
     if (!out) FAIL(out.error().message);
     const Expected expected = literally(in, s);
-    // Scores below 10 and outputs below 5, off by a few 1e-7 of that.
+    // Scores are below 10 and outputs below 5, with an error of a few 1e-7 of that.
     constexpr double bound = 5e-6;
     std::vector<float> y;
     for (Index b = 0; b < s.batch; ++b)
@@ -249,7 +250,7 @@ TEST_CASE("Outputs are rounded to the type of the inputs", "[unit][onnx]") {
     Tensor again = out->y;
     round_to(in.dtype, again.values());
     CHECK(again == out->y);
-    // Half a step of numbers below 4: 2^-11 · 4/2 in f16, 2^-8 · 4/2 in bf16.
+    // The bound is half a step of numbers below 4: 2^-11 · 4/2 in f16, 2^-8 · 4/2 in bf16.
     AttentionInputs exact = in;
     exact.dtype = DType::f32;
     CHECK_THAT(largest_difference(out->y.values(), onnx::attention(exact)->y.values()),

@@ -1,4 +1,4 @@
-// What holds for attention whatever the numbers are.
+// Tests what holds for attention whatever the numbers are.
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>
@@ -21,7 +21,7 @@ Tensor output_of(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     return record->output();
 }
 
-// Rows of every head in another order.
+// Puts the rows of every head in another order.
 Tensor permuted(const Tensor& t, const std::vector<Index>& order) {
     Tensor result(t.shape());
     for (Index h = 0; h < t.dim(0); ++h)
@@ -60,7 +60,7 @@ TEST_CASE("Rows of weights sum to one", "[property][attention]") {
                 REQUIRE(w <= 1.000001f);
                 sum += static_cast<double>(w);
             }
-            // Each weight is off by a few units in its last place, the sum of them by no more.
+            // Each weight is off by a few units in its last place, and so is their sum.
             REQUIRE_THAT(sum, WithinAbs(1, 2e-6));
         }
     }
@@ -74,9 +74,9 @@ TEST_CASE("Permuting the tokens permutes the outputs", "[property][attention]") 
     const auto order = shuffled(n, 7);
     const Tensor plain = output_of(q, k, v, {}, kernels);
     const Tensor moved = output_of(permuted(q, order), permuted(k, order), permuted(v, order), {}, kernels);
-    // Standard-normal inputs: see the bound of the kernels' own test.
+    // Inputs are standard-normal: see the bound of the kernels' own test.
     CHECK_THAT(largest_difference(moved.values(), permuted(plain, order).values()), WithinAbs(0, 1e-5));
-    // Of the queries alone it does so to the bit.
+    // If only the queries are permuted, the output agrees to the bit.
     CHECK(output_of(permuted(q, order), k, v, {}, kernels) == permuted(plain, order));
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("A shift of all scores of a row changes nothing", "[property][attentio
                  v = random_tensor({1, 70, 8}, 10);
     AttentionSpec spec;
     spec.bias.values = std::make_shared<Tensor>(random_tensor({1, 70, 1}, 11, GENERATE(1.0f, 10.0f)));
-    // The shifted scores are near 30 and rounded to 2^-19 of one.
+    // The shifted scores are near 30 and therefore rounded to 2^-19.
     CHECK_THAT(largest_difference(output_of(q, k, v, spec, kernels).values(),
                                   output_of(q, k, v, {}, kernels).values()),
                WithinAbs(0, 3e-5));

@@ -1,4 +1,4 @@
-// The defined results at the edges, in the stages and in the output alike.
+// Tests the defined results of edge cases, in the stages and in the output alike.
 
 #include <catch_amalgamated.hpp>
 
@@ -18,7 +18,7 @@ SoftmaxPrecision generate_precision() {
                     SoftmaxPrecision::bf16);
 }
 
-// d_k = 1 and scale 1: the score is q · k. Values are `v`.
+// With d_k = 1 and scale 1, a score is q · k. The values are `v`.
 Record record_of(const Kernels& kernels, std::vector<float> q, std::vector<float> k, std::vector<float> v,
                  Mask mask = {}, SoftmaxPrecision precision = SoftmaxPrecision::f32) {
     AttentionSpec spec;
@@ -67,10 +67,10 @@ TEST_CASE("A row of −inf scores, and +inf scores that share", "[unit][record]"
     CHECK(row(r, Stage::weight, 0) == std::vector<float>{0, 0, 0});
     CHECK(r.output().data()[0] == 0);
     const auto weights = row(r, Stage::weight, 1);
-    CHECK_THAT(weights[0], WithinAbs(0.5, 1e-7));  // by the logarithm of the sum
+    CHECK_THAT(weights[0], WithinAbs(0.5, 1e-7));  // computed with the logarithm of the sum
     CHECK_THAT(weights[1], WithinAbs(0.5, 1e-7));
     CHECK(weights[2] == 0);
-    CHECK(row(r, Stage::contribution, 1)[2] == 0);  // of an infinite value
+    CHECK(row(r, Stage::contribution, 1)[2] == 0);  // the value is infinite
     CHECK(r.output().data()[1] == 4);
 }
 

@@ -29,7 +29,7 @@ std::string failure(Shape q, Shape k, Shape v, AttentionSpec spec = {}) {
 
 Bias bias_of(Tensor values) { return {std::make_shared<Tensor>(std::move(values))}; }
 
-// A spec that uses everything, for 4 heads, 9 queries and 11 keys.
+// This spec uses everything, for 4 heads, 9 queries and 11 keys.
 AttentionSpec full_spec() {
     AttentionSpec spec;
     spec.scale = 0.6f;
@@ -48,7 +48,7 @@ Record full_record(const Kernels& kernels) {
 
 }  // namespace
 
-// Values computed in double and rounded to six decimals: half a unit there, and f32 adds less than 1e-7.
+// Values are computed in double and rounded to six decimals: half a unit there, to which f32 adds less than 1e-7.
 constexpr double six_decimals = 6e-7;
 
 TEST_CASE("cat, sat, mat: every number of the worked example", "[unit][record]") {
@@ -81,7 +81,7 @@ TEST_CASE("Three tokens of two components, values of three", "[unit][record]") {
     CHECK_THAT(
         largest_difference(r->output().values(), std::vector{4.f, 5.f, 6.f, 4.610009f, 5.610009f, 6.610009f,
                                                              4.765704f, 5.765704f, 6.765704f}),
-        WithinAbs(0, 2e-6));  // numbers near 7: 3 units in the last place
+        WithinAbs(0, 2e-6));  // numbers are near 7: 3 units in the last place
 }
 
 TEST_CASE("One causal row", "[unit][record]") {
@@ -112,7 +112,7 @@ TEST_CASE("Every stage follows the formula", "[unit][record]") {
                     raw += static_cast<double>(r.q().heads().head(h)(i, a)) *
                            static_cast<double>(r.k().heads().head(g)(j, a));
                 const double scaled = static_cast<double>(0.6f) * raw, capped = 2 * std::tanh(scaled / 2);
-                // Sums of six products below 10, each off by 2^-24 of it.
+                // These are sums of six products below 10, each with an error of 2^-24 of that.
                 const double bound = 5e-6;
                 CHECK_THAT(r.cell(Stage::raw, h, i, j), WithinAbs(raw, bound));
                 CHECK_THAT(r.cell(Stage::scaled, h, i, j), WithinAbs(scaled, bound));
@@ -278,14 +278,14 @@ TEST_CASE("The weights of every precision follow the fused kernel's", "[unit][re
     spec.softmax_precision =
         GENERATE(SoftmaxPrecision::f32, SoftmaxPrecision::f64, SoftmaxPrecision::f16, SoftmaxPrecision::bf16);
     spec.mask = Mask::causal();
-    // Values that are unit vectors: the output is the row of weights.
+    // The values are unit vectors, so the output is the row of weights.
     Tensor v({1, 20, 20});
     for (Index j = 0; j < 20; ++j) v.data()[j * 21] = 1;
     const auto r =
         Record::run(random_tensor({1, 20, 8}, 10), random_tensor({1, 20, 8}, 11), v, spec, kernels);
     REQUIRE(r);
-    // Both divide the same exponentials by the same sum, once as a quotient and once by its logarithm; against
-    // the reference, f32 and f64 scores may round to neighbouring 16-bit numbers.
+    // Both divide the same exponentials by the same sum, once as a quotient and once by its logarithm. Compared with
+    // the reference, f32 and f64 scores may be rounded to neighbouring 16-bit numbers.
     const bool narrow =
         spec.softmax_precision == SoftmaxPrecision::f16 || spec.softmax_precision == SoftmaxPrecision::bf16;
     const double bound = narrow && &kernels == &reference_kernels() ? 5e-3 : 5e-7;
@@ -330,6 +330,6 @@ TEST_CASE("Same inputs, same bits", "[unit][record]") {
 }
 
 TEST_CASE("Stages have names", "[unit][record]") {
-    CHECK(name(Stage::raw) == "raw");
-    CHECK(name(Stage::contribution) == "contribution");
+    CHECK(info(Stage::raw).key == "raw");
+    CHECK(info(Stage::contribution).key == "contribution");
 }

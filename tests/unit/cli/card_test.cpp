@@ -1,4 +1,4 @@
-// The figures of the bundled model's card, measured again.
+// Measures the figures of the bundled model's card again.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -12,8 +12,8 @@ using nlohmann::json;
 
 namespace {
 
-// Kernels of another instruction set round in another order: that moves a mean by far less than this, and may turn the
-// few texts of 1,284 that lie on an edge.
+// Kernels of another instruction set round in another order. That changes a mean by far less than this, and may flip
+// the few texts of 1,284 that are borderline.
 constexpr double weight_bound = 0.002, share_bound = 0.003, bits_bound = 0.002;
 
 json read_json(const std::filesystem::path& path) {

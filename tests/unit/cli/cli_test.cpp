@@ -1,4 +1,4 @@
-// The program attn as a person types it.
+// Runs the program attn as a person types it.
 #include <catch_amalgamated.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -28,7 +28,7 @@ inline Outcome run(const std::string& arguments) {
     return outcome;
 }
 
-// Of its own for each case, and gone after it.
+// Each case gets a folder of its own, which is gone afterwards.
 struct Folder {
     std::filesystem::path path =
         std::filesystem::temp_directory_path() / ("attn-cli-" + std::to_string(getpid()));

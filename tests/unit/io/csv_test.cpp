@@ -79,12 +79,12 @@ TEST_CASE("labels in the first row, the first column, or both", "[csv]") {
     CHECK(table("a,b,c\n0.5,-1,2e-3\n0,1,3\n").row_labels.empty());
     CHECK(table("x,0.5,-1,2e-3\ny,0,1,3\n").row_labels == rows);
     CHECK(table("x,0.5,-1,2e-3\ny,0,1,3\n").column_labels.empty());
-    // An empty corner makes labels of numbers, as pandas writes them.
+    // pandas writes tables like this: the empty corner turns numbers into labels.
     const CsvMatrix pandas = table(",0,1,2\n0,0.5,-1,2e-3\n1,0,1,3\n");
     CHECK(pandas.values == two_by_three);
     CHECK(pandas.row_labels == Labels{"0", "1"});
     CHECK(pandas.column_labels == Labels{"0", "1", "2"});
-    // Most of the labels are no numbers.
+    // Most of the labels are not numbers.
     CHECK(table("the,2,cats,sat\n1,2,3,4\n").column_labels == Labels{"the", "2", "cats", "sat"});
     CHECK(table("the,1\n2,2\ncats,3\n").row_labels == Labels{"the", "2", "cats"});
 }
@@ -95,7 +95,7 @@ TEST_CASE("labels in quotes", "[csv]") {
     CHECK(matrix.values == two_by_three);
     CHECK(matrix.column_labels == Labels{",", "say \"hi\"", "two\nlines"});
     CHECK(matrix.row_labels == Labels{";", "\""});
-    // A separator that stands in some rows only separates nothing, and blanks belong to a label.
+    // A separator that occurs only in some rows separates nothing, and blanks belong to a label.
     CHECK(table(" the,;,a b\n1,2,3\n").column_labels == Labels{" the", ";", "a b"});
     CHECK(table("x, \"a,b\"\n1,2\n").column_labels == Labels{"x", "a,b"});
     CHECK(table("it\"s,5\"\n1,2\n").column_labels == Labels{"it\"s", "5\""});

@@ -17,7 +17,7 @@ namespace {
 
 json parsed(const std::string& text) { return json::parse(text, nullptr, false); }
 
-// The published config.json of gpt2 (OpenAI), without its task settings.
+// Returns the published config.json of gpt2 (OpenAI), without its task settings.
 json gpt2() {
     return parsed(R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"],
         "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256,
@@ -26,7 +26,7 @@ json gpt2() {
         "vocab_size": 50257})");
 }
 
-// As transformers 4 writes Llama 3.2 1B.
+// Returns the config.json of Llama 3.2 1B as transformers 4 writes it.
 json llama3() {
     return parsed(R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false,
         "attention_dropout": 0.0, "bos_token_id": 128000, "eos_token_id": [128001, 128008, 128009],
@@ -40,7 +40,7 @@ json llama3() {
         "transformers_version": "4.45.0.dev0", "use_cache": true, "vocab_size": 128256})");
 }
 
-// As transformers 4 writes Qwen 2.5 0.5B.
+// Returns the config.json of Qwen 2.5 0.5B as transformers 4 writes it.
 json qwen2() {
     return parsed(R"({"architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0,
         "bos_token_id": 151643, "eos_token_id": 151643, "hidden_act": "silu", "hidden_size": 896,
@@ -51,7 +51,7 @@ json qwen2() {
         "use_mrope": false, "use_sliding_window": false, "vocab_size": 151936})");
 }
 
-// As transformers 4 writes Mistral 7B v0.1.
+// Returns the config.json of Mistral 7B v0.1 as transformers 4 writes it.
 json mistral() {
     return parsed(R"({"architectures": ["MistralForCausalLM"], "bos_token_id": 1, "eos_token_id": 2,
         "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,

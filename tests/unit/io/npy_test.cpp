@@ -24,7 +24,7 @@ std::vector<std::byte> npy_golden(const std::string& name) {
     return bytes;
 }
 
-// Version 1.0, unpadded, as no writer makes it but as readers must take it.
+// Makes a file of version 1.0 without padding, which no writer produces but readers must accept.
 std::string npy(const std::string& header, const std::string& data = "") {
     std::string text("\x93NUMPY\1\0", 8);
     text += static_cast<char>(header.size() & 0xff);
@@ -163,7 +163,7 @@ TEST_CASE("a header is any spelling of the Python literal", "[npy]") {
              "{'descr': '<i8', 'fortran_order': False, 'shape': (), }",
              "{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 1L), }",
              "{'descr': 'bfloat16', 'fortran_order': False, 'shape': (4,), }",
-             "{'descr': '<V2', 'fortran_order': False, 'shape': (4,), }",  // as ml_dtypes names it
+             "{'descr': '<V2', 'fortran_order': False, 'shape': (4,), }",  // the name that ml_dtypes uses
          }) {
         INFO(header);
         CHECK(parse_npy(as_bytes(npy(header, data))));

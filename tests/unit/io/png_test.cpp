@@ -33,7 +33,8 @@ std::uint32_t number(std::span<const std::byte> bytes, std::size_t at) {
     return value;
 }
 
-// The rows of a picture without its filters, read as the specification has them: chunks, their checks, and one zlib stream.
+// Holds the rows of a picture without its filters, read as the specification says: chunks, their
+// checks, and one zlib stream.
 struct Decoded {
     std::uint32_t width = 0, height = 0;
     std::vector<std::uint8_t> pixels;
@@ -78,7 +79,7 @@ Decoded decoded(std::span<const std::byte> file) {
 }  // namespace
 
 TEST_CASE("a picture comes back as it was written", "[png]") {
-    // The last is larger than a chunk.
+    // The last picture is larger than a chunk.
     const auto [width, height] = GENERATE(table<Index, Index>({{1, 1}, {3, 2}, {17, 5}, {300, 200}}));
     const auto pixels = random_pixels(width, height, 7);
     const auto d = decoded(written(width, height, pixels));

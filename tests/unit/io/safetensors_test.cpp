@@ -36,7 +36,7 @@ std::string safetensors_refusal(const std::string& file) {
     return parsed.error().message;
 }
 
-// A header with the tensor "t".
+// Makes a header with only the tensor "t".
 std::string one(const std::string& dtype, const std::string& shape, const std::string& offsets) {
     return R"({"t":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
 }
@@ -121,7 +121,7 @@ TEST_CASE("a header is checked before the body is there", "[safetensors]") {
           "this .safetensors file has a header that ends at byte " + std::to_string(start.size()) +
               ", but only its first 20 bytes are here");
 
-    // A body of 5 GB, more than 32 bits hold.
+    // The body has 5 GB, more than fits in 32 bits.
     const std::string large = one("BF16", "[50000,50000]", "[0,5000000000]");
     const std::string large_start = length_of(large.size()) + large;
     const auto entry = parse_safetensors_header(as_bytes(large_start), large_start.size() + 5'000'000'000);
@@ -211,7 +211,7 @@ TEST_CASE("sizes that lie are refused", "[safetensors]") {
     CHECK(safetensors_refusal(file_of(one("F6_E2M3", "[2]", "[0,1]"), 1)) ==
           subject + "of shape 2 and dtype F6_E2M3, which does not fill whole bytes");
 
-    // Products that wrap to the right size in 64 bits.
+    // These products wrap to the right size in 64 bits.
     for (const std::string shape :
          {"[4294967296,4294967296]", "[9223372036854775807,2,4]", "[18446744073709551615]",
           "[2305843009213693952]", "[4294967296,4294967296,0]"}) {

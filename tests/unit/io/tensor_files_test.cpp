@@ -78,7 +78,7 @@ TEST_CASE("the tensors of every kind of file", "[tensor_files][golden]") {
     REQUIRE(found.tokens.size() == 2);
     CHECK(found.tokens[0].tokens == std::vector<std::string>{"The", " cé", ""});
     CHECK(found.tokens[1].tokens == std::vector<std::string>{"The", " cat", ""});
-    CHECK(found.notes.size() == 9);  // what safetensors has beyond what is computed with here
+    CHECK(found.notes.size() == 9);  // the types of safetensors that this program cannot compute with
     CHECK(found.notes[0] ==
           "e.safetensors has 'c64', which is left out: this .safetensors file has tensor 'c64' of "
           "dtype C64, which cannot be computed with here");
@@ -145,7 +145,7 @@ TEST_CASE("a file that cannot be read is named", "[tensor_files][golden]") {
 }
 
 TEST_CASE("from dropped files to rows of weights", "[tensor_files]") {
-    // [1 layer, 1 text, 2 heads, 2 queries, 3 keys] as outputs.attentions of transformers has it.
+    // The shape [1 layer, 1 text, 2 heads, 2 queries, 3 keys] is that of outputs.attentions in transformers.
     const std::vector<float> weights{1, 0, 0, 0.5f, 0.5f, 0, 0.25f, 0.25f, 0.5f, 0, 1, 0};
     const auto file = write_npy({1, 1, 2, 2, 3}, std::span<const float>(weights));
     const std::string tokens = R"(["a", "b", "c"])";

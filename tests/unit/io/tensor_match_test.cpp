@@ -87,7 +87,7 @@ TEST_CASE("finished weights of every documented shape", "[tensor_match]") {
 
 TEST_CASE("one tensor without a telling name can only be weights", "[tensor_match]") {
     CHECK(size_of(matched({{tensor("arr_0", {12, 5, 5})}, {}, {}})) == Shape{1, 12, 5, 5});
-    // Where it is not square that is asked.
+    // If it is not square, a question is asked.
     const FoundFiles found{{tensor("data", {5, 9})}, {}, {}};
     const Questions questions = asked(found);
     REQUIRE(questions.size() == 1);
@@ -108,7 +108,7 @@ TEST_CASE("a tensor for each layer", "[tensor_match]") {
     for (const PlacedTensor& place : m.weights) order.push_back(place.tensor);
     CHECK(order == std::vector<std::size_t>{2, 1, 0, 3});  // by number, not by text
 
-    // Separate files as well; a name that does not say "layer" is asked about.
+    // Separate files work as well. A name that does not say "layer" leads to a question.
     const FoundFiles files{{tensor("layer_0_attn", {5, 5}), tensor("layer_1_attn", {5, 5})}, {}, {}};
     CHECK(size_of(matched(files)) == Shape{2, 1, 5, 5});
     const FoundFiles steps{{tensor("attn_step0", {5, 5}), tensor("attn_step1", {5, 5})}, {}, {}};
@@ -133,14 +133,14 @@ TEST_CASE("weights of several texts, and heads behind", "[tensor_match]") {
     const Matched m = matched(batch, {{questions[0].id, "2"}});
     CHECK(size_of(m) == Shape{6, 12, 5, 5});
     CHECK(m.weights[0].at == Shape{0, 2, 0, 0, 0});
-    CHECK(asked(batch, {{questions[0].id, "3"}}).size() == 1);  // no candidate: asked again
+    CHECK(asked(batch, {{questions[0].id, "3"}}).size() == 1);  // not a candidate: asked again
 
     FoundFiles last{{tensor("attn", {5, 5, 12})}, {}, {}};
     CHECK(texts(asked(last).at(0)) == std::vector<std::string>{"the first: 5 heads of 5 queries × 12 keys",
                                                                "the last: 12 heads of 5 queries × 5 keys"});
     CHECK(size_of(matched(last, {{"axes", "first"}})) == Shape{1, 5, 5, 12});
     CHECK(size_of(matched(last, {{"axes", "last"}})) == Shape{1, 12, 5, 5});
-    last.tokens = {tokens("tokens.txt", 12)};  // tells
+    last.tokens = {tokens("tokens.txt", 12)};  // decides it
     CHECK(size_of(matched(last)) == Shape{1, 5, 5, 12});
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("Q, K and V of every documented shape", "[tensor_match]") {
              Case{{5, 64}, {9, 64}, {1, 1, 5, 9}}, Case{{4, 5, 64}, {4, 9, 64}, {1, 4, 5, 9}},
              Case{{8, 9, 64}, {2, 9, 64}, {1, 8, 9, 9}}, Case{{1, 4, 5, 64}, {1, 4, 5, 64}, {1, 4, 5, 5}},
              Case{{1, 9, 64}, {1, 9, 64}, {1, 1, 9, 9}},
-             Case{{9, 4, 64}, {7, 4, 64}, {1, 4, 9, 7}},  // heads second: 9 is no multiple of 7
+             Case{{9, 4, 64}, {7, 4, 64}, {1, 4, 9, 7}},  // heads second: 9 is not a multiple of 7
              Case{{4, 5, 64}, {5, 64}, {1, 4, 5, 5}},     // one key head for all
          }) {
         INFO(to_string(q) + " " + to_string(k));
@@ -180,7 +180,7 @@ TEST_CASE("which axis are the heads is asked where nothing tells", "[tensor_matc
     CHECK(matched(found, {{"axes", "first"}}).q->head == 0);
     CHECK(matched(found, {{"axes", "second"}}).q->head == 1);
 
-    // A tokens file, or a mask, tells.
+    // A tokens file or a mask decides it.
     FoundFiles short_text{{tensor("q", {12, 8, 64}), tensor("k", {12, 8, 64})}, {}, {}};
     CHECK(asked(short_text).size() == 1);
     short_text.tokens = {tokens("tokens.txt", 8)};
@@ -245,7 +245,7 @@ TEST_CASE("tensors without names are asked about one by one", "[tensor_match]") 
                                                      "'run.arr_2' of run.npz, 4×9×64"});
     CHECK(each[2].choices.back().text == "there is none");
     answers["Q"] = each[0].choices[1].answer;
-    answers["K"] = each[0].choices[1].answer;  // taken already: asked again, without it
+    answers["K"] = each[0].choices[1].answer;  // already taken: asked again, without it
     each = asked(found, answers);
     CHECK(each.at(0).id == "K");
     CHECK(each[0].choices.size() == 2);
@@ -258,7 +258,7 @@ TEST_CASE("tensors without names are asked about one by one", "[tensor_match]") 
     answers["V"] = each[0].choices[1].answer;
     CHECK(matched(found, answers).v->tensor == 2);
 
-    // A name for one of them is a name less to ask for.
+    // A tensor that has a name leaves fewer to ask about.
     const FoundFiles partly{{tensor("query", {9, 64}), tensor("a", {9, 64}), tensor("b", {9, 64})}, {}, {}};
     const Questions rest = asked(partly);
     REQUIRE(rest.size() == 2);
@@ -300,7 +300,7 @@ TEST_CASE("masks", "[tensor_match]") {
     // One of them has the group of Q.
     CHECK(matched(with({tensor("mask", {5, 9}), tensor("tgt_mask", {9})}), {{"mask meaning", "allowed"}})
               .mask->tensor == 2);
-    // Beside finished weights a mask has nothing to do.
+    // With finished weights, a mask has no use.
     CHECK(matched({{tensor("attn", {5, 5}), tensor("mask", {5, 5})}, {}, {}}).notes.size() == 1);
 }
 

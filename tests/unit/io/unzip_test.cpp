@@ -27,7 +27,7 @@ std::string zip_refusal(const std::string& archive) {
     return entries.error().message;
 }
 
-// What unpacking the only entry of an archive says.
+// Returns the error of unpacking the only entry of an archive.
 std::string complaint(const std::string& archive) {
     const auto entries = parse_zip(as_bytes(archive));
     REQUIRE(entries);
@@ -36,7 +36,7 @@ std::string complaint(const std::string& archive) {
     return unpacked.error().message;
 }
 
-// The bytes of all entries, unpacked.
+// Returns the bytes of all entries, unpacked.
 std::vector<std::string> contents(const std::string& archive) {
     const auto entries = parse_zip(as_bytes(archive));
     REQUIRE(entries);
@@ -56,7 +56,7 @@ std::string patched(std::string archive, std::size_t at, T value) {
     return archive;
 }
 
-// Where the n-th record of a kind begins.
+// Returns where the n-th record of a kind begins.
 std::size_t record(const std::string& archive, const std::string& mark, int n = 0) {
     std::size_t at = archive.find(mark);
     while (n-- > 0) at = archive.find(mark, at + 1);
@@ -113,7 +113,7 @@ TEST_CASE("unpacking in slices and only the start", "[unzip][golden]") {
         CHECK(std::ranges::equal(*start, as_bytes(whole).first(std::min(count, whole.size()))));
     }
 
-    // A slice has half a megabyte.
+    // A slice takes half a megabyte.
     const std::string large(3 * (std::size_t{1} << 19) + 5, 'a');
     ZipEntry entry{"a", false, 0x87e31b4d, large.size(), as_bytes(large)};
     Unpacking unpacking(entry);
@@ -176,13 +176,13 @@ TEST_CASE("a directory that lies", "[unzip]") {
     const std::size_t first = record(archive, central), second = record(archive, central, 1),
                       end = record(archive, end_of);
     const std::string size = std::to_string(end - first);
-    // Sizes and offsets of the directory.
+    // These patch the sizes and offsets of the directory.
     CHECK(zip_refusal(patched(archive, end + 12, std::uint32_t{1})) ==
           "this zip archive says that its directory has 1 bytes from byte " + std::to_string(first) +
               ", but it ends at byte " + std::to_string(end));
     CHECK_THAT(zip_refusal(patched(archive, end + 16, std::uint32_t{0xfffffff0})),
                ContainsSubstring("from byte 4294967280"));
-    // More entries than bytes, more than there are, fewer than there are.
+    // The counts say more entries than fit in the bytes, more than there are, and fewer than there are.
     const auto counted = [&](std::uint16_t n) { return patched(patched(archive, end + 8, n), end + 10, n); };
     CHECK(zip_refusal(counted(60000)) ==
           "this zip archive says that it has 60000 entries, more than fit into the " + size +
@@ -193,7 +193,7 @@ TEST_CASE("a directory that lies", "[unzip]") {
     CHECK_THAT(zip_refusal(patched(archive, first + 28, std::uint16_t{0xffff})),
                ContainsSubstring("breaks off"));
     CHECK_THAT(zip_refusal(patched(archive, second, std::uint32_t{0})), ContainsSubstring("breaks off"));
-    // Two entries of one name.
+    // Two entries get the same name.
     std::string twice = archive;
     for (const std::size_t at : {record(archive, central, 7) + 46, record(archive, local, 7) + 30}) {
         REQUIRE(twice.substr(at, 8) == "mask.npy");
@@ -217,14 +217,14 @@ TEST_CASE("an entry that lies", "[unzip]") {
     CHECK(zip_refusal(offset(0xffffffff)) == entry + "whose zip64 sizes are missing");
     CHECK_THAT(zip_refusal(patched(archive, header + 28, std::uint16_t{0xffff})),
                ContainsSubstring("header runs into the directory"));
-    // The two directories say different things: size, packed size, method, CRC-32.
+    // The directory and the local header disagree on size, packed size, method or CRC-32.
     const std::string differ = entry + "of which its header and the directory say different things";
     CHECK(zip_refusal(patched(archive, first + 24, std::uint32_t{100})) == differ);
     CHECK(zip_refusal(patched(archive, first + 20, std::uint32_t{100})) == differ);
     CHECK(zip_refusal(patched(archive, first + 16, std::uint32_t{100})) == differ);
     CHECK(zip_refusal(patched(archive, first + 10, std::uint16_t{8})) == differ);
 
-    // Where the header leaves the sizes to a record behind the data, the directory alone is to be believed.
+    // If the header leaves the sizes to a record behind the data, only the directory counts.
     const auto later = [&](std::uint32_t packed, std::uint32_t size) {
         return patched(patched(patched(archive, header + 6, std::uint16_t{8}), first + 20, packed),
                        first + 24, size);
@@ -234,7 +234,7 @@ TEST_CASE("an entry that lies", "[unzip]") {
     CHECK(zip_refusal(later(224, 225)) == entry + "stored in 224 bytes that are said to be 225");
     CHECK(zip_refusal(later(300, 300)) == "this zip archive has entries 'q.npy' and 'half.npy' that overlap");
 
-    // All entries the same bytes: Fifield's bomb.
+    // All entries share the same bytes, as in Fifield's bomb.
     CHECK(zip_refusal(patched(archive, second + 42, std::uint32_t{0})) ==
           "this zip archive has entry 'half.npy' that is called 'q.npy' where it lies");
 }
@@ -257,7 +257,7 @@ TEST_CASE("a zip64 directory that lies", "[unzip]") {
         return patched(patched(archive, end64 + 24, n), end64 + 32, n);
     };
     CHECK_THAT(zip_refusal(counted(std::uint64_t{1} << 60)), ContainsSubstring("more than fit"));
-    // The first entry's extra field: its id, and its first number, the size.
+    // This is the first entry's extra field: its id, and its first number, the size.
     const std::size_t extra = first + 46 + 5;
     CHECK_THAT(zip_refusal(patched(archive, extra, std::uint16_t{9})),
                ContainsSubstring("zip64 sizes are missing"));

@@ -10,7 +10,7 @@ using namespace attn;
 
 namespace {
 
-// Rows of [layers, heads, rows, columns], each 1/columns.
+// Rows of [layers, heads, rows, columns], each 1/columns at first.
 struct Weights {
     Shape shape;
     std::vector<float> values;
@@ -117,7 +117,7 @@ TEST_CASE("values may be anything but NaN and infinite", "[weight_check]") {
 }
 
 TEST_CASE("rounded softmax rows stay within the tolerance of their type", "[weight_check]") {
-    // Rows of n equal weights all round the same way: the worst that rounding does to a sum.
+    // Rows of n equal weights are all rounded in the same direction: the worst that rounding can do to a sum.
     const auto dtype = GENERATE(DType::f16, DType::bf16, DType::f32);
     double worst = 0;
     for (Index n = 1; n <= 2000; ++n) {

@@ -1,4 +1,4 @@
-// The results that attention/record.hpp defines where the formula alone does not, for every kernel table.
+// Tests, for every kernel table, the results that attention/record.hpp defines where the formula alone does not.
 
 #include <catch_amalgamated.hpp>
 
@@ -12,7 +12,7 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-// One head, d_k = 1, scale 1: the score of query i and key j is q[i] · k[j].
+// One head with d_k = 1 and scale 1: the score of query i and key j is q[i] · k[j].
 struct Scores {
     Tensor q, k, v;
     AttentionCall call;
@@ -25,7 +25,7 @@ struct Scores {
     }
 };
 
-// Enough keys for three tiles, all of score 0 and value 1.
+// Repeats a number for enough keys to fill three tiles.
 std::vector<float> many(float value) { return std::vector<float>(150, value); }
 
 SoftmaxPrecision generate_precision() {
@@ -129,7 +129,7 @@ TEST_CASE("Large scores: their differences decide", "[unit][kernels]") {
     const float large = GENERATE(1e4f, -1e4f, 1e38f, -1e38f, 3e38f);
     Scores s({1}, many(large), many(0));
     for (Index j = 0; j < 150; ++j) s.v.data()[j] = static_cast<float>(j);
-    // Equal scores weigh the same however large: the mean of 0 … 149.
+    // Equal scores weigh the same however large they are: the result is the mean of 0 … 149.
     CHECK_THAT(run(kernels, s.call).output.data()[0], WithinRel(74.5f, 1e-6f));
     s.k.data()[99] = large + std::abs(large) / 1000;  // 10, or 1e35, above the others
     const double w = std::exp(static_cast<double>(s.k.data()[99]) - static_cast<double>(large));
@@ -162,11 +162,11 @@ TEST_CASE("One query and one key: the value itself", "[unit][kernels]") {
 
 TEST_CASE("16-bit softmax rounds scores, exponentials and their sum", "[unit][kernels]") {
     const Kernels& kernels = generate_kernels();
-    // In bf16: 1.01 rounds to 1.0078125, exp(−1.0078125) to 0.365234375, 1 + that to 1.3671875.
+    // In bf16, 1.01 rounds to 1.0078125, exp(−1.0078125) to 0.365234375, and 1 + that to 1.3671875.
     Scores s({1}, {0, 1.01f}, {1, 0});
     s.call.softmax_precision = SoftmaxPrecision::bf16;
     CHECK_THAT(run(kernels, s.call).output.data()[0], WithinRel(0.365234375f / 1.3671875f, 1e-6f));
-    // In f16: 1.01 to 1.0097656, exp to 0.36425781, the sum to 1.3642578.
+    // In f16, 1.01 rounds to 1.0097656, exp to 0.36425781, and the sum to 1.3642578.
     s.call.softmax_precision = SoftmaxPrecision::f16;
     CHECK_THAT(run(kernels, s.call).output.data()[0], WithinRel(0.3642578125f / 1.3642578125f, 1e-6f));
 }

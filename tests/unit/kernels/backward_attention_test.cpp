@@ -1,4 +1,5 @@
-// The fused gradients of attention against the reference in double: sizes, masks, bias, soft cap, grouped heads.
+// Compares the fused gradients of attention with the reference in double: sizes, masks, bias,
+// soft cap, grouped heads.
 
 #include <catch_amalgamated.hpp>
 
@@ -12,8 +13,8 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// Standard-normal Q, K, V, dO with the usual scale. Weights are off by 1e-6 relatively, as in the forward pass, and dP,
-// a sum of d_v products, by about as much; both beside the largest gradient.
+// Q, K, V and dO are standard-normal with the usual scale. Weights have a relative error of 1e-6, as in the forward
+// pass, and dP, a sum of d_v products, of about as much; both are relative to the largest gradient.
 constexpr double gradient_tolerance = 5e-6;
 
 void check(const Tensor& actual, const Tensor& expected, double bound) {
@@ -64,7 +65,7 @@ TEST_CASE("Gradients of attention under every kind of mask", "[unit][kernels]") 
         INFO(text << ", n_q " << n_q << ", n_k " << n_k);
         check_against_reference(kernels, call);
 
-        // Tiles that are left out would have added zeros; the parts of a tile that is cut may add up otherwise.
+        // Tiles that are skipped would have added zeros; the parts of a tile that is cut may add up differently.
         AttentionPass pass(call);
         const AttentionGradients skipping = differentiate(kernels, pass);
         pass.call.rule.tile = nullptr;
@@ -90,7 +91,7 @@ TEST_CASE("Gradients of attention under a random painted mask with empty rows an
                  v = random_tensor({heads, n_k, 8}, 13);
     AttentionCall call = attention_call(q, k, v);
     call.rule = mask.rule();
-    check_against_reference(kernels, call, 2e-5);  // scores to 30: without a scale of 1/√8
+    check_against_reference(kernels, call, 2e-5);  // scores reach 30: there is no scale of 1/√8
 
     const AttentionGradients g = differentiate(kernels, AttentionPass(call));
     for (Index c = 0; c < 8; ++c) {
@@ -137,7 +138,7 @@ TEST_CASE("Gradients of attention with a soft cap", "[unit][kernels]") {
     call.softcap = GENERATE(0.5f, 2.0f, 50.0f);
     call.scale = usual_scale(16);
     call.rule = mask.rule();
-    // Scores to 30 before the cap, and slopes that are a difference from 1.
+    // Scores reach 30 before the cap, and slopes are a difference from 1.
     check_against_reference(kernels, call, 2e-5);
 }
 
@@ -147,7 +148,7 @@ TEST_CASE("Large scores give gradients all the same", "[unit][kernels]") {
     Tensor k({1, 70, 1});
     for (float& x : k.values()) x = 1e4f;
     k.data()[3] = k.data()[69] = 1e4f + 0.5f;
-    // The gradient of Q is a sum of products with K that cancel: 2^-24 of numbers near 1e3.
+    // The gradient of Q is a sum of products with K that cancel: the error is 2^-24 of numbers near 1e3.
     check_against_reference(kernels, attention_call(q, k, v), 1e-3);
     for (float& x : k.values()) x = -x;
     check_against_reference(kernels, attention_call(q, k, v), 1e-3);
@@ -156,7 +157,7 @@ TEST_CASE("Large scores give gradients all the same", "[unit][kernels]") {
 TEST_CASE("Gradients of attention in strided views leave what lies between alone", "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     const Index heads = 3, n = 50, d = 5, stride = 3 * heads * d;
-    const Tensor x = random_tensor({n, stride}, 25);  // Q, K, V of all heads beside one another
+    const Tensor x = random_tensor({n, stride}, 25);  // Q, K and V of all heads side by side
     const auto part = [&](Index i) { return ConstHeads{x.data() + i * heads * d, heads, n, d, d, stride}; };
     AttentionCall call{
         .q = part(0), .k = part(1), .v = part(2), .output = {}, .row_max = {}, .row_log_sum = {}};

@@ -1,5 +1,6 @@
-// The reference gradients against central differences, in double, of forward passes written down once more here. The loss
-// is the sum of the output times random numbers, so that the gradient of the output is these numbers.
+// Compares the reference gradients with central differences, in double, of forward passes that are written
+// down a second time here. The loss is the sum of the output times random numbers, so these numbers are
+// the gradient of the output.
 
 #include <catch_amalgamated.hpp>
 #include <numbers>
@@ -23,8 +24,9 @@ double inner(const Numbers& x, const Numbers& y) {
     return sum;
 }
 
-// gradient[i] against (loss(x + h e_i) − loss(x − h e_i)) / 2h. With h = 1e-5 the difference is off by h² times a third
-// derivative, and by 1e-16 / h times the loss: about 1e-9. The gradient is rounded to f32, 6e-8 relatively.
+// Compares gradient[i] with (loss(x + h e_i) − loss(x − h e_i)) / 2h. With h = 1e-5, the difference is off by
+// h² times a third derivative, and by 1e-16 / h times the loss: about 1e-9. The gradient is rounded to f32,
+// with a relative error of 6e-8.
 template <class Loss>
 void check_gradient(const Tensor& gradient, Numbers x, Loss loss) {
     constexpr double step = 1e-5;
@@ -140,7 +142,7 @@ TEST_CASE("Gradients of a linear layer are the slopes of its loss", "[unit][kern
     for (Index a = 0; a < in; ++a)
         for (Index o = 0; o < out; ++o) CHECK(d_turned.matrix()(o, a) == d_w.matrix()(a, o));
 
-    // By its input: the same weights [in, out] are those [out', in'] of a layer from `out` to `in`.
+    // For the input, the same weights [in, out] are those [out', in'] of a layer from `out` to `in`.
     Tensor d_x({n, in});
     reference_kernels().linear(dy.matrix(),
                                {reinterpret_cast<const std::byte*>(w.data()), DType::f32, out, in, out_in},

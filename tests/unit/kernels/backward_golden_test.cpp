@@ -1,4 +1,4 @@
-// Against PyTorch, computed in double by tests/golden/backward/generate.py.
+// Compares with PyTorch, computed in double by tests/golden/backward/generate.py.
 
 #include <catch_amalgamated.hpp>
 
@@ -13,7 +13,8 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// Inputs are standard-normal and few; f32 is off by a few 1e-7 of numbers below 30, as against the reference.
+// Inputs are standard-normal and few; f32 is off by a few 1e-7 of numbers below 30, as in the
+// comparison with the reference.
 constexpr double golden_tolerance = 1e-5;
 
 class GoldenCase {
@@ -130,8 +131,8 @@ TEST_CASE("One step and ten steps of AdamW are PyTorch's", "[golden][kernels]") 
                       {gradients.matrix().row(step - 1), static_cast<std::size_t>(parameters.size())},
                       m.values(), v.values());
         if (step != 1 && step != 10) continue;
-        // Weights below 4, whose steps of 0.01 are good to 1e-6 of that: beta2 = 0.95 as an f32 is 1e-8 off, and the
-        // difference 1 − beta2 with it 2e-7.
+        // Weights are below 4, and their steps of 0.01 are accurate to 1e-6 of that: beta2 = 0.95 is off by 1e-8 as
+        // an f32, and so the difference 1 − beta2 by 2e-7.
         const std::string which = "_" + std::to_string(step);
         golden.check(("parameters" + which).c_str(), parameters, 2e-6);
         golden.check(("m" + which).c_str(), m, 1e-7);

@@ -1,4 +1,4 @@
-// Gradients of linear layers, norms, activations and embeddings against the reference in double.
+// Compares gradients of linear layers, norms, activations and embeddings with the reference in double.
 
 #include "kernels/backward.hpp"
 
@@ -27,7 +27,8 @@ void check(const Gradients& actual, const Gradients& expected, double bound_x, d
                  WithinAbs(0, bound_sums));
 }
 
-// A sum of n products of standard-normal numbers in blocks of 256, as in linear_test.cpp, on top of a number near 1.
+// The bound of a sum of n products of standard-normal numbers in blocks of 256, as in linear_test.cpp,
+// on top of a number near 1.
 double sum_bound_near_one(Index n) {
     const double roundings = static_cast<double>(std::min<Index>(n, 256) + n / 256);
     return 2e-6 + 0.2 * roundings * 0x1p-24 * 4 * std::sqrt(static_cast<double>(n));
@@ -89,7 +90,7 @@ TEST_CASE("The input gradient of a linear layer is `linear` with the other layou
     const Tensor w = random_tensor({in, out}, 9), dy = random_tensor({n, out}, 10);
     Tensor dx({n, in}), expected({n, in});
     const auto* bytes = reinterpret_cast<const std::byte*>(w.data());
-    // [in, out] read as [out', in'] of a layer from `out` numbers to `in` numbers.
+    // [in, out] is read as [out', in'] of a layer from `out` numbers to `in` numbers.
     kernels.linear(dy.matrix(), {bytes, DType::f32, out, in, WeightView::Layout::out_in}, {},
                    Activation::none, dx.matrix());
     for (Index i = 0; i < n; ++i)
@@ -109,7 +110,8 @@ TEST_CASE("Gradients of the norms", "[unit][kernels]") {
         for (const Index n : {1, 5, 130}) {
             INFO("n " << n << ", d " << d << (centred ? ", layer norm" : ", RMS norm"));
             const Tensor x = random_tensor({n, d}, 11);
-            // Factors of at most 1/√epsilon = 10, a few roundings of numbers below 10 each; the sums are of n such.
+            // Factors are at most 1/√epsilon = 10, with a few roundings of numbers below 10 each;
+            // the sums have n of these.
             check(norm(kernels, centred, x), norm(reference_backward(), centred, x), 3e-5,
                   1e-5 + 5 * sum_bound_near_one(n));
         }
@@ -130,7 +132,7 @@ TEST_CASE("Gradients of a norm far from zero lose only what the input has lost",
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     Tensor x = random_tensor({3, 100}, 12);
     for (float& v : x.values()) v += 1000;
-    // The mean as an f32 is off by up to 3e-5 at 1000, and deviations are about 1.
+    // As an f32, the mean is off by up to 3e-5 at 1000, and deviations are about 1.
     check(norm(kernels, true, x), norm(reference_backward(), true, x), 5e-4, 5e-4);
 }
 
@@ -144,9 +146,10 @@ TEST_CASE("Gradients of the activations", "[unit][kernels]") {
     std::vector<float> actual(z.size()), expected(z.size());
     kernels.activate(activation, z, dy.values(), actual);
     reference_backward().activate(activation, z, dy.values(), expected);
-    // 1 − s of the logistic forms is off by 6e-8, times up to 10 in that of gelu_tanh; |dy| stays below 5. Seen: 3.6e-6.
+    // 1 − s of the logistic forms is off by 6e-8, times up to 10 in that of gelu_tanh; |dy| stays below 5. The
+    // largest difference seen is 3.6e-6.
     CHECK_THAT(largest_difference(actual, expected), WithinAbs(0, 6e-6));
-    for (std::size_t n = 0; n <= 67; ++n) {  // wherever an element stands, and in place
+    for (std::size_t n = 0; n <= 67; ++n) {  // in every position of a vector, and in place
         std::vector<float> some(dy.values().begin(), dy.values().begin() + static_cast<std::ptrdiff_t>(n));
         kernels.activate(activation, std::span(z).first(n), some, some);
         REQUIRE(std::ranges::equal(some, std::span(actual).first(n)));

@@ -1,4 +1,4 @@
-// Softmax, norms, activations and rotary positions against the reference in double.
+// Compares softmax, norms, activations and rotary positions with the reference in double.
 
 #include <catch_amalgamated.hpp>
 #include <vector>
@@ -12,7 +12,7 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-// The two applied to the same values.
+// Applies the two to the same values and returns their difference.
 template <class F>
 double difference(const Kernels& kernels, const Tensor& input, F apply) {
     Tensor actual = input, expected = input;
@@ -26,7 +26,7 @@ double difference(const Kernels& kernels, const Tensor& input, F apply) {
 TEST_CASE("softmax", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const auto apply = [](const Kernels& k, Tensor& x) { k.softmax(x.matrix()); };
-    // Weights are at most 1: 2 ulp of exp, the sum and the quotient make less than 4 · 2^-24 = 2.4e-7.
+    // Weights are at most 1: 2 ulp of exp, the sum and the quotient add up to less than 4 · 2^-24 = 2.4e-7.
     for (Index n : vector_lengths)
         REQUIRE_THAT(difference(kernels, random_tensor({3, n}, 1, 4), apply), WithinAbs(0, 3e-7));
     CHECK_THAT(difference(kernels, Tensor({4, 0}), apply), WithinAbs(0, 0));
@@ -58,7 +58,8 @@ TEST_CASE("layer_norm", "[unit][kernels]") {
         const auto without = [&](const Kernels& k, Tensor& x) {
             k.layer_norm(Tensor(x).matrix(), gain.values(), {}, 1e-5f, x.matrix());
         };
-        // Normal inputs: |y| stays below 10, a few roundings of 6e-8 each; n = 2 divides by a small deviation.
+        // Inputs are normal: |y| stays below 10, with a few roundings of 6e-8 each; n = 2
+        // divides by a small deviation.
         REQUIRE_THAT(difference(kernels, random_tensor({5, n}, 4), with_bias), WithinAbs(0, 1e-5));
         REQUIRE_THAT(difference(kernels, random_tensor({5, n}, 5), without), WithinAbs(0, 1e-5));
     }
@@ -72,7 +73,7 @@ TEST_CASE("layer_norm of a large mean loses only what the input has lost", "[uni
     const auto apply = [&](const Kernels& k, Tensor& t) {
         k.layer_norm(Tensor(t).matrix(), gain.values(), {}, 1e-5f, t.matrix());
     };
-    // The mean as an f32 is off by up to 3e-5 at 1000, and deviations are about 1.
+    // As an f32, the mean is off by up to 3e-5 at 1000, and deviations are about 1.
     CHECK_THAT(difference(kernels, x, apply), WithinAbs(0, 1e-4));
 }
 
@@ -106,7 +107,7 @@ TEST_CASE("Weights come from the two numbers of their row", "[unit][kernels]") {
         const float entropy = kernels.weights(actual.values(), 5, 1.25f),
                     expected_entropy = reference_kernels().weights(expected.values(), 5, 1.25f);
         REQUIRE_THAT(entropy, WithinRel(expected_entropy, 2e-6f));
-        // Weights below 1: exp within 2 units of 2^-24, its argument to 2^-22, the sum to 2^-23.
+        // Weights are below 1: exp is within 2 units of 2^-24, its argument within 2^-22, the sum within 2^-23.
         REQUIRE_THAT(largest_difference(actual.values(), expected.values()), WithinAbs(0, 2e-6));
     }
 }
@@ -149,7 +150,7 @@ TEST_CASE("Activations", "[unit][kernels]") {
         std::vector<float> actual{x}, expected{x};
         kernels.activate(activation, actual);
         reference_kernels().activate(activation, expected);
-        // In the left tail the exact gelu is a difference of numbers near 1, good to 6e-8 · |x|/2 absolutely.
+        // In the left tail, the exact gelu is a difference of numbers near 1, with an absolute error of 6e-8 · |x|/2.
         REQUIRE_THAT(actual[0],
                      WithinRel(expected[0], 2e-6f) || WithinAbs(static_cast<double>(expected[0]), 1e-6));
     }
@@ -197,7 +198,7 @@ TEST_CASE("rope turns pairs, in both layouts", "[unit][kernels]") {
         const auto apply = [&](const Kernels& k, Tensor& t) {
             k.rope(t.matrix(), std::as_const(cosine).matrix(), std::as_const(sine).matrix(), interleaved);
         };
-        // Two products and a sum of numbers below 5.
+        // These are two products and a sum of numbers below 5.
         REQUIRE_THAT(difference(kernels, x, apply), WithinAbs(0, 1e-6));
 
         Tensor turned = x;
@@ -208,7 +209,7 @@ TEST_CASE("rope turns pairs, in both layouts", "[unit][kernels]") {
                 before += std::pow(x.matrix()(r, c), 2);
                 after += std::pow(turned.matrix()(r, c), 2);
             }
-            CHECK_THAT(after, WithinRel(before, 1e-6));  // a turn keeps lengths
+            CHECK_THAT(after, WithinRel(before, 1e-6));  // a rotation keeps lengths
             for (Index c = 2 * half; c < x.dim(1); ++c) CHECK(turned.matrix()(r, c) == x.matrix()(r, c));
         }
     }

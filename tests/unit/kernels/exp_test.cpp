@@ -15,7 +15,7 @@ using namespace attn::test;
 using Catch::Matchers::WithinULP;
 
 TEST_CASE("exp_f32 is within 2 ulp of exp wherever the result is a normal f32", "[unit][kernels]") {
-    // Every 1009th float between −87.33 and 88.72, of both signs.
+    // This takes every 1009th float between −87.33 and 88.72, of both signs.
     for (const std::uint32_t sign : {0u, 0x80000000u})
         for (std::uint32_t bits = 0;; bits += 1009 * thinned) {
             const float x = std::bit_cast<float>(bits | sign);
@@ -44,7 +44,7 @@ using Vector128 = simd::Vector<simd::Lanes128>;
 
 float first(Vector128 v) { return v.v[0]; }
 
-// Every 1009th float of either sign whose magnitude is below `end`.
+// Takes every 1009th float of either sign whose magnitude is below `end`.
 template <class F>
 void for_each_sample(float end, F f) {
     for (const std::uint32_t sign : {0u, 0x80000000u})

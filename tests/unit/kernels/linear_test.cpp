@@ -11,7 +11,7 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// A weight matrix as a file holds it, deliberately off alignment.
+// A weight matrix as a file holds it, deliberately misaligned.
 struct StoredWeight {
     std::vector<std::byte> bytes;
     WeightView view;
@@ -31,9 +31,9 @@ struct StoredWeight {
     }
 };
 
-// n products of standard-normal numbers, summed in f32 in blocks of 256: an element goes through at most
-// 256 + n/256 roundings, each at most 2^-24 of a partial sum that stays below 4√n but for rare cases. A fifth
-// of that worst case leaves ample room: seen are 1.1e-5 for 130 and 5.3e-5 for 3072.
+// For n products of standard-normal numbers, summed in f32 in blocks of 256: an element goes through at most
+// 256 + n/256 roundings, each at most 2^-24 of a partial sum that almost always stays below 4√n. A fifth of that
+// worst case leaves ample room: 1.1e-5 was seen for 130 and 5.3e-5 for 3072.
 double sum_bound(Index n) {
     const double roundings = static_cast<double>(std::min<Index>(n, 256) + n / 256);
     return 1e-6 + 0.2 * roundings * 0x1p-24 * 4 * std::sqrt(static_cast<double>(n));

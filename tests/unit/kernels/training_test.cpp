@@ -1,4 +1,4 @@
-// Cross-entropy, AdamW and the norm of a gradient against the reference in double.
+// Compares cross-entropy, AdamW and the norm of a gradient with the reference in double.
 
 #include <catch_amalgamated.hpp>
 
@@ -51,7 +51,7 @@ TEST_CASE("Cross-entropy", "[unit][kernels]") {
         const std::vector<std::int32_t> targets{0, last, -1};
         const Losses actual = cross_entropy(kernels, logits, targets, 0.5f),
                      expected = cross_entropy(reference_backward(), logits, targets, 0.5f);
-        // Weights below 1, as in softmax; losses below 30, a few roundings of 2^-24 of that.
+        // Weights are below 1, as in softmax; losses are below 30, with a few roundings of 2^-24 of that.
         REQUIRE_THAT(largest_difference(actual.gradient.values(), expected.gradient.values()),
                      WithinAbs(0, 3e-7));
         REQUIRE_THAT(largest_difference(actual.loss, expected.loss), WithinAbs(0, 4e-6));
@@ -92,7 +92,8 @@ TEST_CASE("AdamW", "[unit][kernels]") {
         const int steps = GENERATE(1, 10);
         const Weights actual = take_steps(kernels, size, steps, a),
                       expected = take_steps(reference_backward(), size, steps, a);
-        // Weights below 5 and ten steps, each a few roundings of 2^-24 of a weight or of a step of 0.01.
+        // Weights are below 5, and there are ten steps, each with a few roundings of 2^-24 of a
+        // weight or of a step of 0.01.
         REQUIRE_THAT(largest_difference(actual.parameters.values(), expected.parameters.values()),
                      WithinAbs(0, 4e-6));
         REQUIRE_THAT(largest_difference(actual.m.values(), expected.m.values()), WithinAbs(0, 1e-7));
@@ -115,7 +116,7 @@ TEST_CASE("The sum of squares", "[unit][kernels]") {
     CHECK(kernels.sum_of_squares({}) == 0);
     for (const Index size : {1, 2, 17, 130, 5000, 40000}) {
         const Tensor x = random_tensor({size}, 3);
-        // f32 sums of at most 64 vectors, in double over them.
+        // Sums of at most 64 vectors are in f32, and sums of these in double.
         CHECK_THAT(kernels.sum_of_squares(x.values()),
                    WithinRel(reference_backward().sum_of_squares(x.values()), 1e-6));
     }

@@ -9,7 +9,7 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// A map of given cells, for what no record makes.
+// A map of given cells, for what no record produces.
 class TableMap final : public Map {
   public:
     TableMap(Index queries, Index keys, bool is_signed, std::vector<float> cells)
@@ -27,7 +27,7 @@ class TableMap final : public Map {
     std::vector<float> cells_;
 };
 
-// How many blocks are not what they should be.
+// Counts the blocks that are wrong.
 int wrong(const Map& map, std::span<const float> cells, const Blocks& blocks, Index side) {
     const std::vector<float> mean = blocks.mean();
     int count = 0;
@@ -52,7 +52,7 @@ TEST_CASE("Blocks are those of brute force", "[unit][maps]") {
             const MapPointer map = stage_map(r, 1, stage);
             const auto cells = cells_of(*map);
             for (const Index side : {1, 2, 8, 64}) {
-                INFO(kernels.name << ", " << name(stage) << ", side " << side << ", "
+                INFO(kernels.name << ", " << info(stage).key << ", side " << side << ", "
                                   << mask.text().substr(0, 60));
                 const BlockJob job = finished(BlockJob(map, whole(*map), side, side, kernels));
                 CHECK(wrong(*map, cells, job.blocks(), side) == 0);
@@ -92,7 +92,7 @@ TEST_CASE("NaN shows in its block and is counted", "[unit][maps]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     std::vector<float> cells(20 * 20, 0.25f);
     cells[0] = cells[1] = cells[399] = not_a_number;
-    cells[25] = infinity;  // and where both infinities meet there is no NaN cell
+    cells[25] = infinity;  // where both infinities meet there is no NaN cell either
     cells[26] = -2;
     cells[8] = masked_cell;
     const bool is_signed = GENERATE(true, false);
@@ -136,7 +136,7 @@ TEST_CASE("Sums of rows and columns, and entropies", "[unit][maps]") {
                 columns[j] += cell;
                 if (stage == Stage::weight && cell > 0) entropies[i] -= cell * std::log(cell);
             }
-        // Sums of at most 320 cells of magnitudes below 10.
+        // These are sums of at most 320 cells of magnitudes below 10.
         for (std::size_t i = 0; i < 300; ++i) {
             REQUIRE_THAT(job.sums().queries[i], WithinAbs(rows[i], 1e-4));
             REQUIRE_THAT(job.sums().entropies[i], WithinAbs(entropies[i], 1e-5));

@@ -11,7 +11,8 @@ using namespace attn::test;
 
 namespace {
 
-// A row's edges by their definition: the heaviest cell that is left, again and again. The lightest first.
+// Finds a row's edges by their definition: repeatedly takes the heaviest cell that is left.
+// Returns the lightest first.
 std::vector<FlowEdge> by_definition(const Map& map, Index query, const FlowLimits& limits) {
     std::vector<float> left = cells_of(map, {{query, query + 1}, {0, map.keys()}});
     const auto counts = [](float w) { return w > 0 && w < infinity; };
@@ -33,14 +34,14 @@ std::vector<FlowEdge> by_definition(const Map& map, Index query, const FlowLimit
 }
 
 bool same(std::span<const FlowEdge> a, std::span<const FlowEdge> b) {
-    // `before` sums in the same order, so to the last bit; the row's sum may lose one.
+    // `before` is summed in the same order, so it agrees to the last bit; the sum of the row may be off by one.
     return std::ranges::equal(a, b, [](const FlowEdge& x, const FlowEdge& y) {
         return x.query == y.query && x.key == y.key && x.weight == y.weight &&
                std::abs(x.before - y.before) <= 1.2e-7f;
     });
 }
 
-// A map of weights as they are given.
+// Makes a map of the given weights.
 MapPointer given(std::vector<float> cells, Index queries, Index keys) {
     const auto kept = std::make_shared<const std::vector<float>>(std::move(cells));
     const auto map = finished_map(
@@ -71,7 +72,7 @@ TEST_CASE("The edges of a flow are the heaviest cells of every row", "[unit][map
             INFO(mask.text() << ", query " << q);
             REQUIRE(same(row, expected));
             REQUIRE(same(found, expected));
-            // Rows sum to 1 within what f32 gives them, or are empty.
+            // Rows are empty or sum to 1 as precisely as f32 allows.
             REQUIRE(std::abs(static_cast<double>(flow.kept(q)) - (row.empty() ? 1 : mass_of(row))) < 1e-5);
             all += row.size();
         }
@@ -114,7 +115,7 @@ TEST_CASE("Of two alike the first key is the heavier, and what is no weight is n
 
 TEST_CASE("A flow of a long text stays within its memory", "[unit][maps]") {
     const Index n = 2048;
-    // Weights as even as can be: the worst case.
+    // These weights are as even as possible, which is the worst case.
     const RecordPointer even =
         record(Tensor({1, n, 4}), Tensor({1, n, 4}), Tensor({1, n, 4}), masked_by(Mask::causal()));
     const Flow flow = finished(Flow(stage_map(even, 0, Stage::weight)));

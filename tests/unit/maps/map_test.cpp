@@ -22,7 +22,7 @@ double dot(const float* x, const float* y, Index n) {
     return sum;
 }
 
-// Every cell of a stage in double, masked_cell where it is masked.
+// Returns every cell of a stage in double, and masked_cell where it is masked.
 std::vector<double> reference(const Record& r, Index head, Stage stage) {
     const ConstMatrix q = r.q().heads().head(head), k = r.k().heads().head(r.kv_head(head)),
                       v = r.v().heads().head(r.kv_head(head));
@@ -58,8 +58,8 @@ std::vector<double> reference(const Record& r, Index head, Stage stage) {
     return all;
 }
 
-// Largest difference relative to the largest magnitude of the row's sums, which is what f32 can promise of a sum of
-// products; inf where only one of two is masked.
+// Returns the largest difference relative to the largest magnitude of the row's sums, which is what f32 can promise
+// for a sum of products, or inf if only one of the two is masked.
 double relative_difference(std::span<const float> actual, std::span<const double> expected) {
     REQUIRE(actual.size() == expected.size());
     double largest = 0, extent = 1e-30;
@@ -74,7 +74,8 @@ double relative_difference(std::span<const float> actual, std::span<const double
     return largest / extent;
 }
 
-// Largest difference relative to the cell itself, which f32 can promise of weights: what their scores are off by.
+// Returns the largest difference relative to the cell itself. This is what f32 can promise for weights:
+// the error of their scores.
 double cell_difference(std::span<const float> actual, std::span<const double> expected) {
     double largest = 0;
     for (std::size_t i = 0; i < actual.size(); ++i)
@@ -85,7 +86,7 @@ double cell_difference(std::span<const float> actual, std::span<const double> ex
 
 Bias bias_of(Tensor values) { return {std::make_shared<Tensor>(std::move(values))}; }
 
-// dS and dA in double from the plain formulas.
+// Computes dS and dA in double from the plain formulas.
 std::vector<double> gradient_reference(const Record& r, Index head, const Tensor& d_output, GradientBy by) {
     const ConstMatrix d = d_output.matrix(), v = r.v().heads().head(r.kv_head(head));
     const std::vector<double> weights = reference(r, head, Stage::weight),
@@ -115,8 +116,8 @@ std::vector<double> gradient_reference(const Record& r, Index head, const Tensor
 
 }  // namespace
 
-// Scores are sums of 8 products: relative to the largest of them within a few 2^-24; weights take over the rounding of
-// scores up to about 10.
+// Scores are sums of 8 products, with an error of a few 2^-24 of the largest product. Weights inherit the rounding
+// of scores up to about 10.
 constexpr double bound = 1e-5;
 
 TEST_CASE("Every stage under every mask is the double reference", "[unit][maps]") {
@@ -125,7 +126,7 @@ TEST_CASE("Every stage under every mask is the double reference", "[unit][maps]"
     for (const Mask& mask : all_masks(n_q, n_k)) {
         const RecordPointer r = random_record(n_q, n_k, masked_by(mask), kernels);
         for (const Stage stage : all_stages) {
-            INFO(kernels.name << ", " << name(stage) << ", " << mask.text().substr(0, 60));
+            INFO(kernels.name << ", " << info(stage).key << ", " << mask.text().substr(0, 60));
             const auto cells = cells_of(*stage_map(r, 1, stage));
             const auto expected = reference(*r, 1, stage);
             CHECK(relative_difference(cells, expected) < bound);
@@ -144,7 +145,7 @@ TEST_CASE("Soft cap, bias and scale are in the map", "[unit][maps]") {
     spec.bias = bias_of(random_tensor(shape, 9));
     const RecordPointer r = random_record(40, 50, spec, kernels);
     for (const Stage stage : all_stages) {
-        INFO(kernels.name << ", " << name(stage));
+        INFO(kernels.name << ", " << info(stage).key);
         CHECK(relative_difference(cells_of(*stage_map(r, 1, stage)), reference(*r, 1, stage)) < bound);
     }
 }
@@ -205,7 +206,7 @@ TEST_CASE("The entropy of rows comes with the weights", "[unit][maps]") {
         double expected = 0;
         for (std::size_t j = 0; j < 50; ++j)
             if (const auto w = static_cast<double>(cells[i * 50 + j]); w > 0) expected -= w * std::log(w);
-        CHECK_THAT(entropy[i], WithinAbs(expected, 3e-6));  // below 4, in f32
+        CHECK_THAT(entropy[i], WithinAbs(expected, 3e-6));  // below 4, computed in f32
     }
 }
 
@@ -325,7 +326,7 @@ TEST_CASE("The difference of two maps", "[unit][maps]") {
 
 TEST_CASE("Finished weights are read as they lie", "[unit][maps]") {
     const DType dtype = GENERATE(DType::f16, DType::bf16, DType::f32, DType::f64);
-    // Two heads of [3, 4], one byte off any alignment; the second is shown.
+    // There are two heads of [3, 4], one byte off any alignment; the second one is shown.
     const std::vector<float> values{0.5f, 0.25f, 0.25f, 0, 1, 0, 0, 0, 0.125f, 0.375f, 0.5f, 0};
     const std::size_t size = byte_size(dtype);
     const auto bytes = std::make_shared<std::vector<std::byte>>(1 + 24 * size);
@@ -357,7 +358,7 @@ TEST_CASE("Finished weights are read as they lie", "[unit][maps]") {
 }
 
 TEST_CASE("Finished weights may lie in any order of bytes and axes", "[unit][maps]") {
-    // Big-endian, column by column, as Fortran has it: [[1, 3, 5], [2, 4, 6]] / 8.
+    // The file is big-endian and goes column by column, as in Fortran: [[1, 3, 5], [2, 4, 6]] / 8.
     const auto bytes = std::make_shared<std::vector<std::byte>>();
     for (int i = 1; i <= 6; ++i) {
         const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(i) / 8);

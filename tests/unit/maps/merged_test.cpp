@@ -9,7 +9,7 @@ using namespace attn::test;
 
 namespace {
 
-// Groups of these sizes in turn, up to n.
+// Makes groups of these sizes in turn, up to n.
 std::vector<Range> groups(Index n, std::vector<Index> sizes) {
     std::vector<Range> found;
     for (std::size_t i = 0; found.empty() || found.back().end < n; ++i) {
@@ -23,7 +23,7 @@ double counted(float cell) { return cell == masked_cell ? 0 : static_cast<double
 
 }  // namespace
 
-// 1e-6: a sum in double of at most 9 cells of f32 up to 1, rounded once.
+// The bound 1e-6 is for a sum in double of at most 9 cells of f32 up to 1, rounded once.
 TEST_CASE("Merged cells are means over queries of sums over keys", "[maps]") {
     const auto queries = groups(20, {1, 3, 2}), keys = groups(33, {2, 1, 1, 3});
     for (const Mask& mask : all_masks(20, 33)) {
@@ -58,7 +58,7 @@ TEST_CASE("Merged cells are means over queries of sums over keys", "[maps]") {
     }
 }
 
-// 2e-6: f32 weights of a row sum to one within that, and merged cells are rounded once more.
+// The bound is 2e-6 because the f32 weights of a row sum to 1 within that; merged cells are rounded once more.
 TEST_CASE("Rows of merged weights sum to one", "[maps]") {
     const auto words = groups(150, {1, 2, 1, 1, 5, 3});
     const auto record = random_record(150, 150, masked_by(Mask::causal()));
@@ -100,7 +100,7 @@ TEST_CASE("A merged cell has the same bits in every window, and entropy is that 
         double expected = 0;
         for (Index j = 0; j < n; ++j)
             if (const double w = counted(cell(i, j)); w > 0) expected -= w * std::log(w);
-        // Of at most 11 terms; the cells' rounding to f32 moves each by 2^-24 of itself.
+        // There are at most 11 terms, each of which rounding to f32 changes by 2^-24 of itself.
         CHECK(std::abs(entropies[static_cast<std::size_t>(i)] - expected) <= 1e-6);
     }
 }

@@ -20,8 +20,8 @@ TEST_CASE("Without the first key a map is the same but for that key", "[maps]") 
     }
 }
 
-// Against the weights of the same keys with key 0 masked from the start: a softmax without it. 2e-6: a division and two
-// sums of 33 weights in f32, at values up to 1.
+// Compares with the weights of the same keys with key 0 masked from the start: a softmax without it. The bound 2e-6
+// covers a division and two sums of 33 weights in f32, at values up to 1.
 TEST_CASE("Renormalised weights are those of a softmax without the first key", "[maps]") {
     for (const Mask& mask : all_masks(20, 33)) {
         const MapPointer weights = stage_map(random_record(20, 33, masked_by(mask)), 0, Stage::weight);
@@ -57,7 +57,7 @@ TEST_CASE("Renormalised contributions are divided by what the first key leaves",
 }
 
 TEST_CASE("A row that gives all to the first key is left with zeros", "[maps]") {
-    // Scores of key 0 beyond all others: its weight is 1 to the last bit.
+    // The scores of key 0 are so far above all others that its weight is 1 to the last bit.
     const std::vector<float> ones{1, 1, 1}, scores{200, 0, 0};
     Tensor q({1, 3, 1}, ones), k({1, 3, 1}, scores), v({1, 3, 1}, ones);
     const MapPointer weights = stage_map(record(std::move(q), std::move(k), std::move(v)), 0, Stage::weight);

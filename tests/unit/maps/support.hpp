@@ -1,4 +1,4 @@
-// Records that maps are made of, the cells of a map, and what its blocks should be.
+// Records that maps are made from, the cells of a map, and what its blocks should be.
 #pragma once
 
 #include <catch_amalgamated.hpp>
@@ -22,7 +22,7 @@ inline RecordPointer record(Tensor q, Tensor k, Tensor v, AttentionSpec spec = {
     return std::make_shared<const Record>(*std::move(result));
 }
 
-// heads 2 over one of keys and values, d_k 8, d_v 6.
+// There are 2 heads over one head of keys and values, with d_k 8 and d_v 6.
 inline RecordPointer random_record(Index n_q, Index n_k, AttentionSpec spec = {},
                                    const Kernels& kernels = default_kernels()) {
     return record(random_tensor({2, n_q, 8}, 1), random_tensor({1, n_k, 8}, 2), random_tensor({1, n_k, 6}, 3),
@@ -35,7 +35,7 @@ inline AttentionSpec masked_by(Mask mask) {
     return spec;
 }
 
-// Runs it to its end.
+// Runs a job to its end.
 template <class Job>
 Job finished(Job job) {
     while (job.step()) {
@@ -46,11 +46,11 @@ Job finished(Job job) {
 
 struct BruteForce {
     float strongest = masked_cell;
-    double mean = masked_cell;  // −inf where all are masked
+    double mean = masked_cell;  // −inf if all are masked
     double magnitude = 0;       // mean of the magnitudes
 };
 
-// Of a block of cells, cut off at the map's edges.
+// Computes one block of cells, cut off at the map's edges.
 inline BruteForce brute_force(const Map& map, std::span<const float> cells, Range queries, Range keys) {
     BruteForce block;
     double sum = 0, magnitudes = 0, count = 0;
@@ -74,8 +74,9 @@ inline BruteForce brute_force(const Map& map, std::span<const float> cells, Rang
     return block;
 }
 
-// Whether a block is what it should be: its strongest cell to the last bit, and its mean, of sides of so many cells, within
-// what f32 sums promise, 2 · side · 2^-24 of the mean magnitude, and a little more where blocks were made of blocks.
+// Tells whether a block is right: its strongest cell to the last bit, and its mean, for blocks of
+// `side` × `side` cells, within what f32 sums promise, 2 · side · 2^-24 of the mean magnitude, and a little more
+// if blocks were made from blocks.
 inline bool agrees(float strongest, float mean, const BruteForce& expected, Index side) {
     if (strongest != expected.strongest) return false;
     if (strongest == masked_cell) return mean == masked_cell;
@@ -83,7 +84,7 @@ inline bool agrees(float strongest, float mean, const BruteForce& expected, Inde
            2.5 * static_cast<double>(side) * 0x1p-24 * expected.magnitude;
 }
 
-// The masks of every kind, over up to n_q queries and n_k keys.
+// Makes masks of every kind, for up to n_q queries and n_k keys.
 inline std::vector<Mask> all_masks(Index n_q, Index n_k) {
     std::vector<std::int32_t> documents;
     for (Index i = 0; i < std::max(n_q, n_k); ++i) documents.push_back(static_cast<std::int32_t>(i / 37));

@@ -22,7 +22,7 @@ ValueScale scale_of(Scaling scaling, bool diverging, float high, Quantiles& quan
 
 }  // namespace
 
-// 1e-5: logarithms and their inverse in f32.
+// The bound 1e-5 is for logarithms and their inverse in f32.
 TEST_CASE("A place on the bar and the value there belong together", "[maps]") {
     for (const Scaling scaling : {Scaling::linear, Scaling::logarithmic, Scaling::rank})
         for (const bool diverging : {false, true})
@@ -43,7 +43,8 @@ TEST_CASE("A place on the bar and the value there belong together", "[maps]") {
 
 TEST_CASE("Logarithmic scales spread four decades evenly", "[maps]") {
     const ValueScale scale{1, false, Scaling::logarithmic, nullptr, 0};
-    // ln(1 + 10^k) / ln(1 + 10^4), by its definition in double. 1e-6: one logarithm in f32.
+    // Compares with ln(1 + 10^k) / ln(1 + 10^4), computed from its definition in double. The bound 1e-6 is
+    // for one logarithm in f32.
     for (int k = -1; k <= 4; ++k)
         CHECK(std::abs(static_cast<double>(scale.share(std::pow(10.0f, static_cast<float>(k - 4)))) -
                        std::log1p(std::pow(10.0, k)) / std::log1p(1e4)) <= 1e-6);
@@ -57,7 +58,7 @@ TEST_CASE("A rank is the share of magnitudes below", "[maps]") {
     const ValueScale scale{*std::ranges::max_element(values), false, Scaling::rank, &quantiles, 0};
     for (std::size_t i = 0; i < values.size(); i += 37) {
         const auto below = std::ranges::count_if(values, [&](float v) { return v < values[i]; });
-        // Within one of the 255 parts.
+        // The result must be within one of the 255 parts.
         CHECK(std::abs(scale.share(values[i]) - static_cast<float>(below) / 5000) <= 1.0f / 255);
     }
 }

@@ -1,4 +1,4 @@
-// Trained checkpoints by others, with the numbers of an independent float64 forward.
+// Runs trained checkpoints by others, and compares with the numbers of an independent float64 forward pass.
 #include "model/forward.hpp"
 #include "model/generate.hpp"
 #include "models.hpp"

@@ -21,7 +21,7 @@ std::string refusal(std::vector<std::int32_t> ids) {
     return forward.error().message;
 }
 
-// A GPT-2 large enough for several slices of everything: width 512, 4 heads, one layer.
+// Makes a GPT-2 large enough for several slices of everything: width 512, 4 heads, one layer.
 std::shared_ptr<const Model> wide_model() {
     const Index d = 512, vocabulary = 8, context = 200;
     const nlohmann::json config{{"model_type", "gpt2"},
@@ -92,7 +92,7 @@ TEST_CASE("a run in steps is the run in one go, bit for bit", "[model]") {
         CHECK(a[i].axes.size() == static_cast<std::size_t>(a[i].tensor->rank()));
         CHECK(*a[i].tensor == *b[i].tensor);
     }
-    // The attention in parts is that of one call.
+    // Attention in parts must equal that of one call.
     const LayerTrace& layer = (*stepped)->layers().front();
     const auto whole =
         Record::run(layer.attention.q(), layer.attention.k(), layer.attention.v(), layer.attention.spec());

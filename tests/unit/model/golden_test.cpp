@@ -1,4 +1,4 @@
-// Against plain PyTorch in float64: tests/golden/model/generate.py.
+// Compares with plain PyTorch in float64: tests/golden/model/generate.py.
 #include "model/forward.hpp"
 #include "model/generate.hpp"
 #include "models.hpp"
@@ -44,7 +44,7 @@ TEST_CASE("every tensor of a run is PyTorch's", "[golden][model]") {
     const auto trace = run_forward(model, expected.ids("ids"), kernels);
     REQUIRE(trace);
 
-    // Activations of these models lie within ±10, attention weights within [0, 1].
+    // Activations of these models are within ±10, attention weights within [0, 1].
     const double bound = 2e-5;
     const auto same = [&](const std::string& tensor, const Tensor& got) {
         CAPTURE(tensor);

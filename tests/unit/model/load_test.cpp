@@ -118,7 +118,7 @@ TEST_CASE("NaN weights are loaded and reported", "[model]") {
 
     const auto half = load_damaged("mistral-window-f16", [](auto& tensors) {
         Bytes& bytes = named(tensors, "norm.weight").bytes;
-        bytes[0] = std::byte{0x00}, bytes[1] = std::byte{0x7c};  // infinity is no NaN
+        bytes[0] = std::byte{0x00}, bytes[1] = std::byte{0x7c};  // infinity is not NaN
         bytes[2] = std::byte{0x01}, bytes[3] = std::byte{0xfc};
     });
     REQUIRE(half);

@@ -80,7 +80,7 @@ inline std::shared_ptr<const Model> load(const std::filesystem::path& folder) {
     return *model;
 }
 
-// Largest difference; infinite where a value is NaN or the sizes differ.
+// Returns the largest difference, or infinity if a value is NaN or the sizes differ.
 inline double deviation(std::span<const float> got, std::span<const float> expected) {
     if (got.size() != expected.size()) return std::numeric_limits<double>::infinity();
     double most = 0;
@@ -92,7 +92,7 @@ inline double deviation(std::span<const float> got, std::span<const float> expec
     return most;
 }
 
-// [heads, queries, keys] of one layer.
+// Returns [heads, queries, keys] of one layer.
 inline Tensor weights_of(const Record& record) {
     Tensor weights({record.heads(), record.queries(), record.keys()});
     const auto size = static_cast<std::size_t>(record.queries() * record.keys());

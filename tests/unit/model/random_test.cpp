@@ -43,7 +43,7 @@ TEST_CASE("normal numbers have the moments and the tail of the normal distributi
     CHECK(std::abs(static_cast<double>(beyond_two) / count - 0.0455) < 0.002);
 }
 
-// The same on every platform, to the last bit.
+// These must be the same on every platform, to the last bit.
 TEST_CASE("normal numbers are reproducible", "[random]") {
     Random random(42);
     CHECK(random.normal() == 0.49295065581737485);

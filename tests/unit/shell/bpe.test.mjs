@@ -41,7 +41,7 @@ function gpt2() {
     return write('gpt2.json', JSON.stringify(describeTokenizer(texts).description));
 }
 
-// How many ids there are; all are the same.
+// Answers how many ids there are; all are the same.
 function compare(tokenizer, texts) {
     const library = new Tokenizer(JSON.parse(readFileSync(tokenizer, 'utf8')), {});
     let count = 0;
@@ -57,8 +57,12 @@ function compare(tokenizer, texts) {
     return count;
 }
 
-for (const [name, make] of [['GPT-2', gpt2], ['trained, 1,024 tokens', () => trained(1024, '<|endoftext|>')],
-    ['trained, 2,048 tokens', () => trained(2048, '<|endoftext|>', '<pad>')]]) {
+const tokenizers = {
+    'GPT-2': gpt2,
+    'trained, 1,024 tokens': () => trained(1024, '<|endoftext|>'),
+    'trained, 2,048 tokens': () => trained(2048, '<|endoftext|>', '<pad>'),
+};
+for (const [name, make] of Object.entries(tokenizers)) {
     test(`${name}: every text of the corpora`, { skip }, (context) => {
         const count = compare(make(), corpora.map(corpus));
         assert.ok(count > 100000);
@@ -101,7 +105,7 @@ test('a piece of 300,000 bytes without a space', { skip }, () => {
 
 test('the table of Unicode is the one that its script makes', (context) => {
     const header = readFileSync(new URL('../../../core/text/unicode_ranges.hpp', import.meta.url), 'utf8');
-    const [, version] = /of Unicode ([\d.]+)\./.exec(header);
+    const [, version] = /Unicode ([\d.]+)\./.exec(header);
     if (version !== process.versions.unicode) {
         context.skip(`the table is of Unicode ${version}, this node's of ${process.versions.unicode}`);
         return;

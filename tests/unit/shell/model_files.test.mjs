@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ModelFiles, bytes, listed, tokenizerTexts, unfit } from '../../../web/shell/model_files.js';
 
-const file = (text = '{}', size = text.length) => ({ size, text: async () => text });
+// A file may say another size than that of its text.
+const file = (text = '{}', size = text.length) => ({ size, text: async () => text, stream: () => new Blob([text]).stream() });
 const entries = (...paths) => paths.map((path) => ({ path, file: file(path) }));
 const index = (...shards) => ({
     path: 'model.safetensors.index.json',

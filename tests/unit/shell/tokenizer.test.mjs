@@ -9,11 +9,11 @@ const wordLevel = (vocab, more = {}) => ({
     'tokenizer.json': JSON.stringify({ pre_tokenizer: { type: 'Whitespace' }, model: { type: 'WordLevel', vocab, ...more } }),
 });
 const { skip } = shared;
-const gpt2 = skip || create({
+const gpt2 = skip ? undefined : create({
     'vocab.json': shared.text('tokenizers/gpt2-vocab.json'),
     'merges.txt': shared.text('tokenizers/gpt2-merges.txt'),
 });
-const bert = skip || create({ 'vocab.txt': shared.text('tokenizers/bert-vocab.txt') });
+const bert = skip ? undefined : create({ 'vocab.txt': shared.text('tokenizers/bert-vocab.txt') });
 
 test('GPT-2 from vocab.json and merges.txt: every case', { skip }, () => {
     for (const { text, ids, special } of shared.lines('tokenizers/gpt2.jsonl')) {
@@ -80,7 +80,7 @@ test('byte pieces of SentencePiece vocabularies', () => {
     assert.equal(tokenizer.decode([3, 1, 2]), ' é');
 });
 
-// As lens Training saves a network over symbols.
+// Lens Training saves a network over symbols with such a tokenizer.
 test('symbols between blanks, and no token for what is none', () => {
     const symbols = ['|', 'A', 'B', 'a', '53'];
     const tokenizer = create({ 'tokenizer.json': JSON.stringify({
@@ -95,7 +95,7 @@ test('symbols between blanks, and no token for what is none', () => {
 });
 
 test('files that are no tokenizer are refused in one sentence', () => {
-    const refused = (texts, reason) => assert.throws(() => create(texts), (error) => reason.test(error.message) && /\.$/.test(error.message));
+    const refused = (texts, reason) => assert.throws(() => create(texts), ({ message }) => reason.test(message) && /\.$/.test(message));
     refused({}, /There is no tokenizer/);
     refused({ 'tokenizer.json': '{"model":' }, /^tokenizer\.json is not valid JSON/);
     refused({ 'tokenizer.json': '{}' }, /holds no vocabulary/);

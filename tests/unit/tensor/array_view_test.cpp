@@ -10,7 +10,7 @@ using namespace attn;
 
 namespace {
 
-// Elements 0, 1, 2, … of a type, in memory order.
+// Makes the elements 0, 1, 2, … of a type, in memory order.
 std::vector<std::byte> counted(DType dtype, bool big_endian, Index count) {
     std::vector<std::byte> bytes;
     for (Index i = 0; i < count; ++i) {
@@ -35,7 +35,7 @@ TEST_CASE("strides of both orders", "[array_view]") {
     CHECK(row_major_strides({2, 3, 4}) == Shape{12, 4, 1});
     CHECK(column_major_strides({2, 3, 4}) == Shape{1, 2, 6});
     CHECK(row_major_strides({}).empty());
-    // Beside an empty axis the others may be of any size.
+    // If one axis is empty, the others may have any size.
     CHECK(row_major_strides({0, PTRDIFF_MAX, PTRDIFF_MAX}) == Shape{0, 0, 0});
 }
 

@@ -1,4 +1,4 @@
-// tokenizer.json: what is written reads the same, and what cannot be read is said in one sentence.
+// Tests tokenizer.json: what is written reads the same, and what cannot be read is reported in one sentence.
 #include "vocabularies.hpp"
 
 using namespace attn;

@@ -14,7 +14,7 @@ namespace {
 
 using Tokens = std::vector<std::string>;
 
-// The tokens beyond special ones and bytes, in the order in which they were learned.
+// Returns the tokens beyond special ones and bytes, in the order in which they were learned.
 Tokens learned(const Bpe& bpe, std::int32_t special = 0) {
     Tokens tokens;
     for (std::int32_t id = 256 + special; id < bpe.vocabulary_size(); ++id)
@@ -22,7 +22,7 @@ Tokens learned(const Bpe& bpe, std::int32_t special = 0) {
     return tokens;
 }
 
-// The same by its definition: all pairs are counted anew for each merge.
+// Does the same by the definition: it counts all pairs anew for each merge.
 Tokens learned_plainly(std::string_view text, std::size_t count) {
     Tokens tokens;
     for (const std::uint8_t byte : bytes_in_alphabet_order()) tokens.emplace_back(1, static_cast<char>(byte));
@@ -58,20 +58,20 @@ void refused(const Result<Bpe>& result, const std::string& what) {
 
 }  // namespace
 
-// By hand. Pieces: low ×5, lower ×2, newest ×6, widest ×3, so lo 7, ow 7, we 2 + 6, er 2, ne 6, ew 6, es 9, st 9, wi 3,
-// id 3, de 3. es precedes st by its lower ids, and takes st's 9 along; est 9 is next; then lo (l < o), with which low
-// stands at 7; of the 6: ne, ew, and w + est. Lower ids first: e + w.
+// Worked out by hand. The pieces are low ×5, lower ×2, newest ×6, widest ×3, so the pairs are lo 7, ow 7, we 2 + 6,
+// er 2, ne 6, ew 6, es 9, st 9, wi 3, id 3, de 3. es precedes st by its lower ids, and takes st's 9 along. est 9 is
+// next, then lo (l < o), which makes low 7. Of those with 6 (ne, ew, and w + est), e + w has the lower ids.
 TEST_CASE("the most frequent pair becomes a token, the lower ids first", "[text]") {
     std::string text;
     for (const auto& [word, count] : {std::pair{"low", 5}, {"lower", 2}, {"newest", 6}, {"widest", 3}})
         for (int i = 0; i < count; ++i) text += std::string(word) + "\n";
     CHECK(learned(trained({text}, 261)) == Tokens{"es", "est", "lo", "low", "ew"});
-    // n + ew 6 and ew + est 6, then: ids of n and ew, or of ew and est.
+    // n + ew and ew + est both have 6; the ids of n and ew, or of ew and est, decide.
     CHECK(learned(trained({text}, 263)) == Tokens{"es", "est", "lo", "low", "ew", "new", "newest"});
 }
 
 TEST_CASE("a run of one letter is counted by its overlapping pairs and merged from the left", "[text]") {
-    // aaaaa: (a, a) 4 times → aa aa a: (aa, aa) and (aa, a) once each; a has the lower id.
+    // aaaaa has (a, a) 4 times and becomes aa aa a, with (aa, aa) and (aa, a) once each; a has the lower id.
     const Bpe bpe = trained({"aaaaa"}, 259);
     CHECK(learned(bpe) == Tokens{"aa", "aaa", "aaaaa"});
     CHECK(tokens_of(bpe, "aaaaa") == Tokens{"aaaaa"});

@@ -18,7 +18,7 @@ Pieces pieces(std::string_view text) {
 
 }  // namespace
 
-// Expected pieces: text.match(expression) in node 20.
+// The expected pieces are those of text.match(expression) in node 20.
 TEST_CASE("text is divided as GPT-2's expression does", "[text]") {
     const auto [text, expected] = GENERATE(table<std::string, Pieces>({
         {"", {}},
@@ -34,9 +34,9 @@ TEST_CASE("text is divided as GPT-2's expression does", "[text]") {
         {" ", {" "}},
         {"\n?", {"\n", "?"}},
         {"x\u00a0\u00a0y\u3000", {"x", "\u00a0", "\u00a0", "y", "\u3000"}},
-        {"\ufeff.\u0085.", {"\ufeff", ".\u0085."}},  // white space in JavaScript, and none
+        {"\ufeff.\u0085.", {"\ufeff", ".\u0085."}},  // white space in JavaScript, and not
         {"Führer ½ Ⅷ٣", {"Führer", " ½", " Ⅷ٣"}},
-        {"e\u0301a", {"e", "\u0301", "a"}},  // a combining mark is no letter
+        {"e\u0301a", {"e", "\u0301", "a"}},  // a combining mark is not a letter
         {"日本語。한국어 👍🏽", {"日本語", "。", "한국어", " 👍🏽"}},
         {std::string("a\0b", 3), {"a", std::string(1, '\0'), "b"}},
     }));

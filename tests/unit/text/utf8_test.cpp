@@ -38,7 +38,8 @@ TEST_CASE("a code point and its bytes", "[text]") {
     CHECK(point.well_formed);
 }
 
-// Expectations of TextDecoder in node 20; the first is the example of The Unicode Standard, table 3-11.
+// The expected texts are those of TextDecoder in node 20; the first is the example of The
+// Unicode Standard, table 3-11.
 TEST_CASE("each maximal ill-formed part is one U+FFFD", "[text]") {
     const auto [bytes, expected] = GENERATE(table<std::string, std::string>({
         {"\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41", "����A"},

@@ -25,7 +25,7 @@ inline Bpe trained(const std::vector<std::string_view>& texts, int vocabulary,
     return std::move(*bpe);
 }
 
-// The 256 bytes as tokens 0 to 255, then the merges' results.
+// Makes the 256 bytes tokens 0 to 255; the merges' results follow.
 inline nlohmann::json tokenizer_json(const std::vector<std::pair<std::string, std::string>>& merges) {
     nlohmann::json vocab, list = nlohmann::json::array();
     int id = 0;
@@ -49,7 +49,7 @@ inline Bpe parsed(const nlohmann::json& tree) {
     return std::move(*bpe);
 }
 
-// The tokens of a text, each as its bytes.
+// Returns the tokens of a text, each as its bytes.
 inline std::vector<std::string> tokens_of(const Bpe& bpe, std::string_view text) {
     std::vector<std::string> tokens;
     for (const std::int32_t id : bpe.encode(text)) tokens.emplace_back(bpe.token(id));

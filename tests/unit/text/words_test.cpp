@@ -37,7 +37,7 @@ TEST_CASE("'##' goes on with a word where spaces are not marked", "[text]") {
     CHECK(names({"[CLS]", "un", "##bel", "##iev", "##able", "don", "'", "t", "[SEP]"}) ==
           Pieces{"[CLS]", "unbelievable", "don", "'", "t", "[SEP]"});
     CHECK(names({"a", "b", "c"}) == Pieces{"a", "b", "c"});
-    // Where they are marked it is what it says.
+    // If spaces are marked, "##" is just text.
     CHECK(names({"##", "Ġtitle", "##", "s"}) == Pieces{"##", "title", "##", "s"});
 }
 

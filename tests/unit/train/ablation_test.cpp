@@ -57,7 +57,7 @@ TEST_CASE("An ablated head is one whose output weights are 0, forward and backwa
     const Pass without = pass(config, whole, ablated), with_zeros = pass(config, zeroed, {});
     CHECK(without.loss == with_zeros.loss);
     CHECK(without.loss != pass(config, whole, {}).loss);
-    // The gradients are the same but for W_O, whose zeroed part would grow again.
+    // The gradients are the same except for W_O, whose zeroed part would grow again.
     for (const auto& entry : trainer.layout().entries()) {
         const bool w_o = entry.name.ends_with("attn.c_proj.weight") || entry.name.ends_with("o_proj.weight");
         for (Index i = 0; i < entry.size; ++i) {
@@ -93,7 +93,8 @@ TEST_CASE("An ablated head's weights do not matter and get no gradient: central 
         const double down = network.loss(parameters, read_ids, ablation_targets, *kept).sum;
         parameters[at] = was;
         INFO(entry.name);
-        // Losses of about 40 in f32 (1e-5) over 2h, and a third derivative of order 1 to 100 times h²/6.
+        // Losses are about 40 in f32 (1e-5), divided by 2h; h²/6 is multiplied by a third
+        // derivative of order 1 to 100.
         CHECK_THAT(static_cast<double>(here.gradients[at]),
                    Catch::Matchers::WithinAbs((up - down) / (2 * static_cast<double>(h)), 5e-3) ||
                        Catch::Matchers::WithinRel((up - down) / (2 * static_cast<double>(h)), 1e-2));
@@ -117,7 +118,7 @@ TEST_CASE("A network trained with an ablated head runs as it was trained", "[uni
                 static_cast<double>(logits.matrix()(i, ablation_targets[static_cast<std::size_t>(i)]));
     }
     const std::vector<HeadIndex> ablated{{1, 1}};
-    // Sums of 12 losses in f32, of logits below 10.
+    // Both are sums of 12 losses in f32, of logits below 10.
     CHECK_THAT(pass(config, trainer.parameters(), ablated).loss, Catch::Matchers::WithinAbs(loss, 1e-4));
     CHECK(std::abs(pass(config, trainer.parameters(), {}).loss - loss) > 1e-3);
 }

@@ -20,7 +20,7 @@ struct Differentiated {
     Trainer trainer;
     std::shared_ptr<const Trace> trace;
     TrainedNetwork network;
-    std::vector<Tensor> gradients;  // by the attention of each layer
+    std::vector<Tensor> gradients;  // for the attention of each layer
 
     std::unique_ptr<TrainedNetwork::Activations, void (*)(TrainedNetwork::Activations*)> activations() const {
         return network.activations(16);
@@ -29,7 +29,7 @@ struct Differentiated {
 
 Differentiated differentiated(std::string_view config, std::vector<HeadIndex> ablated = {}) {
     TrainingSettings settings{.batch = 2, .context = 16, .schedule = {.steps = 10, .warmup = 2}};
-    settings.initial_deviation = 0.2;  // losses that depend on attention
+    settings.initial_deviation = 0.2;  // makes losses depend on attention
     settings.ablated = ablated;
     auto trainer = Trainer::start(as_bytes(config), settings, *symbol_batches(SymbolTask::repeated, 20, 1));
     REQUIRE(trainer);
@@ -43,7 +43,7 @@ Differentiated differentiated(std::string_view config, std::vector<HeadIndex> ab
     return {*std::move(trainer), *trace, std::move(network), std::move(gradients)};
 }
 
-// Where a number of W_Q, W_K or W_V lies (0, 1, 2) that input `from` and output `to` meet in.
+// Returns where W_Q, W_K or W_V (0, 1, 2) holds the number that connects input `from` and output `to`.
 std::size_t place_in_projection(const Differentiated& d, Index layer, int which, Index from, Index to) {
     const ModelConfig& config = d.trainer.config();
     const std::string number = std::to_string(layer);
@@ -58,7 +58,7 @@ std::size_t place_in_projection(const Differentiated& d, Index layer, int which,
     return static_cast<std::size_t>(entry->offset + to * config.d_model + from);
 }
 
-// dL/dA of every head of a layer, [heads][n · n].
+// Returns dL/dA of every head of a layer, [heads][n · n].
 std::vector<std::vector<float>> maps_of(const Differentiated& d, Index layer, GradientBy by) {
     const auto record = record_of(d.trace, layer);
     const Tensor& all = d.gradients[static_cast<std::size_t>(layer)];
@@ -78,9 +78,9 @@ std::vector<std::vector<float>> maps_of(const Differentiated& d, Index layer, Gr
 
 }  // namespace
 
-// W_V acts through the weighted values alone: dL/dW_V[a, b] = Σ over the heads that share it and queries i of
-// dO_i[b] Σ_j A_ij x_j[a]. The rows Σ_j A_ij x_j are linearly independent (12 of them, of width 16), so that with heads that
-// share nothing no other dO gives the same numbers.
+// W_V acts only through the weighted values: dL/dW_V[a, b] = Σ over the heads that share it and queries i of dO_i[b]
+// Σ_j A_ij x_j[a]. The rows Σ_j A_ij x_j are linearly independent (12 of them, of width 16), so if heads share
+// nothing, no other dO gives the same numbers.
 TEST_CASE("The gradient by attention is that of the mean loss: central differences through W_V",
           "[unit][train]") {
     const std::string_view config = GENERATE(small_gpt2, small_llama);
@@ -119,15 +119,16 @@ TEST_CASE("The gradient by attention is that of the mean loss: central differenc
                 parameters[at] = was;
                 largest = std::max(largest, std::abs(expected));
                 INFO("layer " << layer << ", W_V[" << from << ", " << to << "]");
-                // Losses of about 4 in f32 (5e-7) over 2h, and a third derivative of order 10 times h²/6.
+                // Losses are about 4 in f32 (5e-7), divided by 2h; h²/6 is multiplied by a
+                // third derivative of order 10.
                 REQUIRE_THAT(expected, WithinAbs((up - down) / (2 * static_cast<double>(h)), 3e-4));
             }
     }
     CHECK(largest > 0.05);
 }
 
-// dL/dW_Q[a, c] = Σ_i x_i[a] dq_i[c] with dq_i = scale Σ_j dS_ij k_j: by the map of dS, and by the kernels' backward pass,
-// which makes no map.
+// dL/dW_Q[a, c] = Σ_i x_i[a] dq_i[c] with dq_i = scale Σ_j dS_ij k_j: this compares the map of dS with the kernels'
+// backward pass, which makes no map.
 TEST_CASE("The map of the gradient by scores gives the gradient of W_Q", "[unit][train]") {
     const Differentiated d = differentiated(small_gpt2);
     ParameterBuffer by_kernels(d.trainer.parameters().size());
@@ -153,7 +154,7 @@ TEST_CASE("The map of the gradient by scores gives the gradient of W_Q", "[unit]
                 for (Index i = 0; i < 12; ++i)
                     expected += static_cast<double>(x(i, from)) * d_q[static_cast<std::size_t>(i)];
                 largest = std::max(largest, std::abs(expected));
-                // Sums of some hundred terms below 1 in f32.
+                // These are sums of some hundred terms below 1 in f32.
                 REQUIRE_THAT(static_cast<double>(by_kernels[place_in_projection(d, layer, 0, from, to)]),
                              WithinAbs(expected, 1e-5));
             }

@@ -1,4 +1,4 @@
-// Ten steps of training against PyTorch, computed in double by tests/golden/training/generate.py.
+// Compares ten steps of training with PyTorch, computed in double by tests/golden/training/generate.py.
 #include <catch_amalgamated.hpp>
 #include <filesystem>
 
@@ -57,7 +57,7 @@ TEST_CASE("One step of training, and ten, are PyTorch's", "[unit][train][golden]
         const auto step = trainer->step();
         REQUIRE(step);
         CAPTURE(i);
-        // f32 sums of a few hundred terms below 10 are off by some 1e-6, and steps that follow by what that has moved.
+        // f32 sums of a few hundred terms below 10 are off by about 1e-6; later steps also by what that has changed.
         CHECK_THAT(step->loss, WithinAbs(static_cast<double>(losses.values()[i]), 1e-5));
         CHECK_THAT(step->gradient_norm, WithinAbs(static_cast<double>(norms.values()[i]), 2e-5));
         if (i != 0 && i != 9) continue;
@@ -68,8 +68,8 @@ TEST_CASE("One step of training, and ten, are PyTorch's", "[unit][train][golden]
             for (std::size_t a = 0; a < found.size(); ++a)
                 most = std::max(most, static_cast<double>(std::abs(found[a] - expected.values()[a])));
             CAPTURE(entry.name);
-            // A step moves a weight by up to 0.004. One whose gradient is near epsilon, 1e-5, moves by gradient / epsilon of
-            // that, and its gradient is off by some 1e-7.
+            // A step moves a weight by up to 0.004. If its gradient is near epsilon, 1e-5, it moves by
+            // gradient / epsilon of that, and its gradient is off by about 1e-7.
             CHECK_THAT(most, WithinAbs(0, i == 0 ? 1e-5 : 2e-4));
         }
     }

@@ -50,16 +50,16 @@ const std::map<string, const Noun*, std::less<>>& lexicon() {
     return all;
 }
 
-// Enough for the statistics.
+// This is enough for the statistics.
 std::span<const string> some_paragraphs() { return std::span(paragraphs()).first(30'000); }
 
-// A pronoun paragraph read back from its text alone: two nouns in their order, the adjective, the noun it is about.
+// A pronoun paragraph, read back from its text alone: two nouns in order, the adjective, and the noun it is about.
 struct Reading {
     std::vector<string> nouns;
     string adjective, right;
 };
 
-// Empty where the text is of another kind.
+// Returns an empty reading if the text is of another kind.
 Reading read(const string& text) {
     Reading found;
     const std::size_t clause = std::min(
@@ -98,7 +98,7 @@ TEST_CASE("a seed gives the same paragraphs everywhere") {
     }
     CHECK(same);
     CHECK(differs);
-    CHECK(hash == 0xd7134f37a42f07c4u);  // recorded when the texts were read and found good
+    CHECK(hash == 0xd7134f37a42f07c4u);  // recorded when the texts had been read and found good
 }
 
 TEST_CASE("paragraphs are tidy ASCII sentences") {
@@ -240,7 +240,7 @@ TEST_CASE("held-out pairs are twins with known places") {
         for (std::size_t i = 0; i < twins[0].size(); ++i) different += twins[0][i] != twins[1][i];
         CHECK(different == 1);
     }
-    CHECK(texts.size() > pairs.size());  // many adjectives of the shorter list come again
+    CHECK(texts.size() > pairs.size());  // the adjectives of shorter lists recur
     const auto first = std::ranges::count_if(
         pairs, [](const PronounPair& p) { return p.mention[0].begin < p.mention[1].begin; });
     const double share = static_cast<double>(first) / static_cast<double>(pairs.size());

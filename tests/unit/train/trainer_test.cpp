@@ -17,8 +17,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Random tokens that come again after a period of their own, so that positions alone do not tell where; the first time
-// they are not to be foretold.
+// Makes random tokens that repeat after a period of their own, so that positions alone do not tell where. The first
+// time, they are not targets.
 Batches repeats(Index vocabulary) {
     return [=](std::int64_t step, Index sequence, std::span<std::int32_t> ids,
                std::span<std::int32_t> targets) {
@@ -73,8 +73,8 @@ TEST_CASE("The same seed gives the same weights, another seed others", "[unit][t
     CHECK(trained(started(settings), 3) != once);
 }
 
-// A step between two positions is the same rotation wherever it is taken, so their inner product depends on the distance
-// alone. 2e-6 of their length: 8 products of f32 waves.
+// A step between two positions is the same rotation wherever it is taken, so their inner product depends only on the
+// distance. The bound is 2e-6 of their length: 8 products of f32 waves.
 TEST_CASE("Learned positions may begin as waves", "[unit][train]") {
     TrainingSettings settings = settings_of_small();
     settings.position_waves = 0.25;
@@ -133,7 +133,7 @@ TEST_CASE("What is trained is what runs", "[unit][train]") {
         for (Index v = 0; v < 20; ++v) sum += std::exp(static_cast<double>(logits.matrix()(i, v)));
         loss += std::log(sum) - static_cast<double>(logits.matrix()(i, ids[static_cast<std::size_t>(i + 1)]));
     }
-    // Both in f32, of logits below 10.
+    // Both are in f32, of logits below 10.
     CHECK_THAT(evaluated.loss, Catch::Matchers::WithinAbs(loss / 10, 1e-5));
 }
 

@@ -1,0 +1,140 @@
+// Tests what the bare address opens if the page comes with a model.
+#include "app/link.hpp"
+#include "app/visit.hpp"
+#include "subjects/sentence/twins.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+// Gives the tokens of a text of n words, as the page does.
+void give_words(Visit& visit, Index n) {
+    std::vector<std::int32_t> ids;
+    for (Index i = 0; i < n; ++i)
+        ids.push_back(static_cast<std::int32_t>(i + std::ssize(sentence_of(visit.state()).text) % 5));
+    visit.tokens(
+        {Box::first, sentence_of(visit.state()).text, ids, std::vector<std::string>(ids.size(), "word"), n});
+    finish(visit);
+}
+
+// Starts at the bare address with a model that comes with the page.
+struct Home {
+    FakePage page;
+    Visit visit{page};
+    Home() {
+        page.bundled = {"tiny"};
+        visit.set_home({"tiny", 1, 2});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the bare address opens with the model that comes with the page, its head and the last word") {
+    Home home;
+    auto& [page, visit] = home;
+    visit.start("");
+    CHECK(page.opened == std::vector<std::string>{"tiny"});
+    CHECK(sentence_in(visit).awaited_model() == "tiny");
+    CHECK(visit.state().subject == sentence_subject);
+    load_tiny_model(visit);
+    CHECK(sentence_in(visit).awaited_model().empty());
+    give_words(visit, 6);
+    CHECK(sentence_of(visit.state()).text == first_twin());
+    CHECK(visit.state().selection == Selection{1, 2, 5, {}});
+    CHECK(page.url == "");
+    CHECK(page.notices.empty());
+    CHECK_FALSE(page.can_undo);
+
+    // Choosing the twin is one undo step; if the last word was chosen, the last word stays chosen, whatever
+    // the number of tokens.
+    const auto twin = twin_of(sentence_of(visit.state()).text);
+    REQUIRE(twin);
+    CHECK(twin_of(twin->text)->text == first_twin());
+    sentence_in(visit).replace_text(twin->text);
+    give_words(visit, 8);
+    CHECK(sentence_of(visit.state()).text == twin->text);
+    CHECK(visit.state().selection == Selection{1, 2, 7, {}});
+    CHECK(page.url == to_fragment(visit.state()));
+    visit.undo();
+    give_words(visit, 6);
+    CHECK(visit.state().selection == Selection{1, 2, 5, {}});
+    CHECK(page.url == "");
+    visit.redo();
+    give_words(visit, 8);
+    CHECK(visit.state().selection == Selection{1, 2, 7, {}});
+
+    // The visit goes to another address and back, to a shorter text.
+    visit.open_fragment("lens=sentence&model=tiny&text=ab&layer=0&query=1");
+    give_words(visit, 2);
+    visit.open_fragment("");
+    give_words(visit, 6);
+    CHECK(visit.state().selection == Selection{1, 2, 5, {}});
+    CHECK(page.url == "");
+    CHECK(page.opened.size() == 1);
+
+    // A link to the first example names it, because an empty address now means something else.
+    visit.perform(OpenSubject{worked_subject});
+    visit.open_fragment("v=1&lens=worked");
+    visit.perform(SetTemperature{2});
+    visit.undo();
+    CHECK(page.url.starts_with("v=1"));
+}
+
+TEST_CASE("a link goes before the model that comes with the page") {
+    Home home;
+    auto& [page, visit] = home;
+    SECTION("to an example") {
+        visit.start("v=1&lens=worked");
+        CHECK(page.opened.empty());
+        visit.perform(SetTemperature{2});
+        visit.undo();
+        CHECK(page.url == "v=1&subject=worked");
+        // If the user opens the model and has written nothing, it shows its opening sentence; the example
+        // stays as it was.
+        visit.perform(SetTemperature{3});
+        load_tiny_model(visit);
+        give_words(visit, 6);
+        CHECK(sentence_of(visit.state()).text == first_twin());
+        CHECK(visit.state().selection == Selection{1, 2, 5, {}});
+        CHECK(worked_of(visit.state()).temperature == 3);
+    }
+    SECTION("to the example with that model: it stays the example") {
+        visit.start("v=1&lens=worked&model=tiny&text=abc");
+        CHECK(page.opened.size() == 1);
+        load_tiny_model(visit);
+        CHECK(visit.state().subject == worked_subject);
+    }
+    SECTION("to a text and a head") {
+        visit.start("lens=sentence&model=tiny&text=abc&layer=0&head=1&query=2");
+        load_tiny_model(visit);
+        give_words(visit, 3);
+        CHECK(sentence_of(visit.state()).text == "abc");
+        CHECK(visit.state().selection == Selection{0, 1, 2, {}});
+        // Users keep their own text when they choose the model again.
+        load_tiny_model(visit);
+        CHECK(sentence_of(visit.state()).text == "abc");
+    }
+    SECTION("to another model") {
+        visit.start("lens=sentence&model=other&text=abc");
+        CHECK(page.opened.empty());
+        REQUIRE(page.notices.size() == 1);
+        CHECK(page.notices[0].starts_with("This link was made with the model 'other'"));
+    }
+}
+
+TEST_CASE("a model that does not come leaves the worked example") {
+    Home home;
+    auto& [page, visit] = home;
+    visit.start("");
+    sentence_in(visit).model_failed();
+    CHECK(sentence_in(visit).awaited_model().empty());
+    CHECK(visit.state() == default_state());
+    CHECK_FALSE(page.can_undo);
+    visit.perform(SetTemperature{2});
+    visit.undo();
+    CHECK(page.url == "");
+}

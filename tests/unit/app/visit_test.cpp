@@ -1,0 +1,281 @@
+// Tests what the page is told, and what links do to an existing run.
+#include "app/visit.hpp"
+
+#include "app/explained.hpp"
+#include "app/link.hpp"
+#include "subjects/sentence/twins.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using enum Stage;
+
+TEST_CASE("what is done is in the address, in the history and in the run") {
+    FakePage page;
+    Visit visit(page);
+    visit.perform(SetCell{{x, 0, 1}, 0.7});
+    CHECK(page.url == to_fragment(visit.state()));
+    CHECK(page.can_undo);
+    CHECK(visit.last_edit() == "X[cat, 1] 0.5 → 0.7");
+    CHECK(worked_in(visit).run().value(worked_of(visit.state()), {raw, 0, 1}) == Catch::Approx(1.27));
+    REQUIRE(worked_in(visit).run_before());
+    CHECK(worked_in(visit).run_before()->value(worked_of(visit.state_before()), {raw, 0, 1}) ==
+          Catch::Approx(1.09));
+    visit.undo();
+    CHECK(page.url == "");
+    CHECK(page.can_redo);
+    CHECK(worked_in(visit).run().value(worked_of(visit.state()), {raw, 0, 1}) == Catch::Approx(1.09));
+    visit.perform(SetTemperature{1000});
+    REQUIRE(page.notices.size() == 1);
+    CHECK(page.notices[0] == "The temperature 1000 is outside 0.01 to 100.");
+    CHECK(page.can_redo);
+}
+
+TEST_CASE("a broken link says so and the rest of it counts") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("ex=three-tokens&T=banana");
+    REQUIRE(page.notices.size() == 1);
+    CHECK(page.notices[0].starts_with("The link's value 'banana' for 'T'"));
+    CHECK(worked_of(visit.state()) == preset_state(PresetId::three_tokens));
+    CHECK_FALSE(page.can_undo);
+    visit.open_fragment("ex=causal-row");
+    CHECK(page.can_undo);
+}
+
+TEST_CASE("whatever a link chooses, the run that is there has it") {
+    FakePage page;
+    Visit visit(page);
+    load_tiny_model(visit);
+    visit.tokens({Box::first, "abc", {1, 2, 3}, {"a", "b", "c"}, 3});
+    finish(visit);
+    REQUIRE(sentence_in(visit).run());
+    for (const char* fragment :
+         {"lens=sentence&layer=999999&head=999999&query=999999&key=999999&pin=weight.999999.0",
+          "lens=sentence&layer=1&head=3&query=2&pin=weight.2.3",
+          "lens=sentence&head=2&query=2&key=0&pin=output.2.999", "lens=worked&layer=500&query=2",
+          "lens=sentence&pin=Q.1.1"}) {
+        INFO(fragment);
+        visit.open_fragment(fragment);
+        visit.perform(OpenSubject{sentence_subject});
+        const Selection& s = visit.state().selection;
+        CHECK(s.layer < 2);
+        CHECK(s.head < 3);
+        CHECK((!s.query || *s.query < 3));
+        CHECK((!s.key || *s.key < 3));
+        if (visit.state().pin) (void)explained(visit, *visit.state().pin);
+        for (int i = 0; i < stage_count; ++i) (void)explained(visit, {static_cast<Stage>(i), 2, 2});
+    }
+    // The visit goes back to what was chosen in a longer text.
+    visit.tokens({Box::first, "abcde", {1, 2, 3, 4, 5}, {"a", "b", "c", "d", "e"}, 5});
+    finish(visit);
+    visit.perform(Select{{1, 2, 4, 4}});
+    visit.perform(SetMap{{.stage = Stage::scaled}});
+    visit.tokens({Box::first, "ab", {1, 2}, {"a", "b"}, 2});
+    finish(visit);
+    visit.undo();
+    CHECK_FALSE(visit.state().selection.query);
+}
+
+TEST_CASE("a link's choices outlive the loading of its model") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("lens=sentence&layer=1&head=2&model=tiny&text=abc");
+    load_tiny_model(visit);
+    CHECK(visit.state().selection.layer == 1);
+    visit.tokens({Box::first, "abc", {1, 2, 3}, {"a", "b", "c"}, 3});
+    finish(visit);
+    CHECK(visit.state().selection.layer == 1);
+    CHECK(visit.state().selection.head == 2);
+    const auto weight_cell = explained(visit, {weight, 2, 1});
+    REQUIRE(weight_cell);
+    CHECK(weight_cell->f32 == Catch::Approx(weight_cell->f64).epsilon(1e-5));
+}
+
+TEST_CASE("generation ends where the context does") {
+    FakePage page;
+    Visit visit(page);
+    load_tiny_model(visit);
+    std::vector<std::int32_t> ids(17, 3);
+    visit.tokens({Box::first, "17", ids, std::vector<std::string>(17, "a"), 17});
+    finish(visit);
+    sentence_in(visit).play(true);
+    visit.work(10);
+    REQUIRE(page.appended.size() == 1);
+    ids.push_back(page.appended[0]);
+    visit.tokens({Box::first, "18", ids, std::vector<std::string>(18, "a"), 18});
+    finish(visit);
+    CHECK_FALSE(visit.work(10));
+    CHECK_FALSE(sentence_in(visit).playing());
+    CHECK(page.appended.size() == 1);
+    REQUIRE(page.notices.size() == 1);
+    CHECK(page.notices[0] == "The context of 18 tokens is full.");
+    // A text longer than the context is reported, even if the tokens shown stay the same.
+    visit.tokens({Box::first, "19", ids, std::vector<std::string>(18, "a"), 19});
+    REQUIRE(page.notices.size() == 2);
+    CHECK(page.notices[1].starts_with("The text has 19 tokens; tiny reads 18"));
+}
+
+TEST_CASE("the inspector writes what a cell is made of") {
+    FakePage page;
+    Visit visit(page);
+    const auto score = explained(visit, {raw, 1, 2});
+    REQUIRE(score);
+    CHECK(score->title == "Scores[sat, mat]");
+    CHECK(score->f64 == Catch::Approx(0.55).epsilon(1e-15));
+    CHECK(score->formula == "Σ_a Q[sat, a] · K[mat, a]");
+    CHECK(score->operands.size() == 4);
+    CHECK(score->note == "The tutorial prints 0.65; the exact value is 0.550000.");
+    visit.perform(SetCell{{x, 0, 0}, 2});
+    CHECK(explained(visit, {raw, 1, 2})->note ==
+          "The tutorial prints 0.65 for its own numbers; with your edits the exact value is 0.550000.");
+    visit.perform(Generate{1});
+    CHECK(explained(visit, {raw, 1, 2})->note == "");
+    CHECK_FALSE(explained(visit, {raw, 3, 0}));
+    CHECK_FALSE(explained(visit, {x, 0, 0}));
+
+    visit.perform(OpenPreset{PresetId::causal_row});
+    const auto hidden = explained(visit, {raw, 0, 3});
+    REQUIRE(hidden);
+    CHECK(hidden->masked);
+    CHECK(hidden->provenance == "from example D");
+    REQUIRE_FALSE(hidden->steps.empty());
+    CHECK(hidden->steps.front().arithmetic == "given");
+    CHECK(hidden->steps.back().arithmetic == "exactly 0: the mask forbids it");
+}
+
+TEST_CASE("a link trains to its step, and a command to the end") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("train=induction,d:16,heads:2,vocabulary:16,context:16,batch:2,steps:9&step=4");
+    while (visit.work(5)) {
+    }
+    REQUIRE(runs_in(visit).shown());
+    CHECK(runs_in(visit).shown_view(training_of(visit.state()))->step == 4);
+    visit.perform(RunTraining{true});
+    CHECK(page.url.ends_with("&step=4&training=on"));
+    CHECK_FALSE(page.can_undo);
+    while (visit.work(5)) {
+    }
+    CHECK(runs_in(visit).shown()->finished());
+    CHECK(runs_in(visit).shown_view(training_of(visit.state()))->step == 4);
+    CHECK(page.notices.empty());
+
+    visit.perform(SetTrainingPlan{training_preset("own-text")->plan});
+    CHECK(page.can_undo);
+    CHECK_FALSE(visit.work(5));
+    CHECK_FALSE(visit.work(5));
+    REQUIRE(page.notices.size() == 1);
+    CHECK(page.notices[0] == "There is no text to train on yet: paste some.");
+}
+
+TEST_CASE("what is written in lens Training with a text of one's own is learned") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("lens=training&train=own-text,layers:1,d:16,heads:2,context:8,batch:1,steps:2");
+    std::string text;
+    for (int i = 0; i < 30; ++i) text += "the cat sat on the mat and ";
+    visit.text_typed(Box::first, text);
+    CHECK(training_of(visit.state()).plan.text == text);
+    CHECK(sentence_of(visit.state()).text.empty());
+    CHECK(visit.state().subject == training_subject);
+    visit.perform(RunTraining{true});
+    while (visit.work(5)) {
+    }
+    REQUIRE(runs_in(visit).shown());
+    CHECK(runs_in(visit).shown()->finished());
+    CHECK(page.notices.empty());
+}
+
+TEST_CASE("a second sentence runs beside the first, and goes without a trace") {
+    FakePage page;
+    Visit visit(page);
+    load_tiny_model(visit);
+    visit.perform(OpenSubject{sentence_subject});
+    visit.text_typed(Box::first, "abc");
+    visit.tokens({Box::first, "abc", {1, 2, 3}, {"a", "b", "c"}, 3});
+    finish(visit);
+    CHECK_FALSE(page.second);
+    visit.perform(Compare{Comparison{.text = "abd"}});
+    CHECK(page.second == "abd");
+    visit.tokens({Box::second, "abd", {1, 2, 4}, {"a", "b", "d"}, 3});
+    finish(visit);
+    REQUIRE(sentence_in(visit).compared_run());
+    CHECK(sentence_in(visit).compared_run()->pieces == std::vector<std::string>{"a", "b", "d"});
+    CHECK(sentence_in(visit).run()->pieces == std::vector<std::string>{"a", "b", "c"});
+    CHECK(parse_fragment(page.url).state == visit.state());
+
+    // A cell of either sentence is explained from that sentence's run.
+    const auto first = explained(visit, {weight, 2, 1}), second = explained(visit, {weight, 2, 1, true});
+    REQUIRE(first);
+    REQUIRE(second);
+    CHECK(first->title == "Weights[\"c\", \"b\"]");
+    CHECK(second->title == "Weights[\"d\", \"b\"]");
+    CHECK(first->f32 != second->f32);
+
+    visit.perform(Pin{CellRef{weight, 2, 1, true}});
+    visit.perform(Select{{0, 0, 2, {}, 1}});
+    visit.text_typed(Box::second, "ab");
+    visit.tokens({Box::second, "ab", {1, 2}, {"a", "b"}, 2});
+    finish(visit);
+    CHECK_FALSE(visit.state().pin);  // the second sentence no longer has a third word
+    CHECK(visit.state().selection.counterpart == 1);
+    visit.perform(Compare{});
+    CHECK_FALSE(page.second);
+    CHECK_FALSE(sentence_in(visit).compared_run());
+    CHECK_FALSE(visit.state().selection.counterpart);
+    visit.undo();
+    CHECK(page.second == "ab");
+    visit.perform(OpenSubject{worked_subject});
+    CHECK_FALSE(page.second);
+}
+
+TEST_CASE("a pair of sentences comes in one step, with its word chosen") {
+    FakePage page;
+    Visit visit(page);
+    load_tiny_model(visit);
+    visit.perform(OpenSubject{sentence_subject});
+    const Pair& pair = pairs()[1];
+    sentence_in(visit).compare(pair);
+    CHECK(sentence_of(visit.state()).text == pair.first);
+    CHECK(page.second == pair.second);
+    visit.tokens({Box::first, pair.first, {1, 2, 3}, {"the", " bank", "."}, 3});
+    finish(visit);
+    CHECK(visit.state().selection.query == 1);
+    visit.undo();
+    CHECK(sentence_of(visit.state()).text.empty());
+    CHECK_FALSE(page.second);
+}
+
+TEST_CASE("a visit surveys the heads of its run, the chosen one first, and shows them as a link says") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("lens=sentence&layer=1&head=2&heads=previous,entropy&model=tiny&text=abc");
+    load_tiny_model(visit);
+    visit.tokens({Box::first, "abc", {1, 2, 3}, {"a", "b", "c"}, 3});
+    while (!sentence_in(visit).run() || !sentence_in(visit).run()->all_heads) visit.work(0);
+    while (!sentence_in(visit).run()->all_heads->has_maps()) {
+        CHECK(visit.progress()->name == "head maps");
+        visit.work(0);
+    }
+    CHECK(sentence_in(visit).run()->all_heads->scores({1, 2}));
+    if (visit.progress()) CHECK(visit.progress()->name == "head scores");
+    finish(visit);
+    CHECK(sentence_in(visit).run()->all_heads->done());
+
+    const HeadsChoice linked{HeadScore::previous_token, HeadScore::entropy};
+    CHECK(looks_of(visit.state(), sentence_subject).heads == linked);
+    visit.perform(SetHeads{{HeadScore::induction, {}}});
+    CHECK(page.url.find("&heads=induction") != std::string::npos);
+    CHECK(visit.last_edit() == "heads by induction");
+    visit.undo();
+    CHECK(looks_of(visit.state(), sentence_subject).heads == linked);
+    visit.open_fragment("lens=sentence&heads=brightness&text=abc");
+    REQUIRE_FALSE(page.notices.empty());
+    CHECK(
+        page.notices.back() ==
+        "The link's value 'brightness' for 'heads' is not entropy, first, previous, duplicate, induction or "
+        "distance, or two of them; the default is used.");
+}

@@ -1,0 +1,133 @@
+// Tests the frame around a lens, and that everything stays in place at every window size.
+#include <catch_amalgamated.hpp>
+
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+struct Rect {
+    float left, top, right, bottom;
+};
+Rect rect(const std::string& name) {
+    INFO(name);
+    REQUIRE(ui::landmarks().contains(name));
+    const auto& [min, max] = ui::landmarks().at(name);
+    return {min.x, min.y, max.x, max.y};
+}
+
+}  // namespace
+
+TEST_CASE("a wide window: tabs of subjects, a rail of lenses, the lens, the inspector and the status line") {
+    Screen screen;
+    screen.draw(3);
+    for (const SubjectEntry& subject : subject_list())
+        CHECK(screen.shows("subject/" + std::string(subject.key)));
+    for (const LensEntry& lens : lens_list()) CHECK(screen.shows("lens/" + std::string(lens.key)));
+    const Rect rail = rect("panel/rail"), lens = rect("panel/lens"), inspector = rect("panel/inspector"),
+               status = rect("panel/status"), tabs = rect("panel/tabs");
+    CHECK(rail.right <= lens.left);
+    CHECK(tabs.bottom <= lens.top);
+    CHECK(lens.right <= inspector.left);
+    CHECK(lens.bottom <= status.top);
+    CHECK(status.right == 1440);
+    CHECK(screen.shows("weight/0/1"));
+}
+
+TEST_CASE("a phone: subjects as tabs, lenses behind one button, a sheet for the pinned cell") {
+    Screen screen({390, 740});
+    screen.draw(3);
+    CHECK_FALSE(screen.shows("panel/rail"));
+    for (const SubjectEntry& subject : subject_list()) {
+        const Rect tab = rect("subject/" + std::string(subject.key));
+        CHECK(tab.left >= 0);
+        CHECK(tab.right <= 390);
+    }
+    const std::string last(lens_list().back().key);
+    CHECK_FALSE(screen.shows("lens/" + last));
+    screen.click("lens-menu");
+    REQUIRE(screen.shows("lens/" + last));
+    screen.click("lens/" + last);
+    CHECK(screen.visit.state().lens == last);
+    CHECK_FALSE(screen.shows("lens/" + last));
+    screen.visit.perform(OpenLens{"ladder"});
+    screen.visit.perform(Pin{CellRef{Stage::weight, 0, 1}});
+    screen.draw(3);
+    CHECK(rect("panel/inspector").bottom <= rect("panel/status").top + 1);
+    CHECK(rect("panel/lens").bottom <= rect("panel/inspector").top + 1);
+}
+
+TEST_CASE("tabs and rail are two choices, and undo takes them back") {
+    Screen screen;
+    screen.draw(3);
+    CHECK(screen.visit.state().lens == "ladder");
+    screen.click("lens/overview");
+    CHECK(screen.visit.state().lens == "overview");
+    CHECK(screen.visit.state().subject == worked_subject);
+    screen.click("subject/training");
+    CHECK(screen.visit.state().subject == training_subject);
+    CHECK(screen.visit.state().lens == "curves");
+    screen.visit.undo();
+    CHECK(screen.visit.state().subject == worked_subject);
+    CHECK(screen.visit.state().lens == "overview");
+}
+
+TEST_CASE("a cell is explained under the cursor, kept by a click and let go by Escape") {
+    Screen screen;
+    screen.draw(3);
+    screen.hover("weight/1/2");
+    CHECK(screen.frame.explained_cell() == CellRef{Stage::weight, 1, 2});
+    screen.click("weight/1/2");
+    CHECK(screen.visit.state().pin == CellRef{Stage::weight, 1, 2});
+    screen.hover("subject/worked");
+    CHECK(screen.frame.explained_cell() == CellRef{Stage::weight, 1, 2});
+    screen.press(ImGuiKey_Escape);
+    CHECK_FALSE(screen.visit.state().pin);
+}
+
+TEST_CASE("an input is typed into, dragged and turned; what is computed is not") {
+    Screen screen;
+    screen.draw(3);
+    const auto value = [&](Index row, Index col) { return worked_of(screen.visit.state()).x.at(row, col); };
+    screen.click("x/0/1");
+    screen.type("0.7");
+    screen.press(ImGuiKey_Enter);
+    CHECK(value(0, 1) == 0.7);
+    screen.hover("x/1/1");
+    ImGui::GetIO().AddMouseWheelEvent(0, 1);
+    screen.draw(2);
+    CHECK(value(1, 1) == Catch::Approx(1.0));
+    screen.visit.undo();
+    screen.visit.undo();
+    CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
+    screen.click("weight/0/0");
+    screen.type("0.7");
+    screen.press(ImGuiKey_Enter);
+    CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
+}
+
+TEST_CASE("a frame that changes nothing moves nothing, at any width") {
+    for (const float width : {320.0f, 390.0f, 700.0f, 819.0f, 820.0f, 1024.0f, 1440.0f, 2560.0f}) {
+        Screen screen({width, 800});
+        screen.open_sentence();
+        for (const LensEntry& lens : lens_list()) {
+            screen.visit.perform(OpenLens{lens.key});
+            screen.settle();
+            const auto before = ui::landmarks();
+            screen.draw();
+            INFO("width " << width << ", lens " << lens.key);
+            CHECK_FALSE(screen.visit.frame_computes());
+            CHECK_FALSE(screen.visit.busy());
+            CHECK(before.size() == ui::landmarks().size());
+            for (const auto& [name, place] : before) {
+                INFO(name);
+                REQUIRE(ui::landmarks().contains(name));
+                CHECK(ui::landmarks().at(name).min.x == place.min.x);
+                CHECK(ui::landmarks().at(name).min.y == place.min.y);
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+// Checks that every lens, over every subject, either shows something or says in one sentence what is missing
+// and offers a way there.
+#include <catch_amalgamated.hpp>
+
+#include "lenses/ladder/ladder.hpp"
+#include "parts/take_over.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+TEST_CASE("every lens is there for every subject that has what it needs, else it leads to one") {
+    Screen screen;
+    screen.open_sentence();
+    screen.train_some();
+    for (const SubjectEntry& subject : subject_list())
+        for (const LensEntry& lens : lens_list()) {
+            INFO(subject.key << " through " << lens.key);
+            screen.visit.perform(OpenSubject{subject.key});
+            screen.visit.perform(OpenLens{lens.key});
+            screen.settle();
+            CHECK(screen.visit.state().subject == subject.key);
+            if (!subject_in(screen.visit).attention()) continue;  // the subject shows how to begin instead
+            const auto missing = lens_in(screen.visit).missing(subject_in(screen.visit));
+            CHECK(screen.shows("missing") == missing.has_value());
+            if (!missing) continue;
+            CHECK(missing->sentence.ends_with('.'));
+            std::string way;
+            for (const auto& [name, place] : ui::landmarks())
+                if (name.starts_with("missing/")) way = name;
+            REQUIRE_FALSE(way.empty());
+            screen.click(way);
+            if (screen.page.second)
+                screen.visit.tokens({Box::second, *screen.page.second, {1, 2, 3}, {"a", "b", "c"}, 3});
+            screen.settle();
+            if (subject_in(screen.visit).attention())
+                CHECK_FALSE(lens_in(screen.visit).missing(subject_in(screen.visit)));
+        }
+    for (const std::string& notice : screen.page.notices) UNSCOPED_INFO(notice);
+    CHECK(screen.page.notices.empty());
+}
+
+TEST_CASE("the ladder of a model's head is the record's numbers, for a window that follows the query") {
+    Screen screen;
+    screen.open_sentence(12);
+    screen.visit.perform(OpenLens{"ladder"});
+    screen.visit.perform(SetLadderTokens{{std::nullopt, 4}});
+    screen.visit.perform(Select{{1, 2, 6, {}, {}}});
+    screen.settle();
+    CHECK(screen.shows("weight/6/3"));
+    CHECK(screen.shows("weight/3/6"));
+    CHECK_FALSE(screen.shows("weight/7/3"));
+    CHECK_FALSE(screen.shows("weight/6/2"));
+    const Ladder& ladder = *subject_in(screen.visit).ladder();
+    const Record& record = sentence_in(screen.visit).run()->record_at(1);
+    for (const auto& row : ladder.rungs({3, 7}, {3, 7}))
+        for (const Rung& rung : row) {
+            if (!is_score_or_weight(rung.stage)) continue;
+            for (Index r = 0; r < 4; ++r)
+                for (Index c = 0; c < 4; ++c)
+                    CHECK(rung.values.at(r, c) ==
+                          static_cast<double>(record.cell(rung.stage, 2, 3 + r, 3 + c)));
+        }
+    screen.hover("weight/6/3");
+    CHECK(screen.frame.explained_cell() == CellRef{Stage::weight, 6, 3});
+    CHECK(ladder_window({}, 5, std::nullopt) == Range{0, 5});
+    CHECK(ladder_window({Index{100}, 4}, 10, Index{2}) == Range{6, 10});
+    CHECK(ladder_window({std::nullopt, 4}, 10, Index{1}) == Range{0, 4});
+}
+
+TEST_CASE("a head is taken to the worked example and edited there") {
+    Screen screen;
+    screen.open_sentence(5);
+    screen.visit.perform(OpenLens{"ladder"});
+    screen.visit.perform(Select{{1, 1, {}, {}, {}}});
+    screen.settle();
+    const Record record = sentence_in(screen.visit).run()->record_at(1);
+    screen.click("take");
+    REQUIRE(screen.visit.state().subject == worked_subject);
+    const WorkedState& w = worked_of(screen.visit.state());
+    CHECK(w.origin.from.find("layer 1, head 1 of tiny") == 0);
+    for (Index i = 0; i < 5; ++i)
+        for (Index j = 0; j < 5; ++j)
+            CHECK(worked_in(screen.visit).run().value(w, {Stage::weight, i, j}) ==
+                  Catch::Approx(record.cell(Stage::weight, 1, i, j)).margin(1e-6));
+    screen.settle();
+    screen.click("q/0/0");
+    screen.type("2");
+    screen.press(ImGuiKey_Enter);
+    CHECK(worked_of(screen.visit.state()).q.at(0, 0) == 2);
+    screen.visit.undo();
+    screen.visit.undo();
+    CHECK(screen.visit.state().subject == sentence_subject);
+}
+
+TEST_CASE("choosing a head in Overview changes the map, the flow and the inspector together") {
+    Screen screen;
+    screen.open_sentence();
+    screen.settle();
+    screen.click("head/1/2");
+    CHECK(screen.visit.state().selection.layer == 1);
+    CHECK(screen.visit.state().selection.head == 2);
+    screen.settle();
+    screen.hover("map/4/1");
+    CHECK(screen.frame.explained_cell() == CellRef{Stage::weight, 4, 1});
+    const auto why = explained(screen.visit, {Stage::weight, 4, 1});
+    REQUIRE(why);
+    CHECK(why->provenance == "layer 1, head 2 · computed by tiny");
+}
+
+TEST_CASE("a contribution explains itself as a weight times the length of a value") {
+    Screen screen;
+    screen.open_sentence();
+    const Record& record = sentence_in(screen.visit).run()->record_at(0);
+    const auto why = explained(screen.visit, {Stage::contribution, 3, 1});
+    REQUIRE(why);
+    CHECK(why->f32 == static_cast<double>(record.cell(Stage::contribution, 0, 3, 1)));
+    CHECK(why->f64 == Catch::Approx(why->f32).epsilon(1e-5));
+    REQUIRE(why->steps.size() >= 2);
+    CHECK(why->steps.back().name == "contribution");
+    const auto projected = explained(screen.visit, {Stage::projected, 3, 1});
+    REQUIRE(projected);
+    CHECK(projected->f64 > 0);
+    CHECK(projected->f64 != why->f64);
+}

@@ -1,0 +1,118 @@
+// Runs the whole page in a window without a picture. Dear ImGui draws the frames, simulated mouse and
+// keyboard events act on them, and tests read them through their landmarks, as browser tests do.
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+
+#include "frame/frame.hpp"
+#include "unit/app/visit.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/theme.hpp"
+
+namespace attn::test {
+
+class Screen {
+  public:
+    explicit Screen(ImVec2 size = {1440, 846}) : previous_(ImGui::GetCurrentContext()) {
+        ImGui::SetCurrentContext(context_ = ImGui::CreateContext());
+        ImGuiIO& io = ImGui::GetIO();
+        io.IniFilename = nullptr;
+        io.DisplaySize = size;
+        io.DeltaTime = 1.0f / 60;
+        io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
+        io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
+        ui::use_theme(false);
+    }
+    ~Screen() {
+        for (ImTextureData* texture : ImGui::GetPlatformIO().Textures)
+            texture->SetStatus(ImTextureStatus_Destroyed);
+        ImGui::DestroyContext(context_);
+        ImGui::SetCurrentContext(previous_);
+    }
+    Screen(const Screen&) = delete;
+    Screen& operator=(const Screen&) = delete;
+
+    FakePage page;
+    app::Visit visit{page};
+    app::Frame frame{visit};
+
+    void draw(int frames = 1) {
+        for (; frames > 0; --frames) {
+            ImGui::NewFrame();
+            frame.draw(0);
+            ImGui::Render();
+            for (ImTextureData* texture : ImGui::GetPlatformIO().Textures)
+                texture->SetStatus(ImTextureStatus_OK);
+        }
+    }
+    // Alternates frames and work until both are idle.
+    void settle() {
+        draw(3);
+        for (int i = 0; i < 2000 && (visit.work(4) || visit.busy() || visit.frame_computes()); ++i) draw();
+        draw(2);
+    }
+
+    bool shows(const std::string& landmark) const { return ui::landmarks().contains(landmark); }
+    ImVec2 middle(const std::string& landmark) const {
+        INFO("the landmark " << landmark);
+        REQUIRE(shows(landmark));
+        const auto& [min, max] = ui::landmarks().at(landmark);
+        return {(min.x + max.x) / 2, (min.y + max.y) / 2};
+    }
+    void hover(const std::string& landmark) {
+        const ImVec2 at = middle(landmark);
+        ImGui::GetIO().AddMousePosEvent(at.x, at.y);
+        draw(2);
+    }
+    void click(const std::string& landmark) {
+        hover(landmark);
+        ImGui::GetIO().AddMouseButtonEvent(0, true);
+        draw();
+        ImGui::GetIO().AddMouseButtonEvent(0, false);
+        draw(2);
+    }
+    void type(const char* text) {
+        ImGui::GetIO().AddInputCharactersUTF8(text);
+        draw(2);
+    }
+    void press(ImGuiKey key) {
+        ImGui::GetIO().AddKeyEvent(key, true);
+        draw();
+        ImGui::GetIO().AddKeyEvent(key, false);
+        draw(2);
+    }
+
+    // Opens a model of two layers on a text of `words` words.
+    void open_sentence(Index words = 6) {
+        load_tiny_model(visit);
+        visit.perform(app::SetText{"some words"});
+        std::vector<std::int32_t> ids;
+        std::vector<std::string> pieces;
+        for (Index i = 0; i < words; ++i) {
+            ids.push_back(static_cast<std::int32_t>(i % 5));
+            pieces.push_back("word" + std::to_string(i));
+        }
+        visit.tokens({app::Box::first, "some words", ids, pieces, words});
+        settle();
+    }
+    void train_some(std::int64_t steps = 4) {
+        app::TrainingPlan plan = app::training_presets()[0].plan;
+        plan.layers = 2;
+        plan.heads = 2;
+        plan.d_model = 16;
+        plan.context = 16;
+        plan.batch = 1;
+        visit.perform(app::OpenSubject{app::training_subject});
+        visit.perform(app::SetTrainingPlan{plan});
+        visit.perform(app::ShowTrainingStep{steps});
+        for (int i = 0; i < 5000 && visit.work(5); ++i) continue;
+        settle();
+    }
+
+  private:
+    ImGuiContext *previous_, *context_ = nullptr;
+};
+
+}  // namespace attn::test

@@ -1,0 +1,33 @@
+// What eslint looks for in the JavaScript of the page, of its tests and of the tools: faults, not style.
+import js from '@eslint/js';
+import globals from 'globals';
+
+export default [
+    js.configs.recommended,
+    {
+        linterOptions: { reportUnusedDisableDirectives: 'error' },
+        rules: {
+            'array-callback-return': 'error',
+            'consistent-return': 'error',
+            eqeqeq: 'error',
+            'no-implicit-coercion': ['error', { allow: ['!!'] }],
+            'no-promise-executor-return': 'error',
+            'no-self-compare': 'error',
+            'no-shadow': 'error',
+            'no-template-curly-in-string': 'error',
+            'no-unmodified-loop-condition': 'error',
+            'no-unreachable-loop': 'error',
+            'no-unused-expressions': 'error',
+            'no-use-before-define': ['error', { functions: false, variables: false }],
+            'no-useless-return': 'error',
+            'no-var': 'error',
+            'object-shorthand': 'error',
+            'prefer-const': ['error', { destructuring: 'all' }],
+        },
+    },
+    { files: ['web/shell/*.js'], languageOptions: { globals: globals.browser } },
+    { files: ['web/shell/tokenizer_worker.js'], languageOptions: { globals: globals.worker } },
+    { files: ['tools/**/*.mjs', 'tests/unit/**/*.mjs'], languageOptions: { globals: globals.node } },
+    // What a browser test evaluates runs in the page.
+    { files: ['tests/browser/**/*.mjs'], languageOptions: { globals: { ...globals.node, ...globals.browser, explorer: 'readonly' } } },
+];

@@ -1,0 +1,242 @@
+#include "app/link.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/catalogue.hpp"
+#include "app/command.hpp"
+#include "app/link_text.hpp"
+#include "io/quote.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::size_t fragment_limit = std::size_t{1} << 20;
+
+void for_all_owners(const std::function<void(const LinkRows&)>& what) {
+    for (const SubjectEntry& subject : subject_list()) what(subject.links);
+    for (const LensEntry& lens : lens_list()) what(lens.links);
+}
+
+// ---- What is chosen, and what is pinned -------------------------------------------------------------------
+
+bool read_chosen(State& state, std::string_view text, void (*choose)(Selection&, Index)) {
+    const auto index = read_integer<Index>(text);
+    if (!index) return false;
+    Selection selection = state.selection;
+    choose(selection, *index);
+    return take(state, Select{selection});
+}
+
+std::optional<std::string> write_index(const std::optional<Index>& index) {
+    return index ? std::optional(std::to_string(*index)) : std::nullopt;
+}
+
+// Writes "weight.0.1" for a cell of a matrix, "weight.0.1.second" for one of a second text, and
+// "weight.0.1.words" for one between words.
+std::string write_pin(const CellRef& cell) {
+    return std::string(cell.stage == Stage::raw ? "scores" : info(cell.stage).key) + "." +
+           std::to_string(cell.row) + "." + std::to_string(cell.col) +
+           (cell.second  ? ".second"
+            : cell.words ? ".words"
+                         : "");
+}
+
+std::optional<CellRef> read_pin(std::string_view text) {
+    const auto parts = split(text, '.');
+    const bool second = parts.size() == 4 && parts[3] == "second",
+               words = parts.size() == 4 && parts[3] == "words";
+    if (parts.size() != 3 && !second && !words) return std::nullopt;
+    const auto stage = stage_by_key(parts[0]);
+    const auto row = read_integer<Index>(parts[1]), col = read_integer<Index>(parts[2]);
+    if (!stage || !row || !col) return std::nullopt;
+    return CellRef{*stage, *row, *col, second, words};
+}
+
+constexpr LinkRow shared_rows[] = {
+    {"layer", "the number of a layer",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.layer = i; });
+     },
+     [](const State& s, const State&) {
+         return s.selection.layer ? write_index(s.selection.layer) : std::nullopt;
+     }},
+    {"head", "the number of a head",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.head = i; });
+     },
+     [](const State& s, const State&) {
+         return s.selection.head ? write_index(s.selection.head) : std::nullopt;
+     }},
+    {"query", "the number of a query",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.query = i; });
+     },
+     [](const State& s, const State&) { return write_index(s.selection.query); }},
+    {"key", "the number of a key",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.key = i; });
+     },
+     [](const State& s, const State&) { return write_index(s.selection.key); }},
+    {"counterpart", "the number of a token of the second text",
+     [](State& s, const std::string& value) {
+         return read_chosen(s, value, [](Selection& to, Index i) { to.counterpart = i; });
+     },
+     [](const State& s, const State&) { return write_index(s.selection.counterpart); }},
+    {"pin", "a cell of this example, as weight.0.1",
+     [](State& s, const std::string& value) {
+         const auto cell = read_pin(value);
+         return cell && take(s, Pin{cell});
+     },
+     [](const State& s, const State&) { return s.pin ? std::optional(write_pin(*s.pin)) : std::nullopt; }},
+};
+
+// ---- Reading ----------------------------------------------------------------------------------------------
+
+constexpr std::string_view first_keys[] = {"v", "subject", "lens"};
+
+bool is_known(std::string_view key) {
+    bool known = std::ranges::find(first_keys, key) != std::end(first_keys) ||
+                 std::ranges::find(shared_rows, key, &LinkRow::key) != std::end(shared_rows);
+    for_all_owners([&](const LinkRows& links) {
+        known = known || (links.group.knows && links.group.knows(key)) ||
+                std::ranges::find(links.rows, key, &LinkRow::key) != links.rows.end();
+    });
+    return known;
+}
+
+std::string keys_of(const auto& list) {
+    std::string text;
+    for (const auto& entry : list)
+        text.append(text.empty() ? "" : &entry == &list.back() ? " or " : ", ").append(entry.key);
+    return text;
+}
+
+class Reader final : public LinkReader {
+  public:
+    explicit Reader(std::string_view fragment) {
+        while (!fragment.empty()) {
+            const auto end = std::min(fragment.find('&'), fragment.size());
+            if (end > 0) add(fragment.substr(0, end));
+            fragment.remove_prefix(std::min(end + 1, fragment.size()));
+        }
+    }
+
+    ParsedFragment read() {
+        if (const auto version = given("v"); version && *version != "1")
+            return {default_state(), "The link is of version " + quote(*version) +
+                                         " and this page reads version 1, so the first example is shown."};
+        value("subject", keys_of(subject_list()),
+              [&](const std::string& text) { return take(state_, OpenSubject{text}); });
+        std::string_view lens;
+        value("lens", keys_of(lens_list()), [&](const std::string& text) {
+            if (take(state_, OpenSubject{text})) return true;
+            if (const LensEntry* found = find_lens(text)) lens = found->key;
+            return !lens.empty();
+        });
+        for_all_owners([&](const LinkRows& links) {
+            if (links.group.read) links.group.read(*this, state_);
+        });
+        for (const SubjectEntry& subject : subject_list()) read_rows(subject.links.rows);
+        state_.lens = lens.empty() ? usual_lens(state_) : lens;
+        for (const LensEntry& each : lens_list()) read_rows(each.links.rows);
+        read_rows(shared_rows);
+        if (dropped_ > 1)
+            note_ += ", and " + std::to_string(dropped_ - 1) + " more of its values were left out";
+        if (dropped_ > 0) note_ += ".";
+        return {std::move(state_), std::move(note_)};
+    }
+
+    void value(std::string_view key, std::string_view expected,
+               const std::function<bool(const std::string& text)>& read) override {
+        const std::string* text = given(key);
+        if (text && !read(*text))
+            drop("The link's value " + quote(*text) + " for " + quote(key) + " is not " +
+                 std::string(expected) + "; the default is used");
+    }
+
+    // The note names the first thing dropped and counts the rest.
+    void drop(std::string what) override {
+        if (dropped_++ == 0) note_ = std::move(what);
+    }
+
+  private:
+    struct Given {
+        std::string key;
+        std::string value;
+    };
+
+    void add(std::string_view part) {
+        const auto equals = part.find('=');
+        const std::string_view raw_key = part.substr(0, equals);
+        const std::string_view raw_value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
+        const auto key = percent_decode(raw_key), value = percent_decode(raw_value);
+        if (!key || !is_known(*key))
+            drop("The link's key " + quote(key ? *key : raw_key) + " is not known here");
+        else if (given(*key))
+            drop("The link gives " + quote(*key) + " twice; the first is used");
+        else if (!value)
+            drop("The link's value " + quote(raw_value) + " for " + quote(*key) +
+                 " is not percent-encoded text; the default is used");
+        else
+            given_.push_back({*key, *value});
+    }
+
+    const std::string* given(std::string_view key) const {
+        const auto found = std::ranges::find(given_, key, &Given::key);
+        return found == given_.end() ? nullptr : &found->value;
+    }
+
+    void read_rows(std::span<const LinkRow> rows) {
+        for (const LinkRow& row : rows)
+            value(row.key, row.expected, [&](const std::string& text) { return row.read(state_, text); });
+    }
+
+    std::vector<Given> given_;
+    State state_ = default_state();
+    std::string note_;
+    int dropped_ = 0;
+};
+
+}  // namespace
+
+std::string to_fragment(const State& whole) {
+    State state = whole;
+    const bool is_usual = state.lens == usual_lens(state);
+    for_all_owners([&](const LinkRows& links) {
+        if (links.prune) links.prune(state);
+    });
+    if (is_usual) state.lens = usual_lens(state);
+    std::string fragment;
+    const LinkWriter add = [&](std::string_view key, std::string_view value) {
+        fragment.append("&").append(key).append("=").append(percent_encode(value));
+    };
+    const State first = default_state();
+    if (state.subject != first.subject) add("subject", state.subject);
+    if (state.lens != usual_lens(state)) add("lens", state.lens);
+    State usual = first;
+    for_all_owners([&](const LinkRows& links) {
+        if (links.group.write) links.group.write(add, state, usual);
+    });
+    const auto write_rows = [&](std::span<const LinkRow> rows) {
+        for (const LinkRow& row : rows)
+            if (const auto value = row.write(state, usual)) add(row.key, *value);
+    };
+    for_all_owners([&](const LinkRows& links) { write_rows(links.rows); });
+    write_rows(shared_rows);
+    return fragment.empty() ? fragment : "v=1" + fragment;
+}
+
+ParsedFragment parse_fragment(std::string_view fragment) {
+    if (fragment.starts_with('#')) fragment.remove_prefix(1);
+    if (fragment.size() > fragment_limit)
+        return {default_state(),
+                "The link is longer than a million characters, so the first example is shown."};
+    return Reader(fragment).read();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,28 @@
+// Writes the State as a URL fragment and reads it back, so that a link is a document.
+//
+// "#v=1&ex=three-tokens&Q=3x2:1,0,0,1,1,2&mask=causal,0&T=0.5&pin=weight.0.1": keys and values are
+// percent-encoded. Whatever equals the default (or the named example) is left out, and so is a text of more
+// than 2,000 characters. Numbers are written with as few digits as read back to the same bits. A fragment is
+// hostile input: sizes are checked before anything is allocated.
+//
+// The keys come from the rows of all subjects and lenses (app/link_rows.hpp). "lens" names a lens, or the
+// subject in links made before subjects had a key of their own.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/state.hpp"
+
+namespace attn::app {
+
+std::string to_fragment(const State& state);  // without '#'; empty for the default state
+
+struct ParsedFragment {
+    State state;
+    std::string note;  // one sentence if something was dropped; the rest is kept where possible
+};
+// Accepts a leading '#'. For a fragment that cannot be read at all, returns the default state with a note.
+ParsedFragment parse_fragment(std::string_view fragment);
+
+}  // namespace attn::app

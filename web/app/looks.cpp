@@ -1,0 +1,247 @@
+#include "app/looks.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "app/format.hpp"
+#include "app/link_text.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// These are the spellings in links.
+constexpr std::array<std::string_view, 2> pooling_keys{"strongest", "mean"};
+constexpr std::array<std::string_view, 3> scaling_keys{"linear", "log", "rank"};
+constexpr std::array<std::string_view, 3> sink_keys{"sink", "nosink", "renormalised"};
+constexpr std::array<std::string_view, 2> unit_keys{"tokens", "words"};
+constexpr std::array<std::string_view, 2> flow_form_keys{"arcs", "columns"};
+
+// Maps a subject's key to its looks; a subject is missing until somebody changes its looks.
+struct AllLooks {
+    std::map<std::string_view, Looks> of;
+    bool operator==(const AllLooks&) const = default;
+};
+
+bool is_head(Index layer, Index head) {
+    return layer >= 0 && layer < position_limit && head >= 0 && head < position_limit;
+}
+
+// Applies change(looks) to the looks that a command is about.
+template <class Command>
+Status change(State& state, const Command& command, auto how) {
+    const std::string_view subject = command.subject.empty() ? state.subject : command.subject;
+    Looks looks = looks_of(state, subject);
+    if (const Status done = how(looks); !done) return done;
+    set_looks(state, subject, std::move(looks));
+    return ok();
+}
+
+}  // namespace
+
+const Looks& looks_of(const State& state, std::string_view subject) {
+    static const Looks usual;
+    const auto& all = state.of<AllLooks>().of;
+    const auto found = all.find(subject);
+    return found == all.end() ? usual : found->second;
+}
+
+void set_looks(State& state, std::string_view subject, Looks looks) {
+    if (looks == looks_of(state, subject)) return;
+    auto& all = state.edit<AllLooks>().of;
+    if (looks == Looks{})
+        all.erase(subject);
+    else
+        all[subject] = std::move(looks);
+}
+
+Status SetMap::apply(State& state) const {
+    return change(state, *this, [&](Looks& looks) -> Status {
+        if (!(map.least >= 0 && map.least <= 1))
+            return Error{"The threshold must be between 0 and 1 of the colour scale."};
+        if (!is_of_pairs(map.stage)) return Error{"A map needs a stage that has queries and keys."};
+        looks.map = map;
+        return ok();
+    });
+}
+std::string SetMap::describe(const State&) const { return "map"; }
+
+Status SetHeads::apply(State& state) const {
+    return change(state, *this, [&](Looks& looks) -> Status {
+        if (heads.against && !heads.by) return Error{"Choose a horizontal score first."};
+        looks.heads = heads;
+        return ok();
+    });
+}
+std::string SetHeads::describe(const State&) const {
+    const auto& [by, against] = heads;
+    return !by ? "heads by layer"
+               : std::string("heads by ") + info(*by).name +
+                     (against ? std::string(" and ") + info(*against).name : "");
+}
+
+Status SetFlow::apply(State& state) const {
+    return change(state, *this, [&](Looks& looks) -> Status {
+        const std::vector<HeadIndex>& heads = flow.heads;
+        if (!(flow.mass >= 0 && flow.mass <= 1)) return Error{"The share of a row lies between 0 and 1."};
+        if (heads.size() >= flow_heads_limit)
+            return Error{"The flow shows at most " + std::to_string(flow_heads_limit) + " heads at once."};
+        for (auto head = heads.begin(); head != heads.end(); ++head)
+            if (!is_head(head->layer, head->head) || std::find(heads.begin(), head, *head) != head)
+                return Error{"There is no such head to show."};
+        looks.flow = flow;
+        return ok();
+    });
+}
+std::string SetFlow::describe(const State& state) const {
+    const FlowChoice& before = looks_of(state, subject.empty() ? state.subject : subject).flow;
+    if (flow.heads != before.heads) return "heads of the flow";
+    if (flow.form != before.form) return "form of the flow";
+    return "edges for " + shortest(flow.mass) + " of each row";
+}
+
+Status AddBookmark::apply(State& state) const {
+    return change(state, *this, [&](Looks& looks) -> Status {
+        const auto lies_within = [](Range range) {
+            return range.begin >= 0 && range.begin < range.end && range.end <= position_limit;
+        };
+        if (!lies_within(place.queries) || !lies_within(place.keys) || !is_head(place.layer, place.head))
+            return Error{"There is no such part of a map to mark."};
+        if (std::ranges::find(looks.bookmarks, place) != looks.bookmarks.end()) return ok();
+        if (looks.bookmarks.size() >= bookmark_limit)
+            return Error{"There is room for " + std::to_string(bookmark_limit) +
+                         " bookmarks. Remove one first."};
+        looks.bookmarks.push_back(place);
+        return ok();
+    });
+}
+std::string AddBookmark::describe(const State&) const { return "bookmark"; }
+
+Status RemoveBookmark::apply(State& state) const {
+    return change(state, *this, [&](Looks& looks) -> Status {
+        if (index >= looks.bookmarks.size()) return Error{"There is no such bookmark."};
+        looks.bookmarks.erase(looks.bookmarks.begin() + static_cast<std::ptrdiff_t>(index));
+        return ok();
+    });
+}
+std::string RemoveBookmark::describe(const State&) const { return "bookmark removed"; }
+
+std::string_view sink_key(Sink sink) { return sink_keys[static_cast<std::size_t>(sink)]; }
+
+std::string write_map(const MapChoice& map) {
+    const MapChoice usual;
+    std::string text(info(map.stage).key);
+    const auto add = [&](bool unusual, std::string_view what) {
+        if (unusual) text.append(",").append(what);
+    };
+    add(map.pooling != usual.pooling, pooling_keys[static_cast<std::size_t>(map.pooling)]);
+    add(map.scaling != usual.scaling, scaling_keys[static_cast<std::size_t>(map.scaling)]);
+    add(map.sink != usual.sink, sink_keys[static_cast<std::size_t>(map.sink)]);
+    add(map.unit != usual.unit, unit_keys[static_cast<std::size_t>(map.unit)]);
+    add(map.least != usual.least, shortest(map.least));
+    return text;
+}
+
+std::optional<MapChoice> read_map(std::string_view text) {
+    const auto parts = split(text, ',');
+    const auto stage = stage_by_key(parts[0]);
+    if (!stage || !is_of_pairs(*stage)) return std::nullopt;
+    MapChoice map{*stage};
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        if (const auto pooling = index_of(pooling_keys, parts[i]))
+            map.pooling = static_cast<Pooling>(*pooling);
+        else if (const auto scaling = index_of(scaling_keys, parts[i]))
+            map.scaling = static_cast<Scaling>(*scaling);
+        else if (const auto sink = index_of(sink_keys, parts[i]))
+            map.sink = static_cast<Sink>(*sink);
+        else if (const auto unit = index_of(unit_keys, parts[i]))
+            map.unit = static_cast<Unit>(*unit);
+        else if (const auto least = read_number(parts[i]))
+            map.least = static_cast<float>(*least);
+        else
+            return std::nullopt;
+    }
+    return map;
+}
+
+std::string write_bookmarks(const std::vector<Bookmark>& bookmarks) {
+    std::string text;
+    const auto part = [](Range range) {
+        return "." + std::to_string(range.begin) + "-" + std::to_string(range.end - 1);
+    };
+    for (const Bookmark& b : bookmarks)
+        text += (text.empty() ? "" : ",") + std::to_string(b.layer) + "." + std::to_string(b.head) +
+                part(b.queries) + part(b.keys);
+    return text;
+}
+
+std::optional<std::vector<Bookmark>> read_bookmarks(std::string_view text) {
+    const auto range = [](std::string_view part) -> std::optional<Range> {
+        const auto ends = split(part, '-');
+        if (ends.size() != 2) return std::nullopt;
+        const auto first = read_integer<Index>(ends[0]), last = read_integer<Index>(ends[1]);
+        if (!first || !last || *last > position_limit) return std::nullopt;
+        return Range{*first, *last + 1};
+    };
+    std::vector<Bookmark> bookmarks;
+    for (const auto each : split(text, ',')) {
+        const auto parts = split(each, '.');
+        if (parts.size() != 4) return std::nullopt;
+        const auto layer = read_integer<Index>(parts[0]), head = read_integer<Index>(parts[1]);
+        const auto queries = range(parts[2]), keys = range(parts[3]);
+        if (!layer || !head || !queries || !keys) return std::nullopt;
+        bookmarks.push_back({*layer, *head, *queries, *keys});
+    }
+    return bookmarks;
+}
+
+std::string write_heads(const HeadsChoice& heads) {
+    std::string text;
+    if (heads.by) text += info(*heads.by).key;
+    if (heads.against) text.append(",").append(info(*heads.against).key);
+    return text;
+}
+
+std::optional<HeadsChoice> read_heads(std::string_view text) {
+    const auto parts = split(text, ',');
+    if (parts.size() > 2) return std::nullopt;
+    HeadsChoice heads;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto found = std::ranges::find(head_scores, parts[i], &HeadScoreInfo::key);
+        if (found == head_scores.end()) return std::nullopt;
+        (i == 0 ? heads.by : heads.against) = static_cast<HeadScore>(found - head_scores.begin());
+    }
+    return heads;
+}
+
+std::string write_flow(const FlowChoice& flow) {
+    std::string text = shortest(flow.mass);
+    if (flow.form != FlowChoice{}.form)
+        text.append(",").append(flow_form_keys[static_cast<std::size_t>(flow.form)]);
+    for (const HeadIndex& head : flow.heads)
+        text += "," + std::to_string(head.layer) + "." + std::to_string(head.head);
+    return text;
+}
+
+std::optional<FlowChoice> read_flow(std::string_view text) {
+    const auto parts = split(text, ',');
+    FlowChoice flow;
+    const auto mass = read_number(parts[0]);
+    if (!mass) return std::nullopt;
+    flow.mass = static_cast<float>(*mass);
+    std::size_t next = 1;
+    if (const auto form = next < parts.size() ? index_of(flow_form_keys, parts[next]) : std::nullopt) {
+        flow.form = static_cast<FlowForm>(*form);
+        ++next;
+    }
+    for (; next < parts.size(); ++next) {
+        const auto place = split(parts[next], '.');
+        const auto layer = read_integer<Index>(place[0]);
+        const auto head = place.size() == 2 ? read_integer<Index>(place[1]) : std::nullopt;
+        if (!layer || !head) return std::nullopt;
+        flow.heads.push_back({*layer, *head});
+    }
+    return flow;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,180 @@
+// Holds how a user looks at the heads of a subject: the map, the order of the heads, the flow, and bookmarks.
+// Each subject has its own.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/head_score.hpp"
+#include "app/command.hpp"
+#include "app/link_rows.hpp"
+#include "attention/head_index.hpp"
+#include "maps/flow_shape.hpp"
+#include "maps/flows.hpp"
+#include "maps/sink.hpp"
+#include "maps/tiles.hpp"
+#include "maps/value_scale.hpp"
+
+namespace attn::app {
+
+// Says what the rows and columns of a map are. Words are what a text has between spaces, merged from tokens:
+// maps/merged.hpp.
+enum class Unit { tokens, words };
+
+struct MapChoice {
+    Stage stage = Stage::weight;  // a stage of pairs
+    Pooling pooling = Pooling::strongest;
+    Scaling scaling = Scaling::linear;
+    Sink sink = Sink::shown;
+    float least = 0;           // 0 … 1, a fraction of the scale: weaker cells are drawn as zero
+    Unit unit = Unit::tokens;  // words only for weights; other stages always use tokens
+    bool operator==(const MapChoice&) const = default;
+};
+// Says whether a map of this choice is by words; only weights can be merged.
+constexpr bool takes_words(const MapChoice& choice) {
+    return choice.unit == Unit::words && choice.stage == Stage::weight;
+}
+
+// With no score, heads are shown in layers; with `by` alone, from the strongest to the weakest; with both, as
+// points, `by` across and `against` upwards.
+struct HeadsChoice {
+    std::optional<HeadScore> by, against;
+    bool operator==(const HeadsChoice&) const = default;
+};
+
+struct FlowChoice {
+    float mass = 0.8f;  // draw the strongest edges that make up this share of each row
+    FlowForm form = FlowForm::arcs;
+    // Heads shown next to the chosen one, which may be among them: each at most once, fewer than
+    // flow_heads_limit.
+    std::vector<HeadIndex> heads = {};
+    bool operator==(const FlowChoice&) const = default;
+};
+
+// A part of a head's map that a user wants to come back to.
+struct Bookmark {
+    Index layer = 0, head = 0;
+    Range queries, keys;
+    bool operator==(const Bookmark&) const = default;
+};
+inline constexpr std::size_t bookmark_limit = 16;
+
+struct Looks {
+    MapChoice map;
+    HeadsChoice heads;
+    FlowChoice flow;
+    std::vector<Bookmark> bookmarks;
+    bool operator==(const Looks&) const = default;
+};
+
+const Looks& looks_of(const State& state, std::string_view subject);
+inline const Looks& looks_of(const State& state) { return looks_of(state, state.subject); }
+void set_looks(State& state, std::string_view subject, Looks looks);
+
+// Without a subject, a command applies to the one that is open.
+struct SetMap {
+    MapChoice map;
+    std::string_view subject = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct SetHeads {
+    HeadsChoice heads;
+    std::string_view subject = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct SetFlow {
+    FlowChoice flow;
+    std::string_view subject = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct AddBookmark {
+    Bookmark place;
+    std::string_view subject = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct RemoveBookmark {
+    std::size_t index;
+    std::string_view subject = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+// These spell the choices in links; reading gives nothing if a text is invalid. A map is "weight", or the
+// stage and whatever is not the default: "scaled,mean,log", "weight,nosink,0.25".
+std::string write_map(const MapChoice& map);
+std::optional<MapChoice> read_map(std::string_view text);
+std::string_view sink_key(Sink sink);
+// Heads are "induction", or "previous,induction".
+std::string write_heads(const HeadsChoice& heads);
+std::optional<HeadsChoice> read_heads(std::string_view text);
+// A flow is "0.8", or "0.8,columns,1.0,2.3", with heads as layer.head.
+std::string write_flow(const FlowChoice& flow);
+std::optional<FlowChoice> read_flow(std::string_view text);
+// A bookmark is "4.7.0-12.3-9": layer, head, first to last query, first to last key.
+std::string write_bookmarks(const std::vector<Bookmark>& bookmarks);
+std::optional<std::vector<Bookmark>> read_bookmarks(std::string_view text);
+
+// Writes a value for a link; nothing if it equals the initial value.
+template <class Value>
+std::optional<std::string> unless_initial(const Value& value, std::string (*write)(const Value&)) {
+    return value == Value{} ? std::nullopt : std::optional(write(value));
+}
+
+// Makes the link rows of a subject's looks. `Keys` names the subject and its keys: struct { static constexpr
+// std::string_view subject, map, heads, flow, bookmarks; }
+template <class Keys>
+struct LooksRows {
+    static constexpr std::array<LinkRow, 4> rows{{
+        {Keys::map,
+         "raw, scaled, capped, masked, weight, contribution or projected, and of strongest or mean, linear, "
+         "log or "
+         "rank, sink, nosink or renormalised, tokens or words, and the least share that is shown, 0 to 1, "
+         "what is "
+         "unusual",
+         [](State& s, const std::string& text) {
+             const auto map = read_map(text);
+             return map && take(s, SetMap{*map, Keys::subject});
+         },
+         [](const State& s, const State&) {
+             return unless_initial(looks_of(s, Keys::subject).map, write_map);
+         }},
+        {Keys::bookmarks,
+         "parts of maps, as 4.7.0-12.3-9: layer, head, first and last query, first and last key",
+         [](State& s, const std::string& text) {
+             const auto places = read_bookmarks(text);
+             return places && std::ranges::all_of(*places, [&](const Bookmark& each) {
+                        return take(s, AddBookmark{each, Keys::subject});
+                    });
+         },
+         [](const State& s, const State&) {
+             return unless_initial(looks_of(s, Keys::subject).bookmarks, write_bookmarks);
+         }},
+        {Keys::heads, "entropy, first, previous, duplicate, induction or distance, or two of them",
+         [](State& s, const std::string& text) {
+             const auto heads = read_heads(text);
+             return heads && take(s, SetHeads{*heads, Keys::subject});
+         },
+         [](const State& s, const State&) {
+             return unless_initial(looks_of(s, Keys::subject).heads, write_heads);
+         }},
+        {Keys::flow, "a number from 0 to 1, arcs or columns, and heads, as 0.8,columns,1.0,2.3",
+         [](State& s, const std::string& text) {
+             const auto flow = read_flow(text);
+             return flow && take(s, SetFlow{*flow, Keys::subject});
+         },
+         [](const State& s, const State&) {
+             return unless_initial(looks_of(s, Keys::subject).flow, write_flow);
+         }},
+    }};
+};
+
+}  // namespace attn::app

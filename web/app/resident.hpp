@@ -1,0 +1,121 @@
+// A resident of a visit is a subject or a lens. It owns parts of the State and keeps up to date whatever
+// follows from them. This is its interface to the visit; subjects/subject.hpp and lenses/lens.hpp add what is
+// shown and how.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/state.hpp"
+#include "tensor/result.hpp"
+
+namespace attn::app {
+
+class Visit;
+
+// Says how the State changed.
+enum class Change {
+    command,   // the user did something
+    restored,  // undo or redo
+    replaced,  // a link, or a step through the browser's history
+};
+
+// Says what a visit works on first.
+enum class Urgency {
+    first,  // everything else waits for it
+    usual,
+    last,  // nobody waits for it
+};
+
+struct Progress {
+    float share = 0;  // 0 … 1
+    std::string_view name;
+};
+
+// Describes the text box above the page.
+struct TextBox {
+    std::string text;
+    bool enabled = false;    // can be typed into
+    bool tokenized = false;  // the program wants the open model's tokens of the text
+    std::string placeholder;
+    bool operator==(const TextBox&) const = default;
+};
+enum class Box { first, second };
+
+// Holds a text as the page's tokenizer split it. `total` counts the tokens of the whole text; ids and pieces
+// may be fewer.
+struct TokenizedText {
+    Box box = Box::first;
+    std::string text;
+    std::vector<std::int32_t> ids;
+    std::vector<std::string> pieces;  // how each token reads
+    Index total = 0;
+};
+
+enum class FileKind { model, tensors };
+
+// Takes files from the page: a buffer for each, then arrived() or discard().
+class FileIntake {
+  public:
+    virtual ~FileIntake() = default;
+    // Tells the name of the folder that contains the files.
+    virtual void name(const std::string&) {}
+    // Returns where to write the `size` bytes of the file. The address is valid until arrived() or discard().
+    virtual Result<std::byte*> buffer(const std::string& file, std::uint64_t size) = 0;
+    // Checks a file of which only the header has been written.
+    virtual Status check_header(const std::string&) const { return ok(); }
+    virtual bool arrived() = 0;  // false if they are refused; a notice has said why
+    virtual void discard() = 0;
+    virtual Index context() const { return 0; }  // the open model's limit in tokens; 0: none is open
+    virtual void failed() {}                     // the files that the program asked for are not coming
+};
+
+// Says what the bare address shows on a site that comes with a model.
+struct Opening {
+    std::string model;
+    Index layer = 0, head = 0;
+};
+
+class Resident {
+  public:
+    virtual ~Resident() = default;
+    Resident() = default;
+    Resident(const Resident&) = delete;
+    Resident& operator=(const Resident&) = delete;
+
+    // ---- The State ----------------------------------------------------------------------------------------
+    // Called before a State from a link or from undo is shown. Whatever it names that is not here is asked
+    // for, or replaced by what is open. `here` is the State shown now.
+    virtual void receive(State&, const State& /*here*/, Change) {}
+    // Called after the State has changed from `before`.
+    virtual void follow(const State& /*before*/, Change) {}
+    // Limits the selection to the existing layers, heads and tokens, as far as they are known. Called while
+    // this is the open subject.
+    virtual void fit_selection() {}
+    virtual std::optional<State> home(const Opening&) const { return std::nullopt; }
+
+    // ---- Work ---------------------------------------------------------------------------------------------
+    // Works until `until_ms` of now_ms(); true while there is more to do.
+    virtual bool work(Urgency, double /*until_ms*/) { return false; }
+    virtual bool busy() const { return false; }
+    virtual std::optional<Progress> progress() const { return std::nullopt; }
+    // Changes whenever there is something new for the user to see.
+    virtual std::uint64_t milestones() const { return 0; }
+
+    // ---- The page around it -------------------------------------------------------------------------------
+    // Return the sentence box, while this subject uses it, and the box of a second text.
+    virtual std::optional<TextBox> text_box() const { return std::nullopt; }
+    virtual const std::string* second_text() const { return nullptr; }
+    virtual void text_typed(Box, const std::string&) {}
+    virtual void tokens(TokenizedText) {}
+    virtual FileIntake* intake(FileKind) { return nullptr; }
+    // Answers browser tests, as JSON.
+    virtual std::string probe() const { return "null"; }
+};
+
+}  // namespace attn::app

@@ -1,0 +1,261 @@
+#include "app/visit.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "app/catalogue.hpp"
+#include "app/clock.hpp"
+#include "app/link.hpp"
+
+namespace attn::app {
+
+namespace {
+
+std::string as_sentence(std::string message) {
+    if (!message.empty() && message.back() != '.' && message.back() != '?') message += '.';
+    return message;
+}
+
+template <class Entry>
+Resident& resident_of(std::span<const Entry> list, const std::vector<std::unique_ptr<Resident>>& residents,
+                      std::string_view key) {
+    const auto found = std::ranges::find(list, key, &Entry::key);
+    assert(found != list.end());
+    return *residents[static_cast<std::size_t>(found - list.begin())];
+}
+
+}  // namespace
+
+Visit::Visit(Page& page) : page_(page), history_(default_state()) {
+    for (const SubjectEntry& entry : subject_list()) subjects_.push_back(entry.make(*this));
+    for (const LensEntry& entry : lens_list()) lenses_.push_back(entry.make(*this));
+}
+
+Visit::~Visit() {
+    // Lenses and subjects may use one another's shared objects until the end, so they are destroyed first.
+    lenses_.clear();
+    subjects_.clear();
+}
+
+Resident& Visit::subject(std::string_view key) const { return resident_of(subject_list(), subjects_, key); }
+Resident& Visit::lens(std::string_view key) const { return resident_of(lens_list(), lenses_, key); }
+
+std::shared_ptr<void>& Visit::shared_place(const void* id) {
+    const auto found = std::ranges::find(shared_, id, &std::pair<const void*, std::shared_ptr<void>>::first);
+    return found == shared_.end() ? shared_.emplace_back(id, nullptr).second : found->second;
+}
+
+void Visit::for_all(const std::function<void(Resident&)>& what) const {
+    for (const auto& subject : subjects_) what(*subject);
+    for (const auto& lens : lenses_) what(*lens);
+}
+
+// ---- The State --------------------------------------------------------------------------------------------
+
+void Visit::perform(const Command& command, std::uint64_t gesture) {
+    const State before = state();
+    if (Status done = history_.perform(command, gesture); !done) return report_error(done.error());
+    if (state() == before) return;
+    // Within a gesture, this describes the change made by the gesture as a whole.
+    if (!command.is_navigation()) last_edit_ = command.describe(history_.before_last_step());
+    changed(before, Change::command, command.opens_page());
+}
+
+void Visit::undo() {
+    const State before = state();
+    if (history_.undo()) restore(before, "undone");
+}
+
+void Visit::redo() {
+    const State before = state();
+    if (history_.redo()) restore(before, "redone");
+}
+
+void Visit::restore(const State& before, const char* edit) {
+    last_edit_ = edit;
+    State received = state();
+    for_all([&](Resident& each) { each.receive(received, before, Change::restored); });
+    if (received != state()) history_.correct(std::move(received));
+    changed(before, Change::restored, false);
+}
+
+void Visit::replace(State next, bool new_page) {
+    const State before = state();
+    history_.replace(std::move(next));
+    changed(before, Change::command, new_page);
+}
+
+void Visit::correct(State next) {
+    const State before = state();
+    history_.correct(std::move(next));
+    changed(before, Change::replaced, false);
+}
+
+void Visit::changed(const State& before, Change how, bool new_page) {
+    for_all([&](Resident& each) { each.follow(before, how); });
+    subject().fit_selection();
+    show_boxes();
+    page_.set_url(address(), new_page);
+    page_.set_history(history_.can_undo(), history_.can_redo());
+}
+
+State Visit::read_fragment(const std::string& fragment) {
+    ParsedFragment parsed = fragment.empty() && home_ ? ParsedFragment{*home_, ""} : parse_fragment(fragment);
+    if (!parsed.note.empty()) page_.notice(parsed.note, false);
+    for_all([&](Resident& each) { each.receive(parsed.state, state(), Change::replaced); });
+    return std::move(parsed.state);
+}
+
+void Visit::set_home(const Opening& opening) {
+    for (const auto& subject : subjects_)
+        if (auto home = subject->home(opening)) {
+            home_ = std::move(home);
+            return;
+        }
+}
+
+void Visit::forget_home() { home_.reset(); }
+
+// If there is a home, the bare address opens it, so a link to the first example has to name it.
+std::string Visit::address() const {
+    if (!home_) return to_fragment(state());
+    if (state() == *home_) return "";
+    const std::string fragment = to_fragment(state());
+    return fragment.empty() ? "v=1&subject=" + std::string(state().subject) : fragment;
+}
+
+void Visit::start(const std::string& fragment) {
+    const State before = state();
+    history_ = History(read_fragment(fragment));
+    for_all([&](Resident& each) { each.follow(before, Change::replaced); });
+    subject().fit_selection();
+    show_boxes(true);
+    page_.set_history(history_.can_undo(), history_.can_redo());
+}
+
+void Visit::open_fragment(const std::string& fragment) {
+    const State before = state();
+    history_.replace(read_fragment(fragment));
+    for_all([&](Resident& each) { each.follow(before, Change::replaced); });
+    subject().fit_selection();
+    show_boxes(true);
+    page_.set_history(history_.can_undo(), history_.can_redo());
+}
+
+// ---- The page around it -----------------------------------------------------------------------------------
+
+void Visit::report_error(const Error& error) { page_.notice(as_sentence(error.message), true); }
+void Visit::notice(const std::string& message) { page_.notice(as_sentence(message), false); }
+
+// Returns the open subject, or the first subject that uses the box.
+Resident* Visit::box_owner() const {
+    if (subject().text_box()) return &subject();
+    for (const auto& each : subjects_)
+        if (each->text_box()) return each.get();
+    return nullptr;
+}
+
+void Visit::show_boxes(bool anew) {
+    if (const Resident* owner = box_owner()) {
+        const TextBox box = *owner->text_box();
+        if (anew || box_ != box) page_.set_sentence(box.text, box.enabled, box.tokenized, box.placeholder);
+        box_ = box;
+    }
+    const std::string* second = lens_of(state()).compares ? subject().second_text() : nullptr;
+    const auto shown = second ? std::optional(*second) : std::nullopt;
+    if (anew || second_box_ != shown) page_.set_second_sentence(second);
+    second_box_ = shown;
+}
+
+void Visit::text_typed(Box box, const std::string& text) {
+    // The box already shows this text.
+    if (box == Box::first && box_) box_->text = text;
+    if (box == Box::second && second_box_) second_box_ = text;
+    if (Resident* owner = box == Box::first ? box_owner() : &subject()) owner->text_typed(box, text);
+}
+
+void Visit::tokens(TokenizedText text) {
+    for (const auto& each : subjects_)
+        if (const auto box = each->text_box(); box && box->tokenized) return each->tokens(std::move(text));
+}
+
+FileIntake* Visit::intake(FileKind kind) const {
+    for (const auto& each : subjects_)
+        if (FileIntake* intake = each->intake(kind)) return intake;
+    return nullptr;
+}
+
+void Visit::save(Result<std::unique_ptr<Download>> file) {
+    if (!file) return report_error(file.error());
+    download_ = *std::move(file);
+}
+
+void Visit::save(const std::string& name, std::string_view text) {
+    page_.download(name, std::as_bytes(std::span(text)));
+}
+
+// ---- Work -------------------------------------------------------------------------------------------------
+
+bool Visit::busy() const {
+    return download_ || std::ranges::any_of(subjects_, [](const auto& each) { return each->busy(); }) ||
+           std::ranges::any_of(lenses_, [](const auto& each) { return each->busy(); });
+}
+
+std::optional<Progress> Visit::progress() const {
+    const auto of_subject = subject().progress();
+    if (download_) return Progress{download_->progress(), "file"};
+    return of_subject;
+}
+
+std::vector<std::uint64_t> Visit::milestones() const {
+    std::vector<std::uint64_t> all{frame_steps_done_};
+    for_all([&](const Resident& each) { all.push_back(each.milestones()); });
+    return all;
+}
+
+bool Visit::work(double budget_ms) {
+    const auto before = milestones();
+    const bool more = work_until(now_ms() + budget_ms);
+    if (milestones() != before) page_.draw_now();
+    return more;
+}
+
+bool Visit::work_on_file(double until) {
+    while (download_ && download_->step())
+        if (now_ms() >= until) return true;
+    if (!download_) return false;
+    page_.download(download_->name(), download_->finish());
+    download_.reset();
+    return false;
+}
+
+bool Visit::work_on_frame(double until) {
+    const bool works = !frame_steps_.empty();
+    do frame_steps_done_ += std::erase_if(frame_steps_, [](auto& step) { return !step(); });
+    while (!frame_steps_.empty() && now_ms() < until);
+    return works;
+}
+
+bool Visit::work_until(double until) {
+    const auto work = [&](Urgency urgency) {
+        bool more = false;
+        for (const auto* residents : {&subjects_, &lenses_})
+            for (const auto& each : *residents) {
+                more |= each->work(urgency, until);
+                if (more && now_ms() >= until) return true;
+            }
+        return more;
+    };
+    if (work(Urgency::first) || work_on_file(until)) return true;
+    const double now = now_ms();
+    const bool shows = work_on_frame(now + (until - now) / 2);
+    bool more = work(Urgency::usual);
+    if (more && now_ms() >= until) return true;
+    more |= work(Urgency::last);
+    const bool due = frame_due_ms_ && now_ms() >= *frame_due_ms_;
+    if (due) frame_due_ms_.reset();
+    return more || shows || due;
+}
+
+}  // namespace attn::app

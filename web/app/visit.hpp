@@ -1,0 +1,121 @@
+// A visit to the page: the State and its history, the subjects and lenses that live in it, and their work in
+// slices.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/download.hpp"
+#include "app/history.hpp"
+#include "app/page.hpp"
+#include "app/resident.hpp"
+
+namespace attn::app {
+
+class Visit {
+  public:
+    explicit Visit(Page& page);
+    ~Visit();
+
+    const State& state() const { return history_.present(); }
+    const State& state_before() const { return history_.before_last_step(); }
+    const std::string& last_edit() const { return last_edit_; }
+    Page& page() { return page_; }
+
+    // ---- Who lives here -----------------------------------------------------------------------------------
+    Resident& subject() const { return subject(state().subject); }
+    Resident& subject(std::string_view key) const;
+    Resident& lens() const { return lens(state().lens); }
+    Resident& lens(std::string_view key) const;
+    // Returns an object shared by everyone who asks for this type, made on first use.
+    template <class T>
+    T& shared() {
+        std::shared_ptr<void>& kept = shared_place(&id_of<T>);
+        if (!kept) kept = std::make_shared<T>();
+        return *static_cast<T*>(kept.get());
+    }
+
+    // ---- The State ----------------------------------------------------------------------------------------
+    // A refused command becomes a notice and changes nothing. Commands of one gesture are one undo step.
+    void perform(const Command& command, std::uint64_t gesture = 0);
+    void undo();
+    void redo();
+    // Residents call these: replace() adds a step of undo, correct() changes the present State without one.
+    void replace(State state, bool new_page);
+    void correct(State state);
+    // Sets what the bare address shows; call before start().
+    void set_home(const Opening& opening);
+    bool at_home() const { return home_ && state() == *home_; }
+    const State* home() const { return home_ ? &*home_ : nullptr; }
+    void correct_home(const Selection& selection) { home_->selection = selection; }
+    void forget_home();
+    void start(const std::string& fragment);          // the address that the page was opened with
+    void open_fragment(const std::string& fragment);  // back, forward, or an edited address
+
+    // ---- The page around it -------------------------------------------------------------------------------
+    void report_error(const Error& error);
+    void notice(const std::string& message);
+    void announce(const std::string& sentence) { page_.announce(sentence); }
+    void text_typed(Box box, const std::string& text);
+    void tokens(TokenizedText text);
+    FileIntake* intake(FileKind kind) const;  // null: nobody takes such files
+    // Updates the boxes; `anew` sets their texts even if they have not changed.
+    void show_boxes(bool anew = false);
+    // Makes the file in slices, then offers it. A newer call replaces it.
+    void save(Result<std::unique_ptr<Download>> file);
+    void save(const std::string& name, std::string_view text);
+    // Offers the part that has this landmark as a PNG.
+    void save_picture(const std::string& name, const std::string& landmark, int scale) {
+        page_.download_picture(name, landmark, scale);
+    }
+
+    // ---- Work ---------------------------------------------------------------------------------------------
+    // Works for about `budget_ms`; true while there is more to do.
+    bool work(double budget_ms);
+    bool busy() const;
+    std::optional<Progress> progress() const;  // of the file being made, or of the subject
+    // Called while a frame is drawn, if what it shows needs more computing. `step` does a slice and returns
+    // true while there is more; it is called until the next frame begins.
+    void continue_with(std::function<bool()> step) { frame_steps_.push_back(std::move(step)); }
+    void begin_frame() { frame_steps_.clear(); }
+    bool frame_computes() const { return !frame_steps_.empty(); }
+    // Requests a frame at a later time of now_ms().
+    void continue_at(double ms) { frame_due_ms_ = ms; }
+    // Turns off animation.
+    void keep_still(bool on) { still_ = on; }
+    bool still() const { return still_; }
+
+  private:
+    template <class T>
+    static inline char id_of = 0;
+    std::shared_ptr<void>& shared_place(const void* id);
+    void for_all(const std::function<void(Resident&)>& what) const;
+    State read_fragment(const std::string& fragment);
+    std::string address() const;
+    void changed(const State& before, Change how, bool new_page);
+    void restore(const State& before, const char* edit);
+    std::vector<std::uint64_t> milestones() const;
+    bool work_until(double ms);
+    bool work_on_file(double until);
+    bool work_on_frame(double until);  // true if something was done
+    Resident* box_owner() const;
+
+    Page& page_;
+    History history_;
+    std::optional<State> home_;
+    std::string last_edit_;
+    std::vector<std::pair<const void*, std::shared_ptr<void>>> shared_;
+    std::vector<std::unique_ptr<Resident>> subjects_, lenses_;  // in the order of their lists
+    std::optional<TextBox> box_;
+    std::optional<std::string> second_box_;
+    std::unique_ptr<Download> download_;
+    std::vector<std::function<bool()>> frame_steps_;
+    std::uint64_t frame_steps_done_ = 0;
+    std::optional<double> frame_due_ms_;
+    bool still_ = false;
+};
+
+}  // namespace attn::app

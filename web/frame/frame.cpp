@@ -1,0 +1,364 @@
+#include "frame/frame.hpp"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "kernels/table.hpp"
+#include "kernels/workers.hpp"
+#include "render/fill.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/inspector.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/scroll.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float rail_width = 176, inspector_width = 320, status_height = 28, tabs_height = 46, padding = 22;
+constexpr float phone_tabs_height = 52, phone_menu_height = 44, phone_sheet_share = 0.42f;
+
+constexpr std::array<const char*, 5> group_names{"SEE", "UNDERSTAND", "QUESTION", "CHECK", "LEARN"};
+
+// Without a fill, the panel shows the page's own background.
+void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32> fill, ImVec2 inset, auto draw) {
+    if (fill) render::fill(ImGui::GetWindowDrawList(), at, {at.x + size.x, at.y + size.y}, *fill);
+    ImGui::SetCursorScreenPos(at);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, inset);
+    ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding);
+    ImGui::PopStyleVar();
+    draw();
+    ui::scroll_by_drag();
+    ImGui::EndChild();
+    ui::landmark_item(std::string("panel/") + name);
+}
+
+// Draws a button that has no frame until it is chosen or hovered over.
+bool flat_button(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size,
+                 float align) {
+    const ui::Theme& t = ui::theme();
+    ImGui::PushID(landmark.c_str());
+    ImGui::PushStyleColor(ImGuiCol_Button, on ? t.accent_soft : 0u);
+    ImGui::PushStyleColor(ImGuiCol_Text, on ? t.text : faint ? ui::with_alpha(t.dim, 0.6f) : t.dim);
+    ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, {align, 0.5f});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {align == 0 ? 14.0f : 4.0f, 6});
+    bool pressed = false;
+    {
+        ui::Type face(on ? ui::Face::semibold : ui::Face::regular, ui::size_body);
+        pressed = ImGui::Button(name, size);
+    }
+    ImGui::PopStyleVar(2);
+    ImGui::PopStyleColor(2);
+    ImGui::PopID();
+    ui::landmark_item(landmark);
+    return pressed;
+}
+
+std::string kernels_in_use() {
+    const int threads = thread_count();
+    return std::string(default_kernels().name) + ", " + std::to_string(threads) +
+           (threads == 1 ? " thread" : " threads");
+}
+
+}  // namespace
+
+struct Frame::Rect {
+    ImVec2 at, size;
+};
+
+void Frame::draw(std::size_t heap_bytes) {
+    heap_bytes_ = heap_bytes;
+    visit_.begin_frame();
+    ui::clear_landmarks();
+    palette_.draw(visit_);  // first, so that what is typed goes to it
+    const ImGuiViewport* view = ImGui::GetMainViewport();
+    ImGui::SetNextWindowPos(view->Pos);
+    ImGui::SetNextWindowSize(view->Size);
+    ImGui::Begin("page", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground |
+                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse |
+                     ImGuiWindowFlags_NoNavFocus);
+    now_ = {};
+    const Rect window{view->Pos, view->Size};
+    window.size.x < ui::wide_window ? draw_narrow(window) : draw_wide(window);
+    ImGui::End();
+    // After a finger is lifted, nothing is hovered over.
+    if (ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen &&
+        !ImGui::IsMouseDown(ImGuiMouseButton_Left))
+        now_ = {};
+    before_ = now_;
+    shortcuts();
+    announce_pin();
+    if (!ImGui::IsAnyItemActive()) ui::next_gesture();
+}
+
+void Frame::draw_wide(const Rect& window) {
+    const ui::Theme& t = ui::theme();
+    const auto [at, size] = window;
+    const float height = size.y - status_height, left = at.x + rail_width,
+                right = at.x + size.x - inspector_width;
+    panel("rail", at, {rail_width, height}, t.surface, {8, 10}, [&] { draw_rail(); });
+    panel("tabs", {left, at.y}, {right - left, tabs_height}, {}, {padding - 8, 6},
+          [&] { draw_tabs(right - left - 2 * padding); });
+    panel("lens", {left, at.y + tabs_height}, {right - left, height - tabs_height}, {}, {padding, 16},
+          [&] { draw_lens(); });
+    panel("inspector", {right, at.y}, {inspector_width, height}, t.surface, {20, 20},
+          [&] { draw_inspector(); });
+    panel("status", {at.x, at.y + height}, {size.x, status_height}, t.surface, {14, 7},
+          [&] { draw_status(size.x - 14); });
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddLine({left, at.y}, {left, at.y + height}, t.border);
+    list->AddLine({left, at.y + tabs_height}, {right, at.y + tabs_height}, t.border);
+    list->AddLine({right, at.y}, {right, at.y + height}, t.border);
+    list->AddLine({at.x, at.y + height}, {at.x + size.x, at.y + height}, t.border);
+}
+
+// Draws the layout for phones: subjects as tabs, lenses behind one button, the inspector as a sheet at the
+// bottom.
+void Frame::draw_narrow(const Rect& window) {
+    const ui::Theme& t = ui::theme();
+    const auto [at, size] = window;
+    const float top = phone_tabs_height + phone_menu_height;
+    // The sheet does not open for a hovered cell: it would slip under the finger before it is pressed.
+    const bool explains = visit_.state().pin.has_value();
+    const float sheet = explains ? std::floor(size.y * phone_sheet_share) : 0;
+    panel("tabs", at, {size.x, phone_tabs_height}, t.surface, {8, 6}, [&] { draw_tabs(size.x - 16); });
+    panel("lenses", {at.x, at.y + phone_tabs_height}, {size.x, phone_menu_height}, t.surface, {14, 4},
+          [&] { draw_lens_menu(size.x - 28); });
+    panel("lens", {at.x, at.y + top}, {size.x, size.y - top - sheet - status_height}, {}, {14, 14},
+          [&] { draw_lens(); });
+    if (explains)
+        panel("inspector", {at.x, at.y + size.y - sheet - status_height}, {size.x, sheet}, t.surface,
+              {16, 14}, [&] { draw_inspector(); });
+    panel("status", {at.x, at.y + size.y - status_height}, {size.x, status_height}, t.surface, {14, 7},
+          [&] { draw_status(size.x - 14); });
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddLine({at.x, at.y + top}, {at.x + size.x, at.y + top}, t.border);
+    list->AddLine({at.x, at.y + size.y - sheet - status_height},
+                  {at.x + size.x, at.y + size.y - sheet - status_height}, t.border);
+}
+
+// ---- What is looked at, and how ---------------------------------------------------------------------------
+
+void Frame::draw_tab(const SubjectEntry& subject, float width) {
+    const bool on = visit_.state().subject == subject.key;
+    if (flat_button("subject/" + std::string(subject.key), subject.name, on, false, {width, tabs_height - 12},
+                    0.5f))
+        visit_.perform(OpenSubject{subject.key});
+}
+
+void Frame::draw_tabs(float width) {
+    constexpr float gap = 6, most = 124;
+    const auto count = static_cast<float>(subject_list().size());
+    const float each = std::min(most, (width - gap * (count - 1)) / count);
+    for (const SubjectEntry& subject : subject_list()) {
+        if (&subject != &subject_list().front()) ImGui::SameLine(0, gap);
+        draw_tab(subject, each);
+    }
+    const std::string head = chosen_head();
+    const float used = count * (each + gap);
+    if (head.empty() || width - used < ui::text_size(head).x + gap) return;
+    const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
+    const float right = at.x - (count - 1) * (each + gap) + width;
+    ui::draw_text(ImGui::GetWindowDrawList(),
+                  {right - ui::text_size(head).x, (at.y + end.y - ImGui::GetFontSize()) / 2}, ui::theme().dim,
+                  head);
+}
+
+std::string Frame::chosen_head() const {
+    const Selection& s = visit_.state().selection;
+    const HeadCount heads = subject_in(visit_).head_count();
+    if (heads.layers * heads.heads < 2) return "";
+    return (heads.layers > 1 ? "layer " + std::to_string(s.layer) + " · " : "") + "head " +
+           std::to_string(s.head);
+}
+
+bool Frame::draw_lens_button(const LensEntry& lens, float width) {
+    const bool on = visit_.state().lens == lens.key;
+    const bool faint = !static_cast<Lens&>(visit_.lens(lens.key)).suits(subject_in(visit_));
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const bool pressed = flat_button("lens/" + std::string(lens.key), lens.name, on, faint, {width, 30}, 0);
+    ui::tooltip(lens.meaning);
+    if (on)
+        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 7}, {at.x + 3, at.y + 23}, ui::theme().accent,
+                                                  2);
+    if (pressed && !on) visit_.perform(OpenLens{lens.key});
+    return pressed;
+}
+
+// Draws all lenses in their groups.
+void Frame::draw_rail() {
+    const float width = ImGui::GetContentRegionAvail().x;
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {8, 2});
+    std::optional<LensGroup> group;
+    for (const LensEntry& lens : lens_list()) {
+        if (group != lens.group) {
+            if (group) ImGui::Dummy({0, 6});
+            ui::Type small(ui::Face::semibold, 12);
+            ImGui::Indent(14);
+            ImGui::TextColored(ImGui::ColorConvertU32ToFloat4(ui::theme().dim), "%s",
+                               group_names[static_cast<std::size_t>(lens.group)]);
+            ImGui::Unindent(14);
+        }
+        group = lens.group;
+        draw_lens_button(lens, width);
+    }
+    ImGui::PopStyleVar();
+}
+
+// Draws the same behind one button, for phones.
+void Frame::draw_lens_menu(float width) {
+    const std::string name = std::string(lens_of(visit_.state()).name) + "  ▾";
+    if (ui::button("lens-menu", name.c_str())) ImGui::OpenPopup("lenses");
+    const std::string head = chosen_head();
+    const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
+    if (!head.empty())
+        ui::draw_text(ImGui::GetWindowDrawList(),
+                      {at.x + width - ui::text_size(head).x, (at.y + end.y - ImGui::GetFontSize()) / 2},
+                      ui::theme().dim, head);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {8, 10});
+    ImGui::SetNextWindowPos({at.x, end.y + 4});
+    ImGui::SetNextWindowSize({240, 0});
+    if (ImGui::BeginPopup("lenses")) {
+        const std::string_view before = visit_.state().lens;
+        draw_rail();
+        if (visit_.state().lens != before) ImGui::CloseCurrentPopup();
+        ImGui::EndPopup();
+    }
+    ImGui::PopStyleVar();
+}
+
+// ---- The lens ---------------------------------------------------------------------------------------------
+
+void Frame::draw_lens() {
+    // A newly opened lens starts at its top.
+    if (visit_.state().subject != drawn_subject_ || visit_.state().lens != drawn_lens_) ImGui::SetScrollY(0);
+    drawn_subject_ = visit_.state().subject;
+    drawn_lens_ = visit_.state().lens;
+    draw_progress();
+    const Deadline deadline(frame_ms);
+    const Drawing drawing{visit_, before_, now_, deadline};
+    Subject& subject = subject_in(visit_);
+    const bool brief = subject_of(visit_.state()).lens != drawn_lens_ && !lens_of(visit_.state()).compares;
+    if (!subject.draw_controls(drawing, brief)) return;
+    // A button may have led elsewhere.
+    if (visit_.state().subject != drawn_subject_ || visit_.state().lens != drawn_lens_) return;
+    Lens& lens = lens_in(visit_);
+    if (const auto missing = lens.missing(subject)) return draw_missing(*missing);
+    if (const std::string sentence = lens.spoken(subject); !sentence.empty()) {
+        ui::heading(sentence.c_str());
+        ImGui::Dummy({0, 2});
+    }
+    lens.draw(drawing, subject);
+}
+
+// Says what is missing, with a button that leads there.
+void Frame::draw_missing(const Missing& missing) {
+    ImGui::Dummy({0, 6});
+    ui::paragraph(missing.sentence, ui::theme().text);
+    ui::landmark_item("missing");
+    if (missing.offer) {
+        if (ui::button("missing/offer", missing.offer->label.c_str())) visit_.perform(missing.offer->command);
+        return;
+    }
+    Lens& lens = lens_in(visit_);
+    const std::string_view key = visit_.state().lens;
+    for (const SubjectEntry& entry : subject_list()) {
+        auto& other = static_cast<Subject&>(visit_.subject(entry.key));
+        if (entry.key == visit_.state().subject || !lens.suits(other)) continue;
+        if (ui::button(("missing/" + std::string(entry.key)).c_str(),
+                       (std::string("Go to ") + entry.name).c_str())) {
+            return visit_.perform(Together{{OpenSubject{entry.key}, OpenLens{key}}});
+        }
+        ImGui::SameLine(0, 8);
+    }
+    ImGui::NewLine();
+}
+
+void Frame::draw_progress() {
+    const auto progress = visit_.progress();
+    if (!progress) return;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, top = at.y - 12;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRectFilled({at.x, top}, {at.x + width, top + 3}, ui::theme().raised, 2);
+    list->AddRectFilled({at.x, top}, {at.x + width * progress->share, top + 3}, ui::theme().accent, 2);
+    ui::Type small(ui::Face::regular, ui::size_small);
+    const std::string text =
+        std::string(progress->name) + " " + fixed(100 * static_cast<double>(progress->share), 0) + " %";
+    ui::draw_text(list, {at.x + width - ui::text_size(text).x, top + 7}, ui::theme().dim, text);
+}
+
+// ---- What is said -----------------------------------------------------------------------------------------
+
+std::optional<CellRef> Frame::explained_cell() const {
+    return before_.cell ? before_.cell : visit_.state().pin;
+}
+
+void Frame::draw_inspector() {
+    const auto shown = now_.cell ? now_.cell : visit_.state().pin;
+    Subject& subject = subject_in(visit_);
+    if (shown)
+        if (const auto why = lens_in(visit_).explain(subject, *shown))
+            return ui::inspector(*why, shown == visit_.state().pin);
+    const Guide guide = lens_in(visit_).guide(subject);
+    {
+        ui::Type semibold(ui::Face::semibold, 18);
+        ImGui::TextUnformatted(guide.title);
+    }
+    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(guide.text);
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+}
+
+void Frame::draw_status(float width) {
+    ui::Type mono(ui::Face::mono, 12);
+    std::string text = lens_in(visit_).status(subject_in(visit_));
+    const bool roomy = width > ui::reading_width;
+    if (!visit_.last_edit().empty() && roomy) text += "   last edit: " + visit_.last_edit();
+    if (roomy) text += "   " + kernels_in_use();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110, ui::theme().dim, text);
+    const std::string memory = fixed(static_cast<double>(heap_bytes_) / 1e6, 1) + " MB";
+    ui::draw_text(ImGui::GetWindowDrawList(), {at.x + width - 16 - ui::text_size(memory).x, at.y},
+                  ui::theme().dim, memory);
+}
+
+void Frame::shortcuts() {
+    if (ImGui::GetIO().WantTextInput) return;
+    if (ImGui::Shortcut(ImGuiMod_Ctrl | ImGuiKey_Z, ImGuiInputFlags_RouteGlobal)) visit_.undo();
+    if (ImGui::Shortcut(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, ImGuiInputFlags_RouteGlobal))
+        visit_.redo();
+    if (visit_.state().pin && ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteGlobal))
+        visit_.perform(Pin{std::nullopt});
+}
+
+// Announces a newly pinned cell to screen readers.
+void Frame::announce_pin() {
+    const auto& pin = visit_.state().pin;
+    if (pin == announced_) return;
+    announced_ = pin;
+    if (!pin) return;
+    if (const auto why = lens_in(visit_).explain(subject_in(visit_), *pin))
+        visit_.announce(why->title + " is " + fixed(why->f32, 4) + ". " + why->note);
+}
+
+void Frame::pasted(const std::string& text) {
+    const Subject& subject = subject_in(visit_);
+    const auto cells = parse_numbers(text);
+    if (!subject.paste(Matrix(1, 1)))
+        return visit_.report_error({"To paste numbers, first click the cell where they should begin."});
+    if (!cells) return visit_.report_error(cells.error());
+    visit_.perform(*subject.paste(*cells));
+}
+
+Table Frame::table() { return lens_in(visit_).table(subject_in(visit_)); }
+
+}  // namespace attn::app

@@ -1,0 +1,54 @@
+// Draws the frame around a lens: the tabs of subjects, the rail of lenses, the inspector, the status line,
+// and the palette that finds everything. It is one page, redrawn in every frame.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "app/hover.hpp"
+#include "frame/palette.hpp"
+#include "lenses/lens.hpp"
+
+namespace attn::app {
+
+class Frame {
+  public:
+    explicit Frame(Visit& visit) : visit_(visit) {}
+
+    // Fills the whole window. `heap_bytes` is the memory in use, for the status line.
+    void draw(std::size_t heap_bytes);
+    // Returns the cell that the inspector explains: the one under the cursor, otherwise the pinned one.
+    std::optional<CellRef> explained_cell() const;
+    // These serve Ctrl+V and Ctrl+C on the canvas, the Table button and Ctrl+K.
+    void pasted(const std::string& text);
+    Table table();
+    void open_palette() { palette_.open(); }
+
+  private:
+    struct Rect;
+    void draw_wide(const Rect& window);
+    void draw_narrow(const Rect& window);
+    void draw_tabs(float width);
+    void draw_tab(const SubjectEntry& subject, float width);
+    void draw_rail();
+    void draw_lens_menu(float width);
+    bool draw_lens_button(const LensEntry& lens, float width);
+    void draw_lens();
+    void draw_missing(const Missing& missing);
+    void draw_progress();
+    void draw_inspector();
+    void draw_status(float width);
+    void shortcuts();
+    void announce_pin();
+    std::string chosen_head() const;
+
+    Visit& visit_;
+    Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
+    Palette palette_;
+    std::size_t heap_bytes_ = 0;
+    std::string_view drawn_subject_, drawn_lens_;  // in the last frame
+    std::optional<CellRef> announced_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,201 @@
+#include "frame/palette.hpp"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "lenses/lens.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr Index most_tokens = 4096, most_heads = 4096;
+constexpr std::size_t most_shown = 10;
+constexpr float palette_width = 520, line_height = 32, most_from_top = 90;
+
+std::string folded(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+}
+
+void add(std::vector<PaletteEntry>& to, std::string label, std::string_view kind, Command command) {
+    to.push_back({std::move(label), kind, [command = std::move(command)](Visit& v) { v.perform(command); }});
+}
+
+void add_heads(std::vector<PaletteEntry>& to, const Visit& visit) {
+    const HeadCount count = subject_in(visit).head_count();
+    if (count.layers * count.heads > most_heads || count.layers * count.heads < 2) return;
+    for (Index layer = 0; layer < count.layers; ++layer)
+        for (Index head = 0; head < count.heads; ++head) {
+            Selection selection = visit.state().selection;
+            selection.layer = layer;
+            selection.head = head;
+            const std::string at = std::to_string(layer) + "." + std::to_string(head);
+            add(to, "head " + at + "   layer " + std::to_string(layer) + " · head " + std::to_string(head),
+                "head", Select{selection});
+        }
+}
+
+void add_tokens(std::vector<PaletteEntry>& to, const Visit& visit) {
+    const Attention* attention = subject_in(visit).attention();
+    if (!attention || !attention->has_tokens()) return;
+    const auto& names = attention->query_names();
+    for (Index i = 0; i < std::min(std::ssize(names), most_tokens); ++i) {
+        Selection selection = visit.state().selection;
+        selection.query = i;
+        selection.key.reset();
+        add(to, ui::quoted(names[static_cast<std::size_t>(i)]) + "   token " + std::to_string(i), "token",
+            Select{selection});
+    }
+}
+
+void add_settings(std::vector<PaletteEntry>& to, const Visit& visit) {
+    const Attention* attention = subject_in(visit).attention();
+    if (!attention) return;
+    const MapChoice now = looks_of(visit.state()).map;
+    const auto with = [&](const std::string& label, auto change) {
+        MapChoice map = now;
+        change(map);
+        if (map != now) add(to, label, "setting", SetMap{map});
+    };
+    for (const Stage stage : attention->stages())
+        with(std::string("map of ") + info(stage).label, [&](MapChoice& map) { map.stage = stage; });
+    with("map colours: linear", [](MapChoice& map) { map.scaling = Scaling::linear; });
+    with("map colours: logarithmic", [](MapChoice& map) { map.scaling = Scaling::logarithmic; });
+    with("map colours: by rank", [](MapChoice& map) { map.scaling = Scaling::rank; });
+    with("map without the first key", [](MapChoice& map) { map.sink = Sink::hidden; });
+    if (attention->has_words()) {
+        with("map by words", [](MapChoice& map) { map.unit = Unit::words; });
+        with("map by tokens", [](MapChoice& map) { map.unit = Unit::tokens; });
+    }
+    for (std::size_t i = 0; i < head_scores.size(); ++i)
+        add(to, std::string("heads by ") + head_scores[i].name, "setting",
+            SetHeads{{static_cast<HeadScore>(i), std::nullopt}});
+    add(to, "heads by layer", "setting", SetHeads{});
+}
+
+}  // namespace
+
+std::vector<PaletteEntry> palette_entries(const Visit& visit) {
+    std::vector<PaletteEntry> all;
+    for (const LensEntry& lens : lens_list())
+        add(all, std::string(lens.name) + "   " + lens.meaning, "lens", OpenLens{lens.key});
+    for (const SubjectEntry& subject : subject_list())
+        add(all, subject.name, "subject", OpenSubject{subject.key});
+    for (const SubjectEntry& subject : subject_list())
+        for (Offer& offer : static_cast<Subject&>(visit.subject(subject.key)).offers()) {
+            const bool open = subject.key == visit.state().subject;
+            add(all, std::move(offer.label), subject.name,
+                open ? offer.command : Together{{OpenSubject{subject.key}, offer.command}});
+        }
+    all.push_back({"Undo", "command", [](Visit& v) { v.undo(); }});
+    all.push_back({"Redo", "command", [](Visit& v) { v.redo(); }});
+    add_settings(all, visit);
+    add_heads(all, visit);
+    add_tokens(all, visit);
+    return all;
+}
+
+std::vector<PaletteEntry> found_in(std::vector<PaletteEntry> entries, std::string_view text,
+                                   std::size_t most) {
+    std::vector<std::string> words;
+    const std::string wanted = folded(text);
+    for (std::size_t at = 0; at < wanted.size();) {
+        const std::size_t end = std::min(wanted.find(' ', at), wanted.size());
+        if (end > at) words.push_back(wanted.substr(at, end - at));
+        at = end + 1;
+    }
+    // The rank is 0 if the name begins with the text, 1 if some of its words begin with the text's words, and
+    // 2 if it contains them.
+    const auto rank = [&](const PaletteEntry& entry) {
+        const std::string label = folded(entry.label) + " " + folded(entry.kind);
+        int worst = 0;
+        for (const std::string& word : words) {
+            const std::size_t at = label.find(word);
+            if (at == std::string::npos) return 3;
+            const bool begins = at == 0 || label.find(" " + word) != std::string::npos ||
+                                label.find("“" + word) != std::string::npos;
+            worst = std::max(worst, begins ? 1 : 2);
+        }
+        return label.starts_with(wanted) ? 0 : worst;
+    };
+    std::vector<PaletteEntry> found;
+    for (const int wanted_rank : {0, 1, 2})
+        for (PaletteEntry& entry : entries)
+            if (found.size() < most && entry.act && rank(entry) == wanted_rank)
+                found.push_back(std::exchange(entry, {}));
+    return found;
+}
+
+void Palette::close() {
+    open_ = false;
+    found_.clear();
+    ImGui::CloseCurrentPopup();
+}
+
+void Palette::draw(Visit& visit) {
+    if (std::exchange(opens_, false) && !open_) {
+        typing_ = ui::Typing();
+        searched_ = "\n";  // no search text equals this, so the first search runs at once
+        open_ = true;
+        ImGui::OpenPopup("palette");
+    }
+    if (!open_) return;
+    const ImGuiViewport* view = ImGui::GetMainViewport();
+    const float width = std::min(palette_width, view->Size.x - 24);
+    ImGui::SetNextWindowPos({view->Pos.x + (view->Size.x - width) / 2,
+                             view->Pos.y + std::min(view->Size.y * 0.1f, most_from_top)});
+    ImGui::SetNextWindowSize({width, 0});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 10});
+    const bool shown =
+        ImGui::BeginPopup("palette", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings);
+    ImGui::PopStyleVar();
+    if (!shown) {
+        open_ = false;
+        return;
+    }
+    ImGui::SetNextItemWidth(-1);
+    typing_.gather();
+    typing_.draw("##find", "Find a lens, an example, a head, a token, a setting …");
+    ui::landmark_item("palette");
+    if (searched_ != typing_.text()) {
+        searched_ = typing_.text();
+        found_ = found_in(palette_entries(visit), searched_, most_shown);
+        at_ = 0;
+    }
+    if (!found_.empty()) {
+        if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) at_ = (at_ + 1) % found_.size();
+        if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) at_ = (at_ + found_.size() - 1) % found_.size();
+    }
+    std::function<void(Visit&)> act;
+    ImGui::PushItemFlag(ImGuiItemFlags_NoNav, true);  // the arrow keys are the palette's own
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+        const PaletteEntry& entry = found_[i];
+        ImGui::PushID(static_cast<int>(i));
+        const ImVec2 corner = ImGui::GetCursorScreenPos();
+        if (ImGui::Selectable("##entry", i == at_, 0, {0, line_height - 4})) act = entry.act;
+        ui::landmark_item("palette/" + std::to_string(i));
+        ImDrawList* list = ImGui::GetWindowDrawList();
+        const float right = ImGui::GetItemRectMax().x - 6;
+        const std::string kind(entry.kind);
+        const float kind_width = ui::text_size(kind).x;
+        const float top = corner.y + (line_height - 4 - ImGui::GetFontSize()) / 2;
+        ui::draw_text_within(list, {corner.x + 8, top}, right - corner.x - kind_width - 24, ui::theme().text,
+                             entry.label);
+        ui::draw_text(list, {right - kind_width, top}, ui::theme().dim, kind);
+        ImGui::PopID();
+    }
+    ImGui::PopItemFlag();
+    if (found_.empty()) ui::caption("Nothing here has that name.");
+    if (typing_.entered() && at_ < found_.size()) act = found_[at_].act;
+    if (act || ImGui::IsKeyPressed(ImGuiKey_Escape)) close();
+    ImGui::EndPopup();
+    if (act) act(visit);
+}
+
+}  // namespace attn::app

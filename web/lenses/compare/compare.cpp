@@ -1,0 +1,102 @@
+#include "lenses/compare/compare.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "app/link_text.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> view_keys{"sides", "blink", "difference"};
+
+// Says whether one of the views has something to show, now or once a subject with something to compare is
+// opened.
+bool compares(const State& state) {
+    return lens_of(state).compares || std::ranges::any_of(subject_list(), [&](const SubjectEntry& subject) {
+               return subject.has_second && subject.has_second(state);
+           });
+}
+
+constexpr LinkRow rows[] = {
+    {"compare", "sides, blink or difference, beside a second text",
+     [](State& s, const std::string& value) {
+         const auto view = index_of(view_keys, value);
+         if (!view || !compares(s)) return false;
+         return take(s, SetComparisonView{static_cast<ComparisonView>(*view)});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const ComparisonView view = s.of<CompareState>().view;
+         if (view == ComparisonView::sides || !compares(s)) return std::nullopt;
+         return std::string(view_keys[static_cast<std::size_t>(view)]);
+     }},
+};
+
+// Identifies tokens by their ids or, if there are none, by their positions.
+std::vector<std::int32_t> ids_of(const Attention& run) {
+    std::vector<std::int32_t> ids(run.ids().begin(), run.ids().end());
+    if (ids.empty()) {
+        ids.resize(static_cast<std::size_t>(run.queries()));
+        std::iota(ids.begin(), ids.end(), 0);
+    }
+    return ids;
+}
+
+// Returns the index of the token if it occurs exactly once.
+std::optional<Index> only(std::span<const std::int32_t> ids, std::int32_t id) {
+    return std::ranges::count(ids, id) == 1 ? std::optional<Index>(std::ranges::find(ids, id) - ids.begin())
+                                            : std::nullopt;
+}
+
+}  // namespace
+
+LinkRows compare_links() { return {rows}; }
+
+Status SetComparisonView::apply(State& state) const {
+    state.edit<CompareState>().view = view;
+    return ok();
+}
+std::string SetComparisonView::describe(const State&) const { return "comparison"; }
+
+Pairing::Pairing(const Attention& first, const Attention& second)
+    : first_ids_(ids_of(first)), second_ids_(ids_of(second)), alignment_(first_ids_, second_ids_) {}
+
+std::optional<Index> Pairing::second_of(Index token) const {
+    if (const auto aligned = alignment_.second_of(token)) return aligned;
+    return only(second_ids_, first_ids_[static_cast<std::size_t>(token)]);
+}
+
+std::optional<Index> Pairing::first_of(Index token) const {
+    if (const auto aligned = alignment_.first_of(token)) return aligned;
+    return only(first_ids_, second_ids_[static_cast<std::size_t>(token)]);
+}
+
+bool CompareLens::suits(Subject& subject) const { return subject.may_compare(); }
+
+std::optional<Missing> CompareLens::missing(Subject& subject) const {
+    const Attention *first = subject.attention(), *second = subject.second();
+    if (!first) return Missing{"There is no attention to compare here yet."};
+    if (!second) {
+        if (const auto offer = subject.offer_second()) {
+            // The second text is still empty, so there is nothing to offer.
+            if (subject_of(state()).has_second && subject_of(state()).has_second(state()))
+                return Missing{"Type a second sentence in the box above.", subject.offer_alone()};
+            return Missing{"Comparing needs a second run.", offer};
+        }
+        return Missing{"Comparing needs a second run, and this one has none to compare with."};
+    }
+    if (first->layers() != second->layers() || first->heads() != second->heads())
+        return Missing{
+            "The two have different numbers of layers or heads, so they cannot be compared head by "
+            "head."};
+    if (first->queries() != first->keys() || second->queries() != second->keys())
+        return Missing{"Comparing needs self-attention, where the queries are the keys."};
+    if (std::max(first->queries(), second->queries()) > most_tokens)
+        return Missing{"Texts of up to " + std::to_string(most_tokens) +
+                       " tokens can be compared: shorten the longer one."};
+    return std::nullopt;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,120 @@
+// Lens Compare shows the subject next to another run of it: two sentences, two trained networks, or an
+// example before and after an edit. It shows how similar a token's vectors and attention rows are in both,
+// and the chosen head's maps.
+#pragma once
+
+#include <map>
+#include <string_view>
+
+#include "analysis/comparison.hpp"
+#include "lenses/lens.hpp"
+#include "maps/map.hpp"
+#include "widgets/map_view.hpp"
+#include "widgets/token_line.hpp"
+
+namespace attn::app {
+
+// Two maps are shown side by side, alternating in one place, or as the first minus the second.
+enum class ComparisonView { sides, blink, difference };
+
+struct CompareState {
+    ComparisonView view = ComparisonView::sides;
+    bool operator==(const CompareState&) const = default;
+};
+
+struct SetComparisonView {
+    ComparisonView view;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows compare_links();
+
+// Pairs the tokens of two runs that correspond, including those that replace one another.
+class Pairing {
+  public:
+    Pairing() = default;
+    Pairing(const Attention& first, const Attention& second);
+
+    const Alignment& alignment() const { return alignment_; }
+    // A token corresponds to its partner in the other text or, failing that, to the same token there if it
+    // occurs only once.
+    std::optional<Index> second_of(Index first_token) const;
+    std::optional<Index> first_of(Index second_token) const;
+
+  private:
+    std::vector<std::int32_t> first_ids_, second_ids_;
+    Alignment alignment_;
+};
+
+class CompareLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject& subject) const override;
+    void draw(const Drawing& drawing, Subject& subject) override;
+
+  private:
+    static constexpr Index most_tokens = 1024;  // beyond this, maps are not kept whole
+    struct Frame;
+
+    // A line of words, coloured by the weights of the chosen row.
+    struct Line {
+        std::uint64_t version = 0;
+        Index layer = -1, head = -1, query = -1;
+        std::vector<float> weights;
+        std::vector<std::string> numbers;
+        ui::TokenLine line;
+        std::optional<Index> shown;  // the chosen token last scrolled to
+    };
+    struct Alike {
+        std::uint64_t first_version = 0, second_version = 0;
+        Index query = -1, second_query = -1;
+        std::vector<Cosine> residual;  // [layers + 1]; empty without a Trace
+        std::vector<Cosine> rows;      // [layers, heads]
+    };
+    // One head's weights in both runs.
+    struct PairMaps {
+        std::uint64_t first_version = 0, second_version = 0;
+        Index layer = -1, head = -1;
+        MapPointer first, second, difference;  // the difference covers corresponding tokens only
+        std::vector<std::string> pair_names;
+    };
+    struct Blink {
+        bool second = false;
+        double turns_at = 0;
+    };
+    struct Touched {
+        std::optional<Index> over;
+        bool clicked = false;
+    };
+
+    static void update(Line& line, const Attention& run, const Selection& selection,
+                       std::optional<Index> query);
+    void update_alike(const Frame& frame, Index query, Index second_query);
+    void update_maps(const Frame& frame);
+    void draw_controls(const Frame& frame);
+    void draw_words(const Frame& frame, float width);
+    Touched draw_line(const char* name, Line& line, const Attention& run, std::optional<Index> query,
+                      std::optional<Index> key, bool chosen, float width);
+    void draw_vectors(const Frame& frame, float width);
+    void draw_heads(const Frame& frame, float width);
+    void draw_similarities(const Frame& frame, float width);
+    void draw_maps(const Frame& frame, float width, float most_height);
+    void first_map(const Frame& frame, float width, float height);
+    void second_map(const Frame& frame, float width, float height);
+    void difference_map(const Frame& frame, float width, float height);
+    void blinking(const Frame& frame, float width, float height);
+    void tell_difference(const TokenPair& query, const TokenPair& key) const;
+
+    std::uint64_t paired_first_ = 0, paired_second_ = 0;
+    Pairing pairing_;
+    Line first_line_, second_line_;
+    Alike alike_;
+    PairMaps maps_;
+    ui::MapView first_view_, second_view_, difference_view_;
+    Blink blink_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,68 @@
+#include "lenses/curves/curves.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn::app {
+
+namespace {
+
+constexpr LinkRow rows[] = {
+    {"maps", "gradient",
+     [](State& s, const std::string& value) {
+         return value == "gradient" && take(s, SetTrainingMaps{TrainingMaps::gradient});
+     },
+     [](const State& s, const State&) {
+         return s.of<CurvesState>().maps == TrainingMaps::gradient ? std::optional<std::string>("gradient")
+                                                                   : std::nullopt;
+     }},
+};
+
+// `gradients` [heads, n, head_dim] is a layer's gradient with respect to its attention output; the map is for
+// one head.
+MapPointer by_weight(const std::shared_ptr<const Record>& record, Index head, const Tensor& gradients) {
+    const auto size = static_cast<std::size_t>(record->queries() * record->d_v());
+    const auto own = gradients.values().subspan(static_cast<std::size_t>(head) * size, size);
+    return *gradient_map(record, head, Tensor({record->queries(), record->d_v()}, own), GradientBy::weight);
+}
+
+}  // namespace
+
+LinkRows curves_links() { return {rows}; }
+
+Status SetTrainingMaps::apply(State& state) const {
+    state.edit<CurvesState>().maps = maps;
+    return ok();
+}
+std::string SetTrainingMaps::describe(const State&) const {
+    return maps == TrainingMaps::gradient ? "maps of the gradient" : "maps of weights";
+}
+
+void StepMaps::update(const TrainingRun& run, const TrainingView& view, TrainingMaps shown) {
+    if (trace_ == view.probe && shown_ == shown) return;
+    trace_ = view.probe;
+    shown_ = shown;
+    ++serial_;
+    values_.clear();
+    extent_ = 0;
+    std::vector<Tensor> gradients;
+    if (shown == TrainingMaps::gradient) gradients = run.attention_gradients(view);
+    for (Index layer = 0; layer < std::ssize(trace_->layers()); ++layer) {
+        const auto record = record_of(trace_, layer);
+        for (Index head = 0; head < record->heads(); ++head)
+            values_.push_back(
+                cells_of(shown == TrainingMaps::weights
+                             ? *stage_map(record, head, Stage::weight)
+                             : *by_weight(record, head, gradients[static_cast<std::size_t>(layer)])));
+    }
+    for (const std::vector<float>& head : values_)
+        for (const float value : head)
+            if (std::isfinite(value)) extent_ = std::max(extent_, std::abs(value));
+}
+
+std::optional<Missing> CurvesLens::missing(Subject& subject) const {
+    if (subject.course()) return std::nullopt;
+    return Missing{"Curves follow a network while it learns; nothing learns here."};
+}
+
+}  // namespace attn::app

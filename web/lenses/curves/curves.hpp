@@ -1,0 +1,71 @@
+// Lens Curves shows what changes while a network learns: its loss, what each head does, and the attention of
+// every head at one step. The user can go back to any step and branch runs off from it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "attention/head_index.hpp"
+#include "lenses/lens.hpp"
+#include "maps/map.hpp"
+#include "widgets/heatmap.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+// The maps of all heads show either the weights or the gradient of the probe's loss with respect to them.
+enum class TrainingMaps { weights, gradient };
+
+struct CurvesState {
+    TrainingMaps maps = TrainingMaps::weights;
+    bool operator==(const CurvesState&) const = default;
+};
+
+struct SetTrainingMaps {
+    TrainingMaps maps;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows curves_links();
+
+// Holds the maps of all heads at one step, as the heatmap pass takes them: [layers · heads, n, n], −inf where
+// masked.
+class StepMaps {
+  public:
+    void update(const TrainingRun& run, const TrainingView& view, TrainingMaps shown);
+    std::uint64_t serial() const { return serial_; }
+    const float* of(std::size_t head) const { return values_[head].data(); }
+    float extent() const { return extent_; }  // the largest magnitude of any cell
+    TrainingMaps shown() const { return shown_; }
+
+  private:
+    std::shared_ptr<const Trace> trace_;
+    TrainingMaps shown_ = TrainingMaps::weights;
+    std::uint64_t serial_ = 0;
+    std::vector<std::vector<float>> values_;
+    float extent_ = 0;
+};
+
+class CurvesLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject& subject) const override { return subject.course() != nullptr; }
+    void draw(const Drawing& drawing, Subject& subject) override;
+
+  private:
+    void draw_plots(const TrainingState& course, const TrainingRun& run, const TrainingRun* compared,
+                    std::int64_t shown, float width);
+    // Returns the head whose button was pressed, to be ablated or restored.
+    std::optional<HeadIndex> draw_maps(const TrainingRun& run, const TrainingView& view, float width);
+    void draw_choice(const TrainingView& view);
+    void draw_branches(const TrainingState& course, const TrainingRun& run, std::int64_t shown);
+    void tell(const TrainingRun& run, const float* values, Index query, Index key, Index n) const;
+
+    StepMaps maps_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/curves/curves.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float plot_height = 128, left_share = 0.52f, gap = 24;
+constexpr float head_gap = 10, label_height = 20, button_height = 30, least_map_side = 64,
+                most_map_side = 190;
+
+ui::Curve loss_curve(const TrainingRun& run, bool compared) {
+    ui::Curve curve;
+    curve.name = compared ? "compared" : "loss";
+    curve.dashed = compared;
+    curve.colour = ui::series_colour(compared ? 1 : 0);
+    for (std::size_t i = 0; i < run.losses().size(); ++i) {
+        curve.steps.push_back(static_cast<std::int64_t>(i + 1));
+        curve.values.push_back(run.losses()[i]);
+    }
+    return curve;
+}
+
+// Returns one curve per head.
+std::vector<ui::Curve> head_curves(const TrainingRun& run, double HeadPoint::* score, bool compared) {
+    std::vector<ui::Curve> curves(static_cast<std::size_t>(run.plan().layers * run.plan().heads));
+    for (std::size_t head = 0; head < curves.size(); ++head) {
+        ui::Curve& curve = curves[head];
+        const auto heads = static_cast<std::size_t>(run.plan().heads);
+        curve.colour = ui::series_colour(head);
+        curve.dashed = compared;
+        if (!compared) curve.name = std::to_string(head / heads) + "." + std::to_string(head % heads);
+        for (const TrainingPoint& point : run.points()) {
+            curve.steps.push_back(point.step);
+            curve.values.push_back(static_cast<float>(point.heads[head].*score));
+        }
+    }
+    return curves;
+}
+
+struct Cell {
+    Index query, key;
+};
+
+std::optional<Cell> cell_under(ImVec2 at, float side, Index n) {
+    const ImVec2 mouse = ImGui::GetMousePos();
+    if (!ImGui::IsMousePosValid(&mouse)) return std::nullopt;
+    const auto place = [&](float distance) {
+        return static_cast<Index>(std::floor(distance / side * static_cast<float>(n)));
+    };
+    const Cell cell{place(mouse.y - at.y), place(mouse.x - at.x)};
+    if (cell.query < 0 || cell.query >= n || cell.key < 0 || cell.key >= n) return std::nullopt;
+    return cell;
+}
+
+std::string gradient_words(double gradient) {
+    return "∂loss/∂weight " + fixed(gradient, 4) + " nats a token: " +
+           (gradient == 0
+                ? "more weight here would change nothing"
+                : std::string("more weight here would ") + (gradient < 0 ? "lower" : "raise") + " the loss");
+}
+
+}  // namespace
+
+void CurvesLens::draw_plots(const TrainingState& course, const TrainingRun& run, const TrainingRun* compared,
+                            std::int64_t shown, float width) {
+    const auto drawn = [&](const char* name, const char* title, float high, std::vector<ui::Curve> lines,
+                           const char* format = "%.2f") {
+        const ui::Plot plot{.name = name,
+                            .title = title,
+                            .steps = course.plan.steps,
+                            .high = high,
+                            .format = format,
+                            .marked = shown};
+        if (const auto step = ui::plot(plot, width, plot_height, lines))
+            visit().perform(ShowTrainingStep{std::min(*step, run.steps_taken())});
+    };
+    std::vector<ui::Curve> losses;
+    if (compared) losses.push_back(loss_curve(*compared, true));
+    losses.push_back(loss_curve(run, false));
+    float most = 0.1f;
+    for (const float loss : run.losses()) most = std::max(most, loss);
+    drawn("loss", "Loss", std::ceil(most * 10) / 10, std::move(losses), "%.3f");
+
+    const auto both = [&](double HeadPoint::* score) {
+        std::vector<ui::Curve> lines = head_curves(run, score, false);
+        if (compared && compared->plan().heads == run.plan().heads &&
+            compared->plan().layers == run.plan().layers)
+            std::ranges::move(head_curves(*compared, score, true), std::back_inserter(lines));
+        return lines;
+    };
+    if (!run.data().repeated.empty())
+        drawn("induction", "Induction, by head", 1, both(&HeadPoint::induction));
+    drawn("previous", "Previous token, by head", 1, both(&HeadPoint::previous_token));
+    std::vector<ui::Curve> entropies = both(&HeadPoint::entropy);
+    float largest = 0.1f;
+    for (const ui::Curve& curve : entropies)
+        for (const float value : curve.values) largest = std::max(largest, value);
+    drawn("entropy", "Entropy in nats, by head", std::ceil(largest * 2) / 2, std::move(entropies));
+}
+
+// Offers what can be done from the step shown.
+void CurvesLens::draw_branches(const TrainingState& course, const TrainingRun& run, std::int64_t shown) {
+    const TrainingValues now = run.plan().values_at(shown);
+    const std::string from = "From step " + std::to_string(shown) + ":";
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(from.c_str());
+    ImGui::SameLine(0, 10);
+    const auto fork = [&](auto change) {
+        TrainingValues values = now;
+        change(values);
+        visit().perform(ForkTraining{shown, values});
+    };
+    if (ui::button("training/slower", "rate ÷ 3")) fork([](TrainingValues& v) { v.rate /= 3; });
+    ImGui::SameLine(0, 6);
+    if (ui::button("training/faster", "rate × 3")) fork([](TrainingValues& v) { v.rate *= 3; });
+    ui::next_control(ui::menu_width);
+    if (ui::button("training/other-data", "other sequences")) fork([](TrainingValues& v) { ++v.seed; });
+    ui::next_control(ui::menu_width);
+    if (course.compared) {
+        if (ui::button("training/alone", "End comparison")) visit().perform(CompareTraining{std::nullopt});
+    } else if (ui::button("training/compare", "Keep for comparison")) {
+        visit().perform(CompareTraining{course.plan});
+    }
+}
+
+// Writes "C looks at B: 0.981" for the cell under the cursor.
+void CurvesLens::tell(const TrainingRun& run, const float* values, Index query, Index key, Index n) const {
+    const auto& pieces = run.data().probe_pieces;
+    const float value = values[query * n + key];
+    const auto named = [&](Index token) {
+        return ui::quoted(pieces[static_cast<std::size_t>(token)]) + " (" + std::to_string(token) + ")";
+    };
+    const auto number = static_cast<double>(value);
+    const std::string text = named(query) + " → " + named(key) + "   " +
+                             (std::isinf(value)                        ? "masked"
+                              : maps_.shown() == TrainingMaps::weights ? fixed(number, 4)
+                                                                       : gradient_words(number));
+    ui::tooltip(text.c_str());
+}
+
+// Draws what is shown and the control to choose it.
+void CurvesLens::draw_choice(const TrainingView& view) {
+    const TrainingMaps shown = maps_.shown();
+    {
+        ui::Type semibold(ui::Face::semibold, ui::size_body);
+        const std::string title = "Attention at step " + std::to_string(view.step);
+        ImGui::AlignTextToFramePadding();
+        ImGui::TextUnformatted(title.c_str());
+    }
+    ui::next_control(ui::menu_width);
+    static constexpr std::array names{"weights", "gradient"};
+    if (const auto chosen = ui::choice("training/stage", names, static_cast<int>(shown)))
+        visit().perform(SetTrainingMaps{static_cast<TrainingMaps>(*chosen)});
+    const std::string gradient =
+        "Rows are queries, columns keys: how the mean loss of this sequence would change with each weight, "
+        "if the others "
+        "stayed as they are. Blue: more weight here lowers the loss; orange: more weight here raises it. "
+        "Full colour at " +
+        fixed(static_cast<double>(maps_.extent()), 4) + " nats a token.";
+    ui::caption(shown == TrainingMaps::gradient ? gradient.c_str()
+                                                : "Rows are queries, columns keys, of one fixed sequence. "
+                                                  "Drag over a curve to go through the steps.");
+}
+
+std::optional<HeadIndex> CurvesLens::draw_maps(const TrainingRun& run, const TrainingView& view,
+                                               float width) {
+    maps_.update(run, view, state().of<CurvesState>().maps);
+    const ui::ColourScale scale = maps_.shown() == TrainingMaps::weights
+                                      ? ui::sequential_scale(1)
+                                      : ui::diverging_scale(maps_.extent());
+    const Index layers = std::ssize(view.probe->layers()), heads = view.probe->layers()[0].attention.heads(),
+                n = view.probe->tokens();
+    const auto& ablated = run.plan().values_at(std::max<std::int64_t>(view.step, 1) - 1).ablated;
+    draw_choice(view);
+
+    const Index columns =
+        std::clamp<Index>(static_cast<Index>((width + head_gap) / (least_map_side + head_gap)), 1, heads);
+    const float side = std::min(
+        std::floor((width - head_gap * static_cast<float>(columns - 1)) / static_cast<float>(columns)),
+        most_map_side);
+    const float pitch = side + label_height + button_height + head_gap;
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    std::vector<render::Heatmap> drawn;
+    std::optional<HeadIndex> pressed;
+    float y = corner.y;
+    for (Index layer = 0; layer < layers; ++layer)
+        for (Index first = 0; first < heads; first += columns, y += pitch)
+            for (Index head = first; head < std::min(first + columns, heads); ++head) {
+                const ImVec2 at{corner.x + static_cast<float>(head - first) * (side + head_gap),
+                                y + label_height};
+                const std::size_t place = static_cast<std::size_t>(layer * heads + head);
+                const bool out = std::ranges::find(ablated, HeadIndex{layer, head}) != ablated.end();
+                const std::string name = std::to_string(layer) + "." + std::to_string(head);
+                ImDrawList* list = ImGui::GetWindowDrawList();
+                list->AddRectFilled({at.x, y + 7}, {at.x + 8, y + 11}, ui::series_colour(place), 2);
+                {
+                    ui::Type small(ui::Face::regular, ui::size_small);
+                    ui::draw_text_within(list, {at.x + 12, y}, side - 12,
+                                         out ? ui::theme().dim : ui::theme().text,
+                                         out ? name + " left out" : "head " + name);
+                }
+                render::Heatmap map;
+                map.key = {&maps_, maps_.serial() * 64 + place};
+                map.values = maps_.of(place);
+                map.rows = map.cols = n;
+                map.min = map.origin = at;
+                map.max = {at.x + side, at.y + side};
+                map.cell.x = map.cell.y = side / static_cast<float>(n);
+                ui::use_scale(map, scale);
+                drawn.push_back(map);
+
+                ImGui::SetCursorScreenPos(at);
+                ImGui::PushID(static_cast<int>(place));
+                ImGui::InvisibleButton("map", {side, side});
+                if (const auto cell = cell_under(at, side, n); cell && ImGui::IsItemHovered())
+                    tell(run, maps_.of(place), cell->query, cell->key, n);
+                ui::landmark_item("training/map/" + name);
+                ImGui::SetCursorScreenPos({at.x, at.y + side + 4});
+                ui::Type small(ui::Face::regular, ui::size_small);
+                if (ui::button(("training/ablate/" + name).c_str(), out ? "put back" : "leave out"))
+                    pressed = HeadIndex{layer, head};
+                ImGui::PopID();
+            }
+    render::draw(ImGui::GetWindowDrawList(), drawn);
+    ImGui::SetCursorScreenPos(corner);
+    ImGui::Dummy({width, y - corner.y});
+    return pressed;
+}
+
+void CurvesLens::draw(const Drawing& drawing, Subject& subject) {
+    const TrainingState& course = *subject.course();
+    TrainingRuns& runs = *subject.runs();
+    const TrainingRun* run = runs.shown();
+    if (!run) return;
+    const std::int64_t shown = run->shown_step(course.step.value_or(run->steps_taken()));
+    const float width = ImGui::GetContentRegionAvail().x;
+    const bool beside = width >= ui::two_unequal_columns;
+    const float left = beside ? std::floor(width * left_share) : width;
+    ImGui::Dummy({0, 6});
+    ImGui::BeginGroup();
+    draw_plots(course, *run, runs.compared(), shown, left);
+    ImGui::EndGroup();
+    if (beside) ImGui::SameLine(0, gap);
+    ImGui::BeginGroup();
+    if (const TrainingView* view = runs.shown_view(course)) {
+        const float room = beside ? width - left - gap : width;
+        if (const auto head = draw_maps(*run, *view, room)) {
+            TrainingValues values = run->plan().values_at(shown);
+            if (std::erase(values.ablated, *head) == 0) values.ablated.push_back(*head);
+            visit().perform(ForkTraining{shown, values});
+        }
+        ImGui::Dummy({0, 6});
+        subject.draw_beside(drawing, room);
+    }
+    ImGui::Dummy({0, 6});
+    draw_branches(course, *run, shown);
+    ImGui::EndGroup();
+}
+
+}  // namespace attn::app

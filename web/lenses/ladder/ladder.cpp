@@ -1,0 +1,59 @@
+#include "lenses/ladder/ladder.hpp"
+
+#include <algorithm>
+
+#include "app/link_text.hpp"
+
+namespace attn::app {
+
+Status SetLadderTokens::apply(State& state) const {
+    if (tokens.tokens < 1 || tokens.tokens > ladder_tokens_limit)
+        return Error{"The ladder shows 1 to " + std::to_string(ladder_tokens_limit) + " tokens."};
+    if (tokens.first && (*tokens.first < 0 || *tokens.first >= position_limit))
+        return Error{"There is no such token to begin with."};
+    state.edit<LadderState>() = tokens;
+    return ok();
+}
+std::string SetLadderTokens::describe(const State&) const {
+    return std::to_string(tokens.tokens) + " tokens of the ladder";
+}
+
+namespace {
+
+// Links say "8" or "8,120": how many tokens, and the first one if it has been chosen.
+constexpr LinkRow rows[] = {
+    {"ladder.tokens", "a number of tokens from 1 to 24, and the first of them, as 8,120",
+     [](State& s, const std::string& value) {
+         const auto numbers = read_integers(value);
+         if (!numbers || numbers->empty() || numbers->size() > 2) return false;
+         LadderState tokens{std::nullopt, (*numbers)[0]};
+         if (numbers->size() == 2) tokens.first = (*numbers)[1];
+         return take(s, SetLadderTokens{tokens});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const LadderState& tokens = s.of<LadderState>();
+         if (tokens == LadderState{}) return std::nullopt;
+         return std::to_string(tokens.tokens) + (tokens.first ? "," + std::to_string(*tokens.first) : "");
+     }},
+};
+
+}  // namespace
+
+LinkRows ladder_links() { return {rows}; }
+
+Range ladder_window(const LadderState& state, Index count, std::optional<Index> looked) {
+    const Index tokens = std::min(state.tokens, count);
+    const Index last_first = count - tokens;
+    const Index following = looked ? *looked + 1 - tokens : 0;
+    const Index first = std::clamp(state.first.value_or(following), Index{0}, last_first);
+    return {first, first + tokens};
+}
+
+std::optional<Missing> LadderLens::missing(Subject& subject) const {
+    if (subject.ladder()) return std::nullopt;
+    return Missing{
+        "A ladder needs the vectors behind the weights, Q and K; here there are only finished "
+        "weights."};
+}
+
+}  // namespace attn::app

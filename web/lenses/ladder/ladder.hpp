@@ -1,0 +1,48 @@
+// Lens Ladder shows the stages of one head as matrices, which can be edited if the subject allows it. For a
+// long text, it shows a range of the tokens.
+#pragma once
+
+#include <map>
+#include <string_view>
+
+#include "lenses/lens.hpp"
+#include "parts/ladder_part.hpp"
+
+namespace attn::app {
+
+inline constexpr Index ladder_tokens_limit = 24, usual_ladder_tokens = 16;
+
+// Says which tokens are shown if not all of them fit.
+struct LadderState {
+    std::optional<Index> first;  // none: the range follows the chosen query
+    Index tokens = usual_ladder_tokens;
+    bool operator==(const LadderState&) const = default;
+};
+
+struct SetLadderTokens {
+    LadderState tokens;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows ladder_links();
+
+// Returns which of `count` queries or keys are shown. Without a chosen range, it ends with the query
+// `looked`.
+Range ladder_window(const LadderState& state, Index count, std::optional<Index> looked);
+
+class LadderLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject&) const override { return true; }
+    void draw(const Drawing& drawing, Subject& subject) override;
+
+  private:
+    void draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys);
+
+    std::map<std::string_view, parts::LadderPart> seen_;  // by subject
+};
+
+}  // namespace attn::app

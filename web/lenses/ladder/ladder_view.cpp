@@ -1,0 +1,56 @@
+#include "lenses/ladder/ladder.hpp"
+#include "parts/take_over.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+// Says which part of a longer text is shown, and lets the user change it.
+void LadderLens::draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys) {
+    const Ladder& ladder = *subject.ladder();
+    const LadderState& now = drawing.state().of<LadderState>();
+    const Index most = std::max(ladder.queries(), ladder.keys());
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 5});
+    if (most > 1) {
+        ImGui::BeginGroup();
+        if (const auto tokens = ui::stepper("ladder/tokens", "tokens", queries.size(), 1,
+                                            std::min(most, ladder_tokens_limit)))
+            drawing.visit.perform(SetLadderTokens{{now.first, *tokens}}, ui::gesture());
+        ImGui::EndGroup();
+        ui::next_control(ui::need::stepper);
+        ImGui::BeginGroup();
+        if (const auto first = ui::stepper("ladder/first", "from", queries.begin, 0, most - queries.size()))
+            drawing.visit.perform(SetLadderTokens{{*first, now.tokens}}, ui::gesture());
+        ImGui::EndGroup();
+        if (now.first) {
+            ui::next_control(ui::need::long_button);
+            if (ui::button("ladder/follow", "Follow the query"))
+                drawing.visit.perform(SetLadderTokens{{std::nullopt, now.tokens}});
+        }
+        ui::next_control(ui::need::choices);
+    }
+    parts::draw_take_over(drawing, subject, queries, keys);
+    ImGui::PopStyleVar();
+    ImGui::Dummy({0, 6});
+}
+
+void LadderLens::draw(const Drawing& drawing, Subject& subject) {
+    const Ladder* ladder = subject.ladder();
+    Range queries{0, ladder->queries()}, keys{0, ladder->keys()};
+    if (!ladder->edits()) {
+        const LadderState& shown = drawing.state().of<LadderState>();
+        const Attention* attention = subject.attention();
+        const auto chosen = drawing.selection().query;
+        const auto looked = chosen                            ? chosen
+                            : attention && attention->trace() ? std::optional(ladder->queries() - 1)
+                                                              : std::nullopt;
+        queries = ladder_window(shown, ladder->queries(), looked);
+        keys = ladder_window(shown, ladder->keys(), looked);
+        draw_window(drawing, subject, queries, keys);
+        ladder = subject.ladder();  // a command may have changed it
+        if (!ladder) return;
+    }
+    seen_[drawing.state().subject].draw(drawing, subject, *ladder, queries, keys);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,37 @@
+// Lists the lenses, one per line, in the order of the rail. Only this list and the lens's own folder refer to
+// a lens.
+#include <array>
+
+#include "app/catalogue.hpp"
+#include "lenses/compare/compare.hpp"
+#include "lenses/curves/curves.hpp"
+#include "lenses/ladder/ladder.hpp"
+#include "lenses/overview/overview.hpp"
+#include "lenses/scale/scale.hpp"
+
+namespace attn::app {
+
+namespace {
+
+template <class L>
+std::unique_ptr<Resident> make(Visit& visit) {
+    return std::make_unique<L>(visit);
+}
+
+}  // namespace
+
+std::span<const LensEntry> lens_list() {
+    using enum LensGroup;
+    // clang-format off: one line per lens
+    static const std::array list{
+        LensEntry{"overview", "Overview", see, "All heads, one of them enlarged, and who looks where", false, {}, make<Overview>},
+        LensEntry{"ladder", "Ladder", see, "One head as matrices: scores, weights, output, step by step", false, ladder_links(), make<LadderLens>},
+        LensEntry{"compare", "Compare", see, "Two runs side by side, head by head", true, compare_links(), make<CompareLens>},
+        LensEntry{"curves", "Curves", see, "A network while it learns", false, curves_links(), make<CurvesLens>},
+        LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale_links(), make<ScaleLens>},
+    };
+    // clang-format on
+    return list;
+}
+
+}  // namespace attn::app

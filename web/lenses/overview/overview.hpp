@@ -1,0 +1,34 @@
+// Lens Overview shows who looks where, all heads, one head enlarged, and how one of its scores is computed.
+#pragma once
+
+#include <map>
+#include <string_view>
+
+#include "lenses/lens.hpp"
+#include "parts/flow_part.hpp"
+#include "parts/map_part.hpp"
+#include "parts/score_part.hpp"
+
+namespace attn::app {
+
+class Overview final : public Lens {
+  public:
+    using Lens::Lens;
+
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject&) const override { return true; }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    void follow(const State& before, Change how) override;
+
+  private:
+    // Holds what the parts remember about a subject.
+    struct Seen {
+        std::uint64_t origin = 0;
+        parts::FlowPart flow;
+        parts::MapPart map;
+        parts::ScorePart score;
+    };
+    std::map<std::string_view, Seen> seen_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,31 @@
+// Describes every head at once, to save them as an archive.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "runs/attention.hpp"
+
+namespace attn::parts {
+
+struct AllHeads {
+    // Empty tokens mean that there are only positions.
+    struct Axis {
+        std::span<const std::string> tokens{};
+        const WordAxis* words = nullptr;  // if not null, the maps use these instead
+    };
+
+    HeadMaps map{};
+    Index layers = 0, heads = 0;  // heads per layer
+    app::MapChoice choice{};      // of the maps
+    Axis queries{}, keys{};
+    std::span<const std::int32_t> ids{};
+    std::map<std::string, std::string> source{};  // what the heads belong to, under the names for it
+    std::string instead;  // offered if the archive would be too large: "save one head's window"
+};
+
+// The result refers to the attention and must not be kept; its maps may be.
+AllHeads all_heads(const app::Attention& attention, const app::MapChoice& choice);
+
+}  // namespace attn::parts

@@ -1,0 +1,307 @@
+#include "parts/flow_part.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/format.hpp"
+#include "parts/save_menu.hpp"
+#include "render/flow.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/plot.hpp"
+#include "widgets/scroll.hpp"
+
+namespace attn::parts {
+
+namespace {
+
+constexpr std::array<const char*, 2> form_names{"arcs", "columns"};
+constexpr Index most_words = 4096;
+
+}  // namespace
+
+// Holds what one frame draws.
+struct FlowPart::Frame {
+    const app::Drawing& drawing;
+    app::Attention& attention;
+    app::MapChoice map;  // by tokens or by words
+    app::FlowChoice choice;
+    ShownAxis queries, keys;
+    std::vector<HeadIndex> heads;  // the kept heads that exist, in their order, and the chosen one
+    std::vector<ImU32> colours;
+
+    HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
+    FlowForm form() const { return attention.one_line() ? choice.form : FlowForm::columns; }
+    bool keeps(HeadIndex head) const { return std::ranges::find(choice.heads, head) != choice.heads.end(); }
+    std::string name_of(HeadIndex head) const {
+        return (attention.layers() > 1 ? "layer " + std::to_string(head.layer) + " · " : "") + "head " +
+               std::to_string(head.head);
+    }
+    void choose(app::FlowChoice flow, std::uint64_t gesture = 0) const {
+        drawing.visit.perform(app::SetFlow{std::move(flow)}, gesture);
+    }
+    void choose_words(std::optional<Index> query, std::optional<Index> key) const {
+        choose_tokens(drawing, queries.token(query), keys.token(key));
+    }
+};
+
+// ---- Controls ---------------------------------------------------------------------------------------------
+
+namespace {
+
+void mass_slider(const auto& frame) {
+    app::FlowChoice flow = frame.choice;
+    float percent = flow.mass * 100;
+    ImGui::SetNextItemWidth(ui::slider_width);
+    if (ImGui::SliderFloat("##mass", &percent, 0, 100, "", ImGuiSliderFlags_AlwaysClamp)) {
+        flow.mass = percent / 100;
+        frame.choose(flow, ui::gesture());
+    }
+    ui::landmark_item("flow/mass");
+    ui::tooltip("Show the strongest edges that carry this share of each word's attention");
+    ImGui::SameLine(0, 8);
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    ImGui::AlignTextToFramePadding();
+    ImGui::Text("%3.0f %%", static_cast<double>(percent));
+}
+
+// Draws one head's colour and name; a kept head has a button that removes it.
+void head_chip(const auto& frame, HeadIndex head, ImU32 colour, bool kept) {
+    const bool chosen = head == frame.chosen();
+    const std::string name = std::to_string(head.layer) + "." + std::to_string(head.head),
+                      landmark = "flow/head/" + std::to_string(head.layer) + "/" + std::to_string(head.head);
+    ui::next_control(ui::text_size(name).x + ui::need::icon);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    if (ui::button(landmark.c_str(), ("     " + name).c_str())) choose_head(frame.drawing, head);
+    const ImVec2 max = ImGui::GetItemRectMax();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const float middle = (at.y + max.y) / 2;
+    list->AddRectFilled({at.x + 8, middle - 3}, {at.x + 18, middle + 3}, colour, 2);
+    if (chosen) list->AddRect(at, max, ui::theme().accent, ImGui::GetStyle().FrameRounding, 0, 1.5f);
+    ui::tooltip(((chosen ? "Chosen: " : "Choose ") + frame.name_of(head)).c_str());
+    if (!kept) return;
+    ImGui::SameLine(0, 2);
+    if (ui::button((landmark + "/off").c_str(), "×")) {
+        app::FlowChoice flow = frame.choice;
+        std::erase(flow.heads, head);
+        frame.choose(flow);
+    }
+    ui::tooltip("Remove this head");
+}
+
+}  // namespace
+
+void FlowPart::draw_heads(const Frame& frame) {
+    if (frame.heads.size() > 1 || !frame.choice.heads.empty())
+        for (std::size_t i = 0; i < frame.heads.size(); ++i)
+            head_chip(frame, frame.heads[i], frame.colours[i], frame.keeps(frame.heads[i]));
+    if (frame.keeps(frame.chosen()) || frame.attention.layers() * frame.attention.heads() < 2) return;
+    ui::next_control(ui::need::button);
+    const bool full = frame.heads.size() >= flow_heads_limit;
+    if (ui::button("flow/keep", "Keep head", !full)) {
+        app::FlowChoice more = frame.choice;
+        more.heads = frame.heads;  // the heads that are shown; the chosen one comes last
+        frame.choose(more);
+    }
+    ui::tooltip(full ? "At most eight heads are shown at once: remove one first"
+                     : "Keeps this head in the picture when you choose another");
+}
+
+// Draws the visible edges: only the chosen word's, if one is chosen.
+Result<std::string> FlowPart::svg(const Frame& frame) {
+    const app::FlowChoice& choice = frame.choice;
+    const auto query = frame.queries.shown(frame.drawing.selection().query);
+    std::vector<SvgFlow::Series> series;
+    Index count = 0;
+    float most = 0;
+    for (std::size_t i = 0; i < frame.heads.size(); ++i) {
+        HeadFlow& head = flows_.of(frame.heads[i]);
+        if (!head.flow().done())
+            return Error{"The flow is still being computed; save it when it is complete."};
+        SvgFlow::Series& each = series.emplace_back();
+        each.colour = rgb(frame.colours[i]);
+        each.name = frame.name_of(frame.heads[i]);
+        for (const FlowEdge& edge : query ? std::span(head.from(*query).edges) : head.flow().edges())
+            if (edge.before < before_limit(choice.mass)) {
+                each.edges.push_back(edge);
+                most = std::max(most, edge.weight);
+                if (++count > svg_edges)
+                    return Error{"An SVG holds at most " + std::to_string(svg_edges) +
+                                 " edges, and the flow has more; ask for a smaller share, or save a PNG."};
+            }
+    }
+    for (SvgFlow::Series& each : series) {
+        each.most = query ? most : 1;
+        each.opacity = query ? 1 : 0.75f;
+    }
+    std::string title = "Flow, " + app::fixed(static_cast<double>(choice.mass) * 100, 0) + " %";
+    if (frame.heads.size() == 1) title += ", " + frame.name_of(frame.heads[0]);
+    return svg_of(SvgFlow{.form = frame.form(),
+                          .queries = frame.queries.names,
+                          .keys = frame.keys.names,
+                          .series = series,
+                          .title = title,
+                          .ink = svg_ink()});
+}
+
+void FlowPart::draw_controls(const Frame& frame, float width) {
+    const float right = ImGui::GetCursorPosX() + width;
+    ui::section("Flow", true);
+    ImGui::SameLine(0, 14);
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    mass_slider(frame);
+    ui::next_control(ui::need::two_choices);
+    app::FlowChoice flow = frame.choice;
+    const bool one_line = frame.attention.one_line();
+    ImGui::BeginGroup();
+    ImGui::BeginDisabled(!one_line);
+    const auto form = ui::choice("flow/form", form_names, static_cast<int>(frame.form()));
+    ImGui::EndDisabled();
+    ImGui::EndGroup();
+    if (!one_line)
+        ui::tooltip(
+            "Arcs need one line of words; here queries and keys differ, so they are shown in two columns");
+    if (form) {
+        flow.form = static_cast<FlowForm>(*form);
+        frame.choose(flow);
+    }
+    draw_heads(frame);
+    ui::next_control(ui::need::icon);
+    picture_wanted_ |=
+        save_menu(frame.drawing.visit, {"flow/save", "flow/picture", "flow"}, [&] { return svg(frame); });
+    if (view_.zooms()) {
+        ImGui::SameLine(right - 56, 0);
+        if (ui::button("flow/out", "−", !view_.is_whole())) view_.zoom_by(1 / 1.5f);
+        ui::tooltip("Zoom out (or scroll over the flow)");
+        ImGui::SameLine(right - 26, 0);
+        if (ui::button("flow/in", "+", !view_.is_large())) view_.zoom_by(1.5f);
+        ui::tooltip("Zoom in; a double click shows the words at their full size");
+    }
+    ImGui::PopStyleVar();
+    if (cut_ > 0)
+        ui::caption(("Too many edges to draw for " + std::to_string(cut_) +
+                     " words; hover over one to see all of its edges.")
+                        .c_str());
+}
+
+// ---- What is pointed at -----------------------------------------------------------------------------------
+
+void FlowPart::act(const Frame& frame, const ui::FlowTouch& touch, std::span<const HeadIndex> heads) {
+    const app::Drawing& drawing = frame.drawing;
+    if (touch.edge) {
+        const HeadIndex head = heads[touch.edge->series];
+        const Index query = touch.edge->edge.query, key = touch.edge->edge.key;
+        const app::CellRef cell{Stage::weight, query, key, false, frame.queries.words != nullptr};
+        drawing.point(frame.queries.token(query), frame.keys.token(key));
+        if (head == frame.chosen()) drawing.now.cell = cell;
+        const std::string text = ui::quoted(frame.queries.names[static_cast<std::size_t>(query)]) + " → " +
+                                 ui::quoted(frame.keys.names[static_cast<std::size_t>(key)]) + "  " +
+                                 app::fixed(static_cast<double>(touch.edge->edge.weight), 4) +
+                                 (heads.size() > 1 ? "\n" + frame.name_of(head) : "");
+        ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
+        ImGui::SetTooltip("%s", text.c_str());
+        ImGui::PopStyleVar();
+        if (!touch.clicked) return;
+        choose_head(drawing, head);
+        pin(drawing, cell);
+        return frame.choose_words(query, key);
+    }
+    if (!touch.query && !touch.key) return;
+    drawing.point(frame.queries.token(touch.query), frame.keys.token(touch.key));
+    if (!touch.clicked) return;
+    const app::Selection& s = drawing.selection();
+    if (touch.query)
+        frame.choose_words(frame.queries.shown(s.query) == touch.query ? std::nullopt : touch.query,
+                           std::nullopt);
+    else
+        frame.choose_words(std::nullopt, frame.keys.shown(s.key) == touch.key ? std::nullopt : touch.key);
+}
+
+// Returns the text below each word: its token's id or position or, if it has several tokens, their number.
+const std::vector<std::string>& FlowPart::small_print(const app::Attention& attention,
+                                                      const app::MapChoice& map, std::uint64_t source) {
+    if (std::exchange(small_print_of_, source) == source) return small_print_;
+    small_print_.clear();
+    for (Index i = 0; i < attention.queries(); ++i) small_print_.push_back(attention.small_print(i));
+    if (attention.shows_words(map)) small_print_ = below_words(attention.query_words(), small_print_);
+    return small_print_;
+}
+
+void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, float width, float most_height) {
+    // The flow always shows weights, whatever stage the map shows, but it uses words if the map does.
+    const app::MapChoice looks = app::looks_of(drawing.state()).map;
+    app::MapChoice map{.stage = Stage::weight};
+    if (attention.shows_words(looks)) map.unit = looks.unit;
+    Frame frame{drawing,
+                attention,
+                map,
+                app::looks_of(drawing.state()).flow,
+                attention.query_axis(map),
+                attention.key_axis(map),
+                {},
+                {}};
+    const bool computed = attention.finished() || attention.record(0);
+    const char* why_not = std::max(std::ssize(frame.queries.names), std::ssize(frame.keys.names)) > most_words
+                              ? "The flow is drawn for up to 4,096 queries and keys; here there are more."
+                          : !computed ? "The flow is shown as soon as the attention is computed."
+                                      : nullptr;
+    if (why_not) {
+        ui::section("Flow");
+        return ui::caption(why_not);
+    }
+    for (const HeadIndex& head : frame.choice.heads)
+        if (head.layer < attention.layers() && head.head < attention.heads()) frame.heads.push_back(head);
+    if (std::ranges::find(frame.heads, frame.chosen()) == frame.heads.end())
+        frame.heads.push_back(frame.chosen());
+    for (std::size_t i = 0; i < frame.heads.size(); ++i)
+        frame.colours.push_back(frame.heads.size() == 1 ? ui::theme().accent : ui::series_colour(i));
+    const bool words = attention.shows_words(map);
+    const std::uint64_t source = 2 * attention.version() + static_cast<std::uint64_t>(words);
+    const HeadMaps maps = attention.maps(map);
+    flows_.show(source, frame.heads, [&](HeadIndex head) { return maps(head.layer, head.head); });
+    // A large flow skips its first frame, which has enough to do with everything else that is new.
+    const bool waits = std::ssize(frame.queries.names) > tile_side && flows_.progress() == 0;
+    while (!waits && flows_.step() && !drawing.deadline.passed()) continue;
+    if (flows_.progress() < 1) drawing.visit.continue_with([this] { return flows_.step(); });
+
+    draw_controls(frame, width);
+    // The chosen head comes first and is drawn on top.
+    std::vector<HeadIndex> heads = frame.heads;
+    std::vector<ImU32> colours = frame.colours;
+    const auto place = std::ranges::find(heads, frame.chosen()) - heads.begin();
+    std::rotate(heads.begin(), heads.begin() + place, heads.begin() + place + 1);
+    std::rotate(colours.begin(), colours.begin() + place, colours.begin() + place + 1);
+    std::vector<ui::FlowSeries> series;
+    for (std::size_t i = 0; i < heads.size(); ++i) series.push_back({&flows_.of(heads[i]), colours[i]});
+    const app::Selection& s = drawing.selection();
+    const auto query = frame.queries.shown(s.query), key = frame.keys.shown(s.key);
+    ui::FlowPicture picture{.version = source,
+                            .form = frame.form(),
+                            .mass = frame.choice.mass,
+                            .queries = frame.queries.names,
+                            .keys = frame.keys.names,
+                            .small_print = small_print(attention, map, source),
+                            .series = series,
+                            .query = query,
+                            .key = key,
+                            .chosen_query = query,
+                            .chosen_key = query ? std::nullopt : key};
+    if (!pointed_edge_ && (drawing.pointed.query || drawing.pointed.key)) {
+        picture.query = frame.queries.shown(drawing.pointed.query);
+        picture.key = frame.keys.shown(drawing.pointed.key);
+    }
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const ui::FlowTouch touch = view_.draw(picture, width, most_height);
+    const ImVec2 end{corner.x + width, ImGui::GetItemRectMax().y};
+    ui::landmark("flow/picture", corner, end);
+    if (std::exchange(picture_wanted_, false)) ui::scroll_to(corner, end);
+    pointed_edge_ = touch.edge;
+    cut_ = touch.cut;
+    act(frame, touch, heads);
+    if (!render::flow_fault().empty())
+        ui::caption(("The flow cannot be drawn here: " + render::flow_fault()).c_str());
+}
+
+}  // namespace attn::parts

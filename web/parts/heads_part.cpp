@@ -1,0 +1,130 @@
+// Implements what the pictures of all heads share, and the line of controls above them.
+#include "parts/heads_part.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::parts {
+
+namespace {
+
+using app::HeadsChoice;
+
+// Returns the first of these scores that the heads have, other than `but`.
+HeadScore first_measured(const HeadsView& view, std::initializer_list<HeadScore> scores,
+                         std::optional<HeadScore> but = std::nullopt) {
+    for (const HeadScore score : scores)
+        if (view.heads.measures(score) && score != but) return score;
+    return HeadScore::entropy;
+}
+
+void survey_controls(const HeadsView& view) {
+    using enum HeadScore;
+    ui::section("Heads", true);
+    ImGui::SameLine(0, 14);
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    const auto [by, against] = view.choice;
+    static constexpr std::array<const char*, 3> names{"by layer", "by score", "scatter"};
+    if (const auto chosen = ui::choice("heads/view", names, against ? 2 : by ? 1 : 0)) {
+        HeadsChoice choice;
+        if (*chosen == 1) choice.by = by.value_or(first_measured(view, {induction, entropy}));
+        if (*chosen == 2) {
+            choice.by = by.value_or(first_measured(view, {previous_token, entropy}));
+            choice.against =
+                first_measured(view, {induction, previous_token, first_token, entropy}, choice.by);
+        }
+        view.choose_view(choice);
+    }
+    if (by && !against) {
+        ui::next_control(ui::menu_width);
+        if (const auto chosen = score_menu(view, "heads/by", *by)) view.choose_view({*chosen, std::nullopt});
+    }
+    ImGui::PopStyleVar();
+    for (const auto& score : {by, against})
+        if (score && !view.heads.measures(*score)) ui::caption(view.refused(*score).c_str());
+}
+
+}  // namespace
+
+void HeadsView::choose(HeadIndex head) const { choose_head(drawing, head); }
+
+void HeadsView::point(HeadIndex head) const {
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (head != chosen()) drawing.now.head = head;
+}
+
+std::string HeadsView::short_name(HeadIndex head) const {
+    return (heads.layers() > 1 ? std::to_string(head.layer) + "." : "") + std::to_string(head.head);
+}
+
+std::string HeadsView::long_name(HeadIndex head) const {
+    return (heads.layers() > 1 ? "layer " + std::to_string(head.layer) + " · " : "") + "head " +
+           std::to_string(head.head);
+}
+
+std::string HeadsView::written(HeadIndex head, HeadScore score) const {
+    const auto value = number(head, score);
+    if (!value) return heads.scores(head) ? "–" : "…";
+    const bool long_way = score == HeadScore::distance && *value >= 10;
+    return app::fixed(*value, !long_way ? 2 : *value < 100 ? 1 : 0);
+}
+
+std::string HeadsView::refused(HeadScore score) const {
+    if (heads.measures(score)) return "";
+    const std::string name = std::string("“") + info(score).name + "” ";
+    return heads.measures(HeadScore::distance)
+               ? name +
+                     "compares tokens, and there are none here: drop their list, tokens.json or tokens.txt."
+               : name + "needs self-attention: as many queries as keys.";
+}
+
+std::optional<HeadScore> score_menu(const HeadsView& view, const char* name, HeadScore taken) {
+    std::optional<HeadScore> chosen;
+    ImGui::PushID(name);
+    ImGui::SetNextItemWidth(ui::menu_width);
+    const bool open = ImGui::BeginCombo("##score", info(taken).name, ImGuiComboFlags_HeightLargest);
+    ui::landmark_item(name);
+    if (open) {
+        for (std::size_t i = 0; i < head_scores.size(); ++i) {
+            const auto score = static_cast<HeadScore>(i);
+            const std::string refused = view.refused(score);
+            if (ImGui::Selectable(info(score).name, score == taken,
+                                  refused.empty() ? 0 : ImGuiSelectableFlags_Disabled) &&
+                score != taken)
+                chosen = score;
+            ui::landmark_item(std::string(name) + "/" + std::string(info(score).key));
+            ui::tooltip(refused.empty() ? info(score).meaning : refused.c_str());
+        }
+        ImGui::EndCombo();
+    } else {
+        ui::tooltip(info(taken).meaning);
+    }
+    ImGui::PopID();
+    return chosen;
+}
+
+bool arrow_pressed(ImGuiKey key) {
+    return (ImGui::IsItemFocused() || ImGui::IsItemHovered()) &&
+           ImGui::Shortcut(
+               key, ImGuiInputFlags_Repeat | ImGuiInputFlags_RouteGlobal | ImGuiInputFlags_RouteOverFocused);
+}
+
+void draw_heads(const app::Drawing& drawing, app::Attention& attention, float width, float most_height) {
+    HeadOverview* heads = attention.overview();
+    if (!heads) return;
+    const app::Selection& s = drawing.selection();
+    heads->look_at({s.layer, s.head});
+    const HeadsView view{drawing, *heads, app::looks_of(drawing.state()).heads,
+                         weight_scale(attention, heads->extent())};
+    survey_controls(view);
+    const auto [by, against] = view.choice;
+    by&& against ? head_scatter(view, *by, *against, width, most_height)
+                 : head_grid(view, by, width, most_height);
+}
+
+}  // namespace attn::parts

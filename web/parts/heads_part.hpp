@@ -1,0 +1,50 @@
+// Draws all heads of a subject: as a grid of their maps, in layers or in the order of a score, or as points
+// over two scores.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "parts/part.hpp"
+#include "widgets/heatmap.hpp"
+
+namespace attn::parts {
+
+struct HeadsView {
+    const app::Drawing& drawing;
+    HeadOverview& heads;
+    app::HeadsChoice choice;
+    ui::ColourScale scale;  // of the maps
+
+    HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
+    void choose(HeadIndex head) const;
+    void choose_view(const app::HeadsChoice& chosen) const { drawing.visit.perform(app::SetHeads{chosen}); }
+    void point(HeadIndex head) const;  // highlights the head wherever heads are shown
+    std::optional<double> number(HeadIndex head, HeadScore score) const {
+        return number_of(heads.scores(head), score);
+    }
+    std::string written(HeadIndex head,
+                        HeadScore score) const;  // "0.43"; "…" while pending, "–" if there is none
+
+    // The layer is named only if there are several.
+    std::string short_name(HeadIndex head) const;  // "3.7"
+    std::string long_name(HeadIndex head) const;   // "layer 3 · head 7"
+    // Says why the heads have no such score; empty if they have it.
+    std::string refused(HeadScore score) const;
+};
+
+// Draws all heads at the cursor, `width` points wide, below a line of controls; draws nothing for a single
+// head.
+void draw_heads(const app::Drawing& drawing, app::Attention& attention, float width, float most_height);
+
+// Draws a menu of all scores and what each means; returns a newly chosen one.
+std::optional<HeadScore> score_menu(const HeadsView& view, const char* name, HeadScore taken);
+
+// Says whether the key was pressed while the last item was focused or hovered over.
+bool arrow_pressed(ImGuiKey key);
+
+// Both draw at the cursor. The grid is in layers or, with `by`, in the order of a score.
+void head_grid(const HeadsView& view, std::optional<HeadScore> by, float width, float most_height);
+void head_scatter(const HeadsView& view, HeadScore across, HeadScore up, float width, float most_height);
+
+}  // namespace attn::parts

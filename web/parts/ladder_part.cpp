@@ -1,0 +1,318 @@
+#include "parts/ladder_part.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "app/format.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::parts {
+
+namespace {
+
+constexpr float badge_room = 48;  // room kept for the shape next to a title
+constexpr float most_grid_width = 460, row_gap = 18, bar_height = 26;
+// The change of a value per point of dragging and per notch of the wheel.
+constexpr double per_point = 0.01, per_notch = 0.1;
+
+// Returns the name of a matrix in landmarks; "w_q/0/1" is a cell's landmark.
+std::string landmark_name(Stage stage) {
+    std::string name(info(stage).key);
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return name;
+}
+
+bool rows_are_queries(const app::Rung& rung) {
+    return std::string_view(rung.row_axis) == "query" || rung.stage == Stage::x;
+}
+bool rows_are_keys(const app::Rung& rung) { return std::string_view(rung.row_axis) == "key"; }
+
+bool is_query_stage(Stage stage) {
+    return is_of_pairs(stage) || stage == Stage::x || stage == Stage::q || stage == Stage::output;
+}
+
+}  // namespace
+
+struct LadderPart::Frame {
+    const app::Drawing& drawing;
+    app::Subject& subject;
+    const app::Ladder& ladder;
+    Range queries, keys;
+
+    const app::LadderEdits* edits() const { return ladder.edits(); }
+    bool may_edit(Stage stage) const { return edits() && edits()->may_edit(drawing.state(), stage); }
+
+    void set(const app::CellRef& cell, double value, std::uint64_t gesture = 0) const {
+        drawing.visit.perform(edits()->set(cell, value), gesture);
+    }
+    // Rounds to two decimals, as the cells show them.
+    void move(const app::CellRef& cell, double value) const {
+        set(cell, std::round(value * 100) / 100, ui::gesture());
+    }
+
+    void pin(const app::CellRef& cell) const {
+        drawing.visit.perform(app::Pin{cell});
+        app::Selection selection = drawing.selection();
+        const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
+        selection.query = is_query_stage(cell.stage) ? std::optional(cell.row) : std::nullopt;
+        selection.key = is_of_pairs(cell.stage) ? std::optional(cell.col)
+                        : of_keys               ? std::optional(cell.row)
+                                                : std::nullopt;
+        drawing.visit.perform(app::Select{selection});
+    }
+
+    // Highlights the row and column of the shared selection in this matrix.
+    void light(ui::MatrixGrid& grid, const app::Rung& rung) const {
+        std::optional<Index> query = drawing.selection().query, key = drawing.selection().key;
+        if (drawing.pointed.query || drawing.pointed.key) {
+            query = drawing.pointed.query;
+            key = drawing.pointed.key;
+        }
+        const auto shown = [](std::optional<Index> token, Index first, Index count) -> std::optional<Index> {
+            if (!token || *token < first || *token >= first + count) return std::nullopt;
+            return *token - first;
+        };
+        const Index rows = rung.values.rows, cols = rung.values.cols;
+        if (rows_are_queries(rung)) grid.lit_row = shown(query, rung.first_row, rows);
+        if (rows_are_keys(rung)) grid.lit_row = shown(key, rung.first_row, rows);
+        if (is_of_pairs(rung.stage)) grid.lit_column = shown(key, rung.first_col, cols);
+    }
+
+    ui::MatrixGrid grid(const app::Rung& rung) const {
+        ui::MatrixGrid g;
+        g.name = landmark_name(rung.stage);
+        g.first = {rung.first_row, rung.first_col};
+        g.title = rung.title;
+        g.notation = rung.notation;
+        g.values = &rung.values;
+        g.before = rung.before.empty() ? nullptr : &rung.before;
+        g.decimals = rung.decimals;
+        g.editable = may_edit(rung.stage);
+        g.row_labels = rung.row_labels;
+        g.column_labels = rung.column_labels;
+        g.row_axis = rung.row_axis;
+        g.column_axis = rung.column_axis;
+        g.allowed = rung.allowed;
+        g.noted = rung.noted;
+        if (const auto& p = drawing.state().pin; p && p->stage == rung.stage && !p->second && !p->words)
+            if (rung.values.holds(p->row - rung.first_row, p->col - rung.first_col))
+                g.pinned = ui::CellAt{p->row - rung.first_row, p->col - rung.first_col};
+        light(g, rung);
+        return g;
+    }
+
+    // Writes "printed 0.65, exact 0.55" next to the cell.
+    void draw_remark(const app::CellRef& cell, const ui::GridReply& reply) const {
+        const std::string text = ladder.remark(cell);
+        if (text.empty()) return;
+        ui::Type small(ui::Face::regular, ui::size_small);
+        const ImVec2 size = ui::text_size(text);
+        const ImVec2 at{reply.hovered_min.x, reply.hovered_max.y + 5};
+        ImDrawList* list = ImGui::GetForegroundDrawList();
+        list->AddRectFilled(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().raised, 5);
+        list->AddRect(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().changed, 5);
+        ui::draw_text(list, {at.x + 8, at.y + 5}, ui::theme().text, text);
+    }
+};
+
+void LadderPart::begin_typing(const app::CellRef& cell, std::string_view text) {
+    typed_ = CellTyping{cell, ui::Typing(text)};
+}
+
+void LadderPart::answer(const Frame& frame, const app::Rung& rung, const ui::GridReply& reply) {
+    const app::Drawing& drawing = frame.drawing;
+    const auto cell = [&](ui::CellAt at) {
+        return app::CellRef{rung.stage, at.first + rung.first_row, at.second + rung.first_col};
+    };
+    if (reply.hovered) {
+        const app::CellRef over = cell(*reply.hovered);
+        drawing.now.cell = over;
+        drawing.point(rows_are_queries(rung) ? std::optional(over.row) : std::nullopt,
+                      is_of_pairs(rung.stage) ? std::optional(over.col)
+                      : rows_are_keys(rung)   ? std::optional(over.row)
+                                              : std::nullopt);
+        frame.draw_remark(over, reply);
+    }
+    if (reply.clicked) {
+        const app::CellRef clicked = cell(*reply.clicked);
+        if (frame.edits())
+            if (const auto paint = frame.edits()->paint(drawing.state(), clicked))
+                drawing.visit.perform(*paint);
+        frame.pin(clicked);
+    }
+    if (!frame.may_edit(rung.stage)) return;
+    if (reply.double_clicked) {
+        if (const auto reset = frame.edits()->reset(drawing.state(), cell(*reply.double_clicked)))
+            drawing.visit.perform(*reset);
+        return;
+    }
+    const bool fine = ImGui::GetIO().KeyShift;
+    if (reply.dragged && reply.drag != 0) {
+        // A finger cannot hover, so the cell that it drags is pinned to show what changes.
+        const app::CellRef dragged = cell(*reply.dragged);
+        const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
+        if (finger && drawing.state().pin != dragged) frame.pin(dragged);
+        const double step = fine ? per_point / 10 : per_point;
+        frame.move(dragged, rung.values.at(reply.dragged->first, reply.dragged->second) +
+                                step * static_cast<double>(reply.drag));
+    }
+    if (reply.hovered && reply.wheel != 0) {
+        const double step = fine ? per_notch / 10 : per_notch;
+        const double notches = std::max(std::abs(static_cast<double>(reply.wheel)), 1.0);
+        frame.move(cell(*reply.hovered), rung.values.at(reply.hovered->first, reply.hovered->second) +
+                                             step * std::copysign(notches, reply.wheel));
+    }
+    if (reply.row_label || reply.column_label)
+        frame.subject.name_clicked(rung.stage, reply.row_label, reply.column_label);
+}
+
+// Draws the text field over the cell that is being edited.
+void LadderPart::typing_field(const Frame& frame, const app::Rung& rung, const ui::MatrixGrid& grid,
+                              const ui::GridMetrics& metrics, ImVec2 at) {
+    if (!typed_ || typed_->cell.stage != rung.stage) return;
+    auto [min, max] = ui::cell_rect(grid, metrics, at,
+                                    {typed_->cell.row - rung.first_row, typed_->cell.col - rung.first_col});
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    ImGui::SetCursorScreenPos({min.x - 2, min.y - 2});
+    ImGui::SetNextItemWidth(std::max(max.x - min.x, ui::number_width));
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
+                        {6, (max.y - min.y + 4 - ImGui::GetTextLineHeight()) / 2});
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, ui::theme().surface);
+    // Letters are allowed, because "-inf" is a number, too.
+    typed_->typing.draw("##typing");
+    ui::landmark_item("typing");
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar();
+    if (!typed_->typing.entered() && !typed_->typing.left()) return;
+    const app::CellRef cell = typed_->cell;
+    const std::string text(typed_->typing.text());
+    typed_.reset();
+    if (ImGui::IsKeyPressed(ImGuiKey_Escape)) return;
+    const auto value = app::read_number(text);
+    if (!value)
+        return frame.drawing.visit.report_error(
+            {"'" + text + "' is not a number; the cell keeps its value."});
+    frame.set(cell, *value);
+}
+
+void LadderPart::keyboard(const Frame& frame) {
+    const app::Drawing& drawing = frame.drawing;
+    if (typed_) typed_->typing.gather();
+    if (typed_ || ImGui::GetIO().WantTextInput || !drawing.state().pin) return;
+    if (ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
+    app::CellRef cell = *drawing.state().pin;
+    const auto moved = [&](ImGuiKey key, Index rows, Index cols) {
+        if (!ImGui::IsKeyPressed(key)) return;
+        app::CellRef next = cell;
+        next.row += rows;
+        next.col += cols;
+        // At an edge, the pin stays where it is; the subject decides where the edges are.
+        if (!app::subject_of(drawing.state()).may_pin(drawing.state(), next) || !frame.subject.explain(next))
+            return;
+        cell = next;
+        frame.pin(cell);
+    };
+    moved(ImGuiKey_UpArrow, -1, 0);
+    moved(ImGuiKey_DownArrow, 1, 0);
+    moved(ImGuiKey_LeftArrow, 0, -1);
+    moved(ImGuiKey_RightArrow, 0, 1);
+    if (!frame.may_edit(cell.stage)) return;
+    if (ImGui::IsKeyPressed(ImGuiKey_Enter) || ImGui::IsKeyPressed(ImGuiKey_F2))
+        return begin_typing(cell, app::shortest(frame.edits()->value(drawing.state(), cell)));
+    for (const ImWchar c : ImGui::GetIO().InputQueueCharacters) {
+        const bool starts = (c >= '0' && c <= '9') || c == '-' || c == '.';
+        if (!starts || ImGui::GetIO().KeyCtrl) continue;
+        begin_typing(cell, "");
+        return typed_->typing.gather();
+    }
+}
+
+void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const app::Ladder& ladder,
+                      Range queries, Range keys) {
+    const Frame frame{drawing, subject, ladder, queries, keys};
+    keyboard(frame);
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const float left = corner.x, width = ImGui::GetContentRegionAvail().x, right = left + width;
+    ImVec2 at = corner;
+    const bool narrow = width < ui::settings_open;
+    bool bars_wanted = true;
+    const bool follows = followed_pin_.follows(drawing.state().pin);
+    // Commands change the ladder while it is drawn; this frame draws it as it was before them.
+    const std::vector<std::vector<app::Rung>> rows = ladder.rungs(queries, keys);
+    for (const auto& row : rows) {
+        float tallest = 0;
+        at.x = left;
+        bool first = true;
+        for (const app::Rung& rung : row) {
+            ui::MatrixGrid grid = frame.grid(rung);
+            const ui::GridMetrics metrics =
+                ui::grid_metrics(grid, narrow ? width : std::min(width, most_grid_width));
+            const ImVec2 size = ui::grid_size(grid, metrics);
+            const float sign_width = *rung.sign ? 26 : 8;
+            if (!first && at.x + sign_width + size.x > right) {
+                at = {left, at.y + tallest + row_gap};
+                tallest = 0;
+            }
+            if (*rung.sign && at.x > left) {
+                ui::Type large(ui::Face::regular, 20);
+                const float middle =
+                    at.y + 58 + metrics.cell_height * static_cast<float>(rung.values.rows) / 2;
+                ui::draw_text(ImGui::GetWindowDrawList(), {at.x + 4, middle - 14}, ui::theme().dim,
+                              rung.sign);
+            }
+            at.x += at.x > left ? sign_width : 0;
+            const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
+            typing_field(frame, rung, grid, metrics, at);
+            answer(frame, rung, reply);
+            if (follows && grid.pinned) {
+                const auto [min, max] = ui::cell_rect(grid, metrics, at, *grid.pinned);
+                ui::scroll_to(min, max);
+            }
+            tallest = std::max(tallest, size.y);
+            at.x += size.x + 8;
+            first = false;
+        }
+        if (bars_wanted && is_score_or_weight(row.back().stage) &&
+            row_bars(drawing, ladder, queries, keys, {at.x + badge_room, at.y}, right))
+            bars_wanted = false;
+        at.y += tallest + row_gap;
+    }
+    if (bars_wanted && row_bars(drawing, ladder, queries, keys, {left, at.y}, right))
+        at.y += 56 + bar_height * static_cast<float>(keys.size());
+    ImGui::SetCursorScreenPos({left, at.y});
+    ImGui::Dummy({width, 1});
+}
+
+// Draws the bars under "Where cat looks".
+bool row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range queries, Range keys,
+              ImVec2 origin, float right) {
+    // Where the window begins later, the last query sees most of its keys.
+    const Index usual = queries.begin == 0 ? 0 : queries.end - 1;
+    Index query = drawing.pointed.query.value_or(drawing.selection().query.value_or(usual));
+    if (query >= ladder.queries()) query = usual;
+    const float width = std::min(right - origin.x, 340.0f);
+    if (width < 176) return false;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    {
+        ui::Type semibold(ui::Face::semibold, ui::size_title);
+        ui::draw_text_within(list, origin, width, ui::theme().text,
+                             "Where “" + ladder.query_name(query) + "” looks");
+    }
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    for (Index key = keys.begin; key < keys.end; ++key) {
+        const float weight = ladder.weight(query, key);
+        const float y = origin.y + 40 + bar_height * static_cast<float>(key - keys.begin);
+        ui::draw_text_within(list, {origin.x, y}, 56, ui::theme().dim, ladder.key_name(key));
+        const float room = width - 62 - 70;
+        const float length = std::isfinite(weight) ? room * std::clamp(weight, 0.0f, 1.0f) : 0;
+        list->AddRectFilled({origin.x + 62, y - 1}, {origin.x + 62 + std::max(length, 1.0f), y + 17},
+                            ui::sequential(0.25f + 0.6f * weight), 3);
+        ui::draw_text(list, {origin.x + 62 + length + 8, y}, ui::theme().text,
+                      app::fixed(static_cast<double>(weight), 4));
+    }
+    return true;
+}
+
+}  // namespace attn::parts

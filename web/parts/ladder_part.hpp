@@ -1,0 +1,44 @@
+// Draws one head as a ladder of matrices. Cells can be hovered over and pinned and, if the subject allows it,
+// dragged, scrolled and typed into.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "parts/part.hpp"
+#include "subjects/subject.hpp"
+#include "widgets/matrix_grid.hpp"
+#include "widgets/scroll.hpp"
+#include "widgets/typing.hpp"
+
+namespace attn::parts {
+
+class LadderPart {
+  public:
+    // Draws these queries and keys at the cursor, across the window's width.
+    void draw(const app::Drawing& drawing, app::Subject& subject, const app::Ladder& ladder, Range queries,
+              Range keys);
+
+  private:
+    struct Frame;
+    // A number being typed into a cell.
+    struct CellTyping {
+        app::CellRef cell;
+        ui::Typing typing;
+    };
+
+    void keyboard(const Frame& frame);
+    void begin_typing(const app::CellRef& cell, std::string_view text);
+    void typing_field(const Frame& frame, const app::Rung& rung, const ui::MatrixGrid& grid,
+                      const ui::GridMetrics& metrics, ImVec2 at);
+    void answer(const Frame& frame, const app::Rung& rung, const ui::GridReply& reply);
+
+    std::optional<CellTyping> typed_;
+    ui::FollowedPin<app::CellRef> followed_pin_;
+};
+
+// Draws the weights of the query in view as bars, at `origin`. Returns false if there is no room for them.
+bool row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range queries, Range keys,
+              ImVec2 origin, float right);
+
+}  // namespace attn::parts

@@ -1,0 +1,84 @@
+#include "parts/map_part.hpp"
+
+#include "parts/places.hpp"
+#include "parts/save_menu.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/scroll.hpp"
+
+namespace attn::parts {
+
+void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float width, float most_height) {
+    const app::Selection& s = drawing.selection();
+    app::MapChoice choice = app::looks_of(drawing.state()).map;
+    choice.stage = attention.stage_for(choice.stage);
+    if (const auto changed = map_controls(view_, choice, attention.stages(), attention.has_words())) {
+        drawing.visit.perform(app::SetMap{*changed}, ui::gesture());
+        choice = *changed;
+    }
+    const bool of_words = attention.shows_words(choice);
+    const ShownAxis queries = attention.query_axis(choice), keys = attention.key_axis(choice);
+    ui::MapPicture picture{.name = "map",
+                           .map = attention.map(s.layer, s.head, choice),
+                           .being_measured = attention.being_measured(choice.stage),
+                           .query_names = queries.names,
+                           .key_names = keys.names,
+                           .choice = choice};
+    if (!picture.map) return ui::caption("The map is shown as soon as the attention is computed.");
+    picture.title = info(choice.stage).title;
+    // Numbers that cannot be weights are shown as they are: signed, or large.
+    if (attention.has_negative_weights()) picture.choice.stage = Stage::raw;
+    if (choice.stage == Stage::weight) {
+        picture.decimals = 3;
+        // The scale goes up to 1, as on every map of weights, unless no weight is above 0.1, when little
+        // would be visible.
+        const float extent = view_.tiles().extent();
+        const bool faint = extent > 0 && extent <= 0.1f, beyond = attention.finished() && extent > 1;
+        if (!faint && !beyond) picture.high = 1;
+    }
+    picture.query = queries.shown(looked_query(drawing, attention));
+    picture.key = keys.shown(looked_key(drawing));
+    const auto query = queries.shown(drawing.pointed.query), key = keys.shown(drawing.pointed.key);
+    if (query && key) picture.pointed = ui::MapCell{*query, *key};
+    if (const auto& pinned = drawing.state().pin;
+        pinned && is_of_pairs(pinned->stage) && pinned->words == of_words && !pinned->second)
+        picture.pinned = ui::MapCell{pinned->row, pinned->col};
+
+    const ui::MapTouch touch = view_.draw(picture, width, most_height, drawing.deadline);
+    const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+    if (touch.more && !attention.paused()) drawing.visit.continue_with([this] { return view_.step(); });
+    if (touch.over) {
+        const app::CellRef cell{choice.stage, touch.over->query, touch.over->key, false, of_words};
+        drawing.point(queries.token(cell.row), keys.token(cell.col));
+        drawing.now.cell = cell;
+        if (touch.clicked) {
+            pin(drawing, cell);
+            choose_tokens(drawing, queries.token(cell.row), keys.token(cell.col));
+        }
+    }
+    announce_marked(drawing.visit);
+    draw_places(drawing, attention, view_, choice, width);
+    if (const auto found = finder_.draw(view_, picture, width))
+        choose_tokens(drawing, queries.token(found->query), keys.token(found->key));
+    ui::next_control(ui::need::icon);
+    if (save_menu(drawing.visit, {view_, picture, attention, choice})) ui::scroll_to(min, max);
+}
+
+std::optional<double> MapPart::progress() const {
+    const Pyramid* pyramid = view_.tiles().pyramid();
+    return pyramid && !pyramid->done() ? std::optional(pyramid->progress()) : std::nullopt;
+}
+
+void MapPart::forget() {
+    view_.forget_map();
+    finder_ = {};
+}
+
+// Announces the sums of the marked part to screen readers.
+void MapPart::announce_marked(app::Visit& visit) {
+    std::string sums = marked_part(view_);
+    if (sums == announced_) return;
+    if (!sums.empty()) visit.announce(sums);
+    announced_ = std::move(sums);
+}
+
+}  // namespace attn::parts

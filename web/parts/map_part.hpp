@@ -1,0 +1,29 @@
+// Draws the chosen head's map, enlarged, with its controls above and the ways to search, bookmark and save
+// below.
+#pragma once
+
+#include <string>
+
+#include "parts/map_controls.hpp"
+#include "parts/part.hpp"
+#include "widgets/map_view.hpp"
+
+namespace attn::parts {
+
+class MapPart {
+  public:
+    // Draws at the cursor, `width` points wide.
+    void draw(const app::Drawing& drawing, app::Attention& attention, float width, float most_height);
+    // Returns how much of the map is computed, 0 … 1, while there is more to do.
+    std::optional<double> progress() const;
+    void forget();  // frees the numbers of a closed subject
+
+  private:
+    void announce_marked(app::Visit& visit);
+
+    ui::MapView view_;
+    MapFinder finder_;
+    std::string announced_;  // the sums announced last
+};
+
+}  // namespace attn::parts

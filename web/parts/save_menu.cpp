@@ -1,0 +1,103 @@
+#include "parts/save_menu.hpp"
+
+#include <array>
+
+#include "parts/saving.hpp"
+#include "widgets/controls.hpp"
+
+namespace attn::parts {
+
+namespace {
+
+constexpr std::array<int, 3> picture_scales{1, 2, 4};
+constexpr std::array<const char*, 4> flow_items{"PNG 1×", "PNG 2×", "PNG 4×", "SVG"};
+constexpr std::array<const char*, 7> map_items{"PNG 1×", "PNG 2×", "PNG 4×",         "SVG",
+                                               "CSV",    ".npy",   "All heads, .npz"};
+constexpr int svg_item = 3, csv_item = 4, npy_item = 5;
+
+bool save_picture(app::Visit& visit, const SavedPicture& picture, int item) {
+    if (item >= svg_item) return false;
+    visit.save_picture(picture.file + ".png", picture.landmark,
+                       picture_scales[static_cast<std::size_t>(item)]);
+    return true;
+}
+
+void save_svg(app::Visit& visit, const std::string& file, const Result<std::string>& svg) {
+    if (!svg) return visit.report_error(svg.error());
+    visit.save(file + ".svg", *svg);
+}
+
+std::span<const std::string> part(std::span<const std::string> names, Range range) {
+    return names.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
+}
+
+Result<std::string> svg_of_window(const SavedMap& map, const std::string& title) {
+    const auto& [queries, keys, step] = map.view.in_view();
+    if (queries.size() > svg_cells / keys.size())
+        return Error{"The window has " + std::to_string(queries.size()) + " × " +
+                     std::to_string(keys.size()) + " cells, and an SVG holds at most " +
+                     std::to_string(svg_cells) + "; zoom in, or save a PNG."};
+    const std::vector<float> cells = cells_of(*map.picture.map, {queries, keys});
+    const ui::ColourScale& scale = map.view.scale();
+    return svg_of(SvgMap{.queries = part(map.picture.query_names, queries),
+                         .keys = part(map.picture.key_names, keys),
+                         .cells = {cells.data(), queries.size(), keys.size(), keys.size()},
+                         .colour = [&](float value) { return rgb(scale.colour(value)); },
+                         .decimals = is_signed(map.choice.stage) ? 2 : 3,
+                         .title = title,
+                         .ink = svg_ink()});
+}
+
+}  // namespace
+
+Colour rgb(ImU32 colour) {
+    const auto channel = [&](int shift) { return (colour >> shift) & 255u; };
+    return channel(IM_COL32_R_SHIFT) << 16 | channel(IM_COL32_G_SHIFT) << 8 | channel(IM_COL32_B_SHIFT);
+}
+
+SvgInk svg_ink() {
+    const ui::Theme& t = ui::theme();
+    return {rgb(t.background), rgb(t.text), rgb(t.dim)};
+}
+
+bool save_menu(app::Visit& visit, const SavedMap& map) {
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});  // matches the controls next to it
+    const auto item = ui::menu("map/save", "Save", map_items);
+    ImGui::PopStyleVar();
+    ui::tooltip("What is in view, as a picture or as numbers; or every head's numbers at once");
+    if (!item) return false;
+    const app::Selection& s = visit.state().selection;
+    const std::string layer = std::to_string(s.layer), head = std::to_string(s.head);
+    const std::string file = "layer-" + layer + "-head-" + head + "-" +
+                             std::string(info(map.choice.stage).key) +
+                             (map.attention.shows_words(map.choice) ? "-words" : "");
+    const ui::MapPicture& picture = map.picture;
+    if (save_picture(visit, {"map/save", "map/picture", file}, *item)) return true;
+    if (picture.being_measured) {
+        visit.report_error(Error{"The map is still being computed; save it when it is complete."});
+        return false;
+    }
+    const Saving::Window window{picture.map, map.view.in_view().queries, map.view.in_view().keys};
+    if (*item == svg_item)
+        save_svg(visit, file,
+                 svg_of_window(map, "Layer " + layer + " · head " + head + ": " + picture.title));
+    else if (*item == csv_item)
+        visit.save(Saving::csv(window, picture.query_names, picture.key_names, file));
+    else if (*item == npy_item)
+        visit.save(Saving::npy(window, file));
+    else
+        visit.save(Saving::all_heads(all_heads(map.attention, map.choice)));
+    return false;
+}
+
+bool save_menu(app::Visit& visit, const SavedPicture& picture,
+               const std::function<Result<std::string>()>& svg) {
+    const auto item = ui::menu(picture.menu, "Save", flow_items);
+    ui::tooltip("What is in view, as a picture");
+    if (!item) return false;
+    if (save_picture(visit, picture, *item)) return true;
+    save_svg(visit, picture.file, svg());
+    return false;
+}
+
+}  // namespace attn::parts

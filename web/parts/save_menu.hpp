@@ -1,0 +1,35 @@
+// Draws the "Save" menu, which saves what a part shows as files.
+#pragma once
+
+#include "parts/all_heads.hpp"
+#include "parts/part.hpp"
+#include "parts/svg.hpp"
+#include "widgets/map_view.hpp"
+
+namespace attn::parts {
+
+Colour rgb(ImU32 colour);
+SvgInk svg_ink();
+
+// Every menu begins with pictures at several scales; they capture the part with the landmark.
+struct SavedPicture {
+    const char* menu;      // its name
+    const char* landmark;  // of what is saved
+    std::string file;      // without extension
+};
+
+// Offers the map just drawn and all heads of its kind. Returns true if a picture is requested; what it shows
+// has to be scrolled into view.
+struct SavedMap {
+    const ui::MapView& view;
+    const ui::MapPicture& picture;
+    const app::Attention& attention;
+    app::MapChoice choice;
+};
+bool save_menu(app::Visit& visit, const SavedMap& map);
+
+// Offers a flow; `svg` is called only if the user asks for the SVG.
+bool save_menu(app::Visit& visit, const SavedPicture& picture,
+               const std::function<Result<std::string>()>& svg);
+
+}  // namespace attn::parts

@@ -1,0 +1,37 @@
+#include "parts/take_over.hpp"
+
+namespace attn::parts {
+
+std::optional<app::Offer> take_over(const app::Visit& visit, app::Subject& subject, Range queries,
+                                    Range keys) {
+    const app::Selection& s = visit.state().selection;
+    const app::Attention* attention = subject.attention();
+    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
+    const auto record = attention->record(s.layer);
+    if (!record) return std::nullopt;
+    std::string from = "head " + std::to_string(s.head);
+    if (attention->layers() > 1) from = "layer " + std::to_string(s.layer) + ", " + from;
+    from += " of " + attention->title();
+    const bool whole = queries == Range{0, attention->queries()} && keys == Range{0, attention->keys()};
+    if (!whole)
+        from += ", tokens " + std::to_string(queries.begin) + " to " + std::to_string(queries.end - 1);
+    const app::HeadCopy copy =
+        app::copy_of(*record, s.head, queries, keys, attention->query_names(), attention->key_names(), from);
+    for (const app::SubjectEntry& entry : app::subject_list()) {
+        if (entry.key == visit.state().subject) continue;
+        if (auto command = static_cast<app::Subject&>(visit.subject(entry.key)).take_over(copy))
+            return app::Offer{std::string("Edit a copy in ") + entry.name, *std::move(command)};
+    }
+    return std::nullopt;
+}
+
+void draw_take_over(const app::Drawing& drawing, app::Subject& subject, Range queries, Range keys) {
+    const auto offer = take_over(drawing.visit, subject, queries, keys);
+    if (!offer) return;
+    if (ui::button("take", offer->label.c_str())) drawing.visit.perform(offer->command);
+    ui::tooltip(
+        "Copies this head's q, k and v for these tokens, exactly as they are, so that you can change "
+        "them");
+}
+
+}  // namespace attn::parts

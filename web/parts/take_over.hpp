@@ -1,0 +1,16 @@
+// Copies the chosen head to a subject where it can be edited.
+#pragma once
+
+#include "parts/part.hpp"
+#include "subjects/subject.hpp"
+
+namespace attn::parts {
+
+// Returns the command that copies the head for these tokens; nothing if no other subject can take it, or if
+// there are no vectors.
+std::optional<app::Offer> take_over(const app::Visit& visit, app::Subject& subject, Range queries,
+                                    Range keys);
+// Draws a button for it.
+void draw_take_over(const app::Drawing& drawing, app::Subject& subject, Range queries, Range keys);
+
+}  // namespace attn::parts

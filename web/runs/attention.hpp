@@ -1,0 +1,103 @@
+// Provides the attention of all heads that a subject shows, whatever it comes from: layers × heads over
+// queries × keys, under names that all heads share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/head_maps.hpp"
+#include "analysis/head_overview.hpp"
+#include "app/looks.hpp"
+#include "attention/record.hpp"
+#include "model/trace.hpp"
+#include "text/word_axis.hpp"
+
+namespace attn::app {
+
+class Attention {
+  public:
+    virtual ~Attention() = default;
+
+    virtual std::uint64_t version() const = 0;          // changes with the numbers or the names
+    virtual std::uint64_t origin() const { return 0; }  // if it changes, nothing is where it was before
+    virtual Index layers() const = 0;
+    virtual Index heads() const = 0;  // heads per layer
+    virtual Index queries() const = 0;
+    virtual Index keys() const = 0;
+
+    // How queries and keys read; if they are not tokens, these are positions.
+    virtual const std::vector<std::string>& query_names() const = 0;
+    virtual const std::vector<std::string>& key_names() const = 0;
+    // The same, but empty if there are only positions.
+    virtual std::span<const std::string> query_tokens() const { return query_names(); }
+    virtual std::span<const std::string> key_tokens() const { return key_names(); }
+    bool has_tokens() const { return !query_tokens().empty() || !key_tokens().empty(); }
+    virtual bool one_line() const { return true; }  // queries and keys are the same words
+    virtual const WordAxis& query_words() const = 0;
+    virtual const WordAxis& key_words() const = 0;
+    bool has_words() const { return query_words().merges() || key_words().merges(); }  // of several tokens
+    virtual std::span<const std::int32_t> ids() const { return {}; }  // of the tokens, if they have any
+    // Returns what is written below a query in a line of words: its token's id or its position.
+    virtual std::string small_print(Index query) const { return std::to_string(query); }
+
+    // Returns the stages that maps can show; each says something that the one before does not.
+    virtual std::vector<Stage> stages() const = 0;
+    // Returns the stage to show for the chosen one, which may be missing here.
+    virtual Stage stage_for(Stage chosen) const = 0;
+    virtual bool shows_words(const MapChoice& choice) const { return takes_words(choice) && has_words(); }
+    ShownAxis query_axis(const MapChoice& choice) const {
+        return shows_words(choice) ? ShownAxis{query_words().names, &query_words()}
+                                   : ShownAxis{query_names()};
+    }
+    ShownAxis key_axis(const MapChoice& choice) const {
+        return shows_words(choice) ? ShownAxis{key_words().names, &key_words()} : ShownAxis{key_names()};
+    }
+
+    // Makes maps of the heads as they are now; it stays valid for as long as it is kept.
+    virtual HeadMaps maps(const MapChoice& choice) const = 0;
+    // Returns the same object for the same choice; null while what it needs is being computed.
+    virtual MapPointer map(Index layer, Index head, const MapChoice& choice);
+    // Says whether only the sampled rows of such a map mean anything yet (maps/tiles.hpp).
+    virtual bool being_measured(Stage) const { return false; }
+    // Null until it is computed, and if the weights were given in finished form.
+    virtual std::shared_ptr<const Record> record(Index /*layer*/) const { return nullptr; }
+    // Returns small, measured maps of all heads; null for a single head, and until there are weights.
+    virtual HeadOverview* overview() { return nullptr; }
+    // Returns everything that the run computed; null without a model.
+    virtual const Trace* trace() const { return nullptr; }
+
+    // Says whether some numbers that should be weights are negative; they are then shown as signed numbers.
+    virtual bool has_negative_weights() const { return false; }
+    // Says whether the weights came from a file, so that they may exceed 1.
+    virtual bool finished() const { return false; }
+    // Says whether the user has paused the work on it.
+    virtual bool paused() const { return false; }
+
+    // For files made from it: what it is, as in {"model": "gpt2"}, and what to save instead if there are too
+    // many heads, as in "save one head's window".
+    virtual std::map<std::string, std::string> source() const = 0;
+    virtual std::string title() const = 0;  // "gpt2", "attention.npy"
+    virtual std::string instead() const { return "save one head's window"; }
+
+  protected:
+    Attention() = default;
+    Attention(const Attention&) = delete;
+    Attention& operator=(const Attention&) = delete;
+    void forget_map() { chosen_ = {}; }
+
+  private:
+    struct Chosen {
+        Index layer = -1, head = -1;
+        Stage stage = Stage::weight;
+        Sink sink = Sink::shown;
+        bool words = false;
+        MapPointer map;
+    };
+    Chosen chosen_;
+};
+
+}  // namespace attn::app

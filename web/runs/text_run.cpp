@@ -1,0 +1,78 @@
+#include "runs/text_run.hpp"
+
+#include "app/clock.hpp"
+
+namespace attn::app {
+
+namespace {
+std::uint64_t versions = 0;
+}
+
+TextRun::TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> names, const std::string& text,
+                 std::string model)
+    : run(std::move(trace)),
+      pieces(std::move(names)),
+      words(word_axis(pieces, text)),
+      model_(std::move(model)),
+      version_(++versions) {}
+
+Status TextRun::begin_overview() {
+    logits = run->logits({tokens() - 1, tokens()});
+    auto heads = HeadOverview::start(run);
+    if (!heads) return heads.error();
+    all_heads = *std::move(heads);
+    return ok();
+}
+
+std::vector<Stage> TextRun::stages() const {
+    const AttentionSpec& spec = record_at(0).spec();
+    std::vector<Stage> stages{Stage::raw, Stage::scaled};
+    if (spec.softcap > 0) stages.push_back(Stage::capped);
+    if (!spec.bias.empty()) stages.push_back(Stage::masked);
+    stages.insert(stages.end(), {Stage::weight, Stage::contribution, Stage::projected});
+    return stages;
+}
+
+HeadMaps TextRun::maps(const MapChoice& choice) const {
+    return [trace = run, choice, tokens = shows_words(choice) ? words.tokens : std::vector<Range>{}](
+               Index layer, Index head) {
+        return tokens.empty() ? map_of(trace, layer, head, choice.stage, choice.sink)
+                              : word_map_of(trace, layer, head, tokens, choice.sink);
+    };
+}
+
+Status TextJob::start(const std::shared_ptr<const Model>& model, const std::string& model_name,
+                      std::vector<std::int32_t> ids, std::vector<std::string> pieces, std::string text) {
+    if (ids == ids_ && (run_ || forward_)) return ok();
+    forward_.reset();
+    ids_ = std::move(ids);
+    pieces_ = std::move(pieces);
+    text_ = std::move(text);
+    model_ = model_name;
+    if (ids_.empty()) {
+        run_ = {};
+        return ok();
+    }
+    auto forward = Forward::start(model, ids_);
+    if (!forward) {
+        ids_.clear();  // so that the same text can be tried again
+        return forward.error();
+    }
+    forward_ = *std::move(forward);
+    forward_ms_ = 0;
+    return ok();
+}
+
+Result<bool> TextJob::step() {
+    const double began = now_ms();
+    const bool more = forward_->step();
+    forward_ms_ += now_ms() - began;
+    if (more) return false;
+    auto trace = forward_->finish();
+    forward_.reset();
+    if (!trace) return trace.error();
+    run_ = std::make_unique<TextRun>(*trace, pieces_, text_, model_);
+    return true;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,40 @@
+// Makes the data that a training plan trains on, and the sequences that measure its network while it learns.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runs/training_plan.hpp"
+#include "text/bpe.hpp"
+
+namespace attn::app {
+
+struct TrainingData {
+    std::shared_ptr<const Bpe> tokenizer;  // null if tokens are symbols
+    std::vector<std::int32_t> text;        // of own_text, as tokens
+    Index vocabulary = 0;                  // the tokens of own_text
+    // A sequence of the task, the same for every seed; its maps are shown. For symbols, it is a training
+    // sequence from a step before the first.
+    std::vector<std::int32_t> probe;
+    std::vector<std::int32_t> probe_targets;  // the next tokens; −1: not counted, as in training
+    std::vector<std::string> probe_pieces;    // how each token reads
+    // Random tokens that come twice, for the induction score: at most half as many as the vocabulary has, so
+    // that few coincide by chance; empty if that is fewer than two.
+    std::vector<std::int32_t> repeated;
+
+    Result<Batches> batches(const TrainingPlan& plan, std::uint64_t seed) const;
+};
+
+// Learns a vocabulary if the plan needs one. It is an error if the text is missing or shorter than a
+// sequence.
+Result<TrainingData> training_data(const TrainingPlan& plan);
+
+// Returns the probe as a user would type it: symbols separated by blanks, or a text up to its last whole
+// character.
+std::string probe_text(const TrainingData& data);
+
+// Returns how symbol `id` of a symbol task reads: "|" for the separator, then A … Z, a … z and numbers.
+std::string symbol_name(std::int32_t id);
+
+}  // namespace attn::app

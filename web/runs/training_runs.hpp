@@ -1,0 +1,70 @@
+// Keeps the runs that are wanted, and a few that were wanted before. A run is made when it is first wanted,
+// forked from the run that shares most of its beginning.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runs/training_run.hpp"
+#include "runs/training_state.hpp"
+
+namespace attn::app {
+
+// Hands a network over from its run to the subject that reads the user's own text through it. It goes by way
+// of the page, which opens its files like those of any model.
+struct Handover {
+    TrainedHere network;
+    std::string text;  // the probe of the run
+    HeadIndex head;    // shown first
+};
+
+class TrainingRuns {
+  public:
+    std::optional<Handover> handover;
+    // While a network is prepared for a handover, the wanted runs pause.
+    bool rests = false;
+
+    // Works on what is wanted for about `budget_ms`; true while there is more to do.
+    bool work(const TrainingState& state, double budget_ms);
+    // Returns what went wrong since the last call: a plan that cannot be run, or a run that failed.
+    std::optional<Error> take_error() { return std::exchange(error_, std::nullopt); }
+
+    // Works instead towards a network that a link or undo asks for; false once prepared() has it or has
+    // failed.
+    bool prepare(const TrainedHere& network, double budget_ms);
+    // Returns the run that has reached the network or is getting there; null before prepare(), and if its
+    // plan cannot be run.
+    const TrainingRun* prepared() const { return prepared_.get(); }
+
+    const std::optional<TrainingPlan>& wanted_plan() const { return shown_.plan; }
+    // Null until work() has made them, and if none is wanted.
+    const TrainingRun* shown() const { return shown_.run.get(); }
+    const TrainingRun* compared() const { return compared_.run.get(); }
+    // Returns the view at the step shown, recomputed if that or the run has changed; null if there is no run.
+    const TrainingView* shown_view(const TrainingState& state) { return view(shown_, state); }
+    const TrainingView* compared_view(const TrainingState& state) { return view(compared_, state); }
+
+  private:
+    using Run = std::shared_ptr<TrainingRun>;
+    struct Place {
+        std::optional<TrainingPlan> plan;  // the plan asked for
+        Run run;                           // null if the plan cannot be run
+        std::optional<TrainingView> view;
+    };
+    static constexpr std::size_t kept_limit = 4;
+
+    void fill(Place& place, const TrainingPlan* plan);
+    Result<Run> run_of(const TrainingPlan& plan);
+    Result<Run> run_to(const TrainedHere& network);
+    const TrainingView* view(Place& place, const TrainingState& state);
+
+    std::deque<Run> runs_;  // most recently wanted first
+    Place shown_, compared_;
+    std::optional<TrainedHere> prepared_for_;
+    Run prepared_;
+    std::optional<Error> error_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,56 @@
+// Says which training runs are wanted, and how far: what a user can set about a network that learns.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "app/command.hpp"
+#include "runs/training_plan.hpp"
+
+namespace attn::app {
+
+struct TrainingState {
+    TrainingPlan plan;                     // of the run shown
+    std::optional<TrainingPlan> compared;  // of a second run next to it
+    std::optional<std::int64_t> step;      // the step that is shown; none: the newest
+    bool running = false;                  // otherwise the runs train up to `step` and no further
+    bool operator==(const TrainingState&) const = default;
+    // Returns how many steps the runs should take; 0 without a `step` means that there is no run yet.
+    std::int64_t target() const { return running ? plan.steps : step.value_or(0); }
+    bool wants_a_run() const { return running || step; }
+};
+
+inline const TrainingState& training_of(const State& state) { return state.of<TrainingState>(); }
+
+// Shows another run, at its newest step.
+struct SetTrainingPlan {
+    TrainingPlan plan;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+// Changes the shown run's values from a step on; the original run stays for comparison.
+struct ForkTraining {
+    std::int64_t step;
+    TrainingValues values;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct CompareTraining {
+    std::optional<TrainingPlan> plan = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct ShowTrainingStep {
+    static constexpr bool navigation = true;
+    std::optional<std::int64_t> step = {};  // none: the newest
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct RunTraining {
+    static constexpr bool navigation = true;
+    bool on;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+}  // namespace attn::app

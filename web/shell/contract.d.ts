@@ -1,0 +1,181 @@
+// The contract between the program, which is C++ compiled to WebAssembly, and the shell, which is the JavaScript
+// around it. web/platform holds the other side of it, and tests/unit/shell/contract.test.mjs compares the two.
+
+declare const kind: unique symbol;
+type Kind<Name extends string> = number & { [kind]: Name };
+
+/**
+ * The address of UTF-8 with a closing zero. The shell allocates what it passes and frees it after the call; what the
+ * program returns belongs to the program and is good until its next call.
+ */
+export type Text = Kind<'text'>;
+
+/** The address of bytes. The shell allocates what it passes and frees it after the call. */
+export type Bytes = Kind<'bytes'>;
+
+/** 0 or 1. */
+export type Flag = Kind<'flag'>;
+
+/** What the shell may call. A refusal comes with a notice that says why. */
+export interface Exports {
+    /**
+     * The program copies the bytes of a font. Kinds 0 regular, 1 semibold and 2 mono come before the start, kind 3, for
+     * the characters that those lack, at any time.
+     */
+    _explorer_font(kind: number, bytes: Bytes, size: number): void;
+
+    /**
+     * Before the start: with an empty fragment the page shows this head of this model, which the program asks for by
+     * `openBundled`.
+     */
+    _explorer_home(model: Text, layer: number, head: number): void;
+
+    /** `fragment` is that of the address, without '#'. The answer is 0 where the program cannot draw. */
+    _explorer_start(fragment: Text, dark: Flag, reduced_motion: Flag): Flag;
+
+    /** The program draws no frames before this call. */
+    _explorer_draw(): void;
+
+    /** The person has gone back or forward, or has edited the address. */
+    _explorer_fragment(fragment: Text): void;
+
+    _explorer_theme(dark: Flag): void;
+
+    /** The program looks whether there is something to draw. */
+    _explorer_wake(): void;
+
+    /** The person has changed the text; its tokens follow where a model is open. */
+    _explorer_sentence(text: Text): void;
+
+    /**
+     * `ids` holds `count` int32, the first of `total` as far as the model's context goes; `pieces` is a JSON array of
+     * `count` strings to show.
+     */
+    _explorer_tokens(text: Text, ids: Bytes, count: number, total: number, pieces: Text): void;
+
+    /** The same of the box for a second sentence. */
+    _explorer_second_sentence(text: Text): void;
+    _explorer_second_tokens(text: Text, ids: Bytes, count: number, total: number, pieces: Text): void;
+
+    /** A model begins to arrive. The files that follow are config.json, the index where there is one, and the weights. */
+    _explorer_model_name(name: Text): void;
+
+    /** The answer is the address that the file's bytes are written to, or 0 where the file is refused. */
+    _explorer_model_buffer(name: Text, size_low: number, size_high: number): number;
+
+    /** The header of a weight file has been written. The answer is 1 where it is refused. */
+    _explorer_model_check_header(name: Text): Flag;
+
+    /** All files have been written. The answer is 1 where the model is refused; then the earlier one stays open. */
+    _explorer_model_load(): Flag;
+
+    /** The files that have arrived are not going to be a model. */
+    _explorer_model_discard(): void;
+
+    /** The model that the program asked for by `openBundled` or `openGiven` is not going to be open. */
+    _explorer_model_failed(): void;
+
+    /** How many tokens the open model takes; 0 where none is open. */
+    _explorer_model_context(): number;
+
+    /** The answer is the address that the bytes of a file of tensors are written to, or 0 where the file is refused. */
+    _explorer_tensors_buffer(name: Text, size_low: number, size_high: number): number;
+
+    /** All files have been written: the program reads them, asks, and shows them, or says why not. */
+    _explorer_tensors_arrived(): void;
+
+    /** The files that have arrived are not going to be shown. */
+    _explorer_tensors_discard(): void;
+
+    _explorer_paste(text: Text): void;
+    /** Opens the palette that finds everything by its name. */
+    _explorer_palette(): void;
+    _explorer_undo(): void;
+    _explorer_redo(): void;
+
+    /** The matrix in focus, a `Table` as JSON. */
+    _explorer_table(): Text;
+
+    /** What the copy key takes from the canvas, or an empty text. */
+    _explorer_copy_text(): Text;
+
+    _explorer_context_lost(): void;
+    _explorer_context_restored(): void;
+}
+
+/** Each row begins with its heading. There are no rows where no matrix is in focus. */
+export interface Table {
+    title: string;
+    columns: string[];
+    rows: string[][];
+}
+
+/**
+ * What the program may call, on `Module.shell`. It calls inside its frames, so whatever calls back into it waits until
+ * the call has returned.
+ */
+export interface Shell {
+    /** A message of one sentence. */
+    notice(text: string, kind: 'info' | 'error'): void;
+
+    /** Words for those who listen to a screen reader. */
+    announce(text: string): void;
+
+    /** The fragment of the address, without '#'; `push` makes it a step of the browser's history. */
+    setUrl(fragment: string, push: boolean): void;
+
+    /** `tokenized` says that the tokens of the text are wanted. */
+    setSentence(text: string, enabled: boolean, tokenized: boolean, placeholder: string): void;
+
+    /** The box for a second sentence is shown with this text, or hidden where it is null. Its tokens are wanted. */
+    setSecondSentence(text: string | null): void;
+
+    /** The name of the open model. */
+    setTitle(text: string): void;
+
+    setHistory(can_undo: boolean, can_redo: boolean): void;
+
+    /** The answer is a JSON array of strings, how each id is shown. */
+    idsToText(ids: number[]): string;
+
+    /** The text grows by a generated token. */
+    appendToken(id: number): void;
+
+    copy(text: string): void;
+
+    /** A file of the program's bytes for the person to keep. */
+    download(name: string, address: number, size: number, mime: string): void;
+
+    /** The mouse's cursor, by its name in CSS. */
+    cursor(name: string): void;
+
+    /** The answer is whether such a model comes with the site; if so, it is opened after the call. */
+    openBundled(name: string): boolean;
+
+    /** Opens the dialog that chooses files of tensors. */
+    chooseTensors(): void;
+
+    /** A file of a model; `openGiven` follows when all are given. */
+    giveFile(path: string, address: number, size: number): void;
+
+    /**
+     * The given files are opened after the call: as if the person had dropped them, or, where `awaited`, as if the model
+     * came with the site.
+     */
+    openGiven(awaited: boolean): void;
+}
+
+/** The running program as Emscripten hands it over. */
+export interface Module extends Exports {
+    wasmMemory: { readonly buffer: ArrayBufferLike };
+    _malloc(size: number): number;
+    _free(address: number): void;
+    shell?: Shell;
+}
+
+/** What the shell gives where the program takes a value of this kind. */
+type Given<Value> = Value extends Text ? string : Value extends Bytes ? Uint8Array : Value extends Flag ? boolean : number;
+type Each<Values extends unknown[]> = { [Place in keyof Values]: Given<Values[Place]> };
+
+/** What the shell gives for the arguments of an export. */
+export type Arguments<Name extends keyof Exports> = Each<Parameters<Exports[Name]>>;

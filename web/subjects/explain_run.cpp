@@ -1,0 +1,74 @@
+// Explains numbers of a text's run through a model, and writes the chosen head of any attention as a table.
+#include <cmath>
+
+#include "app/format.hpp"
+#include "model/network.hpp"
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// A masked weight counts as 0.
+double as_weight(float cell) { return cell == masked_cell ? 0.0 : static_cast<double>(cell); }
+
+}  // namespace
+
+std::optional<Explained> explain_run_cell(const TextRun& run, const Selection& selection,
+                                          const CellRef& cell) {
+    const auto [layer, head] = std::pair(selection.layer, selection.head);
+    const Record& record = run.record_at(layer);
+    const auto name = [&](Index i) { return in_quotes(label_at(run.pieces, i)); };
+    Explained out;
+    if (cell.words) {
+        const Index words = run.words.count();
+        if (cell.row < 0 || cell.row >= words || cell.col < 0 || cell.col >= words) return std::nullopt;
+        explain_words(out,
+                      {run.words.of(cell.row), run.words.of(cell.col), in_quotes(run.words.name(cell.row)),
+                       in_quotes(run.words.name(cell.col)), run.pieces, run.pieces},
+                      record, head);
+        return out;
+    }
+    const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
+    const CellNames names{name(cell.row), name(of_keys ? cell.row : cell.col)};
+    const auto projected_norm = [&](Index key) {
+        const WeightView& w_o =
+            run.run->model()->network().blocks[static_cast<std::size_t>(layer)].attention_out.weight;
+        return static_cast<double>(projected_value_norms(record, head, w_o)[static_cast<std::size_t>(key)]);
+    };
+    if (!explain_cell(out, record, head, cell, names, projected_norm)) return std::nullopt;
+    if (cell.stage == Stage::output)
+        for (auto& operand : out.operands) operand.name = name(std::stol(operand.name));
+    if (cell.stage == Stage::v) out.note = "A value vector: the normalised residual of this token times W_V.";
+    if (cell.stage == Stage::q || cell.stage == Stage::k)
+        out.note = "Component " + std::to_string(cell.col) + " of the " + (of_keys ? "key" : "query") +
+                   " that enters the score" +
+                   (run.run->position_embedding().size() ? "." : ", after its rotary position.");
+    return out;
+}
+
+Table table_of(Attention& attention, const State& state, const std::string& of) {
+    const Selection& s = state.selection;
+    MapChoice choice = looks_of(state).map;
+    choice = {.stage = Stage::weight, .unit = choice.unit};
+    if (s.layer >= attention.layers() || s.head >= attention.heads()) return {};
+    const bool words = attention.shows_words(choice);
+    const MapPointer map = attention.maps(choice)(s.layer, s.head);
+    const auto queries = attention.query_axis(choice).names, keys = attention.key_axis(choice).names;
+    const Index rows = std::min(map->queries(), table_row_limit),
+                cols = std::min(map->keys(), table_row_limit);
+    const std::string what = words ? "Weights between words" : "Weights";
+    Table table{what +
+                    (!of.empty() ? " of " + of + ", "
+                     : words     ? ", "
+                                 : " of ") +
+                    "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head),
+                {keys.begin(), keys.begin() + cols},
+                {queries.begin(), queries.begin() + rows},
+                Matrix(rows, cols)};
+    const std::vector<float> cells = cells_of(*map, {{0, rows}, {0, cols}});
+    std::ranges::transform(cells, table.values.values.begin(), as_weight);
+    return table;
+}
+
+}  // namespace attn::app

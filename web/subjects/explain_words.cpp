@@ -1,0 +1,87 @@
+// Explains a weight between words by the tokens' weights, which are summed and averaged.
+#include <algorithm>
+#include <utility>
+
+#include "app/format.hpp"
+#include "subjects/explain.hpp"
+#include "text/utf8.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// Shortens a name to "gran…", so that another name fits next to it.
+std::string shortened(std::string_view name) {
+    constexpr int most = 4;  // characters
+    std::size_t length = 0;
+    for (int i = 0; i < most && length < name.size(); ++i)
+        length += first_code_point(name.substr(length)).bytes;
+    return std::string(name.substr(0, length)) + (length < name.size() ? "…" : "");
+}
+
+}  // namespace
+
+void explain_words(Explained& out, const WordPair& pair,
+                   const std::function<TokenWeight(Index query, Index key)>& weight) {
+    const auto rows = static_cast<double>(pair.query.size());
+    const auto four = [](double value) { return fixed(value, 4); };
+    const auto piece = [](std::span<const std::string> pieces, Index token) {
+        const std::string& text = pieces[static_cast<std::size_t>(token)];
+        return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+    };
+    const bool several_rows = pair.query.size() > 1, several_keys = pair.key.size() > 1;
+    std::string means;
+    double sum_f32 = 0, sum_f64 = 0;
+    out.masked = true;
+    for (Index i = pair.query.begin; i < pair.query.end; ++i) {
+        std::string sums;
+        double row = 0;
+        for (Index j = pair.key.begin; j < pair.key.end; ++j) {
+            const TokenWeight w = weight(i, j);
+            if (w.allowed) out.masked = false;
+            sum_f32 += w.f32;
+            row += w.f64;
+            sums += (sums.empty() ? "" : " + ") + four(w.f64);
+            const std::string name = several_rows && several_keys ? shortened(piece(pair.query_pieces, i)) +
+                                                                        "→" + piece(pair.key_pieces, j)
+                                     : several_rows ? piece(pair.query_pieces, i)
+                                                    : piece(pair.key_pieces, j);
+            out.operands.push_back({name, w.f64, 1 / rows, w.f64 / rows});
+        }
+        if (several_rows && several_keys)
+            out.steps.push_back({"Σ from " + piece(pair.query_pieces, i), sums, four(row), false});
+        means += (means.empty() ? "" : " + ") + (several_rows ? four(row) : sums);
+        sum_f64 += row;
+    }
+    out.f32 = static_cast<double>(static_cast<float>(sum_f32 / rows));
+    out.f64 = sum_f64 / rows;
+    if (several_rows) means = "(" + means + ") / " + std::to_string(pair.query.size());
+    out.steps.push_back({several_rows   ? "mean"
+                         : several_keys ? "sum"
+                                        : "weight",
+                         means, four(out.f64), true});
+    out.title = "Weights[" + pair.query_name + ", " + pair.key_name + "]";
+    out.formula = std::string(several_rows ? "1/" + std::to_string(pair.query.size()) + " · Σ_i " : "") +
+                  (several_keys ? "Σ_j " : "") + "Weights[" + (several_rows ? "i" : pair.query_name) + ", " +
+                  (several_keys ? "j" : pair.key_name) + "]";
+    if (several_rows) out.formula += ", i in " + pair.query_name;
+    if (several_keys) out.formula += ", j in " + pair.key_name;
+    out.operands_title = std::string("Weights of their tokens") +
+                         (several_rows ? " · 1/" + std::to_string(pair.query.size()) : "");
+    out.note =
+        "Between words: from a word the mean over its tokens, to a word the sum over its tokens, so a row "
+        "keeps its sum (Clark et al. 2019, arXiv 1906.04341).";
+}
+
+void explain_words(Explained& out, const WordPair& pair, const Record& record, Index head) {
+    std::optional<RowChain> row;
+    Index row_query = -1;
+    explain_words(out, pair, [&](Index query, Index key) {
+        if (std::exchange(row_query, query) != query) row = row_chain(record, head, query);
+        const CellExplanation why = row->at(key);
+        const float f32 = record.cell(Stage::weight, head, query, key);
+        return TokenWeight{why.allowed, static_cast<double>(f32), why.weight};
+    });
+}
+
+}  // namespace attn::app

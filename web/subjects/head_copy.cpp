@@ -1,0 +1,52 @@
+#include "subjects/head_copy.hpp"
+
+#include <cmath>
+
+namespace attn::app {
+
+namespace {
+
+std::vector<std::string> names_of(const std::vector<std::string>& names, Range rows) {
+    return {names.begin() + rows.begin, names.begin() + rows.end};
+}
+
+}  // namespace
+
+Matrix rows_of(const Tensor& tensor, Index head, Range rows) {
+    const ConstMatrix all = tensor.heads().head(head);
+    Matrix m(rows.size(), all.cols);
+    for (Index r = 0; r < m.rows; ++r)
+        for (Index c = 0; c < m.cols; ++c) m.at(r, c) = static_cast<double>(all(rows.begin + r, c));
+    return m;
+}
+
+HeadCopy copy_of(const Record& record, Index head, Range queries, Range keys,
+                 const std::vector<std::string>& query_names, const std::vector<std::string>& key_names,
+                 std::string from) {
+    const Index kv_head = record.kv_head(head);
+    HeadCopy copy{.q = rows_of(record.q(), head, queries),
+                  .k = rows_of(record.k(), kv_head, keys),
+                  .v = record.d_v() > 0 ? rows_of(record.v(), kv_head, keys) : Matrix(),
+                  .query_labels = names_of(query_names, queries),
+                  .key_labels = names_of(key_names, keys),
+                  .from = std::move(from)};
+    // The worked example can only represent 1/√d_k and a temperature.
+    const double usual = 1 / std::sqrt(static_cast<double>(record.d_k()));
+    const auto scale = static_cast<double>(record.scale());
+    if (std::abs(scale - usual) > 1e-6 * usual) {
+        copy.scale_by_sqrt_d = false;
+        copy.temperature = 1 / scale;
+    }
+    copy.softcap = static_cast<double>(record.spec().softcap);
+    std::vector<std::uint8_t> allowed;
+    bool all = true;
+    for (Index i = queries.begin; i < queries.end; ++i)
+        for (Index j = keys.begin; j < keys.end; ++j) {
+            allowed.push_back(record.spec().mask.allows(head, i, j));
+            all = all && allowed.back();
+        }
+    if (!all) copy.allowed = std::move(allowed);
+    return copy;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,33 @@
+// Holds one head for some tokens, which one subject hands to another to be edited.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/matrix.hpp"
+#include "attention/record.hpp"
+
+namespace attn::app {
+
+// A head's vectors for some tokens, and where they came from.
+struct HeadCopy {
+    Matrix q, k, v;  // [n_q, d_k], [n_k, d_k], [n_k, d_v]; the exact f32 values
+    std::vector<std::string> query_labels, key_labels;
+    bool scale_by_sqrt_d = true;
+    double temperature = 1;  // other than 1 if the scale is not 1/√d_k
+    double softcap = 0;
+    std::optional<std::vector<std::uint8_t>> allowed = {};  // [n_q, n_k]; none: all
+    std::string from;                                       // "layer 3, head 0 of storyteller, tokens 2 to 9"
+};
+
+// Returns some rows of one head of a tensor [heads, rows, columns].
+Matrix rows_of(const Tensor& tensor, Index head, Range rows);
+
+// `from` says where the head is from: "layer 3, head 0 of storyteller".
+HeadCopy copy_of(const Record& record, Index head, Range queries, Range keys,
+                 const std::vector<std::string>& query_names, const std::vector<std::string>& key_names,
+                 std::string from);
+
+}  // namespace attn::app

@@ -1,0 +1,95 @@
+#include "subjects/sentence/commands.hpp"
+
+#include "app/catalogue.hpp"
+#include "app/format.hpp"
+#include "app/looks.hpp"
+#include "runs/training_state.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// Another model has other heads, so choices of heads are dropped.
+void forget_heads(State& state) {
+    Looks looks = looks_of(state, sentence_subject);
+    looks.flow.heads.clear();
+    set_looks(state, sentence_subject, std::move(looks));
+    state.selection = {};
+    state.pin.reset();
+}
+
+}  // namespace
+
+bool is_model_name(std::string_view text) { return text.size() <= 200 && is_utf8(text); }
+
+Status SetText::apply(State& state) const {
+    if (!is_utf8(text)) return Error{"The text is not UTF-8."};
+    state.edit<SentenceState>().text = text;
+    return ok();
+}
+std::string SetText::describe(const State&) const { return "text"; }
+
+Status Compare::apply(State& state) const {
+    if (with && !is_utf8(with->text)) return Error{"The second text is not UTF-8."};
+    if (text && !is_utf8(*text)) return Error{"The text is not UTF-8."};
+    if (!with) state.selection.counterpart.reset();
+    SentenceState& sentence = state.edit<SentenceState>();
+    const bool begins_or_ends = sentence.compared.has_value() != with.has_value();
+    if (text) sentence.text = *text;
+    sentence.compared = with;
+    if (begins_or_ends && state.subject == sentence_subject) state.lens = usual_lens(state);
+    return ok();
+}
+std::string Compare::describe(const State& before) const {
+    if (!with) return "one text alone";
+    const auto& now = sentence_of(before).compared;
+    return !now ? "compared with a second text" : now->text != with->text ? "second text" : "comparison";
+}
+
+Status SetModel::apply(State& state) const {
+    const SentenceState& before = sentence_of(state);
+    if (name == before.model && !before.trained) return ok();  // already chosen by a link that names it
+    if (!is_model_name(name)) return Error{"A model's name is UTF-8 of at most 200 bytes."};
+    SentenceState& sentence = state.edit<SentenceState>();
+    sentence.model = name;
+    sentence.trained.reset();
+    forget_heads(state);
+    return ok();
+}
+std::string SetModel::describe(const State&) const { return "model " + name; }
+
+Status OpenTrained::apply(State& state) const {
+    if (const Status sound = check(network); !sound) return sound.error();
+    if (!is_utf8(text)) return Error{"The text is not UTF-8."};
+    const TrainedHere normal{normalised(network.plan), network.step};
+    SentenceState& sentence = state.edit<SentenceState>();
+    sentence.text = text;
+    sentence.model = name_of(normal);
+    sentence.trained = normal;
+    sentence.compared.reset();
+    state.subject = sentence_subject;
+    state.lens = usual_lens(state);
+    // Training pauses meanwhile, at the step that was opened.
+    TrainingState& training = state.edit<TrainingState>();
+    training.running = false;
+    if (training.plan == network.plan) training.step = network.step;
+    forget_heads(state);
+    return Select{{head.layer, head.head, {}, {}}}.apply(state)
+               ? ok()
+               : Status(Error{"There is no such head to choose."});
+}
+std::string OpenTrained::describe(const State&) const {
+    return "opened the network of step " + std::to_string(network.step);
+}
+
+Status SetSampling::apply(State& state) const {
+    const SamplingState& s = sampling;
+    if (!(s.temperature >= 0 && s.temperature <= 100) || s.top_k < 0 || !(s.top_p > 0 && s.top_p <= 1))
+        return Error{
+            "Sampling takes a temperature from 0 to 100, a top-k of 0 or more and a top-p above 0 up to 1."};
+    state.edit<SentenceState>().sampling = s;
+    return ok();
+}
+std::string SetSampling::describe(const State&) const { return "sampling"; }
+
+}  // namespace attn::app

@@ -1,0 +1,47 @@
+// Defines what a user can change about a sentence in a model.
+#pragma once
+
+#include "app/command.hpp"
+#include "attention/head_index.hpp"
+#include "subjects/sentence/state.hpp"
+
+namespace attn::app {
+
+struct SetText {
+    std::string text;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+// Adds a second text next to the sentence, or next to `text`, which then replaces the sentence; without a
+// second text, the comparison ends.
+struct Compare {
+    std::optional<Comparison> with = {};
+    std::optional<std::string> text = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct SetModel {
+    static constexpr bool new_page = true;
+    std::string name;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+// Shows a network that was trained in this page, at one of its steps, on a text.
+struct OpenTrained {
+    static constexpr bool new_page = true;
+    TrainedHere network;
+    std::string text;
+    HeadIndex head;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct SetSampling {
+    SamplingState sampling;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+// Says whether a model may have this name: UTF-8 of at most 200 bytes.
+bool is_model_name(std::string_view text);
+
+}  // namespace attn::app

@@ -1,0 +1,97 @@
+// Writes a sentence into links: the text, the model, what it is compared with, and the sampling.
+#include "app/format.hpp"
+#include "app/link_text.hpp"
+#include "app/looks.hpp"
+#include "subjects/sentence/commands.hpp"
+#include "subjects/sentence/sentence.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// Removes a second text that is too long for a link, and a pinned cell that belongs to it.
+void prune(State& state) {
+    const auto& second = sentence_of(state).compared;
+    if (!second || fits_into_a_link(second->text)) return;
+    state.edit<SentenceState>().compared.reset();
+    if (state.pin && state.pin->second) state.pin.reset();
+}
+
+// Writes "0.7,40,0.95,1": temperature, top-k, top-p and seed.
+std::string write_sampling(const SamplingState& s) {
+    return shortest(s.temperature) + "," + std::to_string(s.top_k) + "," + shortest(s.top_p) + "," +
+           std::to_string(s.seed);
+}
+
+std::optional<SamplingState> read_sampling(std::string_view text) {
+    const auto parts = split(text, ',');
+    if (parts.size() != 4) return std::nullopt;
+    const auto temperature = read_number(parts[0]), top_p = read_number(parts[2]);
+    const auto top_k = read_integer<Index>(parts[1]);
+    const auto seed = read_integer<std::uint64_t>(parts[3]);
+    if (!temperature || !top_k || !top_p || !seed) return std::nullopt;
+    return SamplingState{static_cast<float>(*temperature), *top_k, static_cast<float>(*top_p), *seed};
+}
+
+constexpr LinkRow sentence_rows[] = {
+    {"with", "UTF-8 text of at most 2,000 characters",
+     [](State& s, const std::string& value) {
+         return fits_into_a_link(value) && take(s, Compare{Comparison{.text = value}});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const auto& second = sentence_of(s).compared;
+         return second ? std::optional(second->text) : std::nullopt;
+     }},
+    {"text", "UTF-8 text of at most 2,000 characters",
+     [](State& s, const std::string& value) { return fits_into_a_link(value) && take(s, SetText{value}); },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const std::string& text = sentence_of(s).text;
+         return text.empty() || !fits_into_a_link(text) ? std::nullopt : std::optional(text);
+     }},
+    {"model", "the name of a model",
+     [](State& s, const std::string& value) {
+         if (!is_model_name(value)) return false;
+         s.edit<SentenceState>().model = value;
+         return true;
+     },
+     [](const State& s, const State&) {
+         return sentence_of(s).model.empty() || sentence_of(s).trained ? std::nullopt
+                                                                       : std::optional(sentence_of(s).model);
+     }},
+    {"trained", "a step and the plan of a training run, as 640,induction",
+     [](State& s, const std::string& value) {
+         const std::string_view text = value;
+         const auto comma = text.find(',');
+         if (comma == std::string_view::npos) return false;
+         const auto step = read_integer<std::int64_t>(text.substr(0, comma));
+         const auto plan = parse_training_plan(text.substr(comma + 1));
+         if (!step || !plan || !check(TrainedHere{*plan, *step})) return false;
+         SentenceState& sentence = s.edit<SentenceState>();
+         sentence.trained = {*plan, *step};
+         sentence.model = name_of(*sentence.trained);
+         return true;
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const auto& trained = sentence_of(s).trained;
+         if (!trained) return std::nullopt;
+         return std::to_string(trained->step) + "," + to_text(trained->plan);
+     }},
+    {"sampling", "temperature,top-k,top-p,seed",
+     [](State& s, const std::string& value) {
+         const auto sampling = read_sampling(value);
+         return sampling && take(s, SetSampling{*sampling});
+     },
+     [](const State& s, const State&) { return unless_initial(sentence_of(s).sampling, write_sampling); }},
+};
+
+struct LooksKeys {
+    static constexpr std::string_view subject = sentence_subject, map = "map", heads = "heads", flow = "flow",
+                                      bookmarks = "places";
+};
+constexpr auto all_rows = joined(sentence_rows, LooksRows<LooksKeys>::rows);
+
+}  // namespace
+
+LinkRows sentence_links() { return {.rows = all_rows, .prune = prune}; }
+
+}  // namespace attn::app

@@ -1,0 +1,34 @@
+// Takes a model's files from the page into memory. Names, sizes and headers are checked before the bytes
+// arrive, and the open model stays open until the new one is complete and valid.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/model.hpp"
+
+namespace attn::app {
+
+class ModelIntake {
+  public:
+    // This limits the sum of file sizes: a tab's heap ends at 2 GB, and a run needs room next to the weights.
+    static constexpr std::uint64_t bytes_limit = 1'700'000'000;
+
+    void name(std::string folder) { folder_ = std::move(folder); }
+    const std::string& name() const { return folder_; }
+
+    // Returns where to write the `size` bytes of the file; the address is valid until load() or discard().
+    Result<std::byte*> buffer(const std::string& file, std::uint64_t size);
+    // Checks a .safetensors file of which the header bytes have been written, before its body is read.
+    Status check_header(const std::string& file) const;
+    Result<std::shared_ptr<const Model>> load();  // takes the bytes
+    void discard();
+
+  private:
+    std::string folder_;
+    ModelFiles files_;
+    bool has_config_ = false;
+    std::uint64_t total_ = 0;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,520 @@
+#include "subjects/sentence/sentence.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "app/clock.hpp"
+#include "app/format.hpp"
+#include "runs/training_files.hpp"
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+namespace {
+
+Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
+
+constexpr Index next_shown = 12;
+// Letters typed without a longer pause share one undo step.
+constexpr double typing_pause_ms = 1000;
+// The model and the run together may take this much of a heap that ends at 2 GB.
+constexpr std::int64_t run_bytes_limit = 1'900'000'000;
+
+}  // namespace
+
+bool sentence_may_select(const State&, const Selection&) { return true; }
+
+bool sentence_may_pin(const State& state, const CellRef& cell) {
+    if (cell.second && !sentence_of(state).compared) return false;
+    if (cell.words && (cell.second || cell.stage != Stage::weight)) return false;
+    return cell.stage >= Stage::q && cell.row >= 0 && cell.row < position_limit && cell.col >= 0 &&
+           cell.col < position_limit;  // there are no projections to show
+}
+
+bool sentence_has_second(const State& state) { return sentence_of(state).compared.has_value(); }
+
+SentenceSubject::SentenceSubject(Visit& visit) : Subject(visit), training_(visit.shared<TrainingRuns>()) {}
+
+// ---- The State --------------------------------------------------------------------------------------------
+
+std::optional<State> SentenceSubject::home(const Opening& opening) const {
+    State home = default_state();
+    home.subject = sentence_subject;
+    home.lens = usual_lens(home);
+    SentenceState& sentence = home.edit<SentenceState>();
+    sentence.text = first_twin();
+    sentence.model = opening.model;
+    home.selection.layer = opening.layer;
+    home.selection.head = opening.head;
+    return home;
+}
+
+// If a text was too long for the link but is still here, it is restored, so that back and forward lose
+// nothing.
+void SentenceSubject::receive(State& state, const State& here, Change how) {
+    const SentenceState& before = sentence_of(here);
+    if (how == Change::restored) {
+        const SentenceState& now = sentence_of(state);
+        if (now.model == before.model && now.trained == before.trained) return;
+        if (await_model(now, "The model '" + now.model +
+                                 "' is no longer open: drop its folder onto the page to see the same."))
+            return;
+        return name_open_model(state.edit<SentenceState>());
+    }
+    SentenceState& wanted = state.edit<SentenceState>();
+    if (wanted.trained) {
+        if (model_trained_) complete_text(wanted.trained->plan, model_trained_->plan);
+        if (training_.wanted_plan()) complete_text(wanted.trained->plan, *training_.wanted_plan());
+    }
+    await_model(wanted, "This link was made with the model '" + wanted.model +
+                            "'. Drop its folder onto the page to see the same.");
+    if (model_ && awaited_.empty()) name_open_model(wanted);
+    const State* home = visit().home();
+    last_wanted_ = home && state == *home && !state.selection.query;
+}
+
+void SentenceSubject::follow(const State& before, Change how) {
+    if (how != Change::command) {
+        wanted_ = state().selection;
+    } else if (before.selection != state().selection && !selecting_) {
+        wanted_.reset();
+        last_wanted_ = false;
+    }
+    if (!now().compared) compared_.clear();
+    refresh_next();
+}
+
+void SentenceSubject::select(const Selection& selection) {
+    const bool outer = std::exchange(selecting_, true);
+    visit().perform(Select{selection});
+    selecting_ = outer;
+}
+
+// Limits the selection to the existing layers, heads and tokens.
+void SentenceSubject::fit_selection() {
+    const TextRun* shown = run();
+    if (!shown) return;
+    const Index n = shown->tokens();
+    Selection selection = state().selection;
+    selection.layer = std::min(selection.layer, shown->layers() - 1);
+    selection.head = std::min(selection.head, shown->heads() - 1);
+    if (selection.query && *selection.query >= n) selection.query.reset();
+    if (selection.key && *selection.key >= n) selection.key.reset();
+    if (const TextRun* second = compared_run();
+        second && selection.counterpart && *selection.counterpart >= second->tokens())
+        selection.counterpart.reset();
+    if (const auto& pin = state().pin) {
+        const TextRun* owner = run_of(*pin);
+        const Index tokens = !owner ? position_limit : pin->words ? owner->words.count() : owner->tokens();
+        if (pin->row >= tokens || (is_of_pairs(pin->stage) && pin->col >= tokens))
+            visit().perform(Pin{std::nullopt});
+    }
+    if (selection != state().selection) select(selection);
+}
+
+// ---- The boxes --------------------------------------------------------------------------------------------
+
+std::optional<TextBox> SentenceSubject::text_box() const {
+    const bool enabled = model_ && awaited_.empty();
+    return TextBox{now().text, enabled, enabled,
+                   enabled ? "Type a sentence for " + model_name_
+                   : !awaited_.empty()
+                       ? "Waiting for " + awaited_
+                       : "Drop a model folder onto the page to see a sentence through a real transformer"};
+}
+
+const std::string* SentenceSubject::second_text() const {
+    return now().compared && model_ && awaited_.empty() ? &now().compared->text : nullptr;
+}
+
+void SentenceSubject::text_typed(Box box, const std::string& text) {
+    if (box == Box::second) {
+        if (!now().compared || text == now().compared->text) return;
+        Comparison next = *now().compared;
+        next.text = text;
+        begin_typing();
+        return visit().perform(Compare{next}, typing_);
+    }
+    if (text == now().text) return;
+    set_text(text);
+    if (model_ && !is_open()) visit().perform(OpenSubject{sentence_subject});
+}
+
+void SentenceSubject::replace_text(const std::string& text) {
+    const bool last = run() && state().selection.query == run()->tokens() - 1;
+    set_text(text);
+    last_wanted_ = last;
+}
+
+void SentenceSubject::set_text(const std::string& text) {
+    wanted_.reset();
+    begin_typing();
+    visit().perform(SetText{text}, typing_);
+}
+
+void SentenceSubject::begin_typing() {
+    const double now = now_ms();
+    // A generated token is an undo step of its own.
+    if (awaits_tokens_ || now - typed_at_ms_ > typing_pause_ms) ++typing_;
+    typed_at_ms_ = awaits_tokens_ ? 0 : now;
+}
+
+void SentenceSubject::tokens(TokenizedText text) {
+    if (!model_) return;
+    // An empty text has only a start token, which is not part of a sentence.
+    if (text.text.empty()) text.ids.clear();
+    if (text.box == Box::second) {
+        if (now().compared) start(compared_, std::move(text));
+        return;
+    }
+    if (text.text != now().text) set_text(text.text);
+    awaits_tokens_ = false;
+    start(sentence_, std::move(text));
+    if (sentence_.ids().empty()) next_ = {};
+    playing_ = playing_ && generator_;
+}
+
+void SentenceSubject::compare(const Pair& pair) {
+    wanted_.reset();
+    last_wanted_ = false;
+    wanted_word_ = pair.word;
+    visit().perform(Compare{Comparison{pair.second}, pair.first});
+    Selection selection = state().selection;
+    selection.forget_tokens();
+    select(selection);
+}
+
+// ---- The model --------------------------------------------------------------------------------------------
+
+bool SentenceSubject::load_model() {
+    auto model = intake_.load();
+    if (!model) {
+        visit().report_error(model.error());
+        return false;
+    }
+    model_ = *std::move(model);
+    model_name_ = intake_.name();
+    const bool awaited = std::exchange(awaited_, "") == model_name_;
+    const auto handover = std::exchange(training_.handover, std::nullopt);
+    const bool trained = handover && name_of(handover->network) == model_name_;
+    model_trained_ = trained ? std::optional(handover->network) : std::nullopt;
+    for (const std::string& note : model_->notes()) visit().notice(model_name_ + ": " + note);
+    generator_.reset();
+    sentence_.clear();
+    compared_.clear();
+    ladder_.reset();
+    next_ = {};
+    if (!awaited && trained) {
+        wanted_.reset();
+        visit().perform(OpenTrained{handover->network, handover->text, handover->head});
+        last_wanted_ = true;
+    } else if (!awaited) {
+        model_chosen();
+    }
+    visit().page().set_title(model_name_);
+    visit().show_boxes(true);
+    return true;
+}
+
+// The user has opened the model, so it is shown. A model that comes with the page shows its opening sentence,
+// unless the user has written a text.
+void SentenceSubject::model_chosen() {
+    const std::string& text = now().text;
+    if (const State* home = visit().home();
+        home && model_name_ == sentence_of(*home).model && (text.empty() || twin_of(text))) {
+        State next = state();  // the worked example stays as it is
+        next.subject = home->subject;
+        next.lens = home->lens;
+        SentenceState& sentence = next.edit<SentenceState>();
+        sentence.text = sentence_of(*home).text;
+        sentence.model = model_name_;
+        sentence.trained.reset();
+        next.selection = home->selection;
+        next.pin.reset();
+        visit().replace(std::move(next), true);
+        last_wanted_ = !home->selection.query;
+        wanted_ = home->selection;
+        return;
+    }
+    wanted_.reset();
+    visit().perform(SetModel{model_name_});
+    if (!is_open()) visit().perform(OpenSubject{sentence_subject});
+}
+
+void SentenceSubject::model_failed() {
+    training_.handover.reset();
+    if (std::exchange(awaited_, "").empty()) return;
+    State next = state();
+    if (now().trained) {
+        name_open_model(next.edit<SentenceState>());
+    } else {
+        const bool at_home = visit().at_home();
+        visit().forget_home();
+        if (at_home) {
+            next = default_state();
+            if (!model_name_.empty()) next.edit<SentenceState>().model = model_name_;
+        }
+    }
+    visit().correct(std::move(next));
+}
+
+// Requests a model unless it is the open one. If it is not available, says `otherwise` and returns false.
+bool SentenceSubject::await_model(const SentenceState& wanted, const std::string& otherwise) {
+    awaited_.clear();
+    training_.handover.reset();
+    const bool open = wanted.model == model_name_ && wanted.trained == model_trained_;
+    if (open || wanted.model.empty()) return true;
+    if (wanted.trained || visit().page().open_bundled(wanted.model)) {
+        awaited_ = wanted.model;
+        return true;
+    }
+    visit().notice(otherwise);
+    return false;
+}
+
+void SentenceSubject::name_open_model(SentenceState& sentence) const {
+    sentence.model = model_name_;
+    sentence.trained = model_trained_;
+}
+
+bool SentenceSubject::awaits_training() const { return !awaited_.empty() && now().trained && is_open(); }
+
+bool SentenceSubject::prepare_awaited(double until_ms) {
+    if (training_.handover) return false;  // the page is reading it
+    const TrainedHere network = *now().trained;
+    if (training_.prepare(network, std::max(until_ms - now_ms(), 0.0))) return true;
+    const TrainingRun* run = training_.prepared();
+    if (run && run->shown_step(network.step) == network.step) {
+        if (const auto view = run->state_at(network.step)) {
+            training_.handover = handover_of(*run, *view);
+            visit().page().open_files(name_of(network), hub_files(*run, *view), true);
+            return false;
+        }
+    }
+    const auto error = training_.take_error();
+    std::string why = run && run->failure() ? run->failure()->message : error.value_or(Error{}).message;
+    if (network.plan.task == TrainingTask::own_text && network.plan.text.empty())
+        why = "its text was too long for the link; paste it in Training";
+    visit().report_error({awaited_ + " cannot be trained again: " + why});
+    model_failed();
+    return false;
+}
+
+// ---- Runs -------------------------------------------------------------------------------------------------
+
+void SentenceSubject::start(TextJob& job, TokenizedText text) {
+    const Index context = model_->config().context;
+    if (text.total > context)
+        visit().notice("The text has " + std::to_string(text.total) + " tokens; " + model_name_ + " reads " +
+                       std::to_string(context) + ", so the first " + std::to_string(context) + " are shown.");
+    if (std::ssize(text.ids) > context) {
+        text.ids.resize(static_cast<std::size_t>(context));
+        text.pieces.resize(static_cast<std::size_t>(context));
+    }
+    const TextJob& other = &job == &sentence_ ? compared_ : sentence_;
+    const auto run_bytes = [&](Index tokens) { return tokens ? trace_bytes(model_->config(), tokens) : 0; };
+    const std::int64_t needed =
+        model_->memory_bytes() + run_bytes(std::ssize(text.ids)) + run_bytes(std::ssize(other.ids()));
+    if (needed > run_bytes_limit)
+        return visit().report_error({"A run of " + std::to_string(text.ids.size()) + " tokens through " +
+                                     model_name_ + " needs " + std::to_string(needed / 1'000'000) +
+                                     " MB, more than a browser tab has; shorten the text."});
+    if (Status started =
+            job.start(model_, model_name_, std::move(text.ids), std::move(text.pieces), text.text);
+        !started)
+        visit().report_error(started.error());
+}
+
+bool SentenceSubject::run_forward(TextJob& job, double until_ms) {
+    while (job.running()) {
+        const auto complete = job.step();
+        if (!complete)
+            visit().report_error(complete.error());
+        else if (*complete && &job == &sentence_)
+            forward_finished();
+        else if (*complete && is_open())
+            fit_selection();
+        if (now_ms() >= until_ms) return true;
+    }
+    return false;
+}
+
+void SentenceSubject::forward_finished() {
+    if (Status begun = run()->begin_overview(); !begun) visit().report_error(begun.error());
+    choose_wanted();
+    if (is_open()) fit_selection();
+    next_ = {};
+    refresh_next();
+    visit().announce(std::to_string(run()->tokens()) + " tokens, " + std::to_string(run()->layers()) +
+                     " layers of " + std::to_string(run()->heads()) + " heads.");
+}
+
+void SentenceSubject::choose_wanted() {
+    const auto wanted = std::exchange(wanted_, std::nullopt);
+    const bool last = std::exchange(last_wanted_, false);
+    const std::string word = std::exchange(wanted_word_, "");
+    if (!is_open()) return;
+    if (!word.empty()) {
+        const auto& pieces = run()->pieces;
+        const auto found = std::find_if(pieces.rbegin(), pieces.rend(),
+                                        [&](const std::string& piece) { return piece.ends_with(word); });
+        Selection selection = state().selection;
+        if (found != pieces.rend()) selection.query = pieces.rend() - found - 1;
+        select(selection);
+    }
+    if (wanted) select(*wanted);
+    if (!last) return;
+    Selection selection = state().selection;
+    selection.query = run()->tokens() - 1;
+    if (visit().at_home()) visit().correct_home(selection);
+    select(selection);
+}
+
+bool SentenceSubject::survey_heads(double until_ms, bool (HeadOverview::*step)()) {
+    HeadOverview* heads = run() ? run()->overview() : nullptr;
+    if (!heads) return false;
+    heads->look_at({std::min(state().selection.layer, heads->layers() - 1),
+                    std::min(state().selection.head, heads->heads() - 1)});
+    while ((heads->*step)())
+        if (now_ms() >= until_ms) return true;
+    return false;
+}
+
+bool SentenceSubject::work(Urgency urgency, double until_ms) {
+    switch (urgency) {
+        case Urgency::first: return run_forward(sentence_, until_ms) || run_forward(compared_, until_ms);
+        case Urgency::usual: {
+            training_.rests = awaits_training();
+            if (survey_heads(until_ms, &HeadOverview::step_maps)) return true;
+            const bool more = awaits_training() && prepare_awaited(until_ms);
+            generate();
+            return more;
+        }
+        case Urgency::last: break;
+    }
+    return survey_heads(until_ms, &HeadOverview::step_scores) || sentence_.running() || compared_.running() ||
+           playing_;
+}
+
+std::optional<Progress> SentenceSubject::progress() const {
+    if (sentence_.running()) return Progress{sentence_.progress(), "forward pass"};
+    if (compared_.running()) return Progress{compared_.progress(), "forward pass"};
+    const HeadOverview* heads = run() ? run()->overview() : nullptr;
+    if (!heads || heads->done()) return std::nullopt;
+    return Progress{static_cast<float>(heads->progress()), heads->has_maps() ? "head scores" : "head maps"};
+}
+
+std::uint64_t SentenceSubject::milestones() const {
+    const TextRun* shown = run();
+    if (!shown) return 0;
+    return 8 * shown->version() +
+           static_cast<std::uint64_t>(shown->all_heads ? shown->all_heads->milestones() : 0);
+}
+
+// ---- What comes next --------------------------------------------------------------------------------------
+
+void SentenceSubject::refresh_next() {
+    if (!run() || !run()->all_heads || (!next_.candidates.empty() && next_for_ == now().sampling)) return;
+    next_for_ = now().sampling;
+    next_.candidates = next_token_distribution(run()->logits.values(), sampling_of(next_for_), next_shown);
+    std::vector<std::int32_t> ids;
+    for (const Candidate& c : next_.candidates) ids.push_back(c.id);
+    next_.pieces = visit().page().ids_to_text(ids);
+    next_.pieces.resize(ids.size());
+}
+
+void SentenceSubject::generate() {
+    if (!run() || awaits_tokens_ || !(step_wanted_ || playing_)) return;
+    step_wanted_ = false;
+    if (const Index context = model_->config().context; std::ssize(sentence_.ids()) >= context) {
+        playing_ = false;
+        return visit().notice("The context of " + std::to_string(context) + " tokens is full.");
+    }
+    // The generator continues while the text is what it made; any edit starts a new one.
+    if (!generator_ || !std::ranges::equal(generator_->ids(), sentence_.ids()) ||
+        !(next_for_ == generator_for_)) {
+        auto generator = Generator::start(*run()->run, sampling_of(now().sampling));
+        if (!generator) {
+            playing_ = false;
+            return visit().report_error(generator.error());
+        }
+        generator_ = *std::move(generator);
+        generator_for_ = next_for_;
+    }
+    auto id = generator_->next();
+    if (!id) {
+        playing_ = false;
+        return visit().notice(id.error().message);
+    }
+    if (std::ranges::count(model_->config().eos_ids, *id) > 0) playing_ = false;
+    awaits_tokens_ = true;
+    visit().page().append_token(*id);  // the page answers by calling tokens()
+}
+
+// ---- What it says -----------------------------------------------------------------------------------------
+
+HeadCount SentenceSubject::head_count() {
+    return run() ? HeadCount{run()->layers(), run()->heads()} : HeadCount{};
+}
+
+std::vector<Offer> SentenceSubject::offers() const {
+    std::vector<Offer> all;
+    if (!model_) return all;
+    for (const Pair& pair : pairs())
+        all.push_back({"Compare " + std::string(pair.name), Compare{Comparison{pair.second}, pair.first}});
+    if (const auto twin = twin_of(now().text))
+        all.push_back({"Twin sentence: " + twin->adjective, SetText{twin->text}});
+    if (auto alone = offer_alone()) all.push_back(*std::move(alone));
+    return all;
+}
+
+std::optional<Offer> SentenceSubject::offer_second() const {
+    const auto twin = twin_of(now().text);
+    return Offer{"Compare with a second sentence",
+                 Compare{Comparison{.text = twin ? twin->text : now().text}}};
+}
+
+std::optional<Offer> SentenceSubject::offer_alone() const {
+    if (!now().compared) return std::nullopt;
+    return Offer{"One sentence alone", Compare{}};
+}
+
+const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, run(), state().selection); }
+
+std::optional<Explained> SentenceSubject::explain(const CellRef& cell) {
+    const TextRun* shown = run_of(cell);
+    const Selection& s = state().selection;
+    if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;
+    auto out = explain_run_cell(*shown, s, cell);
+    if (out)
+        out->provenance = "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head) +
+                          (cell.second ? ", second sentence" : "") + " · computed by " + model_name_;
+    return out;
+}
+
+Table SentenceSubject::table() { return run() ? table_of(*run(), state()) : Table{}; }
+
+std::string SentenceSubject::status() {
+    const TextRun* shown = run();
+    if (!shown) return model_ ? model_name_ : "no model";
+    return std::to_string(shown->tokens()) + " tokens   " + std::to_string(shown->layers()) + " layers × " +
+           std::to_string(shown->heads()) + " heads   forward " + fixed(sentence_.forward_ms(), 0) + " ms";
+}
+
+std::string SentenceSubject::probe() const {
+    nlohmann::json json{
+        {"model", model_name_}, {"text", now().text}, {"tokens", run() ? run()->tokens() : 0}};
+    if (run()) {
+        json["ids"] = std::vector<int>(run()->ids().begin(), run()->ids().end());
+        json["pieces"] = run()->pieces;
+        json["words"] = run()->words.names;
+        json["logits"] = std::vector<float>(run()->logits.values().begin(), run()->logits.values().end());
+        if (const HeadOverview* heads = run()->overview())
+            json["heads"] = {heads->maps().sampled(), heads->maps().exact(), heads->scored()};
+    }
+    if (compared_run()) json["second_pieces"] = compared_run()->pieces;
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,158 @@
+// Runs the user's own text through a real transformer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/generate.hpp"
+#include "runs/text_run.hpp"
+#include "subjects/head_ladder.hpp"
+#include "subjects/sentence/commands.hpp"
+#include "subjects/sentence/model_intake.hpp"
+#include "subjects/sentence/twins.hpp"
+#include "subjects/subject.hpp"
+
+namespace attn::app {
+
+LinkRows sentence_links();
+bool sentence_may_select(const State& state, const Selection& selection);
+bool sentence_may_pin(const State& state, const CellRef& cell);
+bool sentence_has_second(const State& state);
+
+class SentenceSubject final : public Subject {
+  public:
+    explicit SentenceSubject(Visit& visit);
+
+    const std::shared_ptr<const Model>& model() const { return model_; }
+    const std::string& model_name() const { return model_name_; }
+    TextRun* run() const { return sentence_.run(); }
+    TextRun* compared_run() const { return compared_.run(); }
+    // Returns the run that a cell belongs to.
+    TextRun* run_of(const CellRef& cell) const { return cell.second ? compared_run() : run(); }
+    // Names the model that a link or undo asks for while it is loaded from the site or trained again; empty:
+    // none.
+    const std::string& awaited_model() const { return awaited_; }
+    bool load_model();
+    void model_failed();
+
+    // The likeliest next tokens under the State's sampling, and how they read.
+    struct Next {
+        std::vector<Candidate> candidates;
+        std::vector<std::string> pieces;
+    };
+    const Next& next_tokens() const { return next_; }
+    void generate_step() { step_wanted_ = run() != nullptr; }
+    void play(bool on) { playing_ = on; }
+    bool playing() const { return playing_; }
+
+    // Puts another text into the sentence box. If the last word was chosen, the last word stays chosen.
+    void replace_text(const std::string& text);
+    // Puts both texts into their boxes and chooses the word.
+    void compare(const Pair& pair);
+
+    Attention* attention() override { return run(); }
+    Attention* second() override { return compared_run(); }
+    HeadCount head_count() override;
+    bool may_compare() const override { return true; }
+    std::vector<Offer> offers() const override;
+    std::optional<Offer> offer_second() const override;
+    std::optional<Offer> offer_alone() const override;
+    const Ladder* ladder() override;
+    std::optional<Explained> explain(const CellRef& cell) override;
+    Table table() override;
+    std::string status() override;
+    Guide guide() const override { return numbers_guide; }
+    bool draw_controls(const Drawing& drawing, bool brief) override;
+    void draw_beside(const Drawing& drawing, float width) override;
+    void draw_comparison(const Drawing& drawing) override;
+    std::pair<std::string, std::string> comparison_names() override;
+
+    void receive(State& state, const State& here, Change how) override;
+    void follow(const State& before, Change how) override;
+    void fit_selection() override;
+    std::optional<State> home(const Opening& opening) const override;
+    bool work(Urgency urgency, double until_ms) override;
+    bool busy() const override { return progress().has_value() || playing_; }
+    std::optional<Progress> progress() const override;
+    std::uint64_t milestones() const override;
+    std::optional<TextBox> text_box() const override;
+    const std::string* second_text() const override;
+    void text_typed(Box box, const std::string& text) override;
+    void tokens(TokenizedText text) override;
+    FileIntake* intake(FileKind kind) override { return kind == FileKind::model ? &files_ : nullptr; }
+    std::string probe() const override;
+
+  private:
+    // Takes model files from the page.
+    struct Files final : FileIntake {
+        SentenceSubject& subject;
+        explicit Files(SentenceSubject& s) : subject(s) {}
+        void name(const std::string& folder) override { subject.intake_.name(folder); }
+        Result<std::byte*> buffer(const std::string& file, std::uint64_t size) override {
+            return subject.intake_.buffer(file, size);
+        }
+        Status check_header(const std::string& file) const override {
+            return subject.intake_.check_header(file);
+        }
+        bool arrived() override { return subject.load_model(); }
+        void discard() override { subject.intake_.discard(); }
+        void failed() override { subject.model_failed(); }
+        Index context() const override { return subject.model_ ? subject.model_->config().context : 0; }
+    };
+
+    const SentenceState& now() const { return state().of<SentenceState>(); }
+    bool is_open() const { return state().subject == sentence_subject; }
+    bool await_model(const SentenceState& wanted, const std::string& otherwise);
+    void name_open_model(SentenceState& sentence) const;
+    bool prepare_awaited(double until_ms);
+    bool awaits_training() const;
+    void model_chosen();
+    void set_text(const std::string& text);
+    void begin_typing();
+    void start(TextJob& job, TokenizedText text);
+    bool run_forward(TextJob& job, double until_ms);
+    bool survey_heads(double until_ms, bool (HeadOverview::*step)());
+    void forward_finished();
+    void choose_wanted();
+    void select(const Selection& selection);
+    void refresh_next();
+    void generate();
+
+    // These are defined in view.cpp and next_view.cpp.
+    void draw_waiting() const;
+    void draw_invitation_to_type() const;
+    void draw_heading(bool brief) const;
+    void draw_badges() const;
+    void draw_other_sentences();
+    void draw_sampling(float width);
+
+    TrainingRuns& training_;
+    ModelIntake intake_;
+    Files files_{*this};
+    std::shared_ptr<const Model> model_;
+    std::string model_name_;
+    std::optional<TrainedHere> model_trained_;  // which network the model is, if it was trained in this page
+    std::string awaited_;
+
+    std::uint64_t typing_ = 0;  // the gesture of the letters being typed
+    double typed_at_ms_ = 0;
+    // The selection to make once the run has enough tokens: what a link or undo chose, the last token, or a
+    // word.
+    std::optional<Selection> wanted_;
+    bool last_wanted_ = false;
+    std::string wanted_word_;
+    bool selecting_ = false;  // the subject itself is changing the selection
+
+    TextJob sentence_, compared_;
+    std::optional<HeadLadder> ladder_;
+    Next next_;
+    SamplingState next_for_;
+    std::optional<Generator> generator_;
+    SamplingState generator_for_;
+    bool step_wanted_ = false, playing_ = false;
+    bool awaits_tokens_ = false;  // a generated token is on its way through the sentence box
+};
+
+}  // namespace attn::app

@@ -1,0 +1,40 @@
+// Defines what a user can set about a sentence in a model.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/state.hpp"
+#include "runs/training_plan.hpp"
+
+namespace attn::app {
+
+inline constexpr std::string_view sentence_subject = "sentence";
+
+struct SamplingState {
+    float temperature = 0.8f;  // 0: greedy
+    Index top_k = 40;          // 0: all
+    float top_p = 1;
+    std::uint64_t seed = 7;
+    bool operator==(const SamplingState&) const = default;
+};
+
+struct Comparison {
+    std::string text;  // the second sentence
+    bool operator==(const Comparison&) const = default;
+};
+
+struct SentenceState {
+    std::string text;
+    std::string model;                   // name of the folder that the model was opened from; empty: none yet
+    std::optional<TrainedHere> trained;  // set if the model named by `model` was trained in this page
+    SamplingState sampling;
+    std::optional<Comparison> compared;
+    bool operator==(const SentenceState&) const = default;
+};
+
+inline const SentenceState& sentence_of(const State& state) { return state.of<SentenceState>(); }
+
+}  // namespace attn::app

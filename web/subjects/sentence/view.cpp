@@ -1,0 +1,179 @@
+// Draws the subject's own part of the page: the chosen head with its measurements and the way to other
+// sentences or, before there is a run, what to do to get one.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "app/catalogue.hpp"
+#include "app/format.hpp"
+#include "subjects/sentence/sentence.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::size_t shares_shown = 2;
+
+// Badges share a line as far as they fit, then continue on the next.
+void badge(const std::string& text, const char* meaning, bool first = false) {
+    ui::Type mono(ui::Face::mono, 12);
+    const float width = ui::text_size(text).x + 16;
+    const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+    if (ImGui::GetItemRectMax().x + 10 + width <= right) ImGui::SameLine(0, first ? 14 : 6);
+    const ui::Theme& t = ui::theme();
+    ui::badge(text.c_str(), t.accent_soft, t.dark ? t.text : t.accent);
+    ui::tooltip(meaning);
+}
+
+void invitation() {
+    const ui::Theme& t = ui::theme();
+    ui::heading("Your sentence through a real transformer");
+    ImGui::Dummy({0, 4});
+    ui::paragraph("Drop the folder of a model onto this page, or choose “Open model…” above.", t.text);
+    ui::paragraph("It should contain these files, as on a model hub:", t.dim);
+    ImGui::Dummy({0, 2});
+    ui::list_item("config.json", "GPT-2, Llama, Mistral or Qwen2");
+    ui::list_item("model.safetensors", "f32, f16 or bf16; or shards with their index");
+    ui::list_item("tokenizer.json", "or vocab and merges");
+    ImGui::Dummy({0, 6});
+    ui::paragraph(
+        "Then type, and see every head of every layer, each weight with the numbers behind it, and what "
+        "the model would say next. Nothing leaves this machine: the model runs here, in the page.",
+        t.dim);
+    ui::landmark_item("sentence/invitation");
+}
+
+}  // namespace
+
+bool SentenceSubject::draw_controls(const Drawing&, bool brief) {
+    if (!awaited_.empty()) {
+        draw_waiting();
+        return false;
+    }
+    if (!model_) {
+        invitation();
+        return false;
+    }
+    if (!run()) {
+        draw_invitation_to_type();
+        return false;
+    }
+    draw_heading(brief);
+    if (!brief && !lens_of(state()).compares) draw_other_sentences();
+    return true;
+}
+
+// Says that the model is being read or trained again.
+void SentenceSubject::draw_waiting() const {
+    const auto& trained = now().trained;
+    ui::heading(trained ? awaited_.c_str() : "A sentence through a real transformer");
+    ImGui::Dummy({0, 4});
+    std::string what = "Reading " + awaited_ + ", which comes with this page.";
+    if (trained) {
+        const TrainingRun* run = training_.prepared();
+        what = "Training it again: step " + std::to_string(run ? run->steps_taken() : 0) + " of " +
+               std::to_string(trained->step) + ".";
+    }
+    ui::paragraph(what, ui::theme().text);
+    ui::landmark_item("sentence/waiting");
+}
+
+void SentenceSubject::draw_invitation_to_type() const {
+    ui::heading(model_name_.c_str());
+    ImGui::Dummy({0, 4});
+    ui::paragraph("Type a sentence above.", ui::theme().text);
+    const ModelConfig& config = model_->config();
+    ui::paragraph(std::to_string(config.layers) + " layers × " + std::to_string(config.heads) + " heads, " +
+                      fixed(static_cast<double>(model_->parameter_count()) / 1e6, 2) +
+                      " million parameters, texts of up to " + std::to_string(config.context) + " tokens.",
+                  ui::theme().dim);
+    ui::landmark_item("sentence/type");
+}
+
+void SentenceSubject::draw_heading(bool brief) const {
+    const Selection& s = state().selection;
+    const bool compares = lens_of(state()).compares;
+    ui::heading(("Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head)).c_str());
+    if (!compares) draw_badges();  // they describe only the first sentence
+    if (brief) return;
+    const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
+    ui::caption(
+        compares ? "The same words are highlighted in both sentences. Click a word to keep it, a head to see "
+                   "its maps."
+        : narrow ? "Tap a word to see what it attends to. Tap a thumbnail to switch heads. Tap a cell to see "
+                   "where its number comes from."
+                 : "Hover over a word to see what it attends to. Click a thumbnail to switch heads. Scroll "
+                   "over the map to zoom.");
+}
+
+// Says what the head does most, and how spread out its weights are.
+void SentenceSubject::draw_badges() const {
+    const HeadOverview* heads = run()->overview();
+    const Selection& s = state().selection;
+    if (!heads || s.layer >= heads->layers() || s.head >= heads->heads()) return;
+    const std::optional<HeadScores>& scores = heads->scores({s.layer, s.head});
+    if (!scores) return badge("measuring …", "Adding up this head's weights", true);
+    struct Share {
+        const char* name;
+        double value;
+        const char* meaning;
+    };
+    std::vector<Share> shares{
+        {"itself", scores->current_token, "Share of all weight that is on the word itself: Σ A[i, i] / Σ A"}};
+    using enum HeadScore;
+    for (const HeadScore score : {previous_token, first_token, duplicate_token, induction})
+        shares.push_back(
+            {info(score).name, number_of(scores, score).value_or(std::nan("")), info(score).meaning});
+    std::ranges::sort(shares, std::greater{},
+                      [](const Share& share) { return std::isnan(share.value) ? 0 : share.value; });
+    for (std::size_t i = 0; i < shares_shown; ++i)
+        badge(std::string(shares[i].name) + " " + fixed(shares[i].value, 2), shares[i].meaning, i == 0);
+    badge("entropy " + fixed(scores->entropy, 2) + " nats", info(entropy).meaning);
+    badge(
+        "spread " + fixed(100 * scores->spread, 0) + " %",
+        "Entropy as a share of the most it could be, ln of the keys a row may look at; mean over the rows.");
+}
+
+// Offers to add a second sentence or, if the text is one of two that differ in an adjective, to show the
+// other one.
+void SentenceSubject::draw_other_sentences() {
+    const auto other = twin_of(now().text);
+    {
+        ui::Type small(ui::Face::regular, ui::size_small);
+        ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
+        // An existing second sentence stays; only the lens changes.
+        const std::optional<Offer> offer =
+            now().compared ? Offer{"Compare with the second sentence", OpenLens{usual_lens(state())}}
+                           : offer_second();
+        if (offer && ui::button("compare", offer->label.c_str())) visit().perform(offer->command);
+        if (other) {
+            ui::next_control(ui::need::long_button);
+            if (ui::button("twin", ("twin: " + other->adjective).c_str())) replace_text(other->text);
+        }
+        ImGui::PopStyleVar();
+    }
+    if (other)
+        ui::caption(
+            "The first “it” cannot know the adjective: in a causal model its row is the same in both twins. "
+            "Only later words can, such as the last “It”.");
+}
+
+void SentenceSubject::draw_comparison(const Drawing&) {
+    for (const Pair& pair : pairs()) {
+        ui::next_control(ui::text_size(pair.name).x + 20);
+        if (ui::button(("compare/pair/" + std::string(pair.key)).c_str(), std::string(pair.name).c_str()))
+            compare(pair);
+    }
+    ui::next_control(ui::need::long_button);
+    if (ui::button("compare/off", "One sentence")) visit().perform(Compare{});
+}
+
+std::pair<std::string, std::string> SentenceSubject::comparison_names() {
+    return {now().text, now().compared ? now().compared->text : ""};
+}
+
+}  // namespace attn::app

@@ -1,0 +1,100 @@
+// A subject is what is looked at. It owns its part of the State, keeps its run up to date, and provides what
+// the lenses show.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/catalogue.hpp"
+#include "app/explained.hpp"
+#include "app/table.hpp"
+#include "app/visit.hpp"
+#include "runs/attention.hpp"
+#include "runs/training_runs.hpp"
+#include "subjects/drawing.hpp"
+#include "subjects/head_copy.hpp"
+#include "subjects/ladder.hpp"
+
+namespace attn::app {
+
+// Shown in the inspector while no number is hovered over.
+struct Guide {
+    const char* title;
+    const char* text;
+};
+
+inline constexpr Guide numbers_guide{"Every number explains itself",
+                                     "Hover over a cell to see where its value comes from: the operands, the "
+                                     "sum, in single and in double precision.\n\n"
+                                     "Click to keep it here while you change other numbers."};
+
+// A step that the user can take, offered as a button.
+struct Offer {
+    std::string label;
+    Command command;
+};
+
+struct HeadCount {
+    Index layers = 1, heads = 1;  // heads per layer
+};
+
+class Subject : public Resident {
+  public:
+    explicit Subject(Visit& visit) : visit_(visit) {}
+
+    // ---- What it has --------------------------------------------------------------------------------------
+    // Null until there is something to show; lacks() then says what to do about it.
+    virtual Attention* attention() { return nullptr; }
+    // Returns how many heads there are to choose from; it is cheap, and known before they are computed.
+    virtual HeadCount head_count() { return {}; }
+    // Returns what the subject is compared with, which has names of its own.
+    virtual Attention* second() { return nullptr; }
+    // Says whether subjects of this kind can have a second.
+    virtual bool may_compare() const { return false; }
+    // Returns the step that gives it a second; nothing if that is impossible now.
+    virtual std::optional<Offer> offer_second() const { return std::nullopt; }
+    // Returns the step that leaves it without a second again.
+    virtual std::optional<Offer> offer_alone() const { return std::nullopt; }
+    // Returns one head as matrices; null if it has no vectors to show.
+    virtual const Ladder* ladder() { return nullptr; }
+    // These are for a network that learns: which runs and which step are shown, and the runs themselves.
+    virtual const TrainingState* course() const { return nullptr; }
+    virtual TrainingRuns* runs() { return nullptr; }
+    // Returns the command that makes this subject take over a head; nothing if it takes none.
+    virtual std::optional<Command> take_over(const HeadCopy&) const { return std::nullopt; }
+
+    // ---- What it says -------------------------------------------------------------------------------------
+    virtual std::optional<Explained> explain(const CellRef& cell) = 0;
+    virtual Table table() = 0;
+    virtual std::string status() = 0;  // "14 tokens   5 layers × 8 heads"
+    virtual Guide guide() const = 0;
+    // Returns commands that are worth finding by name: the subject's examples and settings.
+    virtual std::vector<Offer> offers() const { return {}; }
+    // Returns the command for Ctrl+V, which pastes at the pinned cell.
+    virtual std::optional<Command> paste(const Matrix&) const { return std::nullopt; }
+
+    // ---- What it draws ------------------------------------------------------------------------------------
+    // Draws the heading and the subject's settings: all of them, or a brief form above a lens that asks
+    // something else. Returns false if there is nothing to look at yet; it has then said why, and what to do.
+    virtual bool draw_controls(const Drawing& drawing, bool brief) = 0;
+    // Draws the settings of a comparison: other pairs to compare, a way to end it, and the names of the two.
+    virtual void draw_comparison(const Drawing&) {}
+    virtual std::pair<std::string, std::string> comparison_names() { return {"this", "the other"}; }
+    // Called when a row's or column's name next to a matrix of the ladder was clicked.
+    virtual void name_clicked(Stage, std::optional<Index> /*row*/, std::optional<Index> /*column*/) {}
+    // Draws what the subject shows next to its heads, such as predictions or remarks, `width` points wide.
+    virtual void draw_beside(const Drawing&, float /*width*/) {}
+
+  protected:
+    Visit& visit() const { return visit_; }
+    const State& state() const { return visit_.state(); }
+
+  private:
+    Visit& visit_;
+};
+
+// Returns the open subject.
+inline Subject& subject_in(const Visit& visit) { return static_cast<Subject&>(visit.subject()); }
+
+}  // namespace attn::app

@@ -1,0 +1,123 @@
+// Explains a number of a user's own tensors: where it lies in which file, or how it follows from Q and K.
+#include <array>
+
+#include "app/format.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/tensors/tensors.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// Writes "66 2e", in the file's byte order.
+std::string hexadecimal(std::span<const std::byte> bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const std::byte byte : bytes) {
+        if (!text.empty()) text += ' ';
+        text += digits[std::to_integer<std::size_t>(byte >> 4)];
+        text += digits[std::to_integer<std::size_t>(byte & std::byte{15})];
+    }
+    return text;
+}
+
+struct Place {
+    Index layer, head, row, column;
+};
+
+// Writes "byte 4,224 of attention.npy".
+std::string place_in_file(const OpenTensor& tensor, const Place& at) {
+    if (!tensor.begin)
+        return "row " + std::to_string(at.row) + ", column " + std::to_string(at.column) + " of the table " +
+               tensor.file;
+    const auto bytes = tensor.element(at.layer, at.head, at.row, at.column);
+    return "byte " + with_commas(bytes.data() - tensor.begin) + " of " +
+           (tensor.unpacked ? tensor.shown + ", unpacked" : tensor.file);
+}
+
+void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at) {
+    const DType dtype = tensor.array.dtype;
+    out.f64 = tensor.value(at.layer, at.head, at.row, at.column);
+    out.f32 = static_cast<double>(static_cast<float>(out.f64));
+    double sum = 0;
+    for (Index key = 0; key < tensor.array.shape[3]; ++key)
+        sum += tensor.value(at.layer, at.head, at.row, key);
+    out.steps.push_back({"weight", "as stored", fixed(out.f64, 6), true});
+    out.steps.push_back({"Σ of the row", "of what is stored", fixed(sum, 6), false});
+    out.note = "Stored as " + std::string(name(dtype)) + " at " + place_in_file(tensor, at);
+    if (tensor.begin) out.note += ": " + hexadecimal(tensor.element(at.layer, at.head, at.row, at.column));
+    out.note += ".";
+}
+
+// Explains a cell between words; nothing if the set does not show such words.
+std::optional<Explained> explain_words_of_set(const TensorSet& set, Index layer, Index head,
+                                              const CellRef& cell) {
+    const WordAxis &queries = set.query_words(), &keys = set.key_words();
+    if (cell.row < 0 || cell.row >= queries.count() || cell.col < 0 || cell.col >= keys.count())
+        return std::nullopt;
+    const WordPair pair{queries.of(cell.row),           keys.of(cell.col), in_quotes(queries.name(cell.row)),
+                        in_quotes(keys.name(cell.col)), set.query_names(), set.key_names()};
+    Explained out;
+    if (set.finished()) {
+        const OpenTensor& tensor = set.weights_of(layer);
+        explain_words(out, pair, [&](Index query, Index key) {
+            const double value = tensor.value(set.layer_within(layer), head, query, key);
+            return TokenWeight{true, static_cast<double>(static_cast<float>(value)), value};
+        });
+        return out;
+    }
+    const auto record = set.record(layer);
+    if (!record) return std::nullopt;
+    explain_words(out, pair, *record, head);
+    return out;
+}
+
+}  // namespace
+
+std::optional<Explained> explain_tensor_cell(const TensorSet& set, const Selection& selection,
+                                             const CellRef& cell) {
+    const auto [layer, head] = std::pair(selection.layer, selection.head);
+    if (layer >= set.layers() || head >= set.heads()) return std::nullopt;
+    const std::string provenance =
+        (set.layers() > 1 ? "layer " + std::to_string(layer) + ", " : "") + "head " + std::to_string(head) +
+        (set.finished() ? " · loaded from " + set.weights_of(layer).file : " · computed here from Q and K");
+    if (cell.words) {
+        auto words = explain_words_of_set(set, layer, head, cell);
+        if (words) words->provenance = provenance;
+        return words;
+    }
+    const auto read_as = [&](const std::vector<std::string>& names, Index i) {
+        const std::string name = label_at(names, i);
+        return set.has_tokens() ? in_quotes(name) : name;
+    };
+    const bool pairs = is_of_pairs(cell.stage), of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
+    const CellNames names{read_as(set.query_names(), cell.row),
+                          read_as(set.key_names(), pairs ? cell.col : cell.row)};
+    Explained out;
+    out.provenance = provenance;
+    if (set.finished()) {
+        const bool there = cell.stage == Stage::weight && cell.row >= 0 && cell.row < set.queries() &&
+                           cell.col >= 0 && cell.col < set.keys();
+        if (!there) return std::nullopt;
+        out.title = std::string(symbol(cell.stage)) + "[" + names.query + ", " + names.key + "]";
+        explain_stored(out, set.weights_of(layer), {set.layer_within(layer), head, cell.row, cell.col});
+        return out;
+    }
+    const auto record = set.record(layer);
+    if (!record || !explain_cell(out, *record, head, cell, names)) return std::nullopt;
+    const Index kv_head = record->kv_head(head);
+    if (pairs) {
+        const OpenTensor &q = *set.input("Q"), &k = *set.input("K");
+        out.note = "Q[" + names.query + ", ·] begins at " + place_in_file(q, {0, head, cell.row, 0}) +
+                   ", K[" + names.key + ", ·] at " + place_in_file(k, {0, kv_head, cell.col, 0}) + ".";
+    } else if (cell.stage != Stage::output) {
+        const OpenTensor& input = *set.input(cell.stage == Stage::q   ? "Q"
+                                             : cell.stage == Stage::k ? "K"
+                                                                      : "V");
+        out.note = "It is stored at " +
+                   place_in_file(input, {0, of_keys ? kv_head : head, cell.row, cell.col}) + ".";
+    }
+    return out;
+}
+
+}  // namespace attn::app

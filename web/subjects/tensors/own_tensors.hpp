@@ -1,0 +1,60 @@
+// Holds the tensors of a visit: the open ones, those being opened, and files that wait for others they need.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "subjects/tensors/tensor_opening.hpp"
+
+namespace attn::app {
+
+class OwnTensors {
+  public:
+    // For dropped files, call buffer() for each, then one of the other two.
+    Result<std::byte*> buffer(const std::string& file, std::uint64_t size);
+    void arrived();
+    void discard() { intake_.discard(); }
+
+    TensorSet* open() { return open_.get(); }
+    const TensorSet* open() const { return open_.get(); }
+    // Null if nothing is being opened.
+    const TensorOpening* opening() const { return opening_.get(); }
+    const std::vector<TensorFile>& waiting() const { return waiting_; }
+    bool busy(const TensorRule& rule) const {
+        return (opening_ && opening_->works()) || (open_ && !(open_->done() && open_->follows(rule)));
+    }
+
+    void answer(const std::string& question, const std::string& answer);
+    void ask_again();  // discards the answers given for the open tensors
+    void cancel();     // cancels what is being opened, and what waits
+    void close() { open_.reset(); }
+
+    // Works until until_ms of now_ms(); true while there is more to do.
+    bool work(const TensorRule& rule, double until_ms);
+    // These say what has happened since the last call.
+    std::optional<Error> take_error() { return std::exchange(error_, std::nullopt); }
+    bool take_asked() { return std::exchange(asked_, false); }    // questions arose, or the files are clear
+    bool take_opened() { return std::exchange(opened_, false); }  // another set is open
+
+  private:
+    void try_next();
+    void settle();
+
+    TensorIntake intake_;
+    std::unique_ptr<TensorSet> open_;
+    std::unique_ptr<TensorOpening> opening_;
+    // A set that the dropped files may make. The first attempt that lacks nothing is opened.
+    struct Attempt {
+        std::vector<TensorFile> files;
+        Answers answers;
+    };
+    std::vector<Attempt> attempts_;
+    std::vector<TensorFile> waiting_;
+    std::optional<Error> error_;
+    bool asked_ = false, opened_ = false;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,99 @@
+// Turns files into tensors that have been understood. They are read, matched, asked about if their names and
+// shapes say too little, and unpacked, all in slices; what is open meanwhile is not touched.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/tensor_match.hpp"
+#include "subjects/tensors/tensor_intake.hpp"
+#include "subjects/tensors/tensor_set.hpp"
+
+namespace attn::app {
+
+// Converts the elements of [1, heads, rows, columns] to f32, some rows at a time.
+class TensorConversion {
+  public:
+    explicit TensorConversion(const ArrayView& from);
+
+    bool step();    // about 2^18 elements; true while there is more to do
+    Tensor take();  // [heads, rows, columns]
+
+  private:
+    ArrayView from_;
+    AlignedVector<float> values_;
+    Index next_ = 0;  // row, over all heads
+};
+
+// Does the same for a mask, as bits.
+class MaskConversion {
+  public:
+    MaskConversion(const ArrayView& from, bool allows);  // true: nonzero means allowed; false: zero does
+
+    bool step();
+    PaintedBits take() { return std::move(bits_); }
+
+  private:
+    ArrayView from_;
+    bool allows_;
+    PaintedBits bits_;
+    Index next_ = 0;
+};
+
+class TensorOpening {
+  public:
+    enum class Phase { reading, asking, loading, ready, failed };
+
+    explicit TensorOpening(std::vector<TensorFile> files, Answers answers = {});
+
+    Phase phase() const { return phase_; }
+    const std::vector<TensorFile>& files() const { return files_; }
+    bool works() const { return phase_ == Phase::reading || phase_ == Phase::loading; }
+
+    void step();  // while it works
+    float progress() const;
+
+    // Valid while it asks. Answers may lead to more questions.
+    const std::vector<Question>& questions() const { return questions_; }
+    void answer(const std::string& question, const std::string& answer);
+
+    // Valid once it has failed. lacks_something() says whether a tensor is missing, which other files may
+    // hold.
+    const Error& error() const { return *error_; }
+    bool lacks_something() const { return lacks_something_; }
+
+    std::unique_ptr<TensorSet> take();  // once it is ready
+
+  private:
+    struct Needed {  // a tensor that takes part
+        PlacedTensor place;
+        std::string role;  // "Q"; empty: finished weights, which stay in the file's format
+    };
+    void fail(Error error);
+    void match_found();
+    Status check_weights() const;
+    void load_some();
+    void convert(OpenTensor tensor);
+    OpenTensor opened(const Needed& needed, LoadedTensor loaded) const;
+    void take_part(const std::string& role, Tensor values);
+
+    std::vector<TensorFile> files_;
+    Answers answers_;
+    Phase phase_ = Phase::reading;
+    std::optional<FileReading> reading_;
+    FoundFiles found_;
+    std::vector<Question> questions_;
+    std::optional<Error> error_;
+    bool lacks_something_ = false;
+
+    TensorSet::Parts parts_;
+    std::vector<Needed> needed_;
+    std::size_t next_ = 0;  // of needed_
+    std::optional<TensorLoading> loading_;
+    std::optional<TensorConversion> conversion_;
+    std::optional<MaskConversion> mask_conversion_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,298 @@
+#include "subjects/tensors/tensor_set.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "analysis/head_maps.hpp"
+#include "app/format.hpp"
+#include "maps/merged.hpp"
+#include "text/utf8.hpp"
+
+namespace attn::app {
+
+namespace {
+
+std::uint64_t tensor_versions = 0;
+
+std::vector<std::string> names_or_positions(const std::vector<std::string>& tokens, Index count) {
+    std::vector<std::string> names;
+    std::string storage;
+    for (const std::string& token : tokens) names.emplace_back(well_formed(token, storage));
+    for (Index i = std::ssize(names); i < count; ++i) names.push_back(std::to_string(i));
+    return names;
+}
+
+std::string counted(Index count, std::string_view what) {
+    return with_commas(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
+std::string queries_of(Index count) { return with_commas(count) + (count == 1 ? " query" : " queries"); }
+
+Mask with_rule(const Mask& mask, const TensorRule& rule, Index queries, Index keys) {
+    switch (rule.causal) {
+        case TensorRule::Causal::none: break;
+        case TensorRule::Causal::aligned: return mask & Mask::causal();
+        case TensorRule::Causal::with_past: return mask & Mask::causal(keys - queries);
+    }
+    return mask;
+}
+
+// Returns the elements of one head of one layer, [rows, columns].
+ArrayView head_of(const OpenTensor& tensor, Index layer, Index head) {
+    const ArrayView& all = tensor.array;
+    const auto first = static_cast<std::size_t>(all.offset(std::array{layer, head})) * byte_size(all.dtype);
+    return {all.dtype,
+            all.big_endian,
+            {all.shape[2], all.shape[3]},
+            {all.strides[2], all.strides[3]},
+            all.bytes.subspan(first)};
+}
+
+// Maps finished weights, which are one tensor, or one per layer.
+MapPointer weight_map(const std::vector<OpenTensor>& weights, Index layer, Index head) {
+    const bool a_layer_each = weights.size() > 1;
+    const OpenTensor& tensor = weights[a_layer_each ? static_cast<std::size_t>(layer) : 0];
+    auto map = finished_map({tensor.owner, head_of(tensor, a_layer_each ? 0 : layer, head)});
+    return map ? *std::move(map) : nullptr;  // the type has been checked
+}
+
+MapPointer record_map(const std::shared_ptr<const Record>& record, Index head, Stage stage) {
+    return stage_map(record, head, stage);
+}
+
+}  // namespace
+
+std::span<const std::byte> OpenTensor::element(Index layer, Index head, Index row, Index column) const {
+    const std::size_t size = byte_size(array.dtype);
+    return array.bytes.subspan(
+        static_cast<std::size_t>(array.offset(std::array{layer, head, row, column})) * size, size);
+}
+
+double OpenTensor::value(Index layer, Index head, Index row, Index column) const {
+    if (array.dtype == DType::f64) {
+        std::array<std::byte, sizeof(double)> bytes;
+        std::ranges::copy(element(layer, head, row, column), bytes.begin());
+        if (array.big_endian) std::ranges::reverse(bytes);
+        double value;
+        std::memcpy(&value, bytes.data(), sizeof value);
+        return value;
+    }
+    float value = 0;
+    read(array, array.offset(std::array{layer, head, row, column}), 1, {&value, 1});
+    return static_cast<double>(value);
+}
+
+TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++tensor_versions), version_(serial_) {
+    query_names_ = names_or_positions(parts_.matched.query_tokens, queries());
+    key_names_ = names_or_positions(parts_.matched.key_tokens, keys());
+    if (has_tokens()) {
+        query_words_ = word_axis(query_names_);
+        key_words_ = word_axis(key_names_);
+    }
+    if (finished()) {
+        std::vector<ArrayView> arrays;
+        for (const OpenTensor& tensor : parts_.weights) arrays.push_back(tensor.array);
+        checks_.push_back({title(), {std::move(arrays), ValueChecking::Kind::weights}});
+        begin_overview();
+        return;
+    }
+    if (!has_values()) parts_.v = Tensor({parts_.k.dim(0), keys(), 0});
+    for (const OpenTensor& tensor : parts_.inputs)
+        if (tensor.role != "mask")  // a mask may contain −∞
+            checks_.push_back({tensor.shown, {{tensor.array}, ValueChecking::Kind::values}});
+}
+
+std::string TensorSet::title() const {
+    if (finished()) {
+        const std::string& first = parts_.weights.front().shown;
+        return parts_.weights.size() == 1 ? first : first + " to " + parts_.weights.back().shown;
+    }
+    std::string roles, files;
+    std::set<std::string> seen;
+    for (const OpenTensor& tensor : parts_.inputs) {
+        const bool last = &tensor == &parts_.inputs.back();
+        roles += (roles.empty() ? "" : last ? " and " : ", ") + tensor.role;
+        if (seen.insert(tensor.file).second) files += (files.empty() ? "" : ", ") + tensor.file;
+    }
+    return roles + " of " + files;
+}
+
+std::string TensorSet::summary() const {
+    const DType dtype = finished() ? parts_.weights.front().array.dtype : parts_.inputs.front().array.dtype;
+    std::string text = (layers() > 1 ? counted(layers(), "layer") + " × " : "") + counted(heads(), "head") +
+                       " · " + queries_of(queries()) + " × " + counted(keys(), "key");
+    if (!finished()) {
+        const Shape& k = input("K")->array.shape;
+        text += " · d_k " + std::to_string(k[3]);
+        if (k[1] != heads()) text += " · " + counted(k[1], "head") + " of keys";
+    }
+    return text + " · " + std::string(name(dtype));
+}
+
+std::vector<std::string> TensorSet::remarks() const {
+    std::vector<std::string> out = parts_.matched.notes;
+    for (const Check& check : checks_)
+        for (std::string& sentence : sentences(check.checking.findings(), check.what))
+            out.push_back(std::move(sentence));
+    return out;
+}
+
+const OpenTensor& TensorSet::weights_of(Index layer) const {
+    return parts_.weights[parts_.weights.size() > 1 ? static_cast<std::size_t>(layer) : 0];
+}
+
+const OpenTensor* TensorSet::input(std::string_view role) const {
+    const auto found = std::ranges::find(parts_.inputs, role, &OpenTensor::role);
+    return found == parts_.inputs.end() ? nullptr : &*found;
+}
+
+void TensorSet::follow(const TensorRule& rule) {
+    if (follows(rule)) return;
+    rule_ = rule;
+    const AttentionSpec spec{.scale = rule.scale_by_sqrt_d ? std::nullopt : std::optional(1.0f),
+                             .mask = with_rule(parts_.mask, rule, queries(), keys()),
+                             .bias = parts_.bias};
+    // The first record takes the tensors that were read; the next ones share them.
+    auto prepared =
+        record_ ? record_->prepare_under(spec)
+                : Record::prepare(std::move(parts_.q), std::move(parts_.k), std::move(parts_.v), spec);
+    job_.reset();
+    record_.reset();
+    overview_.reset();
+    forget_map();
+    version_ = ++tensor_versions;
+    if (!prepared) return;  // cannot fail: the shapes have been compared
+    job_.emplace(*std::move(prepared));
+    record_ = job_->record();
+}
+
+bool TensorSet::check_some() {
+    for (Check& check : checks_)
+        if (!check.done) {
+            check.done = !check.checking.step();
+            return true;
+        }
+    return false;
+}
+
+// It computes what is looked at first: the attention, then a picture of every head, then whether the numbers
+// are odd.
+bool TensorSet::step() {
+    if (paused_) return false;
+    const auto count = static_cast<std::size_t>(layers() * heads());
+    const bool measured = !job_ || job_->sampled(HeadOverview::side_of(count));
+    if (!overview_ && measured) begin_overview();
+    if (overview_ && overview_->maps().sampled() < count && (!job_ || overview_->maps().level() > 0)) {
+        overview_->step_maps();
+        return true;
+    }
+    if (job_) {
+        if (!job_->step()) job_.reset();
+        return true;
+    }
+    if (check_some()) return true;
+    return overview_ && (overview_->step_maps() || overview_->step_scores());
+}
+
+bool TensorSet::done() const {
+    const bool begun = finished() || rule_;
+    return begun && !job_ && std::ranges::all_of(checks_, &Check::done) && (!overview_ || overview_->done());
+}
+
+int TensorSet::milestones() const {
+    return (!job_ || job_->sampled(tile_side)) + !job_ + (overview_ ? overview_->milestones() : 0) + done();
+}
+
+std::string_view TensorSet::doing() const {
+    if (job_) return "attention";
+    if (!std::ranges::all_of(checks_, &Check::done)) return "checking the numbers";
+    return overview_ && overview_->has_maps() ? "head scores" : "all heads";
+}
+
+float TensorSet::progress() const {
+    if (job_) return static_cast<float>(job_->progress());
+    for (const Check& check : checks_)
+        if (!check.done) return check.checking.progress();
+    return overview_ && !overview_->done() ? static_cast<float>(overview_->progress()) : 1;
+}
+
+Stage TensorSet::stage_for(Stage chosen) const {
+    if (finished()) return Stage::weight;
+    switch (chosen) {
+        case Stage::raw:
+        case Stage::scaled:
+        case Stage::weight: return chosen;
+        case Stage::masked: return has_bias() ? chosen : Stage::scaled;
+        case Stage::contribution: return has_values() ? chosen : Stage::weight;
+        case Stage::capped: return Stage::scaled;
+        default: break;
+    }
+    return has_values() ? Stage::contribution : Stage::weight;
+}
+
+HeadMaps TensorSet::maps(const MapChoice& choice) const {
+    const Stage stage = stage_for(choice.stage);
+    const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
+    const auto words = [&](const WordAxis& axis) {
+        return shows_words(choice) ? axis.tokens : std::vector<Range>{};
+    };
+    return [weights = parts_.weights, record = record_, stage, sink, queries = words(query_words_),
+            keys = words(key_words_)](Index layer, Index head) {
+        const auto of_stage = [&](Stage wanted) {
+            MapPointer map =
+                weights.empty() ? record_map(record, head, wanted) : weight_map(weights, layer, head);
+            return queries.empty() ? map : merged_map(std::move(map), queries, keys);
+        };
+        return with_sink(of_stage(stage), of_stage(Stage::weight), sink);
+    };
+}
+
+bool TensorSet::shows_words(const MapChoice& choice) const {
+    return choice.unit == Unit::words && stage_for(choice.stage) == Stage::weight && has_words();
+}
+
+MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
+    // The rows sampled first are not those of whole words.
+    const bool measured = being_measured(choice.stage) && (shows_words(choice) || !job_->sampled(tile_side));
+    return !finished() && (!record_ || measured) ? nullptr : Attention::map(layer, head, choice);
+}
+
+std::vector<Stage> TensorSet::stages() const {
+    std::vector<Stage> stages;
+    for (const Stage stage : {Stage::raw, Stage::scaled, Stage::masked, Stage::weight, Stage::contribution})
+        if (stage_for(stage) == stage) stages.push_back(stage);
+    return stages;
+}
+
+std::map<std::string, std::string> TensorSet::source() const {
+    std::map<std::string, std::string> source{{"from", title()}};
+    if (rule_) {
+        source["causal"] = causal_names[static_cast<std::size_t>(rule_->causal)];
+        source["scale"] = scale_names[rule_->scale_by_sqrt_d ? 0 : 1];
+    }
+    return source;
+}
+
+void TensorSet::begin_overview() {
+    if (layers() * heads() == 1) return;  // the map of a single head is all there is
+    std::vector<MapPointer> maps;
+    const HeadMaps weights = this->maps({});
+    for (Index layer = 0; layer < layers(); ++layer)
+        for (Index head = 0; head < heads(); ++head) maps.push_back(weights(layer, head));
+    // Ids exist for one text only: tokens that read alike get the same id.
+    std::map<std::string_view, std::int32_t> numbers;
+    std::vector<std::int32_t> ids;
+    const Matched& matched = parts_.matched;
+    if (matched.query_tokens == matched.key_tokens)
+        for (const std::string& token : matched.query_tokens)
+            ids.push_back(
+                numbers.try_emplace(token, static_cast<std::int32_t>(numbers.size())).first->second);
+    auto overview = HeadOverview::start(std::move(maps), heads(), std::move(ids));
+    if (overview) overview_ = *std::move(overview);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,87 @@
+// Shows a user's own tensors: finished attention weights, or Q and K with what follows from them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "subjects/head_ladder.hpp"
+#include "subjects/subject.hpp"
+#include "subjects/tensors/commands.hpp"
+#include "subjects/tensors/own_tensors.hpp"
+
+namespace attn::app {
+
+LinkRows tensors_links();
+bool tensors_may_select(const State& state, const Selection& selection);
+bool tensors_may_pin(const State& state, const CellRef& cell);
+// Returns nothing if the set has no such cell, or has not computed it yet.
+std::optional<Explained> explain_tensor_cell(const TensorSet& set, const Selection& selection,
+                                             const CellRef& cell);
+
+class TensorsSubject final : public Subject {
+  public:
+    explicit TensorsSubject(Visit& visit) : Subject(visit) {}
+
+    OwnTensors& own() { return own_; }
+    const TensorSet* open() const { return own_.open(); }
+    // Names the files that a link was made with if they are not open; otherwise empty.
+    std::string wanted() const;
+    void close();
+
+    Attention* attention() override { return own_.open(); }
+    HeadCount head_count() override {
+        return open() ? HeadCount{open()->layers(), open()->heads()} : HeadCount{};
+    }
+    std::vector<Offer> offers() const override;
+    const Ladder* ladder() override { return ladder_of(ladder_, own_.open(), state().selection); }
+    std::optional<Explained> explain(const CellRef& cell) override;
+    Table table() override;
+    std::string status() override;
+    Guide guide() const override;
+    bool draw_controls(const Drawing& drawing, bool brief) override;
+    void draw_beside(const Drawing& drawing, float width) override;
+
+    void receive(State& state, const State& here, Change how) override;
+    void fit_selection() override;
+    bool work(Urgency urgency, double until_ms) override;
+    bool busy() const override { return own_.busy(state().of<TensorsState>().rule); }
+    std::uint64_t milestones() const override;
+    FileIntake* intake(FileKind kind) override { return kind == FileKind::tensors ? &files_ : nullptr; }
+    std::string probe() const override;
+
+  private:
+    struct Files final : FileIntake {
+        TensorsSubject& subject;
+        explicit Files(TensorsSubject& s) : subject(s) {}
+        Result<std::byte*> buffer(const std::string& file, std::uint64_t size) override {
+            return subject.own_.buffer(file, size);
+        }
+        bool arrived() override {
+            subject.own_.arrived();
+            return true;
+        }
+        void discard() override { subject.own_.discard(); }
+    };
+
+    const TensorsState& now() const { return state().of<TensorsState>(); }
+    void name_open_files(State& state, bool say) const;
+    // These are defined in view.cpp and ask_view.cpp.
+    void draw_heading();
+    void draw_actions();
+    void draw_work();
+    void draw_rule();
+    void draw_head_choice();
+    void draw_invitation();
+    void draw_questions();
+    void draw_waiting();
+    bool ask(const Question& question);
+    void step_through(const Question& question);
+
+    OwnTensors own_;
+    Files files_{*this};
+    std::optional<HeadLadder> ladder_;
+    std::map<std::string, Index> stepped_;  // the number in each question's stepper, by the question's id
+};
+
+}  // namespace attn::app

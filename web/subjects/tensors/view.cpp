@@ -1,0 +1,135 @@
+// Draws the subject's own part of the page: what the tensors are, how Q and K become weights, which head is
+// chosen, and what is odd about their numbers.
+#include <algorithm>
+#include <span>
+
+#include "subjects/tensors/tensors.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// Draws a control with its label on the left.
+void group(auto&& draw) {
+    ImGui::BeginGroup();
+    draw();
+    ImGui::EndGroup();
+}
+
+}  // namespace
+
+bool TensorsSubject::draw_controls(const Drawing&, bool brief) {
+    draw_questions();
+    draw_waiting();
+    if (!open()) {
+        draw_invitation();
+        return false;
+    }
+    draw_heading();
+    if (!brief) {
+        draw_actions();
+        if (!open()) return false;  // it has just been closed
+        if (!open()->finished()) draw_rule();
+    }
+    if (open()->layers() * open()->heads() > 1) draw_head_choice();
+    ImGui::Dummy({0, 4});
+    return true;
+}
+
+void TensorsSubject::draw_heading() {
+    ui::heading(open()->title().c_str());
+    ui::landmark_item("tensors/title");
+    ui::caption(open()->summary().c_str());
+}
+
+void TensorsSubject::draw_actions() {
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
+    if (ui::button("tensors/choose", "Open others…")) visit().page().choose_tensors();
+    ui::next_control(ui::need::button);
+    if (!open()->answers().empty()) {
+        if (ui::button("tensors/again", "Ask again", !own_.opening())) own_.ask_again();
+        ui::tooltip("Ask about these files again");
+        ui::next_control(ui::need::button);
+    }
+    const bool closed = ui::button("tensors/close", "Close");
+    ui::tooltip("Close these files and free their memory");
+    draw_work();
+    ImGui::PopStyleVar();
+    ImGui::Dummy({0, 4});
+    if (closed) close();
+}
+
+// Shows the progress, next to a button that pauses or resumes the work.
+void TensorsSubject::draw_work() {
+    TensorSet& set = *own_.open();
+    if (set.done()) return;
+    ui::next_control(ui::need::many_choices);
+    group([&] {
+        ImGui::AlignTextToFramePadding();
+        const int percent = static_cast<int>(set.progress() * 100);
+        ImGui::TextUnformatted((std::string(set.doing()) + " " + std::to_string(percent) + " %").c_str());
+        ImGui::SameLine(0, 10);
+        if (ui::button("tensors/stop", set.paused() ? "Continue" : "Stop")) set.pause(!set.paused());
+    });
+}
+
+// Says how Q and K become weights.
+void TensorsSubject::draw_rule() {
+    TensorRule rule = now().rule;
+    const bool past = open()->keys() > open()->queries();
+    group([&] {
+        ui::label("causal");
+        if (const auto taken = ui::choice("tensors/causal", std::span(causal_names).first(past ? 3 : 2),
+                                          static_cast<int>(rule.causal)))
+            rule.causal = static_cast<TensorRule::Causal>(*taken);
+    });
+    if (past)
+        ui::tooltip(
+            "yes: the first query belongs to the first key. With a past: the last query to the last key.");
+    ui::next_control(ui::need::choices);
+    group([&] {
+        ui::label("scale");
+        if (const auto taken = ui::choice("tensors/scale", scale_names, rule.scale_by_sqrt_d ? 0 : 1))
+            rule.scale_by_sqrt_d = *taken == 0;
+    });
+    ImGui::Dummy({0, 4});
+    if (rule != now().rule) visit().perform(SetTensorRule{rule});
+}
+
+void TensorsSubject::draw_head_choice() {
+    Selection selection = state().selection;
+    const auto step = [](const char* name, const char* label, Index& value, Index count) {
+        group([&] { value = ui::stepper(name, label, value, 0, count - 1).value_or(value); });
+    };
+    const TensorSet& set = *open();
+    if (set.layers() > 1) {
+        step("tensors/layer", "layer", selection.layer, set.layers());
+        ui::next_control(ui::need::stepper);
+    }
+    if (set.heads() > 1) step("tensors/head", "head", selection.head, set.heads());
+    if (selection != state().selection) visit().perform(Select{selection}, ui::gesture());
+}
+
+void TensorsSubject::draw_beside(const Drawing&, float width) {
+    if (!open()) return;
+    const std::vector<std::string> remarks = open()->remarks();
+    if (remarks.empty()) return;
+    constexpr float indent = 12;
+    ImGui::Dummy({0, 4});
+    ui::section("Notes on these files");
+    for (std::size_t i = 0; i < remarks.size(); ++i) {
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        ImGui::Indent(indent);
+        ui::Type small(ui::Face::regular, ui::size_small);
+        ui::paragraph(remarks[i], ui::theme().dim, width - indent);
+        ImGui::Unindent(indent);
+        ui::landmark_item("remark/" + std::to_string(i));
+        ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + 3, ImGui::GetItemRectMax().y},
+                                                  ui::theme().changed, 2);
+    }
+}
+
+}  // namespace attn::app

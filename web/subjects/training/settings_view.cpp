@@ -1,0 +1,155 @@
+// Draws the settings of what to train: the presets, and changes to the network and its training.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "subjects/training/training.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// − and + lead as far as check() allows; beyond that, they show its message.
+class Settings {
+  public:
+    explicit Settings(Visit& visit) : visit_(visit), bare_(plan()) { bare_.text.clear(); }
+
+    const TrainingPlan& plan() const { return training_of(visit_.state()).plan; }
+    void change(auto how) { visit_.perform(SetTrainingPlan{changed(plan(), how)}, ui::gesture()); }
+
+    // Places controls on lines that break at this width.
+    void place(float width, auto draw) {
+        if (!first_) ui::next_control(width);
+        first_ = false;
+        ImGui::BeginGroup();
+        draw();
+        ImGui::EndGroup();
+    }
+    void new_line() { first_ = true; }
+
+    void stepper(const char* name, const char* label, const std::string& shown, Index less, Index more,
+                 auto how) {
+        const auto with = [&](Index value) { return [&, value](TrainingPlan& p) { how(p, value); }; };
+        const auto lead = [&](Index value) {
+            const Status sound = check(changed(bare_, with(value)));
+            return ui::Lead{value, sound ? "" : sound.error().message};
+        };
+        place(ui::need::stepper, [&] {
+            if (const auto value = ui::stepper(name, label, shown, lead(less), lead(more)))
+                change(with(*value));
+        });
+    }
+    void by_ones(const char* name, const char* label, Index value, auto how) {
+        stepper(name, label, std::to_string(value), value - 1, value + 1, how);
+    }
+    void by_halves_and_doubles(const char* name, const char* label, Index value, auto how) {
+        stepper(name, label, std::to_string(value), value / 2, value * 2, how);
+    }
+
+  private:
+    static TrainingPlan changed(TrainingPlan plan, auto how) {
+        how(plan);
+        plan.changes.clear();
+        return plan;
+    }
+
+    Visit& visit_;
+    TrainingPlan bare_;  // the plan without its text
+    bool first_ = true;
+};
+
+void set_heads(TrainingPlan& plan, Index heads) {
+    plan.heads = heads;
+    if (heads < 1) return;
+    const Index unit = 2 * heads;
+    plan.d_model = std::min((plan.d_model + unit - 1) / unit * unit, training_width_limit / unit * unit);
+}
+
+void usual(Settings& settings) {
+    const TrainingPlan& plan = settings.plan();
+    settings.by_ones("training/layers", "layers", plan.layers,
+                     [](TrainingPlan& p, Index layers) { p.layers = layers; });
+    settings.by_ones("training/heads", "heads", plan.heads, set_heads);
+    settings.place(ui::need::stepper, [&] {
+        if (const auto seed = ui::stepper("training/seed", "seed", static_cast<Index>(plan.seed), 1, 999))
+            settings.change(
+                [&](TrainingPlan& p) { p.seed = p.values.seed = static_cast<std::uint64_t>(*seed); });
+    });
+    settings.place(ui::need::slider, [&] {
+        if (const auto rate =
+                ui::slider("training/rate", "learning rate", plan.values.rate, 1e-4, 0.1, "%.4f", true))
+            settings.change([&](TrainingPlan& p) { p.values.rate = *rate; });
+    });
+}
+
+// None, 0, is the widest window; half the context is the next one down.
+void window(Settings& settings) {
+    const TrainingPlan& plan = settings.plan();
+    const Index keys = plan.values.window;
+    const auto set = [](TrainingPlan& p, Index window) { p.values.window = window; };
+    if (keys == 0)
+        settings.stepper("training/window", "window", "all", plan.context / 2, plan.context + 1, set);
+    else
+        settings.stepper("training/window", "window", std::to_string(keys), keys > 1 ? keys / 2 : -1,
+                         2 * keys < plan.context ? 2 * keys : 0, set);
+}
+
+void rarer(Settings& settings) {
+    const TrainingPlan& plan = settings.plan();
+    settings.new_line();
+    // Heads need an even size; the width changes in steps of about 8.
+    const Index unit = 2 * plan.heads, step = (8 + unit - 1) / unit * unit;
+    settings.stepper("training/width", "d_model", std::to_string(plan.d_model), plan.d_model - step,
+                     plan.d_model + step, [](TrainingPlan& p, Index width) { p.d_model = width; });
+    settings.by_halves_and_doubles("training/vocabulary", "vocabulary", plan.vocabulary,
+                                   [](TrainingPlan& p, Index tokens) { p.vocabulary = tokens; });
+    settings.by_halves_and_doubles("training/context", "context", plan.context,
+                                   [](TrainingPlan& p, Index tokens) {
+                                       p.context = tokens;
+                                       p.values.window = std::min(p.values.window, tokens);
+                                   });
+    settings.by_halves_and_doubles("training/batch", "batch", plan.batch,
+                                   [](TrainingPlan& p, Index sequences) { p.batch = sequences; });
+    settings.by_halves_and_doubles("training/steps", "steps", static_cast<Index>(plan.steps),
+                                   [](TrainingPlan& p, Index steps) { p.steps = steps; });
+    window(settings);
+    settings.place(ui::need::stepper, [&] {
+        ui::label("MLP");
+        if (const auto mlp = ui::choice("training/mlp", std::array{"off", "on"}, plan.mlp ? 1 : 0))
+            settings.change([&](TrainingPlan& p) { p.mlp = *mlp == 1; });
+    });
+    ui::caption(
+        "d_model: components per token. Context: tokens per sequence. Batch: sequences per step. Window: "
+        "keys that a query can see, its own included.");
+}
+
+}  // namespace
+
+void TrainingSubject::draw_presets() {
+    const auto all = training_presets();
+    std::vector<std::string> titles;
+    std::vector<const char*> labels;
+    int taken = -1;
+    for (const TrainingPreset& preset : all) titles.emplace_back(preset.title);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        labels.push_back(titles[i].c_str());
+        if (all[i].plan == now().plan) taken = static_cast<int>(i);
+    }
+    if (const auto chosen = ui::choice("training/preset", labels, taken))
+        visit().perform(SetTrainingPlan{all[static_cast<std::size_t>(*chosen)].plan});
+    if (taken >= 0) ui::caption(std::string(all[static_cast<std::size_t>(taken)].story).c_str());
+}
+
+void TrainingSubject::draw_settings() {
+    Settings settings(visit());
+    usual(settings);
+    settings.place(ui::need::icon, [&] {
+        if (ui::button("training/more", more_settings_ ? "Less" : "More")) more_settings_ = !more_settings_;
+    });
+    if (more_settings_) rarer(settings);
+}
+
+}  // namespace attn::app

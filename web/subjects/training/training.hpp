@@ -1,0 +1,73 @@
+// Trains a small network in the page; the user can go back to every step of it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runs/text_run.hpp"
+#include "subjects/head_ladder.hpp"
+#include "subjects/subject.hpp"
+
+namespace attn::app {
+
+inline constexpr std::string_view training_subject = "training";
+
+LinkRows training_links();
+bool training_may_select(const State& state, const Selection& selection);
+bool training_may_pin(const State& state, const CellRef& cell);
+
+class TrainingSubject final : public Subject {
+  public:
+    explicit TrainingSubject(Visit& visit);
+
+    // Opens the shown network as a model for the user's own text, starting with its probe.
+    void open_network(const TrainingRun& run, const TrainingView& view);
+    // Offers the network as a download, laid out as on a model hub.
+    void save_network(const TrainingRun& run, const TrainingView& view);
+
+    Attention* attention() override;
+    Attention* second() override;
+    HeadCount head_count() override { return {now().plan.layers, now().plan.heads}; }
+    bool may_compare() const override { return true; }
+    std::vector<Offer> offers() const override;
+    std::optional<Offer> offer_second() const override;
+    const Ladder* ladder() override { return ladder_of(ladder_, attention(), state().selection); }
+    const TrainingState* course() const override { return &now(); }
+    TrainingRuns* runs() override { return &runs_; }
+    std::optional<Explained> explain(const CellRef& cell) override;
+    Table table() override;
+    std::string status() override;
+    Guide guide() const override;
+    bool draw_controls(const Drawing& drawing, bool brief) override;
+    void draw_beside(const Drawing& drawing, float width) override;
+    void draw_comparison(const Drawing& drawing) override;
+    std::pair<std::string, std::string> comparison_names() override;
+
+    void receive(State& state, const State& here, Change how) override;
+    void fit_selection() override;
+    bool work(Urgency urgency, double until_ms) override;
+    std::optional<TextBox> text_box() const override;
+    void text_typed(Box box, const std::string& text) override;
+    std::string probe() const override;
+
+  private:
+    // One of the two runs' pass over the probe, by the network of the shown step.
+    struct Shown {
+        std::shared_ptr<const Trace> of;
+        std::unique_ptr<TextRun> run;
+    };
+    const TrainingState& now() const { return state().of<TrainingState>(); }
+    TextRun* shown(Shown& place, const TrainingRun* run, const TrainingView* view);
+    // These are defined in view.cpp and settings_view.cpp.
+    void draw_presets();
+    void draw_transport(const TrainingRun* run);
+    void draw_settings();
+
+    TrainingRuns& runs_;
+    Shown shown_, compared_;
+    std::optional<HeadLadder> ladder_;
+    bool more_settings_ = false;
+};
+
+}  // namespace attn::app

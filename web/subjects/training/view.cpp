@@ -1,0 +1,87 @@
+// Draws the subject's own part of the page: how training is started and stopped, and what can be done with
+// the network.
+#include "app/format.hpp"
+#include "subjects/training/training.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+bool TrainingSubject::draw_controls(const Drawing&, bool brief) {
+    ui::heading("Watch attention being learned");
+    if (!brief) {
+        draw_presets();
+        ImGui::Dummy({0, 4});
+        draw_settings();
+    }
+    ImGui::Dummy({0, 4});
+    const TrainingRun* run = runs_.shown();
+    draw_transport(run);
+    if (!run) {
+        ui::caption("Press Train to train this network in your browser.");
+        return false;
+    }
+    ImGui::Dummy({0, 6});
+    return true;
+}
+
+void TrainingSubject::draw_transport(const TrainingRun* run) {
+    const std::int64_t taken = run ? run->steps_taken() : 0;
+    const bool finished = run && run->finished();
+    if (now().running && !finished) {
+        if (ui::button("training/pause", "Pause")) {
+            visit().perform(RunTraining{false});
+            visit().perform(ShowTrainingStep{taken});
+        }
+    } else if (ui::button("training/train", taken == 0 ? "Train" : "Continue", !finished)) {
+        visit().perform(ShowTrainingStep{});
+        visit().perform(RunTraining{true});
+    }
+    ImGui::SameLine(0, 6);
+    if (ui::button("training/step", "Step", !now().running && !finished))
+        visit().perform(ShowTrainingStep{taken + 1});
+    ImGui::SameLine(0, 6);
+    if (ui::button("training/newest", "Newest", run && now().step && *now().step < taken))
+        visit().perform(ShowTrainingStep{now().running ? std::nullopt : std::optional(taken)});
+    ui::next_control(ui::need::many_choices);
+    ImGui::AlignTextToFramePadding();
+    std::string told = "step " + std::to_string(taken) + " of " + std::to_string(now().plan.steps);
+    if (run && !run->losses().empty())
+        told += "   loss " + fixed(static_cast<double>(run->losses().back()), 3);
+    {
+        ui::Type mono(ui::Face::mono, ui::size_small);
+        ImGui::TextUnformatted(told.c_str());
+    }
+    if (run && run->failure()) ui::caption(run->failure()->message.c_str());
+}
+
+// Offers what can be done with the network at the step shown.
+void TrainingSubject::draw_beside(const Drawing&, float /*width*/) {
+    const TrainingRun* run = runs_.shown();
+    const TrainingView* view = runs_.shown_view(now());
+    if (!run || !view) return;
+    const bool opened = ui::button("training/open", "Open in Sentence");
+    ui::tooltip("Look at its heads one by one, on a text of your own.");
+    ImGui::SameLine(0, 6);
+    const bool saved = ui::button("training/save", "Save");
+    ui::tooltip(
+        "Save it as a .zip, laid out as on a model hub: config.json, model.safetensors, tokenizer.json and a "
+        "model card. Drop the unpacked folder onto this page to open it again.");
+    if (opened) open_network(*run, *view);
+    if (saved) save_network(*run, *view);
+}
+
+void TrainingSubject::draw_comparison(const Drawing&) {
+    ui::next_control(ui::need::long_button);
+    if (ui::button("training/alone", "End comparison")) visit().perform(CompareTraining{});
+}
+
+std::pair<std::string, std::string> TrainingSubject::comparison_names() {
+    const auto named = [](const TrainingRun* run, const TrainingView* view) {
+        return run && view ? name_of(TrainedHere{run->plan(), view->step}) : std::string();
+    };
+    return {named(runs_.shown(), runs_.shown_view(now())),
+            named(runs_.compared(), runs_.compared_view(now()))};
+}
+
+}  // namespace attn::app

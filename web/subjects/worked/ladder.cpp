@@ -1,0 +1,181 @@
+#include "subjects/worked/ladder.hpp"
+
+#include "app/format.hpp"
+#include "subjects/worked/commands.hpp"
+#include "subjects/worked/presets.hpp"
+
+namespace attn::app {
+
+namespace {
+
+std::string title_of(const WorkedState& w, Stage id) {
+    const std::string root = "√" + std::to_string(w.d_k());
+    const bool divided = w.scale_by_sqrt_d && w.source != Source::scores;
+    switch (id) {
+        case Stage::x: return "X  tokens";
+        case Stage::w_q: return "W_Q";
+        case Stage::w_k: return "W_K";
+        case Stage::w_v: return "W_V";
+        case Stage::q: return "Q  queries";
+        case Stage::k: return "K  keys";
+        case Stage::v: return "V  values";
+        case Stage::raw: return w.source == Source::scores ? "Scores" : "Scores  QKᵀ";
+        case Stage::scaled: {
+            std::string text = divided ? "Scaled  ÷ " + root : "Scaled";
+            if (w.temperature != 1) text += " ÷ " + fixed(w.temperature, 2);
+            return text;
+        }
+        case Stage::capped: return "Capped  ± " + fixed(w.softcap, 1);
+        case Stage::masked: return "Masked";
+        case Stage::weight: return "Weights";
+        case Stage::output: return "Output  AV";
+        case Stage::contribution:
+        case Stage::projected: break;
+    }
+    return "";
+}
+
+std::string notation_of(const WorkedState& w, Stage id) {
+    const bool projected = w.source == Source::projections;
+    const bool divided = w.scale_by_sqrt_d && w.source != Source::scores;
+    switch (id) {
+        case Stage::x: return "Xⁱᵇ";
+        case Stage::w_q: return "W_Qᵇᵃ";
+        case Stage::w_k: return "W_Kᵇᵃ";
+        case Stage::w_v: return "W_Vᵇᶜ";
+        case Stage::q: return projected ? "Qⁱᵃ = Xⁱᵇ W_Qᵇᵃ" : "Qⁱᵃ";
+        case Stage::k: return projected ? "Kʲᵃ = Xʲᵇ W_Kᵇᵃ" : "Kʲᵃ";
+        case Stage::v: return projected ? "Vʲᶜ = Xʲᵇ W_Vᵇᶜ" : "Vʲᶜ";
+        case Stage::raw: return w.source == Source::scores ? "Rⁱʲ, given" : "Rⁱʲ = Qⁱᵃ Kʲᵃ";
+        case Stage::scaled: return divided ? "Sⁱʲ = Rⁱʲ / √d_k" : "Sⁱʲ = Rⁱʲ";
+        case Stage::capped: return "Cⁱʲ = c tanh(Sⁱʲ / c)";
+        case Stage::masked: return "Mⁱʲ = Sⁱʲ or −∞";
+        case Stage::weight: return "Aⁱʲ = exp Sⁱʲ / Σⱼ exp Sⁱʲ";
+        case Stage::output: return "Oⁱᶜ = Aⁱʲ Vʲᶜ";
+        case Stage::contribution:
+        case Stage::projected: break;
+    }
+    return "";
+}
+
+const char* sign_before(const WorkedState& w, Stage id) {
+    switch (id) {
+        case Stage::k: return "·";
+        case Stage::raw: return w.source == Source::scores ? "" : "=";
+        case Stage::scaled:
+        case Stage::capped:
+        case Stage::masked:
+        case Stage::weight: return "→";
+        case Stage::v: return "×";
+        case Stage::output: return "=";
+        default: return "";
+    }
+}
+
+// Lists the ladder from top to bottom; each row starts a new line if there is room for several matrices side
+// by side.
+std::vector<std::vector<Stage>> stages_of(const WorkedState& w) {
+    std::vector<std::vector<Stage>> rows;
+    if (w.source == Source::projections) rows.push_back({Stage::x, Stage::w_q, Stage::w_k, Stage::w_v});
+    std::vector<Stage> stages;
+    if (w.source == Source::scores)
+        stages = {Stage::raw};
+    else
+        rows.push_back({Stage::q, Stage::k, Stage::raw});
+    const bool scales = w.source != Source::scores || w.temperature != 1;
+    if (scales) stages.push_back(Stage::scaled);
+    if (w.softcap > 0) stages.push_back(Stage::capped);
+    if (w.mask.kind != WorkedMask::Kind::none) stages.push_back(Stage::masked);
+    stages.push_back(Stage::weight);
+    if (w.d_v() > 0) stages.push_back(Stage::v);
+    if (w.d_v() > 0) stages.push_back(Stage::output);
+    rows.push_back(stages);
+    return rows;
+}
+
+int decimals_of(const WorkedState& w, Stage id) {
+    if (w.input(id)) return 2;
+    return id == Stage::raw || id == Stage::q || id == Stage::k || id == Stage::v ? 2 : 3;
+}
+
+bool may_edit(const State& state, Stage stage) { return worked_of(state).input(stage) != nullptr; }
+
+double value_of(const State& state, const CellRef& cell) {
+    return worked_of(state).input(cell.stage)->at(cell.row, cell.col);
+}
+
+Command set_cell(const CellRef& cell, double value) { return SetCell{cell, value}; }
+
+std::optional<Command> reset_cell(const State& state, const CellRef& cell) {
+    const WorkedState original = origin_state(worked_of(state));
+    const Matrix* was = original.input(cell.stage);
+    if (!was || !was->holds(cell.row, cell.col)) return std::nullopt;
+    return SetCell{cell, was->at(cell.row, cell.col)};
+}
+
+std::optional<Command> paint_cell(const State& state, const CellRef& cell) {
+    const WorkedState& w = worked_of(state);
+    if (cell.stage != Stage::masked || w.mask.kind != WorkedMask::Kind::painted) return std::nullopt;
+    return PaintMask{cell.row, cell.col, !spec_of(w).mask.allows(0, cell.row, cell.col)};
+}
+
+constexpr LadderEdits all_edits{may_edit, value_of, set_cell, reset_cell, paint_cell};
+
+}  // namespace
+
+std::vector<std::vector<Rung>> WorkedLadder::rungs(Range, Range) const {
+    std::vector<std::vector<Rung>> rows;
+    const bool comparable =
+        before_ && before_state_.preset == state_.preset && before_state_.source == state_.source;
+    for (const std::vector<Stage>& stages : stages_of(state_)) {
+        std::vector<Rung>& row = rows.emplace_back();
+        for (const Stage stage : stages) {
+            Rung rung{.stage = stage,
+                      .title = title_of(state_, stage),
+                      .notation = notation_of(state_, stage),
+                      .sign = sign_before(state_, stage),
+                      .values = run_->matrix(state_, stage),
+                      .decimals = decimals_of(state_, stage)};
+            if (comparable) rung.before = before_->matrix(before_state_, stage);
+            if (rung.before.rows != rung.values.rows || rung.before.cols != rung.values.cols)
+                rung.before = {};
+            if (rows_are_queries(stage)) rung.row_labels = state_.query_labels;
+            if (rows_are_keys(stage)) rung.row_labels = state_.key_labels;
+            if (is_of_pairs(stage)) rung.column_labels = state_.key_labels;
+            const bool is_projection = stage == Stage::w_q || stage == Stage::w_k || stage == Stage::w_v;
+            rung.row_axis = stage == Stage::x         ? "token"
+                            : rows_are_queries(stage) ? "query"
+                            : rows_are_keys(stage)    ? "key"
+                                                      : "in";
+            rung.column_axis = is_of_pairs(stage) ? "key" : is_projection ? "out" : "component";
+            const bool after_mask = stage == Stage::masked || stage == Stage::weight;
+            if (after_mask && state_.mask.kind != WorkedMask::Kind::none)
+                rung.allowed = [mask = run_->record.spec().mask](Index r, Index c) {
+                    return mask.allows(0, r, c);
+                };
+            rung.noted = [this, stage](Index r, Index c) {
+                return printed_value(state_, {stage, r, c}) != nullptr;
+            };
+            row.push_back(std::move(rung));
+        }
+    }
+    return rows;
+}
+
+std::string WorkedLadder::query_name(Index query) const { return label_at(state_.query_labels, query); }
+std::string WorkedLadder::key_name(Index key) const { return label_at(state_.key_labels, key); }
+
+float WorkedLadder::weight(Index query, Index key) const {
+    return run_->record.cell(Stage::weight, 0, query, key);
+}
+
+const LadderEdits* WorkedLadder::edits() const { return &all_edits; }
+
+std::string WorkedLadder::remark(const CellRef& cell) const {
+    const Printed* printed = printed_value(state_, cell);
+    if (!printed) return "";
+    return "printed " + std::string(printed->text) + ", exact " +
+           fixed(explain_worked(state_, *run_, cell).cell.f64, 4);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,48 @@
+// Defines the worked examples from tutorials: their inputs, and the numbers that the tutorials print wrongly.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "subjects/worked/state.hpp"
+
+namespace attn::app {
+
+struct PresetInfo {
+    PresetId id;
+    std::string_view key;  // in links
+    std::string_view letter;
+    std::string_view title;     // in the menu
+    std::string_view question;  // heading of the lens
+    std::string_view story;     // one or two sentences: what to see, what to try
+};
+
+std::span<const PresetInfo> presets();
+const PresetInfo& info(PresetId);
+std::optional<PresetId> preset_by_key(std::string_view key);
+
+WorkedState preset_state(PresetId);
+
+// Makes Q, K, V the source, with standard normal numbers in the shapes that the origin names.
+void generate_qkv(WorkedState& worked, const Origin& origin);
+
+// Returns the preset with the inputs that the origin gave it, before any edit; without inputs if they were
+// typed in.
+WorkedState origin_state(const WorkedState& worked);
+
+// What a tutorial prints for a computed cell, if it differs from the exact value when both are rounded to the
+// digits printed.
+struct Printed {
+    Stage stage;
+    Index row;
+    Index col;
+    double value;
+    std::string_view text;  // as printed
+};
+std::span<const Printed> printed_values(PresetId);
+// Null if the example no longer has the tutorial's numbers.
+const Printed* printed_value(const WorkedState& worked, const CellRef& cell);
+
+}  // namespace attn::app

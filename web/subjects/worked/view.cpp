@@ -1,0 +1,200 @@
+// Draws the subject's own part of the page: the example's question, and its settings besides the cells.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "subjects/worked/commands.hpp"
+#include "subjects/worked/presets.hpp"
+#include "subjects/worked/worked.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// Draws a control with its label on the left.
+void group(auto&& draw) {
+    ImGui::BeginGroup();
+    draw();
+    ImGui::EndGroup();
+}
+
+std::string title_of(const PresetInfo& preset) {
+    return std::string(preset.letter) + "   " + std::string(preset.title);
+}
+
+}  // namespace
+
+bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
+    const PresetInfo& preset = info(now().preset);
+    const bool narrow = ImGui::GetContentRegionAvail().x < ui::settings_open;
+    ui::heading(std::string(preset.question).c_str());
+    if (!brief) {
+        const char* how = narrow ? " Drag an input sideways to change it; whatever changes is outlined."
+                                 : " Drag or type to change an input; whatever changes is outlined.";
+        ui::caption((std::string(preset.story) + how).c_str());
+    }
+    ImGui::Dummy({0, 2});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 5});
+    const ui::TightLabels tight;
+    preset_menu();
+    // If there is little room, the picture comes first and the settings are folded away.
+    const bool folds = brief || narrow;
+    if (folds) {
+        ui::next_control(ui::need::many_choices);
+        if (ui::button("adjust", unfolded_ ? "Fewer settings" : "Adjust mask, scale, sizes …"))
+            unfolded_ = !unfolded_;
+    }
+    if (!folds || unfolded_) settings();
+    ImGui::PopStyleVar();
+    label_menu_.draw(visit());
+    ImGui::Dummy({0, 6});
+    return true;
+}
+
+void WorkedSubject::settings() {
+    ui::next_control(ui::need::many_choices);
+    source_choice();
+    ui::next_control(ui::need::many_choices);
+    generator();
+    mask_choice();
+    scale_choice();
+    score_sliders();
+    sizes();
+}
+
+void WorkedSubject::preset_menu() {
+    group([&] {
+        ui::label("Example");
+        ImGui::SetNextItemWidth(std::min(ui::wide_menu_width, ImGui::GetContentRegionAvail().x));
+        const bool open = ImGui::BeginCombo("##preset", title_of(info(now().preset)).c_str(),
+                                            ImGuiComboFlags_HeightLargest);
+        ui::landmark_item("preset");
+        if (!open) return;
+        for (const PresetInfo& each : presets()) {
+            if (ImGui::Selectable(title_of(each).c_str(), each.id == now().preset))
+                visit().perform(OpenPreset{each.id});
+            ui::landmark_item("preset/" + std::string(each.letter));
+        }
+        ImGui::EndCombo();
+    });
+}
+
+void WorkedSubject::source_choice() {
+    static constexpr const char* names[] = {"X · W", "Q, K, V", "scores"};
+    group([&] {
+        ui::label("from");
+        if (const auto chosen = ui::choice("source", names, static_cast<int>(now().source)))
+            visit().perform(SetSource{static_cast<Source>(*chosen)});
+    });
+}
+
+void WorkedSubject::generator() {
+    const bool generated = now().origin.kind == Origin::Kind::generated;
+    if (generated) seed_ = static_cast<int>(now().origin.seed);
+    group([&] {
+        ui::label("seed");
+        ImGui::SetNextItemWidth(ui::number_width);
+        int wanted = seed_;
+        ImGui::InputInt("##seed", &wanted, 0, 0);
+        const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
+        ui::landmark_item("seed");
+        if (entered && wanted >= 0) {
+            seed_ = wanted;
+            visit().perform(Generate{static_cast<std::uint32_t>(seed_)});
+        }
+        ImGui::SameLine(0, 6);
+        if (ui::button("generate", "Random Q, K, V"))
+            visit().perform(Generate{static_cast<std::uint32_t>(generated ? seed_ + 1 : seed_)});
+        ui::tooltip("Standard normal numbers: those that numpy.random.seed and randn give for this seed.");
+    });
+}
+
+void WorkedSubject::mask_choice() {
+    static constexpr const char* names[] = {"none", "causal", "window", "painted"};
+    const WorkedMask::Kind kind = now().mask.kind;
+    WorkedMask mask = now().mask;
+    ui::next_control(ui::need::slider);
+    group([&] {
+        ui::label("mask");
+        if (const auto chosen = ui::choice("mask", names, static_cast<int>(kind)))
+            mask.kind = static_cast<WorkedMask::Kind>(*chosen);
+    });
+    const auto step = [&](const char* name, const char* label, Index& value, Index least) {
+        ui::next_control(ui::need::long_button);
+        group([&] { value = ui::stepper(name, label, value, least, matrix_size_limit).value_or(value); });
+    };
+    switch (kind) {
+        case WorkedMask::Kind::causal:
+            step("mask/offset", "offset", mask.offset, -matrix_size_limit);
+            ui::tooltip("A query may look at the keys up to its own position plus this offset.");
+            break;
+        case WorkedMask::Kind::window:
+            step("mask/before", "back", mask.before, 0);
+            step("mask/after", "ahead", mask.after, 0);
+            break;
+        case WorkedMask::Kind::painted:
+            ui::next_control(ui::need::named_choices);
+            ImGui::AlignTextToFramePadding();
+            ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+            ImGui::TextUnformatted("Click cells of Masked to hide or show them.");
+            ImGui::PopStyleColor();
+            break;
+        case WorkedMask::Kind::none: break;
+    }
+    if (mask != now().mask) visit().perform(SetMask{mask.kind, mask.offset, mask.before, mask.after});
+}
+
+void WorkedSubject::scale_choice() {
+    if (now().source == Source::scores) return;
+    static constexpr const char* names[] = {"1/√d_k", "none"};
+    ui::next_control(ui::need::choices);
+    group([&] {
+        ui::label("scale");
+        if (const auto chosen = ui::choice("scale", names, now().scale_by_sqrt_d ? 0 : 1))
+            visit().perform(SetScaling{*chosen == 0});
+    });
+}
+
+void WorkedSubject::score_sliders() {
+    ui::next_control(ui::need::slider);
+    group([&] {
+        if (const auto t =
+                ui::slider("temperature", "temperature", now().temperature, 0.05, 20, "%.2f", true))
+            visit().perform(SetTemperature{*t}, ui::gesture());
+    });
+    ui::next_control(ui::need::slider);
+    group([&] {
+        const char* format = now().softcap > 0 ? "%.1f" : "off";
+        if (const auto cap = ui::slider("softcap", "soft cap", now().softcap, 0, 10, format))
+            visit().perform(SetSoftcap{std::round(*cap * 10) / 10}, ui::gesture());
+    });
+}
+
+void WorkedSubject::sizes() {
+    struct Size {
+        const char* name;
+        const char* label;
+        Axis axis;
+    };
+    std::vector<Size> all;
+    if (now().source == Source::projections)
+        all = {{"size/n", "tokens", Axis::queries}, {"size/d", "d", Axis::d_model}};
+    else
+        all = {{"size/n_q", "n_q", Axis::queries}, {"size/n_k", "n_k", Axis::keys}};
+    if (now().source != Source::scores) all.push_back({"size/d_k", "d_k", Axis::d_k});
+    if (now().d_v() > 0) all.push_back({"size/d_v", "d_v", Axis::d_v});
+    for (const Size& size : all) {
+        ui::next_control(ui::need::long_button);
+        group([&] {
+            if (const auto to =
+                    ui::stepper(size.name, size.label, size_of(now(), size.axis), 1, matrix_size_limit))
+                visit().perform(Resize{size.axis, *to});
+        });
+    }
+}
+
+}  // namespace attn::app

@@ -1,0 +1,50 @@
+// Computes what follows from a WorkedState: Q, K, V and the Record of their attention. It is a pure function.
+#pragma once
+
+#include "attention/explain.hpp"
+#include "attention/record.hpp"
+#include "subjects/worked/state.hpp"
+
+namespace attn::app {
+
+struct WorkedRun {
+    Matrix q, k, v;  // in double, from the numbers as typed; q and k empty for Source::scores
+    Record record;   // one head, in f32; given scores enter it as its bias
+
+    // Returns a matrix as the ladder shows it: inputs as typed, the rest as the run computed it; empty if
+    // this source has no such matrix.
+    Matrix matrix(const WorkedState& state, Stage id) const;
+    float value(const WorkedState& state, CellRef cell) const;  // in f32
+};
+
+Result<WorkedRun> run_worked(const WorkedState& state);
+AttentionSpec spec_of(const WorkedState& state);
+
+// Returns the scores over √d_k in double, before the temperature, which Source::scores takes over.
+Matrix exact_scaled_scores(const WorkedState& state, const WorkedRun& run);
+
+// Returns the rows and columns of a ladder matrix; {0, 0} if this source has no such matrix.
+struct MatrixShape {
+    Index rows = 0;
+    Index cols = 0;
+    bool operator==(const MatrixShape&) const = default;
+};
+MatrixShape shape_of(const WorkedState& state, Stage id);
+
+// Returns how people would write the cell: "Q[cat, 2]".
+std::string cell_name(const WorkedState& state, CellRef cell);
+bool rows_are_queries(Stage stage);
+bool rows_are_keys(Stage stage);
+
+// Explains why the cell has its value.
+struct WorkedExplanation {
+    enum class Kind { input, projection, stage, output };
+    Kind kind = Kind::input;
+    std::string provenance;  // "from example A", "changed; example A has 0.5 here", "computed"
+    // f32 is what the run has; f64 and the terms come from the numbers as typed. The chain is for stages and
+    // given scores.
+    CellExplanation cell;
+};
+WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run, CellRef cell);
+
+}  // namespace attn::app

@@ -1,0 +1,36 @@
+// Defines in one place where the page breaks and how wide controls are, in points.
+#pragma once
+
+#include <imgui.h>
+
+namespace attn::ui {
+
+// In a window at least this wide, the rail, the lens and the inspector are side by side; a narrower one is
+// treated as a phone.
+inline constexpr float wide_window = 820;
+// In a lens at least this wide, its parts are in two columns, its curves are next to its maps, and its
+// settings are open.
+inline constexpr float two_columns = 680, two_unequal_columns = 740, settings_open = 640;
+// At this width, two maps are side by side.
+inline constexpr float two_maps = 440;
+inline constexpr float column_gap = 32;
+inline constexpr float reading_width = 620;  // lines of text are no longer than this
+
+// The width that a control needs after the previous one; with less, it starts a new line.
+namespace need {
+inline constexpr float icon = 60, button = 90, long_button = 120, two_choices = 130, choices = 180,
+                       many_choices = 250, slider = 290, named_choices = 330, stepper = 200;
+}
+
+// The widths of controls without a text that determines them.
+inline constexpr float slider_width = 110, menu_width = 150, wide_menu_width = 300, number_width = 64;
+
+// Calls draw(width) at the cursor; the column is as high as what it draws.
+void column(const char* name, float width, auto&& draw) {
+    ImGui::BeginChild(name, {width, 0}, ImGuiChildFlags_AutoResizeY,
+                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    draw(ImGui::GetContentRegionAvail().x);
+    ImGui::EndChild();
+}
+
+}  // namespace attn::ui
