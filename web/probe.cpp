@@ -45,6 +45,9 @@ EMSCRIPTEN_KEEPALIVE int probe_busy() {
     return platform::owes_frames() || visit().busy() || visit().frame_computes();
 }
 
+// Returns true once landmarks are where the last event put them.
+EMSCRIPTEN_KEEPALIVE int probe_answered() { return platform::has_answered(); }
+
 // Returns {"subject", "lens", "fragment", "layer", "head", "last_edit", "pin", "shown"…}; "shown" is the cell
 // that the inspector explains.
 EMSCRIPTEN_KEEPALIVE const char* probe_state() {

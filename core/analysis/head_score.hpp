@@ -21,14 +21,12 @@ inline constexpr std::array<HeadScoreInfo, 6> head_scores{{
      "alone."},
     {"first", "first token",
      "Share of all weight that lies on the first token, where heads rest that find nothing else (an "
-     "attention "
-     "sink): Σ A[i, 0] / Σ A"},
+     "attention sink): Σ A[i, 0] / Σ A"},
     {"previous", "previous token",
      "Share of all weight that lies on the token just before: Σ A[i, i−1] / Σ A"},
     {"duplicate", "duplicate token",
      "Share of all weight that lies on earlier copies of the same token: Σ A[i, j] / Σ A over the j < i "
-     "whose "
-     "token is that of i"},
+     "whose token is that of i"},
     {"induction", "induction",
      "Share of all weight that lies on tokens just after an earlier copy of the present one: Σ A[i, j] / Σ A "
      "over the j ≤ i whose token before is that of i"},

@@ -96,9 +96,7 @@ Result<Problem> problem_of(const AttentionInputs& in) {
         if (in.past_key) return wrong("nonpad_kv_seqlen and past_key are both given; give one of them");
         if (std::ssize(*in.nonpad_kv_seqlen) != p.q.batch)
             return wrong("nonpad_kv_seqlen has " + text(std::ssize(*in.nonpad_kv_seqlen)) +
-                         " numbers; give one for "
-                         "each of the " +
-                         text(p.q.batch) + " batch entries");
+                         " numbers; give one for each of the " + text(p.q.batch) + " batch entries");
         for (const std::int64_t n : *in.nonpad_kv_seqlen)
             if (n < 0 || n > p.keys())
                 return wrong("nonpad_kv_seqlen holds " + std::to_string(n) +

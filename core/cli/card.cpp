@@ -83,10 +83,8 @@ std::string card_of(const ModelConfig& config, std::int64_t parameters, const or
             " parameters, a vocabulary of " + std::to_string(config.vocab_size) +
             " tokens and a context of " + std::to_string(config.context) +
             ". Attention Explorer trained it with its own kernels (`attn train`) on public-domain story "
-            "books and on "
-            "sentences of its own seeded generator, so that its heads can be looked at. It writes plausible "
-            "nonsense and "
-            "knows nothing.\n\n";
+            "books and on sentences of its own seeded generator, so that its heads can be looked at. It "
+            "writes plausible nonsense and knows nothing.\n\n";
     text +=
         "This card is written by `attn card`, which measures what it says; `scores.json` holds the same "
         "numbers.\n\n";
@@ -114,19 +112,16 @@ std::string card_of(const ModelConfig& config, std::int64_t parameters, const or
     row("duplicate token", "duplicate_stripe", false);
     text +=
         "\nThe pronoun texts are held out: no training text lets their two nouns compete. \"It\" is the "
-        "pronoun after the "
-        "adjective: in \"The animal didn't cross the street because it was too tired. It\" the first \"it\" "
-        "stands "
-        "before the adjective, and a causal model gives it the same attention whether tired or wide "
-        "follows.\n\n";
-    text += "Heads on " + std::to_string(repeated_sequences) + " sequences of " +
-            std::to_string(repeated_period) + " random tokens, given twice (seed " +
-            std::to_string(repeated_seed) +
-            "). Previous, duplicate and induction are shares of all weights on those patterns (the score "
-            "`mul` of "
-            "TransformerLens); a stripe is the mean weight, over the second copy, on the same token in the "
-            "first, or on the "
-            "one after it. Entropy in nats; first is the weight on the first token.\n\n";
+        "pronoun after the adjective: in \"The animal didn't cross the street because it was too tired. It\" "
+        "the first \"it\" stands before the adjective, and a causal model gives it the same attention "
+        "whether tired or wide follows.\n\n";
+    text +=
+        "Heads on " + std::to_string(repeated_sequences) + " sequences of " +
+        std::to_string(repeated_period) + " random tokens, given twice (seed " +
+        std::to_string(repeated_seed) +
+        "). Previous, duplicate and induction are shares of all weights on those patterns (the score `mul` "
+        "of TransformerLens); a stripe is the mean weight, over the second copy, on the same token in the "
+        "first, or on the one after it. Entropy in nats; first is the weight on the first token.\n\n";
     text +=
         "| head | previous | duplicate | induction | duplicate stripe | induction stripe | entropy | first | "
         "pronoun |\n";

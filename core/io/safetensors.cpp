@@ -172,9 +172,9 @@ Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> first_b
     for (std::size_t i = length_bytes; i-- > 0;)
         length = length << 8 | std::to_integer<std::uint64_t>(first_bytes[i]);
     if (length > max_header)
-        return bad_safetensors("says that its header has " + std::to_string(length) +
-                               " bytes; the format allows 100000000, so "
-                               "this is another kind of file or a broken one");
+        return bad_safetensors(
+            "says that its header has " + std::to_string(length) +
+            " bytes; the format allows 100000000, so this is another kind of file or a broken one");
     if (length > file_size - length_bytes)
         return bad_safetensors("says that its header has " + std::to_string(length) + " bytes, but only " +
                                std::to_string(file_size - length_bytes) + " follow; it is cut short");

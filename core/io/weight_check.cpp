@@ -118,25 +118,28 @@ void ValueChecking::check(const ArrayView& array, Index layer, Index head, Index
 std::vector<std::string> sentences(const Findings& findings, std::string_view what) {
     std::vector<std::string> out;
     // A sentence reads "run.npz: 3 of 1,024 rows are zero, the first at head 2, row 5."
-    const auto add = [&](const Oddity& o, bool cell, std::string_view predicate, const std::string& end) {
+    const auto add = [&](const Oddity& o, bool cell, std::string_view one, std::string_view several,
+                         const std::string& end) {
         if (o.count == 0) return;
         std::string text = std::string(what) + ": " + with_commas(o.count) + " of " +
                            with_commas(cell ? findings.cells : findings.rows) +
-                           (cell ? " numbers" : " rows") + (o.count == 1 ? " is " : " are ") +
-                           std::string(predicate) + ", the first at ";
+                           (cell ? " numbers " : " rows ") + std::string(o.count == 1 ? one : several) +
+                           ", the first at ";
         if (findings.layers > 1) text += "layer " + std::to_string(o.layer) + ", ";
         if (findings.heads > 1) text += "head " + std::to_string(o.head) + ", ";
         text += "row " + std::to_string(o.row);
         if (cell) text += ", column " + std::to_string(o.column);
         out.push_back(text + end + ".");
     };
-    add(findings.nan, true, "NaN", "; shown as NaN");
-    add(findings.infinite, true, "infinite", "");
-    add(findings.negative, true, "below zero, as no weights are",
+    add(findings.nan, true, "is NaN", "are NaN", "; shown as NaN");
+    add(findings.infinite, true, "is infinite", "are infinite", "");
+    add(findings.negative, true, "is below zero, which no weight is", "are below zero, which no weight is",
         ": " + short_number(findings.negative.value));
-    add(findings.unlike_one, false, "not of sum one, as attention weights are",
+    add(findings.unlike_one, false, "does not sum to 1, as attention weights do",
+        "do not sum to 1, as attention weights do",
         ", which sums to " + short_number(findings.unlike_one.value) + "; shown as they are");
-    add(findings.zero, false, "zero: a query that looks at nothing", "");
+    add(findings.zero, false, "is zero: a query that looks at nothing",
+        "are zero: a query that looks at nothing", "");
     return out;
 }
 

@@ -141,8 +141,7 @@ std::string repetition_paragraph(Random& random) {
     const std::string name = invented_name(random), other = invented_name(random), words = charm(random);
     const std::string_view pattern = pick(
         "there was once a {w} called {n}. {n} had a friend whose name was {o}. every morning {n} called to "
-        "{o}, and "
-        "every evening {o} called to {n}.|"
+        "{o}, and every evening {o} called to {n}.|"
         "\"hello, {n},\" said the {w}. \"hello, {o},\" said {n}. then {n} and {o} went on together.|"
         "the {w} knocked and asked for {n}. \"there is no {n} here,\" they said. but {n} was hidden behind "
         "the door.|"

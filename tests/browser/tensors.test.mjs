@@ -61,8 +61,8 @@ test('an invitation says what may be dropped, a link what it was made with', { f
     await opened(explorer, '2 heads · 5 queries × 5 keys · float32');
     assert.equal((await explorer.state()).head, 1);
     await explorer.click('tensors/close');
-    await explorer.until('the invitation', () => explorer.rect('tensors/choose'));
-    assert.equal((await explorer.tensors()).open, null);
+    await explorer.until('the tensors to close', () => explorer.tensors(), ({ open }) => open === null);
+    await explorer.reveal('tensors/choose');
     assert.equal(await explorer.linked('files'), undefined);
 });
 
@@ -240,7 +240,7 @@ test('odd numbers are shown as they are, and said beside the picture', own, asyn
     assert.equal(remarks.length, 3);
     assert.match(remarks[0], /^tokens\.json has 2 tokens where there are 3 queries and 3 keys; positions are shown instead\.$/);
     assert.match(remarks[1], /^attention\.npy: 1 of 9 numbers is NaN, the first at row 0, column 0; shown as NaN\.$/);
-    assert.match(remarks[2], /^attention\.npy: 1 of 3 rows is not of sum one, .* which sums to 0\.25; shown as they are\.$/);
+    assert.match(remarks[2], /^attention\.npy: 1 of 3 rows does not sum to 1, .* which sums to 0\.25; shown as they are\.$/);
     await explorer.until('the remarks', () => explorer.rect('remark/2'));
     assert.equal((await explorer.explain('weight', 0, 0)).f32, 'nan');
     assert.equal((await explorer.explain('weight', 1, 0)).f32, 0.25);

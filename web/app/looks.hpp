@@ -136,10 +136,8 @@ struct LooksRows {
     static constexpr std::array<LinkRow, 4> rows{{
         {Keys::map,
          "raw, scaled, capped, masked, weight, contribution or projected, and of strongest or mean, linear, "
-         "log or "
-         "rank, sink, nosink or renormalised, tokens or words, and the least share that is shown, 0 to 1, "
-         "what is "
-         "unusual",
+         "log or rank, sink, nosink or renormalised, tokens or words, and the least share that is shown, 0 "
+         "to 1, what is unusual",
          [](State& s, const std::string& text) {
              const auto map = read_map(text);
              return map && take(s, SetMap{*map, Keys::subject});

@@ -58,16 +58,14 @@ bool colour_controls(ui::MapView& view, MapChoice& choice) {
     changed |= choose("map/scaling", scaling_names, choice.scaling);
     ui::tooltip(
         "linear: evenly from 0 to the end. log: four decades below the end, evenly. rank: by the share of "
-        "the map's "
-        "cells, or blocks of cells, that are weaker");
+        "the map's cells, or blocks of cells, that are weaker");
     if (!is_signed(choice.stage)) {
         ui::next_control(ui::need::named_choices);
         ui::label("First key");
         changed |= choose("map/sink", sink_names, choice.sink);
         ui::tooltip(
             "Many heads park unused attention on the first token. hidden: as if it were masked. "
-            "renormalised: "
-            "the other weights of a row are divided by what it leaves, 1 − A[i, 0]");
+            "renormalised: the other weights of a row are divided by what it leaves, 1 − A[i, 0]");
     }
     ui::next_control(ui::need::slider);
     if (const auto least =

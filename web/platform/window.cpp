@@ -40,6 +40,7 @@ struct Window {
     double awake_until = 0;
     int owed = 0;         // frames
     bool called = false;  // something has happened that no frame has shown yet
+    int since_call = 0;   // frames drawn since something happened
     double density = 0;
     long frames = 0;
     double last_tick = 0;
@@ -146,6 +147,7 @@ void tick() {
     window.news_waits = true;
     window.called = false;
     --window.owed;
+    ++window.since_call;
     glfwPollEvents();
     follow_stage();
     ImGui_ImplOpenGL3_NewFrame();
@@ -263,6 +265,7 @@ void wake() {
     window.awake_until = emscripten_get_now() + awake_ms;
     window.owed = awake_frames;
     window.called = true;
+    window.since_call = 0;
 }
 
 void draw_now() {
@@ -274,6 +277,9 @@ void draw_now() {
 long frames_drawn() { return window.frames; }
 
 bool owes_frames() { return window.owed > 0 || window.news; }
+
+// The first frame after an event takes it, and the second lays out what it changed.
+bool has_answered() { return window.since_call >= 2; }
 
 void context_lost() {
     window.lost = true;

@@ -15,9 +15,10 @@ struct Frame {
 bool open_window(Frame frame);
 void start_drawing();  // the first frame is the next one
 
-void wake();         // something happened, so draw for a little while
-void draw_now();     // draws one frame for news of a job; other news waits while pictures are slow
-bool owes_frames();  // whether something that happened is not fully on the screen yet
+void wake();          // something happened, so draw for a little while
+void draw_now();      // draws one frame for news of a job; other news waits while pictures are slow
+bool owes_frames();   // whether something that happened is not fully on the screen yet
+bool has_answered();  // whether everything is where the last event put it
 long frames_drawn();
 void context_lost();
 void context_restored();

@@ -79,7 +79,7 @@ export class Explorer {
                 return texts.at(-1);
             });
             const answer = explorer[`_probe_${name}`](...given);
-            const value = name === 'frame_count' || name === 'busy' ? answer : JSON.parse(explorer.UTF8ToString(answer));
+            const value = ['frame_count', 'busy', 'answered'].includes(name) ? answer : JSON.parse(explorer.UTF8ToString(answer));
             texts.forEach((text) => explorer._free(text));
             return value;
         }), questions);
@@ -187,9 +187,15 @@ export class Explorer {
     }
     async rect(name) { return (await this.rects(name))[0]; }
 
+    // Answers the landmark once it is there and stays there: what was done before may move it.
+    async found(name) {
+        await this.until('an answer to what was done', () => this.ask('answered'));
+        return this.until(`the landmark ${name}`, () => this.rect(name));
+    }
+
     // Answers the landmark once it is there and, by turning the wheel at the edge of the lens, in view.
     async reveal(name) {
-        let rect = await this.until(`the landmark ${name}`, () => this.rect(name));
+        let rect = await this.found(name);
         if (/^(subject|lens|lens-menu|palette|panel|inspector)(\/|$)/.test(name)) {
             return rect;
         }
@@ -220,7 +226,7 @@ export class Explorer {
     }
 
     async tap(name) {
-        const { x, y } = await this.until(`the landmark ${name}`, () => this.rect(name));
+        const { x, y } = await this.found(name);
         await this.page.touchscreen.tap(x, y);
     }
 

@@ -185,8 +185,7 @@ TEST_CASE("what cannot be read is left out, with a sentence that names it") {
           "The link's value '1000' for 'T' is not a number from 0.01 to 100; the default is used.");
     CHECK(after_first("T=banana&cap=-1&mask=holes") ==
           "The link's value 'banana' for 'T' is not a number from 0.01 to 100; the default is used, and 2 "
-          "more of its "
-          "values were left out.");
+          "more of its values were left out.");
     CHECK(after_first("tea=1") == "The link's key 'tea' is not known here.");
     CHECK(after_first("banana") == "The link's key 'banana' is not known here.");
     CHECK(after_first("=") == "The link's key '' is not known here.");

@@ -109,7 +109,7 @@ TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {
     CHECK(why->f64 == static_cast<double>(values[5]) / 3);
     CHECK(why->f32 == static_cast<double>(static_cast<float>(why->f64)));
     CHECK(v.open()->remarks().size() == 1);  // the rows sum to 1/3
-    CHECK_THAT(v.open()->remarks()[0], ContainsSubstring("3 of 3 rows are not of sum one"));
+    CHECK_THAT(v.open()->remarks()[0], ContainsSubstring("3 of 3 rows do not sum to 1"));
 }
 
 TEST_CASE("an archive's tensors are named by what they are called there", "[tensors]") {
@@ -265,7 +265,7 @@ TEST_CASE("odd numbers are shown as they are, and said", "[tensors]") {
     const auto remarks = v.open()->remarks();
     REQUIRE(remarks.size() == 3);
     CHECK(remarks[0] == "attention.npy: 1 of 16 numbers is NaN, the first at row 0, column 0; shown as NaN.");
-    CHECK_THAT(remarks[1], ContainsSubstring("1 of 4 rows is not of sum one"));
+    CHECK_THAT(remarks[1], ContainsSubstring("1 of 4 rows does not sum to 1"));
     CHECK_THAT(remarks[2], ContainsSubstring("1 of 4 rows is zero"));
     const auto why = explained(v.visit, {Stage::weight, 0, 0});
     REQUIRE(why);

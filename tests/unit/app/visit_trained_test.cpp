@@ -136,8 +136,7 @@ TEST_CASE("a link to a network that cannot be trained again says so") {
         REQUIRE(page.notices.size() == 1);
         CHECK(page.notices[0] ==
               "trained here: own-text, step 5 cannot be trained again: its text was too long for the link; "
-              "paste "
-              "it in Training.");
+              "paste it in Training.");
     }
     SECTION("it breaks before that step") {
         visit.start("lens=sentence&trained=30," + small_plan + ",rate:1e9");

@@ -314,8 +314,7 @@ TEST_CASE("Shapes that do not fit are answered with a sentence", "[unit][record]
     spec.bias = bias_of(Tensor({1, 2, 2}));
     CHECK(failure({1, 2, 4}, {1, 3, 4}, {1, 3, 4}, spec) ==
           "attention: the bias is 1×2×2 and the scores are 1×2×3; each axis of the bias must be 1 or that of "
-          "the "
-          "scores");
+          "the scores");
     spec.bias = bias_of(Tensor({2, 3}));
     CHECK_FALSE(failure({1, 2, 4}, {1, 3, 4}, {1, 3, 4}, spec).empty());
 }

@@ -90,8 +90,7 @@ TEST_CASE("an array that cannot be read leaves the others", "[npz][golden]") {
     REQUIRE(!tokens);
     CHECK(tokens.error().message ==
           "this .npy file has elements of type '<U4' (strings), which cannot be read here; save booleans, "
-          "integers "
-          "or floats of 16 to 64 bits");
+          "integers or floats of 16 to 64 bits");
 }
 
 TEST_CASE("archives without arrays", "[npz][golden]") {

@@ -350,8 +350,7 @@ TEST_CASE("what does not fit is refused in one sentence", "[tensor_match]") {
               .starts_with("these files hold no matrix"));
     CHECK(match_refusal({{tensor("h.0.q_proj.weight", {64, 64}, "model.safetensors")}, {}, {}}) ==
           "these are the weights of a model ('h.0.q_proj.weight'), not what a text makes of them; open the "
-          "model with its "
-          "config.json");
+          "model with its config.json");
     CHECK(match_refusal({{tensor("q", {5, 64})}, {}, {}}) ==
           "K is missing: drop Q and K, or finished attention weights");
     CHECK(match_refusal({{tensor("k", {5, 64})}, {}, {}}) ==

@@ -72,12 +72,10 @@ TEST_CASE("what is odd about weights is counted, and the first place named", "[w
           std::vector<std::string>{
               "a.npy: 2 of 210 numbers are NaN, the first at layer 0, head 1, row 2, column 3; shown as NaN.",
               "a.npy: 1 of 210 numbers is infinite, the first at layer 1, head 0, row 0, column 6.",
-              "a.npy: 8 of 210 numbers are below zero, as no weights are, the first at layer 1, head 2, row "
-              "3, column "
-              "0: -1.",
-              "a.npy: 2 of 30 rows are not of sum one, as attention weights are, the first at layer 0, head "
-              "2, row 4, "
-              "which sums to 1.357; shown as they are.",
+              "a.npy: 8 of 210 numbers are below zero, which no weight is, the first at layer 1, head 2, row "
+              "3, column 0: -1.",
+              "a.npy: 2 of 30 rows do not sum to 1, as attention weights do, the first at layer 0, head 2, "
+              "row 4, which sums to 1.357; shown as they are.",
               "a.npy: 1 of 30 rows is zero: a query that looks at nothing, the first at layer 1, head 1, row "
               "1.",
           });

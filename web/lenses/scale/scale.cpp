@@ -150,13 +150,10 @@ Table ScaleLens::table(Subject& subject) {
 Guide ScaleLens::guide(Subject&) const {
     return {"Why √d_k",
             "A score is a sum of d_k products. If the components of q and k are independent, with mean 0 and "
-            "variance 1, "
-            "each product has variance 1 and their sum has variance d_k (Vaswani et al. 2017, arXiv "
-            "1706.03762, section "
-            "3.2.1).\n\n"
+            "variance 1, each product has variance 1 and their sum has variance d_k (Vaswani et al. 2017, "
+            "arXiv 1706.03762, section 3.2.1).\n\n"
             "Large scores make softmax put everything on one key, where its gradient is almost 0. Dividing "
-            "by √d_k brings "
-            "the variance back to 1, whatever d_k is."};
+            "by √d_k brings the variance back to 1, whatever d_k is."};
 }
 
 }  // namespace attn::app

@@ -120,8 +120,7 @@ void ScaleLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     ui::caption(
         "Drag d_k and watch the scores spread. Everything is computed, from seeded normal vectors or from "
-        "this head's "
-        "own q and k.");
+        "this head's own q and k.");
     draw_controls(subject);
     ImGui::Dummy({0, 6});
     const DotProducts& shown = products(subject);

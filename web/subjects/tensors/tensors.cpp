@@ -116,12 +116,10 @@ std::vector<Offer> TensorsSubject::offers() const {
 }
 
 Guide TensorsSubject::guide() const {
-    return {
-        "Where a number comes from",
-        "Hover over a cell: for finished weights you see the number as it is stored, and its place in the "
-        "file; for Q "
-        "and K, the products that it is the sum of, step by step.\n\n"
-        "Click to keep it here."};
+    return {"Where a number comes from",
+            "Hover over a cell: for finished weights you see the number as it is stored, and its place in "
+            "the file; for Q and K, the products that it is the sum of, step by step.\n\n"
+            "Click to keep it here."};
 }
 
 // Returns {"open": {"title", "summary", "files", "remarks", "heads_exact"} or null, "phase" of what is being

@@ -140,13 +140,10 @@ Guide TrainingSubject::guide() const {
     return {
         "What to look for",
         "Induction: attention to the symbol that followed the previous copy of the current one. On random "
-        "symbols "
-        "that come twice it needs two heads in two layers: one that copies each symbol to its right "
-        "neighbour, and "
-        "one that looks for that copy.\n\n"
+        "symbols that come twice it needs two heads in two layers: one that copies each symbol to its right "
+        "neighbour, and one that looks for that copy.\n\n"
         "Previous token is the share of a head's weights on the token before. Entropy says how spread a "
-        "head's "
-        "weights are: 0 is one key alone.\n\n"
+        "head's weights are: 0 is one key alone.\n\n"
         "You can go back to every step: drag over a curve. From any step the run can branch off with another "
         "learning rate, with other sequences, or with a head left out; keep one run to compare it with "
         "another.\n\n"

@@ -29,8 +29,7 @@ constexpr std::array<PresetInfo, 8> preset_list{{
      "Position 2 may not look at position 3. Its highest score is hidden, and the rest share the row."},
     {PresetId::saturation, "saturation", "E", "saturation", "What happens when scores are large?",
      "A row with one large score leaves nothing to the others. Dot products of d_k standard normal numbers "
-     "have variance "
-     "d_k, which is why attention divides by √d_k. Raise the temperature to soften the row."},
+     "have variance d_k, which is why attention divides by √d_k. Raise the temperature to soften the row."},
     {PresetId::information_flow, "information-flow", "F", "information flow  (3×3 scores)",
      "Who listens to whom in \"The cat sat\"?",
      "The scores of a figure that many tutorials show, with the weights that really follow from them."},
