@@ -47,7 +47,7 @@ export async function contest(task, ours, peers) {
             entry.difference = entries.length ? difference(entries[0].output, output) : 0;
             Object.assign(entry, { contestant, output, times: [], ceilings: [] });
         } catch (error) {
-            entry.reason = error.message.split('\n')[0].replace(/^.*ERROR_MESSAGE: (\S*\/)?/, '');
+            entry.reason = /** @type {Error} */ (error).message.split('\n')[0].replace(/^.*ERROR_MESSAGE: (\S*\/)?/, '');
             await Promise.resolve().then(() => contestant.close()).catch(() => {});  // as far as it was open
         }
         entries.push(entry);

@@ -9,6 +9,7 @@ import { measureMapsInPage } from './maps_page.mjs';
 // Older nodes know relaxed SIMD by a flag only.
 const knows = (...flags) => spawnSync(process.execPath, [...flags, here('../tools/lib/relaxed_node.mjs')]).status === 0;
 const relaxed = knows() ? [] : ['--experimental-wasm-relaxed-simd'];
+/** @type {[string, string, string[]][]} */
 const programs = [
     ['Natively', here('../build/native/bench/bench_maps-native'), []],
     ['WebAssembly, relaxed', process.execPath, [...relaxed, here('../build/web/bench/bench_maps-relaxed.js')]],

@@ -70,10 +70,15 @@ const ms = (value) => `${value.toFixed(0)} ms`;
 const mb = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
 
 class Measured {
+    constructor(browser, page, site) {
+        this.browser = browser;
+        this.page = page;
+        this.explorer = new Explorer(page, site, 'relaxed');
+    }
+
     static async open(browser, site) {
         const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
-        const measured = new Measured();
-        Object.assign(measured, { browser, page, explorer: new Explorer(page, site, 'relaxed') });
+        const measured = new Measured(browser, page, site);
         await measured.explorer.open('relaxed', 'v=1&subject=tensors&files=q.npy,k.npy,v.npy&rule=causal');
         await measured.explorer.settled();
         return measured;
@@ -84,7 +89,8 @@ class Measured {
     // Acts and waits for the milestones, {name: test of what is seen}: when each first held, in ms from the act on.
     async times(act, milestones) {
         await this.page.evaluate(() => {
-            globalThis.seen = [];
+            /** @type {any[]} */
+            const seen = globalThis.seen = [];
             const parsed = (answer) => JSON.parse(explorer.UTF8ToString(answer));
             const key = explorer._malloc(8);
             explorer.stringToUTF8('tensors', key, 8);
@@ -102,7 +108,7 @@ class Measured {
         await act();
         for (const end = Date.now() + patience; Object.keys(reached).length < Object.keys(milestones).length;) {
             await this.page.waitForTimeout(50);
-            for (const now of await this.page.evaluate(() => seen.splice(0))) {
+            for (const now of await this.page.evaluate(() => globalThis.seen.splice(0))) {
                 for (const [name, holds] of Object.entries(milestones)) {
                     if (reached[name] === undefined && holds(now)) {
                         reached[name] = now.at - began;

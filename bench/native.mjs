@@ -98,7 +98,7 @@ export async function runNative(part, tell) {
             const { cases } = await children[0].ask({ do: 'list' });
             const title = `Natively, ${threads === 1 ? 'one thread' : `${threads} threads`}`;
             const results = [];
-            for (const task of cases.filter((task) => task.name.includes(part) && measured(task))) {
+            for (const task of cases.filter((each) => each.name.includes(part) && measured(each))) {
                 results.push(await contest(task, mine, peers));
                 tell(title, results.at(-1));
             }

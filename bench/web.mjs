@@ -25,8 +25,8 @@ export async function runWeb(part, tell) {
     const inPage = async (name, argument) => {
         const page = await browser.newPage();
         await page.goto(`${server.url}bench/web/index.html`);
-        const wanted = [name, argument];
-        const answer = await page.evaluate(([f, a]) => import('./page.mjs').then((module) => module[f](a)), wanted);
+        const wanted = [name, argument, './page.mjs'];
+        const answer = await page.evaluate(async ([f, a, module]) => (await import(module))[f](a), wanted);
         await page.close();
         return answer;
     };

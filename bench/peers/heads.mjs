@@ -28,7 +28,7 @@ export function repeated(values, headSize, times) {
 }
 
 // allowed(query, key) as values of [n, n].
-export function maskOf({ n, causal, window }, Type, allowed, forbidden) {
+export function maskOf({ n, causal, window = 0 }, Type, allowed, forbidden) {
     const mask = new Type(n * n);
     for (let i = 0; i < n; i++)
         for (let j = 0; j < n; j++)

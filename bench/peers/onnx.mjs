@@ -28,7 +28,7 @@ function block(field, content) {
 
 const elementTypes = { float32: 1, int32: 6, int64: 7, bool: 9 };
 
-function valueInfo({ name, type, shape }) {
+function valueInfo({ name, type, shape = undefined }) {
     const dims = shape && block(2, concat(shape.map((size) => block(1, integer(1, size)))));
     const tensor = concat([integer(1, elementTypes[type]), ...(dims ? [dims] : [])]);
     return concat([block(1, name), block(2, block(1, tensor))]);

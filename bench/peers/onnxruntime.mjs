@@ -150,6 +150,7 @@ export function onnxruntime(ort, threads) {
                     interOpNumThreads: 1,
                     externalData: [{ path: 'inputs', data: new Uint8Array(task.data) }],
                 });
+                return undefined;
             },
             async run(seconds) {
                 const times = [], start = performance.now();

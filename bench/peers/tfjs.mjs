@@ -20,7 +20,7 @@ export async function tfjs(tf, wasmPath, threads) {
             const scale = tf.scalar(1 / Math.sqrt(d));
             const mask = causal || window
                 ? tf.tensor2d(maskOf(task, Float32Array, 0, -1e9), [n, n]) : undefined;
-            const attend = ([q, k, v]) => tf.tidy(() => {
+            const attend = (/** @type {any[]} */ [q, k, v]) => tf.tidy(() => {
                 const scores = tf.matMul(tf.mul(q, scale), tf.transpose(k));
                 return tf.matMul(tf.softmax(mask ? tf.add(scores, mask) : scores), v);
             });
@@ -45,6 +45,7 @@ export async function tfjs(tf, wasmPath, threads) {
             if (!builders[task.kind]) return false;
             tf.engine().startScope();
             call = builders[task.kind](task);
+            return undefined;
         },
         run(seconds) {
             const times = [], start = performance.now();

@@ -1,4 +1,4 @@
-// What eslint looks for in the JavaScript of the page, of its tests and of the tools: faults, not style.
+// What eslint looks for in the JavaScript of the page, its tests, the tools and the benchmarks: faults, not style.
 import js from '@eslint/js';
 import globals from 'globals';
 
@@ -18,6 +18,7 @@ export default [
             'no-unmodified-loop-condition': 'error',
             'no-unreachable-loop': 'error',
             'no-unused-expressions': 'error',
+            'no-unused-vars': ['error', { ignoreRestSiblings: true }],
             'no-use-before-define': ['error', { functions: false, variables: false }],
             'no-useless-return': 'error',
             'no-var': 'error',
@@ -27,7 +28,7 @@ export default [
     },
     { files: ['web/shell/*.js'], languageOptions: { globals: globals.browser } },
     { files: ['web/shell/tokenizer_worker.js'], languageOptions: { globals: globals.worker } },
-    { files: ['tools/**/*.mjs', 'tests/unit/**/*.mjs'], languageOptions: { globals: globals.node } },
+    { files: ['tools/**/*.mjs', 'tests/unit/**/*.mjs', 'bench/**/*.mjs'], languageOptions: { globals: globals.node } },
     // What a browser test evaluates runs in the page.
-    { files: ['tests/browser/**/*.mjs'], languageOptions: { globals: { ...globals.node, ...globals.browser, explorer: 'readonly' } } },
+    { files: ['tests/browser/**/*.mjs', 'bench/web/*.mjs', 'bench/maps_page.mjs'], languageOptions: { globals: { ...globals.node, ...globals.browser, explorer: 'readonly' } } },
 ];

@@ -312,9 +312,7 @@ void Frame::draw_inspector() {
         ImGui::TextUnformatted(guide.title);
     }
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-    ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(guide.text);
-    ImGui::PopTextWrapPos();
+    ui::wrapped_text(guide.text);
     ImGui::PopStyleColor();
 }
 

@@ -185,9 +185,7 @@ std::vector<Key> strongest(const auto& view, Index query) {
 
 void subtitle(const std::string& text) {
     ui::Type semibold(ui::Face::semibold, ui::size_body);
-    ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(text.c_str());
-    ImGui::PopTextWrapPos();
+    ui::wrapped_text(text);
 }
 
 }  // namespace

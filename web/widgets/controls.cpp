@@ -144,11 +144,15 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     return changed;
 }
 
+void wrapped_text(std::string_view text, float most_width) {
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(wrapped(text, std::min(ImGui::GetContentRegionAvail().x, most_width)).c_str());
+    ImGui::PopTextWrapPos();
+}
+
 void heading(const char* text) {
     Type type(Face::semibold, size_heading);
-    ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(text);
-    ImGui::PopTextWrapPos();
+    wrapped_text(text);
 }
 
 void section(const char* text, bool with_controls) {
@@ -160,15 +164,13 @@ void section(const char* text, bool with_controls) {
 void caption(const char* text) {
     Type type(Face::regular, size_small);
     ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
-    ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(text);
-    ImGui::PopTextWrapPos();
+    wrapped_text(text);
     ImGui::PopStyleColor();
 }
 
 void paragraph(const std::string& text, ImU32 colour, float most_width) {
     ImGui::PushStyleColor(ImGuiCol_Text, colour);
-    ImGui::TextUnformatted(wrapped(text, std::min(ImGui::GetContentRegionAvail().x, most_width)).c_str());
+    wrapped_text(text, most_width);
     ImGui::PopStyleColor();
 }
 
@@ -203,9 +205,7 @@ void tooltip(const char* text) {
     if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
     if (ImGui::BeginTooltip()) {
-        ImGui::PushTextWrapPos(320);
-        ImGui::TextUnformatted(text);
-        ImGui::PopTextWrapPos();
+        ImGui::TextUnformatted(wrapped(text, 310).c_str());
         ImGui::EndTooltip();
     }
     ImGui::PopStyleVar();

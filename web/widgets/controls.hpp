@@ -2,9 +2,11 @@
 // landmark.
 #pragma once
 
+#include <cfloat>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "tensor/tensor.hpp"
 #include "widgets/layout.hpp"
@@ -54,6 +56,8 @@ std::optional<double> slider(const char* name, const char* label, double value, 
 std::uint64_t gesture();
 void next_gesture();  // call when the mouse is released or a field loses focus
 
+// Breaks lines at blanks, and within a word only if it is too long for a line.
+void wrapped_text(std::string_view text, float most_width = FLT_MAX);
 void heading(const char* text);                              // of a lens
 void section(const char* text, bool with_controls = false);  // of a part; controls may follow on its line
 void caption(const char* text);                              // dim, wrapped

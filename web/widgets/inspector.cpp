@@ -14,17 +14,10 @@ namespace {
 // Further operands are summed up in one line.
 constexpr std::size_t operands_shown = 16;
 
-// Breaks lines at blanks, and within a word if it is too long for a line.
-void paragraph(const std::string& text) {
-    ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(wrapped(text, ImGui::GetContentRegionAvail().x).c_str());
-    ImGui::PopTextWrapPos();
-}
-
 void line(Face face, float size, ImU32 colour, const std::string& text) {
     Type type(face, size);
     ImGui::PushStyleColor(ImGuiCol_Text, colour);
-    paragraph(text);
+    wrapped_text(text);
     ImGui::PopStyleColor();
 }
 
@@ -151,7 +144,7 @@ void note(const app::Explained& why) {
 void inspector(const app::Explained& why, bool pinned) {
     {
         Type semibold(Face::semibold, 18);
-        paragraph(why.title);
+        wrapped_text(why.title);
     }
     landmark_item("inspector/title");
     line(Face::regular, size_small, theme().dim, why.provenance + (pinned ? " · pinned" : ""));

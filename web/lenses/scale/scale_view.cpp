@@ -70,9 +70,8 @@ void ScaleLens::draw_histogram(const DotProducts& shown, float width) const {
     ImGui::InvisibleButton("histogram", {width, plot_height});
     ui::landmark_item("scale/histogram");
     const float at = ImGui::GetMousePos().x - corner.x;
-    const auto over = ImGui::IsItemHovered()
-                          ? std::optional(static_cast<std::size_t>(std::clamp(at / bar, 0.0f, bins - 1.0f)))
-                          : std::nullopt;
+    const bool hovered = ImGui::IsItemHovered();
+    const auto over = static_cast<std::size_t>(std::clamp(at / bar, 0.0f, bins - 1.0f));
     const auto edge = [&](std::size_t bin) {
         return reach * (2 * static_cast<double>(bin) / static_cast<double>(bins) - 1);
     };
@@ -80,7 +79,7 @@ void ScaleLens::draw_histogram(const DotProducts& shown, float width) const {
         const float left = corner.x + static_cast<float>(i) * bar;
         const float high = room * static_cast<float>(counts[i]) / most;
         list->AddRectFilled({left + 1, end.y - high}, {left + bar - 1, end.y},
-                            over == i ? t.accent : ui::with_alpha(t.accent, 0.6f), 2);
+                            hovered && over == i ? t.accent : ui::with_alpha(t.accent, 0.6f), 2);
     }
     // N(0, d) as these bins would count it.
     const auto expected = [&](double x) {
@@ -104,9 +103,9 @@ void ScaleLens::draw_histogram(const DotProducts& shown, float width) const {
         ui::draw_text(list, {std::clamp(x - half, corner.x, end.x - 2 * half), end.y + 4}, t.dim, text);
     }
     ImGui::Dummy({width, axis_height});
-    if (over)
-        ui::tooltip((std::to_string(counts[*over]) + " of " + std::to_string(shown.values().size()) +
-                     " pairs have q · k from " + fixed(edge(*over), 2) + " to " + fixed(edge(*over + 1), 2))
+    if (hovered)
+        ui::tooltip((std::to_string(counts[over]) + " of " + std::to_string(shown.values().size()) +
+                     " pairs have q · k from " + fixed(edge(over), 2) + " to " + fixed(edge(over + 1), 2))
                         .c_str());
     const std::string measured = "q · k of " + std::to_string(shown.values().size()) + " pairs: mean " +
                                  fixed(moments.mean, 3) + ", variance " + fixed(moments.variance, 2) +

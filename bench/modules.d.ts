@@ -1,0 +1,4 @@
+// What the benchmark compares the core with is installed by tools/bench alone, and its types are not ours to check.
+declare module 'onnxruntime-node';
+declare module '*/ort.wasm.min.mjs';
+declare module '@tensorflow/*';
