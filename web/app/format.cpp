@@ -49,6 +49,14 @@ std::string rounded(double value, int decimals) {
                : text;
 }
 
+std::string curly_quoted(std::string_view text) { return "“" + std::string(text) + "”"; }
+
+std::string percent(double share) {
+    const double hundredths = 100 * share;
+    const int decimals = hundredths >= 0.95 || hundredths == 0 ? 0 : hundredths >= 0.095 ? 1 : 2;
+    return fixed(hundredths, decimals) + " %";
+}
+
 std::string with_commas(std::ptrdiff_t count) {
     std::string text = std::to_string(count);
     for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");

@@ -12,6 +12,9 @@ std::string shortest(float value);                // reads back as the same floa
 std::string rounded(double value, int decimals);  // "0.43"; for one number among many
 std::string fixed(double value, int decimals);    // "0.433", "−∞", "NaN"; scientific if fixed says nothing
 
+std::string curly_quoted(std::string_view text);  // “big”
+// Returns "98 %", or "0.04 %" where no whole number says anything.
+std::string percent(double share);
 std::string with_commas(std::ptrdiff_t count);  // "16,384"; count >= 0
 
 // Reads a text that is a decimal number, "inf" or "-inf" as a whole; nothing if it is none of these or out of

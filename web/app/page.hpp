@@ -39,6 +39,8 @@ class Page {
     // Downloads the part that has this landmark as a PNG, `scale` pixels per point, some frames after this
     // call.
     virtual void download_picture(const std::string& name, const std::string& landmark, int scale) = 0;
+    // Keeps in mind, for later visits, that this has been done.
+    virtual void remember(const std::string& what) = 0;
     // Appends a token to those in the sentence box.
     virtual void append_token(std::int32_t id) = 0;
     virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;

@@ -244,17 +244,30 @@ void Frame::draw_lens() {
     const Deadline deadline(frame_ms);
     const Drawing drawing{visit_, before_, now_, deadline};
     Subject& subject = subject_in(visit_);
+    draw_sentence(subject);
+    if (ImGui::GetMainViewport()->Size.x < ui::wide_window) draw_start();
     const bool brief = subject_of(visit_.state()).lens != drawn_lens_ && !lens_of(visit_.state()).compares;
     if (!subject.draw_controls(drawing, brief)) return;
     // A button may have led elsewhere.
     if (visit_.state().subject != drawn_subject_ || visit_.state().lens != drawn_lens_) return;
     Lens& lens = lens_in(visit_);
     if (const auto missing = lens.missing(subject)) return draw_missing(*missing);
-    if (const std::string sentence = lens.spoken(subject); !sentence.empty()) {
-        ui::heading(sentence.c_str());
-        ImGui::Dummy({0, 2});
-    }
     lens.draw(drawing, subject);
+}
+
+// Says in one sentence what is seen.
+void Frame::draw_sentence(Subject& subject) {
+    Lens& lens = lens_in(visit_);
+    if (!subject.attention() || lens.missing(subject)) return;
+    const std::string sentence = lens.spoken(subject);
+    if (sentence.empty()) return;
+    ui::heading(sentence.c_str());
+    ui::landmark_item("spoken");
+}
+
+void Frame::draw_start() {
+    if (start_.draw(subject_in(visit_).attention(), visit_.state().selection))
+        visit_.page().remember("start");
 }
 
 // Says what is missing, with a button that leads there.
@@ -301,6 +314,7 @@ std::optional<CellRef> Frame::explained_cell() const {
 }
 
 void Frame::draw_inspector() {
+    if (ImGui::GetMainViewport()->Size.x >= ui::wide_window) draw_start();
     const auto shown = now_.cell ? now_.cell : visit_.state().pin;
     Subject& subject = subject_in(visit_);
     if (shown)

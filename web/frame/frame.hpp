@@ -8,6 +8,7 @@
 
 #include "app/hover.hpp"
 #include "frame/palette.hpp"
+#include "frame/start.hpp"
 #include "lenses/lens.hpp"
 
 namespace attn::app {
@@ -24,6 +25,7 @@ class Frame {
     void pasted(const std::string& text);
     Table table();
     void open_palette() { palette_.open(); }
+    void greet() { start_.open(); }  // a person who is new here
 
   private:
     struct Rect;
@@ -35,6 +37,8 @@ class Frame {
     void draw_lens_menu(float width);
     bool draw_lens_button(const LensEntry& lens, float width);
     void draw_lens();
+    void draw_sentence(Subject& subject);
+    void draw_start();
     void draw_missing(const Missing& missing);
     void draw_progress();
     void draw_inspector();
@@ -46,6 +50,7 @@ class Frame {
     Visit& visit_;
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
     Palette palette_;
+    Start start_;
     std::size_t heap_bytes_ = 0;
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::optional<CellRef> announced_;

@@ -49,7 +49,7 @@ void add_tokens(std::vector<PaletteEntry>& to, const Visit& visit) {
         Selection selection = visit.state().selection;
         selection.query = i;
         selection.key.reset();
-        add(to, ui::quoted(names[static_cast<std::size_t>(i)]) + "   token " + std::to_string(i), "token",
+        add(to, curly_quoted(names[static_cast<std::size_t>(i)]) + "   token " + std::to_string(i), "token",
             Select{selection});
     }
 }

@@ -196,9 +196,9 @@ void FlowPart::act(const Frame& frame, const ui::FlowTouch& touch, std::span<con
         const app::CellRef cell{Stage::weight, query, key, false, frame.queries.words != nullptr};
         drawing.point(frame.queries.token(query), frame.keys.token(key));
         if (head == frame.chosen()) drawing.now.cell = cell;
-        const std::string text = ui::quoted(frame.queries.names[static_cast<std::size_t>(query)]) + " → " +
-                                 ui::quoted(frame.keys.names[static_cast<std::size_t>(key)]) + "  " +
-                                 app::fixed(static_cast<double>(touch.edge->edge.weight), 4) +
+        const std::string text = app::curly_quoted(frame.queries.names[static_cast<std::size_t>(query)]) +
+                                 " → " + app::curly_quoted(frame.keys.names[static_cast<std::size_t>(key)]) +
+                                 "  " + app::fixed(static_cast<double>(touch.edge->edge.weight), 4) +
                                  (heads.size() > 1 ? "\n" + frame.name_of(head) : "");
         ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
         ImGui::SetTooltip("%s", text.c_str());

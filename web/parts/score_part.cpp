@@ -204,13 +204,13 @@ void ScorePart::draw(const app::Drawing& drawing, app::Attention& attention, flo
 
     ui::section("Score");
     ImGui::SameLine(0, 14);
-    ui::caption((ui::quoted(view.query_name(query)) + " asks with its q, " + ui::quoted(view.key_name(key)) +
-                 " answers with its k")
+    ui::caption((app::curly_quoted(view.query_name(query)) + " asks with its q, " +
+                 app::curly_quoted(view.key_name(key)) + " answers with its k")
                     .c_str());
     draw_strips(view, width, query, key);
     draw_steps(view, width, query, key);
 
-    subtitle("Where " + ui::quoted(view.query_name(query)) + " looks");
+    subtitle("Where " + app::curly_quoted(view.query_name(query)) + " looks");
     std::vector<ui::Bar> bars;
     for (const Key& k : keys)
         bars.push_back({view.key_name(k.key), k.weight, written(k.weight), k.key == key, false});

@@ -45,6 +45,7 @@ EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
     return stringToNewUTF8(Module.shell.idsToText(Array.from(new Int32Array(HEAPU8.buffer, ids, count))));
 });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
+EM_JS(void, js_remember, (const char* what), { Module.shell.remember(UTF8ToString(what)); });
 EM_JS(void, js_copy, (const char* text), { Module.shell.copy(UTF8ToString(text)); });
 
 const char* mime_of(std::string_view file) {
@@ -84,6 +85,7 @@ class ShellPage : public app::Page {
         capture(landmark, scale, [this, name](std::vector<std::byte> png) { download(name, png); });
     }
     void choose_tensors() override { js_choose_tensors(); }
+    void remember(const std::string& what) override { js_remember(what.c_str()); }
     void append_token(std::int32_t id) override { js_append_token(id); }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
         char* json = js_ids_to_text(ids.data(), static_cast<int>(ids.size()));
@@ -182,6 +184,8 @@ EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int si
 EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) {
     visit().set_home({model, layer, head});
 }
+
+EMSCRIPTEN_KEEPALIVE void explorer_greet() { frame().greet(); }
 
 // Returns 0 if there is no WebGL2 context.
 EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int reduced_motion) {

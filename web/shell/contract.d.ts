@@ -30,6 +30,9 @@ export interface Exports {
      */
     _explorer_home(model: Text, layer: number, head: number): void;
 
+    /** Before the start: the person is new here and is shown the first steps. */
+    _explorer_greet(): void;
+
     /** `fragment` is that of the address, without '#'. The answer is 0 where the program cannot draw. */
     _explorer_start(fragment: Text, dark: Flag, reduced_motion: Flag): Flag;
 
@@ -142,6 +145,9 @@ export interface Shell {
     appendToken(id: number): void;
 
     copy(text: string): void;
+
+    /** The browser keeps in mind, for later visits, that this has been done. */
+    remember(what: string): void;
 
     /** A file of the program's bytes for the person to keep. */
     download(name: string, address: number, size: number, mime: string): void;

@@ -2,6 +2,7 @@
 // the program waits until the call has returned.
 
 import { announce } from './live.js';
+import { remember } from './memory.js';
 
 /**
  * @import { Address } from './address.js'
@@ -91,6 +92,7 @@ export function createHost({ program, tokens, secondTokens, models, bundled, add
         copy(text) {
             clipboard.write(text);
         },
+        remember: (what) => remember(what, 'done'),
         download(name, at, size, mime) {
             const link = document.createElement('a');
             link.href = URL.createObjectURL(new Blob([program.read(at, size)], { type: mime }));

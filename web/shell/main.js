@@ -9,6 +9,7 @@ import { files } from './early.js';
 import { createHost } from './host.js';
 import { attachKeys } from './keys.js';
 import { LoadError, fetchBytes, instantiate } from './loading.js';
+import { remembered } from './memory.js';
 import { Models } from './models.js';
 import { notices } from './notices.js';
 import { Program } from './program.js';
@@ -191,6 +192,9 @@ async function start() {
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
     if (home) {
         program.home(home);
+    }
+    if (!address.fragment && !remembered('start')) {
+        program.greet();
     }
     if (!program.started(address.fragment, theme.dark, matchMedia('(prefers-reduced-motion: reduce)').matches)) {
         cannotDraw();

@@ -107,6 +107,8 @@ export class Program {
     /** @param {{model: string, layer: number, head: number}} opening */
     home({ model, layer, head }) { this.#call('_explorer_home', model, layer, head); }
 
+    greet() { this.#call('_explorer_greet'); }
+
     /**
      * @param {string} fragment
      * @param {boolean} dark

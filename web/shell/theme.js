@@ -1,6 +1,8 @@
 // The page is light or dark as the system says, or as the person chose. dark.css holds the dark colours; its media
 // says when they apply.
 
+import { remember, remembered } from './memory.js';
+
 /** @typedef {'auto' | 'light' | 'dark'} Choice */
 
 /** @type {Choice[]} */
@@ -8,17 +10,9 @@ const choices = ['auto', 'light', 'dark'];
 const media = { auto: '(prefers-color-scheme: dark)', light: 'not all', dark: 'all' };
 const key = 'theme';
 
-function remembered() {
-    try {
-        return localStorage.getItem(key);
-    } catch {
-        return null;
-    }
-}
-
 export class Theme {
     #system = matchMedia(media.auto);
-    #choice = choices.find((choice) => choice === remembered()) ?? 'auto';
+    #choice = choices.find((choice) => choice === remembered(key)) ?? 'auto';
 
     /** @param {(dark: boolean) => void} onChange is called whenever light becomes dark or back. */
     constructor(onChange) {
@@ -27,11 +21,7 @@ export class Theme {
         this.#system.addEventListener('change', () => onChange(this.dark));
         this.button.addEventListener('click', () => {
             this.#choice = choices[(choices.indexOf(this.#choice) + 1) % choices.length];
-            try {
-                localStorage.setItem(key, this.#choice);
-            } catch {
-                // The choice then lasts as long as the page.
-            }
+            remember(key, this.#choice);
             this.#apply();
             onChange(this.dark);
         });

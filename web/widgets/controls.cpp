@@ -174,8 +174,6 @@ void paragraph(const std::string& text, ImU32 colour, float most_width) {
     ImGui::PopStyleColor();
 }
 
-std::string quoted(const std::string& piece) { return "“" + piece + "”"; }
-
 void list_item(const char* name, const char* what) {
     Type mono(Face::mono, size_small);
     ImGui::TextUnformatted(name);

@@ -63,7 +63,6 @@ void section(const char* text, bool with_controls = false);  // of a part; contr
 void caption(const char* text);                              // dim, wrapped
 // Draws text in lines no wider than `most_width`, so that they are easy to read.
 void paragraph(const std::string& text, ImU32 colour, float most_width = reading_width);
-std::string quoted(const std::string& piece);  // “big”
 // Draws one line of a list: a name as it is typed, and what it is.
 void list_item(const char* name, const char* what);
 void badge(const char* text, ImU32 fill, ImU32 ink);

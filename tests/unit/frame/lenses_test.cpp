@@ -24,7 +24,11 @@ TEST_CASE("every lens is there for every subject that has what it needs, else it
             if (!subject_in(screen.visit).attention()) continue;  // the subject shows how to begin instead
             const auto missing = lens_in(screen.visit).missing(subject_in(screen.visit));
             CHECK(screen.shows("missing") == missing.has_value());
-            if (!missing) continue;
+            CHECK(screen.shows("spoken") != missing.has_value());
+            if (!missing) {
+                CHECK(lens_in(screen.visit).spoken(subject_in(screen.visit)).ends_with('.'));
+                continue;
+            }
             CHECK(missing->sentence.ends_with('.'));
             std::string way;
             for (const auto& [name, place] : ui::landmarks())

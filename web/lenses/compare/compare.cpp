@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "app/format.hpp"
 #include "app/link_text.hpp"
 
 namespace attn::app {
@@ -71,6 +72,30 @@ std::optional<Index> Pairing::second_of(Index token) const {
 std::optional<Index> Pairing::first_of(Index token) const {
     if (const auto aligned = alignment_.first_of(token)) return aligned;
     return only(first_ids_, second_ids_[static_cast<std::size_t>(token)]);
+}
+
+const Pairing& CompareLens::pairing_of(const Attention& first, const Attention& second) {
+    if (paired_first_ != first.version() || paired_second_ != second.version()) {
+        paired_first_ = first.version();
+        paired_second_ = second.version();
+        pairing_ = Pairing(first, second);
+    }
+    return pairing_;
+}
+
+std::string CompareLens::spoken(Subject& subject) {
+    const Attention &first = *subject.attention(), &second = *subject.second();
+    const Selection& s = state().selection;
+    const auto& here = first_reader_.read(first, s.layer, s.head, s.query);
+    if (!here) return "";
+    const auto partner = pairing_of(first, second).second_of(here->query);
+    const auto& there = second_reader_.read(second, s.layer, s.head, s.counterpart ? s.counterpart : partner);
+    if (!there || (!partner && !s.counterpart))
+        return here->asks + ", the first " + looks_at(*here) + "; the second has no such word.";
+    if (here->looks.empty() || there->looks.empty() || here->looks[0].at != there->looks[0].at)
+        return here->asks + ", the first " + looks_at(*here) + "; the second " + looks_at(*there) + ".";
+    return here->asks + ", both look most at " + here->looks[0].at + ": the first with " +
+           percent(here->looks[0].share) + ", the second with " + percent(there->looks[0].share) + ".";
 }
 
 bool CompareLens::suits(Subject& subject) const { return subject.may_compare(); }

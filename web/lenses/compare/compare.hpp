@@ -9,6 +9,7 @@
 #include "analysis/comparison.hpp"
 #include "lenses/lens.hpp"
 #include "maps/map.hpp"
+#include "subjects/reading.hpp"
 #include "widgets/map_view.hpp"
 #include "widgets/token_line.hpp"
 
@@ -54,6 +55,7 @@ class CompareLens final : public Lens {
     std::optional<Missing> missing(Subject& subject) const override;
     bool suits(Subject& subject) const override;
     void draw(const Drawing& drawing, Subject& subject) override;
+    std::string spoken(Subject& subject) override;
 
   private:
     static constexpr Index most_tokens = 1024;  // beyond this, maps are not kept whole
@@ -90,6 +92,7 @@ class CompareLens final : public Lens {
         bool clicked = false;
     };
 
+    const Pairing& pairing_of(const Attention& first, const Attention& second);
     static void update(Line& line, const Attention& run, const Selection& selection,
                        std::optional<Index> query);
     void update_alike(const Frame& frame, Index query, Index second_query);
@@ -110,6 +113,7 @@ class CompareLens final : public Lens {
 
     std::uint64_t paired_first_ = 0, paired_second_ = 0;
     Pairing pairing_;
+    RowReader first_reader_, second_reader_;
     Line first_line_, second_line_;
     Alike alike_;
     PairMaps maps_;

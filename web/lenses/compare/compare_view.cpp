@@ -200,8 +200,8 @@ void CompareLens::update_alike(const Frame& frame, Index query, Index second_que
 void CompareLens::draw_vectors(const Frame& frame, float width) {
     if (alike_.residual.empty()) return;
     ui::section("Same word, different vector?");
-    ui::caption(("Cosine of " + ui::quoted(frame.first_name(alike_.query)) + " and " +
-                 ui::quoted(frame.second_name(alike_.second_query)) +
+    ui::caption(("Cosine of " + curly_quoted(frame.first_name(alike_.query)) + " and " +
+                 curly_quoted(frame.second_name(alike_.second_query)) +
                  " in the residual stream, layer by layer.")
                     .c_str());
     std::vector<ui::Bar> bars;
@@ -447,12 +447,7 @@ void CompareLens::draw_maps(const Frame& frame, float width, float most_height) 
 
 void CompareLens::draw(const Drawing& drawing, Subject& subject) {
     const Attention &first = *subject.attention(), &second = *subject.second();
-    if (paired_first_ != first.version() || paired_second_ != second.version()) {
-        paired_first_ = first.version();
-        paired_second_ = second.version();
-        pairing_ = Pairing(first, second);
-    }
-    const Frame frame{drawing, first, second, pairing_, subject};
+    const Frame frame{drawing, first, second, pairing_of(first, second), subject};
     draw_controls(frame);
     // A button may have ended the comparison.
     if (subject.attention() != &first || subject.second() != &second) return;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/format.hpp"
+
 namespace attn::app {
 
 namespace {
@@ -63,6 +65,27 @@ void StepMaps::update(const TrainingRun& run, const TrainingView& view, Training
 std::optional<Missing> CurvesLens::missing(Subject& subject) const {
     if (subject.course()) return std::nullopt;
     return Missing{"Curves follow a network while it learns; nothing learns here."};
+}
+
+std::string CurvesLens::spoken(Subject& subject) {
+    const TrainingRun* run = subject.runs()->shown();
+    if (!run) return "";
+    const std::int64_t step = run->shown_step(subject.course()->step.value_or(run->steps_taken()));
+    const std::span<const float> losses = run->losses();
+    if (step < 1 || losses.empty())
+        return "Nothing is learned yet: every head looks where chance made it look.";
+    const auto loss = [&](std::int64_t at) {
+        return fixed(static_cast<double>(losses[static_cast<std::size_t>(at - 1)]), 2);
+    };
+    std::string text = "After " + with_commas(static_cast<std::ptrdiff_t>(step)) +
+                       (step == 1 ? " step" : " steps") + " the loss is " + loss(step);
+    if (step > 1) text += "; it began at " + loss(1);
+    const auto point = std::ranges::find(run->points(), step, &TrainingPoint::step);
+    if (point == run->points().end() || point->heads.empty()) return text + ".";
+    const auto best = std::ranges::max_element(point->heads, {}, &HeadPoint::induction);
+    const Index heads = run->plan().heads, at = best - point->heads.begin();
+    return text + ". Most induction so far: " + fixed(best->induction, 2) + ", in layer " +
+           std::to_string(at / heads) + ", head " + std::to_string(at % heads) + ".";
 }
 
 }  // namespace attn::app

@@ -55,6 +55,7 @@ class CurvesLens final : public Lens {
     std::optional<Missing> missing(Subject& subject) const override;
     bool suits(Subject& subject) const override { return subject.course() != nullptr; }
     void draw(const Drawing& drawing, Subject& subject) override;
+    std::string spoken(Subject& subject) override;
 
   private:
     void draw_plots(const TrainingState& course, const TrainingRun& run, const TrainingRun* compared,

@@ -136,7 +136,7 @@ void CurvesLens::tell(const TrainingRun& run, const float* values, Index query, 
     const auto& pieces = run.data().probe_pieces;
     const float value = values[query * n + key];
     const auto named = [&](Index token) {
-        return ui::quoted(pieces[static_cast<std::size_t>(token)]) + " (" + std::to_string(token) + ")";
+        return curly_quoted(pieces[static_cast<std::size_t>(token)]) + " (" + std::to_string(token) + ")";
     };
     const auto number = static_cast<double>(value);
     const std::string text = named(query) + " → " + named(key) + "   " +

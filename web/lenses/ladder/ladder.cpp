@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "app/format.hpp"
 #include "app/link_text.hpp"
+#include "subjects/reading.hpp"
 
 namespace attn::app {
 
@@ -54,6 +56,27 @@ std::optional<Missing> LadderLens::missing(Subject& subject) const {
     return Missing{
         "A ladder needs the vectors behind the weights, Q and K; here there are only finished "
         "weights."};
+}
+
+std::string LadderLens::spoken(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const Ladder& ladder = *subject.ladder();
+    const Selection& s = state().selection;
+    const auto record = attention.record(s.layer);
+    const Index last = ladder.queries() - 1, usual = ladder.edits() ? 0 : last;
+    const Index query = std::min(s.query.value_or(usual), last);
+    if (!record || query < 0) return "";
+    Index most = -1;
+    for (Index key = 0; key < ladder.keys(); ++key)
+        if (ladder.weight(query, key) > (most < 0 ? 0 : ladder.weight(query, most))) most = key;
+    const std::string asks = query_in_words(attention, query);
+    if (most < 0) return "The mask leaves " + asks + " nothing to look at, so its output is 0.";
+    const std::string there =
+        attention.one_line() && most == query ? "itself" : key_in_words(attention, most);
+    const float score = record->cell(attention.stages().front(), s.head, query, most);
+    return "Why " + asks + " looks most at " + there + ": a score of " +
+           fixed(static_cast<double>(score), 2) + " becomes " +
+           percent(static_cast<double>(ladder.weight(query, most))) + " of its attention.";
 }
 
 }  // namespace attn::app

@@ -38,6 +38,7 @@ class LadderLens final : public Lens {
     std::optional<Missing> missing(Subject& subject) const override;
     bool suits(Subject&) const override { return true; }
     void draw(const Drawing& drawing, Subject& subject) override;
+    std::string spoken(Subject& subject) override;
 
   private:
     void draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys);

@@ -14,4 +14,10 @@ void Overview::follow(const State&, Change) {
     });
 }
 
+std::string Overview::spoken(Subject& subject) {
+    const Selection& s = state().selection;
+    const auto& reading = reader_.read(*subject.attention(), s.layer, s.head, s.query);
+    return reading ? reading->asks + ", this head " + looks_at(*reading) + "." : "";
+}
+
 }  // namespace attn::app

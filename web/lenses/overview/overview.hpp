@@ -8,6 +8,7 @@
 #include "parts/flow_part.hpp"
 #include "parts/map_part.hpp"
 #include "parts/score_part.hpp"
+#include "subjects/reading.hpp"
 
 namespace attn::app {
 
@@ -19,6 +20,7 @@ class Overview final : public Lens {
     bool suits(Subject&) const override { return true; }
     void draw(const Drawing& drawing, Subject& subject) override;
     void follow(const State& before, Change how) override;
+    std::string spoken(Subject& subject) override;
 
   private:
     // Holds what the parts remember about a subject.
@@ -29,6 +31,7 @@ class Overview final : public Lens {
         parts::ScorePart score;
     };
     std::map<std::string_view, Seen> seen_;
+    RowReader reader_;
 };
 
 }  // namespace attn::app

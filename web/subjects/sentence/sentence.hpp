@@ -52,7 +52,7 @@ class SentenceSubject final : public Subject {
     // Puts both texts into their boxes and chooses the word.
     void compare(const Pair& pair);
 
-    Attention* attention() override { return run(); }
+    Attention* attention() override { return awaited_.empty() ? run() : nullptr; }
     Attention* second() override { return compared_run(); }
     HeadCount head_count() override;
     bool may_compare() const override { return true; }

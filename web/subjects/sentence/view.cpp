@@ -17,6 +17,9 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t shares_shown = 2;
+constexpr const char* causal_twins =
+    "The first “it” cannot know the adjective: in a causal model its row is the same in both sentences. Only "
+    "later words can, such as the last “It”.";
 
 // Badges share a line as far as they fit, then continue on the next.
 void badge(const std::string& text, const char* meaning, bool first = false) {
@@ -97,7 +100,7 @@ void SentenceSubject::draw_invitation_to_type() const {
 void SentenceSubject::draw_heading(bool brief) const {
     const Selection& s = state().selection;
     const bool compares = lens_of(state()).compares;
-    ui::heading(("Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head)).c_str());
+    ui::section(("Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head)).c_str());
     if (!compares) draw_badges();  // they describe only the first sentence
     if (brief) return;
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
@@ -142,24 +145,25 @@ void SentenceSubject::draw_badges() const {
 // other one.
 void SentenceSubject::draw_other_sentences() {
     const auto other = twin_of(now().text);
+    const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;  // a finger shows no tooltips
     {
         ui::Type small(ui::Face::regular, ui::size_small);
         ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
+        if (other) {
+            const std::string present = twin_of(other->text)->adjective;
+            if (ui::button("twin", ("Try “" + other->adjective + "” instead of “" + present + "”").c_str()))
+                replace_text(other->text);
+            if (!narrow) ui::tooltip(causal_twins);
+            ui::next_control(ui::need::choices);
+        }
         // An existing second sentence stays; only the lens changes.
         const std::optional<Offer> offer =
             now().compared ? Offer{"Compare with the second sentence", OpenLens{usual_lens(state())}}
                            : offer_second();
         if (offer && ui::button("compare", offer->label.c_str())) visit().perform(offer->command);
-        if (other) {
-            ui::next_control(ui::need::long_button);
-            if (ui::button("twin", ("twin: " + other->adjective).c_str())) replace_text(other->text);
-        }
         ImGui::PopStyleVar();
     }
-    if (other)
-        ui::caption(
-            "The first “it” cannot know the adjective: in a causal model its row is the same in both twins. "
-            "Only later words can, such as the last “It”.");
+    if (other && narrow) ui::caption(causal_twins);
 }
 
 void SentenceSubject::draw_comparison(const Drawing&) {

@@ -40,7 +40,7 @@ bool TensorsSubject::draw_controls(const Drawing&, bool brief) {
 }
 
 void TensorsSubject::draw_heading() {
-    ui::heading(open()->title().c_str());
+    ui::section(open()->title().c_str());
     ui::landmark_item("tensors/title");
     ui::caption(open()->summary().c_str());
 }

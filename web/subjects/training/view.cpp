@@ -8,7 +8,7 @@
 namespace attn::app {
 
 bool TrainingSubject::draw_controls(const Drawing&, bool brief) {
-    ui::heading("Watch attention being learned");
+    if (!attention()) ui::heading("Watch attention being learned");
     if (!brief) {
         draw_presets();
         ImGui::Dummy({0, 4});

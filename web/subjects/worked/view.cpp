@@ -31,11 +31,10 @@ std::string title_of(const PresetInfo& preset) {
 bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
     const PresetInfo& preset = info(now().preset);
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::settings_open;
-    ui::heading(std::string(preset.question).c_str());
     if (!brief) {
         const char* how = narrow ? " Drag an input sideways to change it; whatever changes is outlined."
                                  : " Drag or type to change an input; whatever changes is outlined.";
-        ui::caption((std::string(preset.story) + how).c_str());
+        ui::caption((std::string(preset.question) + " " + std::string(preset.story) + how).c_str());
     }
     ImGui::Dummy({0, 2});
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 5});

@@ -1,0 +1,34 @@
+// The three steps that tell a newcomer what attention is, as a lookup in the words on the screen. They are shown until
+// they are closed, which the browser remembers.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "app/state.hpp"
+#include "runs/attention.hpp"
+
+namespace attn::app {
+
+struct StartStep {
+    std::string title, text;
+};
+
+// Tells the steps by the chosen head and query, or the last query. Returns nothing while there is no record of the
+// head, or where the query may look at nothing.
+std::optional<std::array<StartStep, 3>> start_steps(const Attention& attention, const Selection& selection);
+
+class Start {
+  public:
+    void open() { open_ = true; }
+    // Draws at the cursor; draws nothing when it is closed or there is nothing to tell. Returns true when it has just
+    // been closed for good.
+    bool draw(const Attention* attention, const Selection& selection);
+
+  private:
+    bool open_ = false;
+    std::size_t step_ = 0;
+};
+
+}  // namespace attn::app

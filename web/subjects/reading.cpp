@@ -1,0 +1,106 @@
+#include "subjects/reading.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "maps/map.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::size_t looks_told = 3;
+// From the first share on, one key says it all; below the second, none is worth a name.
+constexpr double dominant = 0.5, notable = 0.05;
+
+// How one side of the attention reads: in words where there are tokens, otherwise in positions.
+struct Side {
+    const WordAxis& words;
+    std::span<const std::string> tokens;  // empty: there are only positions
+    const char* position;                 // "query", "key"
+
+    Index count(Index positions) const { return tokens.empty() ? positions : words.count(); }
+    Index of(Index token) const { return tokens.empty() ? token : words.word_of(token); }
+    std::string name(Index at) const {
+        return tokens.empty() ? std::string(position) + " " + std::to_string(at) : curly_quoted(words.name(at));
+    }
+    std::string token_name(Index token) const {
+        if (tokens.empty() || words.of(of(token)).size() == 1) return name(of(token));
+        return curly_quoted(tokens[static_cast<std::size_t>(token)]);
+    }
+};
+
+Side queries_of(const Attention& attention) {
+    return {attention.query_words(), attention.query_tokens(), "query"};
+}
+Side keys_of(const Attention& attention) { return {attention.key_words(), attention.key_tokens(), "key"}; }
+
+}  // namespace
+
+std::optional<Reading> read_row(const Attention& attention, Index layer, Index head,
+                                std::optional<Index> query) {
+    if (layer >= attention.layers() || head >= attention.heads() || attention.queries() == 0)
+        return std::nullopt;
+    if (attention.has_negative_weights() || attention.being_measured(Stage::weight)) return std::nullopt;
+    const Index row = std::min(query.value_or(attention.queries()), attention.queries() - 1);
+    const HeadMaps maps = attention.maps({});
+    const MapPointer map = maps ? maps(layer, head) : nullptr;
+    if (!map) return std::nullopt;
+    const Side queries = queries_of(attention), keys = keys_of(attention);
+
+    std::vector<double> shares(static_cast<std::size_t>(keys.count(attention.keys())));
+    const std::vector<float> weights = cells_of(*map, {{row, row + 1}, {0, attention.keys()}});
+    for (Index key = 0; key < attention.keys(); ++key) {
+        const float weight = weights[static_cast<std::size_t>(key)];
+        if (weight == masked_cell) continue;
+        if (!std::isfinite(weight)) return std::nullopt;
+        shares[static_cast<std::size_t>(keys.of(key))] += static_cast<double>(weight);
+    }
+    std::vector<Index> order(shares.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(i);
+    const auto told = std::min(order.size(), looks_told);
+    std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(told), std::greater{},
+                              [&](Index i) { return shares[static_cast<std::size_t>(i)]; });
+
+    const Index asking = queries.of(row);
+    Reading reading{row, (queries.tokens.empty() ? "At " : "Reading ") + queries.name(asking), {}};
+    for (std::size_t i = 0; i < told; ++i) {
+        const double share = shares[static_cast<std::size_t>(order[i])];
+        if (share <= 0) break;
+        const bool itself = attention.one_line() && order[i] == asking;
+        reading.looks.push_back({itself ? "itself" : keys.name(order[i]), share});
+    }
+    return reading;
+}
+
+std::string looks_at(const Reading& reading) {
+    const auto& looks = reading.looks;
+    if (looks.empty()) return "may look at nothing";
+    const auto with_share = [](const Reading::Look& look) {
+        return look.at + " (" + percent(look.share) + ")";
+    };
+    if (looks[0].share >= dominant || looks.size() == 1) return "looks at " + with_share(looks[0]);
+    if (looks[0].share < notable)
+        return "spreads its attention: nothing gets more than " + percent(looks[0].share);
+    std::string text = "looks most at " + with_share(looks[0]);
+    for (std::size_t i = 1; i < looks.size(); ++i)
+        text += (i + 1 < looks.size() ? ", " : " and ") + with_share(looks[i]);
+    return text;
+}
+
+std::string query_in_words(const Attention& attention, Index query) {
+    return queries_of(attention).token_name(query);
+}
+std::string key_in_words(const Attention& attention, Index key) { return keys_of(attention).token_name(key); }
+
+const std::optional<Reading>& RowReader::read(const Attention& attention, Index layer, Index head,
+                                              std::optional<Index> query) {
+    const Row wanted{&attention, attention.version(), layer, head, query};
+    // What is still being computed may be there by now.
+    if (row_ == wanted && reading_) return reading_;
+    row_ = wanted;
+    return reading_ = read_row(attention, layer, head, query);
+}
+
+}  // namespace attn::app

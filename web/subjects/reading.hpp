@@ -1,0 +1,53 @@
+// Says in plain words what a head does with one query, as its weights have it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runs/attention.hpp"
+
+namespace attn::app {
+
+// The query's row of weights, [keys]; the tokens of a word count together.
+struct Reading {
+    struct Look {
+        std::string at;  // "“animal”", "itself", "key 3"
+        double share;    // of the row
+    };
+    Index query = 0;
+    std::string asks;         // "Reading “It”", "At query 5"
+    std::vector<Look> looks;  // the strongest first, three at most; none if the query may look at nothing
+};
+
+// Reads the row of `query`, or of the last query. Returns nothing while the weights are being computed, and where
+// some of them are no shares of a whole.
+std::optional<Reading> read_row(const Attention& attention, Index layer, Index head,
+                                std::optional<Index> query);
+
+// Returns "looks at “animal” (98 %)", as the rest of a sentence.
+std::string looks_at(const Reading& reading);
+
+// Names a query or a key as people read it: a word of one token without its marks, another token as it is.
+std::string query_in_words(const Attention& attention, Index query);
+std::string key_in_words(const Attention& attention, Index key);
+
+// Keeps the row that it read last, for a sentence that is drawn in every frame.
+class RowReader {
+  public:
+    const std::optional<Reading>& read(const Attention& attention, Index layer, Index head,
+                                       std::optional<Index> query);
+
+  private:
+    struct Row {
+        const Attention* attention = nullptr;
+        std::uint64_t version = 0;
+        Index layer = -1, head = -1;
+        std::optional<Index> query;
+        bool operator==(const Row&) const = default;
+    };
+    Row row_;
+    std::optional<Reading> reading_;
+};
+
+}  // namespace attn::app
