@@ -48,13 +48,14 @@ EMSCRIPTEN_KEEPALIVE int probe_busy() {
 // Returns true once landmarks are where the last event put them.
 EMSCRIPTEN_KEEPALIVE int probe_answered() { return platform::has_answered(); }
 
-// Returns {"subject", "lens", "fragment", "layer", "head", "last_edit", "pin", "shown"…}; "shown" is the cell
+// Returns {"subject", "lens", "fragment", "layer", "head", "last_edit", "pin", "shown", "spoken"…}; "shown" is the cell
 // that the inspector explains.
 EMSCRIPTEN_KEEPALIVE const char* probe_state() {
     const app::State& s = visit().state();
     nlohmann::json json{
         {"subject", s.subject},       {"lens", s.lens},           {"fragment", app::to_fragment(s)},
         {"layer", s.selection.layer}, {"head", s.selection.head}, {"last_edit", visit().last_edit()}};
+    json["spoken"] = platform::frame().spoken();
     if (s.selection.query) json["query"] = *s.selection.query;
     if (s.selection.key) json["key"] = *s.selection.key;
     if (s.pin) json["pin"] = of(*s.pin);

@@ -64,6 +64,35 @@ bare('a click flips the adjective: what follows it sees it, what stands before c
     await explorer.until('the twin to go', async () => await explorer.rect('twin') === undefined);
 });
 
+bare('the first sentence says what is seen, and the twin changes it', {}, async (explorer) => {
+    const { layer, head } = await opened(explorer);
+    const share = async (word, pieces) => {
+        const row = (await explorer.attention(layer, head)).at(-1);
+        return Math.round(100 * row[pieces.findIndex((piece) => piece.endsWith(word))]);
+    };
+    const { spoken, pieces } = await explorer.untilState('the sentence', (state) => state.spoken);
+    assert.equal(spoken, `Reading “It”, this head looks at “animal” (${await share('animal', pieces)} %).`);
+    await explorer.click('twin');
+    const twin = await opened(explorer, texts.wide);
+    const after = await explorer.untilState('another sentence', (state) => state.spoken !== spoken);
+    assert.equal(after.spoken, `Reading “It”, this head looks at “street” (${await share('street', twin.pieces)} %).`);
+});
+
+bare('newcomers are told three steps, which step aside for ever when closed', {}, async (explorer) => {
+    await opened(explorer);
+    await explorer.click('start/next');
+    await explorer.click('start/back');
+    await explorer.click('start/next');
+    await explorer.click('start/next');
+    await explorer.until('the third step to be the last', async () => !await explorer.rect('start/next'));
+    await explorer.click('start/close');
+    await explorer.until('the steps to go', async () => !await explorer.rect('start'));
+    await explorer.page.reload();
+    await explorer.started();
+    await opened(explorer);
+    assert.equal(await explorer.rect('start'), undefined);
+});
+
 bare('the twin is a step of undo and of the address', {}, async (explorer) => {
     await opened(explorer);
     await explorer.click('twin');

@@ -258,11 +258,15 @@ void Frame::draw_lens() {
 // Says in one sentence what is seen.
 void Frame::draw_sentence(Subject& subject) {
     Lens& lens = lens_in(visit_);
-    if (!subject.attention() || lens.missing(subject)) return;
-    const std::string sentence = lens.spoken(subject);
-    if (sentence.empty()) return;
-    ui::heading(sentence.c_str());
+    spoken_ = subject.attention() && !lens.missing(subject) ? lens.spoken(subject) : "";
+    if (spoken_.empty()) return;
+    // What is below must not move when the next sentence is a little longer or shorter.
+    const bool narrow = ImGui::GetMainViewport()->Size.x < ui::wide_window;
+    ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
+    const float top = ImGui::GetCursorPosY(), least = ImGui::GetTextLineHeight() * (narrow ? 2 : 1);
+    ui::wrapped_text(spoken_);
     ui::landmark_item("spoken");
+    ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + least + ImGui::GetStyle().ItemSpacing.y));
 }
 
 void Frame::draw_start() {

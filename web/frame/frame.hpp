@@ -21,6 +21,8 @@ class Frame {
     void draw(std::size_t heap_bytes);
     // Returns the cell that the inspector explains: the one under the cursor, otherwise the pinned one.
     std::optional<CellRef> explained_cell() const;
+    // Returns the sentence that says what is seen; empty if there is none.
+    const std::string& spoken() const { return spoken_; }
     // These serve Ctrl+V and Ctrl+C on the canvas, the Table button and Ctrl+K.
     void pasted(const std::string& text);
     Table table();
@@ -53,6 +55,7 @@ class Frame {
     Start start_;
     std::size_t heap_bytes_ = 0;
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
+    std::string spoken_;
     std::optional<CellRef> announced_;
 };
 

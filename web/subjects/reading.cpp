@@ -42,7 +42,8 @@ std::optional<Reading> read_row(const Attention& attention, Index layer, Index h
                                 std::optional<Index> query) {
     if (layer >= attention.layers() || head >= attention.heads() || attention.queries() == 0)
         return std::nullopt;
-    if (attention.has_negative_weights() || attention.being_measured(Stage::weight)) return std::nullopt;
+    if (attention.has_negative_weights() || (!attention.finished() && !attention.record(layer)))
+        return std::nullopt;
     const Index row = std::min(query.value_or(attention.queries()), attention.queries() - 1);
     const HeadMaps maps = attention.maps({});
     const MapPointer map = maps ? maps(layer, head) : nullptr;

@@ -8,7 +8,7 @@
 #include "app/format.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/worked/commands.hpp"
-#include "unit/app/visit.hpp"
+#include "unit/app/tensors_visit.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -126,4 +126,28 @@ TEST_CASE("shares are written as people say them") {
     CHECK(percent(0.0042) == "0.4 %");
     CHECK(percent(0.0004) == "0.04 %");
     CHECK(percent(0) == "0 %");
+}
+
+TEST_CASE("tensors are read once their weights are known, by position where there are no tokens",
+          "[tensors]") {
+    TensorsVisit v;
+    v.visit.perform(OpenSubject{tensors_subject});
+    v.put({{"q.npy", normal_npy({2, 4, 3}, 1)}, {"k.npy", normal_npy({2, 6, 3}, 2)}});
+    // In each slice of work, there is either no sentence or the one that is there in the end.
+    std::string told;
+    for (int i = 0; i < 100'000 && (v.visit.work(0) || v.visit.busy()); ++i) {
+        if (!subject_in(v.visit).attention()) continue;
+        const auto reading = read_row(*v.open(), 0, 1, 3);
+        if (!reading) continue;
+        if (told.empty()) told = looks_at(*reading);
+        CHECK(looks_at(*reading) == told);
+    }
+    REQUIRE(v.open());
+    const auto reading = read_row(*v.open(), 0, 1, 3);
+    REQUIRE(reading);
+    CHECK(reading->asks == "At query 3");
+    const std::vector<float> weights = v.open()->record(0)->weights(1, 3);
+    const auto most = std::ranges::max_element(weights) - weights.begin();
+    CHECK(reading->looks[0].at == "key " + std::to_string(most));
+    CHECK(looks_at(*reading) == told);
 }

@@ -55,13 +55,16 @@ struct TensorsVisit {
     app::TensorSet* open() { return own().open(); }
     const app::State& state() { return visit.state(); }
     const app::MapChoice& choice() { return app::looks_of(state(), app::tensors_subject).map; }
-    void drop(const Drop& files) {
+    void put(const Drop& files) {
         for (const auto& [name, bytes] : files) {
             auto to = own().buffer(name, bytes.size());
             REQUIRE(to);
             std::ranges::copy(bytes, *to);
         }
         own().arrived();
+    }
+    void drop(const Drop& files) {
+        put(files);
         work();
     }
     void work() {
