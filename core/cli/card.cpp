@@ -1,7 +1,9 @@
 #include "cli/card.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "analysis/repeated_tokens.hpp"
 #include "cli/model_folder.hpp"
@@ -73,18 +75,25 @@ const ordered_json& best(const ordered_json& heads, const char* key) {
     return *found;
 }
 
-std::string card_of(const ModelConfig& config, std::int64_t parameters, const ordered_json& scores,
+// Says of the model what its files say and what was measured; how it was made is known from its recipe only.
+std::string card_of(const std::string& name_of_model, const Model& model, const ordered_json& scores,
                     const std::string& recipe) {
-    std::string text =
-        "---\nlicense: mit\nlanguage: en\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n";
-    text += "# A small storyteller\n\n";
-    text += "A GPT-2 of " + std::to_string(config.layers) + " layers, " + std::to_string(config.heads) +
-            " heads and " + std::to_string(config.d_model) + " components, " + std::to_string(parameters) +
+    const ModelConfig& config = model.config();
+    std::string text = "---\n";
+    if (!recipe.empty()) text += "license: mit\nlanguage: en\n";
+    text += "library_name: transformers\npipeline_tag: text-generation\n---\n\n";
+    text += "# " + (recipe.empty() ? name_of_model : "A small storyteller") + "\n\n";
+    text += std::string("A ") + (config.family == Family::gpt2 ? "GPT-2" : "Llama") + " of " +
+            std::to_string(config.layers) + " layers, " + std::to_string(config.heads) + " heads and " +
+            std::to_string(config.d_model) + " components, " + std::to_string(model.parameter_count()) +
             " parameters, a vocabulary of " + std::to_string(config.vocab_size) +
-            " tokens and a context of " + std::to_string(config.context) +
-            ". Attention Explorer trained it with its own kernels (`attn train`) on public-domain story "
-            "books and on sentences of its own seeded generator, so that its heads can be looked at. It "
-            "writes plausible nonsense and knows nothing.\n\n";
+            " tokens and a context of " + std::to_string(config.context) + ".";
+    if (!recipe.empty())
+        text +=
+            " Attention Explorer trained it with its own kernels (`attn train`) on public-domain story books "
+            "and on sentences of its own seeded generator, so that its heads can be looked at. It writes "
+            "plausible nonsense and knows nothing.";
+    text += "\n\n";
     text +=
         "This card is written by `attn card`, which measures what it says; `scores.json` holds the same "
         "numbers.\n\n";
@@ -110,9 +119,12 @@ std::string card_of(const ModelConfig& config, std::int64_t parameters, const or
     row("previous token", "previous_token", false);
     row("induction", "induction_stripe", false);
     row("duplicate token", "duplicate_stripe", false);
+    text += "\n";
+    if (!recipe.empty())
+        text += "The pronoun texts are held out: no training text lets their two nouns compete. ";
     text +=
-        "\nThe pronoun texts are held out: no training text lets their two nouns compete. \"It\" is the "
-        "pronoun after the adjective: in \"The animal didn't cross the street because it was too tired. It\" "
+        "\"It\" is the pronoun after the adjective: in \"The animal didn't cross the street because it was "
+        "too tired. It\" "
         "the first \"it\" stands before the adjective, and a causal model gives it the same attention "
         "whether tired or wide follows.\n\n";
     text +=
@@ -174,7 +186,9 @@ Status write_card(const std::string& folder, const std::string& validation, cons
             (*repeated)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)], head));
 
     const std::string written = scores.dump(1) + "\n";
-    const std::string card = card_of((*model)->config(), (*model)->parameter_count(), scores, recipe_text);
+    std::error_code none;
+    const std::string named = std::filesystem::weakly_canonical(folder, none).filename().string();
+    const std::string card = card_of(named, **model, scores, recipe_text);
     std::fwrite(card.data(), 1, card.find("\nHeads on"), stdout);
     if (auto status = write_file(folder + "/scores.json", std::as_bytes(std::span(written))); !status)
         return status;

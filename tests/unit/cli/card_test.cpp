@@ -42,6 +42,13 @@ TEST_CASE("the bundled model's card holds what its weights give") {
     INFO(outcome.text);
     REQUIRE(outcome.code == 0);
     const json found = read_json(folder.path / "scores.json");
+    // Without a recipe, nothing is known of where the model comes from.
+    const auto readme = test::read_file(folder.path / "README.md");
+    const std::string text(reinterpret_cast<const char*>(readme.data()), readme.size());
+    CHECK(text.find("# " + folder.path.filename().string() + "\n\nA GPT-2 of 5 layers, 8 heads") !=
+          std::string::npos);
+    for (const char* claim : {"trained", "storyteller", "license", "held out"})
+        CHECK(text.find(claim) == std::string::npos);
 
     REQUIRE(found["heads"].size() == card["heads"].size());
     for (std::size_t i = 0; i < card["heads"].size(); ++i)

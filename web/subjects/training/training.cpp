@@ -147,7 +147,8 @@ Guide TrainingSubject::guide() const {
         "You can go back to every step: drag over a curve. From any step the run can branch off with another "
         "learning rate, with other sequences, or with a head left out; keep one run to compare it with "
         "another.\n\n"
-        "The same numbers give the same run, to the last bit: a link to this page is a link to this run."};
+        "A link to this page is a link to this run: the same numbers give the same run, to the last bit "
+        "where the browser and the number of threads are the same."};
 }
 
 // Returns {"taken", "shown", "losses", "heads": [[induction, previous token, entropy], …]} of the shown run,
