@@ -26,6 +26,11 @@ struct TrainingData {
     Result<Batches> batches(const TrainingPlan& plan, std::uint64_t seed) const;
 };
 
+// Says whether tokens are the text's bytes: a short text has too few repeated pieces to learn.
+bool reads_bytes(const TrainingPlan& plan);
+// Returns one sentence about what the plan's text lacks, as far as that shows before it is split into tokens.
+Status check_text(const TrainingPlan& plan);
+
 // Learns a vocabulary if the plan needs one. It is an error if the text is missing or shorter than a
 // sequence.
 Result<TrainingData> training_data(const TrainingPlan& plan);
