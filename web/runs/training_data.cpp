@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <utility>
 
 #include "app/format.hpp"
 #include "tensor/random.hpp"
@@ -96,6 +98,16 @@ Status check_text(const TrainingPlan& plan) {
     if (plan.task != TrainingTask::own_text) return ok();
     if (plan.text.empty()) return Error{"There is no text to train on yet: paste some."};
     return reads_bytes(plan) ? check_length(plan.text.size(), plan) : ok();
+}
+
+std::string symbols_told(Index vocabulary) {
+    std::string text = symbol_name(0);
+    for (const auto& [first, last] : {std::pair{1, 26}, {27, 52}, {53, INT32_MAX}}) {
+        const auto end = static_cast<std::int32_t>(std::min<Index>(last, vocabulary - 1));
+        if (first <= end) text += " " + symbol_name(first);
+        if (first < end) text += (first + 1 < end ? " … " : " ") + symbol_name(end);
+    }
+    return text;
 }
 
 Result<TrainingData> training_data(const TrainingPlan& plan) {

@@ -41,5 +41,7 @@ std::string probe_text(const TrainingData& data);
 
 // Returns how symbol `id` of a symbol task reads: "|" for the separator, then A … Z, a … z and numbers.
 std::string symbol_name(std::int32_t id);
+// Returns the names of all symbols, as "| A … Z a … z 53 … 63".
+std::string symbols_told(Index vocabulary);
 
 }  // namespace attn::app

@@ -2,6 +2,7 @@
 // the program waits until the call has returned.
 
 import { announce } from './live.js';
+import { areTensors } from './tensors.js';
 
 /**
  * @import { Address } from './address.js'
@@ -14,6 +15,7 @@ import { announce } from './live.js';
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
  * @import { SentenceBox } from './sentence.js'
+ * @import { Tensors } from './tensors.js'
  * @import { Tokens } from './tokens.js'
  */
 
@@ -23,6 +25,7 @@ import { announce } from './live.js';
  * @property {Tokens} tokens
  * @property {Tokens} secondTokens
  * @property {Models} models
+ * @property {Tensors} tensors
  * @property {Bundled} bundled
  * @property {Address} address
  * @property {Bar} bar
@@ -43,7 +46,7 @@ import { announce } from './live.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens, secondTokens, models, bundled, address, bar, box, second, clipboard, notices, canvas }) {
+export function createHost({ program, tokens, secondTokens, models, tensors, bundled, address, bar, box, second, clipboard, notices, canvas }) {
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
     let given = [];  // files on their way to being opened
@@ -115,7 +118,7 @@ export function createHost({ program, tokens, secondTokens, models, bundled, add
         openGiven(awaited) {
             const entries = given;
             given = [];
-            soon(() => opened(models.open(entries, { awaited })));
+            soon(() => (!awaited && areTensors(entries) ? tensors.open(entries) : opened(models.open(entries, { awaited }))));
         },
     };
     return host;

@@ -170,3 +170,29 @@ TEST_CASE("a link's step is trained to once the text that it left out is there")
     REQUIRE(runs_in(screen.visit).shown());
     CHECK(runs_in(screen.visit).shown()->steps_taken() == 2);
 }
+
+TEST_CASE("a network of symbols shows its alphabet when it is open, before and while it reads") {
+    CHECK(symbols_told(64) == "| A … Z a … z 53 … 63");
+    CHECK(symbols_told(54) == "| A … Z a … z 53");
+    CHECK(symbols_told(4) == "| A … C");
+    CHECK(symbols_told(3) == "| A B");
+    Screen screen;
+    screen.open_sentence();
+    CHECK_FALSE(screen.shows("sentence/alphabet"));
+    screen.page.piece = symbol_name;
+    screen.train_some();
+    const TrainingRun& run = *runs_in(screen.visit).shown();
+    const Files files = hub_files(run, *runs_in(screen.visit).shown_view(course(screen)));
+    load_files(screen.visit, "saved", files);
+    screen.settle();
+    REQUIRE(screen.visit.state().subject == sentence_subject);
+    CHECK(screen.shows("sentence/type"));
+    CHECK(screen.shows("sentence/alphabet"));
+    CHECK(sentence_in(screen.visit).alphabet() ==
+          "It reads 64 symbols, with a blank between them: | A … Z a … z 53 … 63");
+    screen.visit.text_typed(Box::first, "A B");
+    screen.visit.tokens({Box::first, "A B", {1, 2}, {"A", "B"}, 2});
+    screen.settle();
+    CHECK_FALSE(screen.shows("sentence/type"));
+    CHECK(screen.shows("sentence/alphabet"));
+}

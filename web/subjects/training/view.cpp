@@ -100,7 +100,7 @@ void TrainingSubject::draw_beside(const Drawing&, float /*width*/) {
     const bool saved = ui::button("training/save", "Save");
     ui::tooltip(
         "Save it as a .zip, laid out as on a model hub: config.json, model.safetensors, tokenizer.json and a "
-        "model card. Drop the unpacked folder onto this page to open it again.");
+        "model card. Drop it onto this page to open it again.");
     if (opened) open_network(*run, *view);
     if (saved) save_network(*run, *view);
 }
