@@ -84,7 +84,7 @@ test('undo brings back what was there, and redo the network', { fragment: at(8) 
     assert.deepEqual(await weights(explorer), before);
 });
 
-test('it is saved as on a model hub, and its folder opens on a fresh page', { fragment: at(12) }, async (explorer) => {
+test('it is saved as on a model hub, and its .zip and its folder open on a fresh page', { fragment: at(12) }, async (explorer) => {
     await shown(explorer, 12);
     const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.click('training/save')]);
     assert.equal(download.suggestedFilename(), 'induction-step-12.zip');
@@ -99,13 +99,18 @@ test('it is saved as on a model hub, and its folder opens on a fresh page', { fr
     await explorer.click('training/open');
     const { text } = await opened(explorer, 12);
     const before = await weights(explorer);
-    await explorer.page.goto('about:blank');
-    await explorer.open(explorer.variant);
-    await explorer.drop(saved);
-    await explorer.untilNotice(/^induction-step-12 is open\. Not needed: README\.md\.$/);
-    await explorer.write(text);
-    await explorer.untilRun('its run', ({ model, tokens }) => model === 'induction-step-12' && tokens === 32);
-    assert.deepEqual(await weights(explorer), before);
+    const original = join(folder, 'induction-step-12.zip');
+    await download.saveAs(original);
+    for (const dropped of [original, saved]) {
+        await explorer.page.goto('about:blank');
+        await explorer.open(explorer.variant);
+        await explorer.drop(dropped);
+        await explorer.untilNotice(/^induction-step-12 is open\. Not needed: README\.md\.$/);
+        await explorer.write(text);
+        await explorer.untilRun('its run', ({ model, tokens }) => model === 'induction-step-12' && tokens === 32);
+        assert.ok(await explorer.rect('sentence/alphabet'));
+        assert.deepEqual(await weights(explorer), before);
+    }
 });
 
 test('a text of one\'s own, learned: its network opens with the tokenizer that it made',

@@ -170,17 +170,32 @@ test('on a phone every control can be reached and none is cut', phone, async (ex
 });
 
 const own = 'lens=training&train=own-text,layers:1,heads:2,d:16,context:8,batch:1,steps:20';
-test('too little text is a sentence each', { fragment: own }, async (explorer) => {
-    await explorer.click('training/train');
-    await explorer.untilNotice(/^There is no text to train on yet: paste some\.$/, 'error');
-    await explorer.dismiss();
-    await explorer.write('a');
-    await explorer.untilNotice(/^The text has 1 token; training on sequences of 8 needs more than that/, 'error');
-    await explorer.dismiss();
+test('a text is learned when Train is pressed, which is disabled while there is too little of it', { fragment: own }, async (explorer) => {
+    for (const text of ['', 'a']) {
+        await explorer.write(text);
+        await explorer.settled();
+        await explorer.click('training/train');
+    }
     await explorer.write('abcdefghijk');
+    await explorer.settled();
+    assert.equal(await explorer.training(), null);
+    await explorer.click('training/train');
     assert.ok((await taken(explorer, 20)).losses.every(Number.isFinite));
     assert.deepEqual(await explorer.notices(), []);
 });
+
+test('at its last step a run is made longer, and undo makes it short again', { fragment: `${small.replace('steps:400', 'steps:4')}&step=4` },
+    async (explorer) => {
+        await taken(explorer, 4);
+        await explorer.settled();
+        await explorer.click('training/faster');
+        await explorer.click('training/extend');
+        await taken(explorer, 8);
+        assert.equal(await explorer.linked('train'), 'induction,layers:1,heads:2,d:16,context:16,batch:2,steps:8');
+        await explorer.press('Control+z');
+        await explorer.until('undo', () => explorer.linked('train'), (plan) => /steps:4$/.test(plan));
+        assert.deepEqual(await explorer.notices(), []);
+    });
 
 test('a vocabulary that the text does not support is as large as it can be', { fragment: own.replace('d:16', 'd:16,vocabulary:2048') },
     async (explorer) => {

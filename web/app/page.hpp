@@ -30,8 +30,8 @@ class Page {
     virtual void set_history(bool can_undo, bool can_redo) = 0;
     // Opens the model of that name that comes with the page, after this call; false: there is none.
     virtual bool open_bundled(const std::string& name) = 0;
-    // Opens a model's files as if they had been dropped in a folder of that name, after this call. `awaited`
-    // means that the address asks for the model, not the user.
+    // Opens files, by their paths, as if they had been dropped in a folder of that name, after this call.
+    // `awaited` means that the address asks for them, which are a model's then, and not the user.
     virtual void open_files(const std::string& folder,
                             const std::map<std::string, std::vector<std::byte>>& files, bool awaited) = 0;
     virtual void download(const std::string& name, std::span<const std::byte> bytes) = 0;

@@ -57,7 +57,7 @@ struct TokenizedText {
     Index total = 0;
 };
 
-enum class FileKind { model, tensors };
+enum class FileKind { model, tensors, archive };
 
 // Takes files from the page: a buffer for each, then arrived() or discard().
 class FileIntake {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "app/archive_intake.hpp"
 #include "app/catalogue.hpp"
 #include "app/clock.hpp"
 #include "app/link.hpp"
@@ -27,7 +28,8 @@ Resident& resident_of(std::span<const Entry> list, const std::vector<std::unique
 
 }  // namespace
 
-Visit::Visit(Page& page) : page_(page), history_(default_state()) {
+Visit::Visit(Page& page)
+    : page_(page), history_(default_state()), archives_(std::make_unique<ArchiveIntake>(*this)) {
     for (const SubjectEntry& entry : subject_list()) subjects_.push_back(entry.make(*this));
     for (const LensEntry& entry : lens_list()) lenses_.push_back(entry.make(*this));
 }
@@ -181,6 +183,7 @@ void Visit::tokens(TokenizedText text) {
 }
 
 FileIntake* Visit::intake(FileKind kind) const {
+    if (kind == FileKind::archive) return archives_.get();
     for (const auto& each : subjects_)
         if (FileIntake* intake = each->intake(kind)) return intake;
     return nullptr;

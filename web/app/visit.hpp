@@ -111,6 +111,7 @@ class Visit {
     std::vector<std::unique_ptr<Resident>> subjects_, lenses_;  // in the order of their lists
     std::optional<TextBox> box_;
     std::optional<std::string> second_box_;
+    std::unique_ptr<FileIntake> archives_;
     std::unique_ptr<Download> download_;
     std::vector<std::function<bool()>> frame_steps_;
     std::uint64_t frame_steps_done_ = 0;

@@ -152,6 +152,7 @@ namespace {
 
 app::FileIntake& models() { return *visit().intake(app::FileKind::model); }
 app::FileIntake& tensors() { return *visit().intake(app::FileKind::tensors); }
+app::FileIntake& archives() { return *visit().intake(app::FileKind::archive); }
 
 // Returns null if the file is refused; a notice says why.
 std::byte* buffer_in(app::FileIntake& intake, const char* name, unsigned size_low, unsigned size_high) {
@@ -278,6 +279,19 @@ EMSCRIPTEN_KEEPALIVE void explorer_tensors_arrived() {
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_tensors_discard() { tensors().discard(); }
+
+// Returns where to write the archive's bytes; null if it is refused (a notice says why).
+EMSCRIPTEN_KEEPALIVE std::byte* explorer_archive_buffer(const char* name, unsigned size_low,
+                                                        unsigned size_high) {
+    return buffer_in(archives(), name, size_low, size_high);
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_archive_arrived() {
+    archives().arrived();
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_archive_discard() { archives().discard(); }
 
 EMSCRIPTEN_KEEPALIVE void explorer_paste(const char* text) {
     running().last_paste = text;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <utility>
 
 #include "app/format.hpp"
 #include "tensor/random.hpp"
@@ -17,7 +19,6 @@ namespace attn::app {
 namespace {
 
 constexpr std::uint64_t probe_seed = 0x5eed;
-// A shorter text is read byte by byte, because merges would leave it too few tokens.
 constexpr std::size_t short_text = 4000;  // bytes
 constexpr int sampled_paragraphs = 600;
 
@@ -44,6 +45,13 @@ Result<std::shared_ptr<const Bpe>> sentence_tokenizer(Index vocabulary) {
     kept = std::make_shared<const Bpe>(*std::move(bpe));
     kept_for = vocabulary;
     return kept;
+}
+
+Status check_length(std::size_t tokens, const TrainingPlan& plan) {
+    if (static_cast<Index>(tokens) > plan.context) return ok();
+    return Error{"The text has " + std::to_string(tokens) + (tokens == 1 ? " token" : " tokens") +
+                 "; training on sequences of " + std::to_string(plan.context) +
+                 " needs more than that: paste more text, or make the sequences shorter."};
 }
 
 std::string piece(const TrainingData& data, std::int32_t id) {
@@ -82,7 +90,28 @@ std::string symbol_name(std::int32_t id) {
     return std::to_string(id);
 }
 
+bool reads_bytes(const TrainingPlan& plan) {
+    return plan.task == TrainingTask::own_text && plan.text.size() < short_text;
+}
+
+Status check_text(const TrainingPlan& plan) {
+    if (plan.task != TrainingTask::own_text) return ok();
+    if (plan.text.empty()) return Error{"There is no text to train on yet: paste some."};
+    return reads_bytes(plan) ? check_length(plan.text.size(), plan) : ok();
+}
+
+std::string symbols_told(Index vocabulary) {
+    std::string text = symbol_name(0);
+    for (const auto& [first, last] : {std::pair{1, 26}, {27, 52}, {53, INT32_MAX}}) {
+        const auto end = static_cast<std::int32_t>(std::min<Index>(last, vocabulary - 1));
+        if (first <= end) text += " " + symbol_name(first);
+        if (first < end) text += (first + 1 < end ? " … " : " ") + symbol_name(end);
+    }
+    return text;
+}
+
 Result<TrainingData> training_data(const TrainingPlan& plan) {
+    if (const Status sound = check_text(plan); !sound) return sound.error();
     TrainingData data;
     const auto context = static_cast<std::size_t>(plan.context);
     if (plan.task == TrainingTask::pronouns) {
@@ -92,18 +121,14 @@ Result<TrainingData> training_data(const TrainingPlan& plan) {
         static const std::string sentence = held_out_pairs().front().text[0];
         data.probe = data.tokenizer->encode(sentence);
     } else if (plan.task == TrainingTask::own_text) {
-        if (plan.text.empty()) return Error{"There is no text to train on yet: paste some."};
         const std::string_view view = plan.text;
-        const bool bytes = plan.text.size() < short_text;
-        auto bpe = train_bpe_up_to({&view, 1}, bytes ? 256 : static_cast<int>(plan.vocabulary), {});
+        auto bpe =
+            train_bpe_up_to({&view, 1}, reads_bytes(plan) ? 256 : static_cast<int>(plan.vocabulary), {});
         if (!bpe) return bpe.error();
         data.tokenizer = std::make_shared<const Bpe>(*std::move(bpe));
         data.text = data.tokenizer->encode(plan.text);
-        if (std::ssize(data.text) <= plan.context)
-            return Error{"The text has " + std::to_string(data.text.size()) +
-                         (data.text.size() == 1 ? " token" : " tokens") + "; training on sequences of " +
-                         std::to_string(plan.context) +
-                         " needs more than that: paste more text, or make the sequences shorter."};
+        if (const Status long_enough = check_length(data.text.size(), plan); !long_enough)
+            return long_enough.error();
         data.probe = data.text;
     } else {
         const auto batches = symbol_batches(symbol_task(plan.task), plan.vocabulary, probe_seed);

@@ -26,6 +26,11 @@ struct TrainingData {
     Result<Batches> batches(const TrainingPlan& plan, std::uint64_t seed) const;
 };
 
+// Says whether tokens are the text's bytes: a short text has too few repeated pieces to learn.
+bool reads_bytes(const TrainingPlan& plan);
+// Returns one sentence about what the plan's text lacks, as far as that shows before it is split into tokens.
+Status check_text(const TrainingPlan& plan);
+
 // Learns a vocabulary if the plan needs one. It is an error if the text is missing or shorter than a
 // sequence.
 Result<TrainingData> training_data(const TrainingPlan& plan);
@@ -36,5 +41,7 @@ std::string probe_text(const TrainingData& data);
 
 // Returns how symbol `id` of a symbol task reads: "|" for the separator, then A … Z, a … z and numbers.
 std::string symbol_name(std::int32_t id);
+// Returns the names of all symbols, as "| A … Z a … z 53 … 63".
+std::string symbols_told(Index vocabulary);
 
 }  // namespace attn::app

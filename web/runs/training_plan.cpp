@@ -129,6 +129,13 @@ TrainingPlan forked(TrainingPlan plan, std::int64_t step, TrainingValues values)
     return normalised(std::move(plan));
 }
 
+Status check_fork(const TrainingPlan& plan, std::int64_t step, const TrainingValues& values) {
+    if (step < 0 || step >= plan.steps)
+        return Error{"A run of " + std::to_string(plan.steps) + " steps cannot be forked at step " +
+                     std::to_string(step) + ": go back to an earlier step, or add more."};
+    return check(forked(plan, step, values));
+}
+
 std::int64_t common_steps(const TrainingPlan& a, const TrainingPlan& b) {
     const auto first = [](TrainingPlan plan) {
         plan.changes.clear();

@@ -52,6 +52,8 @@ struct TrainingPlan {
 
     bool operator==(const TrainingPlan&) const = default;
     const TrainingValues& values_at(std::int64_t step) const;
+    TrainingValues& last_values() { return changes.empty() ? values : changes.back().values; }
+    const TrainingValues& last_values() const { return changes.empty() ? values : changes.back().values; }
 };
 
 // These limits keep a run within a tab's memory and to about a minute or two.
@@ -69,6 +71,8 @@ Status check(const TrainingPlan& plan);
 TrainingPlan normalised(TrainingPlan plan);
 // Returns a plan that follows this one up to a step and continues from there with other values.
 TrainingPlan forked(TrainingPlan plan, std::int64_t step, TrainingValues values);
+// Returns one sentence about why that is impossible: at the last step nothing is left to train.
+Status check_fork(const TrainingPlan& plan, std::int64_t step, const TrainingValues& values);
 // Returns the number of steps that two plans share; if only their lengths differ, that of the shorter one.
 std::int64_t common_steps(const TrainingPlan& a, const TrainingPlan& b);
 
@@ -98,6 +102,9 @@ std::string name_of(const TrainedHere& network);  // "trained here: induction, s
 // Writes "induction,layers:3,rate:0.01,at:300,off:1.0": a preset, the differences from it, and the changes. A
 // text of more than 2,000 bytes is left out.
 std::string to_text(const TrainingPlan& plan);
+// Returns what changes on the way, as "from step 400, rate 0.009; from step 600, without head 1.0"; empty if
+// nothing does.
+std::string changes_told(const TrainingPlan& plan);
 // If the plan's text was too long for its link, takes the text from a plan that is otherwise equal.
 void complete_text(TrainingPlan& plan, const TrainingPlan& other);
 std::optional<TrainingPlan> parse_training_plan(std::string_view text);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <optional>
 
 #include "app/format.hpp"
@@ -70,23 +71,47 @@ bool read_value(TrainingValues& values, std::string_view key, std::string_view t
     return key == "off" || (key == "on" && std::erase(values.ablated, *head) > 0);
 }
 
+std::string name(const HeadIndex& head) {
+    return std::to_string(head.layer) + "." + std::to_string(head.head);
+}
+
+bool leaves_out(const TrainingValues& values, const HeadIndex& head) {
+    return std::ranges::find(values.ablated, head) != values.ablated.end();
+}
+
 // Writes the difference between two sets of values: ",rate:0.01,off:1.0".
 std::string changed(const TrainingValues& from, const TrainingValues& to) {
     std::string text;
     const auto add = [&](std::string_view key, const std::string& value) {
         text.append(",").append(key).append(":").append(value);
     };
-    const auto name = [](const HeadIndex& head) {
-        return std::to_string(head.layer) + "." + std::to_string(head.head);
-    };
     if (to.rate != from.rate) add("rate", shortest(to.rate));
     if (to.seed != from.seed) add("order", std::to_string(to.seed));
     if (to.window != from.window) add("window", std::to_string(to.window));
     for (const HeadIndex& head : from.ablated)
-        if (std::ranges::find(to.ablated, head) == to.ablated.end()) add("on", name(head));
+        if (!leaves_out(to, head)) add("on", name(head));
     for (const HeadIndex& head : to.ablated)
-        if (std::ranges::find(from.ablated, head) == from.ablated.end()) add("off", name(head));
+        if (!leaves_out(from, head)) add("off", name(head));
     return text;
+}
+
+// Writes the same for people: ", rate 0.01, without head 1.0".
+std::string change_told(const TrainingValues& from, const TrainingValues& to) {
+    std::string text;
+    const auto add = [&](const std::string& what) { text += ", " + what; };
+    if (to.rate != from.rate) {
+        std::array<char, 32> rate{};
+        std::snprintf(rate.data(), rate.size(), "%.3g", to.rate);
+        add(std::string("rate ") + rate.data());
+    }
+    if (to.seed != from.seed) add("other sequences");
+    if (to.window != from.window)
+        add(to.window ? "a window of " + std::to_string(to.window) : std::string("no window"));
+    for (const HeadIndex& head : from.ablated)
+        if (!leaves_out(to, head)) add("with head " + name(head) + " again");
+    for (const HeadIndex& head : to.ablated)
+        if (!leaves_out(from, head)) add("without head " + name(head));
+    return text.empty() ? ", as before" : text;
 }
 
 }  // namespace
@@ -109,6 +134,17 @@ std::string to_text(const TrainingPlan& plan) {
         before = &change.values;
     }
     if (!plan.text.empty() && plan.text.size() <= linked_text_limit) text += ",text:" + plan.text;
+    return text;
+}
+
+std::string changes_told(const TrainingPlan& plan) {
+    std::string text;
+    const TrainingValues* before = &plan.values;
+    for (const TrainingChange& change : plan.changes) {
+        text += (text.empty() ? "from step " : "; from step ") + std::to_string(change.step) +
+                change_told(*before, change.values);
+        before = &change.values;
+    }
     return text;
 }
 

@@ -1,35 +1,42 @@
 #include "runs/training_state.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace attn::app {
 
 namespace {
 
-// A run in progress is shown as it grows; another one is shown from its beginning.
-Status train(State& state, const TrainingPlan& plan, std::int64_t begins) {
+Status train(State& state, const TrainingPlan& plan) {
     if (const Status sound = check(plan); !sound) return sound.error();
     TrainingState& t = state.edit<TrainingState>();
-    t.plan = normalised(plan);
-    if (t.running)
+    TrainingPlan before = std::exchange(t.plan, normalised(plan));
+    // A link may leave out its text; once the user has pasted it, the run is the one that was linked.
+    if (before.text.empty()) before.text = t.plan.text;
+    if (t.plan.task == TrainingTask::own_text &&
+        (before.task != TrainingTask::own_text || before.text != t.plan.text)) {
+        t.running = false;
         t.step.reset();
-    else if (t.step)
-        t.step = begins;
+    } else if (t.running) {
+        t.step.reset();
+    } else if (t.step) {
+        t.step = std::min(*t.step, common_steps(before, t.plan));
+    }
     return ok();
 }
 
 }  // namespace
 
-Status SetTrainingPlan::apply(State& state) const { return train(state, plan, 0); }
+Status SetTrainingPlan::apply(State& state) const { return train(state, plan); }
 std::string SetTrainingPlan::describe(const State&) const { return "training plan"; }
 
 Status ForkTraining::apply(State& state) const {
     const TrainingPlan before = training_of(state).plan;
-    if (step < 0 || step >= before.steps)
-        return Error{"A run of " + std::to_string(before.steps) + " steps cannot be forked at step " +
-                     std::to_string(step) + "."};
+    if (const Status possible = check_fork(before, step, values); !possible) return possible.error();
     const TrainingPlan plan = forked(before, step, values);
     if (plan == before) return ok();
     state.edit<TrainingState>().compared = before;
-    return train(state, plan, step);
+    return train(state, plan);
 }
 std::string ForkTraining::describe(const State&) const {
     return "training forked at step " + std::to_string(step);

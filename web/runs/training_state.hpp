@@ -22,7 +22,8 @@ struct TrainingState {
 
 inline const TrainingState& training_of(const State& state) { return state.of<TrainingState>(); }
 
-// Shows another run, at its newest step.
+// Shows another run. A run in progress is shown as it grows; a paused one stays at its step, or goes back to
+// where the two runs part. A new text of the user's own is not learned until they ask for it.
 struct SetTrainingPlan {
     TrainingPlan plan;
     Status apply(State& state) const;

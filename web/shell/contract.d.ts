@@ -90,6 +90,15 @@ export interface Exports {
     /** The files that have arrived are not going to be shown. */
     _explorer_tensors_discard(): void;
 
+    /** The answer is the address that the bytes of a .zip are written to, or 0 where it is refused. */
+    _explorer_archive_buffer(name: Text, size_low: number, size_high: number): number;
+
+    /** All bytes have been written: the program unpacks them and gives the files back by `giveFile`, or says why not. */
+    _explorer_archive_arrived(): void;
+
+    /** The bytes that have arrived are not going to be unpacked. */
+    _explorer_archive_discard(): void;
+
     _explorer_paste(text: Text): void;
     /** Opens the palette that finds everything by its name. */
     _explorer_palette(): void;
@@ -161,12 +170,12 @@ export interface Shell {
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;
 
-    /** A file of a model; `openGiven` follows when all are given. */
+    /** A file for the page to open; `openGiven` follows when all are given. */
     giveFile(path: string, address: number, size: number): void;
 
     /**
-     * The given files are opened after the call: as if the person had dropped them, or, where `awaited`, as if the model
-     * came with the site.
+     * The given files are opened after the call: as if the person had dropped them, or, where `awaited`, as if they were a
+     * model that comes with the site.
      */
     openGiven(awaited: boolean): void;
 }

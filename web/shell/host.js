@@ -3,6 +3,7 @@
 
 import { announce } from './live.js';
 import { remember } from './memory.js';
+import { areTensors } from './tensors.js';
 
 /**
  * @import { Address } from './address.js'
@@ -15,6 +16,7 @@ import { remember } from './memory.js';
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
  * @import { SentenceBox } from './sentence.js'
+ * @import { Tensors } from './tensors.js'
  * @import { Tokens } from './tokens.js'
  */
 
@@ -24,6 +26,7 @@ import { remember } from './memory.js';
  * @property {Tokens} tokens
  * @property {Tokens} secondTokens
  * @property {Models} models
+ * @property {Tensors} tensors
  * @property {Bundled} bundled
  * @property {Address} address
  * @property {Bar} bar
@@ -44,7 +47,7 @@ import { remember } from './memory.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens, secondTokens, models, bundled, address, bar, box, second, clipboard, notices, canvas }) {
+export function createHost({ program, tokens, secondTokens, models, tensors, bundled, address, bar, box, second, clipboard, notices, canvas }) {
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
     let given = [];  // files on their way to being opened
@@ -117,7 +120,7 @@ export function createHost({ program, tokens, secondTokens, models, bundled, add
         openGiven(awaited) {
             const entries = given;
             given = [];
-            soon(() => opened(models.open(entries, { awaited })));
+            soon(() => (!awaited && areTensors(entries) ? tensors.open(entries) : opened(models.open(entries, { awaited }))));
         },
     };
     return host;

@@ -1,6 +1,7 @@
 // Starts the page: picks a build of the program, loads it, and connects the two.
 
 import { Address } from './address.js';
+import { Archives, isArchive } from './archives.js';
 import { Bar } from './bar.js';
 import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
@@ -47,6 +48,8 @@ let secondTokens;
 let models;
 /** @type {Tensors | undefined} */
 let tensors;
+/** @type {Archives | undefined} */
+let archives;
 
 const theme = new Theme((dark) => program?.theme(dark));
 const address = new Address((fragment) => program?.fragment(fragment));
@@ -88,11 +91,11 @@ attachKeys({
 });
 
 /**
- * What is dropped may be a model or tensors.
+ * What is dropped may be a model, tensors, or a .zip of these.
  *
  * @param {Entry[]} entries
  */
-function open(entries, opener = areTensors(entries) ? tensors : models) {
+function open(entries, opener = isArchive(entries) ? archives : areTensors(entries) ? tensors : models) {
     if (opener) {
         opener.open(entries);
     } else {
@@ -184,9 +187,10 @@ async function start() {
     const running = program = new Program(module);
     const tokens = new Tokens(box, running.tokens.bind(running));
     secondTokens = new Tokens(second, running.secondTokens.bind(running));
-    tensors = new Tensors({ program, notices });
+    const own = tensors = new Tensors({ program, notices });
+    archives = new Archives({ program, notices });
     const opener = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });
-    host = createHost({ program, tokens, secondTokens, models, bundled, address, bar, box, second, clipboard, notices, canvas });
+    host = createHost({ program, tokens, secondTokens, models, tensors: own, bundled, address, bar, box, second, clipboard, notices, canvas });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));

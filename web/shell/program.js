@@ -173,6 +173,15 @@ export class Program {
     tensorsArrived() { this.#call('_explorer_tensors_arrived'); }
     tensorsDiscard() { this.#call('_explorer_tensors_discard'); }
 
+    /**
+     * @param {string} name
+     * @param {number} size
+     */
+    archiveBuffer(name, size) { return this.#call('_explorer_archive_buffer', name, ...halves(size)) >>> 0; }
+
+    archiveArrived() { this.#call('_explorer_archive_arrived'); }
+    archiveDiscard() { this.#call('_explorer_archive_discard'); }
+
     /** @param {string} text */
     paste(text) { this.#call('_explorer_paste', text); }
 

@@ -1,11 +1,12 @@
 // Reads files of a person's own tensors straight into the memory of the program, which makes of them what it can.
 
-import { Cancelled, chunks } from './file_chunks.js';
-import { bytes, isModelPart, listed } from './model_files.js';
+import { Cancelled } from './file_chunks.js';
+import { isModelPart, listed } from './model_files.js';
 import { reasonOf } from './reason.js';
+import { transfer } from './transfer.js';
 
 /**
- * @import { Entry, SourceFile } from './file_chunks.js'
+ * @import { Entry } from './file_chunks.js'
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
  */
@@ -52,67 +53,37 @@ export class Tensors {
 
     /** @param {Entry[]} entries */
     async open(entries) {
+        const program = this.#program, notices = this.#notices;
         if (this.#reading) {
-            this.#notices.info('Other tensors are being read: wait for them, or cancel them first.');
+            notices.info('Other tensors are being read: wait for them, or cancel them first.');
             return;
         }
         const own = entries.filter((entry) => !isModelPart(nameOf(entry)));
         const used = (own.length ? own : entries).filter((entry) => tensors.test(nameOf(entry)) || tokens.test(nameOf(entry)));
         const ignored = entries.filter((entry) => !used.includes(entry)).map(nameOf).filter((name) => !name.startsWith('.'));
         if (used.length === 0) {
-            this.#notices.error(`${listed(ignored)} ${ignored.length > 1 ? 'hold' : 'holds'} no tensors that are read here: `
+            notices.error(`${listed(ignored)} ${ignored.length > 1 ? 'hold' : 'holds'} no tensors that are read here: `
                 + 'they come as .npy, .npz, .safetensors or .csv, their tokens as .json or .txt.');
             return;
         }
         this.#reading = true;
         let whole = false;
         try {
-            whole = await this.#transfer(named(used));
+            whole = await transfer(named(used), (...asked) => program.tensorsBuffer(...asked), { program, notices });
         } catch (error) {
             if (!(error instanceof Cancelled)) {
-                this.#notices.error(reasonOf(error));
+                notices.error(reasonOf(error));
             }
         } finally {
             this.#reading = false;
             if (whole) {
-                this.#program.tensorsArrived();
+                program.tensorsArrived();
             } else {
-                this.#program.tensorsDiscard();
+                program.tensorsDiscard();
             }
         }
         if (whole && ignored.length) {
-            this.#notices.info(`Not read: ${listed(ignored)}.`);
-        }
-    }
-
-    /**
-     * The answer is false when the program refuses a file.
-     *
-     * @param {{name: string, file: SourceFile}[]} files
-     */
-    async #transfer(files) {
-        const total = files.reduce((sum, { file }) => sum + file.size, 0);
-        const what = files.length === 1 ? files[0].name : `${files.length} files`;
-        let arrived = 0;
-        let cancelled = false;
-        const progress = this.#notices.progress(`Reading ${what}`, () => { cancelled = true; });
-        try {
-            for (const { name, file } of files) {
-                const address = this.#program.tensorsBuffer(name, file.size);
-                if (address === 0) {
-                    return false;
-                }
-                let written = 0;
-                for await (const chunk of chunks(name, file, () => cancelled)) {
-                    this.#program.write(address + written, chunk);
-                    written += chunk.length;
-                    arrived += chunk.length;
-                    progress(`Reading ${what}: ${bytes(arrived)} of ${bytes(total)}`, arrived / total);
-                }
-            }
-            return true;
-        } finally {
-            progress.end();
+            notices.info(`Not read: ${listed(ignored)}.`);
         }
     }
 }

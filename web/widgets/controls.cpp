@@ -42,6 +42,12 @@ bool button(const char* name, const char* label, bool enabled) {
     return pressed;
 }
 
+bool button(const char* name, const char* label, const Status& possible) {
+    const bool pressed = button(name, label, static_cast<bool>(possible));
+    if (!possible) tooltip(possible.error().message.c_str());
+    return pressed;
+}
+
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken) {
     std::optional<int> chosen;
     ImGui::PushID(name);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "tensor/result.hpp"
 #include "tensor/tensor.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/theme.hpp"
@@ -29,6 +30,8 @@ class TightLabels {
 };
 
 bool button(const char* name, const char* label, bool enabled = true);
+// Draws a button that is disabled and says why if its step is impossible.
+bool button(const char* name, const char* label, const Status& possible);
 
 // Draws a row of choices, one of them taken. Returns the index of a newly taken one.
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken);

@@ -147,14 +147,51 @@ TEST_CASE("a fork keeps the run it comes from to compare with") {
     CHECK_THAT(refusal(s, ForkTraining{-1, slower()}), ContainsSubstring("cannot be forked at step -1"));
     CHECK_THAT(refusal(s, ShowTrainingStep{801}), ContainsSubstring("There is no step 801 in a run of 800"));
 
-    // Another plan is shown from its beginning, or, while training, as it grows.
+    // Another plan is shown from where it parts from this one, or, while training, as it grows.
     const TrainingPlan other = training_preset("copying")->plan;
     CHECK(training_of(after(s, SetTrainingPlan{other})).step == 0);
+    CHECK(training_of(after(s, SetTrainingPlan{forked(induction(), 200, slower())})).step == 200);
+    CHECK(training_of(after(s, SetTrainingPlan{forked(induction(), 400, slower())})).step == 300);
+    CHECK(training_of(after(s, SetTrainingPlan{changed([](TrainingPlan& p) { p.steps = 1600; })})).step ==
+          300);
     s = after(s, RunTraining{true});
     CHECK_FALSE(training_of(after(s, SetTrainingPlan{other})).step);
     CHECK(training_of(s).target() == 800);
     CHECK(training_of(after(s, RunTraining{false})).target() == 300);
     CHECK_FALSE(training_of(default_state()).wants_a_run());
+}
+
+TEST_CASE("what cannot be forked says why") {
+    CHECK(check_fork(induction(), 799, slower()));
+    const auto refused = [](const TrainingPlan& plan, std::int64_t step, const TrainingValues& values) {
+        const Status status = check_fork(plan, step, values);
+        REQUIRE(!status);
+        return status.error().message;
+    };
+    CHECK(refused(induction(), 800, slower()) ==
+          "A run of 800 steps cannot be forked at step 800: go back to an earlier step, or add more.");
+    TrainingValues fast = slower();
+    fast.rate = 2e9;
+    CHECK_THAT(refused(induction(), 5, fast), ContainsSubstring("The learning rate"));
+    TrainingPlan often = induction();
+    for (int i = 1; i <= 16; ++i) often = forked(often, i, i % 2 ? slower() : induction().values);
+    CHECK_THAT(refused(often, 50, slower()), ContainsSubstring("at most 16 times"));
+}
+
+TEST_CASE("what changes on the way is told in words") {
+    CHECK(changes_told(induction()).empty());
+    TrainingValues values = induction().values;
+    values.rate *= 3;
+    TrainingPlan plan = forked(induction(), 400, values);
+    CHECK(changes_told(plan) == "from step 400, rate 0.009");
+    values.seed = 2, values.window = 8, values.ablated = {{1, 0}};
+    plan = forked(plan, 600, values);
+    CHECK(changes_told(plan) ==
+          "from step 400, rate 0.009; from step 600, other sequences, a window of 8, without head 1.0");
+    values.window = 0, values.ablated = {};
+    CHECK(changes_told(forked(plan, 700, values)).ends_with("from step 700, no window, with head 1.0 again"));
+    plan.changes = {{5, plan.values}};
+    CHECK(changes_told(plan) == "from step 5, as before");
 }
 
 TEST_CASE("runs, steps and comparisons of training are in links") {

@@ -73,13 +73,16 @@ struct FakePage : app::Page {
         opened.push_back(name);
         return true;
     }
+    std::string (*piece)(std::int32_t) = [](std::int32_t) { return std::string("token"); };
     int dialogs = 0;
     void choose_tensors() override { ++dialogs; }
     std::vector<std::string> remembered;
     void remember(const std::string& what) override { remembered.push_back(what); }
     void append_token(std::int32_t id) override { appended.push_back(id); }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
-        return std::vector<std::string>(ids.size(), "token");
+        std::vector<std::string> pieces;
+        for (const std::int32_t id : ids) pieces.push_back(piece(id));
+        return pieces;
     }
 };
 

@@ -166,6 +166,9 @@ TEST_CASE("a link trains to its step, and a command to the end") {
     visit.perform(SetTrainingPlan{training_preset("own-text")->plan});
     CHECK(page.can_undo);
     CHECK_FALSE(visit.work(5));
+    CHECK_FALSE(training_of(visit.state()).wants_a_run());
+    visit.perform(RunTraining{true});
+    CHECK_FALSE(visit.work(5));
     CHECK_FALSE(visit.work(5));
     REQUIRE(page.notices.size() == 1);
     CHECK(page.notices[0] == "There is no text to train on yet: paste some.");

@@ -60,10 +60,12 @@ class CurvesLens final : public Lens {
   private:
     void draw_plots(const TrainingState& course, const TrainingRun& run, const TrainingRun* compared,
                     std::int64_t shown, float width);
-    // Returns the head whose button was pressed, to be ablated or restored.
-    std::optional<HeadIndex> draw_maps(const TrainingRun& run, const TrainingView& view, float width);
+    // Draws a button that forks the run; `plan` is the run's own, without its text.
+    void draw_fork(const std::string& name, const char* label, const TrainingPlan& plan,
+                   const ForkTraining& fork);
+    void draw_maps(const TrainingRun& run, const TrainingPlan& plan, const TrainingView& view, float width);
     void draw_choice(const TrainingView& view);
-    void draw_branches(const TrainingState& course, const TrainingRun& run, std::int64_t shown);
+    void draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown);
     void tell(const TrainingRun& run, const float* values, Index query, Index key, Index n) const;
 
     StepMaps maps_;

@@ -106,23 +106,27 @@ void CurvesLens::draw_plots(const TrainingState& course, const TrainingRun& run,
     drawn("entropy", "Entropy in nats, by head", std::ceil(largest * 2) / 2, std::move(entropies));
 }
 
+void CurvesLens::draw_fork(const std::string& name, const char* label, const TrainingPlan& plan,
+                           const ForkTraining& fork) {
+    if (ui::button(name.c_str(), label, check_fork(plan, fork.step, fork.values))) visit().perform(fork);
+}
+
 // Offers what can be done from the step shown.
-void CurvesLens::draw_branches(const TrainingState& course, const TrainingRun& run, std::int64_t shown) {
-    const TrainingValues now = run.plan().values_at(shown);
+void CurvesLens::draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown) {
     const std::string from = "From step " + std::to_string(shown) + ":";
     ImGui::AlignTextToFramePadding();
     ImGui::TextUnformatted(from.c_str());
     ImGui::SameLine(0, 10);
-    const auto fork = [&](auto change) {
-        TrainingValues values = now;
+    const auto fork = [&](const char* name, const char* label, auto change) {
+        TrainingValues values = plan.values_at(shown);
         change(values);
-        visit().perform(ForkTraining{shown, values});
+        draw_fork(name, label, plan, {shown, values});
     };
-    if (ui::button("training/slower", "rate ÷ 3")) fork([](TrainingValues& v) { v.rate /= 3; });
+    fork("training/slower", "rate ÷ 3", [](TrainingValues& v) { v.rate /= 3; });
     ImGui::SameLine(0, 6);
-    if (ui::button("training/faster", "rate × 3")) fork([](TrainingValues& v) { v.rate *= 3; });
+    fork("training/faster", "rate × 3", [](TrainingValues& v) { v.rate *= 3; });
     ui::next_control(ui::menu_width);
-    if (ui::button("training/other-data", "other sequences")) fork([](TrainingValues& v) { ++v.seed; });
+    fork("training/other-data", "other sequences", [](TrainingValues& v) { ++v.seed; });
     ui::next_control(ui::menu_width);
     if (course.compared) {
         if (ui::button("training/alone", "End comparison")) visit().perform(CompareTraining{std::nullopt});
@@ -169,15 +173,15 @@ void CurvesLens::draw_choice(const TrainingView& view) {
                                                   "Drag over a curve to go through the steps.");
 }
 
-std::optional<HeadIndex> CurvesLens::draw_maps(const TrainingRun& run, const TrainingView& view,
-                                               float width) {
+void CurvesLens::draw_maps(const TrainingRun& run, const TrainingPlan& plan, const TrainingView& view,
+                           float width) {
     maps_.update(run, view, state().of<CurvesState>().maps);
     const ui::ColourScale scale = maps_.shown() == TrainingMaps::weights
                                       ? ui::sequential_scale(1)
                                       : ui::diverging_scale(maps_.extent());
     const Index layers = std::ssize(view.probe->layers()), heads = view.probe->layers()[0].attention.heads(),
                 n = view.probe->tokens();
-    const auto& ablated = run.plan().values_at(std::max<std::int64_t>(view.step, 1) - 1).ablated;
+    const TrainingValues& values = plan.values_at(view.step);
     draw_choice(view);
 
     const Index columns =
@@ -188,7 +192,6 @@ std::optional<HeadIndex> CurvesLens::draw_maps(const TrainingRun& run, const Tra
     const float pitch = side + label_height + button_height + head_gap;
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     std::vector<render::Heatmap> drawn;
-    std::optional<HeadIndex> pressed;
     float y = corner.y;
     for (Index layer = 0; layer < layers; ++layer)
         for (Index first = 0; first < heads; first += columns, y += pitch)
@@ -196,7 +199,9 @@ std::optional<HeadIndex> CurvesLens::draw_maps(const TrainingRun& run, const Tra
                 const ImVec2 at{corner.x + static_cast<float>(head - first) * (side + head_gap),
                                 y + label_height};
                 const std::size_t place = static_cast<std::size_t>(layer * heads + head);
-                const bool out = std::ranges::find(ablated, HeadIndex{layer, head}) != ablated.end();
+                TrainingValues toggled = values;
+                const bool out = std::erase(toggled.ablated, HeadIndex{layer, head}) > 0;
+                if (!out) toggled.ablated.push_back({layer, head});
                 const std::string name = std::to_string(layer) + "." + std::to_string(head);
                 ImDrawList* list = ImGui::GetWindowDrawList();
                 list->AddRectFilled({at.x, y + 7}, {at.x + 8, y + 11}, ui::series_colour(place), 2);
@@ -224,14 +229,13 @@ std::optional<HeadIndex> CurvesLens::draw_maps(const TrainingRun& run, const Tra
                 ui::landmark_item("training/map/" + name);
                 ImGui::SetCursorScreenPos({at.x, at.y + side + 4});
                 ui::Type small(ui::Face::regular, ui::size_small);
-                if (ui::button(("training/ablate/" + name).c_str(), out ? "put back" : "leave out"))
-                    pressed = HeadIndex{layer, head};
+                draw_fork("training/ablate/" + name, out ? "put back" : "leave out", plan,
+                          {view.step, toggled});
                 ImGui::PopID();
             }
     render::draw(ImGui::GetWindowDrawList(), drawn);
     ImGui::SetCursorScreenPos(corner);
     ImGui::Dummy({width, y - corner.y});
-    return pressed;
 }
 
 void CurvesLens::draw(const Drawing& drawing, Subject& subject) {
@@ -240,6 +244,8 @@ void CurvesLens::draw(const Drawing& drawing, Subject& subject) {
     const TrainingRun* run = runs.shown();
     if (!run) return;
     const std::int64_t shown = run->shown_step(course.step.value_or(run->steps_taken()));
+    TrainingPlan plan = run->plan();
+    plan.text.clear();  // it does not decide what can be done, and may be long
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
     const float left = beside ? std::floor(width * left_share) : width;
@@ -251,16 +257,12 @@ void CurvesLens::draw(const Drawing& drawing, Subject& subject) {
     ImGui::BeginGroup();
     if (const TrainingView* view = runs.shown_view(course)) {
         const float room = beside ? width - left - gap : width;
-        if (const auto head = draw_maps(*run, *view, room)) {
-            TrainingValues values = run->plan().values_at(shown);
-            if (std::erase(values.ablated, *head) == 0) values.ablated.push_back(*head);
-            visit().perform(ForkTraining{shown, values});
-        }
+        draw_maps(*run, plan, *view, room);
         ImGui::Dummy({0, 6});
         subject.draw_beside(drawing, room);
     }
     ImGui::Dummy({0, 6});
-    draw_branches(course, *run, shown);
+    draw_branches(course, plan, shown);
     ImGui::EndGroup();
 }
 

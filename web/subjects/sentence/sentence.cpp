@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "app/clock.hpp"
@@ -199,6 +200,7 @@ bool SentenceSubject::load_model() {
     const auto handover = std::exchange(training_.handover, std::nullopt);
     const bool trained = handover && name_of(handover->network) == model_name_;
     model_trained_ = trained ? std::optional(handover->network) : std::nullopt;
+    alphabet_.reset();
     for (const std::string& note : model_->notes()) visit().notice(model_name_ + ": " + note);
     generator_.reset();
     sentence_.clear();
@@ -215,6 +217,21 @@ bool SentenceSubject::load_model() {
     visit().page().set_title(model_name_);
     visit().show_boxes(true);
     return true;
+}
+
+// The tokens tell, because a network that was saved and opened again says nothing else about its training.
+const std::string& SentenceSubject::alphabet() {
+    if (alphabet_) return *alphabet_;
+    alphabet_.emplace();
+    const Index vocabulary = model_->config().vocab_size;
+    if (vocabulary > training_vocabulary_limit) return *alphabet_;
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(vocabulary));
+    std::iota(ids.begin(), ids.end(), 0);
+    const auto is_symbol = [](std::int32_t id, const std::string& piece) { return symbol_name(id) == piece; };
+    if (std::ranges::equal(ids, visit().page().ids_to_text(ids), is_symbol))
+        *alphabet_ = "It reads " + std::to_string(vocabulary) +
+                     " symbols, with a blank between them: " + symbols_told(vocabulary);
+    return *alphabet_;
 }
 
 // The user has opened the model, so it is shown. A model that comes with the page shows its opening sentence,

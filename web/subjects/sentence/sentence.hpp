@@ -34,6 +34,8 @@ class SentenceSubject final : public Subject {
     // Names the model that a link or undo asks for while it is loaded from the site or trained again; empty:
     // none.
     const std::string& awaited_model() const { return awaited_; }
+    // Says which symbols a network reads that was trained in this page on symbols; empty for other models.
+    const std::string& alphabet();
     bool load_model();
     void model_failed();
 
@@ -122,7 +124,8 @@ class SentenceSubject final : public Subject {
 
     // These are defined in view.cpp and next_view.cpp.
     void draw_waiting() const;
-    void draw_invitation_to_type() const;
+    void draw_alphabet();
+    void draw_invitation_to_type();
     void draw_heading(bool brief) const;
     void draw_badges() const;
     void draw_other_sentences();
@@ -134,6 +137,7 @@ class SentenceSubject final : public Subject {
     std::shared_ptr<const Model> model_;
     std::string model_name_;
     std::optional<TrainedHere> model_trained_;  // which network the model is, if it was trained in this page
+    std::optional<std::string> alphabet_;       // none: not asked for since the model was opened
     std::string awaited_;
 
     std::uint64_t typing_ = 0;  // the gesture of the letters being typed

@@ -66,6 +66,7 @@ bool SentenceSubject::draw_controls(const Drawing&, bool brief) {
         return false;
     }
     draw_heading(brief);
+    if (!brief) draw_alphabet();
     if (!brief && !lens_of(state()).compares) draw_other_sentences();
     return true;
 }
@@ -85,10 +86,18 @@ void SentenceSubject::draw_waiting() const {
     ui::landmark_item("sentence/waiting");
 }
 
-void SentenceSubject::draw_invitation_to_type() const {
+void SentenceSubject::draw_alphabet() {
+    if (alphabet().empty()) return;
+    ui::caption(alphabet().c_str());
+    ui::landmark_item("sentence/alphabet");
+}
+
+void SentenceSubject::draw_invitation_to_type() {
     ui::heading(model_name_.c_str());
     ImGui::Dummy({0, 4});
-    ui::paragraph("Type a sentence above.", ui::theme().text);
+    ui::paragraph(alphabet().empty() ? "Type a sentence above." : "Type some of its symbols above.",
+                  ui::theme().text);
+    draw_alphabet();
     const ModelConfig& config = model_->config();
     ui::paragraph(std::to_string(config.layers) + " layers × " + std::to_string(config.heads) + " heads, " +
                       fixed(static_cast<double>(model_->parameter_count()) / 1e6, 2) +

@@ -6,6 +6,7 @@
 
 #include "subjects/training/training.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
 namespace attn::app {
@@ -50,9 +51,11 @@ class Settings {
     }
 
   private:
-    static TrainingPlan changed(TrainingPlan plan, auto how) {
+    // What a fork changes on the way is meant for this network and these sequences alone.
+    static TrainingPlan changed(const TrainingPlan& from, auto how) {
+        TrainingPlan plan = from;
         how(plan);
-        plan.changes.clear();
+        if (common_steps(from, plan) == 0) plan.changes.clear();
         return plan;
     }
 
@@ -79,17 +82,17 @@ void usual(Settings& settings) {
                 [&](TrainingPlan& p) { p.seed = p.values.seed = static_cast<std::uint64_t>(*seed); });
     });
     settings.place(ui::need::slider, [&] {
-        if (const auto rate =
-                ui::slider("training/rate", "learning rate", plan.values.rate, 1e-4, 0.1, "%.4f", true))
-            settings.change([&](TrainingPlan& p) { p.values.rate = *rate; });
+        if (const auto rate = ui::slider("training/rate", "learning rate", plan.last_values().rate, 1e-4, 0.1,
+                                         "%.4f", true))
+            settings.change([&](TrainingPlan& p) { p.last_values().rate = *rate; });
     });
 }
 
 // None, 0, is the widest window; half the context is the next one down.
 void window(Settings& settings) {
     const TrainingPlan& plan = settings.plan();
-    const Index keys = plan.values.window;
-    const auto set = [](TrainingPlan& p, Index window) { p.values.window = window; };
+    const Index keys = plan.last_values().window;
+    const auto set = [](TrainingPlan& p, Index window) { p.last_values().window = window; };
     if (keys == 0)
         settings.stepper("training/window", "window", "all", plan.context / 2, plan.context + 1, set);
     else
@@ -128,19 +131,25 @@ void rarer(Settings& settings) {
 
 }  // namespace
 
+// The preset stays lit while its settings are changed and its text is written.
 void TrainingSubject::draw_presets() {
     const auto all = training_presets();
+    const TrainingPreset& taken = nearest_preset(now().plan);
     std::vector<std::string> titles;
     std::vector<const char*> labels;
-    int taken = -1;
     for (const TrainingPreset& preset : all) titles.emplace_back(preset.title);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        labels.push_back(titles[i].c_str());
-        if (all[i].plan == now().plan) taken = static_cast<int>(i);
-    }
-    if (const auto chosen = ui::choice("training/preset", labels, taken))
+    for (const std::string& title : titles) labels.push_back(title.c_str());
+    if (const auto chosen = ui::choice("training/preset", labels, static_cast<int>(&taken - all.data())))
         visit().perform(SetTrainingPlan{all[static_cast<std::size_t>(*chosen)].plan});
-    if (taken >= 0) ui::caption(std::string(all[static_cast<std::size_t>(taken)].story).c_str());
+    ui::caption(std::string(taken.story).c_str());
+    if (now().plan.task != TrainingTask::own_text) return;
+    ui::caption(
+        reads_bytes(now().plan)
+            ? "A text of fewer than 4,000 bytes is read byte by byte: each token is one byte, which is a "
+              "whole letter in English and a part of one in é or я."
+            : "Each token is a piece that is common in this text, often a word; the pieces are learned "
+              "before the training begins.");
+    ui::landmark_item("training/tokens");
 }
 
 void TrainingSubject::draw_settings() {

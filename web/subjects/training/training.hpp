@@ -61,7 +61,10 @@ class TrainingSubject final : public Subject {
     TextRun* shown(Shown& place, const TrainingRun* run, const TrainingView* view);
     // These are defined in view.cpp and settings_view.cpp.
     void draw_presets();
+    // Says why the run cannot take another step.
+    Status may_go_on(const TrainingRun* run) const;
     void draw_transport(const TrainingRun* run);
+    void draw_go(const TrainingRun* run);
     void draw_settings();
 
     TrainingRuns& runs_;

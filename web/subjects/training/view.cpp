@@ -3,6 +3,7 @@
 #include "app/format.hpp"
 #include "subjects/training/training.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
 namespace attn::app {
@@ -17,31 +18,64 @@ bool TrainingSubject::draw_controls(const Drawing&, bool brief) {
     ImGui::Dummy({0, 4});
     const TrainingRun* run = runs_.shown();
     draw_transport(run);
+    if (const std::string fork = changes_told(now().plan); !fork.empty()) {
+        ui::caption(("Forked " + fork + ".").c_str());
+        ui::landmark_item("training/fork");
+    }
     if (!run) {
-        ui::caption("Press Train to train this network in your browser.");
+        const Status text = check_text(now().plan);
+        ui::caption(text ? "Press Train to train this network in your browser."
+                         : text.error().message.c_str());
         return false;
     }
     ImGui::Dummy({0, 6});
     return true;
 }
 
-void TrainingSubject::draw_transport(const TrainingRun* run) {
-    const std::int64_t taken = run ? run->steps_taken() : 0;
-    const bool finished = run && run->finished();
-    if (now().running && !finished) {
-        if (ui::button("training/pause", "Pause")) {
-            visit().perform(RunTraining{false});
-            visit().perform(ShowTrainingStep{taken});
-        }
-    } else if (ui::button("training/train", taken == 0 ? "Train" : "Continue", !finished)) {
+Status TrainingSubject::may_go_on(const TrainingRun* run) const {
+    if (run && run->failure()) return *run->failure();
+    const std::int64_t steps = now().plan.steps;
+    if (run && run->steps_taken() == steps)
+        return Error{"The run has taken all of its " + std::to_string(steps) + " steps: add more first."};
+    return check_text(now().plan);
+}
+
+// Draws the one button that makes the run go on or pause.
+void TrainingSubject::draw_go(const TrainingRun* run) {
+    const std::int64_t taken = run ? run->steps_taken() : 0, steps = now().plan.steps;
+    const auto go = [&] {
         visit().perform(ShowTrainingStep{});
         visit().perform(RunTraining{true});
+    };
+    if (run && !run->failure() && taken == steps) {
+        TrainingPlan longer = now().plan;
+        longer.steps *= 2;
+        if (ui::button("training/extend", (std::to_string(steps) + " more steps").c_str(), check(longer))) {
+            visit().perform(SetTrainingPlan{longer});
+            go();
+        }
+        return;
     }
+    const Status possible = may_go_on(run);
+    if (!now().running || !possible) {
+        if (ui::button("training/train", taken == 0 ? "Train" : "Continue", possible)) go();
+    } else if (ui::button("training/pause", "Pause")) {
+        visit().perform(RunTraining{false});
+        visit().perform(ShowTrainingStep{taken});
+    }
+}
+
+void TrainingSubject::draw_transport(const TrainingRun* run) {
+    const std::int64_t taken = run ? run->steps_taken() : 0;
+    draw_go(run);
     ImGui::SameLine(0, 6);
-    if (ui::button("training/step", "Step", !now().running && !finished))
+    const Status possible = may_go_on(run);
+    if (ui::button("training/step", "Step",
+                   possible && now().running ? Error{"Pause first to go step by step."} : possible))
         visit().perform(ShowTrainingStep{taken + 1});
     ImGui::SameLine(0, 6);
-    if (ui::button("training/newest", "Newest", run && now().step && *now().step < taken))
+    const bool behind = run && now().step && *now().step < taken;
+    if (ui::button("training/newest", "Newest", behind ? ok() : Error{"There is no newer step to show."}))
         visit().perform(ShowTrainingStep{now().running ? std::nullopt : std::optional(taken)});
     ui::next_control(ui::need::many_choices);
     ImGui::AlignTextToFramePadding();
@@ -66,7 +100,7 @@ void TrainingSubject::draw_beside(const Drawing&, float /*width*/) {
     const bool saved = ui::button("training/save", "Save");
     ui::tooltip(
         "Save it as a .zip, laid out as on a model hub: config.json, model.safetensors, tokenizer.json and a "
-        "model card. Drop the unpacked folder onto this page to open it again.");
+        "model card. Drop it onto this page to open it again.");
     if (opened) open_network(*run, *view);
     if (saved) save_network(*run, *view);
 }
@@ -78,7 +112,9 @@ void TrainingSubject::draw_comparison(const Drawing&) {
 
 std::pair<std::string, std::string> TrainingSubject::comparison_names() {
     const auto named = [](const TrainingRun* run, const TrainingView* view) {
-        return run && view ? name_of(TrainedHere{run->plan(), view->step}) : std::string();
+        if (!run || !view) return std::string();
+        const std::string fork = changes_told(run->plan());
+        return name_of(TrainedHere{run->plan(), view->step}) + (fork.empty() ? "" : ", " + fork);
     };
     return {named(runs_.shown(), runs_.shown_view(now())),
             named(runs_.compared(), runs_.compared_view(now()))};
