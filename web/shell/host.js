@@ -9,6 +9,7 @@ import { announce } from './live.js';
  * @import { Bundled } from './bundled.js'
  * @import { Clipboard } from './clipboard.js'
  * @import { Shell } from './contract.d.ts'
+ * @import { Field } from './field.js'
  * @import { Entry } from './file_chunks.js'
  * @import { Models } from './models.js'
  * @import { Notices } from './notices.js'
@@ -31,6 +32,7 @@ import { announce } from './live.js';
  * @property {Clipboard} clipboard
  * @property {Notices} notices
  * @property {HTMLElement} canvas
+ * @property {Field} field
  */
 
 /**
@@ -43,7 +45,7 @@ import { announce } from './live.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens, secondTokens, models, bundled, address, bar, box, second, clipboard, notices, canvas }) {
+export function createHost({ program, tokens, secondTokens, models, bundled, address, bar, box, second, clipboard, notices, canvas, field }) {
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
     let given = [];  // files on their way to being opened
@@ -108,6 +110,8 @@ export function createHost({ program, tokens, secondTokens, models, bundled, add
             }
             return there;
         },
+        setField: (...place) => field.set(...place),
+        hideField: () => soon(() => field.hide()),
         chooseTensors: () => document.getElementById('tensors-input').click(),
         giveFile(path, at, size) {
             given.push({ path, file: new File([program.read(at, size)], path.split('/').at(-1) ?? path) });

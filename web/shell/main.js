@@ -6,6 +6,7 @@ import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
 import { files } from './early.js';
+import { Field, touch } from './field.js';
 import { createHost } from './host.js';
 import { attachKeys } from './keys.js';
 import { LoadError, fetchBytes, instantiate } from './loading.js';
@@ -68,9 +69,15 @@ const bar = new Bar({
         clipboard.write(link, `The link is copied.${long}`);
     },
 });
-// The palette takes what is typed next.
+const field = new Field(element('field'), stage, (text, entered) => program?.field(text, entered));
+
+// The palette takes what is typed next. A phone brings its keyboard only while its button is being pressed.
 function find() {
-    stage.focus();
+    if (touch) {
+        field.focus();
+    } else {
+        stage.focus();
+    }
     program?.palette();
 }
 
@@ -185,14 +192,15 @@ async function start() {
     secondTokens = new Tokens(second, running.secondTokens.bind(running));
     tensors = new Tensors({ program, notices });
     const opener = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });
-    host = createHost({ program, tokens, secondTokens, models, bundled, address, bar, box, second, clipboard, notices, canvas });
+    host = createHost({ program, tokens, secondTokens, models, bundled, address, bar, box, second, clipboard, notices, canvas, field });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
     if (home) {
         program.home(home);
     }
-    if (!program.started(address.fragment, theme.dark, matchMedia('(prefers-reduced-motion: reduce)').matches)) {
+    const device = { dark: theme.dark, reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches, touch };
+    if (!program.started(address.fragment, device)) {
         cannotDraw();
         return;
     }
