@@ -140,7 +140,7 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const bool faint = !static_cast<Lens&>(visit_.lens(lens.key)).suits(subject_in(visit_));
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool pressed = flat_button("lens/" + std::string(lens.key), lens.name, on, faint, {width, 30}, 0);
-    ui::tooltip(lens.meaning);
+    ui::tooltip(lens.meaning, ui::Side::right);
     if (on)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 7}, {at.x + 3, at.y + 23}, ui::theme().accent,
                                                   2);

@@ -71,7 +71,10 @@ export function createHost({ program, tokens, secondTokens, models, bundled, add
 
         notice: (text, kind) => notices[kind](text),
         announce,
-        setUrl: (fragment, push) => address.set(fragment, push),
+        setUrl(fragment, push) {
+            address.set(fragment, push);
+            notices.over();
+        },
         setSentence(text, enabled, tokenized, placeholder) {
             box.set(text, enabled, placeholder);
             tokenWanted = tokenized;
