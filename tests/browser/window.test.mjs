@@ -126,9 +126,9 @@ test('on a phone, a tapped input is changed in a field that brings the keyboard,
     assert.equal(await field.getAttribute('inputmode'), 'decimal');
     const box = await field.boundingBox();
     await page.touchscreen.tap(box.x + 40, box.y + 20);
-    await page.keyboard.type('0.7');
+    await page.keyboard.type('0.75');
     await page.keyboard.press('Enter');
-    await explorer.until('the number', () => explorer.matrix('x'), (rows) => rows[0][1] === 0.7);
+    await explorer.until('the number', () => explorer.matrix('x'), (rows) => rows[0][1] === 0.75);
     await field.fill('1,5');
     await explorer.tap('lens-menu');  // leaving the field is Done
     await explorer.until('the other number', () => explorer.matrix('x'), (rows) => rows[0][1] === 1.5);

@@ -5,6 +5,7 @@ export const touch = matchMedia('(pointer: coarse)').matches;
 export class Field {
     #input;
     #stage;
+    #give;
     #number = false;
     #text = '';
 
@@ -16,6 +17,7 @@ export class Field {
     constructor(input, stage, give) {
         this.#input = input;
         this.#stage = stage;
+        this.#give = give;
         input.addEventListener('input', () => {
             if (!this.#number) {
                 give(input.value, false);
@@ -28,17 +30,19 @@ export class Field {
                 input.value = this.#text;  // what the program does not take is not shown
             }
         });
-        input.addEventListener('keydown', (event) => {
-            if (event.key === 'Enter' && !event.isComposing) {
-                event.preventDefault();
-                if (this.#number) {
-                    this.#stage.focus();
-                } else {
-                    give(input.value, true);
-                }
-            }
-        });
         input.addEventListener('focus', () => input.select());
+    }
+
+    /** Enter has been pressed in it. */
+    enter() {
+        if (document.activeElement !== this.#input) {
+            return;
+        }
+        if (this.#number) {
+            this.#stage.focus();
+        } else {
+            this.#give(this.#input.value, true);
+        }
     }
 
     /** Opens it before the program has said where: a phone allows it only while a button is being pressed. */

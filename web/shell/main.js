@@ -89,6 +89,7 @@ attachKeys({
     enter() {
         box.settle();
         second.settle();
+        field.enter();
     },
     escape: () => bar.escape(),
 });
