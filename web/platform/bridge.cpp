@@ -12,6 +12,7 @@
 
 #include "app/table.hpp"
 #include "platform/capture.hpp"
+#include "platform/glyphs.hpp"
 #include "platform/program.hpp"
 #include "platform/window.hpp"
 #include "widgets/theme.hpp"
@@ -186,10 +187,12 @@ extern "C" {
 EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int size) {
     ensure_imgui();
     const auto& kept = fonts().emplace_back(bytes, bytes + size);
-    if (kind == 3)
+    if (kind == 3) {
         ui::add_fallback_font(kept.data(), size);
-    else
+        ui::add_fallback_glyphs(browser_glyphs());
+    } else {
         ui::add_font(static_cast<ui::Face>(kind), kept.data(), size);
+    }
     wake();
 }
 

@@ -166,6 +166,12 @@ export interface Shell {
     setField(name: string, text: string, number: boolean, left: number, top: number, width: number, height: number): void;
     hideField(): void;
 
+    /**
+     * Draws a character that the page's fonts lack into `width` × `height` pixels of four bytes at the address; the
+     * answer is how far the next character is, in pixels. `size` is the font's.
+     */
+    drawGlyph(code: number, size: number, address: number, width: number, height: number): number;
+
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;
 

@@ -1,6 +1,7 @@
 // The host does what the program asks of the page. The program calls it inside its frames, so whatever calls back into
 // the program waits until the call has returned.
 
+import { drawGlyph } from './glyphs.js';
 import { announce } from './live.js';
 
 /**
@@ -115,6 +116,11 @@ export function createHost({ program, tokens, secondTokens, models, bundled, add
         },
         setField: (...place) => field.set(...place),
         hideField: () => soon(() => field.hide()),
+        drawGlyph(code, size, at, width, height) {
+            const { advance, pixels } = drawGlyph(code, size, width, height);
+            program.write(at, pixels);
+            return advance;
+        },
         chooseTensors: () => document.getElementById('tensors-input').click(),
         giveFile(path, at, size) {
             given.push({ path, file: new File([program.read(at, size)], path.split('/').at(-1) ?? path) });
