@@ -14,7 +14,10 @@ app::Frame& frame() {
     return one;
 }
 
-void draw_page() { frame().draw(heap_in_use()); }
+void draw_page() {
+    frame().draw(heap_in_use());
+    show_field(frame().field());
+}
 
 void theme_changed() { render::theme_changed(); }
 

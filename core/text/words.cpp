@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "text/unicode_class.hpp"
 #include "text/utf8.hpp"
@@ -55,6 +56,46 @@ bool without_spaces(char32_t point) {  // Han and Kana
            (point >= 0xf900 && point < 0xfb00) || (point >= 0x20000 && point < 0x40000);
 }
 
+// A piece with the parts of characters in it made whole again: web/shell/pieces.js writes "⟨猫 1/2⟩" and "⟨猫 2/2⟩".
+struct Read {
+    std::string text;
+    bool goes_on = false;  // it begins within a character
+};
+
+// Returns the number at the beginning of the text, which loses it; 0 if there is none.
+int take_number(std::string_view& text) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{}) return 0;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return number;
+}
+
+Read read(std::string_view piece) {
+    constexpr std::string_view opening = "⟨", closing = "⟩";
+    Read read;
+    while (!piece.empty()) {
+        const std::size_t at = std::min(piece.find(opening), piece.size());
+        read.text += piece.substr(0, at);
+        piece.remove_prefix(at);
+        if (piece.empty()) break;
+        const std::size_t blank = piece.find(' '), end = piece.find(closing);
+        std::string_view count = blank < end ? piece.substr(blank + 1, end - blank - 1) : std::string_view{};
+        const int part = take_number(count);
+        const bool slash = count.starts_with('/');
+        if (slash) count.remove_prefix(1);
+        if (part < 1 || !slash || take_number(count) < part || !count.empty()) {
+            read.text += opening;
+            piece.remove_prefix(opening.size());
+            continue;
+        }
+        if (part == 1) read.text += piece.substr(opening.size(), blank - opening.size());
+        if (part > 1 && at == 0 && read.text.empty()) read.goes_on = true;
+        piece.remove_prefix(end + closing.size());
+    }
+    return read;
+}
+
 // Says how the pieces of a text show where words begin.
 enum class Spelling { spaces, continuations, one_word };
 
@@ -72,7 +113,15 @@ std::vector<Word> words_of(std::span<const std::string> pieces, std::string_view
     std::vector<Word> words;
     bool open = false;  // whether the last word may go on
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-        std::string_view piece = pieces[i];
+        const auto token = static_cast<Index>(i);
+        const Read whole = read(pieces[i]);
+        std::string_view piece = whole.text;
+        if (whole.goes_on && !words.empty()) {
+            words.back().tokens.end = token + 1;
+            words.back().name += piece;
+            open |= holds(piece, says_something);
+            continue;
+        }
         const bool alone = is_special(piece) || !holds(piece, says_something);
         const std::size_t marks = marks_before(piece);
         const bool continues = spelling != Spelling::spaces && piece.starts_with(going_on) && !alone;
@@ -80,7 +129,6 @@ std::vector<Word> words_of(std::span<const std::string> pieces, std::string_view
         const bool goes_on = open && !alone && words.back().tokens.size() < most_tokens_a_word &&
                              (continues || (spelling != Spelling::continuations && marks == 0 &&
                                             !without_spaces(first_code_point(piece).value)));
-        const auto token = static_cast<Index>(i);
         if (goes_on) {
             words.back().tokens.end = token + 1;
             words.back().name += piece;

@@ -41,6 +41,20 @@ test('a model that cannot be read is one sentence, and the model before stays', 
     near(await explorer.attention(0, 0), tiny.attention[0][0], 1e-4, 'attention');
 });
 
+test('a notice moves nothing, leaves the inspector uncovered, and goes once the person has gone on', async (explorer) => {
+    const stage = () => explorer.page.locator('#stage').boundingBox();
+    const before = await stage();
+    await explorer.type('x/0/0', '1.2.3');
+    isSentence(await explorer.untilNotice(/'1\.2\.3' is not a number/, 'error'));
+    assert.deepEqual(await stage(), before);
+    const notice = await explorer.page.locator('.notice.error').boundingBox(), inspector = await explorer.rect('panel/inspector');
+    assert.ok(notice.x + notice.width <= inspector.left, 'it is beside the inspector');
+    assert.ok(notice.y + notice.height <= before.y + before.height - 28, 'it is above the status line');
+    await explorer.type('x/0/0', '0.5');
+    await explorer.until('the edit', () => explorer.matrix('x'), (rows) => rows[0][0] === 0.5);
+    await explorer.until('the notice to go', () => explorer.notices('error'), (all) => all.length === 0);
+});
+
 test('a file of 5 GB is refused before anything is read', async (explorer) => {
     const folder = variation(tiny.folder, {}, 'huge');
     truncateSync(join(folder, 'model.safetensors'), 5e9);  // sparse

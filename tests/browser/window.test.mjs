@@ -117,6 +117,45 @@ test('on a phone it fits, scrolls under a finger, and a tap explains a cell', ph
     await explorer.untilState('the other subject', ({ subject }) => subject === 'sentence');
 });
 
+test('on a phone, a tapped input is changed in a field that brings the keyboard, and the sheet closes', phone, async (explorer) => {
+    const { page } = explorer;
+    const field = page.locator('#field');
+    assert.equal(await field.isVisible(), false);
+    await explorer.tap('x/0/1');
+    await field.waitFor();
+    assert.equal(await field.getAttribute('inputmode'), 'decimal');
+    const box = await field.boundingBox();
+    await page.touchscreen.tap(box.x + 40, box.y + 20);
+    await page.keyboard.type('0.75');
+    await page.keyboard.press('Enter');
+    await explorer.until('the number', () => explorer.matrix('x'), (rows) => rows[0][1] === 0.75);
+    await field.fill('1,5');
+    await explorer.tap('lens-menu');  // leaving the field is Done
+    await explorer.until('the other number', () => explorer.matrix('x'), (rows) => rows[0][1] === 1.5);
+    await page.touchscreen.tap(380, 300);  // which closes the menu
+    await field.waitFor();
+    await field.fill('many');
+    await page.keyboard.press('Enter');
+    assert.match(await explorer.untilNotice(/not a number/, 'error'), /^'many' is not a number; the cell keeps its value\.$/);
+    assert.equal(await field.inputValue(), '1.5');
+    await explorer.dismiss();
+    await explorer.settled();
+    const sheet = await explorer.rect('panel/inspector');
+    await swipe(explorer, { x: 200, y: sheet.top + 60 }, { x: 204, y: sheet.top + 200 });
+    await explorer.untilState('no pin', ({ pin }) => !pin);
+    await field.waitFor({ state: 'hidden' });
+});
+
+test('on a phone, the palette is typed into with the phone’s keyboard', phone, async (explorer) => {
+    await explorer.page.tap('#find');
+    assert.equal(await explorer.page.evaluate(() => document.activeElement?.id), 'field');
+    await explorer.page.keyboard.type('overview');
+    await explorer.until('what was found', () => explorer.landmarks(), (all) => all['palette/0'] && !all['palette/9']);
+    await explorer.page.keyboard.press('Enter');
+    await explorer.untilState('the lens', ({ lens }) => lens === 'overview');
+    await explorer.page.locator('#field').waitFor({ state: 'hidden' });
+});
+
 const brightness = ({ pixels }) => pixels.reduce((sum, x) => sum + x, 0) / pixels.length;
 
 test('it is dark where the system is, and light when asked', { context: { colorScheme: 'dark' } }, async (explorer) => {

@@ -286,3 +286,24 @@ test('a tap on a phone takes words of one\'s own', { ...own, context: { viewport
     await explorer.tap('map/unit/words');
     await explorer.until('words', () => explorer.linked('shown'), (map) => map === 'weight,words');
 });
+
+bare('words that are not ASCII read as characters, and the parts of a character say so', {}, async (explorer) => {
+    await explorer.write('Die Größe, Привет مرحبا 猫.');
+    const { words: read, pieces } = await explorer.untilRun('the run', ({ text, tokens: count }) => text.startsWith('Die') && count > 5);
+    assert.deepEqual(read.filter((word) => word !== '·'), ['Die', 'Größe', ',', 'Привет', 'مرحبا', '猫', '.']);
+    assert.ok(pieces.every((piece) => !/\\x|\ufffd/.test(piece)), pieces.join(' '));
+    assert.ok(pieces.some((piece) => piece.includes('⟨猫 1/')), pieces.join(' '));
+});
+
+test('a character that the fonts of the page lack is drawn by the browser, or written as its number', async (explorer) => {
+    const ink = await explorer.page.evaluate(async () => {
+        const { drawGlyph } = await import(new URL('glyphs.js', location.href).href);
+        return ['猫', '\u{f0001}', '\u200b'].map((c) => {
+            const { advance, pixels } = drawGlyph(c.codePointAt(0), 26, 156, 52);
+            return [advance, pixels.filter((value, i) => i % 4 === 3 && value > 0).length];
+        });
+    });
+    assert.ok(ink[0][0] > 10 && ink[0][1] > 50, 'a Han character');
+    assert.ok(ink[1][0] > 80 && ink[1][1] > 200, 'the number of what no font has');
+    assert.deepEqual(ink[2], [0, 0], 'nothing for what is invisible');
+});

@@ -7,36 +7,21 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "frame/panel.hpp"
 #include "kernels/table.hpp"
 #include "kernels/workers.hpp"
-#include "render/fill.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/inspector.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/scroll.hpp"
 
 namespace attn::app {
 
 namespace {
 
-constexpr float rail_width = 176, inspector_width = 320, status_height = 28, tabs_height = 46, padding = 22;
-constexpr float phone_tabs_height = 52, phone_menu_height = 44, phone_sheet_share = 0.42f;
+constexpr float rail_width = 176, inspector_width = 320, tabs_height = 46, padding = 22;
 
 constexpr std::array<const char*, 5> group_names{"SEE", "UNDERSTAND", "QUESTION", "CHECK", "LEARN"};
-
-// Without a fill, the panel shows the page's own background.
-void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32> fill, ImVec2 inset, auto draw) {
-    if (fill) render::fill(ImGui::GetWindowDrawList(), at, {at.x + size.x, at.y + size.y}, *fill);
-    ImGui::SetCursorScreenPos(at);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, inset);
-    ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding);
-    ImGui::PopStyleVar();
-    draw();
-    ui::scroll_by_drag();
-    ImGui::EndChild();
-    ui::landmark_item(std::string("panel/") + name);
-}
 
 // Draws a button that has no frame until it is chosen or hovered over.
 bool flat_button(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size,
@@ -67,10 +52,6 @@ std::string kernels_in_use() {
 
 }  // namespace
 
-struct Frame::Rect {
-    ImVec2 at, size;
-};
-
 void Frame::draw(std::size_t heap_bytes) {
     heap_bytes_ = heap_bytes;
     visit_.begin_frame();
@@ -84,6 +65,7 @@ void Frame::draw(std::size_t heap_bytes) {
                      ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse |
                      ImGuiWindowFlags_NoNavFocus);
     now_ = {};
+    number_field_.reset();
     const Rect window{view->Pos, view->Size};
     window.size.x < ui::wide_window ? draw_narrow(window) : draw_wide(window);
     ImGui::End();
@@ -116,31 +98,6 @@ void Frame::draw_wide(const Rect& window) {
     list->AddLine({left, at.y + tabs_height}, {right, at.y + tabs_height}, t.border);
     list->AddLine({right, at.y}, {right, at.y + height}, t.border);
     list->AddLine({at.x, at.y + height}, {at.x + size.x, at.y + height}, t.border);
-}
-
-// Draws the layout for phones: subjects as tabs, lenses behind one button, the inspector as a sheet at the
-// bottom.
-void Frame::draw_narrow(const Rect& window) {
-    const ui::Theme& t = ui::theme();
-    const auto [at, size] = window;
-    const float top = phone_tabs_height + phone_menu_height;
-    // The sheet does not open for a hovered cell: it would slip under the finger before it is pressed.
-    const bool explains = visit_.state().pin.has_value();
-    const float sheet = explains ? std::floor(size.y * phone_sheet_share) : 0;
-    panel("tabs", at, {size.x, phone_tabs_height}, t.surface, {8, 6}, [&] { draw_tabs(size.x - 16); });
-    panel("lenses", {at.x, at.y + phone_tabs_height}, {size.x, phone_menu_height}, t.surface, {14, 4},
-          [&] { draw_lens_menu(size.x - 28); });
-    panel("lens", {at.x, at.y + top}, {size.x, size.y - top - sheet - status_height}, {}, {14, 14},
-          [&] { draw_lens(); });
-    if (explains)
-        panel("inspector", {at.x, at.y + size.y - sheet - status_height}, {size.x, sheet}, t.surface,
-              {16, 14}, [&] { draw_inspector(); });
-    panel("status", {at.x, at.y + size.y - status_height}, {size.x, status_height}, t.surface, {14, 7},
-          [&] { draw_status(size.x - 14); });
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddLine({at.x, at.y + top}, {at.x + size.x, at.y + top}, t.border);
-    list->AddLine({at.x, at.y + size.y - sheet - status_height},
-                  {at.x + size.x, at.y + size.y - sheet - status_height}, t.border);
 }
 
 // ---- What is looked at, and how ---------------------------------------------------------------------------
@@ -183,7 +140,7 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const bool faint = !static_cast<Lens&>(visit_.lens(lens.key)).suits(subject_in(visit_));
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool pressed = flat_button("lens/" + std::string(lens.key), lens.name, on, faint, {width, 30}, 0);
-    ui::tooltip(lens.meaning);
+    ui::tooltip(lens.meaning, ui::Side::right);
     if (on)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 7}, {at.x + 3, at.y + 23}, ui::theme().accent,
                                                   2);
@@ -207,28 +164,6 @@ void Frame::draw_rail() {
         }
         group = lens.group;
         draw_lens_button(lens, width);
-    }
-    ImGui::PopStyleVar();
-}
-
-// Draws the same behind one button, for phones.
-void Frame::draw_lens_menu(float width) {
-    const std::string name = std::string(lens_of(visit_.state()).name) + "  ▾";
-    if (ui::button("lens-menu", name.c_str())) ImGui::OpenPopup("lenses");
-    const std::string head = chosen_head();
-    const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
-    if (!head.empty())
-        ui::draw_text(ImGui::GetWindowDrawList(),
-                      {at.x + width - ui::text_size(head).x, (at.y + end.y - ImGui::GetFontSize()) / 2},
-                      ui::theme().dim, head);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {8, 10});
-    ImGui::SetNextWindowPos({at.x, end.y + 4});
-    ImGui::SetNextWindowSize({240, 0});
-    if (ImGui::BeginPopup("lenses")) {
-        const std::string_view before = visit_.state().lens;
-        draw_rail();
-        if (visit_.state().lens != before) ImGui::CloseCurrentPopup();
-        ImGui::EndPopup();
     }
     ImGui::PopStyleVar();
 }
@@ -317,8 +252,48 @@ std::optional<CellRef> Frame::explained_cell() const {
     return before_.cell ? before_.cell : visit_.state().pin;
 }
 
+const std::optional<ui::PageField>& Frame::field() const {
+    return palette_.field() ? palette_.field() : number_field_;
+}
+
+void Frame::field_typed(const std::string& text, bool entered) {
+    if (palette_.field()) return palette_.typed(text, entered);
+    const auto input = pinned_input();
+    if (!input || !entered) return;
+    const auto set = set_as_typed(input->edits, input->cell, text);
+    set ? visit_.perform(*set) : visit_.report_error(set.error());
+}
+
+std::optional<Frame::PinnedInput> Frame::pinned_input() const {
+    const auto& pin = visit_.state().pin;
+    const Ladder* ladder = subject_in(visit_).ladder();
+    if (!pin || pin->second || pin->words || !ladder || !ladder->edits()) return std::nullopt;
+    const LadderEdits& edits = *ladder->edits();
+    if (!edits.may_edit(visit_.state(), pin->stage)) return std::nullopt;
+    return PinnedInput{*ladder, edits, *pin, edits.value(visit_.state(), *pin)};
+}
+
+// Draws the field of a pinned input for those who have no keyboard to type on.
+void Frame::draw_number(const PinnedInput& input) {
+    constexpr float width = 112, height = 40;
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {13, (height - ImGui::GetTextLineHeight()) / 2});
+    ImGui::Dummy({width, height});
+    ui::landmark_item("number");
+    number_field_ = ui::PageField{"The number of the pinned cell", shortest(input.value), true,
+                                  ImGui::GetItemRectMin(), ImGui::GetItemRectMax()};
+    ImGui::SameLine();
+    // The number keypads of some phones have no minus.
+    if (ui::button("number/sign", "±")) visit_.perform(input.edits.set(input.cell, -input.value));
+    ImGui::PopStyleVar();
+}
+
 void Frame::draw_inspector() {
     if (ImGui::GetMainViewport()->Size.x >= ui::wide_window) draw_start();
+    if (const auto input = pinned_input(); input && ui::by_touch()) draw_number(*input);
+    draw_explanation();
+}
+
+void Frame::draw_explanation() {
     const auto shown = now_.cell ? now_.cell : visit_.state().pin;
     Subject& subject = subject_in(visit_);
     if (shown)

@@ -8,6 +8,7 @@
 
 #include "app/hover.hpp"
 #include "frame/palette.hpp"
+#include "frame/sheet.hpp"
 #include "frame/start.hpp"
 #include "lenses/lens.hpp"
 
@@ -28,9 +29,22 @@ class Frame {
     Table table();
     void open_palette() { palette_.open(); }
     void greet() { start_.open(); }  // a person who is new here
+    // Returns the text field that the page shows over the canvas on a touch screen: the palette's, or that of
+    // the pinned number.
+    const std::optional<ui::PageField>& field() const;
+    void field_typed(const std::string& text, bool entered);
 
   private:
-    struct Rect;
+    struct Rect {
+        ImVec2 at, size;
+    };
+    // A number that is pinned and can be changed.
+    struct PinnedInput {
+        const Ladder& ladder;
+        const LadderEdits& edits;
+        CellRef cell;
+        double value;
+    };
     void draw_wide(const Rect& window);
     void draw_narrow(const Rect& window);
     void draw_tabs(float width);
@@ -44,6 +58,10 @@ class Frame {
     void draw_missing(const Missing& missing);
     void draw_progress();
     void draw_inspector();
+    void draw_explanation();
+    void draw_sheet(const Rect& sheet);
+    void draw_number(const PinnedInput& input);
+    std::optional<PinnedInput> pinned_input() const;
     void draw_status(float width);
     void shortcuts();
     void announce_pin();
@@ -53,6 +71,8 @@ class Frame {
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
     Palette palette_;
     Start start_;
+    Sheet sheet_;
+    std::optional<ui::PageField> number_field_;
     std::size_t heap_bytes_ = 0;
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::string spoken_;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Index most_tokens = 4096, most_heads = 4096;
 constexpr std::size_t most_shown = 10;
-constexpr float palette_width = 520, line_height = 32, most_from_top = 90;
+constexpr float palette_width = 520, line_height = 32, most_from_top = 90, touch_field_height = 40;
 
 std::string folded(std::string_view text) {
     std::string out(text);
@@ -138,7 +138,14 @@ void Palette::close() {
     ImGui::CloseCurrentPopup();
 }
 
+void Palette::typed(const std::string& text, bool entered) {
+    typing_ = ui::Typing(text);
+    entered_ = entered;
+}
+
 void Palette::draw(Visit& visit) {
+    field_.reset();
+    const bool entered = std::exchange(entered_, false);
     if (std::exchange(opens_, false) && !open_) {
         typing_ = ui::Typing();
         searched_ = "\n";  // no search text equals this, so the first search runs at once
@@ -160,8 +167,14 @@ void Palette::draw(Visit& visit) {
         return;
     }
     ImGui::SetNextItemWidth(-1);
-    typing_.gather();
-    typing_.draw("##find", "Find a lens, an example, a head, a token, a setting …");
+    if (ui::by_touch()) {
+        ImGui::Dummy({ImGui::CalcItemWidth(), touch_field_height});
+        field_ = ui::PageField{"Find", std::string(typing_.text()), false, ImGui::GetItemRectMin(),
+                               ImGui::GetItemRectMax()};
+    } else {
+        typing_.gather();
+        typing_.draw("##find", "Find a lens, an example, a head, a token, a setting …");
+    }
     ui::landmark_item("palette");
     if (searched_ != typing_.text()) {
         searched_ = typing_.text();
@@ -192,7 +205,7 @@ void Palette::draw(Visit& visit) {
     }
     ImGui::PopItemFlag();
     if (found_.empty()) ui::caption("Nothing here has that name.");
-    if (typing_.entered() && at_ < found_.size()) act = found_[at_].act;
+    if ((typing_.entered() || entered) && at_ < found_.size()) act = found_[at_].act;
     if (act || ImGui::IsKeyPressed(ImGuiKey_Escape)) close();
     ImGui::EndPopup();
     if (act) act(visit);

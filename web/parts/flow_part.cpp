@@ -200,9 +200,7 @@ void FlowPart::act(const Frame& frame, const ui::FlowTouch& touch, std::span<con
                                  " → " + app::curly_quoted(frame.keys.names[static_cast<std::size_t>(key)]) +
                                  "  " + app::fixed(static_cast<double>(touch.edge->edge.weight), 4) +
                                  (heads.size() > 1 ? "\n" + frame.name_of(head) : "");
-        ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
-        ImGui::SetTooltip("%s", text.c_str());
-        ImGui::PopStyleVar();
+        ui::tooltip_at_cursor(text.c_str());
         if (!touch.clicked) return;
         choose_head(drawing, head);
         pin(drawing, cell);

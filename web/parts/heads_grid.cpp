@@ -168,7 +168,7 @@ void act(const HeadsView& view, const Grid& grid, bool in_order, std::optional<I
     }
 }
 
-void tell(const HeadsView& view, HeadIndex head, std::optional<HeadScore> by) {
+void tell(const HeadsView& view, const Grid& grid, HeadIndex head, std::optional<HeadScore> by) {
     view.point(head);
     std::string text = view.long_name(head);
     if (by && view.number(head, *by))
@@ -176,7 +176,8 @@ void tell(const HeadsView& view, HeadIndex head, std::optional<HeadScore> by) {
     const Thumbnails& maps = view.heads.maps();
     if (maps.state(static_cast<std::size_t>(view.heads.number(head))) == Thumbnails::State::sampled)
         text.append("\nso far one query in ").append(std::to_string(Index{1} << maps.level()));
-    ui::tooltip(text.c_str());
+    const Index slot = grid.slot(head);
+    ui::tooltip_at(grid.min(slot), grid.max(slot), text.c_str());
 }
 
 void set_landmarks(const Grid& grid, Range slots) {
@@ -248,7 +249,7 @@ void head_grid(const HeadsView& view, std::optional<HeadScore> by, float width, 
     const auto under = ImGui::IsItemHovered() ? grid.under(ImGui::GetMousePos()) : std::nullopt;
     const auto lit = under ? std::optional(grid.head(*under)) : std::nullopt;
     act(view, grid, by.has_value(), under);
-    if (lit) tell(view, *lit, by);
+    if (lit) tell(view, grid, *lit, by);
 
     ImDrawList* list = ImGui::GetWindowDrawList();
     const Range visible = grid.visible(list);

@@ -190,11 +190,8 @@ void LadderPart::typing_field(const Frame& frame, const app::Rung& rung, const u
     const std::string text(typed_->typing.text());
     typed_.reset();
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) return;
-    const auto value = app::read_number(text);
-    if (!value)
-        return frame.drawing.visit.report_error(
-            {"'" + text + "' is not a number; the cell keeps its value."});
-    frame.set(cell, *value);
+    const auto set = app::set_as_typed(*frame.edits(), cell, text);
+    set ? frame.drawing.visit.perform(*set) : frame.drawing.visit.report_error(set.error());
 }
 
 void LadderPart::keyboard(const Frame& frame) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "widgets/controls.hpp"
 #include "widgets/layout.hpp"
 
 namespace attn::parts {
@@ -14,6 +15,19 @@ std::string named(const app::Bookmark& place) {
     };
     return std::to_string(place.layer) + "." + std::to_string(place.head) + "  " + ends(place.queries) +
            " × " + ends(place.keys);
+}
+
+// Says the same in words: "layer 3, head 0: from “It” to “tired”, looking at “The” to “street”".
+std::string told(const app::Bookmark& place, const app::Attention& attention) {
+    const auto ends = [](Range range, const std::vector<std::string>& names) {
+        const auto name = [&](Index i) {
+            return i < std::ssize(names) ? ui::quoted(names[static_cast<std::size_t>(i)]) : std::to_string(i);
+        };
+        return name(range.begin) + " to " + name(range.end - 1);
+    };
+    return "Go to layer " + std::to_string(place.layer) + ", head " + std::to_string(place.head) + ": " +
+           ends(place.queries, attention.query_names()) + ", looking at " +
+           ends(place.keys, attention.key_names());
 }
 
 }  // namespace
@@ -44,7 +58,7 @@ void draw_places(const app::Drawing& drawing, const app::Attention& attention, u
             choose_head(drawing, {place.layer, place.head});
             map.show(queries.shown(place.queries), keys.shown(place.keys));
         }
-        ui::tooltip(there ? "Go there: layer.head, queries × keys"
+        ui::tooltip(there ? told(place, attention).c_str()
                           : "There is no such head here, or there are no such tokens");
         ImGui::SameLine(0, 2);
         const bool removed = ui::button((name + "/remove").c_str(), "×");

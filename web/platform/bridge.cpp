@@ -12,6 +12,7 @@
 
 #include "app/table.hpp"
 #include "platform/capture.hpp"
+#include "platform/glyphs.hpp"
 #include "platform/program.hpp"
 #include "platform/window.hpp"
 #include "widgets/theme.hpp"
@@ -44,6 +45,10 @@ EM_JS(void, js_append_token, (int id), { Module.shell.appendToken(id); });
 EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
     return stringToNewUTF8(Module.shell.idsToText(Array.from(new Int32Array(HEAPU8.buffer, ids, count))));
 });
+EM_JS(void, js_set_field,
+      (const char* name, const char* text, int number, int left, int top, int width, int height),
+      { Module.shell.setField(UTF8ToString(name), UTF8ToString(text), !!number, left, top, width, height); });
+EM_JS(void, js_hide_field, (), { Module.shell.hideField(); });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_remember, (const char* what), { Module.shell.remember(UTF8ToString(what)); });
 EM_JS(void, js_copy, (const char* text), { Module.shell.copy(UTF8ToString(text)); });
@@ -146,6 +151,16 @@ void ensure_imgui() {
 
 app::Visit& visit() { return running().visit; }
 
+void show_field(const std::optional<ui::PageField>& field) {
+    static std::optional<ui::PageField> shown;
+    if (field == shown) return;
+    shown = field;
+    if (!field) return js_hide_field();
+    const auto [name, text, number, min, max] = *field;
+    js_set_field(name.c_str(), text.c_str(), number, static_cast<int>(min.x), static_cast<int>(min.y),
+                 static_cast<int>(max.x - min.x), static_cast<int>(max.y - min.y));
+}
+
 std::size_t heap_in_use() { return mallinfo().uordblks; }
 
 namespace {
@@ -175,10 +190,12 @@ extern "C" {
 EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int size) {
     ensure_imgui();
     const auto& kept = fonts().emplace_back(bytes, bytes + size);
-    if (kind == 3)
+    if (kind == 3) {
         ui::add_fallback_font(kept.data(), size);
-    else
+        ui::add_fallback_glyphs(browser_glyphs());
+    } else {
         ui::add_font(static_cast<ui::Face>(kind), kept.data(), size);
+    }
     wake();
 }
 
@@ -189,8 +206,9 @@ EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) 
 EMSCRIPTEN_KEEPALIVE void explorer_greet() { frame().greet(); }
 
 // Returns 0 if there is no WebGL2 context.
-EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int reduced_motion) {
+EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int reduced_motion, int touch) {
     ensure_imgui();
+    if (touch) ImGui::GetIO().ConfigFlags |= ImGuiConfigFlags_IsTouchScreen;
     visit().keep_still(reduced_motion != 0);
     ui::use_theme(dark != 0);
     // Before the first picture, there is no need to keep the page responsive.
@@ -299,6 +317,11 @@ EMSCRIPTEN_KEEPALIVE void explorer_paste(const char* text) {
         ImGui::GetIO().AddInputCharactersUTF8(text);
     else
         frame().pasted(text);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_field(const char* text, int entered) {
+    frame().field_typed(text, entered != 0);
     wake();
 }
 

@@ -14,6 +14,8 @@ std::size_t heap_in_use();  // bytes
 // Defined in main.cpp.
 app::Frame& frame();
 void draw_page();
+// Lays the page's text field over the canvas, or takes it away.
+void show_field(const std::optional<ui::PageField>& field);
 void theme_changed();
 
 }  // namespace attn::platform

@@ -33,8 +33,11 @@ export interface Exports {
     /** Before the start: the person is new here and is shown the first steps. */
     _explorer_greet(): void;
 
-    /** `fragment` is that of the address, without '#'. The answer is 0 where the program cannot draw. */
-    _explorer_start(fragment: Text, dark: Flag, reduced_motion: Flag): Flag;
+    /**
+     * `fragment` is that of the address, without '#'; `touch` says that fingers point, and text fields are the page's.
+     * The answer is 0 where the program cannot draw.
+     */
+    _explorer_start(fragment: Text, dark: Flag, reduced_motion: Flag, touch: Flag): Flag;
 
     /** The program draws no frames before this call. */
     _explorer_draw(): void;
@@ -100,6 +103,10 @@ export interface Exports {
     _explorer_archive_discard(): void;
 
     _explorer_paste(text: Text): void;
+
+    /** What the text field over the canvas holds; `entered` says that the person has finished. */
+    _explorer_field(text: Text, entered: Flag): void;
+
     /** Opens the palette that finds everything by its name. */
     _explorer_palette(): void;
     _explorer_undo(): void;
@@ -166,6 +173,19 @@ export interface Shell {
 
     /** The answer is whether such a model comes with the site; if so, it is opened after the call. */
     openBundled(name: string): boolean;
+
+    /**
+     * A text field lies over the canvas, at these CSS pixels of the stage. While nobody types it holds `text`. `number`
+     * asks for a keyboard of digits, and for the text only when it is entered.
+     */
+    setField(name: string, text: string, number: boolean, left: number, top: number, width: number, height: number): void;
+    hideField(): void;
+
+    /**
+     * Draws a character that the page's fonts lack into `width` × `height` pixels of four bytes at the address; the
+     * answer is how far the next character is, in pixels. `size` is the font's.
+     */
+    drawGlyph(code: number, size: number, address: number, width: number, height: number): number;
 
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;

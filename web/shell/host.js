@@ -1,6 +1,7 @@
 // The host does what the program asks of the page. The program calls it inside its frames, so whatever calls back into
 // the program waits until the call has returned.
 
+import { drawGlyph } from './glyphs.js';
 import { announce } from './live.js';
 import { remember } from './memory.js';
 import { areTensors } from './tensors.js';
@@ -11,6 +12,7 @@ import { areTensors } from './tensors.js';
  * @import { Bundled } from './bundled.js'
  * @import { Clipboard } from './clipboard.js'
  * @import { Shell } from './contract.d.ts'
+ * @import { Field } from './field.js'
  * @import { Entry } from './file_chunks.js'
  * @import { Models } from './models.js'
  * @import { Notices } from './notices.js'
@@ -35,6 +37,7 @@ import { areTensors } from './tensors.js';
  * @property {Clipboard} clipboard
  * @property {Notices} notices
  * @property {HTMLElement} canvas
+ * @property {Field} field
  */
 
 /**
@@ -47,7 +50,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens, secondTokens, models, tensors, bundled, address, bar, box, second, clipboard, notices, canvas }) {
+export function createHost({ program, tokens, secondTokens, models, tensors, bundled, address, bar, box, second, clipboard, notices, canvas, field }) {
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
     let given = [];  // files on their way to being opened
@@ -73,7 +76,10 @@ export function createHost({ program, tokens, secondTokens, models, tensors, bun
 
         notice: (text, kind) => notices[kind](text),
         announce,
-        setUrl: (fragment, push) => address.set(fragment, push),
+        setUrl(fragment, push) {
+            address.set(fragment, push);
+            notices.over();
+        },
         setSentence(text, enabled, tokenized, placeholder) {
             box.set(text, enabled, placeholder);
             tokenWanted = tokenized;
@@ -112,6 +118,13 @@ export function createHost({ program, tokens, secondTokens, models, tensors, bun
                 host.awaited = Promise.resolve().then(() => opened(models.openBundled(name, true)));
             }
             return there;
+        },
+        setField: (...place) => field.set(...place),
+        hideField: () => soon(() => field.hide()),
+        drawGlyph(code, size, at, width, height) {
+            const { advance, pixels } = drawGlyph(code, size, width, height);
+            program.write(at, pixels);
+            return advance;
         },
         chooseTensors: () => document.getElementById('tensors-input').click(),
         giveFile(path, at, size) {

@@ -21,7 +21,7 @@ export function attachKeys({ stage, undo, redo, find, enter, escape }) {
             event.preventDefault();
             event.stopImmediatePropagation();
             find();
-        } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea', event)) {
+        } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea, #field', event)) {
             event.preventDefault();
             enter();
         } else if (event.key === 'Escape' && !forProgram(event)) {

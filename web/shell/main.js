@@ -7,6 +7,7 @@ import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
 import { files } from './early.js';
+import { Field, touch } from './field.js';
 import { createHost } from './host.js';
 import { attachKeys } from './keys.js';
 import { LoadError, fetchBytes, instantiate } from './loading.js';
@@ -72,9 +73,15 @@ const bar = new Bar({
         clipboard.write(link, `The link is copied.${long}`);
     },
 });
-// The palette takes what is typed next.
+const field = new Field(element('field'), stage, (text, entered) => program?.field(text, entered));
+
+// The palette takes what is typed next. A phone brings its keyboard only while its button is being pressed.
 function find() {
-    stage.focus();
+    if (touch) {
+        field.focus();
+    } else {
+        stage.focus();
+    }
     program?.palette();
 }
 
@@ -86,6 +93,7 @@ attachKeys({
     enter() {
         box.settle();
         second.settle();
+        field.enter();
     },
     escape: () => bar.escape(),
 });
@@ -190,7 +198,7 @@ async function start() {
     const own = tensors = new Tensors({ program, notices });
     archives = new Archives({ program, notices });
     const opener = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });
-    host = createHost({ program, tokens, secondTokens, models, tensors: own, bundled, address, bar, box, second, clipboard, notices, canvas });
+    host = createHost({ program, tokens, secondTokens, models, tensors: own, bundled, address, bar, box, second, clipboard, notices, canvas, field });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
@@ -200,7 +208,8 @@ async function start() {
     if (!address.fragment && !remembered('start')) {
         program.greet();
     }
-    if (!program.started(address.fragment, theme.dark, matchMedia('(prefers-reduced-motion: reduce)').matches)) {
+    const device = { dark: theme.dark, reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches, touch };
+    if (!program.started(address.fragment, device)) {
         cannotDraw();
         return;
     }

@@ -95,6 +95,7 @@ export class Models {
      * @param {Ticket} ticket
      */
     async #opened(entries, site, ticket) {
+        this.#notices.over();
         try {
             const { model, waiting } = await this.#gathered.add(entries);
             this.#notices.pending('files', waiting ?? null, () => this.#gathered.forget());

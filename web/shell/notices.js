@@ -1,5 +1,5 @@
-// A message is one sentence. Errors and pending matters stand above the stage until they are dismissed, and cover
-// nothing; other messages float over it for a while.
+// A message is one sentence. Messages float over the lens, and cover neither the inspector nor the controls. An error
+// stands until it is dismissed or over, a pending matter until it is settled, anything else for a while.
 
 const area = () => document.getElementById('notices');
 const moment = 200;  // ms
@@ -76,10 +76,18 @@ export const notices = {
      * @param {string} text
      */
     error(text) {
-        if (!says('error', text)) {
-            [...area().querySelectorAll('.error')].slice(0, -1).forEach((notice) => notice.remove());
-            place('error', text, dismiss());
-        }
+        const standing = [...area().querySelectorAll('.error')];
+        const others = standing.filter((notice) => notice.querySelector('p')?.textContent !== text).slice(-1);
+        standing.filter((notice) => !others.includes(notice)).forEach((notice) => notice.remove());
+        place('error', text, dismiss());
+    },
+
+    /** The person has gone on: the errors that stand now are over, and go when there has been time to read them. */
+    over() {
+        area().querySelectorAll('.error:not(.over)').forEach((notice) => {
+            notice.classList.add('over');
+            setTimeout(() => notice.remove(), shortly(notice.textContent ?? ''));
+        });
     },
 
     /**

@@ -14,6 +14,7 @@ interface PageElements {
     'failure-reload': HTMLButtonElement;
     'failure-title': HTMLHeadingElement;
     'files-input': HTMLInputElement;
+    field: HTMLInputElement;
     find: HTMLButtonElement;
     first: HTMLDivElement;
     'folder-input': HTMLInputElement;

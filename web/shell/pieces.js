@@ -1,5 +1,7 @@
-// A token is shown to people with spaces as '·', line breaks as '↵', bytes that are no whole character as '\xE2', and
-// invisible characters as '\u200D'. The true text is the tokenizer's decode.
+// A token is shown to people with spaces as '·', line breaks as '↵', and invisible characters as '\u200D'. A character
+// that is spread over several tokens is shown in each of them, with its parts counted: '⟨猫 1/2⟩' and '⟨猫 2/2⟩'. Bytes
+// that belong to no character are shown as such: '⟨e7 8c⟩'. The true text is the tokenizer's decode, and
+// core/text/words.cpp makes whole characters of the parts again.
 
 /** @type {Record<string, string>} */
 const named = { ' ': '·', '\n': '↵', '\t': '⇥' };
@@ -11,8 +13,6 @@ function visible(text) {
         return named[c] ?? (code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`);
     });
 }
-
-const hexByte = (/** @type {number} */ byte) => `\\x${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 
 /** Byte-level vocabularies write each of the 256 bytes as a printable character, in the order that GPT-2 assigned them. */
 export const byteOfCharacter = (() => {
@@ -46,32 +46,56 @@ function characterLength(bytes, at) {
     }
 }
 
-/** @param {Uint8Array} bytes */
-export function showBytes(bytes) {
-    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-    let shown = '';
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** @param {number[]} bytes */
+const hex = (bytes) => `⟨${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join(' ')}⟩`;
+
+/**
+ * What to show for each of the tokens that a text consists of, given as their bytes.
+ *
+ * @param {Uint8Array[]} tokens
+ */
+export function showTokens(tokens) {
+    const owners = tokens.flatMap((token, i) => Array.from(token, () => i));  // of each byte
+    const bytes = Uint8Array.from(tokens.flatMap((token) => [...token]));
+    const shown = tokens.map(() => '');
     for (let at = 0; at < bytes.length;) {
         const length = characterLength(bytes, at);
-        shown += length ? visible(decoder.decode(bytes.subarray(at, at + length))) : hexByte(bytes[at]);
-        at += length || 1;
+        const parts = [...new Set(owners.slice(at, at + (length || 1)))];
+        if (length) {
+            const character = visible(decoder.decode(bytes.subarray(at, at + length)));
+            parts.forEach((token, i) => { shown[token] += parts.length > 1 ? `⟨${character} ${i + 1}/${parts.length}⟩` : character; });
+            at += length;
+            continue;
+        }
+        const from = at;
+        do {
+            ++at;
+        } while (at < bytes.length && owners[at] === owners[from] && !characterLength(bytes, at));
+        shown[owners[from]] += hex([...bytes.subarray(from, at)]);
     }
     return shown;
 }
 
-/** @param {string} token */
-export function showByteLevel(token) {
+/** @typedef {(token: string) => Uint8Array} Spelling reads the bytes of a token as its vocabulary spells it. */
+
+/** @type {Spelling} */
+export const plain = (token) => encoder.encode(token);
+
+/** @type {Spelling} */
+export function byteLevel(token) {
     const bytes = Array.from(token, (c) => byteOfCharacter.get(c) ?? -1);
-    return bytes.includes(-1) ? visible(token) : showBytes(Uint8Array.from(bytes));
+    return bytes.includes(-1) ? plain(token) : Uint8Array.from(bytes);
 }
 
 /**
  * In SentencePiece's spelling '▁' is a space and '<0xE2>' a byte.
  *
- * @param {string} token
+ * @type {Spelling}
  */
-export function showMetaspace(token) {
+export function metaspace(token) {
     const byte = /^<0x([0-9A-Fa-f]{2})>$/.exec(token);
-    return byte ? showBytes(Uint8Array.of(parseInt(byte[1], 16))) : visible(token.replaceAll('▁', ' '));
+    return byte ? Uint8Array.of(parseInt(byte[1], 16)) : plain(token.replaceAll('▁', ' '));
 }
-
-export const showPlain = visible;

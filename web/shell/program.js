@@ -111,10 +111,11 @@ export class Program {
 
     /**
      * @param {string} fragment
-     * @param {boolean} dark
-     * @param {boolean} reducedMotion
+     * @param {{dark: boolean, reducedMotion: boolean, touch: boolean}} device
      */
-    started(fragment, dark, reducedMotion) { return this.#call('_explorer_start', fragment, dark, reducedMotion) !== 0; }
+    started(fragment, { dark, reducedMotion, touch }) {
+        return this.#call('_explorer_start', fragment, dark, reducedMotion, touch) !== 0;
+    }
 
     draw() { this.#call('_explorer_draw'); }
 
@@ -184,6 +185,12 @@ export class Program {
 
     /** @param {string} text */
     paste(text) { this.#call('_explorer_paste', text); }
+
+    /**
+     * @param {string} text
+     * @param {boolean} entered
+     */
+    field(text, entered) { this.#call('_explorer_field', text, entered); }
 
     palette() { this.#call('_explorer_palette'); }
 

@@ -1,7 +1,7 @@
 // Makes token ids of text and text of token ids, by the library's exact algorithms. This needs no document: it runs in
 // the page, in a worker and in tests.
 
-import { showByteLevel, showMetaspace, showPlain } from './pieces.js';
+import { byteLevel, metaspace, plain, showTokens } from './pieces.js';
 import { reasonOf } from './reason.js';
 import { describeTokenizer } from './tokenizer_files.js';
 
@@ -26,14 +26,16 @@ const typesIn = (part) => (part
     ? [part.type, ...[part.pretokenizers, part.decoders, part.normalizers].flatMap((list) => (list ?? []).flatMap(typesIn))]
     : []);
 
+const divider = Uint8Array.of(0xff);  // in no character: one does not go on behind a special token
+
 /** @param {Description} description */
 function spelling({ pre_tokenizer, decoder, normalizer, model }) {
     const types = [pre_tokenizer, decoder].flatMap(typesIn);
     if (types.includes('ByteLevel')) {
-        return showByteLevel;
+        return byteLevel;
     }
-    const metaspace = types.includes('Metaspace') || JSON.stringify(normalizer)?.includes('▁') || model.byte_fallback;
-    return metaspace ? showMetaspace : showPlain;
+    const marked = types.includes('Metaspace') || JSON.stringify(normalizer)?.includes('▁') || model.byte_fallback;
+    return marked ? metaspace : plain;
 }
 
 /** @param {string[]} tokens */
@@ -65,7 +67,7 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
         throw new Error(`The tokenizer has ids up to ${vocabulary.length - 1}, but the model's vocab_size is ${vocabSize}: `
             + 'they do not belong together.');
     }
-    const show = spelling(description);
+    const bytesOf = spelling(description);
     const added = library.get_added_tokens_decoder();
 
     /** @param {string[]} tokens */
@@ -97,13 +99,14 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
         idToToken: (id) => vocabulary[id],
 
         /**
-         * The answer is what to show for an id. Ids that the vocabulary does not name are shown by number.
+         * The answer is what to show for each id of a text. Ids that the vocabulary does not name are shown by number.
          *
-         * @param {number} id
+         * @param {Iterable<number>} ids
          */
-        piece(id) {
-            const token = vocabulary[id];
-            return token === undefined ? `#${id}` : added.has(id) ? token : show(token);
+        pieces(ids) {
+            const all = Array.from(ids, (id) => ({ id, token: vocabulary[id] }));
+            const shown = showTokens(all.map(({ id, token }) => (token === undefined || added.has(id) ? divider : bytesOf(token))));
+            return all.map(({ id, token }, i) => (token === undefined ? `#${id}` : added.has(id) ? token : shown[i]));
         },
 
         /**

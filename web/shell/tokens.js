@@ -118,12 +118,12 @@ export class Tokens {
     }
 
     /**
-     * Says how ids are shown, as JSON.
+     * Says how ids are shown, each on its own, as JSON.
      *
      * @param {number[]} ids
      */
     pieces(ids) {
-        return JSON.stringify(Array.from(ids, (id) => this.#open?.tokenizer.piece(id) ?? `#${id}`));
+        return JSON.stringify(Array.from(ids, (id) => this.#open?.tokenizer.pieces([id])[0] ?? `#${id}`));
     }
 
     /**
@@ -159,6 +159,6 @@ export class Tokens {
         }
         this.#box.fault(null);
         const first = ids.subarray(0, context);
-        this.#give(text, first, ids.length, Array.from(first, tokenizer.piece));
+        this.#give(text, first, ids.length, tokenizer.pieces(first));
     }
 }

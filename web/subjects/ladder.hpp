@@ -36,6 +36,10 @@ struct LadderEdits {
     std::optional<Command> (*paint)(const State&, const CellRef& cell) = nullptr;  // paints the mask
 };
 
+// Returns the command that sets the cell to a number as somebody types it, with a point or a comma, or one
+// sentence that says why the text is none.
+Result<Command> set_as_typed(const LadderEdits& edits, const CellRef& cell, const std::string& text);
+
 class Ladder {
   public:
     virtual ~Ladder() = default;

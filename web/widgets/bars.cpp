@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
 namespace attn::ui {
@@ -44,6 +45,12 @@ std::optional<Index> bar_list(const std::string& name, float width, std::span<co
     }
     ImGui::Dummy({width, bar_list_height(std::ssize(bars))});
     return hovered;
+}
+
+void bar_tooltip(Index bar, const char* text) {
+    const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+    const float top = min.y + static_cast<float>(bar) * line_height;
+    tooltip_at({min.x, top}, {max.x, top + line_height}, text);
 }
 
 }  // namespace attn::ui

@@ -22,5 +22,7 @@ struct Bar {
 std::optional<Index> bar_list(const std::string& name, float width, std::span<const Bar> bars, float most,
                               const ColourScale& scale);
 float bar_list_height(Index bars);
+// Shows a text under this bar of the list that was drawn last.
+void bar_tooltip(Index bar, const char* text);
 
 }  // namespace attn::ui

@@ -205,14 +205,46 @@ bool dragged() {
 
 bool clicked() { return ImGui::IsMouseReleased(0) && !dragged(); }
 
-void tooltip(const char* text) {
+void tooltip(const char* text, Side side) {
     if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
+    const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+    constexpr float tallest_control = 60;
+    max.y - min.y > tallest_control ? tooltip_at_cursor(text) : tooltip_at(min, max, text, side);
+}
+
+void tooltip_at_cursor(const char* text) {
+    constexpr float reach = 14;
+    const ImVec2 at = ImGui::GetMousePos();
+    tooltip_at({at.x - reach, at.y - reach}, {at.x + reach, at.y + reach}, text);
+}
+
+void tooltip_at(ImVec2 min, ImVec2 max, const char* text, Side side) {
+    constexpr ImVec2 padding{10, 8};
+    constexpr float gap = 6, widest = 310;
+    Type face(Face::regular, size_body);
+    const std::string lines = wrapped(text, widest);
+    const ImVec2 inner = text_size(lines), size{inner.x + 2 * padding.x, inner.y + 2 * padding.y};
+    const ImGuiViewport* view = ImGui::GetMainViewport();
+    const ImVec2 end{view->Pos.x + view->Size.x, view->Pos.y + view->Size.y};
+    const auto within = [](float at, float length, float from, float to) {
+        return std::max(std::min(at, to - length), from);
+    };
+    // If there is no room on the one side, there is on the other.
+    const auto outside = [&](float from, float to, float length, float limit) {
+        return to + gap + length <= limit ? to + gap : from - gap - length;
+    };
+    const ImVec2 at =
+        side == Side::under
+            ? ImVec2{within(min.x, size.x, view->Pos.x, end.x), outside(min.y, max.y, size.y, end.y)}
+            : ImVec2{outside(min.x, max.x, size.x, end.x), within(min.y, size.y, view->Pos.y, end.y)};
+    ImGui::SetNextWindowPos(at);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
     if (ImGui::BeginTooltip()) {
-        ImGui::TextUnformatted(wrapped(text, 310).c_str());
+        ImGui::TextUnformatted(lines.c_str());
         ImGui::EndTooltip();
     }
     ImGui::PopStyleVar();
+    landmark("tooltip", at, {at.x + size.x, at.y + size.y});
 }
 
 }  // namespace attn::ui

@@ -69,7 +69,12 @@ void paragraph(const std::string& text, ImU32 colour, float most_width = reading
 // Draws one line of a list: a name as it is typed, and what it is.
 void list_item(const char* name, const char* what);
 void badge(const char* text, ImU32 fill, ImU32 ink);
-void tooltip(const char* text);  // for the last item
+
+// Shows a text beside what it explains and never over it: under or over it, or, in a list, to its right or left.
+enum class Side { under, right };
+void tooltip(const char* text, Side side = Side::under);  // for the last item, while it is hovered over
+void tooltip_at(ImVec2 min, ImVec2 max, const char* text, Side side = Side::under);
+void tooltip_at_cursor(const char* text);  // for something small in a large picture
 
 // Says whether the mouse is or was farther from where its button was pressed than a hand trembles.
 bool dragged();

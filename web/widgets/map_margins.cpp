@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <string>
 
 #include "app/format.hpp"
@@ -87,8 +86,7 @@ void draw_margins(const MapSums* sums, const Margins& m) {
 
     const auto says = [&](const char* name, ImVec2 a, ImVec2 b, const std::string& text) {
         landmark(name, a, b);
-        if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(a, b))
-            ImGui::SetTooltip("%s", text.c_str());
+        if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(a, b)) tooltip_at_cursor(text.c_str());
     };
     const auto under = [](const Margins::Axis& axis, float mouse) {
         // Where there is no mouse, it is too far away for an Index.
@@ -102,14 +100,19 @@ void draw_margins(const MapSums* sums, const Margins& m) {
     const auto value = [](const std::vector<double>& values, Index i) {
         return app::fixed(values[static_cast<std::size_t>(i)], 3);
     };
+    const auto named = [](const char* side, std::span<const std::string> names, Index i) {
+        return std::string(side) + " " +
+               (i < std::ssize(names) ? quoted(names[static_cast<std::size_t>(i)]) : std::to_string(i));
+    };
+    const std::string row = named("query", m.query_names, query), column = named("key", m.key_names, key);
     says("map/rows", {left, m.queries.begin}, {right, end.y},
-         m.weights ? "query " + std::to_string(query) + ": entropy " + value(sums->entropies, query) +
+         m.weights ? row + ": entropy " + value(sums->entropies, query) +
                          " nats, −Σ w ln w. 0: it looks at one key alone."
-                   : "query " + std::to_string(query) + ": its cells sum to " + value(sums->queries, query));
+                   : row + ": its cells sum to " + value(sums->queries, query));
     says("map/columns", {m.keys.begin, top}, {end.x, below},
-         m.weights ? "key " + std::to_string(key) + " receives " + value(sums->keys, key) +
-                         " in all: the sum of its column's weights"
-                   : "key " + std::to_string(key) + ": its cells sum to " + value(sums->keys, key));
+         m.weights
+             ? column + " receives " + value(sums->keys, key) + " in all: the sum of its column's weights"
+             : column + ": its cells sum to " + value(sums->keys, key));
 }
 
 }  // namespace attn::ui

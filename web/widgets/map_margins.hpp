@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 
 #include "maps/blocks.hpp"
 #include "widgets/theme.hpp"
@@ -18,6 +20,7 @@ struct Margins {
     Axis queries, keys;
     float right = 0, bottom = 0;  // edges of the map
     std::optional<Index> pointed_query, pointed_key;
+    std::span<const std::string> query_names{}, key_names{};  // of all cells, or none
     bool weights = true;  // rows then show their entropy, because they all sum to 1
 };
 

@@ -326,6 +326,8 @@ void MapView::draw_margins(const Plot& plot, const MapPicture& picture) {
     margins.pointed_query = picture.pointed ? std::optional(picture.pointed->query) : picture.query;
     margins.pointed_key = picture.pointed ? std::optional(picture.pointed->key) : picture.key;
     margins.weights = picture.choice.stage == Stage::weight;
+    margins.query_names = picture.query_names;
+    margins.key_names = picture.key_names;
     ui::draw_margins(tiles_.sums(), margins);
 }
 

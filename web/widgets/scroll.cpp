@@ -27,7 +27,7 @@ void scroll_by_drag() {
         dragged = window;
         ImGui::ClearActiveID();
     }
-    if (!ImGui::IsMouseDown(ImGuiMouseButton_Left) && dragged == window) dragged = 0;
+    if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) dragged = 0;
     if (dragged == window) ImGui::SetScrollY(ImGui::GetScrollY() - ImGui::GetIO().MouseDelta.y);
 }
 

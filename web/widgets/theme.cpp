@@ -77,6 +77,15 @@ ImU32 along(const Stops& stops, float t) {
     return IM_COL32(channel(16), channel(8), channel(0), 255);
 }
 
+void merge(ImFont* font, ImFontConfig& config) {
+    config.SizePixels = size_body;
+    config.MergeMode = true;
+    config.DstFont = font;
+    ImGui::GetIO().Fonts->AddFont(&config);
+    // ImGui remembers which glyphs were missing so far, so this makes it forget.
+    ImFontAtlasFontDiscardBakes(ImGui::GetIO().Fonts, font, 0);
+}
+
 }  // namespace
 
 const Theme& theme() { return *current; }
@@ -138,11 +147,17 @@ void add_fallback_font(const void* bytes, int size) {
     for (ImFont* font : faces.fonts) {
         ImFontConfig config;
         config.FontDataOwnedByAtlas = false;
-        config.MergeMode = true;
-        config.DstFont = font;
-        ImGui::GetIO().Fonts->AddFontFromMemoryTTF(const_cast<void*>(bytes), size, size_body, &config);
-        // ImGui remembers which glyphs were missing so far, so this makes it forget.
-        ImFontAtlasFontDiscardBakes(ImGui::GetIO().Fonts, font, 0);
+        config.FontData = const_cast<void*>(bytes);
+        config.FontDataSize = size;
+        merge(font, config);
+    }
+}
+
+void add_fallback_glyphs(const ImFontLoader* loader) {
+    for (ImFont* font : faces.fonts) {
+        ImFontConfig config;
+        config.FontLoader = loader;
+        merge(font, config);
     }
 }
 

@@ -33,6 +33,7 @@ inline constexpr float size_heading = 21, size_title = 16, size_body = 15, size_
 
 void add_font(Face face, const void* bytes, int size);  // before the first frame
 void add_fallback_font(const void* bytes, int size);    // for glyphs that the others lack
+void add_fallback_glyphs(const ImFontLoader* loader);   // for glyphs that no font has
 class Type {                                            // sets a face and size for its scope
   public:
     Type(Face face, float size);

@@ -58,15 +58,23 @@ test('words are split by Unicode, and the unknown token is used where the vocabu
 });
 
 test('pieces show spaces, breaks, bytes and invisible characters', { skip }, () => {
-    const pieces = (text) => [...gpt2.encode(text).ids].map(gpt2.piece);
+    const pieces = (text) => gpt2.pieces(gpt2.encode(text).ids);
     assert.deepEqual(pieces(' Hello\tthere\n'), ['·Hello', '⇥', 'there', '↵']);
     assert.deepEqual(pieces('half ½'), ['half', '·½']);
-    assert.deepEqual(pieces('▁'), ['\\xE2\\x96', '\\x81']);
-    assert.deepEqual(pieces('a\u200db'), ['a', '\\xE2\\x80', '\\x8D', 'b']);
-    assert.equal(gpt2.piece(50256), '<|endoftext|>');
-    assert.equal(gpt2.piece(60000), '#60000');
+    assert.deepEqual(pieces('▁'), ['⟨▁ 1/2⟩', '⟨▁ 2/2⟩']);
+    assert.deepEqual(pieces('a\u200db'), ['a', '⟨\\u200D 1/2⟩', '⟨\\u200D 2/2⟩', 'b']);
+    assert.deepEqual(gpt2.pieces([50256, 60000]), ['<|endoftext|>', '#60000']);
     const llama = create(shared.tokenizer('babyllama-tok105'));
-    assert.deepEqual([...llama.encode('a b').ids].map(llama.piece), ['<s>', '·', 'a', '·', 'b']);
+    assert.deepEqual(llama.pieces(llama.encode('a b').ids), ['<s>', '·', 'a', '·', 'b']);
+});
+
+test('words that are not ASCII read as characters, and a part of a character says of which', { skip }, () => {
+    const pieces = (text) => gpt2.pieces(gpt2.encode(text).ids).join(' ');
+    assert.equal(pieces('Größe'), 'Gr ö ß e');
+    assert.doesNotMatch(pieces('Привет, мир'), /x|�/);
+    assert.doesNotMatch(pieces('مرحبا بالعالم'), /x|�/);
+    assert.match(pieces('猫が好き'), /^⟨猫 1\/3⟩ ⟨猫 2\/3⟩ ⟨猫 3\/3⟩ が/);
+    assert.deepEqual(gpt2.pieces(gpt2.encode(' 猫').ids.subarray(0, 1)), ['·⟨e7⟩']);
 });
 
 test('byte pieces of SentencePiece vocabularies', () => {
@@ -76,7 +84,8 @@ test('byte pieces of SentencePiece vocabularies', () => {
         decoder: { type: 'Sequence', decoders: [{ type: 'Replace', pattern: { String: '▁' }, content: ' ' }, { type: 'ByteFallback' }, { type: 'Fuse' }] },
     }) });
     assert.deepEqual([...tokenizer.encode('▁é\n').ids], [3, 1, 2, 4]);
-    assert.deepEqual([3, 1, 2, 4].map(tokenizer.piece), ['·', '\\xC3', '\\xA9', '↵']);
+    assert.deepEqual(tokenizer.pieces([3, 1, 2, 4]), ['·', '⟨é 1/2⟩', '⟨é 2/2⟩', '↵']);
+    assert.deepEqual(tokenizer.pieces([2, 1, 0, 2]), ['⟨a9⟩', '⟨c3⟩', '<unk>', '⟨a9⟩']);
     assert.equal(tokenizer.decode([3, 1, 2]), ' é');
 });
 
@@ -89,7 +98,7 @@ test('symbols between blanks, and no token for what is none', () => {
         model: { type: 'WordLevel', unk_token: '<unk>', vocab: Object.fromEntries(symbols.map((symbol, id) => [symbol, id])) },
     }) }, symbols.length);
     assert.deepEqual([...tokenizer.encode('A B  | 53\na A').ids], [1, 2, 0, 4, 3, 1]);
-    assert.deepEqual([0, 4, 5].map(tokenizer.piece), ['|', '53', '#5']);
+    assert.deepEqual(tokenizer.pieces([0, 4, 5]), ['|', '53', '#5']);
     assert.equal(tokenizer.decode([1, 0, 4]), 'A | 53');
     assert.equal(tokenizer.encode('A AB <unk>').fault, "'AB' and '<unk>' have no token in this model's vocabulary (known: |, A, B, a, 53).");
 });

@@ -63,7 +63,19 @@ TEST_CASE("a word that is longer than the most is cut", "[text]") {
 }
 
 TEST_CASE("Han and Kana begin a word, bytes of a character go on", "[text]") {
-    CHECK(names({"·猫", "は", "·\\xF0\\x9F", "\\x90\\x88"}) == Pieces{"猫", "は", "\\xF0\\x9F\\x90\\x88"});
+    CHECK(names({"·猫", "は", "·⟨の 1/2⟩", "⟨の 2/2⟩"}) == Pieces{"猫", "は", "の"});
+}
+
+TEST_CASE("parts of characters are whole in words", "[text]") {
+    CHECK(names({"Gr", "⟨ö 1/2⟩", "⟨ö 2/2⟩⟨ß 1/2⟩", "⟨ß 2/2⟩e", "·ist"}) == Pieces{"Größe", "ist"});
+    CHECK(names({"⟨П 1/2⟩", "⟨П 2/2⟩р", "и", "вет", "·⟨м 1/2⟩", "⟨м 2/2⟩ир"}) == Pieces{"Привет", "мир"});
+    CHECK(names({"·⟨م 1/2⟩", "⟨م 2/2⟩رح", "با"}) == Pieces{"مرحبا"});
+    CHECK(names({"⟨你 1/3⟩", "⟨你 2/3⟩", "⟨你 3/3⟩", "好", "·so"}) == Pieces{"你", "好", "so"});
+    CHECK(names({"a", "·⟨🐈 1/2⟩", "⟨🐈 2/2⟩", "cat"}) == Pieces{"a", "·🐈", "cat"});
+    CHECK(names({"x", "·⟨e7 8c⟩", "·⟨1/2⟩", "·⟨"}).size() == 4);
+    Pieces long_word(15, "a");
+    long_word.insert(long_word.end(), {"⟨ö 1/2⟩", "⟨ö 2/2⟩", "a"});
+    CHECK(names(long_word, "aaaaaaaaaaaaaaaöa") == Pieces{"aaaaaaaaaaaaaaaö", "a"});
 }
 
 TEST_CASE("no pieces are no words, odd bytes are some", "[text]") {

@@ -211,10 +211,10 @@ void CompareLens::draw_vectors(const Frame& frame, float width) {
                         written(value), static_cast<Index>(i) == frame.selection().layer + 1, false});
     }
     if (const auto over = ui::bar_list("compare/vector", width, bars, 1, ui::sequential_scale(1)))
-        ui::tooltip(
-            ((*over == 0 ? "token and position: " : "after layer " + std::to_string(*over - 1) + ": ") +
-             arithmetic(alike_.residual[static_cast<std::size_t>(*over)]))
-                .c_str());
+        ui::bar_tooltip(*over, ((*over == 0 ? "token and position: "
+                                            : "after layer " + std::to_string(*over - 1) + ": ") +
+                                arithmetic(alike_.residual[static_cast<std::size_t>(*over)]))
+                                   .c_str());
 }
 
 // Draws a cell for each head of each layer.
@@ -258,7 +258,8 @@ void CompareLens::draw_heads(const Frame& frame, float width) {
             ui::landmark("compare/head/" + std::to_string(layer) + "/" + std::to_string(head), min, max);
             if (!hovered || !ImGui::IsMouseHoveringRect(min, max)) continue;
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-            ui::tooltip(
+            ui::tooltip_at(
+                min, max,
                 ("layer " + std::to_string(layer) + " · head " + std::to_string(head) + ": " + arithmetic(c))
                     .c_str());
             if (ui::clicked()) parts::choose_head(frame.drawing, {layer, head});

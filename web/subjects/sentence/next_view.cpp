@@ -46,7 +46,7 @@ void SentenceSubject::draw_beside(const Drawing&, float width) {
     if (bars.empty())
         ui::caption("The logits of the last position are not finite, so no token can be drawn.");
     else if (const auto over = ui::bar_list("next", width, bars, most, ui::sequential_scale(1)))
-        ImGui::SetTooltip("%s", told(next_.candidates[static_cast<std::size_t>(*over)]).c_str());
+        ui::bar_tooltip(*over, told(next_.candidates[static_cast<std::size_t>(*over)]).c_str());
     draw_sampling(width);
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/head_maps.hpp"
 #include "app/format.hpp"
 #include "maps/merged.hpp"
+#include "text/byte_level_tokens.hpp"
 #include "text/utf8.hpp"
 
 namespace attn::app {
@@ -21,7 +22,7 @@ std::uint64_t tensor_versions = 0;
 std::vector<std::string> names_or_positions(const std::vector<std::string>& tokens, Index count) {
     std::vector<std::string> names;
     std::string storage;
-    for (const std::string& token : tokens) names.emplace_back(well_formed(token, storage));
+    for (const std::string& token : read_byte_level(tokens)) names.emplace_back(well_formed(token, storage));
     for (Index i = std::ssize(names); i < count; ++i) names.push_back(std::to_string(i));
     return names;
 }

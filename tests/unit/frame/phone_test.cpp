@@ -1,0 +1,148 @@
+// Tests what a finger does on a phone: the sheet, the page's own text fields, cause and effect in one view.
+#include <catch_amalgamated.hpp>
+
+#include "app/format.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+// A phone on which the worked example's X[0][1] is pinned.
+struct Phone : Screen {
+    Phone() : Screen({390, 740}) {
+        ImGui::GetIO().ConfigFlags |= ImGuiConfigFlags_IsTouchScreen;
+        draw(3);
+        visit.perform(Pin{CellRef{Stage::x, 0, 1}});
+        draw(5);
+        REQUIRE(shows("panel/inspector"));
+    }
+    bool explains() const { return visit.state().pin.has_value(); }
+    double value() const { return worked_of(visit.state()).x.at(0, 1); }
+
+    void swipe(ImVec2 from, ImVec2 to) {
+        ImGuiIO& io = ImGui::GetIO();
+        io.AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
+        io.AddMousePosEvent(from.x, from.y);
+        draw();
+        io.AddMouseButtonEvent(0, true);
+        draw();
+        for (int step = 1; step <= 8; ++step) {
+            const float share = static_cast<float>(step) / 8;
+            io.AddMousePosEvent(from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share);
+            draw();
+        }
+        io.AddMouseButtonEvent(0, false);
+        draw(3);
+    }
+    bool in_view(const std::string& name, const std::string& panel) const {
+        const ui::Landmark &it = ui::landmarks().at(name), &all = ui::landmarks().at(panel);
+        return it.min.y >= all.min.y && it.max.y <= all.max.y;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a phone's sheet closes by its ×, by a swipe down and by a tap outside of it") {
+    Phone phone;
+    phone.click("sheet/close");
+    CHECK_FALSE(phone.explains());
+    const auto pinned_again = [&] {
+        phone.visit.perform(Pin{CellRef{Stage::weight, 1, 0}});
+        phone.draw(5);
+    };
+    pinned_again();
+    const ImVec2 sheet = phone.middle("panel/inspector");
+    phone.swipe(sheet, {sheet.x + 4, sheet.y + 30});
+    CHECK(phone.explains());
+    phone.swipe({sheet.x, sheet.y - 60}, {sheet.x + 4, sheet.y + 60});
+    CHECK_FALSE(phone.explains());
+    pinned_again();
+    const ui::Landmark lens = ui::landmarks().at("panel/lens");
+    const ImVec2 beside{lens.max.x - 13, (lens.min.y + lens.max.y) / 2};
+    phone.swipe(beside, {beside.x, beside.y - 90});  // it scrolls
+    CHECK(phone.explains());
+    phone.swipe(beside, beside);
+    CHECK_FALSE(phone.explains());
+    CHECK_FALSE(phone.shows("panel/inspector"));
+}
+
+TEST_CASE("a swipe down scrolls a long explanation back before it closes the sheet") {
+    Phone phone;
+    phone.visit.perform(Pin{CellRef{Stage::output, 1, 0}});
+    phone.draw(5);
+    const ImVec2 low{195, ui::landmarks().at("panel/inspector").max.y - 30};
+    phone.swipe(low, {low.x, low.y - 90});
+    phone.swipe({low.x, low.y - 90}, low);
+    CHECK(phone.explains());
+    phone.swipe({low.x, low.y - 90}, low);
+    CHECK_FALSE(phone.explains());
+}
+
+TEST_CASE("a tap on another cell explains that cell") {
+    Phone phone;
+    phone.click("x/0/0");
+    CHECK(phone.visit.state().pin == CellRef{Stage::x, 0, 0});
+}
+
+TEST_CASE("where there is no keyboard, a pinned input has a text field of the page") {
+    Phone phone;
+    const auto& field = phone.frame.field();
+    REQUIRE(field);
+    CHECK(field->number);
+    CHECK(field->text == shortest(phone.value()));
+    CHECK(phone.in_view("number", "panel/inspector"));
+    phone.frame.field_typed("0.7", false);
+    CHECK(phone.value() != 0.7);
+    phone.frame.field_typed("0.7", true);
+    CHECK(phone.value() == 0.7);
+    phone.frame.field_typed("0,25", true);
+    CHECK(phone.value() == 0.25);
+    phone.frame.field_typed("a lot", true);
+    CHECK(phone.value() == 0.25);
+    CHECK(phone.page.notices.back() == "'a lot' is not a number; the cell keeps its value.");
+    phone.draw(2);
+    phone.click("number/sign");
+    CHECK(phone.value() == -0.25);
+    phone.visit.undo();
+    phone.visit.undo();
+    CHECK(phone.value() == 0.7);
+    phone.visit.perform(Pin{CellRef{Stage::weight, 0, 1}});
+    phone.draw(2);
+    CHECK_FALSE(phone.frame.field());
+}
+
+TEST_CASE("with a keyboard, the cell itself is typed into") {
+    Screen screen({390, 740});
+    screen.visit.perform(Pin{CellRef{Stage::x, 0, 1}});
+    screen.draw(3);
+    CHECK_FALSE(screen.frame.field());
+}
+
+TEST_CASE("while an input is pinned on a phone, its cell and what it changes are both in view") {
+    Phone phone;
+    CHECK(phone.in_view("x/0/1", "panel/lens"));
+    CHECK(phone.in_view("sheet/effect", "panel/inspector"));
+    phone.visit.perform(Pin{CellRef{Stage::w_v, 1, 1}});
+    phone.draw(5);
+    CHECK(phone.in_view("w_v/1/1", "panel/lens"));
+    CHECK(phone.in_view("sheet/effect", "panel/inspector"));
+}
+
+TEST_CASE("a touch screen types into the palette through a text field of the page") {
+    Phone phone;
+    phone.frame.open_palette();
+    phone.draw(3);
+    REQUIRE(phone.frame.field());
+    CHECK_FALSE(phone.frame.field()->number);
+    phone.frame.field_typed("overview", false);
+    phone.draw(2);
+    REQUIRE(phone.shows("palette/0"));
+    CHECK_FALSE(phone.shows("palette/9"));
+    phone.frame.field_typed("overview", true);
+    phone.draw(2);
+    CHECK(phone.visit.state().lens == "overview");
+    CHECK_FALSE(phone.shows("palette"));
+}

@@ -1,0 +1,31 @@
+// Draws a part of the page that scrolls by itself.
+#pragma once
+
+#include <imgui.h>
+
+#include <optional>
+#include <string>
+
+#include "render/fill.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/scroll.hpp"
+
+namespace attn::app {
+
+inline constexpr float status_height = 28;
+
+// Without a fill, the panel shows the page's own background.
+inline void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32> fill, ImVec2 inset,
+                  auto draw) {
+    if (fill) render::fill(ImGui::GetWindowDrawList(), at, {at.x + size.x, at.y + size.y}, *fill);
+    ImGui::SetCursorScreenPos(at);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, inset);
+    ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding);
+    ImGui::PopStyleVar();
+    draw();
+    ui::scroll_by_drag();
+    ImGui::EndChild();
+    ui::landmark_item(std::string("panel/") + name);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,24 @@
+// What belongs to the sheet at the bottom of a phone's window, which explains the pinned cell.
+#pragma once
+
+#include <imgui.h>
+
+#include "subjects/ladder.hpp"
+
+namespace attn::app {
+
+// Notices when a finger closes the sheet: by a swipe down, or by a tap outside of it.
+class Sheet {
+  public:
+    // Call once per frame after the rest of the page. `scrolled` is how far down the explanation is scrolled: a
+    // swipe first takes it back to its top. `on_cell` says whether the finger is on a cell outside the sheet.
+    bool closed_by_finger(ImVec2 min, ImVec2 max, float scrolled, bool on_cell);
+
+  private:
+    bool may_swipe_ = false, may_leave_ = false;  // depending on where the finger went down
+};
+
+// Draws in two lines what a change of an input does: where the query looks, and its output.
+void draw_effect(const Ladder& ladder, Index query, float width);
+
+}  // namespace attn::app

@@ -1,0 +1,12 @@
+// Glyphs that the page's own fonts lack, such as Han and emoji, as the browser draws them with the system's fonts.
+#pragma once
+
+#include <imgui.h>
+#include <imgui_internal.h>
+
+namespace attn::platform {
+
+// A character that no font of the system has is drawn as its number: "U+732B".
+const ImFontLoader* browser_glyphs();
+
+}  // namespace attn::platform
