@@ -149,16 +149,16 @@ void LadderPart::answer(const Frame& frame, const app::Rung& rung, const ui::Gri
         return;
     }
     const bool fine = ImGui::GetIO().KeyShift;
+    const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
     if (reply.dragged && reply.drag != 0) {
         // A finger cannot hover, so the cell that it drags is pinned to show what changes.
         const app::CellRef dragged = cell(*reply.dragged);
-        const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
         if (finger && drawing.state().pin != dragged) frame.pin(dragged);
         const double step = fine ? per_point / 10 : per_point;
         frame.move(dragged, rung.values.at(reply.dragged->first, reply.dragged->second) +
                                 step * static_cast<double>(reply.drag));
     }
-    if (reply.hovered && reply.wheel != 0) {
+    if (reply.hovered && reply.wheel != 0 && !finger) {
         const double step = fine ? per_notch / 10 : per_notch;
         const double notches = std::max(std::abs(static_cast<double>(reply.wheel)), 1.0);
         frame.move(cell(*reply.hovered), rung.values.at(reply.hovered->first, reply.hovered->second) +

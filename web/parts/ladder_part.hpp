@@ -1,5 +1,5 @@
 // Draws one head as a ladder of matrices. Cells can be hovered over and pinned and, if the subject allows it,
-// dragged, scrolled and typed into.
+// dragged, turned with the wheel and typed into.
 #pragma once
 
 #include <optional>

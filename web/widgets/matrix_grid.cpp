@@ -5,6 +5,7 @@
 
 #include "app/format.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::ui {
 
@@ -233,11 +234,10 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
 
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const auto under = cell_under(grid, metrics, at, mouse);
-    if (grid.editable && under) ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);  // keeps the lens in place
+    if (grid.editable && under) reply.wheel = wheel_over_item(grid.pinned == under);
     if (ImGui::IsItemHovered() && under) {
         reply.hovered = under;
         std::tie(reply.hovered_min, reply.hovered_max) = cell_rect(grid, metrics, at, *under);
-        reply.wheel = ImGui::GetIO().MouseWheel;
         if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) reply.double_clicked = under;
         if (grid.editable) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
     }

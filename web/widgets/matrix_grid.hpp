@@ -1,5 +1,5 @@
 // Draws a small matrix as coloured cells with their numbers and named axes. Cells can be hovered over,
-// dragged, scrolled and typed into.
+// dragged, turned with the wheel and typed into.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ struct GridReply {
     std::optional<CellAt> double_clicked;
     std::optional<CellAt> dragged;                 // since the mouse was pressed on it
     float drag = 0;                                // points moved to the right in this frame
-    float wheel = 0;                               // notches over `hovered`
+    float wheel = 0;                               // notches over `hovered`, if it is pinned or Ctrl is held
     std::optional<Index> row_label, column_label;  // clicked
     ImVec2 hovered_min{}, hovered_max{};
 };

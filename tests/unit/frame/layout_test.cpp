@@ -88,6 +88,59 @@ TEST_CASE("a cell is explained under the cursor, kept by a click and let go by E
     CHECK_FALSE(screen.visit.state().pin);
 }
 
+TEST_CASE("the wheel scrolls the page over an input, until the input was clicked or Ctrl is held") {
+    Screen screen({1440, 500});  // lower than the lens
+    screen.draw(3);
+    const auto value = [&] { return worked_of(screen.visit.state()).x.at(1, 1); };
+    const auto turn = [&](float notches) {
+        ImGui::GetIO().AddMouseWheelEvent(0, notches);
+        screen.draw(2);
+    };
+    const float top = rect("x/1/1").top;
+    screen.hover("x/1/1");
+    turn(-1);
+    CHECK(value() == 0.9);
+    CHECK(rect("x/1/1").top < top);
+    turn(1);
+    CHECK(rect("x/1/1").top == top);
+    screen.hold(ImGuiMod_Ctrl, [&] { turn(1); });
+    CHECK(value() == Catch::Approx(1.0));
+    screen.click("x/1/1");
+    screen.draw(60);  // the scrolling is over
+    turn(-1);
+    CHECK(value() == Catch::Approx(0.9));
+    CHECK(rect("x/1/1").top == top);
+}
+
+TEST_CASE("the wheel scrolls the page over a map and a flow, until they were clicked or Ctrl is held") {
+    Screen screen({900, 600});
+    screen.open_sentence(60);
+    const auto turn = [&](float notches) {
+        ImGui::GetIO().AddMouseWheelEvent(0, notches);
+        screen.draw(2);
+    };
+    for (const std::string part : {"flow", "map"}) {
+        INFO(part);
+        const std::string cell = part == "map" ? "map/0/0" : "token/0";
+        const auto width = [&] { return rect(cell).right - rect(cell).left; };
+        const Rect lens = rect("panel/lens");
+        ImGui::GetIO().AddMousePosEvent(lens.right - 4, (lens.top + lens.bottom) / 2);
+        screen.draw(60);
+        for (int i = 0; i < 40 && rect(part).bottom > lens.bottom; ++i) turn(-0.5f);
+        screen.draw(60);
+        const float before = width(), top = rect(part).top;
+        const ImVec2 at{rect(part).left + 3, std::max(rect(part).top, lens.top) + 10};
+        ImGui::GetIO().AddMousePosEvent(at.x, at.y);
+        screen.draw(60);
+        turn(0.2f);
+        CHECK(width() == before);
+        CHECK(rect(part).top > top);
+        turn(-0.2f);
+        screen.hold(ImGuiMod_Ctrl, [&] { turn(part == "map" ? 1.0f : -1.0f); });
+        CHECK(width() != before);
+    }
+}
+
 TEST_CASE("an input is typed into, dragged and turned; what is computed is not") {
     Screen screen;
     screen.draw(3);
@@ -96,7 +149,7 @@ TEST_CASE("an input is typed into, dragged and turned; what is computed is not")
     screen.type("0.7");
     screen.press(ImGuiKey_Enter);
     CHECK(value(0, 1) == 0.7);
-    screen.hover("x/1/1");
+    screen.click("x/1/1");
     ImGui::GetIO().AddMouseWheelEvent(0, 1);
     screen.draw(2);
     CHECK(value(1, 1) == Catch::Approx(1.0));

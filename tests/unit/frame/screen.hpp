@@ -84,6 +84,15 @@ class Screen {
         draw(2);
     }
 
+    // Does something while a key is held.
+    void hold(ImGuiKey key, auto&& doing) {
+        ImGui::GetIO().AddKeyEvent(key, true);
+        draw();
+        doing();
+        ImGui::GetIO().AddKeyEvent(key, false);
+        draw();
+    }
+
     // Opens a model of two layers on a text of `words` words.
     void open_sentence(Index words = 6) {
         load_tiny_model(visit);

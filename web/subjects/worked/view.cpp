@@ -33,8 +33,10 @@ bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::settings_open;
     ui::heading(std::string(preset.question).c_str());
     if (!brief) {
-        const char* how = narrow ? " Drag an input sideways to change it; whatever changes is outlined."
-                                 : " Drag or type to change an input; whatever changes is outlined.";
+        const char* how =
+            narrow
+                ? " Drag an input sideways to change it; whatever changes is outlined."
+                : " Drag or type to change an input, or click it and scroll; whatever changes is outlined.";
         ui::caption((std::string(preset.story) + how).c_str());
     }
     ImGui::Dummy({0, 2});
