@@ -117,7 +117,7 @@ test('hovering a cell explains it, with what the tutorial prints', async (explor
     const { shown } = await explorer.untilState('the inspector to show it', ({ shown: at }) => pinName(at) === 'weight/1/2');
     const why = await explorer.ask('explain', ...shown);
     near([why.f32, why.f64], [0.277247, 0.277247], 5e-7, 'the weight');
-    assert.match(why.note, /prints 0\.239; the exact value is 0\.277247/);
+    assert.match(why.note, /The Heart of Transformers” prints 0\.239, which is a misprint; the exact value is 0\.277247/);
     await explorer.hover('raw/1/2');
     await explorer.untilState('the inspector to follow', ({ shown: at }) => at?.[0] === 'raw');
     const { operands, f64 } = await explorer.explain('raw', 1, 2);

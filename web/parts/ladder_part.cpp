@@ -95,7 +95,7 @@ struct LadderPart::Frame {
         g.row_axis = rung.row_axis;
         g.column_axis = rung.column_axis;
         g.allowed = rung.allowed;
-        g.noted = rung.noted;
+        g.misprinted = rung.misprinted;
         if (const auto& p = drawing.state().pin; p && p->stage == rung.stage && !p->second && !p->words)
             if (rung.values.holds(p->row - rung.first_row, p->col - rung.first_col))
                 g.pinned = ui::CellAt{p->row - rung.first_row, p->col - rung.first_col};
@@ -103,16 +103,18 @@ struct LadderPart::Frame {
         return g;
     }
 
-    // Writes "printed 0.65, exact 0.55" next to the cell.
+    // Writes the remark below the cell.
     void draw_remark(const app::CellRef& cell, const ui::GridReply& reply) const {
-        const std::string text = ladder.remark(cell);
-        if (text.empty()) return;
+        const std::string remark = ladder.remark(cell);
+        if (remark.empty()) return;
         ui::Type small(ui::Face::regular, ui::size_small);
+        const std::string text = ui::wrapped(remark, 300);
         const ImVec2 size = ui::text_size(text);
-        const ImVec2 at{reply.hovered_min.x, reply.hovered_max.y + 5};
+        const float last = ImGui::GetIO().DisplaySize.x - size.x - 20;
+        const ImVec2 at{std::min(reply.hovered_min.x, last), reply.hovered_max.y + 5};
         ImDrawList* list = ImGui::GetForegroundDrawList();
         list->AddRectFilled(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().raised, 5);
-        list->AddRect(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().changed, 5);
+        list->AddRect(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().misprint, 5);
         ui::draw_text(list, {at.x + 8, at.y + 5}, ui::theme().text, text);
     }
 };

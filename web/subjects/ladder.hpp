@@ -23,8 +23,8 @@ struct Rung {
     const char* row_axis = "";
     const char* column_axis = "";
     int decimals = 2;
-    std::function<bool(Index row, Index col)> allowed = {};  // by the mask; none: every cell
-    std::function<bool(Index row, Index col)> noted = {};  // a tutorial prints another number; none: nowhere
+    std::function<bool(Index row, Index col)> allowed = {};     // by the mask; none: every cell
+    std::function<bool(Index row, Index col)> misprinted = {};  // by a tutorial; none: nowhere
 };
 
 // The edits that a ladder allows; each returns the command that makes it, or none.
@@ -47,7 +47,7 @@ class Ladder {
     virtual std::string key_name(Index key) const = 0;
     virtual float weight(Index query, Index key) const = 0;
     virtual const LadderEdits* edits() const { return nullptr; }
-    // Returns a remark about the cell under the cursor: "printed 0.65, exact 0.55".
+    // Returns a remark about the cell under the cursor; empty if there is none.
     virtual std::string remark(const CellRef&) const { return ""; }
 };
 

@@ -145,8 +145,7 @@ struct Painter {
                                (min.y + max.y - size.y) / 2};
             draw_text_within(list, where, room, open ? ink_on(fill) : t.dim, text);
         }
-        if (grid.noted && metrics.numbers && grid.noted(r, c))
-            list->AddTriangleFilled({max.x - 8, min.y}, {max.x, min.y}, {max.x, min.y + 8}, t.changed);
+        if (grid.misprinted && metrics.numbers && grid.misprinted(r, c)) draw_misprint(list, {max.x, min.y});
         const bool moved = grid.before && !same(value, grid.before->at(r, c));
         if (moved)
             list->AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, t.changed, rounding + 1, 0, 2);
@@ -221,6 +220,14 @@ std::pair<ImVec2, ImVec2> cell_rect(const MatrixGrid&, const GridMetrics& metric
     const ImVec2 min{at.x + metrics.label_width + metrics.cell_width * static_cast<float>(cell.second),
                      at.y + top_of_cells() + metrics.cell_height * static_cast<float>(cell.first)};
     return {min, {min.x + metrics.cell_width - cell_gap, min.y + metrics.cell_height - cell_gap}};
+}
+
+void draw_misprint(ImDrawList* list, ImVec2 corner) {
+    const auto triangle = [&](float side, ImU32 colour) {
+        list->AddTriangleFilled({corner.x - side, corner.y}, corner, {corner.x, corner.y + side}, colour);
+    };
+    triangle(11, theme().background);  // apart from any fill
+    triangle(8, theme().misprint);
 }
 
 GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at) {

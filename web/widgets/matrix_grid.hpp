@@ -29,7 +29,8 @@ struct MatrixGrid {
     int decimals = 2;
     bool editable = false;
     std::function<bool(Index, Index)> allowed;  // null: every cell is allowed
-    std::function<bool(Index, Index)> noted;    // the cell has a remark: a tutorial prints another number
+    std::function<bool(Index, Index)>
+        misprinted;  // a tutorial prints another number for the cell; null: none
     std::optional<CellAt> pinned;
     std::optional<Index> lit_row, lit_column;  // the selection, as this matrix shows it
 };
@@ -58,6 +59,9 @@ ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics);
 // Returns where a cell will be when the grid is drawn at `at`.
 std::pair<ImVec2, ImVec2> cell_rect(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
                                     CellAt cell);
+
+// Draws the mark of a misprinted cell into its upper right corner.
+void draw_misprint(ImDrawList* list, ImVec2 corner);
 
 GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at);
 

@@ -1,6 +1,7 @@
 // Tests the frame around a lens, and that everything stays in place at every window size.
 #include <catch_amalgamated.hpp>
 
+#include "subjects/worked/commands.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -139,6 +140,21 @@ TEST_CASE("the wheel scrolls the page over a map and a flow, until they were cli
         screen.hold(ImGuiMod_Ctrl, [&] { turn(part == "map" ? 1.0f : -1.0f); });
         CHECK(width() != before);
     }
+}
+
+TEST_CASE("a legend says what the marks of misprints mean, as long as there are any") {
+    Screen screen;
+    screen.draw(3);
+    CHECK(screen.shows("legend"));
+    screen.visit.perform(SetCell{{Stage::x, 0, 0}, 2});
+    screen.draw(2);
+    CHECK_FALSE(screen.shows("legend"));
+    screen.visit.undo();
+    screen.draw(2);
+    CHECK(screen.shows("legend"));
+    screen.visit.perform(OpenPreset{PresetId::seeded_normal});
+    screen.draw(2);
+    CHECK_FALSE(screen.shows("legend"));
 }
 
 TEST_CASE("an input is typed into, dragged and turned; what is computed is not") {

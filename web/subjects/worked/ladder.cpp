@@ -127,6 +127,7 @@ std::vector<std::vector<Rung>> WorkedLadder::rungs(Range, Range) const {
     std::vector<std::vector<Rung>> rows;
     const bool comparable =
         before_ && before_state_.preset == state_.preset && before_state_.source == state_.source;
+    const std::span<const Printed> wrong = misprints(state_);
     for (const std::vector<Stage>& stages : stages_of(state_)) {
         std::vector<Rung>& row = rows.emplace_back();
         for (const Stage stage : stages) {
@@ -153,9 +154,10 @@ std::vector<std::vector<Rung>> WorkedLadder::rungs(Range, Range) const {
                 rung.allowed = [mask = run_->record.spec().mask](Index r, Index c) {
                     return mask.allows(0, r, c);
                 };
-            rung.noted = [this, stage](Index r, Index c) {
-                return printed_value(state_, {stage, r, c}) != nullptr;
-            };
+            if (!wrong.empty())
+                rung.misprinted = [wrong, stage](Index r, Index c) {
+                    return printed_value(wrong, {stage, r, c}) != nullptr;
+                };
             row.push_back(std::move(rung));
         }
     }
@@ -172,10 +174,10 @@ float WorkedLadder::weight(Index query, Index key) const {
 const LadderEdits* WorkedLadder::edits() const { return &all_edits; }
 
 std::string WorkedLadder::remark(const CellRef& cell) const {
-    const Printed* printed = printed_value(state_, cell);
+    const Printed* printed = printed_value(misprints(state_), cell);
     if (!printed) return "";
-    return "printed " + std::string(printed->text) + ", exact " +
-           fixed(explain_worked(state_, *run_, cell).cell.f64, 4);
+    return "“" + std::string(info(state_.preset).tutorial) + "” prints " + std::string(printed->text) +
+           ", a misprint; the exact value is " + fixed(explain_worked(state_, *run_, cell).cell.f64, 4) + ".";
 }
 
 }  // namespace attn::app

@@ -10,6 +10,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/matrix_grid.hpp"
 
 namespace attn::app {
 
@@ -26,18 +27,34 @@ std::string title_of(const PresetInfo& preset) {
     return std::string(preset.letter) + "   " + std::string(preset.title);
 }
 
+// Says what the marks in the corners of cells mean.
+void legend() {
+    const ui::Type small(ui::Face::regular, ui::size_small);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float side = ImGui::GetTextLineHeight();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRectFilled(at, {at.x + side * 1.5f, at.y + side}, ui::theme().raised, 3);
+    ui::draw_misprint(list, {at.x + side * 1.5f, at.y});
+    ImGui::SetCursorScreenPos({at.x + side * 1.5f + 8, at.y});
+    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+    ImGui::TextUnformatted("the tutorial prints another number here");
+    ImGui::PopStyleColor();
+    ui::landmark_item("legend");
+}
+
 }  // namespace
 
 bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
-    const PresetInfo& preset = info(now().preset);
+    const Introduction about = introduction(now());
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::settings_open;
-    ui::heading(std::string(preset.question).c_str());
+    ui::heading(about.question.c_str());
     if (!brief) {
         const char* how =
             narrow
                 ? " Drag an input sideways to change it; whatever changes is outlined."
                 : " Drag or type to change an input, or click it and scroll; whatever changes is outlined.";
-        ui::caption((std::string(preset.story) + how).c_str());
+        ui::caption((about.story + how).c_str());
+        if (!misprints(now()).empty()) legend();
     }
     ImGui::Dummy({0, 2});
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 5});
