@@ -14,7 +14,7 @@ namespace attn::app {
 // A matrix of the ladder. Its cells are those of CellRef, starting at first_row and first_col.
 struct Rung {
     Stage stage = Stage::weight;
-    std::string title, notation;  // "Scaled  ÷ √4", "Sⁱʲ = Rⁱʲ / √d_k"
+    std::string title, notation;  // "Scaled  ÷ √4", "S[i, j] = R[i, j] / √d_k"
     const char* sign = "";        // between the previous matrix and this one
     Matrix values;
     Matrix before = {};  // before the last edit; empty if the shape was different
@@ -26,6 +26,10 @@ struct Rung {
     std::function<bool(Index row, Index col)> allowed = {};     // by the mask; none: every cell
     std::function<bool(Index row, Index col)> misprinted = {};  // by a tutorial; none: nowhere
 };
+
+// Returns what is written under the title of a matrix, with indices in brackets: "O[i, c] = A[i, j] V[j, c]".
+// `scores` are the scores, after scaling and so on, that it follows from. Empty where subjects differ.
+std::string notation_of(Stage stage, Stage scores);
 
 // The edits that a ladder allows; each returns the command that makes it, or none.
 struct LadderEdits {

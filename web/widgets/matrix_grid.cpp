@@ -12,6 +12,7 @@ namespace attn::ui {
 namespace {
 
 constexpr float matrix_title_height = 22, notation_height = 18, header_height = 18, matrix_axis_height = 17;
+constexpr float size_notation = 12;
 constexpr float cell_gap = 2, drag_threshold = 3;
 
 struct Scale {
@@ -64,13 +65,16 @@ struct Painter {
             Type semibold(Face::semibold, size_title);
             return text_size(grid.title).x;
         }();
+        {
+            Type small(Face::regular, size_notation);
+            draw_text(list, {left, at.y + matrix_title_height}, t.dim, grid.notation);
+        }
         Type mono(Face::mono, size_small);
         const std::string shape = std::to_string(grid.values->rows) + "×" + std::to_string(grid.values->cols);
         const ImVec2 size = text_size(shape);
         const ImVec2 box{left + title_width + 10, at.y + 1};
         list->AddRectFilled(box, {box.x + size.x + 14, box.y + size.y + 3}, t.raised, 9);
         draw_text(list, {box.x + 7, box.y + 1}, t.dim, shape);
-        draw_text(list, {left, at.y + matrix_title_height}, t.dim, grid.notation);
     }
 
     void labels(const GridReply& reply) const {
@@ -138,7 +142,7 @@ struct Painter {
             list->AddLine({min.x + 4, max.y - 4}, {max.x - 4, min.y + 4}, with_alpha(t.dim, 0.45f), 1);
         if (metrics.numbers && (open || value != 0)) {
             Type mono(Face::mono, size_small);
-            const std::string text = app::fixed(value, grid.decimals);
+            const std::string text = app::rounded(value, grid.decimals);
             const ImVec2 size = text_size(text);
             const float room = max.x - min.x - 2;
             const ImVec2 where{min.x + std::max((max.x - min.x - size.x) / 2, 1.0f),
@@ -192,7 +196,7 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     Type mono(Face::mono, size_small);
     float widest = 0;
     for (double value : grid.values->values)
-        widest = std::max(widest, text_size(app::fixed(value, grid.decimals)).x);
+        widest = std::max(widest, text_size(app::rounded(value, grid.decimals)).x);
     metrics.cell_width = std::clamp(widest + 9, 40.0f, 84.0f);
     const float room =
         (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
@@ -208,11 +212,15 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
 
 ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics) {
     const float cells = metrics.cell_width * static_cast<float>(grid.values->cols);
-    // A title may extend into the gap on its right.
-    Type semibold(Face::semibold, size_title);
-    const float title = text_size(grid.title).x + 4;
+    const auto text = [](Face face, float size, const std::string& line) {
+        const Type type(face, size);
+        return text_size(line).x + 4;
+    };
+    // A title's shape may extend into the gap on its right.
+    const float head = std::max(text(Face::semibold, size_title, grid.title),
+                                text(Face::regular, size_notation, grid.notation));
     return {
-        metrics.label_width + std::max(cells, title),
+        metrics.label_width + std::max(cells, head),
         top_of_cells() + metrics.cell_height * static_cast<float>(grid.values->rows) + matrix_axis_height};
 }
 

@@ -19,7 +19,7 @@ struct MatrixGrid {
     std::string name;  // landmark: "<name>/<row>/<col>", counted from `first`
     CellAt first{0, 0};
     std::string title;     // "Scores QKᵀ"
-    std::string notation;  // "Rⁱʲ = Qⁱᵃ Kʲᵃ"
+    std::string notation;  // "R[i, j] = Q[i, a] K[j, a]"
     const app::Matrix* values = nullptr;
     const app::Matrix* before = nullptr;         // cells that differ are marked as changed; null: none are
     std::span<const std::string> row_labels;     // fewer than rows: indices

@@ -235,6 +235,7 @@ TEST_CASE("every preset has its own key and letter, fits together and says where
     for (const PresetInfo& p : presets()) {
         CHECK(preset_by_key(p.key) == p.id);
         CHECK(&info(p.id) == &p);
+        CHECK(p.letter[0] - 'A' <= std::ssize(presets()) - 2);  // without gaps: C1 and C2 share a letter
         const WorkedState s = preset_state(p.id);
         CHECK(check_inputs(s));
         CHECK(std::ssize(s.query_labels) == s.queries());

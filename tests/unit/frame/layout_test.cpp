@@ -1,4 +1,6 @@
 // Tests the frame around a lens, and that everything stays in place at every window size.
+#include <imgui_internal.h>
+
 #include <catch_amalgamated.hpp>
 
 #include "subjects/worked/commands.hpp"
@@ -122,8 +124,10 @@ TEST_CASE("the wheel scrolls the page over a map and a flow, until they were cli
     };
     for (const std::string part : {"flow", "map"}) {
         INFO(part);
-        const std::string cell = part == "map" ? "map/0/0" : "token/0";
-        const auto width = [&] { return rect(cell).right - rect(cell).left; };
+        const auto width = [&] {
+            return part == "map" ? rect("map/0/0").right - rect("map/0/0").left
+                                 : rect("token/2").left - rect("token/0").left;
+        };
         const Rect lens = rect("panel/lens");
         ImGui::GetIO().AddMousePosEvent(lens.right - 4, (lens.top + lens.bottom) / 2);
         screen.draw(60);
@@ -133,13 +137,35 @@ TEST_CASE("the wheel scrolls the page over a map and a flow, until they were cli
         const ImVec2 at{rect(part).left + 3, std::max(rect(part).top, lens.top) + 10};
         ImGui::GetIO().AddMousePosEvent(at.x, at.y);
         screen.draw(60);
-        turn(0.2f);
-        CHECK(width() == before);
-        CHECK(rect(part).top > top);
         turn(-0.2f);
+        CHECK(width() == before);
+        CHECK(rect(part).top < top);
+        turn(0.2f);
         screen.hold(ImGuiMod_Ctrl, [&] { turn(part == "map" ? 1.0f : -1.0f); });
         CHECK(width() != before);
     }
+}
+
+TEST_CASE("a tiny number is rounded like its neighbours, so that its matrix keeps its width") {
+    Screen screen;
+    screen.draw(3);
+    const auto width = [] { return rect("x/0/3").right - rect("x/0/0").left; };
+    const float before = width();
+    screen.visit.perform(SetCell{{Stage::x, 0, 0}, -0.0049});
+    screen.draw(2);
+    CHECK(width() == before);
+}
+
+TEST_CASE("the list of examples shows all of its first and of its last row") {
+    Screen screen;
+    screen.draw(3);
+    screen.click("preset");
+    const auto& open = ImGui::GetCurrentContext()->OpenPopupStack;
+    REQUIRE(open.Size == 1);
+    const ImRect inside = open[0].Window->InnerClipRect;
+    const Rect first = rect("preset/A"), last = rect("preset/G");
+    CHECK(first.top >= inside.Min.y);
+    CHECK(last.bottom <= inside.Max.y);
 }
 
 TEST_CASE("a legend says what the marks of misprints mean, as long as there are any") {
@@ -169,8 +195,7 @@ TEST_CASE("an input is typed into, dragged and turned; what is computed is not")
     ImGui::GetIO().AddMouseWheelEvent(0, 1);
     screen.draw(2);
     CHECK(value(1, 1) == Catch::Approx(1.0));
-    screen.visit.undo();
-    screen.visit.undo();
+    for (int i = 0; i < 6; ++i) screen.visit.undo();
     CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
     screen.click("weight/0/0");
     screen.type("0.7");

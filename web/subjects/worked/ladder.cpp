@@ -35,27 +35,25 @@ std::string title_of(const WorkedState& w, Stage id) {
     return "";
 }
 
-std::string notation_of(const WorkedState& w, Stage id) {
+std::string notation_of(const WorkedState& w, Stage id, Stage scores) {
     const bool projected = w.source == Source::projections;
-    const bool divided = w.scale_by_sqrt_d && w.source != Source::scores;
+    const auto projection = [&](const char* text) { return projected ? text : app::notation_of(id, scores); };
     switch (id) {
-        case Stage::x: return "Xⁱᵇ";
-        case Stage::w_q: return "W_Qᵇᵃ";
-        case Stage::w_k: return "W_Kᵇᵃ";
-        case Stage::w_v: return "W_Vᵇᶜ";
-        case Stage::q: return projected ? "Qⁱᵃ = Xⁱᵇ W_Qᵇᵃ" : "Qⁱᵃ";
-        case Stage::k: return projected ? "Kʲᵃ = Xʲᵇ W_Kᵇᵃ" : "Kʲᵃ";
-        case Stage::v: return projected ? "Vʲᶜ = Xʲᵇ W_Vᵇᶜ" : "Vʲᶜ";
-        case Stage::raw: return w.source == Source::scores ? "Rⁱʲ, given" : "Rⁱʲ = Qⁱᵃ Kʲᵃ";
-        case Stage::scaled: return divided ? "Sⁱʲ = Rⁱʲ / √d_k" : "Sⁱʲ = Rⁱʲ";
-        case Stage::capped: return "Cⁱʲ = c tanh(Sⁱʲ / c)";
-        case Stage::masked: return "Mⁱʲ = Sⁱʲ or −∞";
-        case Stage::weight: return "Aⁱʲ = exp Sⁱʲ / Σⱼ exp Sⁱʲ";
-        case Stage::output: return "Oⁱᶜ = Aⁱʲ Vʲᶜ";
-        case Stage::contribution:
-        case Stage::projected: break;
+        case Stage::x: return "X[i, b]";
+        case Stage::w_q: return "W_Q[b, a]";
+        case Stage::w_k: return "W_K[b, a]";
+        case Stage::w_v: return "W_V[b, c]";
+        case Stage::q: return projection("Q[i, a] = X[i, b] W_Q[b, a]");
+        case Stage::k: return projection("K[j, a] = X[j, b] W_K[b, a]");
+        case Stage::v: return projection("V[j, c] = X[j, b] W_V[b, c]");
+        case Stage::raw: return w.source == Source::scores ? "R[i, j], given" : app::notation_of(id, scores);
+        case Stage::scaled: {
+            std::string text = "S[i, j] = R[i, j]";
+            if (w.scale_by_sqrt_d && w.source != Source::scores) text += " / √d_k";
+            return w.temperature == 1 ? text : text + " / " + fixed(w.temperature, 2);
+        }
+        default: return app::notation_of(id, scores);
     }
-    return "";
 }
 
 const char* sign_before(const WorkedState& w, Stage id) {
@@ -128,12 +126,13 @@ std::vector<std::vector<Rung>> WorkedLadder::rungs(Range, Range) const {
     const bool comparable =
         before_ && before_state_.preset == state_.preset && before_state_.source == state_.source;
     const std::span<const Printed> wrong = misprints(state_);
+    Stage scores = Stage::raw;
     for (const std::vector<Stage>& stages : stages_of(state_)) {
         std::vector<Rung>& row = rows.emplace_back();
         for (const Stage stage : stages) {
             Rung rung{.stage = stage,
                       .title = title_of(state_, stage),
-                      .notation = notation_of(state_, stage),
+                      .notation = notation_of(state_, stage, scores),
                       .sign = sign_before(state_, stage),
                       .values = run_->matrix(state_, stage),
                       .decimals = decimals_of(state_, stage)};
@@ -158,6 +157,7 @@ std::vector<std::vector<Rung>> WorkedLadder::rungs(Range, Range) const {
                 rung.misprinted = [wrong, stage](Index r, Index c) {
                     return printed_value(wrong, {stage, r, c}) != nullptr;
                 };
+            if (is_of_pairs(stage)) scores = stage;
             row.push_back(std::move(rung));
         }
     }

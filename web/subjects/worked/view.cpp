@@ -89,8 +89,7 @@ void WorkedSubject::preset_menu() {
     group([&] {
         ui::label("Example");
         ImGui::SetNextItemWidth(std::min(ui::wide_menu_width, ImGui::GetContentRegionAvail().x));
-        const bool open = ImGui::BeginCombo("##preset", title_of(info(now().preset)).c_str(),
-                                            ImGuiComboFlags_HeightLargest);
+        const bool open = ui::begin_list("##preset", title_of(info(now().preset)).c_str());
         ui::landmark_item("preset");
         if (!open) return;
         for (const PresetInfo& each : presets()) {

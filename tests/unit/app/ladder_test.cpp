@@ -1,0 +1,54 @@
+// Checks what is written over the matrices of a ladder.
+#include <catch_amalgamated.hpp>
+
+#include "subjects/subject.hpp"
+#include "subjects/worked/commands.hpp"
+#include "unit/app/visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+std::string notation(Visit& visit, Stage stage) {
+    for (const auto& row : subject_in(visit).ladder()->rungs({0, 1}, {0, 1}))
+        for (const Rung& rung : row)
+            if (rung.stage == stage) return rung.notation;
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("indices stand in brackets, so that none is read as a power") {
+    FakePage page;
+    Visit visit{page};
+    for (const Source source : {Source::projections, Source::qkv, Source::scores}) {
+        visit.perform(SetSource{source});
+        visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
+        visit.perform(SetSoftcap{2});
+        for (const auto& row : subject_in(visit).ladder()->rungs({0, 3}, {0, 3}))
+            for (const Rung& rung : row) {
+                INFO(rung.title << ": " << rung.notation);
+                CHECK(rung.notation.find('[') != std::string::npos);
+                for (const char* power : {"ⁱ", "ʲ", "ᵃ", "ᵇ", "ᶜ"})
+                    CHECK(rung.notation.find(power) == std::string::npos);
+            }
+    }
+}
+
+TEST_CASE("a formula names the scores that it follows from, and the temperature") {
+    FakePage page;
+    Visit visit{page};
+    CHECK(notation(visit, Stage::scaled) == "S[i, j] = R[i, j] / √d_k");
+    CHECK(notation(visit, Stage::weight) == "A[i, ·] = softmax S[i, ·]");
+    visit.perform(SetTemperature{2});
+    CHECK(notation(visit, Stage::scaled) == "S[i, j] = R[i, j] / √d_k / 2.00");
+    visit.perform(SetScaling{false});
+    CHECK(notation(visit, Stage::scaled) == "S[i, j] = R[i, j] / 2.00");
+    visit.perform(SetSoftcap{3});
+    CHECK(notation(visit, Stage::weight) == "A[i, ·] = softmax C[i, ·]");
+    visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
+    CHECK(notation(visit, Stage::masked) == "M[i, j] = C[i, j] or −∞");
+    CHECK(notation(visit, Stage::weight) == "A[i, ·] = softmax M[i, ·]");
+}
