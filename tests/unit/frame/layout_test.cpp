@@ -1,28 +1,12 @@
 // Tests the frame around a lens, and that everything stays in place at every window size.
-#include <imgui_internal.h>
 
 #include <catch_amalgamated.hpp>
 
-#include "subjects/worked/commands.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
-
-namespace {
-
-struct Rect {
-    float left, top, right, bottom;
-};
-Rect rect(const std::string& name) {
-    INFO(name);
-    REQUIRE(ui::landmarks().contains(name));
-    const auto& [min, max] = ui::landmarks().at(name);
-    return {min.x, min.y, max.x, max.y};
-}
-
-}  // namespace
 
 TEST_CASE("a wide window: tabs of subjects, a rail of lenses, the lens, the inspector and the status line") {
     Screen screen;
@@ -91,30 +75,6 @@ TEST_CASE("a cell is explained under the cursor, kept by a click and let go by E
     CHECK_FALSE(screen.visit.state().pin);
 }
 
-TEST_CASE("the wheel scrolls the page over an input, until the input was clicked or Ctrl is held") {
-    Screen screen({1440, 500});  // lower than the lens
-    screen.draw(3);
-    const auto value = [&] { return worked_of(screen.visit.state()).x.at(1, 1); };
-    const auto turn = [&](float notches) {
-        ImGui::GetIO().AddMouseWheelEvent(0, notches);
-        screen.draw(2);
-    };
-    const float top = rect("x/1/1").top;
-    screen.hover("x/1/1");
-    turn(-1);
-    CHECK(value() == 0.9);
-    CHECK(rect("x/1/1").top < top);
-    turn(1);
-    CHECK(rect("x/1/1").top == top);
-    screen.hold(ImGuiMod_Ctrl, [&] { turn(1); });
-    CHECK(value() == Catch::Approx(1.0));
-    screen.click("x/1/1");
-    screen.draw(60);  // the scrolling is over
-    turn(-1);
-    CHECK(value() == Catch::Approx(0.9));
-    CHECK(rect("x/1/1").top == top);
-}
-
 TEST_CASE("the wheel scrolls the page over a map and a flow, until they were clicked or Ctrl is held") {
     Screen screen({900, 600});
     screen.open_sentence(60);
@@ -144,63 +104,6 @@ TEST_CASE("the wheel scrolls the page over a map and a flow, until they were cli
         screen.hold(ImGuiMod_Ctrl, [&] { turn(part == "map" ? 1.0f : -1.0f); });
         CHECK(width() != before);
     }
-}
-
-TEST_CASE("a tiny number is rounded like its neighbours, so that its matrix keeps its width") {
-    Screen screen;
-    screen.draw(3);
-    const auto width = [] { return rect("x/0/3").right - rect("x/0/0").left; };
-    const float before = width();
-    screen.visit.perform(SetCell{{Stage::x, 0, 0}, -0.0049});
-    screen.draw(2);
-    CHECK(width() == before);
-}
-
-TEST_CASE("the list of examples shows all of its first and of its last row") {
-    Screen screen;
-    screen.draw(3);
-    screen.click("preset");
-    const auto& open = ImGui::GetCurrentContext()->OpenPopupStack;
-    REQUIRE(open.Size == 1);
-    const ImRect inside = open[0].Window->InnerClipRect;
-    const Rect first = rect("preset/A"), last = rect("preset/G");
-    CHECK(first.top >= inside.Min.y);
-    CHECK(last.bottom <= inside.Max.y);
-}
-
-TEST_CASE("a legend says what the marks of misprints mean, as long as there are any") {
-    Screen screen;
-    screen.draw(3);
-    CHECK(screen.shows("legend"));
-    screen.visit.perform(SetCell{{Stage::x, 0, 0}, 2});
-    screen.draw(2);
-    CHECK_FALSE(screen.shows("legend"));
-    screen.visit.undo();
-    screen.draw(2);
-    CHECK(screen.shows("legend"));
-    screen.visit.perform(OpenPreset{PresetId::seeded_normal});
-    screen.draw(2);
-    CHECK_FALSE(screen.shows("legend"));
-}
-
-TEST_CASE("an input is typed into, dragged and turned; what is computed is not") {
-    Screen screen;
-    screen.draw(3);
-    const auto value = [&](Index row, Index col) { return worked_of(screen.visit.state()).x.at(row, col); };
-    screen.click("x/0/1");
-    screen.type("0.7");
-    screen.press(ImGuiKey_Enter);
-    CHECK(value(0, 1) == 0.7);
-    screen.click("x/1/1");
-    ImGui::GetIO().AddMouseWheelEvent(0, 1);
-    screen.draw(2);
-    CHECK(value(1, 1) == Catch::Approx(1.0));
-    for (int i = 0; i < 6; ++i) screen.visit.undo();
-    CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
-    screen.click("weight/0/0");
-    screen.type("0.7");
-    screen.press(ImGuiKey_Enter);
-    CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
 }
 
 TEST_CASE("a frame that changes nothing moves nothing, at any width") {

@@ -231,11 +231,9 @@ Introduction introduction(const WorkedState& worked) {
         return {std::string(example.question), std::string(example.story)};
     switch (worked.origin.kind) {
         case Origin::Kind::preset:
-            return {
-                "What follows from your changes?",
-                "Example " + std::string(example.letter) +
-                    ", changed by you. A double click puts an input back; the list of examples puts all of "
-                    "them back."};
+            return {"What follows from your changes?",
+                    "Example " + std::string(example.letter) +
+                        ", changed by you. A double click puts an input back."};
         case Origin::Kind::generated: {
             const WorkedState drawn = origin_state(worked);
             const bool as_drawn = std::ranges::all_of(

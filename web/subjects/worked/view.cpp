@@ -42,20 +42,44 @@ void legend() {
     ui::landmark_item("legend");
 }
 
+float height_of(const Introduction& about, bool with_legend) {
+    const float width = ImGui::GetContentRegionAvail().x, spacing = ImGui::GetStyle().ItemSpacing.y;
+    const auto lines = [&](ui::Face face, float size, const std::string& text) {
+        const ui::Type type(face, size);
+        return ui::text_size(ui::wrapped(text, width)).y + spacing;
+    };
+    float height = lines(ui::Face::semibold, ui::size_heading, about.question);
+    height += lines(ui::Face::regular, ui::size_small, about.story);
+    return with_legend ? height + lines(ui::Face::regular, ui::size_small, "legend") : height;
+}
+
+// `how` says how to edit. An introduction takes at least the room of the example's own, so that the cells stay
+// where they are when one of them is edited.
+void draw_introduction(const WorkedState& worked, const char* how) {
+    Introduction now = introduction(worked), own = introduction(preset_state(worked.preset));
+    now.story += how;
+    own.story += how;
+    const float top = ImGui::GetCursorScreenPos().y;
+    const float least = height_of(own, !printed_values(worked.preset).empty());
+    ui::heading(now.question.c_str());
+    ui::caption(now.story.c_str());
+    if (!misprints(worked).empty()) legend();
+    const float left = top + least - ImGui::GetCursorScreenPos().y;
+    if (left > 0) ImGui::Dummy({0, left - ImGui::GetStyle().ItemSpacing.y});
+}
+
 }  // namespace
 
 bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
-    const Introduction about = introduction(now());
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::settings_open;
-    ui::heading(about.question.c_str());
-    if (!brief) {
-        const char* how =
+    if (brief)
+        ui::heading(introduction(now()).question.c_str());
+    else
+        draw_introduction(
+            now(),
             narrow
                 ? " Drag an input sideways to change it; whatever changes is outlined."
-                : " Drag or type to change an input, or click it and scroll; whatever changes is outlined.";
-        ui::caption((about.story + how).c_str());
-        if (!misprints(now()).empty()) legend();
-    }
+                : " Drag or type to change an input, or click it and scroll; whatever changes is outlined.");
     ImGui::Dummy({0, 2});
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 5});
     const ui::TightLabels tight;
