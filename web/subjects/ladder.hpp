@@ -31,13 +31,22 @@ struct Rung {
 // `scores` are the scores, after scaling and so on, that it follows from. Empty where subjects differ.
 std::string notation_of(Stage stage, Stage scores);
 
+// What can be changed instead of a computed cell.
+struct Instead {
+    std::string why;    // "Q is computed from X · W_Q."
+    std::string label;  // of the button: "Change Q, K and V instead"
+    Command command;    // one step of undo; after it, `cell` can be edited
+    CellRef cell;
+};
+
 // The edits that a ladder allows; each returns the command that makes it, or none.
 struct LadderEdits {
     bool (*may_edit)(const State&, Stage) = nullptr;
     double (*value)(const State&, const CellRef& cell) = nullptr;  // of an editable cell, as typed
     Command (*set)(const CellRef& cell, double value) = nullptr;
     std::optional<Command> (*reset)(const State&, const CellRef& cell) = nullptr;
-    std::optional<Command> (*paint)(const State&, const CellRef& cell) = nullptr;  // paints the mask
+    std::optional<Command> (*paint)(const State&, const CellRef& cell) = nullptr;    // paints the mask
+    std::optional<Instead> (*instead)(const State&, const CellRef& cell) = nullptr;  // of a computed cell
 };
 
 class Ladder {

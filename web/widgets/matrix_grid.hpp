@@ -47,6 +47,7 @@ struct GridReply {
 };
 
 struct GridMetrics {
+    float scale = 1;  // of the text
     float cell_width = 54;
     float cell_height = 27;
     float label_width = 44;
@@ -56,6 +57,7 @@ struct GridMetrics {
 // Returns the largest cells, up to the usual size, with which the matrix is at most `width` wide.
 GridMetrics grid_metrics(const MatrixGrid& grid, float width);
 ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics);
+float title_width(const MatrixGrid& grid);  // with the shape beside it, which may extend beyond the size
 // Returns where a cell will be when the grid is drawn at `at`.
 std::pair<ImVec2, ImVec2> cell_rect(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
                                     CellAt cell);

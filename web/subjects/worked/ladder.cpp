@@ -117,7 +117,30 @@ std::optional<Command> paint_cell(const State& state, const CellRef& cell) {
     return PaintMask{cell.row, cell.col, !spec_of(w).mask.allows(0, cell.row, cell.col)};
 }
 
-constexpr LadderEdits all_edits{may_edit, value_of, set_cell, reset_cell, paint_cell};
+// Q, K, V and scores become inputs where they were computed; where they are inputs, the pin goes to them.
+std::optional<Instead> instead_of(const State& state, const CellRef& cell) {
+    const WorkedState& w = worked_of(state);
+    const std::string name(symbol(cell.stage));
+    const auto change = [&](std::string from, const char* label, Source source, const CellRef& to) {
+        const bool is_input = w.input(to.stage) != nullptr;
+        return Instead{
+            name + (name.ends_with('s') ? " are" : " is") + " computed from " + std::move(from) + ".", label,
+            is_input ? Command(Pin{to}) : Command(SetSource{source}), to};
+    };
+    constexpr const char* vectors = "Change Q, K and V instead";
+    if (w.input(cell.stage)) return std::nullopt;
+    if (cell.stage == Stage::q || cell.stage == Stage::k || cell.stage == Stage::v)
+        return change("X · W_" + name, vectors, Source::qkv, cell);
+    const CellRef score{Stage::raw, cell.row, cell.col};
+    if (cell.stage == Stage::raw) return change("Q · K", "Change the scores instead", Source::scores, score);
+    if (is_score_or_weight(cell.stage))
+        return change("the scores", "Change the scores instead", Source::scores, score);
+    if (cell.stage != Stage::output) return std::nullopt;
+    const CellRef value{Stage::v, state.selection.key.value_or(0), cell.col};
+    return change("the weights and V", w.input(Stage::v) ? "Change V instead" : vectors, Source::qkv, value);
+}
+
+constexpr LadderEdits all_edits{may_edit, value_of, set_cell, reset_cell, paint_cell, instead_of};
 
 }  // namespace
 
