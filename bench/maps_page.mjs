@@ -171,20 +171,24 @@ async function pan({ page, explorer }) {
     const { x, y } = await explorer.reveal('map');
     const frame = () => page.evaluate(() => new Promise(requestAnimationFrame));
     await page.mouse.move(x, y);
+    await page.keyboard.down('Control');
     for (let notch = 0; notch < 24; ++notch) {
         await page.mouse.wheel(0, -100);
         await frame();
     }
+    await page.keyboard.up('Control');
     await page.mouse.down();
     for (let step = 0; step < 30; ++step) {
         await page.mouse.move(x - 4 * step, y - 3 * step);
         await frame();
     }
     await page.mouse.up();
+    await page.keyboard.down('Control');
     for (let notch = 0; notch < 24; ++notch) {
         await page.mouse.wheel(0, 100);
         await frame();
     }
+    await page.keyboard.up('Control');
     await explorer.settled();
 }
 

@@ -63,7 +63,7 @@ async function whole(explorer, { cols }) {
     return { first: { x: 0, y: 0 }, cell: (right - left) / cols };
 }
 
-// The wheel, turned over a share of the map until cells take so many points; where that leads to. How far it is turned the
+// The wheel, turned with Ctrl over a share of the map until cells take so many points; where that leads to. How far it is turned the
 // browser decides: the event says.
 async function zoomed(explorer, view, map, cell, share = { x: 0.3, y: 0.6 }) {
     const { left, top, right, bottom } = await explorer.reveal('map');
@@ -73,7 +73,9 @@ async function zoomed(explorer, view, map, cell, share = { x: 0.3, y: 0.6 }) {
     for (let given = 1; Math.abs(cell / view.cell - 1) > 0.01;) {
         const wanted = -100 * Math.log(cell / view.cell) / 0.2, asked = wanted / given;
         const turned = explorer.page.evaluate(() => new Promise((tell) => { addEventListener('wheel', ({ deltaY }) => tell(deltaY), { once: true, capture: true }); }));
+        await explorer.page.keyboard.down('Control');
         await explorer.page.mouse.wheel(0, asked);
+        await explorer.page.keyboard.up('Control');
         const deltaY = await turned, now = view.cell * Math.exp(-0.2 * deltaY / 100);
         given = deltaY / asked;
         const inside = (first, from, length, n) => Math.min(Math.max(first + from / view.cell - from / now, 0), n - length / now);

@@ -56,10 +56,14 @@ test('dragging changes a cell by hundredths, in one step of undo', async (explor
     assert.equal(await explorer.page.isDisabled('#undo'), true);
 });
 
-test('the wheel over a cell changes it by tenths and does not scroll', { fine: true }, async (explorer) => {
+test('the wheel scrolls over a cell; with Ctrl it changes the cell by tenths and does not scroll', { fine: true }, async (explorer) => {
     await explorer.page.setViewportSize({ width: 1440, height: 600 });  // lower than the lens
     await explorer.settled();
-    const at = await explorer.reveal('x/0/1');
+    const { top } = await explorer.rect('x/0/1');
+    await explorer.hover('x/0/1');
+    await explorer.page.mouse.wheel(0, 50);
+    const at = await explorer.until('the page to scroll', () => explorer.rect('x/0/1'), (now) => now.top < top);
+    await agrees(explorer, ofTokens(cats));
     await explorer.wheel('x/0/1', 1);
     await changed(explorer, 'x/0/1', (value) => value === Math.fround(0.6));
     await explorer.wheel('x/0/1', -1);
@@ -113,7 +117,7 @@ test('hovering a cell explains it, with what the tutorial prints', async (explor
     const { shown } = await explorer.untilState('the inspector to show it', ({ shown: at }) => pinName(at) === 'weight/1/2');
     const why = await explorer.ask('explain', ...shown);
     near([why.f32, why.f64], [0.277247, 0.277247], 5e-7, 'the weight');
-    assert.match(why.note, /prints 0\.239; the exact value is 0\.277247/);
+    assert.match(why.note, /The Heart of Transformers” prints 0\.239, which is a misprint; the exact value is 0\.277247/);
     await explorer.hover('raw/1/2');
     await explorer.untilState('the inspector to follow', ({ shown: at }) => at?.[0] === 'raw');
     const { operands, f64 } = await explorer.explain('raw', 1, 2);

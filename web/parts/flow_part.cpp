@@ -174,7 +174,7 @@ void FlowPart::draw_controls(const Frame& frame, float width) {
     if (view_.zooms()) {
         ImGui::SameLine(right - 56, 0);
         if (ui::button("flow/out", "−", !view_.is_whole())) view_.zoom_by(1 / 1.5f);
-        ui::tooltip("Zoom out (or scroll over the flow)");
+        ui::tooltip("Zoom out (or Ctrl + scroll)");
         ImGui::SameLine(right - 26, 0);
         if (ui::button("flow/in", "+", !view_.is_large())) view_.zoom_by(1.5f);
         ui::tooltip("Zoom in; a double click shows the words at their full size");

@@ -87,7 +87,7 @@ std::optional<HeadScore> score_menu(const HeadsView& view, const char* name, Hea
     std::optional<HeadScore> chosen;
     ImGui::PushID(name);
     ImGui::SetNextItemWidth(ui::menu_width);
-    const bool open = ImGui::BeginCombo("##score", info(taken).name, ImGuiComboFlags_HeightLargest);
+    const bool open = ui::begin_list("##score", info(taken).name);
     ui::landmark_item(name);
     if (open) {
         for (std::size_t i = 0; i < head_scores.size(); ++i) {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "app/format.hpp"
+#include "parts/ladder_layout.hpp"
+#include "parts/row_bars.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
@@ -12,8 +14,7 @@ namespace attn::parts {
 
 namespace {
 
-constexpr float badge_room = 48;  // room kept for the shape next to a title
-constexpr float most_grid_width = 460, row_gap = 18, bar_height = 26;
+constexpr float most_grid_width = 460, offer_width = 280;
 // The change of a value per point of dragging and per notch of the wheel.
 constexpr double per_point = 0.01, per_notch = 0.1;
 
@@ -28,6 +29,8 @@ bool rows_are_queries(const app::Rung& rung) {
     return std::string_view(rung.row_axis) == "query" || rung.stage == Stage::x;
 }
 bool rows_are_keys(const app::Rung& rung) { return std::string_view(rung.row_axis) == "key"; }
+
+bool begins_number(ImWchar c) { return (c >= '0' && c <= '9') || c == '-' || c == '.'; }
 
 bool is_query_stage(Stage stage) {
     return is_of_pairs(stage) || stage == Stage::x || stage == Stage::q || stage == Stage::output;
@@ -95,7 +98,7 @@ struct LadderPart::Frame {
         g.row_axis = rung.row_axis;
         g.column_axis = rung.column_axis;
         g.allowed = rung.allowed;
-        g.noted = rung.noted;
+        g.misprinted = rung.misprinted;
         if (const auto& p = drawing.state().pin; p && p->stage == rung.stage && !p->second && !p->words)
             if (rung.values.holds(p->row - rung.first_row, p->col - rung.first_col))
                 g.pinned = ui::CellAt{p->row - rung.first_row, p->col - rung.first_col};
@@ -103,16 +106,18 @@ struct LadderPart::Frame {
         return g;
     }
 
-    // Writes "printed 0.65, exact 0.55" next to the cell.
+    // Writes the remark below the cell.
     void draw_remark(const app::CellRef& cell, const ui::GridReply& reply) const {
-        const std::string text = ladder.remark(cell);
-        if (text.empty()) return;
+        const std::string remark = ladder.remark(cell);
+        if (remark.empty()) return;
         ui::Type small(ui::Face::regular, ui::size_small);
+        const std::string text = ui::wrapped(remark, 300);
         const ImVec2 size = ui::text_size(text);
-        const ImVec2 at{reply.hovered_min.x, reply.hovered_max.y + 5};
+        const float last = ImGui::GetIO().DisplaySize.x - size.x - 20;
+        const ImVec2 at{std::min(reply.hovered_min.x, last), reply.hovered_max.y + 5};
         ImDrawList* list = ImGui::GetForegroundDrawList();
         list->AddRectFilled(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().raised, 5);
-        list->AddRect(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().changed, 5);
+        list->AddRect(at, {at.x + size.x + 16, at.y + size.y + 10}, ui::theme().misprint, 5);
         ui::draw_text(list, {at.x + 8, at.y + 5}, ui::theme().text, text);
     }
 };
@@ -149,16 +154,16 @@ void LadderPart::answer(const Frame& frame, const app::Rung& rung, const ui::Gri
         return;
     }
     const bool fine = ImGui::GetIO().KeyShift;
+    const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
     if (reply.dragged && reply.drag != 0) {
         // A finger cannot hover, so the cell that it drags is pinned to show what changes.
         const app::CellRef dragged = cell(*reply.dragged);
-        const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
         if (finger && drawing.state().pin != dragged) frame.pin(dragged);
         const double step = fine ? per_point / 10 : per_point;
         frame.move(dragged, rung.values.at(reply.dragged->first, reply.dragged->second) +
                                 step * static_cast<double>(reply.drag));
     }
-    if (reply.hovered && reply.wheel != 0) {
+    if (reply.hovered && reply.wheel != 0 && !finger) {
         const double step = fine ? per_notch / 10 : per_notch;
         const double notches = std::max(std::abs(static_cast<double>(reply.wheel)), 1.0);
         frame.move(cell(*reply.hovered), rung.values.at(reply.hovered->first, reply.hovered->second) +
@@ -197,6 +202,7 @@ void LadderPart::typing_field(const Frame& frame, const app::Rung& rung, const u
 void LadderPart::keyboard(const Frame& frame) {
     const app::Drawing& drawing = frame.drawing;
     if (typed_) typed_->typing.gather();
+    if (typed_ || !drawing.state().pin) refused_.reset();
     if (typed_ || ImGui::GetIO().WantTextInput || !drawing.state().pin) return;
     if (ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
     app::CellRef cell = *drawing.state().pin;
@@ -215,15 +221,56 @@ void LadderPart::keyboard(const Frame& frame) {
     moved(ImGuiKey_DownArrow, 1, 0);
     moved(ImGuiKey_LeftArrow, 0, -1);
     moved(ImGuiKey_RightArrow, 0, 1);
-    if (!frame.may_edit(cell.stage)) return;
-    if (ImGui::IsKeyPressed(ImGuiKey_Enter) || ImGui::IsKeyPressed(ImGuiKey_F2))
-        return begin_typing(cell, app::shortest(frame.edits()->value(drawing.state(), cell)));
-    for (const ImWchar c : ImGui::GetIO().InputQueueCharacters) {
-        const bool starts = (c >= '0' && c <= '9') || c == '-' || c == '.';
-        if (!starts || ImGui::GetIO().KeyCtrl) continue;
-        begin_typing(cell, "");
-        return typed_->typing.gather();
-    }
+    const bool opened = ImGui::IsKeyPressed(ImGuiKey_Enter) || ImGui::IsKeyPressed(ImGuiKey_F2);
+    const bool typed =
+        !ImGui::GetIO().KeyCtrl && std::ranges::any_of(ImGui::GetIO().InputQueueCharacters, begins_number);
+    if (!frame.may_edit(cell.stage)) return refuse(frame, cell, opened || typed);
+    if (opened) begin_typing(cell, app::shortest(frame.edits()->value(drawing.state(), cell)));
+    if (opened || !typed) return;
+    begin_typing(cell, "");
+    typed_->typing.gather();
+}
+
+// ---- Typing into a computed cell --------------------------------------------------------------------------
+
+void LadderPart::refuse(const Frame& frame, const app::CellRef& cell, bool typed) {
+    if (!frame.edits()) return;
+    if (refused_ && refused_->cell != cell) refused_.reset();
+    if (typed && !refused_)
+        if (const auto instead = frame.edits()->instead(frame.drawing.state(), cell)) {
+            refused_ = Refused{cell, ui::Typing()};
+            frame.drawing.visit.announce(instead->why);
+        }
+    if (refused_) refused_->typing.gather();
+}
+
+// Says below the cell what it is computed from, with a button for what can be typed into instead.
+void LadderPart::offer_instead(const Frame& frame, ImVec2 at) {
+    const app::Drawing& drawing = frame.drawing;
+    const auto instead = frame.edits()->instead(drawing.state(), refused_->cell);
+    if (!instead) return refused_.reset();
+    ImGui::SetCursorScreenPos(at);
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, ui::theme().surface);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {12, 10});
+    ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 6);
+    ImGui::BeginChild("instead", {offer_width, 0}, ImGuiChildFlags_AutoResizeY | ImGuiChildFlags_Borders,
+                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    ImGui::PopStyleVar(2);
+    ImGui::PopStyleColor();
+    ui::wrapped_text(instead->why);
+    const bool taken = ui::button("instead", instead->label.c_str());
+    const bool elsewhere = ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
+                           !ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem);
+    ImGui::EndChild();
+    if (!taken && !elsewhere) return;
+    const std::string text(refused_->typing.text());
+    refused_.reset();
+    if (!taken) return;
+    drawing.visit.perform(instead->command);
+    if (!frame.may_edit(instead->cell.stage)) return;  // it was refused
+    frame.pin(instead->cell);
+    begin_typing(instead->cell,
+                 text.empty() ? app::shortest(frame.edits()->value(drawing.state(), instead->cell)) : text);
 }
 
 void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const app::Ladder& ladder,
@@ -231,85 +278,43 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
     const Frame frame{drawing, subject, ladder, queries, keys};
     keyboard(frame);
     const ImVec2 corner = ImGui::GetCursorScreenPos();
-    const float left = corner.x, width = ImGui::GetContentRegionAvail().x, right = left + width;
-    ImVec2 at = corner;
+    const float width = ImGui::GetContentRegionAvail().x;
+    const float in_view = ImGui::GetWindowHeight() + ImGui::GetWindowPos().y - corner.y - ImGui::GetScrollY();
     const bool narrow = width < ui::settings_open;
-    bool bars_wanted = true;
     const bool follows = followed_pin_.follows(drawing.state().pin);
     // Commands change the ladder while it is drawn; this frame draws it as it was before them.
     const std::vector<std::vector<app::Rung>> rows = ladder.rungs(queries, keys);
-    for (const auto& row : rows) {
-        float tallest = 0;
-        at.x = left;
-        bool first = true;
-        for (const app::Rung& rung : row) {
+    std::vector<std::vector<PlacedRung>> to_place(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        for (const app::Rung& rung : rows[i]) {
             ui::MatrixGrid grid = frame.grid(rung);
             const ui::GridMetrics metrics =
                 ui::grid_metrics(grid, narrow ? width : std::min(width, most_grid_width));
-            const ImVec2 size = ui::grid_size(grid, metrics);
-            const float sign_width = *rung.sign ? 26 : 8;
-            if (!first && at.x + sign_width + size.x > right) {
-                at = {left, at.y + tallest + row_gap};
-                tallest = 0;
-            }
-            if (*rung.sign && at.x > left) {
-                ui::Type large(ui::Face::regular, 20);
-                const float middle =
-                    at.y + 58 + metrics.cell_height * static_cast<float>(rung.values.rows) / 2;
-                ui::draw_text(ImGui::GetWindowDrawList(), {at.x + 4, middle - 14}, ui::theme().dim,
-                              rung.sign);
-            }
-            at.x += at.x > left ? sign_width : 0;
-            const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-            typing_field(frame, rung, grid, metrics, at);
-            answer(frame, rung, reply);
-            if (follows && grid.pinned) {
-                const auto [min, max] = ui::cell_rect(grid, metrics, at, *grid.pinned);
-                ui::scroll_to(min, max);
-            }
-            tallest = std::max(tallest, size.y);
-            at.x += size.x + 8;
-            first = false;
+            to_place[i].push_back({&rung, std::move(grid), metrics});
         }
-        if (bars_wanted && is_score_or_weight(row.back().stage) &&
-            row_bars(drawing, ladder, queries, keys, {at.x + badge_room, at.y}, right))
-            bars_wanted = false;
-        at.y += tallest + row_gap;
+    std::optional<ImVec2> refused_at;
+    const LadderLayout layout = ladder_layout(to_place, keys.size(), {width, in_view});
+    for (const auto& [rung, grid, metrics, offset] : layout.rungs) {
+        const ImVec2 at{corner.x + offset.x, corner.y + offset.y};
+        if (*rung->sign && offset.x > 0) {
+            ui::Type large(ui::Face::regular, 20);
+            const float middle = at.y + 58 + metrics.cell_height * static_cast<float>(rung->values.rows) / 2;
+            ui::draw_text(ImGui::GetWindowDrawList(), {at.x + 4 - sign_width(*rung), middle - 14},
+                          ui::theme().dim, rung->sign);
+        }
+        const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
+        typing_field(frame, *rung, grid, metrics, at);
+        answer(frame, *rung, reply);
+        if (!grid.pinned) continue;
+        const auto [min, max] = ui::cell_rect(grid, metrics, at, *grid.pinned);
+        if (follows) ui::scroll_to(min, max);
+        refused_at = ImVec2(std::min(min.x, corner.x + width - offer_width), max.y + 6);
     }
-    if (bars_wanted && row_bars(drawing, ladder, queries, keys, {left, at.y}, right))
-        at.y += 56 + bar_height * static_cast<float>(keys.size());
-    ImGui::SetCursorScreenPos({left, at.y});
+    row_bars(drawing, ladder, queries, keys, {corner.x + layout.bars.x, corner.y + layout.bars.y},
+             layout.bars_width);
+    if (refused_ && refused_at) offer_instead(frame, *refused_at);
+    ImGui::SetCursorScreenPos({corner.x, corner.y + layout.height});
     ImGui::Dummy({width, 1});
-}
-
-// Draws the bars under "Where cat looks".
-bool row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range queries, Range keys,
-              ImVec2 origin, float right) {
-    // Where the window begins later, the last query sees most of its keys.
-    const Index usual = queries.begin == 0 ? 0 : queries.end - 1;
-    Index query = drawing.pointed.query.value_or(drawing.selection().query.value_or(usual));
-    if (query >= ladder.queries()) query = usual;
-    const float width = std::min(right - origin.x, 340.0f);
-    if (width < 176) return false;
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    {
-        ui::Type semibold(ui::Face::semibold, ui::size_title);
-        ui::draw_text_within(list, origin, width, ui::theme().text,
-                             "Where “" + ladder.query_name(query) + "” looks");
-    }
-    ui::Type mono(ui::Face::mono, ui::size_small);
-    for (Index key = keys.begin; key < keys.end; ++key) {
-        const float weight = ladder.weight(query, key);
-        const float y = origin.y + 40 + bar_height * static_cast<float>(key - keys.begin);
-        ui::draw_text_within(list, {origin.x, y}, 56, ui::theme().dim, ladder.key_name(key));
-        const float room = width - 62 - 70;
-        const float length = std::isfinite(weight) ? room * std::clamp(weight, 0.0f, 1.0f) : 0;
-        list->AddRectFilled({origin.x + 62, y - 1}, {origin.x + 62 + std::max(length, 1.0f), y + 17},
-                            ui::sequential(0.25f + 0.6f * weight), 3);
-        ui::draw_text(list, {origin.x + 62 + length + 8, y}, ui::theme().text,
-                      app::fixed(static_cast<double>(weight), 4));
-    }
-    return true;
 }
 
 }  // namespace attn::parts

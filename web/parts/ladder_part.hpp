@@ -1,5 +1,5 @@
 // Draws one head as a ladder of matrices. Cells can be hovered over and pinned and, if the subject allows it,
-// dragged, scrolled and typed into.
+// dragged, turned with the wheel and typed into.
 #pragma once
 
 #include <optional>
@@ -27,18 +27,23 @@ class LadderPart {
         ui::Typing typing;
     };
 
+    // A computed cell into which somebody tried to type.
+    struct Refused {
+        app::CellRef cell;
+        ui::Typing typing;
+    };
+
     void keyboard(const Frame& frame);
+    void refuse(const Frame& frame, const app::CellRef& cell, bool typed);
+    void offer_instead(const Frame& frame, ImVec2 at);
     void begin_typing(const app::CellRef& cell, std::string_view text);
     void typing_field(const Frame& frame, const app::Rung& rung, const ui::MatrixGrid& grid,
                       const ui::GridMetrics& metrics, ImVec2 at);
     void answer(const Frame& frame, const app::Rung& rung, const ui::GridReply& reply);
 
     std::optional<CellTyping> typed_;
+    std::optional<Refused> refused_;
     ui::FollowedPin<app::CellRef> followed_pin_;
 };
-
-// Draws the weights of the query in view as bars, at `origin`. Returns false if there is no room for them.
-bool row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range queries, Range keys,
-              ImVec2 origin, float right);
 
 }  // namespace attn::parts

@@ -253,7 +253,7 @@ std::optional<ui::MapCell> MapFinder::draw(ui::MapView& view, const ui::MapPictu
     ui::tooltip("Zoom out");
     ImGui::SameLine(0, 6);
     if (ui::button("map/in", "+")) view.zoom_by(1.5f);
-    ui::tooltip("Zoom in (or scroll over the map); a double click shows all of it");
+    ui::tooltip("Zoom in (or Ctrl + scroll); a double click shows all of it");
     if (view.brushed()) {
         const std::string sums = marked_part(view);
         ui::caption(sums.empty() ? "Summing up the marked part" : sums.c_str());

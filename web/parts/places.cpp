@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "app/format.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/layout.hpp"
 
@@ -21,7 +22,8 @@ std::string named(const app::Bookmark& place) {
 std::string told(const app::Bookmark& place, const app::Attention& attention) {
     const auto ends = [](Range range, const std::vector<std::string>& names) {
         const auto name = [&](Index i) {
-            return i < std::ssize(names) ? ui::quoted(names[static_cast<std::size_t>(i)]) : std::to_string(i);
+            return i < std::ssize(names) ? app::curly_quoted(names[static_cast<std::size_t>(i)])
+                                         : std::to_string(i);
         };
         return name(range.begin) + " to " + name(range.end - 1);
     };

@@ -204,6 +204,9 @@ EM_BOOL on_wheel(int, const EmscriptenWheelEvent* event, void*) {
     const double notch = event->deltaMode == DOM_DELTA_PIXEL  ? 100
                          : event->deltaMode == DOM_DELTA_LINE ? 3
                                                               : 1;
+    // Pinching a trackpad arrives as Ctrl and a wheel, without the key.
+    ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, event->mouse.ctrlKey);
+    ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_Mouse);
     ImGui::GetIO().AddMouseWheelEvent(static_cast<float>(-event->deltaX / notch),
                                       static_cast<float>(-event->deltaY / notch));
     wake();
@@ -229,8 +232,9 @@ EM_BOOL on_touch_move(int, const EmscriptenTouchEvent* event, void*) {
     return EM_FALSE;
 }
 EM_BOOL on_mouse(int, const EmscriptenMouseEvent* event, void*) {
-    // Shift may have been pressed in a text box, which GLFW does not notice.
+    // Keys may have been pressed in a text box, which GLFW does not notice.
     ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, event->shiftKey);
+    ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, event->ctrlKey);
     ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_Mouse);
     return EM_FALSE;
 }

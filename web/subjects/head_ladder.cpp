@@ -31,11 +31,12 @@ std::vector<std::vector<Rung>> HeadLadder::rungs(Range queries, Range keys) cons
     const Index kv_head = record.kv_head(head_);
     const std::vector<std::string> query_labels = part(attention_.query_names(), queries),
                                    key_labels = part(attention_.key_names(), keys);
-    const auto vectors = [&](Stage stage, const char* title, const char* notation, const char* sign,
-                             const Tensor& tensor, Index head, bool of_keys) {
+    Stage scores = Stage::raw;
+    const auto vectors = [&](Stage stage, const char* title, const char* sign, const Tensor& tensor,
+                             Index head, bool of_keys) {
         return Rung{.stage = stage,
                     .title = title,
-                    .notation = notation,
+                    .notation = notation_of(stage, scores),
                     .sign = sign,
                     .values = rows_of(tensor, head, of_keys ? keys : queries),
                     .first_row = of_keys ? keys.begin : queries.begin,
@@ -43,10 +44,10 @@ std::vector<std::vector<Rung>> HeadLadder::rungs(Range queries, Range keys) cons
                     .row_axis = of_keys ? "key" : "query",
                     .column_axis = "component"};
     };
-    const auto pairs = [&](Stage stage, std::string title, const char* notation, const char* sign) {
+    const auto pairs = [&](Stage stage, std::string title, const char* sign) {
         Rung rung{.stage = stage,
                   .title = std::move(title),
-                  .notation = notation,
+                  .notation = notation_of(stage, scores),
                   .sign = sign,
                   .values = window_of(record, stage, head_, queries, keys),
                   .first_row = queries.begin,
@@ -60,26 +61,28 @@ std::vector<std::vector<Rung>> HeadLadder::rungs(Range queries, Range keys) cons
             rung.allowed = [mask = record.spec().mask, head = head_, queries, keys](Index r, Index c) {
                 return mask.allows(head, queries.begin + r, keys.begin + c);
             };
+        scores = stage;
         return rung;
     };
     const AttentionSpec& spec = record.spec();
     std::vector<std::vector<Rung>> rows(2);
-    rows[0].push_back(vectors(Stage::q, "Q  queries", "Qⁱᵃ", "", record.q(), head_, false));
-    rows[0].push_back(vectors(Stage::k, "K  keys", "Kʲᵃ", "·", record.k(), kv_head, true));
-    rows[0].push_back(pairs(Stage::raw, "Scores  QKᵀ", "Rⁱʲ = Qⁱᵃ Kʲᵃ", "="));
-    rows[1].push_back(pairs(Stage::scaled, "Scaled  × " + fixed(static_cast<double>(record.scale()), 4),
-                            "Sⁱʲ = scale Rⁱʲ", "→"));
+    rows[0].push_back(vectors(Stage::q, "Q  queries", "", record.q(), head_, false));
+    rows[0].push_back(vectors(Stage::k, "K  keys", "·", record.k(), kv_head, true));
+    rows[0].push_back(pairs(Stage::raw, "Scores  QKᵀ", "="));
+    rows[1].push_back(
+        pairs(Stage::scaled, "Scaled  × " + fixed(static_cast<double>(record.scale()), 4), "→"));
+    rows[1].back().notation = "S[i, j] = scale R[i, j]";
     if (spec.softcap > 0)
-        rows[1].push_back(pairs(Stage::capped, "Capped  ± " + fixed(static_cast<double>(spec.softcap), 1),
-                                "Cⁱʲ = c tanh(Sⁱʲ / c)", "→"));
+        rows[1].push_back(
+            pairs(Stage::capped, "Capped  ± " + fixed(static_cast<double>(spec.softcap), 1), "→"));
     if (!spec.mask.is_everything() || !spec.bias.empty())
-        rows[1].push_back(pairs(Stage::masked, "Masked", "Mⁱʲ = Sⁱʲ or −∞", "→"));
-    rows[1].push_back(pairs(Stage::weight, "Weights", "Aⁱʲ = exp Sⁱʲ / Σⱼ exp Sⁱʲ", "→"));
+        rows[1].push_back(pairs(Stage::masked, "Masked", "→"));
+    rows[1].push_back(pairs(Stage::weight, "Weights", "→"));
     if (record.d_v() > 0 && record.output().dim(2) > 0) {
-        rows[1].push_back(vectors(Stage::v, "V  values", "Vʲᶜ", "×", record.v(), kv_head, true));
+        rows[1].push_back(vectors(Stage::v, "V  values", "×", record.v(), kv_head, true));
         const bool whole = keys == Range{0, record.keys()};
-        rows[1].push_back(vectors(Stage::output, whole ? "Output  AV" : "Output  AV, of all keys",
-                                  "Oⁱᶜ = Aⁱʲ Vʲᶜ", "=", record.output(), head_, false));
+        rows[1].push_back(vectors(Stage::output, whole ? "Output  AV" : "Output  AV, of all keys", "=",
+                                  record.output(), head_, false));
     }
     return rows;
 }

@@ -14,7 +14,7 @@ namespace attn::app {
 // A matrix of the ladder. Its cells are those of CellRef, starting at first_row and first_col.
 struct Rung {
     Stage stage = Stage::weight;
-    std::string title, notation;  // "Scaled  ÷ √4", "Sⁱʲ = Rⁱʲ / √d_k"
+    std::string title, notation;  // "Scaled  ÷ √4", "S[i, j] = R[i, j] / √d_k"
     const char* sign = "";        // between the previous matrix and this one
     Matrix values;
     Matrix before = {};  // before the last edit; empty if the shape was different
@@ -23,8 +23,20 @@ struct Rung {
     const char* row_axis = "";
     const char* column_axis = "";
     int decimals = 2;
-    std::function<bool(Index row, Index col)> allowed = {};  // by the mask; none: every cell
-    std::function<bool(Index row, Index col)> noted = {};  // a tutorial prints another number; none: nowhere
+    std::function<bool(Index row, Index col)> allowed = {};     // by the mask; none: every cell
+    std::function<bool(Index row, Index col)> misprinted = {};  // by a tutorial; none: nowhere
+};
+
+// Returns what is written under the title of a matrix, with indices in brackets: "O[i, c] = A[i, j] V[j, c]".
+// `scores` are the scores, after scaling and so on, that it follows from. Empty where subjects differ.
+std::string notation_of(Stage stage, Stage scores);
+
+// What can be changed instead of a computed cell.
+struct Instead {
+    std::string why;    // "Q is computed from X · W_Q."
+    std::string label;  // of the button: "Change Q, K and V instead"
+    Command command;    // one step of undo; after it, `cell` can be edited
+    CellRef cell;
 };
 
 // The edits that a ladder allows; each returns the command that makes it, or none.
@@ -33,7 +45,8 @@ struct LadderEdits {
     double (*value)(const State&, const CellRef& cell) = nullptr;  // of an editable cell, as typed
     Command (*set)(const CellRef& cell, double value) = nullptr;
     std::optional<Command> (*reset)(const State&, const CellRef& cell) = nullptr;
-    std::optional<Command> (*paint)(const State&, const CellRef& cell) = nullptr;  // paints the mask
+    std::optional<Command> (*paint)(const State&, const CellRef& cell) = nullptr;    // paints the mask
+    std::optional<Instead> (*instead)(const State&, const CellRef& cell) = nullptr;  // of a computed cell
 };
 
 // Returns the command that sets the cell to a number as somebody types it, with a point or a comma, or one
@@ -51,7 +64,7 @@ class Ladder {
     virtual std::string key_name(Index key) const = 0;
     virtual float weight(Index query, Index key) const = 0;
     virtual const LadderEdits* edits() const { return nullptr; }
-    // Returns a remark about the cell under the cursor: "printed 0.65, exact 0.55".
+    // Returns a remark about the cell under the cursor; empty if there is none.
     virtual std::string remark(const CellRef&) const { return ""; }
 };
 

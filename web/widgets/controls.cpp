@@ -10,6 +10,7 @@ namespace attn::ui {
 namespace {
 std::uint64_t gesture_number = 1;
 constexpr float label_width = 86;
+constexpr ImVec2 list_padding{10, 8};
 bool labels_are_tight = false;
 }  // namespace
 
@@ -77,7 +78,7 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
     std::optional<int> chosen;
     ImGui::PushID(name);
     if (button(name, label)) ImGui::OpenPopup("menu");
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {10, 8});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, list_padding);
     if (ImGui::BeginPopup("menu")) {
         for (int i = 0; i < static_cast<int>(items.size()); ++i) {
             if (ImGui::Selectable(items[static_cast<std::size_t>(i)])) chosen = i;
@@ -88,6 +89,13 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
     ImGui::PopStyleVar();
     ImGui::PopID();
     return chosen;
+}
+
+bool begin_list(const char* id, const char* shown) {
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, list_padding);
+    const bool open = ImGui::BeginCombo(id, shown, ImGuiComboFlags_HeightLargest);
+    ImGui::PopStyleVar();
+    return open;
 }
 
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most) {

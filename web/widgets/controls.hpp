@@ -40,6 +40,10 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
 // name/item.
 std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items);
 
+// Opens the list of a choice among many, with `shown` as the one taken. If it returns true, draw the items and
+// call ImGui::EndCombo().
+bool begin_list(const char* id, const char* shown);
+
 // Draws "label  − value +". Returns the new value.
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most);
 // Does the same with steps of its own; `shown` is displayed as the value.

@@ -199,10 +199,9 @@ void FlowView::act(const Frame& frame, FlowTouch& touch) {
             ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
     }
     if (zooms()) {
-        ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
         const ImVec2 corner = ImGui::GetWindowPos();
         const float at = columns ? io.MousePos.y - corner.y : io.MousePos.x - corner.x;
-        if (ImGui::IsItemHovered() && io.MouseWheel != 0) zoom_about(std::exp(io.MouseWheel * 0.2f), at);
+        if (const float notches = wheel_.notches(); notches != 0) zoom_about(std::exp(notches * 0.2f), at);
         if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) zoom_about(1 / zoom_, at);
     }
     if (!ImGui::IsItemHovered()) return;

@@ -9,6 +9,7 @@
 
 #include "maps/flow_shape.hpp"
 #include "maps/flows.hpp"
+#include "widgets/scroll.hpp"
 #include "widgets/token_line.hpp"
 
 namespace attn::ui {
@@ -42,8 +43,8 @@ struct FlowTouch {
 
 class FlowView {
   public:
-    // Draws at the cursor and advances it. If there are more words than fit, the wheel zooms and a drag pans;
-    // a double click restores the words' normal size.
+    // Draws at the cursor and advances it. If there are more words than fit, the wheel zooms once the flow was
+    // clicked, or with Ctrl; a drag pans, and a double click restores the words' normal size.
     FlowTouch draw(const FlowPicture& picture, float width, float most_height);
 
     bool zooms() const { return fit_ < 1; }
@@ -76,6 +77,7 @@ class FlowView {
     Words queries_, keys_;
     float total_ = 0, room_ = 0;  // length along the line or column at zoom 1, and the visible length
     float zoom_ = 1, fit_ = 1, scrolled_ = 0;
+    WheelTaker wheel_;
     std::optional<float> scroll_;    // target for the next frame
     std::optional<Index> followed_;  // the chosen word last scrolled to
 };

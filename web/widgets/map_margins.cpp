@@ -102,7 +102,8 @@ void draw_margins(const MapSums* sums, const Margins& m) {
     };
     const auto named = [](const char* side, std::span<const std::string> names, Index i) {
         return std::string(side) + " " +
-               (i < std::ssize(names) ? quoted(names[static_cast<std::size_t>(i)]) : std::to_string(i));
+               (i < std::ssize(names) ? app::curly_quoted(names[static_cast<std::size_t>(i)])
+                                      : std::to_string(i));
     };
     const std::string row = named("query", m.query_names, query), column = named("key", m.key_names, key);
     says("map/rows", {left, m.queries.begin}, {right, end.y},

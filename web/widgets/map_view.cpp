@@ -105,9 +105,9 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     ImGui::SetCursorScreenPos(plot.min);
     ImGui::InvisibleButton(picture.name.c_str(), plot.size);
     landmark_item(picture.name);
-    ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
     const bool hovered = ImGui::IsItemHovered();
-    if (hovered && io.MouseWheel != 0) zoom(plot, fit, std::exp(io.MouseWheel * 0.2f), io.MousePos);
+    if (const float notches = wheel_.notches(); notches != 0)
+        zoom(plot, fit, std::exp(notches * 0.2f), io.MousePos);
     plot.first = {first_key_, first_query_};
     if (ImGui::IsItemActivated()) pressed_ = plot.at(io.MousePos), marks_.reset();
     const bool dragging = ImGui::IsItemActive() && ImGui::IsMouseDragging(0);

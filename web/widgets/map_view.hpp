@@ -1,5 +1,5 @@
-// The map widget shows a map of any size like a street map, with names on both axes. The wheel and two
-// fingers zoom, a drag pans, and a double click shows the whole map. With Shift, or while brushing is on, a
+// The map widget shows a map of any size like a street map, with names on both axes. Once it was clicked, or
+// with Ctrl, the wheel zooms; so do two fingers. A drag pans, and a double click shows the whole map. With Shift, or while brushing is on, a
 // drag marks a rectangle, whose sums are then computed.
 #pragma once
 
@@ -98,6 +98,7 @@ class MapView {
     float zoom_ = 1;                             // 1: the whole map
     float first_query_ = 0, first_key_ = 0;      // the cell in the upper left corner
     float zoom_factor_ = 1;
+    WheelTaker wheel_;
     std::optional<MapWindow> wanted_;
     bool pooled_ = false;
     MapCell pressed_{};          // where the button was pressed

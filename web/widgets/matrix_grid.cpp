@@ -5,12 +5,14 @@
 
 #include "app/format.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::ui {
 
 namespace {
 
 constexpr float matrix_title_height = 22, notation_height = 18, header_height = 18, matrix_axis_height = 17;
+constexpr float size_notation = 12, shape_gap = 10, shape_padding = 14;
 constexpr float cell_gap = 2, drag_threshold = 3;
 
 struct Scale {
@@ -40,9 +42,15 @@ std::string label_of(std::span<const std::string> labels, Index i) {
     return i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
 }
 
-float top_of_cells() { return matrix_title_height + notation_height + header_height; }
+float top_of_cells(const GridMetrics& metrics) {
+    return matrix_title_height + notation_height + header_height * metrics.scale;
+}
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+std::string shape_of(const MatrixGrid& grid) {
+    return std::to_string(grid.values->rows) + "×" + std::to_string(grid.values->cols);
+}
 
 struct Painter {
     const MatrixGrid& grid;
@@ -59,21 +67,20 @@ struct Painter {
             Type semibold(Face::semibold, size_title);
             draw_text(list, {left, at.y}, t.text, grid.title);
         }
-        const float title_width = [&] {
-            Type semibold(Face::semibold, size_title);
-            return text_size(grid.title).x;
-        }();
+        {
+            Type small(Face::regular, size_notation);
+            draw_text(list, {left, at.y + matrix_title_height}, t.dim, grid.notation);
+        }
         Type mono(Face::mono, size_small);
-        const std::string shape = std::to_string(grid.values->rows) + "×" + std::to_string(grid.values->cols);
-        const ImVec2 size = text_size(shape);
-        const ImVec2 box{left + title_width + 10, at.y + 1};
-        list->AddRectFilled(box, {box.x + size.x + 14, box.y + size.y + 3}, t.raised, 9);
-        draw_text(list, {box.x + 7, box.y + 1}, t.dim, shape);
-        draw_text(list, {left, at.y + matrix_title_height}, t.dim, grid.notation);
+        const std::string shape = shape_of(grid);
+        const ImVec2 size = text_size(shape), max{left + title_width(grid), at.y + size.y + 4};
+        const ImVec2 box{max.x - size.x - shape_padding, at.y + 1};
+        list->AddRectFilled(box, max, t.raised, 9);
+        draw_text(list, {box.x + shape_padding / 2, box.y + 1}, t.dim, shape);
     }
 
     void labels(const GridReply& reply) const {
-        Type small(Face::regular, size_small);
+        Type small(Face::regular, size_small * metrics.scale);
         const float line = ImGui::GetTextLineHeight();
         const bool sparse = metrics.cell_width < 18;
         for (Index c = 0; c < grid.values->cols; ++c) {
@@ -83,7 +90,7 @@ struct Painter {
             const float room = sparse ? metrics.cell_width * 8 : metrics.cell_width - 2;
             const float width = std::min(text_size(text).x, room);
             const bool lit = grid.lit_column == c || (reply.hovered && reply.hovered->second == c);
-            draw_text_within(list, {(min.x + max.x - width) / 2, min.y - header_height}, room,
+            draw_text_within(list, {(min.x + max.x - width) / 2, min.y - header_height * metrics.scale}, room,
                              lit ? t.text : t.dim, text);
         }
         const bool sparse_rows = metrics.cell_height < line - 2;
@@ -136,16 +143,15 @@ struct Painter {
         if (!open && metrics.cell_width >= 14)  // a hatch, because hidden is not zero
             list->AddLine({min.x + 4, max.y - 4}, {max.x - 4, min.y + 4}, with_alpha(t.dim, 0.45f), 1);
         if (metrics.numbers && (open || value != 0)) {
-            Type mono(Face::mono, size_small);
-            const std::string text = app::fixed(value, grid.decimals);
+            Type mono(Face::mono, size_small * metrics.scale);
+            const std::string text = app::rounded(value, grid.decimals);
             const ImVec2 size = text_size(text);
             const float room = max.x - min.x - 2;
             const ImVec2 where{min.x + std::max((max.x - min.x - size.x) / 2, 1.0f),
                                (min.y + max.y - size.y) / 2};
             draw_text_within(list, where, room, open ? ink_on(fill) : t.dim, text);
         }
-        if (grid.noted && metrics.numbers && grid.noted(r, c))
-            list->AddTriangleFilled({max.x - 8, min.y}, {max.x, min.y}, {max.x, min.y + 8}, t.changed);
+        if (grid.misprinted && metrics.numbers && grid.misprinted(r, c)) draw_misprint(list, {max.x, min.y});
         const bool moved = grid.before && !same(value, grid.before->at(r, c));
         if (moved)
             list->AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, t.changed, rounding + 1, 0, 2);
@@ -171,7 +177,7 @@ struct Painter {
 
 std::optional<CellAt> cell_under(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
                                  ImVec2 point) {
-    const float x = point.x - at.x - metrics.label_width, y = point.y - at.y - top_of_cells();
+    const float x = point.x - at.x - metrics.label_width, y = point.y - at.y - top_of_cells(metrics);
     if (x < 0 || y < 0) return std::nullopt;
     const auto c = static_cast<Index>(x / metrics.cell_width),
                r = static_cast<Index>(y / metrics.cell_height);
@@ -192,7 +198,7 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     Type mono(Face::mono, size_small);
     float widest = 0;
     for (double value : grid.values->values)
-        widest = std::max(widest, text_size(app::fixed(value, grid.decimals)).x);
+        widest = std::max(widest, text_size(app::rounded(value, grid.decimals)).x);
     metrics.cell_width = std::clamp(widest + 9, 40.0f, 84.0f);
     const float room =
         (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
@@ -208,18 +214,40 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
 
 ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics) {
     const float cells = metrics.cell_width * static_cast<float>(grid.values->cols);
-    // A title may extend into the gap on its right.
-    Type semibold(Face::semibold, size_title);
-    const float title = text_size(grid.title).x + 4;
-    return {
-        metrics.label_width + std::max(cells, title),
-        top_of_cells() + metrics.cell_height * static_cast<float>(grid.values->rows) + matrix_axis_height};
+    const auto text = [](Face face, float size, const std::string& line) {
+        const Type type(face, size);
+        return text_size(line).x + 4;
+    };
+    // A title's shape and a notation may extend into the gap on their right.
+    const float head = std::max(text(Face::semibold, size_title, grid.title),
+                                text(Face::regular, size_notation, grid.notation) - 24);
+    return {metrics.label_width + std::max(cells, head),
+            top_of_cells(metrics) + metrics.cell_height * static_cast<float>(grid.values->rows) +
+                matrix_axis_height};
+}
+
+float title_width(const MatrixGrid& grid) {
+    float width = shape_gap + shape_padding;
+    {
+        Type semibold(Face::semibold, size_title);
+        width += text_size(grid.title).x;
+    }
+    Type mono(Face::mono, size_small);
+    return width + text_size(shape_of(grid)).x;
 }
 
 std::pair<ImVec2, ImVec2> cell_rect(const MatrixGrid&, const GridMetrics& metrics, ImVec2 at, CellAt cell) {
     const ImVec2 min{at.x + metrics.label_width + metrics.cell_width * static_cast<float>(cell.second),
-                     at.y + top_of_cells() + metrics.cell_height * static_cast<float>(cell.first)};
+                     at.y + top_of_cells(metrics) + metrics.cell_height * static_cast<float>(cell.first)};
     return {min, {min.x + metrics.cell_width - cell_gap, min.y + metrics.cell_height - cell_gap}};
+}
+
+void draw_misprint(ImDrawList* list, ImVec2 corner) {
+    const auto triangle = [&](float side, ImU32 colour) {
+        list->AddTriangleFilled({corner.x - side, corner.y}, corner, {corner.x, corner.y + side}, colour);
+    };
+    triangle(11, theme().background);  // apart from any fill
+    triangle(8, theme().misprint);
 }
 
 GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at) {
@@ -233,11 +261,10 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
 
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const auto under = cell_under(grid, metrics, at, mouse);
-    if (grid.editable && under) ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);  // keeps the lens in place
+    if (grid.editable && under) reply.wheel = wheel_over_item(grid.pinned == under);
     if (ImGui::IsItemHovered() && under) {
         reply.hovered = under;
         std::tie(reply.hovered_min, reply.hovered_max) = cell_rect(grid, metrics, at, *under);
-        reply.wheel = ImGui::GetIO().MouseWheel;
         if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) reply.double_clicked = under;
         if (grid.editable) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
     }
@@ -252,7 +279,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     if (ImGui::IsItemDeactivated() && moved.x == 0 && moved.y == 0 && under)
         reply.clicked = cell_under(grid, metrics, at, ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left]);
     if (ImGui::IsItemClicked() && !under) {
-        const float x = mouse.x - at.x - metrics.label_width, y = mouse.y - at.y - top_of_cells();
+        const float x = mouse.x - at.x - metrics.label_width, y = mouse.y - at.y - top_of_cells(metrics);
         const auto c = static_cast<Index>(std::floor(x / metrics.cell_width));
         const auto r = static_cast<Index>(std::floor(y / metrics.cell_height));
         if (x < 0 && r >= 0 && r < rows) reply.row_label = r;

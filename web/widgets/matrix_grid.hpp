@@ -1,5 +1,5 @@
 // Draws a small matrix as coloured cells with their numbers and named axes. Cells can be hovered over,
-// dragged, scrolled and typed into.
+// dragged, turned with the wheel and typed into.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct MatrixGrid {
     std::string name;  // landmark: "<name>/<row>/<col>", counted from `first`
     CellAt first{0, 0};
     std::string title;     // "Scores QKᵀ"
-    std::string notation;  // "Rⁱʲ = Qⁱᵃ Kʲᵃ"
+    std::string notation;  // "R[i, j] = Q[i, a] K[j, a]"
     const app::Matrix* values = nullptr;
     const app::Matrix* before = nullptr;         // cells that differ are marked as changed; null: none are
     std::span<const std::string> row_labels;     // fewer than rows: indices
@@ -29,7 +29,8 @@ struct MatrixGrid {
     int decimals = 2;
     bool editable = false;
     std::function<bool(Index, Index)> allowed;  // null: every cell is allowed
-    std::function<bool(Index, Index)> noted;    // the cell has a remark: a tutorial prints another number
+    std::function<bool(Index, Index)>
+        misprinted;  // a tutorial prints another number for the cell; null: none
     std::optional<CellAt> pinned;
     std::optional<Index> lit_row, lit_column;  // the selection, as this matrix shows it
 };
@@ -40,12 +41,13 @@ struct GridReply {
     std::optional<CellAt> double_clicked;
     std::optional<CellAt> dragged;                 // since the mouse was pressed on it
     float drag = 0;                                // points moved to the right in this frame
-    float wheel = 0;                               // notches over `hovered`
+    float wheel = 0;                               // notches over `hovered`, if it is pinned or Ctrl is held
     std::optional<Index> row_label, column_label;  // clicked
     ImVec2 hovered_min{}, hovered_max{};
 };
 
 struct GridMetrics {
+    float scale = 1;  // of the text
     float cell_width = 54;
     float cell_height = 27;
     float label_width = 44;
@@ -55,9 +57,13 @@ struct GridMetrics {
 // Returns the largest cells, up to the usual size, with which the matrix is at most `width` wide.
 GridMetrics grid_metrics(const MatrixGrid& grid, float width);
 ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics);
+float title_width(const MatrixGrid& grid);  // with the shape beside it, which may extend beyond the size
 // Returns where a cell will be when the grid is drawn at `at`.
 std::pair<ImVec2, ImVec2> cell_rect(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
                                     CellAt cell);
+
+// Draws the mark of a misprinted cell into its upper right corner.
+void draw_misprint(ImDrawList* list, ImVec2 corner);
 
 GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at);
 

@@ -12,6 +12,23 @@ void scroll_to(ImVec2 min, ImVec2 max) {
                         ImGuiScrollFlags_KeepVisibleEdgeX | ImGuiScrollFlags_KeepVisibleEdgeY);
 }
 
+float wheel_over_item(bool chosen) {
+    const ImGuiIO& io = ImGui::GetIO();
+    const bool ctrl = io.KeyCtrl || io.KeySuper;  // which Dear ImGui exchanges on a Mac
+    const bool two_fingers = io.MouseSource == ImGuiMouseSource_TouchScreen;
+    // A page that is being scrolled goes on when something chosen comes under the cursor.
+    const bool page_scrolls = ImGui::GetCurrentContext()->WheelingWindow != nullptr;
+    if (!ctrl && !two_fingers && (!chosen || page_scrolls)) return 0;
+    ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
+    return ImGui::IsItemHovered() ? io.MouseWheel : 0;
+}
+
+float WheelTaker::notches() {
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) chosen_ = ImGui::IsItemHovered();
+    if (ImGui::IsKeyPressed(ImGuiKey_Escape)) chosen_ = false;
+    return wheel_over_item(chosen_);
+}
+
 void scroll_by_drag() {
     static ImGuiID dragged = 0;
     const ImGuiID window = ImGui::GetID("scroll");

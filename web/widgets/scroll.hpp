@@ -1,5 +1,6 @@
 // Scrolls a panel, either when its empty background is dragged, as with fingers, or to bring something into
-// view.
+// view, and decides what the wheel does: it scrolls the page, unless the thing under it was chosen or Ctrl is
+// held.
 #pragma once
 
 #include <imgui.h>
@@ -12,6 +13,19 @@ void scroll_by_drag();  // for the current window; call after drawing its conten
 
 // Scrolls the enclosing windows until this rectangle is in view, as far as it fits.
 void scroll_to(ImVec2 min, ImVec2 max);
+
+// Returns the notches that the wheel was turned over the last item, if that is what the item takes: when it was
+// chosen, when Ctrl is held, and from two fingers on a touch screen. Otherwise it returns 0.
+float wheel_over_item(bool chosen);
+
+// Such an item, chosen as long as it was pressed last, until Escape.
+class WheelTaker {
+  public:
+    float notches();  // call once per frame, after drawing the item
+
+  private:
+    bool chosen_ = false;
+};
 
 // On a phone, the inspector opens over what was tapped, so this keeps a newly pinned cell in view while the
 // layout is still moving.

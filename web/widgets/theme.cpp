@@ -25,6 +25,7 @@ constexpr Theme dark_theme{
     .accent = rgb(0x62a8ff),
     .accent_soft = rgb(0x1c3a63),
     .changed = rgb(0xf0a23c),
+    .misprint = rgb(0xe394ff),
     .error = rgb(0xff7b72),
     .masked = rgb(0x191d23),
 };
@@ -41,6 +42,7 @@ constexpr Theme light_theme{
     .accent = rgb(0x1261d1),
     .accent_soft = rgb(0xd6e6fb),
     .changed = rgb(0xb35900),
+    .misprint = rgb(0x8b1fc4),
     .error = rgb(0xc0271d),
     .masked = rgb(0xe6e9ee),
 };

@@ -20,6 +20,7 @@ struct Theme {
     ImU32 accent;
     ImU32 accent_soft;  // behind chosen things
     ImU32 changed;      // changed by the last edit
+    ImU32 misprint;     // a tutorial prints another number
     ImU32 error;
     ImU32 masked;  // a cell that the mask hides
 };

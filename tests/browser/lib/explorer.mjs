@@ -240,10 +240,12 @@ export class Explorer {
         await this.page.mouse.up();
     }
 
-    // Turns the wheel upwards; a notch is what it turns at once.
+    // Turns the wheel upwards with Ctrl held, which the thing under it then takes; a notch is what it turns at once.
     async wheel(name, notches = 1) {
         await this.hover(name);
+        await this.page.keyboard.down('Control');
         await this.page.mouse.wheel(0, -100 * notches);
+        await this.page.keyboard.up('Control');
     }
 
     press(...keys) {

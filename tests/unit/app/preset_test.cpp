@@ -183,7 +183,7 @@ TEST_CASE("printed numbers are noted exactly where rounding the exact ones gives
                     const double unit = std::pow(10.0, -static_cast<double>(digits));
                     const double exact = explain_worked(s, *run, {print.stage, r, c}).cell.f64;
                     const bool differs = std::abs(exact - std::stod(text)) > unit / 2 + 1e-12;
-                    const Printed* note = printed_value(s, {print.stage, r, c});
+                    const Printed* note = printed_value(misprints(s), {print.stage, r, c});
                     REQUIRE((note != nullptr) == differs);
                     if (!note) continue;
                     ++noted;
@@ -193,9 +193,41 @@ TEST_CASE("printed numbers are noted exactly where rounding the exact ones gives
         }
         CHECK(noted == printed_values(preset).size());
     }
-    WorkedState other = preset_state(PresetId::cat_sat_mat);
-    other.origin.kind = Origin::Kind::entered;
-    CHECK_FALSE(printed_value(other, {raw, 1, 2}));
+}
+
+TEST_CASE("misprints are gone as soon as an input or a rule differs from the tutorial's") {
+    for (const PresetInfo& p : presets()) {
+        WorkedState renamed = preset_state(p.id);
+        renamed.query_labels[0] = "dog";
+        CHECK(misprints(renamed).size() == printed_values(p.id).size());
+        WorkedState warmer = preset_state(p.id);
+        warmer.temperature = 2;
+        CHECK(misprints(warmer).empty());
+    }
+    WorkedState edited = preset_state(PresetId::cat_sat_mat);
+    REQUIRE(printed_value(misprints(edited), {raw, 1, 2}));
+    edited.x.at(1, 1) = 0.25;
+    CHECK_FALSE(printed_value(misprints(edited), {raw, 1, 2}));
+}
+
+TEST_CASE("the introduction is the example's only while its numbers and rules are") {
+    for (const PresetInfo& p : presets()) {
+        INFO(p.key);
+        WorkedState s = preset_state(p.id);
+        CHECK(introduction(s).question == p.question);
+        CHECK(introduction(s).story == p.story);
+        s.temperature = 2;
+        CHECK(introduction(s).story != p.story);
+    }
+    WorkedState s = preset_state(PresetId::cat_sat_mat);
+    s.x.at(0, 0) = 2;
+    CHECK(introduction(s).story.starts_with("Example A, changed by you."));
+    generate_qkv(s, {Origin::Kind::generated, 7, 2, 2, 2, 2});
+    CHECK(introduction(s).story == "Standard normal numbers, those of numpy.random.seed(7).");
+    s.q.at(0, 0) = 0;
+    CHECK(introduction(s).story == "Standard normal numbers, those of numpy.random.seed(7), changed by you.");
+    s.origin = {.kind = Origin::Kind::taken, .from = "layer 3, head 0"};
+    CHECK(introduction(s).story.starts_with("Taken from layer 3, head 0;"));
 }
 
 TEST_CASE("every preset has its own key and letter, fits together and says where its numbers come from") {
@@ -203,6 +235,7 @@ TEST_CASE("every preset has its own key and letter, fits together and says where
     for (const PresetInfo& p : presets()) {
         CHECK(preset_by_key(p.key) == p.id);
         CHECK(&info(p.id) == &p);
+        CHECK(p.letter[0] - 'A' <= std::ssize(presets()) - 2);  // without gaps: C1 and C2 share a letter
         const WorkedState s = preset_state(p.id);
         CHECK(check_inputs(s));
         CHECK(std::ssize(s.query_labels) == s.queries());

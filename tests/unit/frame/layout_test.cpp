@@ -1,4 +1,5 @@
 // Tests the frame around a lens, and that everything stays in place at every window size.
+
 #include <catch_amalgamated.hpp>
 
 #include "unit/frame/screen.hpp"
@@ -6,20 +7,6 @@
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
-
-namespace {
-
-struct Rect {
-    float left, top, right, bottom;
-};
-Rect rect(const std::string& name) {
-    INFO(name);
-    REQUIRE(ui::landmarks().contains(name));
-    const auto& [min, max] = ui::landmarks().at(name);
-    return {min.x, min.y, max.x, max.y};
-}
-
-}  // namespace
 
 TEST_CASE("a wide window: tabs of subjects, a rail of lenses, the lens, the inspector and the status line") {
     Screen screen;
@@ -88,25 +75,35 @@ TEST_CASE("a cell is explained under the cursor, kept by a click and let go by E
     CHECK_FALSE(screen.visit.state().pin);
 }
 
-TEST_CASE("an input is typed into, dragged and turned; what is computed is not") {
-    Screen screen;
-    screen.draw(3);
-    const auto value = [&](Index row, Index col) { return worked_of(screen.visit.state()).x.at(row, col); };
-    screen.click("x/0/1");
-    screen.type("0.7");
-    screen.press(ImGuiKey_Enter);
-    CHECK(value(0, 1) == 0.7);
-    screen.hover("x/1/1");
-    ImGui::GetIO().AddMouseWheelEvent(0, 1);
-    screen.draw(2);
-    CHECK(value(1, 1) == Catch::Approx(1.0));
-    screen.visit.undo();
-    screen.visit.undo();
-    CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
-    screen.click("weight/0/0");
-    screen.type("0.7");
-    screen.press(ImGuiKey_Enter);
-    CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
+TEST_CASE("the wheel scrolls the page over a map and a flow, until they were clicked or Ctrl is held") {
+    Screen screen({900, 600});
+    screen.open_sentence(60);
+    const auto turn = [&](float notches) {
+        ImGui::GetIO().AddMouseWheelEvent(0, notches);
+        screen.draw(2);
+    };
+    for (const std::string part : {"flow", "map"}) {
+        INFO(part);
+        const auto width = [&] {
+            return part == "map" ? rect("map/0/0").right - rect("map/0/0").left
+                                 : rect("token/2").left - rect("token/0").left;
+        };
+        const Rect lens = rect("panel/lens");
+        ImGui::GetIO().AddMousePosEvent(lens.right - 4, (lens.top + lens.bottom) / 2);
+        screen.draw(60);
+        for (int i = 0; i < 40 && rect(part).bottom > lens.bottom; ++i) turn(-0.5f);
+        screen.draw(60);
+        const float before = width(), top = rect(part).top;
+        const ImVec2 at{rect(part).left + 3, std::max(rect(part).top, lens.top) + 10};
+        ImGui::GetIO().AddMousePosEvent(at.x, at.y);
+        screen.draw(60);
+        turn(-0.2f);
+        CHECK(width() == before);
+        CHECK(rect(part).top < top);
+        turn(0.2f);
+        screen.hold(ImGuiMod_Ctrl, [&] { turn(part == "map" ? 1.0f : -1.0f); });
+        CHECK(width() != before);
+    }
 }
 
 TEST_CASE("a frame that changes nothing moves nothing, at any width") {

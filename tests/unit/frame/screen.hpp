@@ -13,6 +13,17 @@
 
 namespace attn::test {
 
+struct Rect {
+    float left, top, right, bottom;
+};
+// Returns where a landmark was in the last frame.
+inline Rect rect(const std::string& name) {
+    INFO(name);
+    REQUIRE(ui::landmarks().contains(name));
+    const auto& [min, max] = ui::landmarks().at(name);
+    return {min.x, min.y, max.x, max.y};
+}
+
 class Screen {
   public:
     explicit Screen(ImVec2 size = {1440, 846}) : previous_(ImGui::GetCurrentContext()) {
@@ -82,6 +93,15 @@ class Screen {
         draw();
         ImGui::GetIO().AddKeyEvent(key, false);
         draw(2);
+    }
+
+    // Does something while a key is held.
+    void hold(ImGuiKey key, auto&& doing) {
+        ImGui::GetIO().AddKeyEvent(key, true);
+        draw();
+        doing();
+        ImGui::GetIO().AddKeyEvent(key, false);
+        draw();
     }
 
     // Opens a model of two layers on a text of `words` words.

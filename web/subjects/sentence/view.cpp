@@ -118,8 +118,8 @@ void SentenceSubject::draw_heading(bool brief) const {
                    "its maps."
         : narrow ? "Tap a word to see what it attends to. Tap a thumbnail to switch heads. Tap a cell to see "
                    "where its number comes from."
-                 : "Hover over a word to see what it attends to. Click a thumbnail to switch heads. Scroll "
-                   "over the map to zoom.");
+                 : "Hover over a word to see what it attends to. Click a thumbnail to switch heads. "
+                   "Ctrl + scroll zooms the map.");
 }
 
 // Says what the head does most, and how spread out its weights are.

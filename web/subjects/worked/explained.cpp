@@ -9,13 +9,10 @@ namespace attn::app {
 namespace {
 
 std::string note_of(const WorkedState& worked, const CellRef& cell, double exact) {
-    const Printed* printed = printed_value(worked, cell);
+    const Printed* printed = printed_value(misprints(worked), cell);
     if (!printed) return "";
-    if (worked == preset_state(worked.preset))
-        return "The tutorial prints " + std::string(printed->text) + "; the exact value is " +
-               fixed(exact, 6) + ".";
-    return "The tutorial prints " + std::string(printed->text) +
-           " for its own numbers; with your edits the exact value is " + fixed(exact, 6) + ".";
+    return "The tutorial “" + std::string(info(worked.preset).tutorial) + "” prints " +
+           std::string(printed->text) + ", which is a misprint; the exact value is " + fixed(exact, 6) + ".";
 }
 
 }  // namespace

@@ -35,27 +35,25 @@ std::string title_of(const WorkedState& w, Stage id) {
     return "";
 }
 
-std::string notation_of(const WorkedState& w, Stage id) {
+std::string notation_of(const WorkedState& w, Stage id, Stage scores) {
     const bool projected = w.source == Source::projections;
-    const bool divided = w.scale_by_sqrt_d && w.source != Source::scores;
+    const auto projection = [&](const char* text) { return projected ? text : app::notation_of(id, scores); };
     switch (id) {
-        case Stage::x: return "Xⁱᵇ";
-        case Stage::w_q: return "W_Qᵇᵃ";
-        case Stage::w_k: return "W_Kᵇᵃ";
-        case Stage::w_v: return "W_Vᵇᶜ";
-        case Stage::q: return projected ? "Qⁱᵃ = Xⁱᵇ W_Qᵇᵃ" : "Qⁱᵃ";
-        case Stage::k: return projected ? "Kʲᵃ = Xʲᵇ W_Kᵇᵃ" : "Kʲᵃ";
-        case Stage::v: return projected ? "Vʲᶜ = Xʲᵇ W_Vᵇᶜ" : "Vʲᶜ";
-        case Stage::raw: return w.source == Source::scores ? "Rⁱʲ, given" : "Rⁱʲ = Qⁱᵃ Kʲᵃ";
-        case Stage::scaled: return divided ? "Sⁱʲ = Rⁱʲ / √d_k" : "Sⁱʲ = Rⁱʲ";
-        case Stage::capped: return "Cⁱʲ = c tanh(Sⁱʲ / c)";
-        case Stage::masked: return "Mⁱʲ = Sⁱʲ or −∞";
-        case Stage::weight: return "Aⁱʲ = exp Sⁱʲ / Σⱼ exp Sⁱʲ";
-        case Stage::output: return "Oⁱᶜ = Aⁱʲ Vʲᶜ";
-        case Stage::contribution:
-        case Stage::projected: break;
+        case Stage::x: return "X[i, b]";
+        case Stage::w_q: return "W_Q[b, a]";
+        case Stage::w_k: return "W_K[b, a]";
+        case Stage::w_v: return "W_V[b, c]";
+        case Stage::q: return projection("Q[i, a] = X[i, b] W_Q[b, a]");
+        case Stage::k: return projection("K[j, a] = X[j, b] W_K[b, a]");
+        case Stage::v: return projection("V[j, c] = X[j, b] W_V[b, c]");
+        case Stage::raw: return w.source == Source::scores ? "R[i, j], given" : app::notation_of(id, scores);
+        case Stage::scaled: {
+            std::string text = "S[i, j] = R[i, j]";
+            if (w.scale_by_sqrt_d && w.source != Source::scores) text += " / √d_k";
+            return w.temperature == 1 ? text : text + " / " + fixed(w.temperature, 2);
+        }
+        default: return app::notation_of(id, scores);
     }
-    return "";
 }
 
 const char* sign_before(const WorkedState& w, Stage id) {
@@ -119,7 +117,30 @@ std::optional<Command> paint_cell(const State& state, const CellRef& cell) {
     return PaintMask{cell.row, cell.col, !spec_of(w).mask.allows(0, cell.row, cell.col)};
 }
 
-constexpr LadderEdits all_edits{may_edit, value_of, set_cell, reset_cell, paint_cell};
+// Q, K, V and scores become inputs where they were computed; where they are inputs, the pin goes to them.
+std::optional<Instead> instead_of(const State& state, const CellRef& cell) {
+    const WorkedState& w = worked_of(state);
+    const std::string name(symbol(cell.stage));
+    const auto change = [&](std::string from, const char* label, Source source, const CellRef& to) {
+        const bool is_input = w.input(to.stage) != nullptr;
+        return Instead{
+            name + (name.ends_with('s') ? " are" : " is") + " computed from " + std::move(from) + ".", label,
+            is_input ? Command(Pin{to}) : Command(SetSource{source}), to};
+    };
+    constexpr const char* vectors = "Change Q, K and V instead";
+    if (w.input(cell.stage)) return std::nullopt;
+    if (cell.stage == Stage::q || cell.stage == Stage::k || cell.stage == Stage::v)
+        return change("X · W_" + name, vectors, Source::qkv, cell);
+    const CellRef score{Stage::raw, cell.row, cell.col};
+    if (cell.stage == Stage::raw) return change("Q · K", "Change the scores instead", Source::scores, score);
+    if (is_score_or_weight(cell.stage))
+        return change("the scores", "Change the scores instead", Source::scores, score);
+    if (cell.stage != Stage::output) return std::nullopt;
+    const CellRef value{Stage::v, state.selection.key.value_or(0), cell.col};
+    return change("the weights and V", w.input(Stage::v) ? "Change V instead" : vectors, Source::qkv, value);
+}
+
+constexpr LadderEdits all_edits{may_edit, value_of, set_cell, reset_cell, paint_cell, instead_of};
 
 }  // namespace
 
@@ -127,12 +148,14 @@ std::vector<std::vector<Rung>> WorkedLadder::rungs(Range, Range) const {
     std::vector<std::vector<Rung>> rows;
     const bool comparable =
         before_ && before_state_.preset == state_.preset && before_state_.source == state_.source;
+    const std::span<const Printed> wrong = misprints(state_);
+    Stage scores = Stage::raw;
     for (const std::vector<Stage>& stages : stages_of(state_)) {
         std::vector<Rung>& row = rows.emplace_back();
         for (const Stage stage : stages) {
             Rung rung{.stage = stage,
                       .title = title_of(state_, stage),
-                      .notation = notation_of(state_, stage),
+                      .notation = notation_of(state_, stage, scores),
                       .sign = sign_before(state_, stage),
                       .values = run_->matrix(state_, stage),
                       .decimals = decimals_of(state_, stage)};
@@ -153,9 +176,11 @@ std::vector<std::vector<Rung>> WorkedLadder::rungs(Range, Range) const {
                 rung.allowed = [mask = run_->record.spec().mask](Index r, Index c) {
                     return mask.allows(0, r, c);
                 };
-            rung.noted = [this, stage](Index r, Index c) {
-                return printed_value(state_, {stage, r, c}) != nullptr;
-            };
+            if (!wrong.empty())
+                rung.misprinted = [wrong, stage](Index r, Index c) {
+                    return printed_value(wrong, {stage, r, c}) != nullptr;
+                };
+            if (is_of_pairs(stage)) scores = stage;
             row.push_back(std::move(rung));
         }
     }
@@ -172,10 +197,10 @@ float WorkedLadder::weight(Index query, Index key) const {
 const LadderEdits* WorkedLadder::edits() const { return &all_edits; }
 
 std::string WorkedLadder::remark(const CellRef& cell) const {
-    const Printed* printed = printed_value(state_, cell);
+    const Printed* printed = printed_value(misprints(state_), cell);
     if (!printed) return "";
-    return "printed " + std::string(printed->text) + ", exact " +
-           fixed(explain_worked(state_, *run_, cell).cell.f64, 4);
+    return "“" + std::string(info(state_.preset).tutorial) + "” prints " + std::string(printed->text) +
+           ", a misprint; the exact value is " + fixed(explain_worked(state_, *run_, cell).cell.f64, 4) + ".";
 }
 
 }  // namespace attn::app

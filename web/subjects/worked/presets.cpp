@@ -11,29 +11,36 @@ namespace {
 
 using enum Stage;
 
+// The titles of the tutorials.
+constexpr std::string_view heart = "Attention: The Heart of Transformers",
+                           step_by_step = "What is Attention? Step-by-Step Explanation",
+                           tutorial_02 = "Tutorial 02: Attention Mechanism";
+
 constexpr std::array<PresetInfo, 8> preset_list{{
-    {PresetId::cat_sat_mat, "cat-sat-mat", "A", "cat · sat · mat  (3×4)",
+    {PresetId::cat_sat_mat, "cat-sat-mat", "A", heart, "cat · sat · mat  (3×4)",
      "What does each word look for, and what does it find?",
      "Three words of four numbers. The projections are the identity, so Q, K and V equal X: change one of "
      "them and see."},
-    {PresetId::three_tokens, "three-tokens", "B", "three tokens  (d_k 2, d_v 3)",
+    {PresetId::three_tokens, "three-tokens", "B", tutorial_02, "three tokens  (d_k 2, d_v 3)",
      "What is attention when the numbers are small enough for a pencil?",
      "Q and K are the same three vectors. The third token points both ways, so its row of scores is the "
      "largest."},
-    {PresetId::hello_query, "hello-query", "C1", "Hello World: one query", "Where does \"Hello\" look?",
+    {PresetId::hello_query, "hello-query", "C1", step_by_step, "Hello World: one query",
+     "Where does \"Hello\" look?",
      "One query against two keys. The scores nearly agree, so the weights are about one half each."},
-    {PresetId::hello_scores, "hello-scores", "C2", "Hello World: from scores",
+    {PresetId::hello_scores, "hello-scores", "C2", step_by_step, "Hello World: from scores",
      "How do scores become weights?",
      "Here the scores are given. Raise one and watch its row share the rest."},
-    {PresetId::causal_row, "causal-row", "D", "one causal row", "What changes when the future is hidden?",
+    {PresetId::causal_row, "causal-row", "D", heart, "one causal row",
+     "What changes when the future is hidden?",
      "Position 2 may not look at position 3. Its highest score is hidden, and the rest share the row."},
-    {PresetId::saturation, "saturation", "E", "saturation", "What happens when scores are large?",
+    {PresetId::saturation, "saturation", "E", heart, "saturation", "What happens when scores are large?",
      "A row with one large score leaves nothing to the others. Dot products of d_k standard normal numbers "
      "have variance d_k, which is why attention divides by √d_k. Raise the temperature to soften the row."},
-    {PresetId::information_flow, "information-flow", "F", "information flow  (3×3 scores)",
+    {PresetId::information_flow, "information-flow", "F", heart, "information flow  (3×3 scores)",
      "Who listens to whom in \"The cat sat\"?",
      "The scores of a figure that many tutorials show, with the weights that really follow from them."},
-    {PresetId::seeded_normal, "seeded-normal", "J", "random Q, K, V  (4×8, seed 42)",
+    {PresetId::seeded_normal, "seeded-normal", "G", heart, "random Q, K, V  (4×8, seed 42)",
      "What does attention do to vectors that know nothing?",
      "Standard normal numbers, numpy.random.seed(42) as in the tutorial's demo. Set the mask to causal and "
      "compare."},
@@ -203,12 +210,45 @@ std::span<const Printed> printed_values(PresetId id) {
     return {};
 }
 
-const Printed* printed_value(const WorkedState& worked, const CellRef& cell) {
-    if (worked.origin.kind != Origin::Kind::preset) return nullptr;
+std::span<const Printed> misprints(const WorkedState& worked) {
     const auto all = printed_values(worked.preset);
-    const auto found =
-        std::ranges::find_if(all, [&](const Printed& p) { return CellRef{p.stage, p.row, p.col} == cell; });
-    return found == all.end() ? nullptr : &*found;
+    if (all.empty()) return {};
+    WorkedState tutorial = preset_state(worked.preset);
+    tutorial.query_labels = worked.query_labels;
+    tutorial.key_labels = worked.key_labels;
+    return worked == tutorial ? all : std::span<const Printed>();
+}
+
+const Printed* printed_value(std::span<const Printed> misprints, const CellRef& cell) {
+    const auto found = std::ranges::find_if(
+        misprints, [&](const Printed& p) { return CellRef{p.stage, p.row, p.col} == cell; });
+    return found == misprints.end() ? nullptr : &*found;
+}
+
+Introduction introduction(const WorkedState& worked) {
+    const PresetInfo& example = info(worked.preset);
+    if (worked == preset_state(worked.preset))
+        return {std::string(example.question), std::string(example.story)};
+    switch (worked.origin.kind) {
+        case Origin::Kind::preset:
+            return {"What follows from your changes?",
+                    "Example " + std::string(example.letter) +
+                        ", changed by you. A double click puts an input back."};
+        case Origin::Kind::generated: {
+            const WorkedState drawn = origin_state(worked);
+            const bool as_drawn = std::ranges::all_of(
+                inputs_of(Source::qkv), [&](Stage id) { return *worked.stored(id) == *drawn.stored(id); });
+            return {"What does attention do to random numbers?",
+                    "Standard normal numbers, those of numpy.random.seed(" +
+                        std::to_string(worked.origin.seed) + ")" + (as_drawn ? "." : ", changed by you.")};
+        }
+        case Origin::Kind::entered:
+            return {"What follows from your numbers?", "Everything below the inputs is computed from them."};
+        case Origin::Kind::taken:
+            return {"What if these numbers were others?",
+                    "Taken from " + worked.origin.from + "; what you change here changes nothing there."};
+    }
+    return {};
 }
 
 }  // namespace attn::app

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "subjects/worked/state.hpp"
@@ -14,6 +15,7 @@ struct PresetInfo {
     PresetId id;
     std::string_view key;  // in links
     std::string_view letter;
+    std::string_view tutorial;  // title of the tutorial that it is from
     std::string_view title;     // in the menu
     std::string_view question;  // heading of the lens
     std::string_view story;     // one or two sentences: what to see, what to try
@@ -42,7 +44,15 @@ struct Printed {
     std::string_view text;  // as printed
 };
 std::span<const Printed> printed_values(PresetId);
-// Null if the example no longer has the tutorial's numbers.
-const Printed* printed_value(const WorkedState& worked, const CellRef& cell);
+// Returns those of the example on screen; none as soon as an input or a rule differs from the tutorial's.
+std::span<const Printed> misprints(const WorkedState& worked);
+// Null if the cell is not among them.
+const Printed* printed_value(std::span<const Printed> misprints, const CellRef& cell);
+
+// What stands above the example. It is true for the numbers and rules on screen.
+struct Introduction {
+    std::string question, story;
+};
+Introduction introduction(const WorkedState& worked);
 
 }  // namespace attn::app

@@ -24,7 +24,7 @@ enum class PresetId {
     causal_row,        // D: one masked row of scores
     saturation,        // E: softmax of a large and of a small score row
     information_flow,  // F: a 3×3 score matrix
-    seeded_normal,     // J: 4×8 standard normal Q, K, V
+    seeded_normal,     // G: 4×8 standard normal Q, K, V
 };
 
 // Says where Q, K, V come from.

@@ -10,6 +10,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/matrix_grid.hpp"
 
 namespace attn::app {
 
@@ -26,16 +27,54 @@ std::string title_of(const PresetInfo& preset) {
     return std::string(preset.letter) + "   " + std::string(preset.title);
 }
 
+// Says what the marks in the corners of cells mean.
+void legend() {
+    const ui::Type small(ui::Face::regular, ui::size_small);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float side = ImGui::GetTextLineHeight();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRectFilled(at, {at.x + side * 1.5f, at.y + side}, ui::theme().raised, 3);
+    ui::draw_misprint(list, {at.x + side * 1.5f, at.y});
+    ImGui::SetCursorScreenPos({at.x + side * 1.5f + 8, at.y});
+    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+    ImGui::TextUnformatted("the tutorial prints another number here");
+    ImGui::PopStyleColor();
+    ui::landmark_item("legend");
+}
+
+std::string told(const Introduction& about, const char* how) {
+    return about.question + " " + about.story + how;
+}
+
+float height_of(const std::string& text, bool with_legend) {
+    const ui::Type type(ui::Face::regular, ui::size_small);
+    const float width = ImGui::GetContentRegionAvail().x, spacing = ImGui::GetStyle().ItemSpacing.y;
+    const float height = ui::text_size(ui::wrapped(text, width)).y + spacing;
+    return with_legend ? height + ImGui::GetTextLineHeight() + spacing : height;
+}
+
+// `how` says how to edit. An introduction takes at least the room of the example's own, so that the cells stay
+// where they are when one of them is edited.
+void draw_introduction(const WorkedState& worked, const char* how) {
+    const float top = ImGui::GetCursorScreenPos().y;
+    const float least = height_of(told(introduction(preset_state(worked.preset)), how),
+                                  !printed_values(worked.preset).empty());
+    ui::caption(told(introduction(worked), how).c_str());
+    if (!misprints(worked).empty()) legend();
+    const float left = top + least - ImGui::GetCursorScreenPos().y;
+    if (left > 0) ImGui::Dummy({0, left - ImGui::GetStyle().ItemSpacing.y});
+}
+
 }  // namespace
 
 bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
-    const PresetInfo& preset = info(now().preset);
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::settings_open;
-    if (!brief) {
-        const char* how = narrow ? " Drag an input sideways to change it; whatever changes is outlined."
-                                 : " Drag or type to change an input; whatever changes is outlined.";
-        ui::caption((std::string(preset.question) + " " + std::string(preset.story) + how).c_str());
-    }
+    if (!brief)
+        draw_introduction(
+            now(),
+            narrow
+                ? " Drag an input sideways to change it; whatever changes is outlined."
+                : " Drag or type to change an input, or click it and scroll; whatever changes is outlined.");
     ImGui::Dummy({0, 2});
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 5});
     const ui::TightLabels tight;
@@ -69,8 +108,7 @@ void WorkedSubject::preset_menu() {
     group([&] {
         ui::label("Example");
         ImGui::SetNextItemWidth(std::min(ui::wide_menu_width, ImGui::GetContentRegionAvail().x));
-        const bool open = ImGui::BeginCombo("##preset", title_of(info(now().preset)).c_str(),
-                                            ImGuiComboFlags_HeightLargest);
+        const bool open = ui::begin_list("##preset", title_of(info(now().preset)).c_str());
         ui::landmark_item("preset");
         if (!open) return;
         for (const PresetInfo& each : presets()) {

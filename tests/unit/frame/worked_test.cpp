@@ -1,0 +1,169 @@
+// Tests the worked example's page: what stands above its matrices, their places, and editing their cells.
+#include <imgui_internal.h>
+
+#include <catch_amalgamated.hpp>
+
+#include "subjects/worked/commands.hpp"
+#include "subjects/worked/presets.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+TEST_CASE("the wheel scrolls the page over an input, until the input was clicked or Ctrl is held") {
+    Screen screen({1440, 500});  // lower than the lens
+    screen.draw(3);
+    const auto value = [&] { return worked_of(screen.visit.state()).x.at(1, 1); };
+    const auto turn = [&](float notches) {
+        ImGui::GetIO().AddMouseWheelEvent(0, notches);
+        screen.draw(2);
+    };
+    const float top = rect("x/1/1").top;
+    screen.hover("x/1/1");
+    turn(-1);
+    CHECK(value() == 0.9);
+    CHECK(rect("x/1/1").top < top);
+    turn(1);
+    CHECK(rect("x/1/1").top == top);
+    screen.hold(ImGuiMod_Ctrl, [&] { turn(1); });
+    CHECK(value() == Catch::Approx(1.0));
+    screen.click("x/1/1");
+    screen.draw(60);  // the scrolling is over
+    turn(-1);
+    CHECK(value() == Catch::Approx(0.9));
+    CHECK(rect("x/1/1").top == top);
+}
+
+TEST_CASE("the output stays in view, with a mask, a soft cap or a fourth token, and so do the bars") {
+    Screen screen;
+    const auto in_view = [&](const std::string& last) {
+        screen.draw(3);
+        INFO(last);
+        CHECK(rect(last).bottom <= rect("panel/lens").bottom);
+        CHECK(rect(last).right <= rect("panel/lens").right);
+    };
+    const auto long_bars = [&](const std::string& last) {
+        in_view(last);
+        CHECK(rect(last).right - rect(last).left >= 100);
+    };
+    in_view("output/2/3");
+    long_bars("bar/2");
+    screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
+    in_view("output/2/3");
+    screen.visit.perform(SetMask{.kind = WorkedMask::Kind::none});
+    screen.visit.perform(SetSoftcap{2});
+    in_view("output/2/3");
+    screen.visit.perform(SetSoftcap{0});
+    screen.visit.perform(Resize{Axis::queries, 4});
+    in_view("output/3/3");
+    long_bars("bar/3");
+}
+
+TEST_CASE("cells grow in a window with room for them") {
+    const auto width = [](ImVec2 size) {
+        Screen screen(size);
+        screen.draw(3);
+        CHECK(rect("output/2/3").bottom <= rect("panel/lens").bottom);
+        return rect("x/0/0").right - rect("x/0/0").left;
+    };
+    CHECK(width({2560, 1386}) > 1.25f * width({1440, 846}));
+}
+
+TEST_CASE("a legend says what the marks of misprints mean, as long as there are any") {
+    Screen screen;
+    screen.draw(3);
+    CHECK(screen.shows("legend"));
+    screen.visit.perform(SetCell{{Stage::x, 0, 0}, 2});
+    screen.draw(2);
+    CHECK_FALSE(screen.shows("legend"));
+    screen.visit.undo();
+    screen.draw(2);
+    CHECK(screen.shows("legend"));
+    screen.visit.perform(OpenPreset{PresetId::seeded_normal});
+    screen.draw(2);
+    CHECK_FALSE(screen.shows("legend"));
+}
+
+TEST_CASE("a tiny number is rounded like its neighbours, so that its matrix keeps its width") {
+    Screen screen;
+    screen.draw(3);
+    const auto width = [] { return rect("x/0/3").right - rect("x/0/0").left; };
+    const float before = width();
+    screen.visit.perform(SetCell{{Stage::x, 0, 0}, -0.0049});
+    screen.draw(2);
+    CHECK(width() == before);
+}
+
+TEST_CASE("cells stay where they are when one of them is edited") {
+    for (const float width : {390.0f, 1440.0f}) {
+        Screen screen({width, 846});
+        for (const PresetInfo& example : presets()) {
+            INFO(example.key << ", width " << width);
+            screen.visit.perform(OpenPreset{example.id});
+            screen.draw(3);
+            const Stage input = inputs_of(worked_of(screen.visit.state()).source).front();
+            const std::string cell = input == Stage::x ? "x/0/0" : input == Stage::q ? "q/0/0" : "raw/0/0";
+            const float top = rect(cell).top;
+            screen.visit.perform(SetCell{{input, 0, 0}, 0.25});
+            screen.draw(3);
+            CHECK(rect(cell).top == top);
+        }
+    }
+}
+
+TEST_CASE("the list of examples shows all of its first and of its last row") {
+    Screen screen;
+    screen.draw(3);
+    screen.click("preset");
+    const auto& open = ImGui::GetCurrentContext()->OpenPopupStack;
+    REQUIRE(open.Size == 1);
+    const ImRect inside = open[0].Window->InnerClipRect;
+    const Rect first = rect("preset/A"), last = rect("preset/G");
+    CHECK(first.top >= inside.Min.y);
+    CHECK(last.bottom <= inside.Max.y);
+}
+
+TEST_CASE("an input is typed into, dragged and turned; what is computed is not") {
+    Screen screen;
+    screen.draw(3);
+    const auto value = [&](Index row, Index col) { return worked_of(screen.visit.state()).x.at(row, col); };
+    screen.click("x/0/1");
+    screen.type("0.7");
+    screen.press(ImGuiKey_Enter);
+    CHECK(value(0, 1) == 0.7);
+    screen.click("x/1/1");
+    ImGui::GetIO().AddMouseWheelEvent(0, 1);
+    screen.draw(2);
+    CHECK(value(1, 1) == Catch::Approx(1.0));
+    for (int i = 0; i < 6; ++i) screen.visit.undo();
+    CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
+}
+
+TEST_CASE("typing into a computed cell says what it is computed from, and a button changes that instead") {
+    Screen screen;
+    screen.draw(3);
+    screen.click("q/1/1");
+    screen.type("0.7");
+    screen.press(ImGuiKey_Enter);
+    CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
+    screen.click("instead");
+    CHECK(worked_of(screen.visit.state()).source == Source::qkv);
+    CHECK(screen.shows("typing"));
+    screen.press(ImGuiKey_Enter);
+    CHECK(worked_of(screen.visit.state()).q.at(1, 1) == 0.7);
+    CHECK_FALSE(screen.shows("instead"));
+    screen.visit.undo();
+    screen.visit.undo();
+    CHECK(screen.visit.state().of<WorkedState>() == default_state().of<WorkedState>());
+    screen.draw(3);
+    screen.click("weight/0/0");
+    screen.type("1");
+    CHECK(screen.shows("instead"));
+    screen.press(ImGuiKey_Escape);
+    CHECK_FALSE(screen.shows("instead"));
+    screen.click("weight/0/0");
+    screen.type("1");
+    screen.click("subject/worked");
+    CHECK_FALSE(screen.shows("instead"));
+}

@@ -1,0 +1,101 @@
+#include "parts/ladder_layout.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "parts/row_bars.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::parts {
+
+namespace {
+
+constexpr float gap = 8, bars_gap = 20, least_bars = 200, most_bars = 420;
+
+struct Arrangement {
+    float scale;
+    bool joined;  // rows follow one another on the same line
+    float cell_height, row_gap;
+};
+constexpr Arrangement usual{1, false, 27, 18};
+constexpr std::array arrangements{Arrangement{1.6f, false, 27, 18}, Arrangement{1.3f, false, 27, 18}, usual,
+                                  Arrangement{1, true, 27, 18}, Arrangement{0.85f, true, 27, 10}};
+
+struct Line {
+    float top, height, right;
+};
+
+ui::GridMetrics arranged(ui::GridMetrics metrics, const Arrangement& how) {
+    if (!metrics.numbers) return metrics;
+    metrics.scale = how.scale;
+    metrics.cell_width *= how.scale;
+    metrics.cell_height = how.cell_height * how.scale;
+    metrics.label_width *= std::max(how.scale, 1.0f);  // the titles of axes do not shrink
+    return metrics;
+}
+
+void place_bars(LadderLayout& layout, const std::vector<Line>& lines, Index keys, float width,
+                float row_gap) {
+    const float high = bars_height(keys);
+    const Line* best = nullptr;
+    for (const Line& line : lines)
+        if (line.height >= high && (!best || line.right < best->right)) best = &line;
+    if (best && width - best->right - bars_gap >= least_bars) {
+        layout.bars = {best->right + bars_gap, best->top};
+    } else {
+        layout.bars = {0, layout.matrices_height + row_gap};
+        layout.height += row_gap + high;
+    }
+    layout.bars_width = std::min(width - layout.bars.x, most_bars);
+}
+
+LadderLayout laid_out(const std::vector<std::vector<PlacedRung>>& rows, Index keys, float width,
+                      const Arrangement& how) {
+    LadderLayout layout;
+    std::vector<Line> lines;
+    ImVec2 at{};
+    float tallest = 0, right = 0;
+    const auto end_line = [&] {
+        if (tallest == 0) return;
+        lines.push_back({at.y, tallest, right});
+        at = {0, at.y + tallest + how.row_gap};
+        tallest = 0;
+    };
+    for (const auto& row : rows) {
+        if (!how.joined) end_line();
+        for (PlacedRung placed : row) {
+            placed.metrics = arranged(placed.metrics, how);
+            const ImVec2 size = ui::grid_size(placed.grid, placed.metrics);
+            const float sign = sign_width(*placed.rung);
+            layout.wraps |= at.x + (at.x > 0 ? sign : 0) + size.x > width;
+            if (at.x > 0 && at.x + sign + size.x > width) end_line();
+            if (at.x > 0) at.x += sign;
+            placed.at = at;
+            tallest = std::max(tallest, size.y);
+            right = at.x + std::max(size.x, placed.metrics.label_width + ui::title_width(placed.grid));
+            at.x += size.x + gap;
+            layout.rungs.push_back(std::move(placed));
+        }
+    }
+    end_line();
+    layout.matrices_height = layout.height = at.y - how.row_gap;
+    place_bars(layout, lines, keys, width, how.row_gap);
+    return layout;
+}
+
+}  // namespace
+
+float sign_width(const app::Rung& rung) { return *rung.sign ? 26 : 8; }
+
+LadderLayout ladder_layout(const std::vector<std::vector<PlacedRung>>& rows, Index keys, ImVec2 room) {
+    if (room.x < ui::settings_open) return laid_out(rows, keys, room.x, usual);
+    for (const bool with_bars : {true, false})
+        for (const Arrangement& how : arrangements) {
+            LadderLayout layout = laid_out(rows, keys, room.x, how);
+            if (how.scale > 1 && layout.wraps) continue;
+            if ((with_bars ? layout.height : layout.matrices_height) <= room.y) return layout;
+        }
+    return laid_out(rows, keys, room.x, usual);
+}
+
+}  // namespace attn::parts

@@ -1,0 +1,52 @@
+#include "parts/row_bars.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/theme.hpp"
+
+namespace attn::parts {
+
+namespace {
+
+constexpr float title_height = 40, bar_pitch = 26, bar_thickness = 18;
+constexpr float most_name = 96, number_room = 58;
+
+}  // namespace
+
+float bars_height(Index keys) { return title_height + bar_pitch * static_cast<float>(keys); }
+
+void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range queries, Range keys,
+              ImVec2 origin, float width) {
+    // Where the window begins later, the last query sees most of its keys.
+    const Index usual = queries.begin == 0 ? 0 : queries.end - 1;
+    Index query = drawing.pointed.query.value_or(drawing.selection().query.value_or(usual));
+    if (query >= ladder.queries()) query = usual;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    {
+        ui::Type semibold(ui::Face::semibold, ui::size_title);
+        ui::draw_text_within(list, origin, width, ui::theme().text,
+                             "Where “" + ladder.query_name(query) + "” looks");
+    }
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    float names = 0;
+    for (Index key = keys.begin; key < keys.end; ++key)
+        names = std::max(names, ui::text_size(ladder.key_name(key)).x);
+    names = std::min(names, most_name) + 8;
+    const float room = width - names - number_room;
+    for (Index key = keys.begin; key < keys.end; ++key) {
+        const float weight = ladder.weight(query, key);
+        const float y = origin.y + title_height + bar_pitch * static_cast<float>(key - keys.begin);
+        ui::draw_text_within(list, {origin.x, y}, names - 8, ui::theme().dim, ladder.key_name(key));
+        const float length =
+            std::max(std::isfinite(weight) ? room * std::clamp(weight, 0.0f, 1.0f) : 0.0f, 1.0f);
+        const ImVec2 min{origin.x + names, y - 1}, max{min.x + length, min.y + bar_thickness};
+        list->AddRectFilled(min, max, ui::sequential(0.25f + 0.6f * weight), 3);
+        ui::landmark("bar/" + std::to_string(key), min, {min.x + room, max.y});
+        ui::draw_text(list, {max.x + 8, y}, ui::theme().text, app::fixed(static_cast<double>(weight), 4));
+    }
+}
+
+}  // namespace attn::parts
