@@ -55,6 +55,17 @@ for (const [what, [files, summary]] of Object.entries(kinds)) {
     });
 }
 
+test('what a .zip holds opens as if it had been dropped, and one that is broken says so', own, async (explorer) => {
+    const archive = npz({ 'run/attention.npy': npy([2, 5, 5], repeated(2)), 'run/tokens.json': Buffer.from(JSON.stringify(words)) });
+    await explorer.drop(...written({ 'run.zip': archive }));
+    await opened(explorer, '2 heads · 5 queries × 5 keys · float32');
+    await complete(explorer);
+    near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
+    assert.equal((await explorer.explain('weight', 4, 1)).title, 'Weights[".", " cat"]');
+    await explorer.drop(...written({ 'broken.zip': archive.subarray(0, 100) }));
+    await explorer.untilNotice(/^broken\.zip: this zip archive [^\n]+\.$/, 'error');
+});
+
 test('an invitation says what may be dropped, a link what it was made with', { fragment: 'v=1&lens=tensors&head=1&files=attention.npy' }, async (explorer) => {
     await explorer.until('what the link names', () => explorer.rect('tensors/wanted'));
     await explorer.drop(...written({ 'attention.npy': npy([2, 5, 5], repeated(2)) }));

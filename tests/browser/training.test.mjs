@@ -191,7 +191,7 @@ test('at its last step a run is made longer, and undo makes it short again', { f
         await explorer.click('training/faster');
         await explorer.click('training/extend');
         await taken(explorer, 8);
-        assert.equal(await explorer.linked('train'), 'induction,layers:1,heads:2,d:16,context:16,batch:2,steps:8');
+        assert.match(await explorer.linked('train') ?? '', /,steps:8$/);
         await explorer.press('Control+z');
         await explorer.until('undo', () => explorer.linked('train'), (plan) => /steps:4$/.test(plan));
         assert.deepEqual(await explorer.notices(), []);

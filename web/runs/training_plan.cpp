@@ -132,7 +132,7 @@ TrainingPlan forked(TrainingPlan plan, std::int64_t step, TrainingValues values)
 Status check_fork(const TrainingPlan& plan, std::int64_t step, const TrainingValues& values) {
     if (step < 0 || step >= plan.steps)
         return Error{"A run of " + std::to_string(plan.steps) + " steps cannot be forked at step " +
-                     std::to_string(step) + ": go back to an earlier step, or add more."};
+                     std::to_string(step) + ": go back to an earlier step, or add more steps."};
     return check(forked(plan, step, values));
 }
 

@@ -169,7 +169,7 @@ TEST_CASE("what cannot be forked says why") {
         return status.error().message;
     };
     CHECK(refused(induction(), 800, slower()) ==
-          "A run of 800 steps cannot be forked at step 800: go back to an earlier step, or add more.");
+          "A run of 800 steps cannot be forked at step 800: go back to an earlier step, or add more steps.");
     TrainingValues fast = slower();
     fast.rate = 2e9;
     CHECK_THAT(refused(induction(), 5, fast), ContainsSubstring("The learning rate"));

@@ -146,7 +146,7 @@ void TrainingSubject::draw_presets() {
     ui::caption(
         reads_bytes(now().plan)
             ? "A text of fewer than 4,000 bytes is read byte by byte: each token is one byte, which is a "
-              "whole letter in English and a part of one in é or я."
+              "whole letter in English, but only half of é or я."
             : "Each token is a piece that is common in this text, often a word; the pieces are learned "
               "before the training begins.");
     ui::landmark_item("training/tokens");
