@@ -30,7 +30,7 @@ ui::GridMetrics arranged(ui::GridMetrics metrics, const Arrangement& how) {
     metrics.scale = how.scale;
     metrics.cell_width *= how.scale;
     metrics.cell_height = how.cell_height * how.scale;
-    metrics.label_width *= std::max(how.scale, 1.0f);  // the titles of axes do not shrink
+    metrics.label_width *= how.scale;
     return metrics;
 }
 

@@ -12,7 +12,7 @@ namespace attn::ui {
 namespace {
 
 constexpr float matrix_title_height = 22, notation_height = 18, header_height = 18, matrix_axis_height = 17;
-constexpr float size_notation = 12, shape_gap = 10, shape_padding = 14;
+constexpr float size_notation = 12, size_axis = 12, shape_gap = 10, shape_padding = 14;
 constexpr float cell_gap = 2, drag_threshold = 3;
 
 struct Scale {
@@ -106,7 +106,7 @@ struct Painter {
     }
 
     void axes(const Scale& scale) const {
-        Type small(Face::regular, 12);
+        Type small(Face::regular, size_axis * std::min(metrics.scale, 1.0f));
         const auto [first, first_max] = rect(0, 0);
         const auto [last_min, last] = rect(grid.values->rows - 1, grid.values->cols - 1);
         const float y = last.y + 3;
@@ -116,7 +116,7 @@ struct Painter {
         draw_text(list, {std::max(last.x - column_width, first.x), y}, t.dim, column);
         // The colour bar is drawn if there is room between the titles.
         const float bar_left = first.x, bar_right = last.x - column_width - 10;
-        Type mono(Face::mono, 12);
+        Type mono(Face::mono, size_axis * std::min(metrics.scale, 1.0f));
         const std::string least = scale.diverging ? app::fixed(-static_cast<double>(scale.most), 1) : "0";
         const std::string most = app::fixed(static_cast<double>(scale.most), scale.most < 1 ? 2 : 1);
         const float from = bar_left + text_size(least).x + 4, to = bar_right - text_size(most).x - 4;
