@@ -42,11 +42,18 @@ bool holds(std::string_view text, auto is_one) {
     return false;
 }
 
+// Marks over and under the letters of Latin, Cyrillic, Hebrew, Arabic and Indic scripts belong to their word.
+bool is_mark(char32_t point) {
+    const bool indic = point >= 0x900 && point < 0xe00 && point != 0x964 && point != 0x965 && point != 0x970;
+    return (point >= 0x300 && point < 0x370) || (point >= 0x591 && point < 0x5be) ||
+           (point >= 0x64b && point < 0x660) || (indic && class_of(point) == UnicodeClass::other);
+}
+
 bool says_something(char32_t point) {
     constexpr char32_t space = U'Ġ', line_break = U'Ċ';  // the way byte-level vocabularies spell them
     const UnicodeClass kind = class_of(point);
     return (kind == UnicodeClass::letter && point != space && point != line_break) ||
-           kind == UnicodeClass::number;
+           kind == UnicodeClass::number || is_mark(point);
 }
 
 bool is_space(char32_t point) { return class_of(point) == UnicodeClass::space; }

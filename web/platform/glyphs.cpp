@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
+
+#include "widgets/script.hpp"
 
 namespace attn::platform {
 
 namespace {
 
-EM_JS(double, js_draw_glyph, (unsigned code, double size, std::byte* pixels, int width, int height),
-      { return Module.shell.drawGlyph(code, size, pixels, width, height); });
+EM_JS(double, js_draw_glyph, (const char* text, double size, std::byte* pixels, int width, int height),
+      { return Module.shell.drawGlyph(UTF8ToString(text), size, pixels, width, height); });
 
-// Of the picture that the browser draws, in sizes of the font: room for "U+10FFFF", and where the text begins.
-constexpr float picture_width = 6, picture_height = 2, origin_x = 0.5f, origin_y = 1.5f;
+// Of the picture that the browser draws, in sizes of the font: room for a long word, and where the text begins.
+constexpr float picture_width = 12, picture_height = 2, origin_x = 0.5f, origin_y = 1.5f;
 
 bool contains(ImFontAtlas*, ImFontConfig*, ImWchar code) { return code >= 0x80; }
 
@@ -28,8 +29,8 @@ bool load(ImFontAtlas* atlas, ImFontConfig* source, ImFontBaked* baked, void*, I
               height = static_cast<int>(std::ceil(picture_height * size));
     ImVector<unsigned char>& pixels = atlas->Builder->TempBuffer;
     pixels.resize(width * height * 4);
-    const double advance =
-        js_draw_glyph(code, size, reinterpret_cast<std::byte*>(pixels.Data), width, height);
+    const double advance = js_draw_glyph(ui::text_of(code).c_str(), size,
+                                         reinterpret_cast<std::byte*>(pixels.Data), width, height);
     if (only_advance) {
         *only_advance = static_cast<float>(advance) / density;
         return true;

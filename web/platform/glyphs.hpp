@@ -1,4 +1,5 @@
-// Glyphs that the page's own fonts lack, such as Han and emoji, as the browser draws them with the system's fonts.
+// Glyphs that the page's own fonts lack, such as Han and emoji, and whole runs of scripts whose letters join
+// (widgets/script.hpp), as the browser draws them with the system's fonts.
 #pragma once
 
 #include <imgui.h>

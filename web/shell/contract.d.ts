@@ -182,10 +182,10 @@ export interface Shell {
     hideField(): void;
 
     /**
-     * Draws a character that the page's fonts lack into `width` × `height` pixels of four bytes at the address; the
+     * Draws a character that the page's fonts lack, or a run of letters that join, into `width` × `height` pixels of four bytes at the address; the
      * answer is how far the next character is, in pixels. `size` is the font's.
      */
-    drawGlyph(code: number, size: number, address: number, width: number, height: number): number;
+    drawGlyph(text: string, size: number, address: number, width: number, height: number): number;
 
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;

@@ -22,6 +22,7 @@ function draw(text, size, width, height, scale = 1) {
     }
     context.font = `${size * scale}px ${family}`;
     context.fillStyle = '#fff';
+    context.textAlign = 'left';  // of the picture, whichever way the text runs
     context.fillText(text, size / 2, size * 1.5);
     return {
         advance: context.measureText(text).width,
@@ -30,17 +31,18 @@ function draw(text, size, width, height, scale = 1) {
 }
 
 /**
- * The picture of a character, four bytes for each pixel, and how far the next one is. A character that no font has is
- * written as its number.
+ * The picture of a character or of a run of them, four bytes for each pixel, and how far the next one is. A character that
+ * no font has is written as its number.
  *
- * @param {number} code
+ * @param {string} text
  * @param {number} size of the font, in pixels
  * @param {number} width of the picture
  * @param {number} height
  */
-export function drawGlyph(code, size, width, height) {
-    const drawn = draw(String.fromCodePoint(code), size, width, height);
-    const unknown = draw(nobody, size, width, height);
+export function drawGlyph(text, size, width, height) {
+    const drawn = draw(text, size, width, height);
+    const unknown = draw(nobody.repeat([...text].length), size, width, height);
     const known = drawn.advance !== unknown.advance || drawn.pixels.some((value, i) => value !== unknown.pixels[i]);
-    return known ? drawn : draw(`U+${code.toString(16).toUpperCase().padStart(4, '0')} `, size, width, height, 0.75);
+    const numbers = Array.from(text, (c) => `U+${Number(c.codePointAt(0)).toString(16).toUpperCase().padStart(4, '0')} `);
+    return known ? drawn : draw(numbers.join(''), size, width, height, 0.75);
 }

@@ -121,8 +121,8 @@ export function createHost({ program, tokens, secondTokens, models, tensors, bun
         },
         setField: (...place) => field.set(...place),
         hideField: () => soon(() => field.hide()),
-        drawGlyph(code, size, at, width, height) {
-            const { advance, pixels } = drawGlyph(code, size, width, height);
+        drawGlyph(text, size, at, width, height) {
+            const { advance, pixels } = drawGlyph(text, size, width, height);
             program.write(at, pixels);
             return advance;
         },

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string>
 
+#include "widgets/script.hpp"
+
 namespace attn::ui {
 
 namespace {
@@ -180,6 +182,10 @@ ImU32 with_alpha(ImU32 colour, float alpha) {
 }
 
 ImVec2 text_size(std::string_view text) {
+    if (has_joined_runs(text)) {
+        const std::string joined = with_joined_runs(text);
+        return ImGui::CalcTextSize(joined.data(), joined.data() + joined.size());
+    }
     return ImGui::CalcTextSize(text.data(), text.data() + text.size());
 }
 
@@ -198,6 +204,8 @@ std::string wrapped(std::string_view text, float width) {
 }
 
 void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text) {
+    std::string joined;
+    if (has_joined_runs(text)) text = joined = with_joined_runs(text);
     list->AddText({std::floor(at.x), std::floor(at.y)}, colour, text.data(), text.data() + text.size());
 }
 

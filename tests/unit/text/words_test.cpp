@@ -70,6 +70,8 @@ TEST_CASE("parts of characters are whole in words", "[text]") {
     CHECK(names({"Gr", "⟨ö 1/2⟩", "⟨ö 2/2⟩⟨ß 1/2⟩", "⟨ß 2/2⟩e", "·ist"}) == Pieces{"Größe", "ist"});
     CHECK(names({"⟨П 1/2⟩", "⟨П 2/2⟩р", "и", "вет", "·⟨м 1/2⟩", "⟨м 2/2⟩ир"}) == Pieces{"Привет", "мир"});
     CHECK(names({"·⟨م 1/2⟩", "⟨م 2/2⟩رح", "با"}) == Pieces{"مرحبا"});
+    CHECK(names({"न", "म", "स", "्", "त", "े", "·مَ", "ر", "·o", "\u0308", "।"}) ==
+          Pieces{"नमस्ते", "مَر", "o\u0308", "।"});
     CHECK(names({"⟨你 1/3⟩", "⟨你 2/3⟩", "⟨你 3/3⟩", "好", "·so"}) == Pieces{"你", "好", "so"});
     CHECK(names({"a", "·⟨🐈 1/2⟩", "⟨🐈 2/2⟩", "cat"}) == Pieces{"a", "·🐈", "cat"});
     CHECK(names({"x", "·⟨e7 8c⟩", "·⟨1/2⟩", "·⟨"}).size() == 4);

@@ -1,0 +1,81 @@
+#include "widgets/script.hpp"
+
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace attn::ui {
+
+namespace {
+
+// The last plane is for private use. Its end holds two that are no characters.
+constexpr ImWchar first_run = 0x100000, most_runs = 0xfffd;
+
+struct Runs {
+    std::map<std::string, ImWchar, std::less<>> characters;
+    std::vector<std::string> texts;
+};
+Runs runs;
+
+// From Hebrew to Tibetan, Burmese, Khmer, and the forms of Hebrew and Arabic letters for presentation.
+bool joins(char32_t c) {
+    return (c >= 0x590 && c < 0x10a0) || (c >= 0x1780 && c < 0x1800) || (c >= 0xfb1d && c < 0xfe00) ||
+           (c >= 0xfe70 && c < 0xff00);
+}
+
+ImWchar character_of(std::string_view run) {
+    if (const auto found = runs.characters.find(run); found != runs.characters.end()) return found->second;
+    if (runs.texts.size() >= most_runs) return IM_UNICODE_CODEPOINT_INVALID;
+    const ImWchar character = first_run + static_cast<ImWchar>(runs.texts.size());
+    runs.texts.emplace_back(run);
+    runs.characters.emplace(run, character);
+    return character;
+}
+
+void append(std::string& to, ImWchar character) {
+    char utf8[5];
+    ImTextCharToUtf8(utf8, character);
+    to += utf8;
+}
+
+}  // namespace
+
+bool has_joined_runs(std::string_view text) {
+    // The first bytes of these characters in UTF-8.
+    return std::ranges::any_of(text, [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return (byte >= 0xd6 && byte <= 0xe1) || byte == 0xef;
+    });
+}
+
+std::string with_joined_runs(std::string_view text) {
+    std::string joined;
+    const char *const end = text.data() + text.size(), *run = text.data();
+    const auto close_run = [&](const char* at) {
+        if (at > run) append(joined, character_of({run, static_cast<std::size_t>(at - run)}));
+    };
+    for (const char* at = text.data(); at < end;) {
+        unsigned character = 0;
+        const int bytes = ImTextCharFromUtf8(&character, at, end);
+        if (!joins(character)) {
+            close_run(at);
+            joined.append(at, static_cast<std::size_t>(bytes));
+            run = at + bytes;
+        }
+        at += bytes;
+    }
+    close_run(end);
+    return joined;
+}
+
+std::string text_of(ImWchar character) {
+    if (character >= first_run && character - first_run < runs.texts.size())
+        return runs.texts[character - first_run];
+    std::string text;
+    append(text, character);
+    return text;
+}
+
+}  // namespace attn::ui
