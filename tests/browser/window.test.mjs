@@ -138,6 +138,8 @@ test('on a phone, a tapped input is changed in a field that brings the keyboard,
     await page.keyboard.press('Enter');
     assert.match(await explorer.untilNotice(/not a number/, 'error'), /^'many' is not a number; the cell keeps its value\.$/);
     assert.equal(await field.inputValue(), '1.5');
+    const notice = await page.locator('.notice.error').boundingBox(), explained = await explorer.rect('panel/inspector');
+    assert.ok(notice.x + notice.width <= 390 && notice.y + notice.height <= explained.top, 'the notice fits above the sheet');
     await explorer.dismiss();
     await explorer.settled();
     const sheet = await explorer.rect('panel/inspector');
