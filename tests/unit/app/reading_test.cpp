@@ -80,8 +80,8 @@ TEST_CASE("the lenses' sentences have the numbers of the run, and follow an edit
     CHECK(v.spoken("overview") == "Reading “cat”, this head looks most at itself (" + percent(row[0]) +
                                       "), “sat” (" + percent(row[1]) + ") and “mat” (" + percent(row[2]) +
                                       ").");
-    CHECK(v.spoken("ladder") == "Why “cat” looks most at itself: a score of 1.93 becomes " + percent(row[0]) +
-                                    " of its attention.");
+    CHECK(v.spoken("ladder") ==
+          "“cat” looks most at itself: its score of 1.93 becomes a weight of " + percent(row[0]) + ".");
     v.visit.perform(SetTemperature{0.05});
     CHECK(v.spoken("overview") == "Reading “cat”, this head looks at itself (100 %).");
 }

@@ -74,9 +74,8 @@ std::string LadderLens::spoken(Subject& subject) {
     const std::string there =
         attention.one_line() && most == query ? "itself" : key_in_words(attention, most);
     const float score = record->cell(attention.stages().front(), s.head, query, most);
-    return "Why " + asks + " looks most at " + there + ": a score of " +
-           fixed(static_cast<double>(score), 2) + " becomes " +
-           percent(static_cast<double>(ladder.weight(query, most))) + " of its attention.";
+    return asks + " looks most at " + there + ": its score of " + fixed(static_cast<double>(score), 2) +
+           " becomes a weight of " + percent(static_cast<double>(ladder.weight(query, most))) + ".";
 }
 
 }  // namespace attn::app
