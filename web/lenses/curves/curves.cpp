@@ -75,7 +75,7 @@ std::string CurvesLens::spoken(Subject& subject) {
     if (step < 1 || losses.empty())
         return "Nothing is learned yet: every head looks where chance made it look.";
     const auto loss = [&](std::int64_t at) {
-        return fixed(static_cast<double>(losses[static_cast<std::size_t>(at - 1)]), 2);
+        return rounded(static_cast<double>(losses[static_cast<std::size_t>(at - 1)]), 3);
     };
     std::string text = "After " + with_commas(static_cast<std::ptrdiff_t>(step)) +
                        (step == 1 ? " step" : " steps") + " the loss is " + loss(step);
