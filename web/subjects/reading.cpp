@@ -23,7 +23,8 @@ struct Side {
     Index count(Index positions) const { return tokens.empty() ? positions : words.count(); }
     Index of(Index token) const { return tokens.empty() ? token : words.word_of(token); }
     std::string name(Index at) const {
-        return tokens.empty() ? std::string(position) + " " + std::to_string(at) : curly_quoted(words.name(at));
+        return tokens.empty() ? std::string(position) + " " + std::to_string(at)
+                              : curly_quoted(words.name(at));
     }
     std::string token_name(Index token) const {
         if (tokens.empty() || words.of(of(token)).size() == 1) return name(of(token));
