@@ -103,7 +103,7 @@ test('a head is kept beside others, chosen by its chip, and let go; the link bri
     await explorer.until('one kept', () => explorer.linked('flow'), (flow) => flow === '0.8,1.2');
     await explorer.page.click('#undo');
     await explorer.until('both again', () => explorer.linked('flow'), (flow) => flow === '0.8,0.0,1.2');
-    await explorer.page.evaluate((to) => { location.hash = to; }, fragment.replace('0.8,0.0,1.2', '0.5,columns,1.1'));
+    await explorer.visit(fragment.replace('0.8,0.0,1.2', '0.5,columns,1.1'));
     await explorer.until('the head of the link', () => explorer.rect('flow/head/1/1'));
 });
 
@@ -139,7 +139,7 @@ test('another text is shown from its beginning, and a chosen word wherever it is
         await explorer.until('the first word out of view', first, (shown) => !shown);
         await explorer.write(longText(tiny.context - 2));
         await explorer.until('the first word of the other text', first);
-        await explorer.page.evaluate((to) => { location.hash = to; }, `${(await explorer.state()).fragment}&query=${tiny.context - 3}`);
+        await explorer.visit(`${(await explorer.state()).fragment}&query=${tiny.context - 3}`);
         await explorer.until('the chosen word', () => explorer.rect(`token/${tiny.context - 3}`));
     });
 

@@ -93,7 +93,7 @@ test('a link says how heads are shown, and what it cannot mean is said',
         await explorer.dismiss();
         await explorer.drop(tiny.folder);
         await explorer.untilRun('the sentence of the link', ({ tokens }) => tokens === tiny.ids.length);
-        await explorer.page.evaluate((to) => { location.hash = to; }, `${fragment}&heads=first`);
+        await explorer.visit(`${fragment}&heads=first`);
         await explorer.until('the order', () => explorer.linked('heads'), (heads) => heads === 'first');
         assert.deepEqual(await read(explorer), strongestFirst('first'));
     });

@@ -140,9 +140,9 @@ test('a head of a sentence is taken to the worked example, with its weights', as
     await explorer.until('undo', () => explorer.matrix('q'), (rows) => rows[last][0] !== 3);
     near(await explorer.matrix('weight'), weights, 1e-6, 'weights as they were');
     const taken = await explorer.matrix('weight');
-    await explorer.page.evaluate(() => { location.hash = 'v=1&ex=three-tokens'; });
+    await explorer.visit('v=1&ex=three-tokens');
     await explorer.until('another example', () => explorer.linked('ex'), (ex) => ex === 'three-tokens');
-    await explorer.page.evaluate((to) => { location.hash = to; }, fragment);
+    await explorer.visit(fragment);
     await explorer.until('the head of the link', () => explorer.matrix('weight'), (rows) => rows.length === words.length);
     assert.deepEqual(await explorer.matrix('weight'), taken);
     assert.deepEqual(await explorer.notices('error'), []);

@@ -158,7 +158,7 @@ async function dropped(explorer, files, answer) {
 // Stage and colours, by a link: their buttons are elsewhere on the page.
 async function shows(explorer, choice) {
     const { fragment } = await explorer.state();
-    await explorer.page.evaluate((to) => { location.hash = to; }, `${fragment.replace(/&shown=[^&]*/, '')}&shown=${choice}`);
+    await explorer.visit(`${fragment.replace(/&shown=[^&]*/, '')}&shown=${choice}`);
     await explorer.until(choice, () => explorer.linked('shown'), (shown) => (shown ?? 'weight') === choice);
     await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
 }

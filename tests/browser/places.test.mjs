@@ -79,7 +79,7 @@ test('a broken link opens what is sound in it, with a note', { fragment: 'v=1&no
     await defaultWithNote(explorer, 'an unknown key');
     for (const [name, fragment] of Object.entries(broken)) {
         await explorer.dismiss();
-        await explorer.page.evaluate((hash) => { location.hash = hash; }, fragment);  // as in an edited address
+        await explorer.visit(fragment);  // as in an edited address
         await defaultWithNote(explorer, name);
     }
 });

@@ -162,7 +162,7 @@ test('two sentences are compared, in every view, and their link brings both', as
     await second.waitFor();
     await explorer.untilRun('both again', ({ second_pieces: pieces }) => pieces?.length === 7);
 
-    await explorer.page.evaluate((to) => { location.hash = to; }, fragment);
+    await explorer.visit(fragment);
     await explorer.untilRun('the link', (state) => state.fragment === fragment && state.second_pieces?.length === 7);
 });
 

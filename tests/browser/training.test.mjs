@@ -209,7 +209,7 @@ test('a learning rate of 0 in a link is refused, one of 1e9 breaks the run and w
     async (explorer) => {
         await explorer.untilNotice(/^The link's value 'induction,rate:0' for 'train' is not the plan of a training run/);
         await explorer.dismiss();
-        await explorer.page.evaluate((hash) => { location.hash = hash; }, `${small},at:9,rate:1e9&training=on`);
+        await explorer.visit(`${small},at:9,rate:1e9&training=on`);
         const says = await explorer.untilNotice(/no longer a finite number/, 'error');
         assert.match(says, /^[^\n]+\.$/);
         await explorer.settled();

@@ -255,9 +255,9 @@ test('weights of one\'s own have arcs between words', own, async (explorer) => {
     await explorer.click(`flow/edge/2/${key}`);
     const { fragment } = await explorer.untilState('the pin', ({ pin }) => pin?.[1] === 2 && pin[2] === key && pin[4] === 1);
     // The link brings them back.
-    await explorer.page.evaluate((to) => { location.hash = to; }, fragment.replace('shown=weight,words', 'shown=weight').replace('.words', ''));
+    await explorer.visit(fragment.replace('shown=weight,words', 'shown=weight').replace('.words', ''));
     await explorer.until('tokens', () => explorer.rect('token/6'));
-    await explorer.page.evaluate((to) => { location.hash = to; }, fragment);
+    await explorer.visit(fragment);
     await explorer.until('words', () => explorer.rect('token/6'), (rect) => !rect);
     await explorer.untilState('their pin', ({ pin }) => pin?.[4] === 1);
 });

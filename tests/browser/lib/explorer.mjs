@@ -270,6 +270,12 @@ export class Explorer {
         await this.until('the list to close', () => this.rect(`preset/${letter}`), (shown) => !shown);
     }
 
+    // Opens an edited address. The page may be yet to replace one that is the same, and to type that again is no change.
+    async visit(fragment) {
+        await this.until('another address', () => this.page.evaluate(() => location.hash.slice(1)), (now) => now !== fragment);
+        await this.page.evaluate((to) => { location.hash = to; }, fragment);
+    }
+
     // Writes into the sentence box.
     async write(text) {
         const box = this.page.locator('#sentence');
