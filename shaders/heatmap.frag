@@ -1,6 +1,6 @@
 #version 300 es
 // Colours the cells of a field of values. If cells are smaller than pixels, a pixel shows the
-// strongest of those under it.
+// strongest of those under it, and NaN before all others.
 precision highp float;
 precision highp int;
 precision highp sampler2D;
@@ -33,8 +33,8 @@ bool is_masked(float v) { return v < -2.9e38; }
 
 float stronger(float a, float b) {
     if (is_unknown(a) || is_unknown(b)) return unknown_code;
-    if (is_masked(a) || is_nan(b)) return b;
-    if (is_masked(b) || is_nan(a)) return a;
+    if (is_nan(a) || is_masked(b)) return a;
+    if (is_nan(b) || is_masked(a)) return b;
     return (is_signed ? abs(b) > abs(a) : b > a) ? b : a;
 }
 

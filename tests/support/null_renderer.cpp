@@ -1,5 +1,6 @@
-// web/render without a canvas: what is drawn goes nowhere. Lenses are then tested natively, for what they lay out and what
+// web/render without a canvas: flows go nowhere, and of a heatmap one rectangle for each cell while they are few. Lenses are then tested natively, for what they lay out and what
 // they do, as Dear ImGui works without a renderer too.
+#include <cmath>
 #include <string>
 
 #include "render/fill.hpp"
@@ -8,7 +9,7 @@
 
 namespace attn::render {
 
-void fill(ImDrawList*, ImVec2, ImVec2, ImU32) {}
+void fill(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour) { list->AddRectFilled(min, max, colour); }
 
 void draw(ImDrawList*, std::span<const FlowCurves>) {}
 const std::string& flow_fault() {
@@ -16,7 +17,25 @@ const std::string& flow_fault() {
     return none;
 }
 
-void draw(ImDrawList*, std::span<const Heatmap>) {}
+void draw(ImDrawList* list, std::span<const Heatmap> heatmaps) {
+    constexpr Index most_cells = 4096;
+    for (const Heatmap& h : heatmaps) {
+        if (h.tile_columns != 0 || h.rows * h.cols > most_cells) continue;
+        list->PushClipRect(h.min, h.max, true);
+        for (Index i = 0; i < h.rows * h.cols; ++i) {
+            const float value = h.values[i];
+            if (std::isinf(value) && value > 0) continue;
+            const ImVec2 at{h.origin.x + static_cast<float>(i % h.cols) * h.cell.x,
+                            h.origin.y + static_cast<float>(i / h.cols) * h.cell.y};
+            const float place = std::round(h.scale.coloured(value) * 255);
+            const ImU32 colour = std::isnan(value)   ? h.nan
+                                 : std::isinf(value) ? h.masked
+                                                     : h.palette->colours[static_cast<std::size_t>(place)];
+            list->AddRectFilled(at, {at.x + h.cell.x, at.y + h.cell.y}, colour);
+        }
+        list->PopClipRect();
+    }
+}
 const std::string& heatmap_fault() {
     static const std::string none;
     return none;

@@ -29,7 +29,7 @@ bool flat_button(const std::string& landmark, const char* name, bool on, bool fa
     const ui::Theme& t = ui::theme();
     ImGui::PushID(landmark.c_str());
     ImGui::PushStyleColor(ImGuiCol_Button, on ? t.accent_soft : 0u);
-    ImGui::PushStyleColor(ImGuiCol_Text, on ? t.text : faint ? ui::with_alpha(t.dim, 0.6f) : t.dim);
+    ImGui::PushStyleColor(ImGuiCol_Text, faint ? t.dim : t.text);
     ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, {align, 0.5f});
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {align == 0 ? 14.0f : 4.0f, 6});
     bool pressed = false;

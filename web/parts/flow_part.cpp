@@ -121,7 +121,7 @@ Result<std::string> FlowPart::svg(const Frame& frame) {
         if (!head.flow().done())
             return Error{"The flow is still being computed; save it when it is complete."};
         SvgFlow::Series& each = series.emplace_back();
-        each.colour = rgb(frame.colours[i]);
+        each.colour = ui::rgb_of(frame.colours[i]);
         each.name = frame.name_of(frame.heads[i]);
         for (const FlowEdge& edge : query ? std::span(head.from(*query).edges) : head.flow().edges())
             if (edge.before < before_limit(choice.mass)) {

@@ -93,6 +93,7 @@ struct LadderPart::Frame {
         g.before = rung.before.empty() ? nullptr : &rung.before;
         g.decimals = rung.decimals;
         g.editable = may_edit(rung.stage);
+        g.is_signed = !is_of_pairs(rung.stage) || is_signed(rung.stage);
         g.row_labels = rung.row_labels;
         g.column_labels = rung.column_labels;
         g.row_axis = rung.row_axis;

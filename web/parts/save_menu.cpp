@@ -42,7 +42,7 @@ Result<std::string> svg_of_window(const SavedMap& map, const std::string& title)
     return svg_of(SvgMap{.queries = part(map.picture.query_names, queries),
                          .keys = part(map.picture.key_names, keys),
                          .cells = {cells.data(), queries.size(), keys.size(), keys.size()},
-                         .colour = [&](float value) { return rgb(scale.colour(value)); },
+                         .colour = [&](float value) { return ui::rgb_of(scale.colour(value)); },
                          .decimals = is_signed(map.choice.stage) ? 2 : 3,
                          .title = title,
                          .ink = svg_ink()});
@@ -50,14 +50,9 @@ Result<std::string> svg_of_window(const SavedMap& map, const std::string& title)
 
 }  // namespace
 
-Colour rgb(ImU32 colour) {
-    const auto channel = [&](int shift) { return (colour >> shift) & 255u; };
-    return channel(IM_COL32_R_SHIFT) << 16 | channel(IM_COL32_G_SHIFT) << 8 | channel(IM_COL32_B_SHIFT);
-}
-
 SvgInk svg_ink() {
     const ui::Theme& t = ui::theme();
-    return {rgb(t.background), rgb(t.text), rgb(t.dim)};
+    return {ui::rgb_of(t.background), ui::rgb_of(t.text), ui::rgb_of(t.dim)};
 }
 
 bool save_menu(app::Visit& visit, const SavedMap& map) {

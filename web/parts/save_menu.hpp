@@ -8,7 +8,6 @@
 
 namespace attn::parts {
 
-Colour rgb(ImU32 colour);
 SvgInk svg_ink();
 
 // Every menu begins with pictures at several scales; they capture the part with the landmark.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "widgets/contrast.hpp"
 
 namespace attn::parts {
 
@@ -47,13 +48,6 @@ std::string hex(Colour colour) {
     std::string text = "#";
     for (int shift = 20; shift >= 0; shift -= 4) text += digits[(colour >> shift) & 15u];
     return text;
-}
-
-// Returns black or white, whichever is easier to read on the fill.
-Colour ink_on(Colour fill) {
-    const auto channel = [&](int shift) { return static_cast<float>((fill >> shift) & 255u) / 255; };
-    const float r = channel(16), g = channel(8), b = channel(0);
-    return 0.2126f * r * r + 0.7152f * g * g + 0.0722f * b * b > 0.2f ? 0x0a0c10 : 0xffffff;
 }
 
 class Svg {
@@ -139,8 +133,8 @@ std::string svg_of(const SvgMap& map) {
             svg.rectangle(x, y, cell_side - 1, cell_side - 1, fill);
             if (value == masked_cell) continue;
             svg.text(x + cell_side / 2, y + cell_side / 2 + small_font / 3,
-                     app::fixed(static_cast<double>(value), map.decimals), ink_on(fill), Svg::Anchor::middle,
-                     small_font);
+                     app::fixed(static_cast<double>(value), map.decimals), ui::ink_on_colour(fill),
+                     Svg::Anchor::middle, small_font);
         }
     }
     svg.text(pad, bottom + small_font + 6, "query ↓", map.ink.dim, Svg::Anchor::start, small_font);

@@ -356,7 +356,7 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
                 with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 5);
         if (word.index == picture.chosen_query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.5f);
         draw_chip_text(chip, picture.queries[i], picture.small_print[i],
-                       found != lit.end() && found->second.weight > 0.25f);
+                       found != lit.end());
         landmark("token/" + std::to_string(word.index), chip.min, chip.max);
     }
 }

@@ -20,11 +20,10 @@ struct Scale {
     float most = 1;
 };
 
-// The scale is from zero to the largest value, or symmetric about zero if a cell is negative; infinities do
-// not count.
-Scale scale_of(const app::Matrix& m) {
-    Scale scale{false, 0};
-    for (double v : m.values) {
+// The scale is from zero to the largest value, or symmetric about zero; infinities do not count.
+Scale scale_of(const MatrixGrid& grid) {
+    Scale scale{grid.is_signed, 0};
+    for (double v : grid.values->values) {
         if (!std::isfinite(v)) continue;
         scale.diverging |= v < 0;
         scale.most = std::max(scale.most, static_cast<float>(std::abs(v)));
@@ -140,9 +139,10 @@ struct Painter {
         const float rounding = metrics.numbers ? 3.0f : 1.0f;
         const ImU32 fill = open && !(std::isinf(value) && value < 0) ? fill_of(scale, value) : t.masked;
         list->AddRectFilled(min, max, fill, rounding);
-        if (!open && metrics.cell_width >= 14)  // a hatch, because hidden is not zero
+        const bool has_number = metrics.numbers && (open || value != 0);
+        if (!open && metrics.cell_width >= 14 && !has_number)  // a hatch, because hidden is not zero
             list->AddLine({min.x + 4, max.y - 4}, {max.x - 4, min.y + 4}, with_alpha(t.dim, 0.45f), 1);
-        if (metrics.numbers && (open || value != 0)) {
+        if (has_number) {
             Type mono(Face::mono, size_small * metrics.scale);
             const std::string text = app::rounded(value, grid.decimals);
             const ImVec2 size = text_size(text);
@@ -287,7 +287,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     }
 
     const Painter paint{grid, metrics, at};
-    const Scale scale = scale_of(*grid.values);
+    const Scale scale = scale_of(grid);
     paint.title();
     paint.labels(reply);
     for (Index r = 0; r < rows; ++r)

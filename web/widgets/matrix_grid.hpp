@@ -28,6 +28,7 @@ struct MatrixGrid {
     std::string column_axis;
     int decimals = 2;
     bool editable = false;
+    bool is_signed = false;  // coloured about zero, whether a cell is negative at the moment or not
     std::function<bool(Index, Index)> allowed;  // null: every cell is allowed
     std::function<bool(Index, Index)>
         misprinted;  // a tutorial prints another number for the cell; null: none

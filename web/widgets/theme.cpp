@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "widgets/contrast.hpp"
 #include "widgets/script.hpp"
 
 namespace attn::ui {
@@ -23,7 +24,7 @@ constexpr Theme dark_theme{
     .hovered = rgb(0x28303a),
     .border = rgb(0x2a313b),
     .text = rgb(0xe8ebef),
-    .dim = rgb(0x929ba8),
+    .dim = rgb(0x9ca5b2),
     .accent = rgb(0x62a8ff),
     .accent_soft = rgb(0x1c3a63),
     .changed = rgb(0xf0a23c),
@@ -41,9 +42,9 @@ constexpr Theme light_theme{
     .border = rgb(0xd4dae3),
     .text = rgb(0x161a20),
     .dim = rgb(0x5c6673),
-    .accent = rgb(0x1261d1),
+    .accent = rgb(0x115fcd),
     .accent_soft = rgb(0xd6e6fb),
-    .changed = rgb(0xb35900),
+    .changed = rgb(0x9c4d00),
     .misprint = rgb(0x8b1fc4),
     .error = rgb(0xc0271d),
     .masked = rgb(0xe6e9ee),
@@ -63,10 +64,11 @@ constexpr Stops viridis{0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
 // A single-hue ramp with even steps in lightness, for a light page.
 constexpr Stops blues{0xe6eef8, 0xd5e4f4, 0xbcd6ec, 0x9dc6e2, 0x70aed4,
                       0x4793c6, 0x2676b4, 0x0f5a9c, 0x0a3a70};
-constexpr Stops dark_diverging{0x8cc2ff, 0x4f97f0, 0x2b66bf, 0x22406f, 0x1c222a,
-                               0x6b401b, 0xb3661c, 0xe8923a, 0xffc98c};
-constexpr Stops light_diverging{0x0d4f9e, 0x3c80c9, 0x82b2e0, 0xc3dbf0, 0xf3f4f6,
-                                0xf7d9b8, 0xeaab66, 0xcb7626, 0x8f4607};
+// From orange, which is negative on either page, to blue.
+constexpr Stops dark_diverging{0xffc98c, 0xe8923a, 0xb3661c, 0x6b401b, 0x1c222a,
+                               0x22406f, 0x2b66bf, 0x4f97f0, 0x8cc2ff};
+constexpr Stops light_diverging{0x8f4607, 0xcb7626, 0xeaab66, 0xf7d9b8, 0xf3f4f6,
+                                0xc3dbf0, 0x82b2e0, 0x3c80c9, 0x0d4f9e};
 
 ImU32 along(const Stops& stops, float t) {
     if (std::isnan(t)) return rgb(0xff00c8);
@@ -127,6 +129,7 @@ void use_theme(bool dark) {
     set(ImGuiCol_ScrollbarGrabActive, t.dim);
     set(ImGuiCol_NavCursor, t.accent);
     set(ImGuiCol_TextSelectedBg, with_alpha(t.accent, 0.35f));
+    style.DisabledAlpha = 0.7f;  // can still be read
     style.WindowPadding = {0, 0};
     style.WindowRounding = 0;
     style.WindowBorderSize = 0;
@@ -171,11 +174,12 @@ Type::~Type() { ImGui::PopFont(); }
 ImU32 sequential(float t) { return along(current->dark ? viridis : blues, t); }
 ImU32 diverging(float t) { return along(current->dark ? dark_diverging : light_diverging, 0.5f + 0.5f * t); }
 
-ImU32 ink_on(ImU32 fill) {
-    const ImVec4 c = ImGui::ColorConvertU32ToFloat4(fill);
-    const float luminance = 0.2126f * c.x * c.x + 0.7152f * c.y * c.y + 0.0722f * c.z * c.z;
-    return luminance > 0.2f ? IM_COL32(10, 12, 16, 255) : IM_COL32(255, 255, 255, 255);
+std::uint32_t rgb_of(ImU32 colour) {
+    const auto channel = [&](int shift) { return (colour >> shift) & 255u; };
+    return channel(IM_COL32_R_SHIFT) << 16 | channel(IM_COL32_G_SHIFT) << 8 | channel(IM_COL32_B_SHIFT);
 }
+
+ImU32 ink_on(ImU32 fill) { return rgb(ink_on_colour(rgb_of(fill))); }
 
 ImU32 with_alpha(ImU32 colour, float alpha) {
     return (colour & ~IM_COL32_A_MASK) | (static_cast<ImU32>(alpha * 255.0f + 0.5f) << IM_COL32_A_SHIFT);

@@ -3,6 +3,7 @@
 
 #include <imgui.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -44,9 +45,10 @@ class Type {                                            // sets a face and size 
 };
 
 // Colour maps. The sequential one, 0 … 1, goes from dark to light or light to dark with the theme, is even in
-// lightness and safe for colour-blind people. The diverging one, −1 … 1, is centred on zero.
+// lightness and safe for colour-blind people. The diverging one, −1 … 1, is centred on zero and blue above it.
 ImU32 sequential(float t);
 ImU32 diverging(float t);
+std::uint32_t rgb_of(ImU32 colour);  // 0xRRGGBB
 // Returns black or white, whichever is easier to read on the fill.
 ImU32 ink_on(ImU32 fill);
 ImU32 with_alpha(ImU32 colour, float alpha);

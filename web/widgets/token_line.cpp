@@ -51,7 +51,7 @@ Chip chip_at(const TokenLine& line, Index i, ImVec2 corner) {
     return {min, {min.x + line.width[at], min.y + chip_height}};
 }
 
-void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print, bool strong) {
+void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print, bool lit) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const auto centred = [&](const std::string& text, float y, ImU32 ink) {
         draw_text(list, {(chip.min.x + chip.max.x - text_size(text).x) / 2, y}, ink, text);
@@ -64,7 +64,7 @@ void draw_chip_text(const Chip& chip, const std::string& piece, const std::strin
         if (alone) return;
     }
     Type mono(Face::mono, size_small);
-    centred(small_print, chip.min.y + piece_height + 1, strong ? theme().text : theme().dim);
+    centred(small_print, chip.min.y + piece_height + 1, lit ? theme().text : theme().dim);
 }
 
 }  // namespace attn::ui

@@ -36,7 +36,6 @@ struct Chip {
 };
 // Returns where a chip is if its line begins at `corner`.
 Chip chip_at(const TokenLine& line, Index i, ImVec2 corner);
-void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print,
-                    bool strong = false);  // applies to the small print, too
+void draw_chip_text(const Chip& chip, const std::string& piece, const std::string& small_print, bool lit);
 
 }  // namespace attn::ui

@@ -151,7 +151,7 @@ CompareLens::Touched CompareLens::draw_line(const char* name, Line& line, const 
             list->AddRectFilled(chip.min, chip.max, ui::with_alpha(t.accent, 0.08f + 0.5f * w), 5);
         if (i == query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, chosen ? 2.0f : 1.5f);
         if (i == key) list->AddRect(chip.min, chip.max, t.dim, 5, 0, 1.5f);
-        ui::draw_chip_text(chip, run.query_names()[at], line.numbers[at], line.weights[at] > 0.25f);
+        ui::draw_chip_text(chip, run.query_names()[at], line.numbers[at], line.weights[at] > 0.005f);
         ui::landmark("compare/" + std::string(name) + "/" + std::to_string(i), chip.min, chip.max);
     }
     ImGui::EndChild();
@@ -210,7 +210,7 @@ void CompareLens::draw_vectors(const Frame& frame, float width) {
         bars.push_back({i == 0 ? "embedding" : "layer " + std::to_string(i - 1), static_cast<float>(value),
                         written(value), static_cast<Index>(i) == frame.selection().layer + 1, false});
     }
-    if (const auto over = ui::bar_list("compare/vector", width, bars, 1, ui::sequential_scale(1)))
+    if (const auto over = ui::bar_list("compare/vector", width, bars, 1, ui::diverging_scale(1)))
         ui::bar_tooltip(*over, ((*over == 0 ? "token and position: "
                                             : "after layer " + std::to_string(*over - 1) + ": ") +
                                 arithmetic(alike_.residual[static_cast<std::size_t>(*over)]))

@@ -165,7 +165,7 @@ void CurvesLens::draw_choice(const TrainingView& view) {
         visit().perform(SetTrainingMaps{static_cast<TrainingMaps>(*chosen)});
     const std::string gradient =
         "Rows are queries, columns keys: how the mean loss of this sequence would change with each weight, "
-        "if the others stayed as they are. Blue: more weight here lowers the loss; orange: more weight here "
+        "if the others stayed as they are. Orange: more weight here lowers the loss; blue: more weight here "
         "raises it. Full colour at " +
         fixed(static_cast<double>(maps_.extent()), 4) + " nats a token.";
     ui::caption(shown == TrainingMaps::gradient ? gradient.c_str()
