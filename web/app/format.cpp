@@ -57,6 +57,10 @@ std::string percent(double share) {
     return fixed(hundredths, decimals) + " %";
 }
 
+std::string many(std::ptrdiff_t count, std::string_view what) {
+    return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
 std::string with_commas(std::ptrdiff_t count) {
     std::string text = std::to_string(count);
     for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");

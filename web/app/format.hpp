@@ -15,6 +15,8 @@ std::string fixed(double value, int decimals);    // "0.433", "−∞", "NaN"; s
 std::string curly_quoted(std::string_view text);  // “big”
 // Returns "98 %", or "0.04 %" where no whole number says anything.
 std::string percent(double share);
+// Returns "1 token", "2 tokens".
+std::string many(std::ptrdiff_t count, std::string_view what);
 std::string with_commas(std::ptrdiff_t count);  // "16,384"; count >= 0
 
 // Reads a text that is a decimal number, "inf" or "-inf" as a whole; nothing if it is none of these or out of

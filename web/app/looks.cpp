@@ -23,6 +23,22 @@ struct AllLooks {
     bool operator==(const AllLooks&) const = default;
 };
 
+bool lies_within_limits(Range range) {
+    return range.begin >= 0 && range.begin < range.end && range.end <= position_limit;
+}
+
+std::string write_range(Range range) {
+    return std::to_string(range.begin) + "-" + std::to_string(range.end - 1);
+}
+
+std::optional<Range> read_range(std::string_view text) {
+    const auto ends = split(text, '-');
+    if (ends.size() != 2) return std::nullopt;
+    const auto first = read_integer<Index>(ends[0]), last = read_integer<Index>(ends[1]);
+    if (!first || !last || *last > position_limit) return std::nullopt;
+    return Range{*first, *last + 1};
+}
+
 bool is_head(Index layer, Index head) {
     return layer >= 0 && layer < position_limit && head >= 0 && head < position_limit;
 }
@@ -66,6 +82,16 @@ Status SetMap::apply(State& state) const {
 }
 std::string SetMap::describe(const State&) const { return "map"; }
 
+Status ShowWindow::apply(State& state) const {
+    return change(state, *this, [&](Looks& looks) -> Status {
+        if (window && (!lies_within_limits(window->queries) || !lies_within_limits(window->keys)))
+            return Error{"There is no such part of a map to show."};
+        looks.window = window;
+        return ok();
+    });
+}
+std::string ShowWindow::describe(const State&) const { return "part of the map"; }
+
 Status SetHeads::apply(State& state) const {
     return change(state, *this, [&](Looks& looks) -> Status {
         if (heads.against && !heads.by) return Error{"Choose a horizontal score first."};
@@ -97,15 +123,13 @@ std::string SetFlow::describe(const State& state) const {
     const FlowChoice& before = looks_of(state, subject.empty() ? state.subject : subject).flow;
     if (flow.heads != before.heads) return "heads of the flow";
     if (flow.form != before.form) return "form of the flow";
-    return "edges for " + shortest(flow.mass) + " of each row";
+    return "the strongest edges of " + percent(static_cast<double>(flow.mass)) + " of each row";
 }
 
 Status AddBookmark::apply(State& state) const {
     return change(state, *this, [&](Looks& looks) -> Status {
-        const auto lies_within = [](Range range) {
-            return range.begin >= 0 && range.begin < range.end && range.end <= position_limit;
-        };
-        if (!lies_within(place.queries) || !lies_within(place.keys) || !is_head(place.layer, place.head))
+        if (!lies_within_limits(place.queries) || !lies_within_limits(place.keys) ||
+            !is_head(place.layer, place.head))
             return Error{"There is no such part of a map to mark."};
         if (std::ranges::find(looks.bookmarks, place) != looks.bookmarks.end()) return ok();
         if (looks.bookmarks.size() >= bookmark_limit)
@@ -164,31 +188,33 @@ std::optional<MapChoice> read_map(std::string_view text) {
     return map;
 }
 
+std::string write_window(const std::optional<Window>& window) {
+    return window ? write_range(window->queries) + "." + write_range(window->keys) : "";
+}
+
+std::optional<Window> read_window(std::string_view text) {
+    const auto parts = split(text, '.');
+    if (parts.size() != 2) return std::nullopt;
+    const auto queries = read_range(parts[0]), keys = read_range(parts[1]);
+    if (!queries || !keys) return std::nullopt;
+    return Window{*queries, *keys};
+}
+
 std::string write_bookmarks(const std::vector<Bookmark>& bookmarks) {
     std::string text;
-    const auto part = [](Range range) {
-        return "." + std::to_string(range.begin) + "-" + std::to_string(range.end - 1);
-    };
     for (const Bookmark& b : bookmarks)
-        text += (text.empty() ? "" : ",") + std::to_string(b.layer) + "." + std::to_string(b.head) +
-                part(b.queries) + part(b.keys);
+        text += (text.empty() ? "" : ",") + std::to_string(b.layer) + "." + std::to_string(b.head) + "." +
+                write_range(b.queries) + "." + write_range(b.keys);
     return text;
 }
 
 std::optional<std::vector<Bookmark>> read_bookmarks(std::string_view text) {
-    const auto range = [](std::string_view part) -> std::optional<Range> {
-        const auto ends = split(part, '-');
-        if (ends.size() != 2) return std::nullopt;
-        const auto first = read_integer<Index>(ends[0]), last = read_integer<Index>(ends[1]);
-        if (!first || !last || *last > position_limit) return std::nullopt;
-        return Range{*first, *last + 1};
-    };
     std::vector<Bookmark> bookmarks;
     for (const auto each : split(text, ',')) {
         const auto parts = split(each, '.');
         if (parts.size() != 4) return std::nullopt;
         const auto layer = read_integer<Index>(parts[0]), head = read_integer<Index>(parts[1]);
-        const auto queries = range(parts[2]), keys = range(parts[3]);
+        const auto queries = read_range(parts[2]), keys = read_range(parts[3]);
         if (!layer || !head || !queries || !keys) return std::nullopt;
         bookmarks.push_back({*layer, *head, *queries, *keys});
     }

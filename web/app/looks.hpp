@@ -64,8 +64,15 @@ struct Bookmark {
 };
 inline constexpr std::size_t bookmark_limit = 16;
 
+// The part of the map that is in view.
+struct Window {
+    Range queries, keys;
+    bool operator==(const Window&) const = default;
+};
+
 struct Looks {
     MapChoice map;
+    std::optional<Window> window = {};  // without one, the whole map is
     HeadsChoice heads;
     FlowChoice flow;
     std::vector<Bookmark> bookmarks;
@@ -79,6 +86,13 @@ void set_looks(State& state, std::string_view subject, Looks looks);
 // Without a subject, a command applies to the one that is open.
 struct SetMap {
     MapChoice map;
+    std::string_view subject = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct ShowWindow {
+    static constexpr bool navigation = true;
+    std::optional<Window> window;
     std::string_view subject = {};
     Status apply(State& state) const;
     std::string describe(const State& before) const;
@@ -113,6 +127,9 @@ struct RemoveBookmark {
 std::string write_map(const MapChoice& map);
 std::optional<MapChoice> read_map(std::string_view text);
 std::string_view sink_key(Sink sink);
+// A window is "0-12.3-9": first to last query, first to last key.
+std::string write_window(const std::optional<Window>& window);
+std::optional<Window> read_window(std::string_view text);
 // Heads are "induction", or "previous,induction".
 std::string write_heads(const HeadsChoice& heads);
 std::optional<HeadsChoice> read_heads(std::string_view text);
@@ -130,10 +147,10 @@ std::optional<std::string> unless_initial(const Value& value, std::string (*writ
 }
 
 // Makes the link rows of a subject's looks. `Keys` names the subject and its keys: struct { static constexpr
-// std::string_view subject, map, heads, flow, bookmarks; }
+// std::string_view subject, map, window, heads, flow, bookmarks; }
 template <class Keys>
 struct LooksRows {
-    static constexpr std::array<LinkRow, 4> rows{{
+    static constexpr std::array<LinkRow, 5> rows{{
         {Keys::map,
          "raw, scaled, capped, masked, weight, contribution or projected, and of strongest or mean, linear, "
          "log or rank, sink, nosink or renormalised, tokens or words, and the least share that is shown, 0 "
@@ -144,6 +161,14 @@ struct LooksRows {
          },
          [](const State& s, const State&) {
              return unless_initial(looks_of(s, Keys::subject).map, write_map);
+         }},
+        {Keys::window, "the part of the map in view, as 0-12.3-9: first and last query, first and last key",
+         [](State& s, const std::string& text) {
+             const auto window = read_window(text);
+             return window && take(s, ShowWindow{window, Keys::subject});
+         },
+         [](const State& s, const State&) {
+             return unless_initial(looks_of(s, Keys::subject).window, write_window);
          }},
         {Keys::bookmarks,
          "parts of maps, as 4.7.0-12.3-9: layer, head, first and last query, first and last key",

@@ -109,7 +109,7 @@ void FlowPart::draw_heads(const Frame& frame) {
                      : "Keeps this head in the picture when you choose another");
 }
 
-// Draws the visible edges: only the chosen word's, if one is chosen.
+// Draws the visible edges of the words in view: only the chosen word's, if one is chosen.
 Result<std::string> FlowPart::svg(const Frame& frame) {
     const app::FlowChoice& choice = frame.choice;
     const auto query = frame.queries.shown(frame.drawing.selection().query);
@@ -141,6 +141,8 @@ Result<std::string> FlowPart::svg(const Frame& frame) {
     return svg_of(SvgFlow{.form = frame.form(),
                           .queries = frame.queries.names,
                           .keys = frame.keys.names,
+                          .shown_queries = view_.queries_in_view(),
+                          .shown_keys = view_.keys_in_view(),
                           .series = series,
                           .title = title,
                           .ink = svg_ink()});
@@ -292,7 +294,7 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
     }
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const ui::FlowTouch touch = view_.draw(picture, width, most_height);
-    const ImVec2 end{corner.x + width, ImGui::GetItemRectMax().y};
+    const ImVec2 end{corner.x + view_.width(), ImGui::GetItemRectMax().y};
     ui::landmark("flow/picture", corner, end);
     if (std::exchange(picture_wanted_, false)) ui::scroll_to(corner, end);
     pointed_edge_ = touch.edge;

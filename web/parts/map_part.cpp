@@ -43,17 +43,19 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
         pinned && is_of_pairs(pinned->stage) && pinned->words == of_words && !pinned->second)
         picture.pinned = ui::MapCell{pinned->row, pinned->col};
 
+    const bool told = follow_window(drawing, *picture.map);
     const ui::MapTouch touch = view_.draw(picture, width, most_height, drawing.deadline);
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+    keep_window(drawing, told);
     if (touch.more && !attention.paused()) drawing.visit.continue_with([this] { return view_.step(); });
     if (touch.over) {
         const app::CellRef cell{choice.stage, touch.over->query, touch.over->key, false, of_words};
         drawing.point(queries.token(cell.row), keys.token(cell.col));
         drawing.now.cell = cell;
-        if (touch.clicked) {
+        clicks_.answer(drawing, touch, [&] {
             pin(drawing, cell);
             choose_tokens(drawing, queries.token(cell.row), keys.token(cell.col));
-        }
+        });
     }
     announce_marked(drawing.visit);
     draw_places(drawing, attention, view_, choice, width);
@@ -71,6 +73,32 @@ std::optional<double> MapPart::progress() const {
 void MapPart::forget() {
     view_.forget_map();
     finder_ = {};
+}
+
+// Shows the window of the State if that is news. A window that came with a link stays for the map that the link is about,
+// which may be computed after another.
+bool MapPart::follow_window(const app::Drawing& drawing, const Map& map) {
+    const auto& window = app::looks_of(drawing.state()).window;
+    const bool resized = std::exchange(size_, {map.queries(), map.keys()}) != size_;
+    if (window == window_.of_state && !(resized && window && window_.given)) return false;
+    window ? view_.show(window->queries, window->keys) : view_.show_all();
+    window_.of_state = window;
+    window_.given = true;
+    return true;
+}
+
+// Makes what a person has moved into view part of the State.
+void MapPart::keep_window(const app::Drawing& drawing, bool told) {
+    const MapWindow& in_view = view_.in_view();
+    const auto now =
+        view_.zoomed() ? std::optional(app::Window{in_view.queries, in_view.keys}) : std::nullopt;
+    if (!told && now == window_.in_view) return;
+    if (!told && ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+    window_.in_view = now;
+    if (told) return;
+    window_.of_state = now;
+    window_.given = false;
+    drawing.visit.perform(app::ShowWindow{now}, ui::gesture());
 }
 
 // Announces the sums of the marked part to screen readers.

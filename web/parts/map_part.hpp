@@ -19,11 +19,20 @@ class MapPart {
     void forget();  // frees the numbers of a closed subject
 
   private:
+    bool follow_window(const app::Drawing& drawing, const Map& map);
+    void keep_window(const app::Drawing& drawing, bool told);
     void announce_marked(app::Visit& visit);
 
     ui::MapView view_;
+    MapClicks clicks_;
     MapFinder finder_;
-    std::string announced_;  // the sums announced last
+    struct {
+        std::optional<app::Window> of_state;  // as it was last
+        std::optional<app::Window> in_view;   // what that came to, which has the shape of the map's frame
+        bool given = false;                   // whether it is a link's, and not what a person moved to
+    } window_;
+    std::pair<Index, Index> size_{};  // of the last map
+    std::string announced_;           // the sums announced last
 };
 
 }  // namespace attn::parts

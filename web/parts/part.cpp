@@ -23,6 +23,13 @@ void pin(const app::Drawing& drawing, const app::CellRef& cell) {
     drawing.visit.perform(app::Pin{cell}, ui::gesture());
 }
 
+void MapClicks::take_back(const app::Drawing& drawing) {
+    if (!before_) return;
+    drawing.visit.perform(app::Pin{before_->pin}, ui::gesture());
+    drawing.visit.perform(app::Select{before_->selection}, ui::gesture());
+    before_.reset();
+}
+
 std::optional<Index> looked_query(const app::Drawing& drawing, const app::Attention& attention) {
     const auto there = [&](std::optional<Index> query) { return query && *query < attention.queries(); };
     if (there(drawing.pointed.query)) return drawing.pointed.query;

@@ -9,6 +9,7 @@
 #include "subjects/drawing.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/heatmap.hpp"
+#include "widgets/map_view.hpp"
 
 namespace attn::parts {
 
@@ -16,6 +17,27 @@ namespace attn::parts {
 void choose_head(const app::Drawing& drawing, HeadIndex head);
 void choose_tokens(const app::Drawing& drawing, std::optional<Index> query, std::optional<Index> key);
 void pin(const app::Drawing& drawing, const app::CellRef& cell);
+
+// Answers the clicks on a map. A click pins and chooses at once; when it turns out to have begun a double click, it is taken
+// back.
+class MapClicks {
+  public:
+    void answer(const app::Drawing& drawing, const ui::MapTouch& touch, auto click) {
+        if (touch.double_clicked) take_back(drawing);
+        if (!touch.clicked) return;
+        before_ = {drawing.state().pin, drawing.selection()};
+        click();
+    }
+
+  private:
+    void take_back(const app::Drawing& drawing);
+
+    struct Before {
+        std::optional<app::CellRef> pin;
+        app::Selection selection;
+    };
+    std::optional<Before> before_;  // the last click
+};
 
 // Returns the query in view: the one under the cursor, otherwise the chosen one, otherwise the last token of
 // a text.

@@ -27,10 +27,6 @@ void save_svg(app::Visit& visit, const std::string& file, const Result<std::stri
     visit.save(file + ".svg", *svg);
 }
 
-std::span<const std::string> part(std::span<const std::string> names, Range range) {
-    return names.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
-}
-
 Result<std::string> svg_of_window(const SavedMap& map, const std::string& title) {
     const auto& [queries, keys, step] = map.view.in_view();
     if (queries.size() > svg_cells / keys.size())

@@ -4,6 +4,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "app/format.hpp"
 #include "io/csv_writer.hpp"
 #include "io/npy.hpp"
 #include "io/zip_writer.hpp"
@@ -104,9 +105,9 @@ bool is_of_one_text(const AllHeads& all, const Map& map) {
 
 // Writes "8 tokens" or "7 queries × 9 keys".
 std::string extent_of(const AllHeads& all, const Map& map) {
-    const std::string queries = std::to_string(map.queries());
-    if (is_of_one_text(all, map)) return queries + (all.queries.words ? " words" : " tokens");
-    return queries + " queries × " + std::to_string(map.keys()) + " keys";
+    if (is_of_one_text(all, map)) return app::many(map.queries(), all.queries.words ? "word" : "token");
+    const std::string queries = map.queries() == 1 ? "1 query" : std::to_string(map.queries()) + " queries";
+    return queries + " × " + app::many(map.keys(), "key");
 }
 
 // Describes an axis, under names that begin with `whose`.

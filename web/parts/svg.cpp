@@ -74,6 +74,11 @@ class Svg {
             text_ += " transform=\"rotate(" + number(turned) + " " + number(x) + " " + number(y) + ")\"";
         text_ += " xml:space=\"preserve\">" + escaped(words) + "</text>\n";
     }
+    // What refers to it is cropped to the rectangle.
+    void clip(const std::string& id, float x, float y, float width, float height) {
+        text_ += "<clipPath id=\"" + id + "\"><rect x=\"" + number(x) + "\" y=\"" + number(y) +
+                 "\" width=\"" + number(width) + "\" height=\"" + number(height) + "\"/></clipPath>\n";
+    }
     void open_group(const std::string& attributes) { text_ += "<g " + attributes + ">\n"; }
     void close_group() { text_ += "</g>\n"; }
     void path(const std::string& d, float width, float opacity, const std::string& title) {
@@ -102,6 +107,10 @@ std::string path_of(const FlowShape& shape, float query, float key, FlowPoint or
     }
     const float handle = -shape.height(std::abs(key - query)) * 4 / 3;
     return curve({query, 0}, {query, handle}, {key, handle}, {key, 0});
+}
+
+bool is_shown(Range shown, std::size_t i) {
+    return static_cast<Index>(i) >= shown.begin && static_cast<Index>(i) < shown.end;
 }
 
 }  // namespace
@@ -146,29 +155,43 @@ std::string svg_of(const SvgFlow& flow) {
     FlowShape shape{.form = flow.form, .rise = arcs_rise, .width = columns_apart};
     std::vector<float> queries, keys;
     FlowPoint origin;
-    float width = 0, height = 0;
+    float width = 0, height = 0, length = 0;
+    const auto shown_queries = part(flow.queries, flow.shown_queries),
+               shown_keys = part(flow.keys, flow.shown_keys);
     const float names_left =
         flow.series.size() > 1 ? pad + font * 1.6f * static_cast<float>(flow.series.size()) : 0;
     const float top = pad + 2 * font + names_left;
     if (flow.form == FlowForm::columns) {
-        for (std::size_t i = 0; i < flow.queries.size(); ++i)
-            queries.push_back((static_cast<float>(i) + 0.5f) * row_pitch);
-        for (std::size_t i = 0; i < flow.keys.size(); ++i)
-            keys.push_back((static_cast<float>(i) + 0.5f) * row_pitch);
-        origin = {pad + widest(flow.queries, font) + 8, top + row_pitch};
-        width = origin.x + columns_apart + 8 + widest(flow.keys, font) + pad;
-        height = origin.y + row_pitch * static_cast<float>(std::max(queries.size(), keys.size())) + pad;
+        const auto places = [](std::size_t count, Range shown) {
+            std::vector<float> all;
+            for (std::size_t i = 0; i < count; ++i)
+                all.push_back((static_cast<float>(i) - static_cast<float>(shown.begin) + 0.5f) * row_pitch);
+            return all;
+        };
+        queries = places(flow.queries.size(), flow.shown_queries);
+        keys = places(flow.keys.size(), flow.shown_keys);
+        origin = {pad + widest(shown_queries, font) + 8, top + row_pitch};
+        width = origin.x + columns_apart + 8 + widest(shown_keys, font) + pad;
+        length = row_pitch * static_cast<float>(std::max(shown_queries.size(), shown_keys.size()));
+        height = origin.y + length + pad;
     } else {
-        for (const std::string& name : flow.queries) {
-            const float wide = std::max(width_of(name, font), 14.0f) + 10;
+        float left = 0;  // of the first word shown
+        for (std::size_t i = 0; i < flow.queries.size(); ++i) {
+            const float wide = std::max(width_of(flow.queries[i], font), 14.0f) + 10;
+            if (static_cast<Index>(i) == flow.shown_queries.begin) left = width;
             queries.push_back(width + wide / 2);
             width += wide;
+            if (is_shown(flow.shown_queries, i)) length += wide;
         }
+        for (float& place : queries) place -= left;
         keys = queries;
         origin = {pad, top + arcs_rise + 8};
-        width += 2 * pad;
+        width = length + 2 * pad;
         height = origin.y + font + 8 + pad;
     }
+    const auto in_view = [&](float query, float key) {
+        return std::max(query, key) >= 0 && std::min(query, key) <= length;
+    };
     Svg svg(std::max(width, 2 * pad + width_of(flow.title, font)), height, flow.ink, flow.title);
     svg.text(pad, pad + font, flow.title, flow.ink.text);
     float line = pad + 2.4f * font;
@@ -178,10 +201,15 @@ std::string svg_of(const SvgFlow& flow) {
             svg.text(pad + 22, line + 8, series.name, flow.ink.dim);
             line += 1.6f * font;
         }
+    if (flow.form == FlowForm::arcs)
+        svg.clip("view", origin.x, origin.y - arcs_rise - 8, length, arcs_rise + 8);
+    else
+        svg.clip("view", origin.x, origin.y, columns_apart, length);
     for (const SvgFlow::Series& series : flow.series) {
-        svg.open_group("fill=\"none\" stroke=\"" + hex(series.colour) + "\"");
+        svg.open_group("fill=\"none\" stroke=\"" + hex(series.colour) + "\" clip-path=\"url(#view)\"");
         for (const FlowEdge& edge : series.edges) {
             const float query = queries[edge.query], key = keys[edge.key];
+            if (!in_view(query, key)) continue;
             svg.path(path_of(shape, query, key, origin), edge_width(edge.weight, shape.is_loop(query, key)),
                      std::min(series.opacity * edge_strength(edge.weight, series.most), 1.0f),
                      flow.queries[edge.query] + " → " + flow.keys[edge.key] + " " +
@@ -191,17 +219,21 @@ std::string svg_of(const SvgFlow& flow) {
     }
     if (flow.form == FlowForm::arcs) {
         for (std::size_t i = 0; i < queries.size(); ++i)
-            svg.text(origin.x + queries[i], origin.y + font + 4, flow.queries[i], flow.ink.text,
-                     Svg::Anchor::middle);
+            if (is_shown(flow.shown_queries, i))
+                svg.text(origin.x + queries[i], origin.y + font + 4, flow.queries[i], flow.ink.text,
+                         Svg::Anchor::middle);
         return svg.finish();
     }
     svg.text(origin.x - 8, origin.y - 6, "query", flow.ink.dim, Svg::Anchor::end, small_font);
     svg.text(origin.x + columns_apart + 8, origin.y - 6, "key", flow.ink.dim, Svg::Anchor::start, small_font);
     for (std::size_t i = 0; i < queries.size(); ++i)
-        svg.text(origin.x - 8, origin.y + queries[i] + font / 3, flow.queries[i], flow.ink.text,
-                 Svg::Anchor::end);
+        if (is_shown(flow.shown_queries, i))
+            svg.text(origin.x - 8, origin.y + queries[i] + font / 3, flow.queries[i], flow.ink.text,
+                     Svg::Anchor::end);
     for (std::size_t i = 0; i < keys.size(); ++i)
-        svg.text(origin.x + columns_apart + 8, origin.y + keys[i] + font / 3, flow.keys[i], flow.ink.text);
+        if (is_shown(flow.shown_keys, i))
+            svg.text(origin.x + columns_apart + 8, origin.y + keys[i] + font / 3, flow.keys[i],
+                     flow.ink.text);
     return svg.finish();
 }
 

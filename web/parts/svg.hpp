@@ -19,6 +19,10 @@ struct SvgInk {
     Colour background, text, dim;
 };
 
+inline std::span<const std::string> part(std::span<const std::string> names, Range range) {
+    return names.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
+}
+
 inline constexpr Index svg_cells = 64 * 64;  // of a map, at most
 inline constexpr Index svg_edges = 20'000;   // of a flow
 
@@ -41,6 +45,7 @@ struct SvgFlow {
     };
     FlowForm form;
     std::span<const std::string> queries, keys;  // the same words in arcs
+    Range shown_queries, shown_keys;             // the picture is cropped to these words, the same in arcs
     std::span<const Series> series;              // the first one is drawn below the others
     std::string title;
     SvgInk ink;

@@ -66,9 +66,6 @@ std::string model_card(const TrainingRun& run, const TrainingView& view, const s
     const TrainingPreset& preset = nearest_preset(plan);
     const TrainingValues& values = plan.values_at(view.step);
     const auto number = [](auto value) { return std::to_string(value); };
-    const auto many = [&](auto count, const char* what) {
-        return number(count) + " " + what + (count == 1 ? "" : "s");
-    };
     std::string card =
         "# " + std::string(preset.key) + ", step " + number(view.step) +
         "\n\nA small transformer, trained from random weights in the page Attention Explorer.\n"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 
 #include "widgets/landmarks.hpp"
 
@@ -12,6 +14,15 @@ std::uint64_t gesture_number = 1;
 constexpr float label_width = 86;
 constexpr ImVec2 list_padding{10, 8};
 bool labels_are_tight = false;
+
+// Returns the number that the slider shows, so that what is set is what is read. A format without a number keeps it.
+double as_written(double value, const char* format) {
+    char text[64];
+    std::snprintf(text, sizeof text, format, value);
+    char* end = nullptr;
+    const double written = std::strtod(text, &end);
+    return end == text ? value : written;
+}
 }  // namespace
 
 std::uint64_t gesture() { return gesture_number; }
@@ -146,7 +157,7 @@ std::optional<double> slider(const char* name, const char* label, double value, 
         ImGuiSliderFlags_AlwaysClamp | (logarithmic ? ImGuiSliderFlags_Logarithmic : 0);
     if (ImGui::SliderScalar("##value", ImGuiDataType_Double, &moved, &least, &most, "", flags) &&
         moved != value)
-        changed = moved;
+        changed = as_written(moved, format);
     landmark_item(name);
     ImGui::SameLine(0, 8);
     {

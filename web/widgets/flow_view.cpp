@@ -355,8 +355,7 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
                 chip.min, chip.max,
                 with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 5);
         if (word.index == picture.chosen_query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.5f);
-        draw_chip_text(chip, picture.queries[i], picture.small_print[i],
-                       found != lit.end());
+        draw_chip_text(chip, picture.queries[i], picture.small_print[i], found != lit.end());
         landmark("token/" + std::to_string(word.index), chip.min, chip.max);
     }
 }
@@ -426,6 +425,9 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     const Frame frame = this->frame(picture, ImGui::GetContentRegionAvail().x, height);
     ImGui::InvisibleButton("tokens", columns ? ImVec2(width, along) : ImVec2(along, height));
     landmark("flow", frame.min, frame.max);
+    queries_in_view_ = frame.queries;
+    keys_in_view_ = columns ? frame.keys : frame.queries;
+    width_ = columns ? width : std::min(along, width);
     FlowTouch touch;
     act(frame, touch);
     if (picture.chosen_query != followed_) {

@@ -52,6 +52,11 @@ class FlowView {
     bool is_large() const { return zoom_ >= 1; }
     void zoom_by(float factor) { zoom_about(factor, room_ / 2); }
 
+    // What the last frame showed: these words, in a picture of this width.
+    Range queries_in_view() const { return queries_in_view_; }
+    Range keys_in_view() const { return keys_in_view_; }
+    float width() const { return width_; }
+
   private:
     struct Frame;
     struct Words {
@@ -77,6 +82,8 @@ class FlowView {
     Words queries_, keys_;
     float total_ = 0, room_ = 0;  // length along the line or column at zoom 1, and the visible length
     float zoom_ = 1, fit_ = 1, scrolled_ = 0;
+    Range queries_in_view_{}, keys_in_view_{};
+    float width_ = 0;
     WheelTaker wheel_;
     std::optional<float> scroll_;    // target for the next frame
     std::optional<Index> followed_;  // the chosen word last scrolled to

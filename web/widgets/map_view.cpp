@@ -125,7 +125,8 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
             ImGui::SetScrollY(ImGui::GetScrollY() - io.MouseDelta.y);
         }
     }
-    if (hovered && ImGui::IsMouseDoubleClicked(0)) {
+    touch.double_clicked = hovered && ImGui::IsMouseDoubleClicked(0);
+    if (touch.double_clicked) {
         plot.cell = {plot.cell.x / zoom_, plot.cell.y / zoom_};
         zoom_ = 1;
     }
@@ -134,7 +135,7 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     if (!hovered || picture.being_measured) return;
     touch.over = plot.at(io.MousePos);
     const bool moved = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
-    touch.clicked = ImGui::IsItemDeactivated() && !moved && !ImGui::IsMouseDoubleClicked(0);
+    touch.clicked = ImGui::IsItemDeactivated() && !moved && io.MouseClickedLastCount[0] < 2;
 }
 
 // ---- Cells ------------------------------------------------------------------------------------------------

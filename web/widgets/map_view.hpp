@@ -36,8 +36,9 @@ struct MapPicture {
 
 struct MapTouch {
     std::optional<MapCell> over;  // under the cursor
-    bool clicked = false;         // whether it was clicked
-    bool more = false;            // more to compute: see MapView::step
+    bool clicked = false;         // whether it was clicked, which may be the first half of a double click
+    bool double_clicked = false;
+    bool more = false;  // more to compute: see MapView::step
 };
 
 // The sums over a rectangle.
@@ -66,6 +67,7 @@ class MapView {
     // These take effect in the next frame.
     void zoom_by(float factor) { zoom_factor_ *= factor; }
     void show(Range queries, Range keys) { wanted_ = MapWindow{queries, keys}; }
+    void show_all() { zoom_factor_ = 0; }
 
     bool brushing = false;      // a drag marks a rectangle
     bool colours_open = false;  // the colour controls are shown

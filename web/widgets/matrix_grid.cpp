@@ -260,7 +260,10 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     ImGui::PopID();
 
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    const auto under = cell_under(grid, metrics, at, mouse);
+    // A drag is about the cell that it began on, wherever it leads.
+    const bool dragging = ImGui::IsItemActive() && dragged();
+    const auto under = cell_under(grid, metrics, at,
+                                  dragging ? ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left] : mouse);
     if (grid.editable && under) reply.wheel = wheel_over_item(grid.pinned == under);
     if (ImGui::IsItemHovered() && under) {
         reply.hovered = under;

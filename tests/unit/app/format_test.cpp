@@ -70,3 +70,9 @@ TEST_CASE("is_utf8 refuses broken, overlong and surrogate sequences") {
                              "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xe6\xb3"})
         CHECK_FALSE(is_utf8(text));
 }
+
+TEST_CASE("many counts one and several") {
+    CHECK(many(0, "token") == "0 tokens");
+    CHECK(many(1, "token") == "1 token");
+    CHECK(many(12, "layer") == "12 layers");
+}

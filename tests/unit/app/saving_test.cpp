@@ -182,6 +182,8 @@ TEST_CASE("a flow as SVG has a path for each edge, from its query to its key") {
         const std::string svg = svg_of(SvgFlow{.form = form,
                                                .queries = names,
                                                .keys = names,
+                                               .shown_queries = {0, 3},
+                                               .shown_keys = {0, 3},
                                                .series = series,
                                                .title = "flow",
                                                .ink = {0xffffff, 0x000000, 0x808080}});
@@ -191,5 +193,19 @@ TEST_CASE("a flow as SVG has a path for each edge, from its query to its key") {
         const bool loop = svg.find("A5.00 ") != std::string::npos;
         CHECK(loop == (form == FlowForm::arcs));
         CHECK(svg.ends_with("</svg>\n"));
+        // Cropped to the first two words, it has neither the third nor its loop, but the edge that leads there.
+        const std::string cropped = svg_of(SvgFlow{.form = form,
+                                                   .queries = names,
+                                                   .keys = names,
+                                                   .shown_queries = {0, 2},
+                                                   .shown_keys = {0, 2},
+                                                   .series = series,
+                                                   .title = "flow",
+                                                   .ink = {0xffffff, 0x000000, 0x808080}});
+        CHECK(cropped.find(">cat</text>") != std::string::npos);
+        CHECK(cropped.find(">&lt;s&gt;</text>") == std::string::npos);
+        CHECK(cropped.find("<title>&lt;s&gt; → the 0.2500</title>") != std::string::npos);
+        CHECK(cropped.find("<title>&lt;s&gt; → &lt;s&gt; 0.7500</title>") == std::string::npos);
+        CHECK(cropped.find("<clipPath") != std::string::npos);
     }
 }

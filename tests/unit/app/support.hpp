@@ -128,6 +128,12 @@ class RandomCommands {
             {"Pin", 1,
              [](R& r, const State& s) -> Command { return r.below(4) ? Pin{r.any_cell(s)} : Pin{}; }},
             {"SetMap", 1, [](R& r, const State&) -> Command { return SetMap{r.map(), r.some_subject()}; }},
+            {"ShowWindow", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(4) == 0) return ShowWindow{{}, r.some_subject()};
+                 const Bookmark place = r.bookmark();
+                 return ShowWindow{Window{place.queries, place.keys}, r.some_subject()};
+             }},
             {"SetHeads", 1,
              [](R& r, const State&) -> Command {
                  const auto by = r.score(), against = r.score();

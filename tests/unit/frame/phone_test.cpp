@@ -146,3 +146,24 @@ TEST_CASE("a touch screen types into the palette through a text field of the pag
     CHECK(phone.visit.state().lens == "overview");
     CHECK_FALSE(phone.shows("palette"));
 }
+
+TEST_CASE("a cell that a finger drags is the one that is explained, wherever the finger is") {
+    Phone phone;
+    phone.visit.perform(Pin{});
+    phone.draw(5);
+    const ImVec2 from = phone.middle("x/0/0"), to = phone.middle("x/0/2");
+    ImGuiIO& io = ImGui::GetIO();
+    io.AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
+    io.AddMousePosEvent(from.x, from.y);
+    phone.draw();
+    io.AddMouseButtonEvent(0, true);
+    phone.draw();
+    for (int step = 1; step <= 8; ++step) {
+        io.AddMousePosEvent(from.x + (to.x - from.x) * static_cast<float>(step) / 8, from.y);
+        phone.draw();
+    }
+    CHECK(phone.frame.explained_cell() == CellRef{Stage::x, 0, 0});
+    io.AddMouseButtonEvent(0, false);
+    phone.draw(3);
+    CHECK(phone.frame.explained_cell() == CellRef{Stage::x, 0, 0});
+}

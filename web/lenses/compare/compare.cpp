@@ -98,6 +98,18 @@ std::string CompareLens::spoken(Subject& subject) {
            percent(here->looks[0].share) + ", the second with " + percent(there->looks[0].share) + ".";
 }
 
+std::string from_difference(const std::string& text, const std::string& other) {
+    constexpr int kept_words = 2;
+    const auto differ = std::ranges::mismatch(text, other).in1;
+    std::size_t from = static_cast<std::size_t>(differ - text.begin());
+    // The word that differs begins after the last blank before that.
+    for (int words = 0; words <= kept_words && from > 0; ++words) {
+        const std::size_t blank = text.rfind(' ', from - 1);
+        from = blank == std::string::npos ? 0 : blank;
+    }
+    return from == 0 ? text : "…" + text.substr(from);
+}
+
 bool CompareLens::suits(Subject& subject) const { return subject.may_compare(); }
 
 std::optional<Missing> CompareLens::missing(Subject& subject) const {

@@ -9,6 +9,7 @@
 #include "analysis/comparison.hpp"
 #include "lenses/lens.hpp"
 #include "maps/map.hpp"
+#include "parts/part.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/map_view.hpp"
 #include "widgets/token_line.hpp"
@@ -30,6 +31,9 @@ struct SetComparisonView {
 };
 
 LinkRows compare_links();
+
+// Leaves out the beginning of a text that another one has, too, but for the last two of its words: "… was too wide".
+std::string from_difference(const std::string& text, const std::string& other);
 
 // Pairs the tokens of two runs that correspond, including those that replace one another.
 class Pairing {
@@ -118,6 +122,7 @@ class CompareLens final : public Lens {
     Alike alike_;
     PairMaps maps_;
     ui::MapView first_view_, second_view_, difference_view_;
+    parts::MapClicks clicks_;
     Blink blink_;
 };
 

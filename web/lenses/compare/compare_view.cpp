@@ -325,10 +325,13 @@ std::optional<Index> place_of(const Alignment& alignment, std::optional<Index> t
     return found == alignment.pairs().end() ? std::nullopt : std::optional(found - alignment.pairs().begin());
 }
 
-void caption_of(const char* which, const std::string& text, float width) {
+// Cuts the text before the words that differ if there is no room for all of it.
+void caption_of(const char* which, const std::string& text, const std::string& other, float width) {
     ui::Type small(ui::Face::regular, ui::size_small);
+    const std::string name = std::string(which) + ": ";
+    const bool fits = ui::text_size(name + text).x <= width;
     ui::draw_text_within(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), width, ui::theme().dim,
-                         std::string(which) + ": " + text);
+                         name + (fits ? text : from_difference(text, other)));
     ImGui::Dummy({1, 20});
 }
 
@@ -345,9 +348,10 @@ void CompareLens::first_map(const Frame& frame, float width, float height) {
     const auto [query, key] = *touch.over;
     frame.point(query, key);
     frame.drawing.now.cell = CellRef{Stage::weight, query, key};
-    if (!touch.clicked) return;
-    parts::pin(frame.drawing, *frame.drawing.now.cell);
-    parts::choose_tokens(frame.drawing, query, key);
+    clicks_.answer(frame.drawing, touch, [&] {
+        parts::pin(frame.drawing, *frame.drawing.now.cell);
+        parts::choose_tokens(frame.drawing, query, key);
+    });
 }
 
 void CompareLens::second_map(const Frame& frame, float width, float height) {
@@ -361,11 +365,12 @@ void CompareLens::second_map(const Frame& frame, float width, float height) {
     const auto [query, key] = *touch.over;
     frame.point_second(query, key);
     frame.drawing.now.cell = CellRef{Stage::weight, query, key, true};
-    if (!touch.clicked) return;
-    Selection selection = frame.selection();
-    selection.counterpart = query;
-    parts::pin(frame.drawing, *frame.drawing.now.cell);
-    frame.drawing.visit.perform(Select{selection}, ui::gesture());
+    clicks_.answer(frame.drawing, touch, [&] {
+        Selection selection = frame.selection();
+        selection.counterpart = query;
+        parts::pin(frame.drawing, *frame.drawing.now.cell);
+        frame.drawing.visit.perform(Select{selection}, ui::gesture());
+    });
 }
 
 // Explains a cell of the difference as a subtraction.
@@ -402,10 +407,10 @@ void CompareLens::difference_map(const Frame& frame, float width, float height) 
     tell_difference(query, key);
     frame.point(query.first, key.first);
     frame.drawing.now.cell = CellRef{Stage::weight, query.first, key.first};
-    if (touch.clicked) {
+    clicks_.answer(frame.drawing, touch, [&] {
         parts::pin(frame.drawing, *frame.drawing.now.cell);
         parts::choose_tokens(frame.drawing, query.first, key.first);
-    }
+    });
 }
 
 // Blinking pauses while the cursor is over the map, and when the user prefers reduced motion.
@@ -436,12 +441,12 @@ void CompareLens::draw_maps(const Frame& frame, float width, float most_height) 
     const float each = beside ? (width - maps_gap) / 2 : width;
     const auto [first_name, second_name] = frame.subject.comparison_names();
     ImGui::BeginGroup();
-    caption_of("first", first_name, each);
+    caption_of("first", first_name, second_name, each);
     first_map(frame, each, most_height);
     ImGui::EndGroup();
     if (beside) ImGui::SameLine(each + maps_gap, 0);
     ImGui::BeginGroup();
-    caption_of("second", second_name, each);
+    caption_of("second", second_name, first_name, each);
     second_map(frame, each, most_height);
     ImGui::EndGroup();
 }

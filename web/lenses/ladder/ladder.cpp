@@ -17,7 +17,7 @@ Status SetLadderTokens::apply(State& state) const {
     return ok();
 }
 std::string SetLadderTokens::describe(const State&) const {
-    return std::to_string(tokens.tokens) + " tokens of the ladder";
+    return many(tokens.tokens, "token") + " of the ladder";
 }
 
 namespace {

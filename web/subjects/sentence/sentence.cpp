@@ -363,8 +363,8 @@ void SentenceSubject::forward_finished() {
     if (is_open()) fit_selection();
     next_ = {};
     refresh_next();
-    visit().announce(std::to_string(run()->tokens()) + " tokens, " + std::to_string(run()->layers()) +
-                     " layers of " + std::to_string(run()->heads()) + " heads.");
+    visit().announce(many(run()->tokens(), "token") + ", " + many(run()->layers(), "layer") + " of " +
+                     many(run()->heads(), "head") + ".");
 }
 
 void SentenceSubject::choose_wanted() {
@@ -515,8 +515,8 @@ Table SentenceSubject::table() { return run() ? table_of(*run(), state()) : Tabl
 std::string SentenceSubject::status() {
     const TextRun* shown = run();
     if (!shown) return model_ ? model_name_ : "no model";
-    return std::to_string(shown->tokens()) + " tokens   " + std::to_string(shown->layers()) + " layers × " +
-           std::to_string(shown->heads()) + " heads   forward " + fixed(sentence_.forward_ms(), 0) + " ms";
+    return many(shown->tokens(), "token") + "   " + many(shown->layers(), "layer") + " × " +
+           many(shown->heads(), "head") + "   forward " + fixed(sentence_.forward_ms(), 0) + " ms";
 }
 
 std::string SentenceSubject::probe() const {

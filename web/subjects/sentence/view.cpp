@@ -99,7 +99,7 @@ void SentenceSubject::draw_invitation_to_type() {
                   ui::theme().text);
     draw_alphabet();
     const ModelConfig& config = model_->config();
-    ui::paragraph(std::to_string(config.layers) + " layers × " + std::to_string(config.heads) + " heads, " +
+    ui::paragraph(many(config.layers, "layer") + " × " + many(config.heads, "head") + ", " +
                       fixed(static_cast<double>(model_->parameter_count()) / 1e6, 2) +
                       " million parameters, texts of up to " + std::to_string(config.context) + " tokens.",
                   ui::theme().dim);

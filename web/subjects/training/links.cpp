@@ -41,7 +41,7 @@ constexpr LinkRow training_rows[] = {
 struct LooksKeys {
     static constexpr std::string_view subject = training_subject, map = "training.map",
                                       heads = "training.heads", flow = "training.flow",
-                                      bookmarks = "training.places";
+                                      bookmarks = "training.places", window = "training.window";
 };
 constexpr auto all_rows = joined(training_rows, LooksRows<LooksKeys>::rows);
 

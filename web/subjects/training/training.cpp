@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/clock.hpp"
+#include "app/format.hpp"
 #include "app/link.hpp"
 #include "runs/training_files.hpp"
 #include "subjects/explain.hpp"
@@ -131,7 +132,7 @@ Table TrainingSubject::table() {
 
 std::string TrainingSubject::status() {
     const TrainingPlan& plan = now().plan;
-    return std::to_string(plan.layers) + " layers × " + std::to_string(plan.heads) + " heads   d_model " +
+    return many(plan.layers, "layer") + " × " + many(plan.heads, "head") + "   d_model " +
            std::to_string(plan.d_model) + "   " + std::to_string(plan.batch) + " × " +
            std::to_string(plan.context) + " tokens a step";
 }

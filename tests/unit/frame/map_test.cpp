@@ -1,0 +1,120 @@
+// Tests what the mouse does on a map: its window, and how long a click lasts.
+#include <catch_amalgamated.hpp>
+
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+struct MapScreen : Screen {
+    explicit MapScreen(Index words = 18) {
+        open_sentence(words);
+        visit.perform(OpenLens{"overview"});
+        settle();
+    }
+    std::optional<Window> window() const { return looks_of(visit.state()).window; }
+    ImVec2 on_map(float across, float down) const {
+        const Rect map = rect("map");
+        return {map.left + across * (map.right - map.left), map.top + down * (map.bottom - map.top)};
+    }
+    void turn(float notches) {
+        hold(ImGuiMod_Ctrl, [&] {
+            ImGui::GetIO().AddMouseWheelEvent(0, notches);
+            draw(2);
+        });
+        settle();
+    }
+    void click_at(ImVec2 at, int times) {
+        ImGuiIO& io = ImGui::GetIO();
+        io.AddMousePosEvent(at.x, at.y);
+        draw(2);
+        for (; times > 0; --times) {
+            io.AddMouseButtonEvent(0, true);
+            draw();
+            io.AddMouseButtonEvent(0, false);
+            draw();
+        }
+        draw(30);  // longer than a double click takes
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a link holds the part of the map that is in view") {
+    MapScreen screen;
+    CHECK_FALSE(screen.window());
+    const ImVec2 at = screen.on_map(0.7f, 0.8f);
+    ImGui::GetIO().AddMousePosEvent(at.x, at.y);
+    screen.draw(2);
+    screen.turn(4);
+    REQUIRE(screen.window());
+    const Window zoomed = *screen.window();
+    CHECK(zoomed.queries.size() < 18);
+    CHECK(zoomed.keys.begin > 0);
+    const std::string link = screen.page.url;
+    CHECK(link.find("sentence.window=") != std::string::npos);
+    const Rect cell =
+        rect("map/" + std::to_string(zoomed.queries.begin + 2) + "/" + std::to_string(zoomed.keys.begin + 2));
+
+    screen.visit.perform(ShowWindow{});
+    screen.settle();
+    CHECK(rect("map/0/0").right - rect("map/0/0").left < cell.right - cell.left);
+    CHECK(screen.page.url.find("sentence.window=") == std::string::npos);
+    screen.visit.open_fragment(link);
+    screen.settle();
+    CHECK(screen.window() == zoomed);
+    const Rect again =
+        rect("map/" + std::to_string(zoomed.queries.begin + 2) + "/" + std::to_string(zoomed.keys.begin + 2));
+    const float size = cell.right - cell.left;
+    CHECK(std::abs(again.left - cell.left) < size);  // a window of whole cells
+    CHECK(std::abs(again.right - again.left - size) < 0.2f * size);
+
+    MapScreen other(13);  // another text is shown whole
+    CHECK_FALSE(other.window());
+}
+
+TEST_CASE("a link's window waits for the text that it is about") {
+    MapScreen screen(8);
+    screen.visit.perform(ShowWindow{Window{{11, 16}, {6, 11}}});
+    screen.settle();
+    screen.open_sentence(18);
+    CHECK(screen.window() == Window{{11, 16}, {6, 11}});
+    CHECK(screen.shows("map/13/8"));
+    CHECK_FALSE(screen.shows("map/2/2"));
+}
+
+TEST_CASE("a double click on a map shows all of it and leaves what was pinned") {
+    MapScreen screen;
+    screen.click_at(screen.on_map(0.3f, 0.6f), 1);
+    const auto pin = screen.visit.state().pin;
+    const Selection chosen = screen.visit.state().selection;
+    REQUIRE(pin);
+    screen.turn(4);
+    REQUIRE(screen.window());
+    screen.click_at(screen.on_map(0.8f, 0.5f), 2);
+    screen.settle();
+    CHECK_FALSE(screen.window());
+    CHECK(screen.visit.state().pin == pin);
+    CHECK(screen.visit.state().selection == chosen);
+    screen.click_at(screen.on_map(0.2f, 0.9f), 1);
+    CHECK(screen.visit.state().pin != pin);
+}
+
+TEST_CASE("a dragged slider takes the number that it shows") {
+    Screen screen;
+    screen.draw(3);
+    const Rect slider = rect("temperature");
+    ImGuiIO& io = ImGui::GetIO();
+    io.AddMousePosEvent(slider.left + 0.4f * (slider.right - slider.left), (slider.top + slider.bottom) / 2);
+    screen.draw(2);
+    io.AddMouseButtonEvent(0, true);
+    screen.draw(2);
+    io.AddMouseButtonEvent(0, false);
+    screen.draw(2);
+    const double set = worked_of(screen.visit.state()).temperature;
+    CHECK(set != 1);
+    CHECK(set == std::round(set * 100) / 100);
+}
