@@ -3,8 +3,9 @@
 // call: nothing is guessed.
 //
 // People save these shapes; axes of size 1 may precede them:
-//   Q, K, V   [rows, d], [heads, rows, d] or [rows, heads, d]; of a batch or of layers, a question chooses one
-//   mask      [keys], [queries, keys], [heads, queries, keys]; axes of size 1 broadcast
+//   Q, K, V   [rows, d], [heads, rows, d], [rows, heads, d] or one of these for each of [layers, …]; of a batch
+//             behind the layers, a question chooses one
+//   mask      [keys], [queries, keys], [heads, queries, keys], or one for each layer; axes of size 1 broadcast
 //   weights   [queries, keys], [heads, queries, keys], [layers, heads, queries, keys], or [layers, batch,
 //             heads, queries, keys], of whose batch one is chosen; or one numbered tensor per layer
 #pragma once

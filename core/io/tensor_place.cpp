@@ -71,7 +71,10 @@ void Matcher::place_all(const Subject& subject, AxisOrder order) {
     for (const auto& [from, to] : {std::pair(&subject.q, &matched_.q), std::pair(&subject.k, &matched_.k),
                                    std::pair(&subject.v, &matched_.v)})
         if (*from) *to = place_last_axes(**from, tensor(**from).shape, order);
+    for (auto* place : {&matched_.q, &matched_.k, &matched_.v})
+        if (*place && tensor((*place)->tensor).shape.size() > 3) (*place)->layer = 0;
     const PlacedShape q = placed_shape(tensor(*subject.q).shape, *matched_.q);
+    matched_.layers = q.layers;
     matched_.heads = q.heads;
     matched_.queries = q.rows;
     matched_.keys = placed_shape(tensor(*subject.k).shape, *matched_.k).rows;
@@ -85,12 +88,14 @@ Status Matcher::check_qkv() const {
         return Error{"these do not belong together: " + shown(a.tensor) + ", and " + shown(b.tensor) + ": " +
                      std::string(what)};
     };
+    if (q.layers != k.layers) return wrong(*matched_.q, *matched_.k, "Q and K need as many layers");
     if (q.columns != k.columns)
         return wrong(*matched_.q, *matched_.k, "a query and a key need as many components");
     if (q.heads % k.heads != 0)
         return wrong(*matched_.q, *matched_.k, "the heads of Q need to be a multiple of those of K");
     if (!matched_.v) return ok();
     const PlacedShape v = size(*matched_.v);
+    if (v.layers != k.layers) return wrong(*matched_.k, *matched_.v, "K and V need as many layers");
     if (v.rows != k.rows) return wrong(*matched_.k, *matched_.v, "every key needs a value");
     if (v.heads != k.heads) return wrong(*matched_.k, *matched_.v, "K and V need as many heads");
     return ok();
@@ -115,7 +120,10 @@ void Matcher::choose_mask(std::size_t q) {
         const auto place = std::ranges::find_if(masks, [&](std::size_t i) { return id(i) == answer; });
         if (place != masks.end()) chosen = *place;
     }
-    if (chosen) matched_.mask = place_last_axes(*chosen, tensor(*chosen).shape, AxisOrder::heads_first);
+    if (!chosen) return;
+    const Shape &shape = tensor(*chosen).shape, &of_q = tensor(q).shape;
+    matched_.mask = place_last_axes(*chosen, shape, AxisOrder::heads_first);
+    if (shape.size() > 3 && of_q.size() > 3 && shape[0] == of_q[0]) matched_.mask->layer = 0;
 }
 
 bool Matcher::mask_fits() const {
@@ -180,7 +188,8 @@ Status Matcher::place_qkv(const Subject& subject) {
     for (auto* place : {&matched_.q, &matched_.k, &matched_.v, &matched_.mask}) {
         if (!*place) continue;
         const int before = static_cast<int>(tensor((*place)->tensor).shape.size()) - 3;
-        if (Status status = choose_elements(**place, 0, before); !status) return status;
+        const int from = (*place)->layer == 0 ? 1 : 0;
+        if (Status status = choose_elements(**place, from, before); !status) return status;
     }
     return ok();
 }

@@ -242,7 +242,9 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
                 attention.key_axis(map),
                 {},
                 {}};
-    const bool computed = attention.finished() || attention.record(0);
+    const auto is_computed = [&](Index layer) { return attention.finished() || attention.record(layer); };
+    const bool computed = is_computed(drawing.selection().layer) &&
+                          std::ranges::all_of(frame.choice.heads, is_computed, &HeadIndex::layer);
     const char* why_not = std::max(std::ssize(frame.queries.names), std::ssize(frame.keys.names)) > most_words
                               ? "The flow is drawn for up to 4,096 queries and keys; here there are more."
                           : !computed ? "The flow is shown as soon as the attention is computed."

@@ -16,10 +16,15 @@ struct Arrangement {
     float scale;
     bool joined;  // rows follow one another on the same line
     float cell_height, row_gap;
+    float cell_width = 1;  // of the usual one
 };
 constexpr Arrangement usual{1, false, 27, 18};
-constexpr std::array arrangements{Arrangement{1.6f, false, 27, 18}, Arrangement{1.3f, false, 27, 18}, usual,
-                                  Arrangement{1, true, 27, 18}, Arrangement{0.85f, true, 27, 10}};
+constexpr std::array arrangements{Arrangement{1.6f, false, 27, 18},
+                                  Arrangement{1.3f, false, 27, 18},
+                                  usual,
+                                  Arrangement{1, true, 27, 18},
+                                  Arrangement{0.85f, true, 27, 10},
+                                  Arrangement{0.85f, true, 20, 6, 0.92f}};
 
 struct Line {
     float top, height, right;
@@ -28,7 +33,7 @@ struct Line {
 ui::GridMetrics arranged(ui::GridMetrics metrics, const Arrangement& how) {
     if (!metrics.numbers) return metrics;
     metrics.scale = how.scale;
-    metrics.cell_width *= how.scale;
+    metrics.cell_width *= how.scale * how.cell_width;
     metrics.cell_height = how.cell_height * how.scale;
     metrics.label_width *= how.scale;
     return metrics;
@@ -95,7 +100,10 @@ LadderLayout ladder_layout(const std::vector<std::vector<PlacedRung>>& rows, Ind
             if (how.scale > 1 && layout.wraps) continue;
             if ((with_bars ? layout.height : layout.matrices_height) <= room.y) return layout;
         }
-    return laid_out(rows, keys, room.x, usual);
+    // What nearly fits is better than large cells, of which the last are far away.
+    constexpr float nearly = 1.25f;
+    LadderLayout tightest = laid_out(rows, keys, room.x, arrangements.back());
+    return tightest.matrices_height <= nearly * room.y ? tightest : laid_out(rows, keys, room.x, usual);
 }
 
 }  // namespace attn::parts

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/explained.hpp"
+#include "app/format.hpp"
 #include "app/link.hpp"
 #include "app/table.hpp"
 #include "io/zip_writer.hpp"
@@ -170,6 +171,51 @@ TEST_CASE("Q and K become weights under the rule that is chosen", "[tensors]") {
     // Without V there are no contributions.
     CHECK(v.open()->stage_for(Stage::contribution) == Stage::weight);
     CHECK(v.open()->stage_for(Stage::masked) == Stage::scaled);
+}
+
+TEST_CASE("all layers of Q and K are computed, each with its own mask", "[tensors]") {
+    constexpr Index layers = 3, heads = 4, kv_heads = 2, n = 7, d = 6;
+    const Tensor q = random_tensor({layers, heads, n, d}, 5), k = random_tensor({layers, kv_heads, n, d}, 6),
+                 v = random_tensor({layers, kv_heads, n, 2}, 7);
+    std::vector<float> mask;  // layer l hides the key l
+    for (Index layer = 0; layer < layers; ++layer)
+        for (Index i = 0; i < n * n; ++i) mask.push_back(i % n == layer ? 0 : 1);
+    TensorsVisit t;
+    t.drop({{"q.npy", write_npy(q.shape(), q.values())},
+            {"k.npy", write_npy(k.shape(), k.values())},
+            {"v.npy", write_npy(v.shape(), v.values())},
+            {"mask.npy", write_npy({layers, 1, n, n}, mask)}});
+    t.answer("mask meaning", "allowed");
+    REQUIRE(t.open());
+    CHECK(t.open()->summary() ==
+          "3 layers × 4 heads · 7 queries × 7 keys · d_k 6 · 2 heads of keys · float32");
+    REQUIRE(t.open()->overview());
+    for (Index layer = 0; layer < layers; ++layer)
+        for (Index head = 0; head < heads; ++head) {
+            const auto of_head = [&](const Tensor& all, Index count, Index h) {
+                return all.values().subspan(static_cast<std::size_t>((layer * count + h) * n * d),
+                                            static_cast<std::size_t>(n * d));
+            };
+            const std::vector<double> expected =
+                reference(of_head(q, heads, head), of_head(k, kv_heads, head / 2), d, 1 / std::sqrt(6.0),
+                          [&](Index, Index j) { return j != layer; });
+            for (Index i = 0; i < n; ++i)
+                for (Index j = 0; j < n; ++j) {
+                    INFO(layer << " " << head << " " << i << " " << j);
+                    if (j == layer)
+                        CHECK(t.cell(layer, head, i, j) == masked_cell);
+                    else  // a weight is at most 1, so this is a few roundings of 6e-8
+                        CHECK_THAT(static_cast<double>(t.cell(layer, head, i, j)),
+                                   WithinAbs(expected[static_cast<std::size_t>(i * n + j)], 1e-6));
+                }
+        }
+    t.visit.perform(Select{{2, 3, {}, {}}});
+    const auto why = explained(t.visit, {Stage::raw, 1, 0});
+    REQUIRE(why);
+    CHECK(why->provenance == "layer 2, head 3 · computed here from Q and K");
+    // Q[2, 3, 1, 0] is the 79th row of 6 floats behind a header of 128 bytes.
+    CHECK_THAT(why->note,
+               ContainsSubstring("begins at byte " + with_commas(128 + ((2 * 4 + 3) * 7 + 1) * 24)));
 }
 
 TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]") {

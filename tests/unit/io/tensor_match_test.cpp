@@ -195,14 +195,35 @@ TEST_CASE("which axis are the heads is asked where nothing tells", "[tensor_matc
           Shape{1, 12, 100, 100});
 }
 
-TEST_CASE("layers of Q and K: which one is asked once", "[tensor_match]") {
-    const FoundFiles found{{tensor("q", {6, 1, 4, 9, 64}), tensor("k", {6, 1, 4, 9, 64})}, {}, {}};
+TEST_CASE("layers of Q and K are all shown; which of a batch is asked once", "[tensor_match]") {
+    const FoundFiles layers{{tensor("q", {6, 4, 9, 64}), tensor("k", {6, 2, 12, 64})}, {}, {}};
+    CHECK(size_of(matched(layers)) == Shape{6, 4, 9, 12});
+    CHECK(matched(layers).q->layer == 0);
+    const FoundFiles second{{tensor("q", {6, 9, 4, 64}), tensor("k", {6, 7, 4, 64})}, {}, {}};
+    CHECK(size_of(matched(second)) == Shape{6, 4, 9, 7});
+    CHECK(size_of(matched({{tensor("q", {6, 1, 4, 9, 64}), tensor("k", {6, 1, 4, 9, 64})}, {}, {}})) ==
+          Shape{6, 4, 9, 9});
+
+    const FoundFiles found{{tensor("q", {6, 3, 4, 9, 64}), tensor("k", {6, 3, 4, 9, 64})}, {}, {}};
     const Questions questions = asked(found);
     REQUIRE(questions.size() == 1);
-    CHECK(questions[0].choices.size() == 6);
-    const Matched m = matched(found, {{questions[0].id, "5"}});
-    CHECK(m.q->at == Shape{5, 0, 0, 0, 0});
-    CHECK(m.k->at == Shape{5, 0, 0, 0, 0});
+    CHECK(questions[0].choices.size() == 3);
+    const Matched m = matched(found, {{questions[0].id, "2"}});
+    CHECK(m.q->at == Shape{0, 2, 0, 0, 0});
+    CHECK(m.k->at == Shape{0, 2, 0, 0, 0});
+    CHECK(m.layers == 6);
+
+    for (const auto& [mask, layer] : {std::pair(Shape{6, 1, 9, 12}, 0), std::pair(Shape{4, 9, 12}, -1),
+                                      std::pair(Shape{1, 1, 9, 12}, -1)}) {
+        FoundFiles masked = layers;
+        masked.tensors.push_back(tensor("mask", mask));
+        CHECK(matched(masked, {{"mask meaning", "added"}}).mask->layer == layer);
+    }
+    CHECK_THAT(match_refusal({{tensor("q", {6, 4, 9, 64}), tensor("k", {4, 9, 64})}, {}, {}}),
+               ContainsSubstring("Q and K need as many layers"));
+    FoundFiles short_v = layers;
+    short_v.tensors.push_back(tensor("v", {5, 2, 12, 64}));
+    CHECK_THAT(match_refusal(short_v), ContainsSubstring("K and V need as many layers"));
 
     FoundFiles named;
     for (const std::string layer : {"layer0", "layer1"})

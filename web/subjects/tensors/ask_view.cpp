@@ -31,7 +31,8 @@ void TensorsSubject::draw_invitation() {
     if (ui::button("tensors/choose", "Choose files…")) visit().page().choose_tensors();
     ImGui::Dummy({0, 2});
     ui::list_item("attention.npy", "[n, n], [heads, n, n] or [layers, heads, n, n]; f16, bf16, f32 or f64");
-    ui::list_item("q.npy, k.npy", "[n, d] or [heads, n, d]; with v.npy and mask.npy if you have them");
+    ui::list_item("q.npy, k.npy",
+                  "[n, d], [heads, n, d] or [layers, heads, n, d]; with v.npy and mask.npy if you have them");
     ui::list_item(".npz, .safetensors", "the same under names: attention, or q, k, v, mask");
     ui::list_item("weights.csv", "one matrix, with or without names of rows and columns");
     ui::list_item("tokens.json", "a list of tokens; or tokens.txt, one token per line");

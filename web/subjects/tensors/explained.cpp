@@ -108,14 +108,14 @@ std::optional<Explained> explain_tensor_cell(const TensorSet& set, const Selecti
     const Index kv_head = record->kv_head(head);
     if (pairs) {
         const OpenTensor &q = *set.input("Q"), &k = *set.input("K");
-        out.note = "Q[" + names.query + ", ·] begins at " + place_in_file(q, {0, head, cell.row, 0}) +
-                   ", K[" + names.key + ", ·] at " + place_in_file(k, {0, kv_head, cell.col, 0}) + ".";
+        out.note = "Q[" + names.query + ", ·] begins at " + place_in_file(q, {layer, head, cell.row, 0}) +
+                   ", K[" + names.key + ", ·] at " + place_in_file(k, {layer, kv_head, cell.col, 0}) + ".";
     } else if (cell.stage != Stage::output) {
         const OpenTensor& input = *set.input(cell.stage == Stage::q   ? "Q"
                                              : cell.stage == Stage::k ? "K"
                                                                       : "V");
         out.note = "It is stored at " +
-                   place_in_file(input, {0, of_keys ? kv_head : head, cell.row, cell.col}) + ".";
+                   place_in_file(input, {layer, of_keys ? kv_head : head, cell.row, cell.col}) + ".";
     }
     return out;
 }

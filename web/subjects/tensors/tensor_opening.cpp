@@ -21,16 +21,8 @@ bool has_room(Index bytes) {
     return room != nullptr;
 }
 
-// Reads some rows of [1, heads, rows, columns], starting at `next`; returns true while there are more.
-bool take_rows(const ArrayView& from, Index& next, const auto& take) {
-    const Index rows = from.shape[2], columns = from.shape[3], all = from.shape[1] * rows;
-    std::vector<float> row(static_cast<std::size_t>(columns));
-    const Index end = std::min(all, next + std::max(elements_a_step / columns, Index{1}));
-    for (; next < end; ++next) {
-        read(from, from.offset(std::array{Index{0}, next / rows, next % rows}), from.strides[3], row);
-        take(std::span<const float>(row));
-    }
-    return next < all;
+std::size_t elements_of_layer(const ArrayView& tensor) {
+    return static_cast<std::size_t>(tensor.shape[1] * tensor.shape[2] * tensor.shape[3]);
 }
 
 bool is_weight_type(DType dtype) {
@@ -39,30 +31,54 @@ bool is_weight_type(DType dtype) {
 
 }  // namespace
 
+bool RowWalk::step(auto take) {
+    const Index rows = from_.shape[2], columns = from_.shape[3], of_layer = from_.shape[1] * rows,
+                all = from_.shape[0] * of_layer;
+    std::vector<float> row(static_cast<std::size_t>(columns));
+    const Index end = std::min(all, next_ + std::max(elements_a_step / columns, Index{1}));
+    for (; next_ < end; ++next_) {
+        const Index layer = next_ / of_layer, in_layer = next_ % of_layer;
+        read(from_, from_.offset(std::array{layer, in_layer / rows, in_layer % rows}), from_.strides[3], row);
+        take(static_cast<std::size_t>(layer), std::span<const float>(row));
+    }
+    return next_ < all;
+}
+
 MaskConversion::MaskConversion(const ArrayView& from, bool allows)
-    : from_(from), allows_(allows), bits_{from.shape[1], from.shape[2], from.shape[3], {}} {
-    bits_.allowed.reserve(static_cast<std::size_t>(from.shape[1] * from.shape[2] * from.shape[3]));
+    : rows_(from),
+      allows_(allows),
+      bits_(static_cast<std::size_t>(from.shape[0]), {from.shape[1], from.shape[2], from.shape[3], {}}) {
+    for (PaintedBits& bits : bits_) bits.allowed.reserve(elements_of_layer(from));
 }
 
 bool MaskConversion::step() {
-    return take_rows(from_, next_, [&](std::span<const float> row) {
-        for (const float value : row) bits_.allowed.push_back((value != 0) == allows_);
+    return rows_.step([&](std::size_t layer, std::span<const float> row) {
+        for (const float value : row) bits_[layer].allowed.push_back((value != 0) == allows_);
     });
 }
 
-TensorConversion::TensorConversion(const ArrayView& from) : from_(from) {
+std::vector<Mask> MaskConversion::take() {
+    std::vector<Mask> masks;
+    for (PaintedBits& bits : bits_) masks.push_back(Mask::painted(std::move(bits)));
+    return masks;
+}
+
+TensorConversion::TensorConversion(const ArrayView& from)
+    : shape_(from.shape), rows_(from), values_(static_cast<std::size_t>(from.shape[0])) {
     // This only reserves room: writing zeros at once would take as long as many slices.
-    values_.reserve(static_cast<std::size_t>(from.shape[1] * from.shape[2] * from.shape[3]));
+    for (auto& values : values_) values.reserve(elements_of_layer(from));
 }
 
 bool TensorConversion::step() {
-    return take_rows(from_, next_, [&](std::span<const float> row) {
-        values_.insert(values_.end(), row.begin(), row.end());
+    return rows_.step([&](std::size_t layer, std::span<const float> row) {
+        values_[layer].insert(values_[layer].end(), row.begin(), row.end());
     });
 }
 
-Tensor TensorConversion::take() {
-    return {{from_.shape[1], from_.shape[2], from_.shape[3]}, std::move(values_)};
+std::vector<Tensor> TensorConversion::take() {
+    std::vector<Tensor> layers;
+    for (auto& values : values_) layers.push_back({{shape_[1], shape_[2], shape_[3]}, std::move(values)});
+    return layers;
 }
 
 TensorOpening::TensorOpening(std::vector<TensorFile> files, Answers answers)
@@ -143,7 +159,7 @@ void TensorOpening::load_some() {
         conversion_.reset();
     } else if (mask_conversion_) {
         if (mask_conversion_->step()) return;
-        parts_.mask = Mask::painted(mask_conversion_->take());
+        parts_.masks = mask_conversion_->take();
         mask_conversion_.reset();
     } else {
         if (!loading_) loading_.emplace(found_.tensors[needed.place.tensor]);
@@ -198,11 +214,12 @@ OpenTensor TensorOpening::opened(const Needed& needed, LoadedTensor loaded) cons
     return tensor;
 }
 
-void TensorOpening::take_part(const std::string& role, Tensor values) {
-    if (role == "mask")
-        parts_.bias = {std::make_shared<const Tensor>(std::move(values))};
-    else
-        (role == "Q" ? parts_.q : role == "K" ? parts_.k : parts_.v) = std::move(values);
+void TensorOpening::take_part(const std::string& role, std::vector<Tensor> layers) {
+    if (role != "mask") {
+        (role == "Q" ? parts_.q : role == "K" ? parts_.k : parts_.v) = std::move(layers);
+        return;
+    }
+    for (Tensor& bias : layers) parts_.biases.push_back({std::make_shared<const Tensor>(std::move(bias))});
 }
 
 std::unique_ptr<TensorSet> TensorOpening::take() {

@@ -13,18 +13,31 @@
 
 namespace attn::app {
 
-// Converts the elements of [1, heads, rows, columns] to f32, some rows at a time.
+// Goes through the rows of [layers, heads, rows, columns], some at a time.
+class RowWalk {
+  public:
+    explicit RowWalk(const ArrayView& from) : from_(from) {}
+
+    // Passes on about 2^18 elements of one layer, as take(layer, row); true while there are more.
+    bool step(auto take);
+
+  private:
+    ArrayView from_;
+    Index next_ = 0;  // over all heads of all layers
+};
+
+// Converts [layers, heads, rows, columns] to f32.
 class TensorConversion {
   public:
     explicit TensorConversion(const ArrayView& from);
 
-    bool step();    // about 2^18 elements; true while there is more to do
-    Tensor take();  // [heads, rows, columns]
+    bool step();                 // true while there is more to do
+    std::vector<Tensor> take();  // [heads, rows, columns] for each layer
 
   private:
-    ArrayView from_;
-    AlignedVector<float> values_;
-    Index next_ = 0;  // row, over all heads
+    Shape shape_;
+    RowWalk rows_;
+    std::vector<AlignedVector<float>> values_;
 };
 
 // Does the same for a mask, as bits.
@@ -33,13 +46,12 @@ class MaskConversion {
     MaskConversion(const ArrayView& from, bool allows);  // true: nonzero means allowed; false: zero does
 
     bool step();
-    PaintedBits take() { return std::move(bits_); }
+    std::vector<Mask> take();  // one for each layer
 
   private:
-    ArrayView from_;
+    RowWalk rows_;
     bool allows_;
-    PaintedBits bits_;
-    Index next_ = 0;
+    std::vector<PaintedBits> bits_;
 };
 
 class TensorOpening {
@@ -77,7 +89,7 @@ class TensorOpening {
     void load_some();
     void convert(OpenTensor tensor);
     OpenTensor opened(const Needed& needed, LoadedTensor loaded) const;
-    void take_part(const std::string& role, Tensor values);
+    void take_part(const std::string& role, std::vector<Tensor> layers);
 
     std::vector<TensorFile> files_;
     Answers answers_;

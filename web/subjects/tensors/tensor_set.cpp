@@ -101,7 +101,8 @@ TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++tensor_v
         begin_overview();
         return;
     }
-    if (!has_values()) parts_.v = Tensor({parts_.k.dim(0), keys(), 0});
+    if (!has_values())
+        for (const Tensor& k : parts_.k) parts_.v.push_back(Tensor({k.dim(0), keys(), 0}));
     for (const OpenTensor& tensor : parts_.inputs)
         if (tensor.role != "mask")  // a mask may contain −∞
             checks_.push_back({tensor.shown, {{tensor.array}, ValueChecking::Kind::values}});
@@ -154,21 +155,58 @@ const OpenTensor* TensorSet::input(std::string_view role) const {
 void TensorSet::follow(const TensorRule& rule) {
     if (follows(rule)) return;
     rule_ = rule;
-    const AttentionSpec spec{.scale = rule.scale_by_sqrt_d ? std::nullopt : std::optional(1.0f),
-                             .mask = with_rule(parts_.mask, rule, queries(), keys()),
-                             .bias = parts_.bias};
-    // The first record takes the tensors that were read; the next ones share them.
-    auto prepared =
-        record_ ? record_->prepare_under(spec)
-                : Record::prepare(std::move(parts_.q), std::move(parts_.k), std::move(parts_.v), spec);
-    job_.reset();
-    record_.reset();
     overview_.reset();
     forget_map();
     version_ = ++tensor_versions;
-    if (!prepared) return;  // cannot fail: the shapes have been compared
-    job_.emplace(*std::move(prepared));
-    record_ = job_->record();
+    std::vector<std::optional<RecordJob>> jobs;
+    const auto of_layer = [](const auto& all, std::size_t layer) {
+        return all.empty() ? typename std::decay_t<decltype(all)>::value_type()
+                           : all[all.size() > 1 ? layer : 0];
+    };
+    for (std::size_t layer = 0; layer < static_cast<std::size_t>(layers()); ++layer) {
+        const AttentionSpec spec{.scale = rule.scale_by_sqrt_d ? std::nullopt : std::optional(1.0f),
+                                 .mask = with_rule(of_layer(parts_.masks, layer), rule, queries(), keys()),
+                                 .bias = of_layer(parts_.biases, layer)};
+        // The first records take the tensors that were read; the next ones share them.
+        auto prepared = records_.empty()
+                            ? Record::prepare(std::move(parts_.q[layer]), std::move(parts_.k[layer]),
+                                              std::move(parts_.v[layer]), spec)
+                            : records_[layer]->prepare_under(spec);
+        if (!prepared) return;  // cannot fail: the shapes have been compared
+        jobs.emplace_back(*std::move(prepared));
+    }
+    jobs_ = std::move(jobs);
+    records_.clear();
+    for (const auto& job : jobs_) records_.push_back(job->record());
+}
+
+const RecordJob* TensorSet::job_of(Index layer) const {
+    const auto at = static_cast<std::size_t>(layer);
+    return at < jobs_.size() && jobs_[at] ? &*jobs_[at] : nullptr;
+}
+
+bool TensorSet::measures() const {
+    return std::ranges::any_of(jobs_, [](const auto& job) { return job.has_value(); });
+}
+
+bool TensorSet::sampled(Index side) const {
+    return std::ranges::all_of(jobs_, [&](const auto& job) { return !job || job->sampled(side); });
+}
+
+// The layer that is looked at comes first, then a first picture of the others, then all of them.
+std::optional<RecordJob>* TensorSet::next_job() {
+    if (job_of(looked_at_)) return &jobs_[static_cast<std::size_t>(looked_at_)];
+    const Index side = HeadOverview::side_of(static_cast<std::size_t>(layers() * heads()));
+    for (auto& job : jobs_)
+        if (job && !job->sampled(side)) return &job;
+    for (auto& job : jobs_)
+        if (job) return &job;
+    return nullptr;
+}
+
+std::shared_ptr<const Record> TensorSet::record(Index layer) const {
+    const auto at = static_cast<std::size_t>(layer);
+    return at < records_.size() && !jobs_[at] ? records_[at] : nullptr;
 }
 
 bool TensorSet::check_some() {
@@ -185,14 +223,14 @@ bool TensorSet::check_some() {
 bool TensorSet::step() {
     if (paused_) return false;
     const auto count = static_cast<std::size_t>(layers() * heads());
-    const bool measured = !job_ || job_->sampled(HeadOverview::side_of(count));
-    if (!overview_ && measured) begin_overview();
-    if (overview_ && overview_->maps().sampled() < count && (!job_ || overview_->maps().level() > 0)) {
+    const bool begun = finished() || rule_;
+    if (begun && !overview_ && sampled(HeadOverview::side_of(count))) begin_overview();
+    if (overview_ && overview_->maps().sampled() < count && (!measures() || overview_->maps().level() > 0)) {
         overview_->step_maps();
         return true;
     }
-    if (job_) {
-        if (!job_->step()) job_.reset();
+    if (auto* job = next_job()) {
+        if (!(*job)->step()) job->reset();
         return true;
     }
     if (check_some()) return true;
@@ -201,21 +239,28 @@ bool TensorSet::step() {
 
 bool TensorSet::done() const {
     const bool begun = finished() || rule_;
-    return begun && !job_ && std::ranges::all_of(checks_, &Check::done) && (!overview_ || overview_->done());
+    return begun && !measures() && std::ranges::all_of(checks_, &Check::done) &&
+           (!overview_ || overview_->done());
 }
 
 int TensorSet::milestones() const {
-    return (!job_ || job_->sampled(tile_side)) + !job_ + (overview_ ? overview_->milestones() : 0) + done();
+    int measured = 0;
+    for (const auto& job : jobs_) measured += (!job || job->sampled(tile_side)) + !job;
+    return measured + (overview_ ? overview_->milestones() : 0) + done();
 }
 
 std::string_view TensorSet::doing() const {
-    if (job_) return "attention";
+    if (measures()) return "attention";
     if (!std::ranges::all_of(checks_, &Check::done)) return "checking the numbers";
     return overview_ && overview_->has_maps() ? "head scores" : "all heads";
 }
 
 float TensorSet::progress() const {
-    if (job_) return static_cast<float>(job_->progress());
+    if (measures()) {
+        double done = 0;
+        for (const auto& job : jobs_) done += job ? job->progress() : 1;
+        return static_cast<float>(done / static_cast<double>(jobs_.size()));
+    }
     for (const Check& check : checks_)
         if (!check.done) return check.checking.progress();
     return overview_ && !overview_->done() ? static_cast<float>(overview_->progress()) : 1;
@@ -241,11 +286,12 @@ HeadMaps TensorSet::maps(const MapChoice& choice) const {
     const auto words = [&](const WordAxis& axis) {
         return shows_words(choice) ? axis.tokens : std::vector<Range>{};
     };
-    return [weights = parts_.weights, record = record_, stage, sink, queries = words(query_words_),
+    return [weights = parts_.weights, records = records_, stage, sink, queries = words(query_words_),
             keys = words(key_words_)](Index layer, Index head) {
         const auto of_stage = [&](Stage wanted) {
-            MapPointer map =
-                weights.empty() ? record_map(record, head, wanted) : weight_map(weights, layer, head);
+            MapPointer map = weights.empty()
+                                 ? record_map(records[static_cast<std::size_t>(layer)], head, wanted)
+                                 : weight_map(weights, layer, head);
             return queries.empty() ? map : merged_map(std::move(map), queries, keys);
         };
         return with_sink(of_stage(stage), of_stage(Stage::weight), sink);
@@ -258,8 +304,10 @@ bool TensorSet::shows_words(const MapChoice& choice) const {
 
 MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
     // The rows sampled first are not those of whole words.
-    const bool measured = being_measured(choice.stage) && (shows_words(choice) || !job_->sampled(tile_side));
-    return !finished() && (!record_ || measured) ? nullptr : Attention::map(layer, head, choice);
+    looked_at_ = layer;
+    const bool unmeasured =
+        being_measured(choice.stage) && (shows_words(choice) || !job_of(layer)->sampled(tile_side));
+    return !finished() && (records_.empty() || unmeasured) ? nullptr : Attention::map(layer, head, choice);
 }
 
 std::vector<Stage> TensorSet::stages() const {

@@ -42,9 +42,11 @@ class TensorSet final : public Attention {
         Matched matched;
         std::vector<OpenTensor> weights;  // one, or one per layer; none: they follow from Q and K
         std::vector<OpenTensor> inputs;   // Q, K and, if present, V and the mask
-        Tensor q, k, v;  // [heads, queries, d], [kv_heads, keys, d], [kv_heads, keys, d_v] or empty
-        Mask mask;
-        Bias bias;
+        // Of each layer: [heads, queries, d], [kv_heads, keys, d], [kv_heads, keys, d_v]; without V, none.
+        std::vector<Tensor> q, k, v;
+        // One for each layer, one for all, or none.
+        std::vector<Mask> masks;
+        std::vector<Bias> biases;
     };
     explicit TensorSet(Parts parts);
 
@@ -66,7 +68,7 @@ class TensorSet final : public Attention {
     const WordAxis& key_words() const override { return key_words_; }
     bool finished() const override { return !parts_.weights.empty(); }
     bool has_values() const { return input("V") != nullptr; }
-    bool has_bias() const { return !parts_.bias.empty(); }
+    bool has_bias() const { return !parts_.biases.empty(); }
     std::string title() const override;        // "attention.npy", "Q, K and V of run.npz"
     std::string summary() const;               // "12 layers × 12 heads, 1024 queries × 1024 keys, float32"
     std::vector<std::string> remarks() const;  // one sentence each: what was left out, and what is odd
@@ -94,9 +96,12 @@ class TensorSet final : public Attention {
     bool shows_words(const MapChoice& choice) const override;
     HeadMaps maps(const MapChoice& choice) const override;
     MapPointer map(Index layer, Index head, const MapChoice& choice) override;
-    bool being_measured(Stage stage) const override { return job_ && !is_signed(stage_for(stage)); }
+    // Of the layer whose map was asked for last.
+    bool being_measured(Stage stage) const override {
+        return job_of(looked_at_) && !is_signed(stage_for(stage));
+    }
     // Null for finished weights, and until it is complete.
-    std::shared_ptr<const Record> record(Index /*layer*/) const override { return job_ ? nullptr : record_; }
+    std::shared_ptr<const Record> record(Index layer) const override;
     bool has_negative_weights() const override { return finished() && findings().negative.count > 0; }
     bool one_line() const override { return query_names_ == key_names_; }
     std::string small_print(Index query) const override { return has_tokens() ? std::to_string(query) : ""; }
@@ -118,6 +123,11 @@ class TensorSet final : public Attention {
     };
     void begin_overview();
     bool check_some();
+    const RecordJob* job_of(Index layer) const;  // null: there is nothing to do
+    bool measures() const;                       // whether any layer has something to do
+    bool sampled(Index side) const;              // whether the rows sampled first are there, of all layers
+    std::optional<RecordJob>* next_job();
+    Status prepare(const TensorRule& rule);
 
     Parts parts_;
     std::vector<std::string> query_names_, key_names_;
@@ -125,8 +135,9 @@ class TensorSet final : public Attention {
     std::vector<Check> checks_;
     bool paused_ = false;
     std::optional<TensorRule> rule_;
-    std::optional<RecordJob> job_;
-    std::shared_ptr<const Record> record_;
+    std::vector<std::optional<RecordJob>> jobs_;  // of each layer, until it is done
+    std::vector<std::shared_ptr<const Record>> records_;
+    Index looked_at_ = 0;  // the layer that is wanted first
     std::optional<HeadOverview> overview_;
     std::uint64_t serial_ = 0, version_ = 0;
 };
