@@ -3,6 +3,7 @@
 #include <catch_amalgamated.hpp>
 
 #include "cli/conformance.hpp"
+#include "support/kernels.hpp"
 #include "support/shared_data.hpp"
 
 using namespace attn;
@@ -11,7 +12,7 @@ TEST_CASE("Recorded ONNX cases hold", "[conformance]") {
     const auto folder = attn::test::shared_data("conformance");
     if (!folder)
         SKIP("shared/conformance is not beside this project; set ATTN_SHARED to the folder above it");
-    const Kernels& kernels = *GENERATE(&portable_kernels(), &reference_kernels());
+    const Kernels& kernels = test::generate_kernels();
     const auto cases = find_cases(*folder);
     CHECK_FALSE(cases.empty());
     for (const auto& path : cases) {
