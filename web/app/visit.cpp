@@ -60,31 +60,32 @@ void Visit::perform(const Command& command, std::uint64_t gesture) {
     if (Status done = history_.perform(command, gesture); !done) return report_error(done.error());
     if (state() == before) return;
     // Within a gesture, this describes the change made by the gesture as a whole.
-    if (!command.is_navigation()) last_edit_ = command.describe(history_.before_last_step());
+    if (!command.is_navigation()) last_edit_ = history_.last_edit();
     changed(before, Change::command, command.opens_page());
 }
 
 void Visit::undo() {
     const State before = state();
-    if (history_.undo()) restore(before, "undone");
+    if (history_.undo()) restore(before, "undone: ");
 }
 
 void Visit::redo() {
     const State before = state();
-    if (history_.redo()) restore(before, "redone");
+    if (history_.redo()) restore(before, "redone: ");
 }
 
 void Visit::restore(const State& before, const char* edit) {
-    last_edit_ = edit;
+    last_edit_ = edit + history_.last_edit();
     State received = state();
     for_all([&](Resident& each) { each.receive(received, before, Change::restored); });
     if (received != state()) history_.correct(std::move(received));
     changed(before, Change::restored, false);
 }
 
-void Visit::replace(State next, bool new_page) {
+void Visit::replace(State next, bool new_page, const std::string& edit) {
     const State before = state();
-    history_.replace(std::move(next));
+    history_.replace(std::move(next), edit);
+    last_edit_ = edit;
     changed(before, Change::command, new_page);
 }
 
@@ -138,7 +139,7 @@ void Visit::start(const std::string& fragment) {
 
 void Visit::open_fragment(const std::string& fragment) {
     const State before = state();
-    history_.replace(read_fragment(fragment));
+    history_.replace(read_fragment(fragment), "opened a link");
     for_all([&](Resident& each) { each.follow(before, Change::replaced); });
     subject().fit_selection();
     show_boxes(true);
