@@ -151,20 +151,15 @@ void Visit::open_fragment(const std::string& fragment) {
 void Visit::report_error(const Error& error) { page_.notice(as_sentence(error.message), true); }
 void Visit::notice(const std::string& message) { page_.notice(as_sentence(message), false); }
 
-// Returns the open subject, or the first subject that uses the box.
-Resident* Visit::box_owner() const {
-    if (subject().text_box()) return &subject();
-    for (const auto& each : subjects_)
-        if (each->text_box()) return each.get();
-    return nullptr;
-}
-
 void Visit::show_boxes(bool anew) {
-    if (const Resident* owner = box_owner()) {
-        const TextBox box = *owner->text_box();
-        if (anew || box_ != box) page_.set_sentence(box.text, box.enabled, box.tokenized, box.placeholder);
-        box_ = box;
+    std::optional<TextBox> box = subject().text_box();
+    if (anew || box_ != box) {
+        if (box)
+            page_.set_sentence(box->text, box->enabled, box->tokenized, box->placeholder);
+        else
+            page_.hide_sentence();
     }
+    box_ = std::move(box);
     const std::string* second = lens_of(state()).compares ? subject().second_text() : nullptr;
     const auto shown = second ? std::optional(*second) : std::nullopt;
     if (anew || second_box_ != shown) page_.set_second_sentence(second);
@@ -175,7 +170,7 @@ void Visit::text_typed(Box box, const std::string& text) {
     // The box already shows this text.
     if (box == Box::first && box_) box_->text = text;
     if (box == Box::second && second_box_) second_box_ = text;
-    if (Resident* owner = box == Box::first ? box_owner() : &subject()) owner->text_typed(box, text);
+    subject().text_typed(box, text);
 }
 
 void Visit::tokens(TokenizedText text) {

@@ -105,7 +105,6 @@ class Visit {
     bool work_until(double ms);
     bool work_on_file(double until);
     bool work_on_frame(double until);  // true if something was done
-    Resident* box_owner() const;
 
     Page& page_;
     History history_;

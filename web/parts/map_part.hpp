@@ -19,9 +19,17 @@ class MapPart {
     void forget();  // frees the numbers of a closed subject
 
   private:
+    struct Shown {
+        std::uint64_t version = 0;  // of the attention
+        HeadIndex head;
+        app::MapChoice choice;
+    };
     void announce_marked(app::Visit& visit);
+    // How many queries the map has in common with the one that was drawn last.
+    Index kept_since_last(const app::Attention& attention, HeadIndex head, const app::MapChoice& choice);
 
     ui::MapView view_;
+    Shown last_;
     MapFinder finder_;
     std::string announced_;  // the sums announced last
 };

@@ -1,5 +1,7 @@
 #include "runs/text_run.hpp"
 
+#include <algorithm>
+
 #include "app/clock.hpp"
 
 namespace attn::app {
@@ -23,9 +25,21 @@ Status TextRun::begin_overview(const TextRun* before) {
     auto heads = HeadOverview::start(run);
     if (!heads) return heads.error();
     all_heads = *std::move(heads);
-    if (before && before->all_heads && before->run->model() == run->model())
-        all_heads->take_over(*before->all_heads, common_beginning(ids(), before->ids()));
+    if (before && before->all_heads && kept_tokens_ > 0)
+        all_heads->take_over(*before->all_heads, kept_tokens_);
     return ok();
+}
+
+void TextRun::follow(const TextRun& before) {
+    if (before.run->model() != run->model()) return;
+    before_ = before.version_;
+    kept_tokens_ = common_beginning(ids(), before.ids());
+    const auto &here = words.tokens, &there = before.words.tokens;
+    while (kept_words_ < std::min(std::ssize(here), std::ssize(there))) {
+        const auto at = static_cast<std::size_t>(kept_words_);
+        if (here[at] != there[at] || here[at].end > kept_tokens_) break;
+        ++kept_words_;
+    }
 }
 
 std::vector<Stage> TextRun::stages() const {
@@ -85,12 +99,13 @@ Result<bool> TextJob::forward_step() {
     forward_.reset();
     if (!trace) return trace.error();
     next_ = std::make_unique<TextRun>(*trace, pieces_, text_, model_);
+    if (run_) next_->follow(*run_);
     if (!overview_) return false;
     if (Status begun = next_->begin_overview(run_.get()); !begun) {
         next_.reset();
         return begun.error();
     }
-    const Index kept = run_ ? common_beginning(ids_, run_->ids()) : 0;
+    const Index kept = run_ ? next_->kept_since(run_->version(), false) : 0;
     catches_up_ = kept > 0 && next_->tokens() - kept <= few_rows;
     return false;
 }

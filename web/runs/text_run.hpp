@@ -25,15 +25,21 @@ class TextRun final : public Attention {
     std::optional<HeadOverview> all_heads;
     Tensor logits;  // [1, vocabulary], at the last position
 
-    // Starts the overview of all heads, and computes the logits. What another run of the model has of the tokens that both
-    // begin with is taken over.
+    // Starts the overview of all heads, and computes the logits. What the overview of the run before has of the tokens that
+    // both begin with is taken over.
     Status begin_overview(const TextRun* before = nullptr);
     const Record& record_at(Index layer) const {
         return run->layers()[static_cast<std::size_t>(layer)].attention;
     }
     Index tokens() const { return run->tokens(); }
 
+    // Remembers what it has in common with the run that it takes the place of.
+    void follow(const TextRun& before);
+
     std::uint64_t version() const override { return version_; }
+    Index kept_since(std::uint64_t version, bool of_words) const override {
+        return version != before_ ? 0 : of_words ? kept_words_ : kept_tokens_;
+    }
     Index layers() const override { return std::ssize(run->layers()); }
     Index heads() const override { return run->layers()[0].attention.heads(); }
     Index queries() const override { return tokens(); }
@@ -59,6 +65,8 @@ class TextRun final : public Attention {
   private:
     std::string model_;
     std::uint64_t version_;
+    std::uint64_t before_ = 0;  // version of the run before
+    Index kept_tokens_ = 0, kept_words_ = 0;
 };
 
 class TextJob {

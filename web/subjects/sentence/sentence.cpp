@@ -138,9 +138,7 @@ void SentenceSubject::text_typed(Box box, const std::string& text) {
         begin_typing();
         return visit().perform(Compare{next}, typing_);
     }
-    if (text == now().text) return;
-    set_text(text);
-    if (model_ && !is_open()) visit().perform(OpenSubject{sentence_subject});
+    if (text != now().text) set_text(text);
 }
 
 void SentenceSubject::replace_text(const std::string& text) {
@@ -539,8 +537,10 @@ std::string SentenceSubject::status() {
 }
 
 std::string SentenceSubject::probe() const {
-    nlohmann::json json{
-        {"model", model_name_}, {"text", now().text}, {"tokens", run() ? run()->tokens() : 0}};
+    nlohmann::json json{{"model", model_name_},
+                        {"text", now().text},
+                        {"tokens", run() ? run()->tokens() : 0},
+                        {"forward_ms", sentence_.forward_ms()}};
     if (run()) {
         json["ids"] = std::vector<int>(run()->ids().begin(), run()->ids().end());
         json["pieces"] = run()->pieces;
