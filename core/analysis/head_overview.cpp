@@ -18,7 +18,7 @@ Result<HeadOverview> HeadOverview::start(std::vector<MapPointer> maps, Index hea
     const Index columns = std::min(heads, most_texels / side);
     auto thumbnails = Thumbnails::start(maps, columns, side);
     if (!thumbnails) return thumbnails.error();
-    return HeadOverview(std::move(maps), *std::move(thumbnails), heads, columns, std::move(ids));
+    return HeadOverview(std::move(maps), *std::move(thumbnails), heads, columns, ids);
 }
 
 Result<HeadOverview> HeadOverview::start(const std::shared_ptr<const Trace>& trace) {
@@ -32,16 +32,46 @@ Result<HeadOverview> HeadOverview::start(const std::shared_ptr<const Trace>& tra
 }
 
 HeadOverview::HeadOverview(std::vector<MapPointer> weights, Thumbnails maps, Index heads, Index columns,
-                           std::vector<std::int32_t> ids)
+                           std::span<const std::int32_t> ids)
     : weights_(std::move(weights)),
-      ids_(std::move(ids)),
+      copies_(std::make_shared<const TokenCopies>(ids)),
       layers_(std::ssize(weights_) / heads),
       heads_(heads),
       columns_(columns),
       serial_(++overviews),
       maps_(std::move(maps)),
       noted_(static_cast<std::size_t>((std::ssize(weights_) + columns - 1) / columns)),
-      scores_(weights_.size()) {}
+      scores_(weights_.size()),
+      sums_(weights_.size()) {}
+
+void HeadOverview::take_over(const HeadOverview& before, Index kept) {
+    if (before.weights_.size() != weights_.size() || before.heads_ != heads_) return;
+    maps_.take_over(before.maps_, kept);
+    note_extent();
+    sums_ = before.sums_;
+    kept_ = kept;
+    for (std::size_t head = 0; head < scores_.size(); ++head)
+        if (before.scores_[head]) behind_.push_back(head);
+    looked_at_ = next_ = before.looked_at_;
+    maps_.look_at(looked_at_);
+}
+
+bool HeadOverview::catch_up() {
+    if (maps_.behind()) {
+        step_picture();
+        return true;
+    }
+    while (!behind_.empty() && scores_[behind_.back()]) behind_.pop_back();
+    if (behind_.empty()) return false;
+    score(behind_.back());
+    return true;
+}
+
+void HeadOverview::step_picture() {
+    const auto before = maps_.version();
+    maps_.step();
+    if (maps_.version() != before) note_extent();
+}
 
 bool HeadOverview::measures(HeadScore score) const {
     const Map& any = *weights_.front();
@@ -53,7 +83,7 @@ bool HeadOverview::measures(HeadScore score) const {
         case HeadScore::duplicate_token:
         case HeadScore::induction: break;
     }
-    return any.queries() == any.keys() && !ids_.empty();
+    return any.queries() == any.keys() && !copies_->by_token.empty();
 }
 
 void HeadOverview::look_at(HeadIndex head) {
@@ -67,8 +97,8 @@ bool HeadOverview::step_maps() {
     // A first picture of every head, the numbers of the one looked at, then all pictures exact.
     if (!scores_[looked_at_] && (maps_.done() || maps_.sampled() == scores_.size()))
         score(looked_at_);
-    else if (const auto before = maps_.version(); maps_.step(), maps_.version() != before)
-        note_extent();
+    else
+        step_picture();
     return !has_maps();
 }
 
@@ -83,10 +113,12 @@ bool HeadOverview::step_scores() {
 void HeadOverview::score(std::size_t head) {
     if (scoring_.done()) {
         measured_ = head;
-        scoring_ = HeadScoring(weights_[head], ids_);
+        scoring_ = HeadScoring(weights_[head], copies_);
+        scoring_.go_on_from(sums_[head], kept_);
     }
     if (scoring_.step()) return;
     scores_[measured_] = scoring_.scores();
+    sums_[measured_] = scoring_.sums();
     ++scored_;
 }
 

@@ -22,6 +22,11 @@ class HeadOverview {
     static Result<HeadOverview> start(std::vector<MapPointer> maps, Index heads,
                                       std::vector<std::int32_t> ids);
     static Result<HeadOverview> start(const std::shared_ptr<const Trace>& trace);
+    // Before the first step: takes over what another overview, of a text that begins with the same `kept` tokens, knows of
+    // them. Every token sees only those before it.
+    void take_over(const HeadOverview& before, Index kept);
+    // Makes up for what the other one had and the last tokens are missing in; true while there is more to do.
+    bool catch_up();
 
     Index layers() const { return layers_; }
     Index heads() const { return heads_; }  // of a layer
@@ -59,18 +64,22 @@ class HeadOverview {
   private:
     static constexpr std::size_t few_heads = 1024;  // of which the textures take 32 MB
     HeadOverview(std::vector<MapPointer> weights, Thumbnails maps, Index heads, Index columns,
-                 std::vector<std::int32_t> ids);
+                 std::span<const std::int32_t> ids);
+    void step_picture();
     void score(std::size_t head);
     void note_extent();
 
     std::vector<MapPointer> weights_;
-    std::vector<std::int32_t> ids_;
+    std::shared_ptr<const TokenCopies> copies_;
     Index layers_, heads_, columns_;
     std::uint64_t serial_;
     Thumbnails maps_;
     std::vector<std::uint64_t> noted_;  // versions of the textures
     float extent_ = 0;
     std::vector<std::optional<HeadScores>> scores_;
+    std::vector<std::vector<HeadScoring::Sums>> sums_;  // that the scores come from, or that they go on from
+    std::vector<std::size_t> behind_;                   // heads that the other overview had scores of
+    Index kept_ = 0;
     Index scored_ = 0;
     std::size_t looked_at_ = 0, next_ = 0;
     HeadScoring scoring_;

@@ -12,6 +12,11 @@ namespace {
 
 constexpr Index rows_a_step = 64, keys_a_step = 1024, tile_keys = 256;
 
+// What is divided by the sum of the weights.
+constexpr double HeadScores::* shares[] = {&HeadScores::previous_token, &HeadScores::current_token,
+                                           &HeadScores::first_token,    &HeadScores::duplicate_token,
+                                           &HeadScores::induction,      &HeadScores::distance};
+
 // Narrows the keys by whole tiles at both ends in which the mask leaves nothing.
 Range unmasked_part(const Map& map, Range rows, Range keys) {
     const auto nothing_in = [&](Range tile) { return map.coverage(rows, tile) == Coverage::none; };
@@ -30,28 +35,33 @@ Range unmasked_part(const Map& map, Range rows, Range keys) {
 
 }  // namespace
 
-HeadScoring::HeadScoring(MapPointer weights, std::span<const std::int32_t> ids)
-    : map_(std::move(weights)), by_token_(ids.size()), place_(ids.size()), first_(ids.size()) {
+TokenCopies::TokenCopies(std::span<const std::int32_t> ids)
+    : by_token(ids.size()), place(ids.size()), first(ids.size()) {
     const auto token = [&](Index i) { return ids[static_cast<std::size_t>(i)]; };
-    std::iota(by_token_.begin(), by_token_.end(), Index{0});
-    std::ranges::sort(by_token_, {}, [&](Index i) { return std::pair(token(i), i); });
-    for (std::size_t i = 0, first = 0; i < by_token_.size(); ++i) {
-        if (token(by_token_[i]) != token(by_token_[first])) first = i;
-        place_[static_cast<std::size_t>(by_token_[i])] = static_cast<Index>(i);
-        first_[static_cast<std::size_t>(by_token_[i])] = static_cast<Index>(first);
+    std::iota(by_token.begin(), by_token.end(), Index{0});
+    std::ranges::sort(by_token, {}, [&](Index i) { return std::pair(token(i), i); });
+    for (std::size_t i = 0, begin = 0; i < by_token.size(); ++i) {
+        if (token(by_token[i]) != token(by_token[begin])) begin = i;
+        place[static_cast<std::size_t>(by_token[i])] = static_cast<Index>(i);
+        first[static_cast<std::size_t>(by_token[i])] = static_cast<Index>(begin);
     }
+}
+
+void HeadScoring::go_on_from(std::span<const Sums> before, Index kept) {
+    const auto end = std::ranges::find_if(before, [&](const Sums& sums) { return sums.rows > kept; });
+    sums_.assign(before.begin(), end);
 }
 
 bool HeadScoring::step() {
     if (done()) return false;
-    const Range rows{next_row_, std::min(next_row_ + rows_a_step, map_->queries())},
+    const Index next = next_row(), end = (next / rows_a_step + 1) * rows_a_step;
+    const Range rows{next, std::min(end, map_->queries())},
         keys{next_key_, std::min(next_key_ + keys_a_step, map_->keys())};
     rows_.resize(static_cast<std::size_t>(rows.size()));
     add(rows, keys);
     next_key_ = keys.end;
     if (next_key_ < map_->keys()) return true;
     finish_rows();
-    next_row_ = rows.end;
     next_key_ = 0;
     return !done();
 }
@@ -67,7 +77,7 @@ void HeadScoring::add(Range rows, Range keys) {
         const auto r = static_cast<std::size_t>(q - rows.begin);
         Row& row = rows_[r];
         const std::span weights = std::span(cells_).subspan(r * width, width);
-        row.entropy += entropies_[r];
+        row.parts.entropy += entropies_[r];
 
         double sum = 0, away = 0, distance = static_cast<double>(q - keys.begin);
         for (float& weight : weights) {
@@ -80,51 +90,58 @@ void HeadScoring::add(Range rows, Range keys) {
             away += w * std::abs(distance--);
         }
         row.sum += sum;
-        sums_.distance += away;
+        row.parts.distance += away;
 
         const auto on = [&](Index key) {
             return key >= keys.begin && key < keys.end
                        ? static_cast<double>(weights[static_cast<std::size_t>(key - keys.begin)])
                        : 0;
         };
-        sums_.previous_token += on(q - 1);
-        sums_.current_token += on(q);
-        sums_.first_token += on(0);
-        if (by_token_.empty()) continue;
-        const auto of_token = by_token_.begin() + first_[static_cast<std::size_t>(q)],
-                   itself = by_token_.begin() + place_[static_cast<std::size_t>(q)];
+        row.parts.previous_token += on(q - 1);
+        row.parts.current_token += on(q);
+        row.parts.first_token += on(0);
+        const auto& [by_token, place, first] = *copies_;
+        if (by_token.empty()) continue;
+        const auto of_token = by_token.begin() + first[static_cast<std::size_t>(q)],
+                   itself = by_token.begin() + place[static_cast<std::size_t>(q)];
         for (auto copy = std::lower_bound(of_token, itself, keys.begin - 1);
              copy != itself && *copy < keys.end; ++copy) {
-            sums_.duplicate_token += on(*copy);
-            sums_.induction += on(*copy + 1);
+            row.parts.duplicate_token += on(*copy);
+            row.parts.induction += on(*copy + 1);
         }
     }
 }
 
+// One row after the other, so that the sums do not depend on the slices that the rows were computed in.
 void HeadScoring::finish_rows() {
+    Sums sums = sums_.empty() ? Sums{} : sums_.back();
+    sums.rows += std::ssize(rows_);
     for (const Row& row : rows_) {
-        weight_sum_ += row.sum;
+        sums.weights += row.sum;
+        for (double HeadScores::* share : shares) sums.scores.*share += row.parts.*share;
         if (row.allowed == 0) continue;
-        ++counted_rows_;
-        sums_.entropy += row.entropy;
+        ++sums.counted_rows;
+        sums.scores.entropy += row.parts.entropy;
         if (row.allowed == 1) continue;
-        ++wide_rows_;
-        sums_.spread += row.entropy / std::log(static_cast<double>(row.allowed));
+        ++sums.wide_rows;
+        sums.scores.spread += row.parts.entropy / std::log(static_cast<double>(row.allowed));
     }
     rows_.clear();
+    if (!sums_.empty() && sums_.back().rows % rows_a_step != 0) sums_.pop_back();
+    sums_.push_back(sums);
 }
 
 HeadScores HeadScoring::scores() const {
-    HeadScores scores = sums_;
-    for (double* share : {&scores.previous_token, &scores.current_token, &scores.first_token,
-                          &scores.duplicate_token, &scores.induction, &scores.distance})
-        *share = weight_sum_ == 0 ? 0 : *share / weight_sum_;
-    scores.entropy = counted_rows_ ? scores.entropy / static_cast<double>(counted_rows_) : 0;
+    const Sums sums = sums_.empty() ? Sums{} : sums_.back();
+    HeadScores scores = sums.scores;
+    for (double HeadScores::* share : shares)
+        scores.*share = sums.weights == 0 ? 0 : scores.*share / sums.weights;
+    scores.entropy = sums.counted_rows ? scores.entropy / static_cast<double>(sums.counted_rows) : 0;
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     const bool square = map_->queries() == map_->keys();
     if (!square) scores.previous_token = scores.current_token = scores.distance = none;
-    if (!square || by_token_.empty()) scores.duplicate_token = scores.induction = none;
-    scores.spread = wide_rows_ ? scores.spread / static_cast<double>(wide_rows_) : 0;
+    if (!square || copies_->by_token.empty()) scores.duplicate_token = scores.induction = none;
+    scores.spread = sums.wide_rows ? scores.spread / static_cast<double>(sums.wide_rows) : 0;
     return scores;
 }
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,34 +39,56 @@ struct HeadScores {
     double spread = 0;
 };
 
+// Where the tokens of a text come again.
+struct TokenCopies {
+    explicit TokenCopies(std::span<const std::int32_t> ids);
+    // by_token lists positions grouped by token, ascending within each. For each position, `place` is its index in that
+    // list, and `first` the index of its token's first position.
+    std::vector<Index> by_token, place, first;
+};
+
 // Computed in slices, like the weights: nothing quadratic is kept.
 class HeadScoring {
   public:
+    // The sums over the first rows, not yet divided.
+    struct Sums {
+        HeadScores scores;
+        double weights = 0;
+        Index counted_rows = 0, wide_rows = 0;  // rows that may attend to something; to two keys or more
+        Index rows = 0;
+    };
+
     HeadScoring() = default;
     // `ids` are the tokens: one for each query, or none.
-    HeadScoring(MapPointer weights, std::span<const std::int32_t> ids);
+    HeadScoring(MapPointer weights, std::span<const std::int32_t> ids)
+        : HeadScoring(std::move(weights), std::make_shared<const TokenCopies>(ids)) {}
+    HeadScoring(MapPointer weights, std::shared_ptr<const TokenCopies> copies)
+        : map_(std::move(weights)), copies_(std::move(copies)) {}
+
+    // Before the first step: goes on from what another scoring had after some rows, if its first `kept` rows were the same.
+    void go_on_from(std::span<const Sums> before, Index kept);
+    // The sums after every 64 rows and at the end so far, so that another scoring can go on from there.
+    const std::vector<Sums>& sums() const { return sums_; }
 
     bool step();  // at most 64 rows by 1,024 keys; true while there is more to do
-    bool done() const { return !map_ || next_row_ >= map_->queries(); }
+    bool done() const { return !map_ || next_row() >= map_->queries(); }
     HeadScores scores() const;  // call this when it is done
 
   private:
     struct Row {
-        double sum = 0, entropy = 0;
+        HeadScores parts;
+        double sum = 0;
         Index allowed = 0;
     };
+    Index next_row() const { return sums_.empty() ? 0 : sums_.back().rows; }
     void add(Range rows, Range keys);
     void finish_rows();
 
     MapPointer map_;
-    Index next_row_ = 0, next_key_ = 0;
-    // by_token_ lists positions grouped by token, ascending within each. For each position, place_ is its index in
-    // that list, and first_ the index of its token's first position.
-    std::vector<Index> by_token_, place_, first_;
-    HeadScores sums_;  // over the rows so far, not yet divided
-    double weight_sum_ = 0;
-    Index counted_rows_ = 0, wide_rows_ = 0;  // rows that may attend to something; to two keys or more
-    std::vector<Row> rows_;                   // from next_row_ on, over the keys before next_key_
+    std::shared_ptr<const TokenCopies> copies_;
+    std::vector<Sums> sums_;
+    Index next_key_ = 0;
+    std::vector<Row> rows_;  // from the next one on, over the keys before next_key_
     std::vector<float> cells_;
     std::vector<double> entropies_;
 };

@@ -98,6 +98,11 @@ void Record::allocate_output() {
     if (output_.dim(2) != d_v()) output_ = Tensor({heads(), queries(), d_v()});
 }
 
+void Record::take_rows(const Record& before, Index kept, Index room) {
+    for (const auto rows : {&Record::output_, &Record::row_max_, &Record::row_log_sum_})
+        this->*rows = (before.*rows).continued(1, kept, queries(), room);
+}
+
 AttentionCall Record::call() {
     AttentionCall call{.q = q_->heads(),
                        .k = k_->heads(),

@@ -44,6 +44,9 @@ class Record {
     static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                                   const Kernels& kernels = default_kernels());
     void compute(Range queries, Index step = 1);
+    // After `prepare`: takes over what another record, which no longer changes, has for its first `kept` queries. These must
+    // see the same keys there, as in a causal text with another end. The memory is that of Tensor::continued.
+    void take_rows(const Record& before, Index kept, Index room);
     // Computes only the row numbers, which are all that the stages need: half of the work. The output stays as it is.
     // It does the heads that these heads of K and V serve, or all.
     void measure(Range queries, Index step = 1);

@@ -69,6 +69,19 @@ Flow::Flow(MapPointer map, FlowLimits limits) : map_(std::move(map)), limits_(li
     edges_.reserve(static_cast<std::size_t>(std::min(keys * map_->queries(), most_edges)));
 }
 
+void Flow::take_over(const Flow& before, Index kept) {
+    if (before.limits_.mass != limits_.mass) return;
+    // A row with fewer edges than there may be was cut by its mass alone.
+    const Index most = std::min(before.limits_.most, limits_.most),
+                end = std::min({kept, before.rows_, map_->queries()});
+    const auto whole = [&](Index row) { return std::ssize(before.edges({row, row + 1})) < most; };
+    while (rows_ < end && whole(rows_)) ++rows_;
+    const auto edges = before.edges({0, rows_});
+    edges_.assign(edges.begin(), edges.end());
+    ends_.assign(before.ends_.begin(), before.ends_.begin() + rows_);
+    kept_.assign(before.kept_.begin(), before.kept_.begin() + rows_);
+}
+
 bool Flow::step() {
     if (done()) return false;
     struct Part {

@@ -10,6 +10,12 @@ std::uint64_t serials = 0;
 
 HeadFlow::HeadFlow(HeadIndex head, MapPointer map) : head_(head), flow_(std::move(map)), serial_(++serials) {}
 
+HeadFlow::HeadFlow(const HeadFlow& before, MapPointer map, Index kept)
+    : HeadFlow(before.head_, std::move(map)) {
+    flow_.take_over(before.flow_, kept);
+    wanted_ = before.wanted_;
+}
+
 const EdgeList& HeadFlow::from(Index query) {
     if (from_query_ == query) return from_;
     from_query_ = query;
@@ -32,8 +38,10 @@ const EdgeList& HeadFlow::into(Index key) {
 }
 
 void Flows::show(std::uint64_t source, std::span<const HeadIndex> heads,
-                 const std::function<MapPointer(HeadIndex)>& weights) {
-    if (source_ != source) flows_.clear();
+                 const std::function<MapPointer(HeadIndex)>& weights, Index kept) {
+    if (source_ != source && kept == 0) flows_.clear();
+    if (source_ != source)
+        for (auto& flow : flows_) flow = std::make_unique<HeadFlow>(*flow, weights(flow->head()), kept);
     source_ = source;
     shown_.assign(heads.begin(), heads.end());
     ++frame_;

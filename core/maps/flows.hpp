@@ -23,6 +23,7 @@ struct EdgeList {
 class HeadFlow {
   public:
     HeadFlow(HeadIndex head, MapPointer map);
+    HeadFlow(const HeadFlow& before, MapPointer map, Index kept);  // Flow::take_over
 
     HeadIndex head() const { return head_; }
     const Flow& flow() const { return flow_; }
@@ -44,9 +45,10 @@ class HeadFlow {
 class Flows {
   public:
     // At the start of a frame: these heads, at most flow_heads_limit, the first one before the others. Another source, a
-    // run or tensors, starts anew. As many as the limit are kept, shown or not, each within Flow's bound.
+    // run or tensors, starts anew, but for its first `kept` queries (Flow::take_over). As many as the limit are kept, shown or not, each within Flow's bound.
     void show(std::uint64_t source, std::span<const HeadIndex> heads,
-              const std::function<MapPointer(HeadIndex)>& weights);
+              const std::function<MapPointer(HeadIndex)>& weights, Index kept = 0);
+    std::uint64_t source() const { return source_; }
     // One of those that are shown.
     HeadFlow& of(HeadIndex head);
 

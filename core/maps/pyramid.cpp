@@ -27,6 +27,12 @@ std::uint64_t bytes_from(const Map& map, Index finest, Index coarsest) {
     return bytes;
 }
 
+void make_room(Tile& tile) {
+    if (!tile.strongest.empty()) return;
+    tile.strongest.assign(size(tile.rows * tile.cols), masked_cell);
+    tile.mean = tile.strongest;
+}
+
 // The number of cells between two ranges, 0 if they meet.
 Index gap(Range a, Range b) { return std::max({Index{0}, a.begin - b.end, b.begin - a.end}); }
 
@@ -107,6 +113,53 @@ Pyramid::Pyramid(MapPointer map, std::size_t bytes, const Kernels& kernels)
     if (coarsest > 0) sampling_ = sample_job(map_, tile_side, kernels);
 }
 
+void Pyramid::take_over(const Pyramid& before, Index kept) {
+    if (before.finest_ != finest_ || before.coarsest() != coarsest() || !before.done() || before.not_numbers_)
+        return;
+    std::erase_if(pending_, [&](const TileAt& at) {
+        const Range rows = tile_cells(map_->queries(), at.level, at.row);
+        const Tile &here = tile(at), &there = before.tile(at);
+        if (rows.end > kept || here.rows != there.rows || here.cols != there.cols) return false;
+        take_over_tile(before, at);
+        return true;
+    });
+    if (nearly_done()) sampling_.reset();
+}
+
+void Pyramid::take_over_tile(const Pyramid& before, TileAt at) {
+    const Range rows = tile_cells(map_->queries(), at.level, at.row),
+                cols = tile_cells(map_->keys(), at.level, at.col);
+    const auto copy = [](const std::vector<double>& from, Range part, std::vector<double>& to) {
+        std::copy_n(from.begin() + part.begin, part.size(), to.begin() + part.begin);
+    };
+    copy(before.query_sums_[size(at.col)], rows, query_sums_[size(at.col)]);
+    copy(before.entropies_[size(at.col)], rows, entropies_[size(at.col)]);
+    copy(before.key_sums_[size(at.row)], cols, key_sums_[size(at.row)]);
+    for (Index l = finest_; l <= coarsest(); ++l) {
+        const Index above = l - finest_;
+        const Square to = make_ready(at, l);
+        const Tile& from = before.tile({l, at.row >> above, at.col >> above});
+        if (from.strongest.empty()) continue;
+        const Index height = std::min(to.tile.square, to.tile.rows - to.row),
+                    width = std::min(to.tile.square, to.tile.cols - to.col);
+        make_room(to.tile);
+        for (Index r = to.row; r < to.row + height; ++r) {
+            const Index here = r * to.tile.cols + to.col, there = r * from.cols + to.col;
+            std::copy_n(from.strongest.begin() + there, width, to.tile.strongest.begin() + here);
+            std::copy_n(from.mean.begin() + there, width, to.tile.mean.begin() + here);
+        }
+    }
+}
+
+bool Pyramid::nearly_done() const {
+    constexpr Index few_cells = Index{1} << 19;
+    Index cells = 0;
+    for (const TileAt& at : pending_)
+        cells += tile_cells(map_->queries(), at.level, at.row).size() *
+                 tile_cells(map_->keys(), at.level, at.col).size();
+    return cells <= few_cells;
+}
+
 void Pyramid::look_at(Range queries, Range keys) {
     queries_ = queries;
     keys_ = keys;
@@ -175,10 +228,7 @@ void Pyramid::put(const Blocks& blocks, Square to) {
     Tile& tile = to.tile;
     const bool empty = std::ranges::all_of(blocks.strongest, [](float s) { return s == masked_cell; });
     if (empty) return;
-    if (tile.strongest.empty()) {
-        tile.strongest.assign(size(tile.rows * tile.cols), masked_cell);
-        tile.mean = tile.strongest;
-    }
+    make_room(tile);
     const std::vector<float> mean = blocks.mean();
     for (Index r = 0; r < blocks.rows; ++r) {
         const Index place = (to.row + r) * tile.cols + to.col;

@@ -79,6 +79,12 @@ class Pyramid {
     Index finest() const { return finest_; }
     Index coarsest() const { return finest_ + static_cast<Index>(levels_.size()) - 1; }
 
+    // Before the first step: takes over the tiles of another map whose first `kept` queries are the same, and see no later
+    // key, as in a text with another end.
+    void take_over(const Pyramid& before, Index kept);
+    // Whether the tiles that are missing take no longer than a slice of a frame.
+    bool nearly_done() const;
+
     // The tiles in view are made next, then the tiles around them.
     void look_at(Range queries, Range keys);
 
@@ -112,6 +118,7 @@ class Pyramid {
     };
     Square make_ready(TileAt at, Index level);
     static void put(const Blocks& blocks, Square to);
+    void take_over_tile(const Pyramid& before, TileAt at);
 
     MapPointer map_;
     const Kernels* kernels_;

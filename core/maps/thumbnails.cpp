@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/pool.hpp"
+
 namespace attn {
 
 Result<Thumbnails> Thumbnails::start(std::vector<MapPointer> maps, Index columns, Index side,
@@ -29,34 +31,79 @@ Result<Thumbnails> Thumbnails::start(std::vector<MapPointer> maps, Index columns
     return t;
 }
 
+void Thumbnails::take_over(const Thumbnails& before, Index kept) {
+    if (maps_.empty() || before.states_.size() != states_.size() || before.columns_ != columns_) return;
+    kept_rows_ = std::min(kept >> level_, rows_);
+    if (2 * kept_rows_ < rows_) return;
+    const bool same_level = before.level_ == level_;
+    // The texels of the others that a texel lies on.
+    const auto texels_on = [&](Index texel, Index limit) {
+        return Range{std::min((texel << level_) >> before.level_, limit),
+                     std::min(((((texel + 1) << level_) - 1) >> before.level_) + 1, limit)};
+    };
+    for (std::size_t map = 0; map < states_.size(); ++map) {
+        if (before.states_[map] == State::nothing) continue;
+        const bool is_signed = maps_[map]->is_signed();
+        const Index down = static_cast<Index>(map) / columns_, across = static_cast<Index>(map) % columns_;
+        for (Index r = 0; r < kept_rows_; ++r)
+            for (Index c = 0; c < cols_; ++c) {
+                const Range rows = texels_on(r, before.rows_), cols = texels_on(c, before.cols_);
+                float strongest = masked_cell, sum = 0, count = 0;
+                for (Index row = rows.begin; row < rows.end; ++row)
+                    for (Index col = cols.begin; col < cols.end; ++col) {
+                        const Index at = down * before.rows_ + row, to = across * before.cols_ + col;
+                        const float mean = before.mean()(at, to);
+                        if (mean == masked_cell) continue;
+                        strongest = stronger(strongest, before.strongest()(at, to), is_signed);
+                        sum += mean;
+                        ++count;
+                    }
+                if (count == 0) continue;
+                strongest_.matrix()(down * rows_ + r, across * cols_ + c) = strongest;
+                mean_.matrix()(down * rows_ + r, across * cols_ + c) = sum / count;
+            }
+        const bool behind = same_level && before.states_[map] == State::exact;
+        states_[map] = behind ? State::behind : State::sampled;
+        ++sampled_;
+        behind_ += behind;
+    }
+    ++version_;
+}
+
+Index Thumbnails::first_row(std::size_t map) const { return states_[map] == State::behind ? kept_rows_ : 0; }
+
 void Thumbnails::look_at(std::size_t map) { first_ = map; }
 
-// Returns the next map, going round from the one looked at, whose state is before the wanted one.
+// Returns the next map, going round from the one looked at, whose state is before the wanted one; those that are behind
+// take little and come first.
 std::size_t Thumbnails::next(State wanted) const {
     std::size_t map = first_;
-    while (states_[map] >= wanted) map = (map + 1) % maps_.size();
+    while (behind_ > 0 ? states_[map] != State::behind : states_[map] >= wanted)
+        map = (map + 1) % maps_.size();
     return map;
 }
 
 bool Thumbnails::step() {
     if (done()) return false;
     // If a texel is a cell, there is nothing to sample.
-    const bool sampling = level_ > 0 && sampled_ < maps_.size();
+    const bool sampling = level_ > 0 && sampled_ < maps_.size() && behind_ == 0;
     if (!job_) {
         current_ = next(sampling ? State::sampled : State::exact);
-        job_ = sampling ? sample_job(maps_[current_], side_, *kernels_)
-                        : BlockJob(maps_[current_], whole(*maps_[current_]), Index{1} << level_,
-                                   Index{1} << level_, *kernels_);
+        MapWindow window = whole(*maps_[current_]);
+        window.queries.begin = std::min(first_row(current_) << level_, window.queries.end);
+        job_ = sampling
+                   ? sample_job(maps_[current_], side_, *kernels_)
+                   : BlockJob(maps_[current_], window, Index{1} << level_, Index{1} << level_, *kernels_);
     }
     if (!job_->step()) {
-        put(current_, job_->blocks(), sampling ? State::sampled : State::exact);
+        put(current_, first_row(current_), job_->blocks(), sampling ? State::sampled : State::exact);
         job_.reset();
     }
     return !done();
 }
 
-void Thumbnails::put(std::size_t map, const Blocks& blocks, State state) {
-    const Index place = static_cast<Index>(map), row = place / columns_ * rows_,
+void Thumbnails::put(std::size_t map, Index first_row, const Blocks& blocks, State state) {
+    const Index place = static_cast<Index>(map), row = place / columns_ * rows_ + first_row,
                 col = place % columns_ * cols_;
     const std::vector<float> mean = blocks.mean();
     for (Index r = 0; r < blocks.rows; ++r) {
@@ -64,6 +111,7 @@ void Thumbnails::put(std::size_t map, const Blocks& blocks, State state) {
         std::copy_n(mean.begin() + r * cols_, cols_, mean_.matrix().row(row + r) + col);
     }
     if (states_[map] == State::nothing) ++sampled_;
+    if (states_[map] == State::behind) --behind_;
     if (state == State::exact) ++exact_;
     states_[map] = state;
     ++version_;

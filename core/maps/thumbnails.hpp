@@ -11,11 +11,18 @@ namespace attn {
 
 class Thumbnails {
   public:
-    enum class State { nothing, sampled, exact };
+    enum class State { nothing, sampled, behind, exact };
 
     // The maps are in reading order, `columns` to a row of the grid; each gets at most `side` texels a side.
     static Result<Thumbnails> start(std::vector<MapPointer> maps, Index columns, Index side = 64,
                                     const Kernels& kernels = default_kernels());
+
+    // Before the first step: takes over the rows of pictures of a text that begins with the same `kept` tokens, each of
+    // which sees only those before it, unless it were less than half. On the same level the exact ones are then behind by
+    // their last rows; on another level they are a first picture.
+    void take_over(const Thumbnails& before, Index kept);
+    // They come before all others.
+    bool behind() const { return behind_ > 0; }
 
     // The maps from this one on are made next.
     void look_at(std::size_t map);
@@ -39,11 +46,13 @@ class Thumbnails {
   private:
     Thumbnails() = default;
     std::size_t next(State wanted) const;
-    void put(std::size_t map, const Blocks& blocks, State state);
+    Index first_row(std::size_t map) const;  // of texels, that is not exact
+    void put(std::size_t map, Index first_row, const Blocks& blocks, State state);
 
     std::vector<MapPointer> maps_;
     std::vector<State> states_;
-    std::size_t sampled_ = 0, exact_ = 0, first_ = 0, current_ = 0;
+    std::size_t sampled_ = 0, behind_ = 0, exact_ = 0, first_ = 0, current_ = 0;
+    Index kept_rows_ = 0;  // texels, of maps that are behind
     const Kernels* kernels_ = nullptr;
     Index columns_ = 1, level_ = 0, rows_ = 0, cols_ = 0, side_ = 0;
     Tensor strongest_, mean_;

@@ -33,7 +33,9 @@ class MapTiles {
 
     // At the start of a frame. Another map starts anew. Of one that is being measured only the sampled rows mean something
     // (RecordJob::sampled): they are made, and nothing else until it is.
-    void show(const MapPointer& map, Pooling pooling, bool being_measured = false);
+    // Of one whose first `same_queries` are those of the map before (Pyramid::take_over) the rest is made at once if that is
+    // quick, so that no picture goes and comes.
+    void show(const MapPointer& map, Pooling pooling, bool being_measured = false, Index same_queries = 0);
     const Pyramid* pyramid() const { return pyramid_ ? &*pyramid_ : nullptr; }
     Index coarsest() const { return pyramid_->coarsest(); }
 

@@ -13,7 +13,7 @@ namespace attn {
 // least, and for 1,024 tokens 7 % more time.
 struct Forward::Run {
     Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
-        double slice_operations);
+        double slice_operations, std::shared_ptr<const Trace> before);
 
     struct Slice {
         void (Run::*work)(const Slice&);
@@ -26,14 +26,37 @@ struct Forward::Run {
     void plan(void (Run::*work)(const Slice&), Index layer, double operations_per_token);
     void plan_layer(Index layer);
 
+    void enter(const Slice&);
     void embed(const Slice&);
+    void enter_layer(const Slice&);
     void project(const Slice&);
     void prepare(const Slice&);
     void attend(const Slice&);
     void leave_attention(const Slice&);
     void fill_hidden(const Slice&);
     void leave_mlp(const Slice&);
+    void leave(const Slice&);
     void finish(const Slice&);
+
+    // Returns a tensor for all tokens, which lie along that axis, with the rows that are kept of the one before.
+    Tensor begun(const Tensor* of_before, Index axis, Shape shape) const {
+        return of_before ? of_before->continued(axis, kept, trace->tokens(), room) : Tensor(std::move(shape));
+    }
+    Tensor begun(Tensor Trace::* part) const {
+        return begun(before ? &(before.get()->*part) : nullptr, 0, width(trace->model_->config().d_model));
+    }
+    Tensor begun(Index l, Tensor LayerTrace::* part, Index columns) const {
+        return begun(before ? &(layer_before(l).*part) : nullptr, 0, width(columns));
+    }
+    const LayerTrace& layer_before(Index l) const { return before->layers_[static_cast<std::size_t>(l)]; }
+    // What a layer reads; the last one leaves it as the final residual.
+    Tensor begun_residual(Index l) const {
+        const ModelConfig& config = trace->model_->config();
+        return l < config.layers ? begun(l, &LayerTrace::residual_in, config.d_model)
+                                 : begun(&Trace::final_residual_);
+    }
+    Range of_rotary(const Slice& slice) const { return {slice.tokens.begin - kept, slice.tokens.end - kept}; }
+    Shape width(Index columns) const { return {trace->tokens(), columns}; }
 
     const Block& block(const Slice& slice) const {
         return trace->model_->network().blocks[static_cast<std::size_t>(slice.layer)];
@@ -41,7 +64,9 @@ struct Forward::Run {
     LayerTrace& layer(const Slice& slice) { return trace->layers_[static_cast<std::size_t>(slice.layer)]; }
 
     std::shared_ptr<Trace> trace;
-    RotaryTable rotary;
+    std::shared_ptr<const Trace> before;
+    Index kept = 0, room = 0;  // tokens
+    RotaryTable rotary;        // of the tokens that are not kept
     // Of the layer that is being computed, until its LayerTrace holds them.
     Tensor residual, normalised, q, k, v;
     double slice_operations;
@@ -55,28 +80,29 @@ namespace {
 
 constexpr Index operations_per_angle = 200;  // that a sine and a cosine take as long as
 
-Shape tokens_by(Index tokens, Index width) { return {tokens, width}; }
+// A run that was continued once has room for so many tokens, so that the next ones need not copy it.
+Index room_for(Index tokens, Index context) {
+    return std::min(context, tokens + std::max(Index{16}, tokens / 8));
+}
 
 }  // namespace
 
 Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
-                  double operations_a_slice)
-    : trace(new Trace), slice_operations(operations_a_slice) {
+                  double operations_a_slice, std::shared_ptr<const Trace> continued)
+    : trace(new Trace), before(std::move(continued)), slice_operations(operations_a_slice) {
     const ModelConfig& config = model->config();
-    const Network& network = model->network();
-    const Index n = std::ssize(ids);
-
-    const Shape pairs = tokens_by(n, std::ssize(network.rotary));
-    rotary = {Tensor(pairs), Tensor(pairs)};
-    residual = Tensor(tokens_by(n, config.d_model));
-    trace->token_embedding_ = residual;
-    if (network.position_embedding) trace->position_embedding_ = residual;
+    const Index n = std::ssize(ids), pairs = std::ssize(model->network().rotary);
+    if (before) kept = common_beginning(ids, before->ids_);
+    room = room_for(n, config.context);
+    rotary = {Tensor({n - kept, pairs}), Tensor({n - kept, pairs})};
 
     trace->ids_ = std::move(ids);
     trace->kernels_ = &kernels;
     trace->model_ = std::move(model);
-    plan(&Run::embed, 0, static_cast<double>(config.d_model + operations_per_angle * pairs[1]));
+    slices.push_back({&Run::enter, 0, {}, 0});
+    plan(&Run::embed, 0, static_cast<double>(config.d_model + operations_per_angle * pairs));
     for (Index l = 0; l < config.layers; ++l) plan_layer(l);
+    slices.push_back({&Run::leave, 0, {}, 0});
     plan(&Run::finish, 0, static_cast<double>(config.d_model));
 }
 
@@ -84,7 +110,7 @@ void Forward::Run::plan(void (Run::*work)(const Slice&), Index l, double operati
     const Index n = trace->tokens();
     const double most = std::max(1.0, slice_operations / operations_per_token);
     const Index step = most < static_cast<double>(n) ? static_cast<Index>(most) : n;
-    for (Index begin = 0; begin < n; begin += step) {
+    for (Index begin = kept; begin < n; begin += step) {
         const Range tokens{begin, std::min(n, begin + step)};
         slices.push_back({work, l, tokens, operations_per_token * static_cast<double>(tokens.size())});
         operations += slices.back().operations;
@@ -98,6 +124,7 @@ void Forward::Run::plan_layer(Index l) {
     const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
     const double gated = trace->model_->network().blocks[static_cast<std::size_t>(l)].gate ? 2 : 1;
 
+    slices.push_back({&Run::enter_layer, l, {}, 0});
     plan(&Run::project, l, 2 * d * (q_width + 2 * kv_width));
     slices.push_back({&Run::prepare, l, {}, 0});
     plan(&Run::attend, l, 4 * q_width * static_cast<double>(trace->tokens()));
@@ -106,12 +133,20 @@ void Forward::Run::plan_layer(Index l) {
     plan(&Run::leave_mlp, l, 2 * d_ff * d);
 }
 
+void Forward::Run::enter(const Slice&) {
+    trace->token_embedding_ = begun(&Trace::token_embedding_);
+    if (trace->model_->network().position_embedding)
+        trace->position_embedding_ = begun(&Trace::position_embedding_);
+    residual = begun_residual(0);
+}
+
 void Forward::Run::embed(const Slice& slice) {
     const Network& network = trace->model_->network();
     const auto to = [&](Tensor& tensor) { return rows(tensor.matrix(), slice.tokens); };
     const auto begin = static_cast<std::size_t>(slice.tokens.begin);
     const auto count = static_cast<std::size_t>(slice.tokens.size());
-    fill_rotary(network.rotary, slice.tokens.begin, to(rotary.cosine), to(rotary.sine));
+    fill_rotary(network.rotary, slice.tokens.begin, rows(rotary.cosine.matrix(), of_rotary(slice)),
+                rows(rotary.sine.matrix(), of_rotary(slice)));
     const auto ids = std::span(trace->ids_).subspan(begin, count);
     look_up(network.token_embedding, ids, to(trace->token_embedding_));
     look_up(network.token_embedding, ids, to(residual));
@@ -122,19 +157,24 @@ void Forward::Run::embed(const Slice& slice) {
     add(to(trace->position_embedding_), to(residual));
 }
 
-void Forward::Run::project(const Slice& slice) {
+void Forward::Run::enter_layer(const Slice& slice) {
     const ModelConfig& config = trace->model_->config();
     const Index n = trace->tokens();
-    if (slice.tokens.begin == 0) {
-        normalised = Tensor(tokens_by(n, config.d_model));
-        q = Tensor({config.heads, n, config.head_dim});
-        k = Tensor({config.kv_heads, n, config.head_dim});
-        v = Tensor({config.kv_heads, n, config.head_dim});
-    }
+    const Record* attention = before ? &layer_before(slice.layer).attention : nullptr;
+    const auto heads = [&](const Tensor& (Record::*part)() const, Index count) {
+        return begun(attention ? &(attention->*part)() : nullptr, 1, {count, n, config.head_dim});
+    };
+    normalised = begun(slice.layer, &LayerTrace::attention_input, config.d_model);
+    q = heads(&Record::q, config.heads);
+    k = heads(&Record::k, config.kv_heads);
+    v = heads(&Record::v, config.kv_heads);
+}
+
+void Forward::Run::project(const Slice& slice) {
     const MatrixView<float> input = rows(normalised.matrix(), slice.tokens);
     normalise(*trace->kernels_, block(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
     project_qkv(
-        *trace->kernels_, block(slice), input, rows(rotary, slice.tokens),
+        *trace->kernels_, block(slice), input, rows(rotary, of_rotary(slice)),
         {rows(q.heads(), slice.tokens), rows(k.heads(), slice.tokens), rows(v.heads(), slice.tokens)});
 }
 
@@ -148,18 +188,17 @@ void Forward::Run::prepare(const Slice& slice) {
         failure = attention.error();
         return;
     }
-    const ModelConfig& config = trace->model_->config();
-    const Index n = trace->tokens();
-    const Tensor blank(tokens_by(n, config.d_model));
+    const Index l = slice.layer, d = trace->model_->config().d_model, d_ff = trace->model_->config().d_ff;
+    if (before) attention->take_rows(layer_before(l).attention, kept, room);
     trace->layers_.push_back({.residual_in = std::move(residual),
                               .attention_input = std::move(normalised),
                               .attention = std::move(*attention),
-                              .attention_output = blank,
-                              .residual_middle = blank,
-                              .mlp_input = blank,
-                              .mlp_hidden = Tensor(tokens_by(n, config.d_ff)),
-                              .mlp_output = blank});
-    residual = blank;
+                              .attention_output = begun(l, &LayerTrace::attention_output, d),
+                              .residual_middle = begun(l, &LayerTrace::residual_middle, d),
+                              .mlp_input = begun(l, &LayerTrace::mlp_input, d),
+                              .mlp_hidden = begun(l, &LayerTrace::mlp_hidden, d_ff),
+                              .mlp_output = begun(l, &LayerTrace::mlp_output, d)});
+    residual = begun_residual(l + 1);
 }
 
 void Forward::Run::attend(const Slice& slice) { layer(slice).attention.compute(slice.tokens); }
@@ -186,11 +225,12 @@ void Forward::Run::leave_mlp(const Slice& slice) {
     add(rows(l.residual_middle.matrix(), slice.tokens), output, rows(residual.matrix(), slice.tokens));
 }
 
+void Forward::Run::leave(const Slice&) {
+    trace->final_residual_ = std::move(residual);
+    trace->final_norm_ = begun(&Trace::final_norm_);
+}
+
 void Forward::Run::finish(const Slice& slice) {
-    if (slice.tokens.begin == 0) {
-        trace->final_residual_ = std::move(residual);
-        trace->final_norm_ = Tensor(trace->final_residual_.shape());
-    }
     normalise(*trace->kernels_, trace->model_->network().final_norm,
               rows(trace->final_residual_.matrix(), slice.tokens),
               rows(trace->final_norm_.matrix(), slice.tokens));
@@ -201,9 +241,7 @@ Forward::Forward(Forward&&) noexcept = default;
 Forward& Forward::operator=(Forward&&) noexcept = default;
 Forward::~Forward() = default;
 
-Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
-                               const Kernels& kernels, double slice_operations) {
-    const ModelConfig& config = model->config();
+Status Forward::check(const ModelConfig& config, std::span<const std::int32_t> ids) {
     if (ids.empty()) return Error{"there are no token ids to run"};
     if (std::ssize(ids) > config.context)
         return Error{std::to_string(ids.size()) + " tokens are more than the context of " +
@@ -216,7 +254,21 @@ Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<s
     if (bytes > std::numeric_limits<Index>::max())
         return Error{"a run of " + std::to_string(ids.size()) + " tokens would keep " +
                      std::to_string(bytes >> 20) + " MiB, more than can be addressed here"};
-    return Forward(std::make_unique<Run>(std::move(model), std::move(ids), kernels, slice_operations));
+    return ok();
+}
+
+Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
+                               const Kernels& kernels, double slice_operations) {
+    if (Status fit = check(model->config(), ids); !fit) return fit.error();
+    return Forward(
+        std::make_unique<Run>(std::move(model), std::move(ids), kernels, slice_operations, nullptr));
+}
+
+Result<Forward> Forward::start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
+                               double slice_operations) {
+    if (Status fit = check(before->model()->config(), ids); !fit) return fit.error();
+    return Forward(
+        std::make_unique<Run>(before->model(), std::move(ids), before->kernels(), slice_operations, before));
 }
 
 bool Forward::step() {
@@ -228,7 +280,10 @@ bool Forward::step() {
     return !run.failure && run.next < run.slices.size();
 }
 
-float Forward::progress() const { return static_cast<float>(run_->operations_done / run_->operations); }
+float Forward::progress() const {
+    // Where all tokens are kept there is nothing to compute.
+    return run_->operations == 0 ? 1 : static_cast<float>(run_->operations_done / run_->operations);
+}
 
 Result<std::shared_ptr<const Trace>> Forward::finish() {
     while (step()) {

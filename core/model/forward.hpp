@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "model/trace.hpp"
@@ -15,6 +16,10 @@ class Forward {
     // 400 million operations take about 15 ms at 30 GFLOP/s. Fails when there is no id, an id lies outside the vocabulary, or there are more ids than the context holds.
     static Result<Forward> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
                                  const Kernels& kernels = default_kernels(), double slice_operations = 400e6);
+    // Continues a run of the same model: the rows of the tokens that both begin with are kept, and so is their memory where
+    // that can be shared (Tensor::continued). The result has the bits of a run of its own.
+    static Result<Forward> start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
+                                 double slice_operations = 400e6);
     Forward(Forward&&) noexcept;
     Forward& operator=(Forward&&) noexcept;
     ~Forward();
@@ -27,6 +32,7 @@ class Forward {
 
   private:
     struct Run;
+    static Status check(const ModelConfig& config, std::span<const std::int32_t> ids);
     explicit Forward(std::unique_ptr<Run> run);
     std::unique_ptr<Run> run_;
 };

@@ -1,7 +1,6 @@
 #include "model/generate.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "model/block.hpp"
 #include "model/forward.hpp"
@@ -24,7 +23,7 @@ Tensor with_capacity(const Tensor& cache, Index filled, Index capacity) {
 
 // Runs the token at `position` through the layers, as one row of everything; the cache holds those before it.
 struct Generator::State {
-    State(const Trace& prompt, const Sampling& how);
+    State(const Trace& prompt, Sampler draws);
 
     Index context() const { return model->config().context; }
     bool waits() const { return position < std::ssize(ids); }  // for the logits of a token
@@ -35,8 +34,7 @@ struct Generator::State {
 
     std::shared_ptr<const Model> model;
     const Kernels* kernels;
-    Sampling sampling;
-    Random random;
+    Sampler sampler;
     std::vector<std::int32_t> ids;
     std::vector<float> logits;         // [vocabulary]
     std::vector<Tensor> keys, values;  // per layer, [kv_heads, capacity, head_dim]
@@ -48,11 +46,10 @@ struct Generator::State {
     Tensor residual;     // [1, d_model]
 };
 
-Generator::State::State(const Trace& prompt, const Sampling& how)
+Generator::State::State(const Trace& prompt, Sampler draws)
     : model(prompt.model()),
       kernels(&prompt.kernels()),
-      sampling(how),
-      random(how.seed),
+      sampler(std::move(draws)),
       ids(prompt.ids().begin(), prompt.ids().end()),
       position(prompt.tokens()) {
     const Tensor last = prompt.logits({position - 1, position});
@@ -136,11 +133,9 @@ Generator& Generator::operator=(Generator&&) noexcept = default;
 Generator::~Generator() = default;
 
 Result<Generator> Generator::start(const Trace& prompt, const Sampling& sampling) {
-    const auto at_least_zero = [](float x) { return std::isfinite(x) && x >= 0; };
-    if (!at_least_zero(sampling.temperature)) return Error{"the temperature must be a number from 0 on"};
-    if (sampling.top_k < 0) return Error{"top-k must be a whole number from 0 on; 0 keeps every token"};
-    if (!(sampling.top_p > 0 && sampling.top_p <= 1)) return Error{"top-p must lie above 0 and not above 1"};
-    return Generator(std::make_unique<State>(prompt, sampling));
+    auto sampler = Sampler::start(sampling);
+    if (!sampler) return sampler.error();
+    return Generator(std::make_unique<State>(prompt, *std::move(sampler)));
 }
 
 Result<Generator> Generator::start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
@@ -171,18 +166,9 @@ Result<std::int32_t> Generator::next() {
     while (step()) {
     }
     if (s.waits()) return Error{"the context of " + std::to_string(s.context()) + " tokens is full"};
-    const std::vector<Candidate> candidates =
-        next_token_distribution(s.logits, s.sampling, std::ssize(s.logits));
-    if (candidates.empty())
-        return Error{"no token can be chosen: the logits after position " + std::to_string(s.position - 1) +
-                     " are not finite numbers"};
-    // The choice is the first candidate at which the summed probabilities exceed a uniform number.
-    const double uniform = s.random.uniform();
-    double sum = 0;
-    std::size_t i = 0;
-    while (i + 1 < candidates.size() && (sum += candidates[i].probability) <= uniform) ++i;
-    s.ids.push_back(candidates[i].id);
-    return candidates[i].id;
+    auto id = s.sampler.draw(s.logits, s.position - 1);
+    if (id) s.ids.push_back(*id);
+    return id;
 }
 
 std::span<const std::int32_t> Generator::ids() const { return state_->ids; }

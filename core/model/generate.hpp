@@ -35,6 +35,20 @@ struct Candidate {
 std::vector<Candidate> next_token_distribution(std::span<const float> logits, const Sampling& sampling,
                                                Index at_most);
 
+// Draws tokens one after the other from logits that somebody computes.
+class Sampler {
+  public:
+    // Fails if a parameter is out of range.
+    static Result<Sampler> start(const Sampling& sampling);
+    // From the logits [vocabulary] after a position. Fails if they are not finite.
+    Result<std::int32_t> draw(std::span<const float> logits, Index position);
+
+  private:
+    explicit Sampler(const Sampling& sampling) : sampling_(sampling), random_(sampling.seed) {}
+    Sampling sampling_;
+    Random random_;
+};
+
 class Generator {
   public:
     // Takes the prompt. Fails as Forward::start does, and if a sampling parameter is out of range.

@@ -65,4 +65,25 @@ std::vector<Candidate> next_token_distribution(std::span<const float> logits, co
     return all;
 }
 
+Result<Sampler> Sampler::start(const Sampling& sampling) {
+    const auto at_least_zero = [](float x) { return std::isfinite(x) && x >= 0; };
+    if (!at_least_zero(sampling.temperature)) return Error{"the temperature must be a number from 0 on"};
+    if (sampling.top_k < 0) return Error{"top-k must be a whole number from 0 on; 0 keeps every token"};
+    if (!(sampling.top_p > 0 && sampling.top_p <= 1)) return Error{"top-p must lie above 0 and not above 1"};
+    return Sampler(sampling);
+}
+
+Result<std::int32_t> Sampler::draw(std::span<const float> logits, Index position) {
+    const std::vector<Candidate> candidates = next_token_distribution(logits, sampling_, std::ssize(logits));
+    if (candidates.empty())
+        return Error{"no token can be chosen: the logits after position " + std::to_string(position) +
+                     " are not finite numbers"};
+    // The choice is the first candidate at which the summed probabilities exceed a uniform number.
+    const double uniform = random_.uniform();
+    double sum = 0;
+    std::size_t i = 0;
+    while (i + 1 < candidates.size() && (sum += candidates[i].probability) <= uniform) ++i;
+    return candidates[i].id;
+}
+
 }  // namespace attn

@@ -1,5 +1,7 @@
 #include "model/trace.hpp"
 
+#include <algorithm>
+
 #include "model/block.hpp"
 
 namespace attn {
@@ -76,6 +78,10 @@ std::vector<NamedTensor> Trace::tensors() const {
     all.push_back({"final_residual", width, &final_residual_});
     all.push_back({"final_norm", width, &final_norm_});
     return all;
+}
+
+Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
+    return std::ranges::mismatch(a, b).in1 - a.begin();
 }
 
 std::int64_t Trace::memory_bytes() const { return trace_bytes(model_->config(), tokens()); }

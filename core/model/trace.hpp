@@ -75,6 +75,9 @@ class Trace {
     Tensor final_residual_, final_norm_;
 };
 
+// How many tokens both texts begin with.
+Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
+
 // Returns the attention of a layer, which lives as long as its Trace.
 inline std::shared_ptr<const Record> record_of(std::shared_ptr<const Trace> trace, Index layer) {
     const Record* record = &trace->layers()[static_cast<std::size_t>(layer)].attention;

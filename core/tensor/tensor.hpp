@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -86,33 +87,55 @@ using ConstHeads = HeadsView<const float>;
 // Returns ‖row‖ of each row, summed in double.
 std::vector<float> row_norms(ConstMatrix m);
 
-// A tensor of f32 that owns its memory.
+// A tensor of f32 that owns its memory. A copy has memory of its own; what continues a tensor shares it.
 class Tensor {
   public:
     Tensor() = default;
     explicit Tensor(Shape shape);  // zeros; the caller has checked element_count
     Tensor(Shape shape, std::span<const float> values);
-    Tensor(Shape shape, AlignedVector<float> values) : shape_(std::move(shape)), values_(std::move(values)) {}
+    Tensor(Shape shape, AlignedVector<float> values);
+    Tensor(const Tensor& other);
+    Tensor(Tensor&&) noexcept = default;
+    Tensor& operator=(const Tensor& other) { return *this = Tensor(other); }
+    Tensor& operator=(Tensor&&) noexcept = default;
+    ~Tensor() = default;
+
+    // Returns a tensor of `n` along the axis (0 of a matrix, else 1) that begins with this one's first `kept` and ends with
+    // zeros. It shares memory where this is free behind them, or nothing comes behind them; else they are copied to where
+    // there is room for `room`. The shared part must not be written any more.
+    Tensor continued(Index axis, Index kept, Index n, Index room) const;
 
     const Shape& shape() const { return shape_; }
     Index rank() const { return std::ssize(shape_); }
     Index dim(Index axis) const { return shape_[static_cast<std::size_t>(axis)]; }
-    Index size() const { return std::ssize(values_); }
-    float* data() { return values_.data(); }
-    const float* data() const { return values_.data(); }
-    std::span<float> values() { return values_; }
-    std::span<const float> values() const { return values_; }
+    Index size() const { return memory_ ? size_ : 0; }
+    float* data() { return memory_ ? memory_->values.data() : nullptr; }
+    const float* data() const { return memory_ ? memory_->values.data() : nullptr; }
+    // All elements in order. Of a tensor that was continued along axis 1 they do not lie one behind the other; it has views.
+    std::span<float> values() { return {data(), static_cast<std::size_t>(size())}; }
+    std::span<const float> values() const { return {data(), static_cast<std::size_t>(size())}; }
 
     MatrixView<float> matrix();  // rank 2
     ConstMatrix matrix() const;  // rank 2
     HeadsView<float> heads();    // rank 3, [heads, rows, cols]
     ConstHeads heads() const;    // rank 3
 
-    bool operator==(const Tensor&) const = default;
+    bool operator==(const Tensor& other) const;
 
   private:
+    struct Memory {
+        Memory(AlignedVector<float> v, Index t) : values(std::move(v)), taken(t) {}
+        AlignedVector<float> values;
+        Index taken;  // along the axis on which it is continued, by the longest tensor; 0: by the first
+    };
+    // The stretches of elements that lie one behind the other.
+    Index parts() const;
+    std::span<const float> part(Index i) const;
+
     Shape shape_;
-    AlignedVector<float> values_;
+    std::shared_ptr<Memory> memory_;
+    Index size_ = 0;
+    Index stride_ = 0;  // elements from one to the next of axis 0
 };
 
 }  // namespace attn

@@ -4,7 +4,7 @@ namespace attn::app {
 
 void History::remember() {
     before_ = present_;
-    past_.push_back(present_);
+    past_.push_back({present_, ""});
     if (past_.size() > limit) past_.erase(past_.begin());
     future_.clear();
 }
@@ -17,9 +17,9 @@ Status History::perform(const Command& command, std::uint64_t gesture) {
         const bool same_gesture = gesture != 0 && gesture == gesture_ && command.kind() == command_kind_;
         gesture_ = gesture;
         command_kind_ = command.kind();
-        if (!same_gesture) {
-            remember();
-        } else if (*next == past_.back()) {  // back to where the gesture began
+        if (!same_gesture) remember();
+        edit_ = past_.back().edit = command.describe(past_.back().state);
+        if (same_gesture && *next == past_.back().state) {  // back to where the gesture began
             past_.pop_back();
             gesture_ = 0;
         }
@@ -28,29 +28,31 @@ Status History::perform(const Command& command, std::uint64_t gesture) {
     return ok();
 }
 
+void History::walk(std::vector<Step>& from, std::vector<Step>& to) {
+    before_ = present_;
+    Step step = std::move(from.back());
+    from.pop_back();
+    edit_ = step.edit;
+    to.push_back({std::exchange(present_, std::move(step.state)), std::move(step.edit)});
+    gesture_ = 0;
+}
+
 bool History::undo() {
     if (past_.empty()) return false;
-    before_ = present_;
-    future_.push_back(std::move(present_));
-    present_ = std::move(past_.back());
-    past_.pop_back();
-    gesture_ = 0;
+    walk(past_, future_);
     return true;
 }
 
 bool History::redo() {
     if (future_.empty()) return false;
-    before_ = present_;
-    past_.push_back(std::move(present_));
-    present_ = std::move(future_.back());
-    future_.pop_back();
-    gesture_ = 0;
+    walk(future_, past_);
     return true;
 }
 
-void History::replace(State state) {
+void History::replace(State state, std::string edit) {
     if (state == present_) return;
     remember();
+    edit_ = past_.back().edit = std::move(edit);
     present_ = std::move(state);
     gesture_ = 0;
 }

@@ -1,6 +1,8 @@
 // Keeps undo and redo as lists of States.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "app/command.hpp"
@@ -19,21 +21,29 @@ class History {
     Status perform(const Command& command, std::uint64_t gesture);
     bool undo();
     bool redo();
-    // Replaces the State as a whole (for a link, or back and forward); this can be undone, too.
-    void replace(State state);
+    // Replaces the State as a whole (for a link, or back and forward); this can be undone, too. `edit` describes it.
+    void replace(State state, std::string edit);
     // Replaces the present State without adding an undo step.
     void correct(State state) { present_ = before_ = std::move(state); }
 
     // Returns the state before the last step in either direction; marks of change compare with it.
     const State& before_last_step() const { return before_; }
+    // Describes that step, a gesture as a whole, as it was when it was first taken.
+    const std::string& last_edit() const { return edit_; }
 
   private:
     static constexpr std::size_t limit = 200;
+    struct Step {
+        State state;       // on its other side
+        std::string edit;  // what it changes
+    };
     void remember();
+    void walk(std::vector<Step>& from, std::vector<Step>& to);
 
     State present_;
     State before_ = present_;
-    std::vector<State> past_, future_;
+    std::vector<Step> past_, future_;
+    std::string edit_;
     std::uint64_t gesture_ = 0;
     const void* command_kind_ = nullptr;
 };

@@ -24,6 +24,7 @@ class Page {
     // text.
     virtual void set_sentence(const std::string& text, bool enabled, bool tokenized,
                               const std::string& placeholder) = 0;
+    virtual void hide_sentence() = 0;  // nobody uses the box
     // Sets the text of the second sentence's box; null: there is no such box.
     virtual void set_second_sentence(const std::string* text) = 0;
     virtual void set_title(const std::string& title) = 0;

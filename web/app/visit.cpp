@@ -60,31 +60,32 @@ void Visit::perform(const Command& command, std::uint64_t gesture) {
     if (Status done = history_.perform(command, gesture); !done) return report_error(done.error());
     if (state() == before) return;
     // Within a gesture, this describes the change made by the gesture as a whole.
-    if (!command.is_navigation()) last_edit_ = command.describe(history_.before_last_step());
+    if (!command.is_navigation()) last_edit_ = history_.last_edit();
     changed(before, Change::command, command.opens_page());
 }
 
 void Visit::undo() {
     const State before = state();
-    if (history_.undo()) restore(before, "undone");
+    if (history_.undo()) restore(before, "undone: ");
 }
 
 void Visit::redo() {
     const State before = state();
-    if (history_.redo()) restore(before, "redone");
+    if (history_.redo()) restore(before, "redone: ");
 }
 
 void Visit::restore(const State& before, const char* edit) {
-    last_edit_ = edit;
+    last_edit_ = edit + history_.last_edit();
     State received = state();
     for_all([&](Resident& each) { each.receive(received, before, Change::restored); });
     if (received != state()) history_.correct(std::move(received));
     changed(before, Change::restored, false);
 }
 
-void Visit::replace(State next, bool new_page) {
+void Visit::replace(State next, bool new_page, const std::string& edit) {
     const State before = state();
-    history_.replace(std::move(next));
+    history_.replace(std::move(next), edit);
+    last_edit_ = edit;
     changed(before, Change::command, new_page);
 }
 
@@ -138,7 +139,7 @@ void Visit::start(const std::string& fragment) {
 
 void Visit::open_fragment(const std::string& fragment) {
     const State before = state();
-    history_.replace(read_fragment(fragment));
+    history_.replace(read_fragment(fragment), "opened a link");
     for_all([&](Resident& each) { each.follow(before, Change::replaced); });
     subject().fit_selection();
     show_boxes(true);
@@ -150,20 +151,15 @@ void Visit::open_fragment(const std::string& fragment) {
 void Visit::report_error(const Error& error) { page_.notice(as_sentence(error.message), true); }
 void Visit::notice(const std::string& message) { page_.notice(as_sentence(message), false); }
 
-// Returns the open subject, or the first subject that uses the box.
-Resident* Visit::box_owner() const {
-    if (subject().text_box()) return &subject();
-    for (const auto& each : subjects_)
-        if (each->text_box()) return each.get();
-    return nullptr;
-}
-
 void Visit::show_boxes(bool anew) {
-    if (const Resident* owner = box_owner()) {
-        const TextBox box = *owner->text_box();
-        if (anew || box_ != box) page_.set_sentence(box.text, box.enabled, box.tokenized, box.placeholder);
-        box_ = box;
+    std::optional<TextBox> box = subject().text_box();
+    if (anew || box_ != box) {
+        if (box)
+            page_.set_sentence(box->text, box->enabled, box->tokenized, box->placeholder);
+        else
+            page_.hide_sentence();
     }
+    box_ = std::move(box);
     const std::string* second = lens_of(state()).compares ? subject().second_text() : nullptr;
     const auto shown = second ? std::optional(*second) : std::nullopt;
     if (anew || second_box_ != shown) page_.set_second_sentence(second);
@@ -174,7 +170,7 @@ void Visit::text_typed(Box box, const std::string& text) {
     // The box already shows this text.
     if (box == Box::first && box_) box_->text = text;
     if (box == Box::second && second_box_) second_box_ = text;
-    if (Resident* owner = box == Box::first ? box_owner() : &subject()) owner->text_typed(box, text);
+    subject().text_typed(box, text);
 }
 
 void Visit::tokens(TokenizedText text) {

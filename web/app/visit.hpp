@@ -22,7 +22,7 @@ class Visit {
 
     const State& state() const { return history_.present(); }
     const State& state_before() const { return history_.before_last_step(); }
-    const std::string& last_edit() const { return last_edit_; }
+    const std::string& last_edit() const { return last_edit_; }  // "x 1 → 2", "undone: x 1 → 2"
     Page& page() { return page_; }
 
     // ---- Who lives here -----------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ class Visit {
     void undo();
     void redo();
     // Residents call these: replace() adds a step of undo, correct() changes the present State without one.
-    void replace(State state, bool new_page);
+    void replace(State state, bool new_page, const std::string& edit);
     void correct(State state);
     // Sets what the bare address shows; call before start().
     void set_home(const Opening& opening);
@@ -80,7 +80,11 @@ class Visit {
     // Called while a frame is drawn, if what it shows needs more computing. `step` does a slice and returns
     // true while there is more; it is called until the next frame begins.
     void continue_with(std::function<bool()> step) { frame_steps_.push_back(std::move(step)); }
-    void begin_frame() { frame_steps_.clear(); }
+    void begin_frame() {
+        frame_steps_.clear();
+        ++frames_;
+    }
+    std::uint64_t frames() const { return frames_; }
     bool frame_computes() const { return !frame_steps_.empty(); }
     // Requests a frame at a later time of now_ms().
     void continue_at(double ms) { frame_due_ms_ = ms; }
@@ -101,7 +105,6 @@ class Visit {
     bool work_until(double ms);
     bool work_on_file(double until);
     bool work_on_frame(double until);  // true if something was done
-    Resident* box_owner() const;
 
     Page& page_;
     History history_;
@@ -114,7 +117,7 @@ class Visit {
     std::unique_ptr<FileIntake> archives_;
     std::unique_ptr<Download> download_;
     std::vector<std::function<bool()>> frame_steps_;
-    std::uint64_t frame_steps_done_ = 0;
+    std::uint64_t frame_steps_done_ = 0, frames_ = 0;
     std::optional<double> frame_due_ms_;
     bool still_ = false;
 };

@@ -262,7 +262,10 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
     const bool words = attention.shows_words(map);
     const std::uint64_t source = 2 * attention.version() + static_cast<std::uint64_t>(words);
     const HeadMaps maps = attention.maps(map);
-    flows_.show(source, frame.heads, [&](HeadIndex head) { return maps(head.layer, head.head); });
+    const bool words_before = flows_.source() % 2 == 1;
+    flows_.show(
+        source, frame.heads, [&](HeadIndex head) { return maps(head.layer, head.head); },
+        words == words_before ? attention.kept_since(flows_.source() / 2, words) : 0);
     // A large flow skips its first frame, which has enough to do with everything else that is new.
     const bool waits = std::ssize(frame.queries.names) > tile_side && flows_.progress() == 0;
     while (!waits && flows_.step() && !drawing.deadline.passed()) continue;

@@ -1,5 +1,7 @@
 #include "parts/map_part.hpp"
 
+#include <utility>
+
 #include "parts/places.hpp"
 #include "parts/save_menu.hpp"
 #include "widgets/layout.hpp"
@@ -20,6 +22,7 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
     ui::MapPicture picture{.name = "map",
                            .map = attention.map(s.layer, s.head, choice),
                            .being_measured = attention.being_measured(choice.stage),
+                           .kept = kept_since_last(attention, {s.layer, s.head}, choice),
                            .query_names = queries.names,
                            .key_names = keys.names,
                            .choice = choice};
@@ -63,6 +66,13 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
         choose_tokens(drawing, queries.token(found->query), keys.token(found->key));
     ui::next_control(ui::need::icon);
     if (save_menu(drawing.visit, {view_, picture, attention, choice})) ui::scroll_to(min, max);
+}
+
+Index MapPart::kept_since_last(const app::Attention& attention, HeadIndex head,
+                               const app::MapChoice& choice) {
+    const Shown before = std::exchange(last_, {attention.version(), head, choice});
+    const bool same = before.head == head && before.choice == choice;
+    return same ? attention.kept_since(before.version, attention.shows_words(choice)) : 0;
 }
 
 std::optional<double> MapPart::progress() const {

@@ -21,10 +21,18 @@ class MapPart {
   private:
     bool follow_window(const app::Drawing& drawing, const Map& map);
     void keep_window(const app::Drawing& drawing, bool told);
+    struct Shown {
+        std::uint64_t version = 0;  // of the attention
+        HeadIndex head;
+        app::MapChoice choice;
+    };
     void announce_marked(app::Visit& visit);
+    // How many queries the map has in common with the one that was drawn last.
+    Index kept_since_last(const app::Attention& attention, HeadIndex head, const app::MapChoice& choice);
 
     ui::MapView view_;
     MapClicks clicks_;
+    Shown last_;
     MapFinder finder_;
     struct {
         std::optional<app::Window> of_state;  // as it was last

@@ -29,6 +29,7 @@ EM_JS(void, js_set_url, (const char* fragment, int push),
       { Module.shell.setUrl(UTF8ToString(fragment), !!push); });
 EM_JS(void, js_set_sentence, (const char* text, int enabled, int tokenized, const char* placeholder),
       { Module.shell.setSentence(UTF8ToString(text), !!enabled, !!tokenized, UTF8ToString(placeholder)); });
+EM_JS(void, js_hide_sentence, (), { Module.shell.hideSentence(); });
 EM_JS(void, js_set_second_sentence, (const char* text),
       { Module.shell.setSecondSentence(text ? UTF8ToString(text) : null); });
 EM_JS(void, js_set_title, (const char* title), { Module.shell.setTitle(UTF8ToString(title)); });
@@ -71,6 +72,7 @@ class ShellPage : public app::Page {
                       const std::string& placeholder) override {
         js_set_sentence(text.c_str(), enabled, tokenized, placeholder.c_str());
     }
+    void hide_sentence() override { js_hide_sentence(); }
     void set_second_sentence(const std::string* text) override {
         js_set_second_sentence(text ? text->c_str() : nullptr);
     }

@@ -1,12 +1,16 @@
 #include "runs/text_run.hpp"
 
+#include <algorithm>
+
 #include "app/clock.hpp"
 
 namespace attn::app {
 
 namespace {
 std::uint64_t versions = 0;
-}
+// So many rows of all heads are made before anything is shown of them.
+constexpr Index few_rows = 64;
+}  // namespace
 
 TextRun::TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> names, const std::string& text,
                  std::string model)
@@ -16,12 +20,26 @@ TextRun::TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> na
       model_(std::move(model)),
       version_(++versions) {}
 
-Status TextRun::begin_overview() {
+Status TextRun::begin_overview(const TextRun* before) {
     logits = run->logits({tokens() - 1, tokens()});
     auto heads = HeadOverview::start(run);
     if (!heads) return heads.error();
     all_heads = *std::move(heads);
+    if (before && before->all_heads && kept_tokens_ > 0)
+        all_heads->take_over(*before->all_heads, kept_tokens_);
     return ok();
+}
+
+void TextRun::follow(const TextRun& before) {
+    if (before.run->model() != run->model()) return;
+    before_ = before.version_;
+    kept_tokens_ = common_beginning(ids(), before.ids());
+    const auto &here = words.tokens, &there = before.words.tokens;
+    while (kept_words_ < std::min(std::ssize(here), std::ssize(there))) {
+        const auto at = static_cast<std::size_t>(kept_words_);
+        if (here[at] != there[at] || here[at].end > kept_tokens_) break;
+        ++kept_words_;
+    }
 }
 
 std::vector<Stage> TextRun::stages() const {
@@ -43,8 +61,9 @@ HeadMaps TextRun::maps(const MapChoice& choice) const {
 
 Status TextJob::start(const std::shared_ptr<const Model>& model, const std::string& model_name,
                       std::vector<std::int32_t> ids, std::vector<std::string> pieces, std::string text) {
-    if (ids == ids_ && (run_ || forward_)) return ok();
+    if (ids == ids_ && (run_ || running())) return ok();
     forward_.reset();
+    next_.reset();
     ids_ = std::move(ids);
     pieces_ = std::move(pieces);
     text_ = std::move(text);
@@ -53,7 +72,8 @@ Status TextJob::start(const std::shared_ptr<const Model>& model, const std::stri
         run_ = {};
         return ok();
     }
-    auto forward = Forward::start(model, ids_);
+    const bool continues = run_ && run_->run->model() == model && run_->ids().front() == ids_.front();
+    auto forward = continues ? Forward::start(run_->run, ids_) : Forward::start(model, ids_);
     if (!forward) {
         ids_.clear();  // so that the same text can be tried again
         return forward.error();
@@ -64,6 +84,13 @@ Status TextJob::start(const std::shared_ptr<const Model>& model, const std::stri
 }
 
 Result<bool> TextJob::step() {
+    if (forward_) return forward_step();
+    if (catches_up_ && next_->all_heads->catch_up()) return false;
+    run_ = std::move(next_);
+    return true;
+}
+
+Result<bool> TextJob::forward_step() {
     const double began = now_ms();
     const bool more = forward_->step();
     forward_ms_ += now_ms() - began;
@@ -71,8 +98,16 @@ Result<bool> TextJob::step() {
     auto trace = forward_->finish();
     forward_.reset();
     if (!trace) return trace.error();
-    run_ = std::make_unique<TextRun>(*trace, pieces_, text_, model_);
-    return true;
+    next_ = std::make_unique<TextRun>(*trace, pieces_, text_, model_);
+    if (run_) next_->follow(*run_);
+    if (!overview_) return false;
+    if (Status begun = next_->begin_overview(run_.get()); !begun) {
+        next_.reset();
+        return begun.error();
+    }
+    const Index kept = run_ ? next_->kept_since(run_->version(), false) : 0;
+    catches_up_ = kept > 0 && next_->tokens() - kept <= few_rows;
+    return false;
 }
 
 }  // namespace attn::app

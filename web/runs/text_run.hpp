@@ -25,14 +25,21 @@ class TextRun final : public Attention {
     std::optional<HeadOverview> all_heads;
     Tensor logits;  // [1, vocabulary], at the last position
 
-    // Starts the overview of all heads, and computes the logits.
-    Status begin_overview();
+    // Starts the overview of all heads, and computes the logits. What the overview of the run before has of the tokens that
+    // both begin with is taken over.
+    Status begin_overview(const TextRun* before = nullptr);
     const Record& record_at(Index layer) const {
         return run->layers()[static_cast<std::size_t>(layer)].attention;
     }
     Index tokens() const { return run->tokens(); }
 
+    // Remembers what it has in common with the run that it takes the place of.
+    void follow(const TextRun& before);
+
     std::uint64_t version() const override { return version_; }
+    Index kept_since(std::uint64_t version, bool of_words) const override {
+        return version != before_ ? 0 : of_words ? kept_words_ : kept_tokens_;
+    }
     Index layers() const override { return std::ssize(run->layers()); }
     Index heads() const override { return run->layers()[0].attention.heads(); }
     Index queries() const override { return tokens(); }
@@ -58,16 +65,21 @@ class TextRun final : public Attention {
   private:
     std::string model_;
     std::uint64_t version_;
+    std::uint64_t before_ = 0;  // version of the run before
+    Index kept_tokens_ = 0, kept_words_ = 0;
 };
 
 class TextJob {
   public:
-    void clear() { *this = {}; }
-    // Without ids there is nothing to show. The existing run stays until the new one is complete.
+    explicit TextJob(bool overview) : overview_(overview) {}
+    void clear() { *this = TextJob(overview_); }
+    // Without ids there is nothing to show. The existing run stays until the new one is complete, which continues it as far
+    // as their tokens are the same.
     Status start(const std::shared_ptr<const Model>& model, const std::string& model_name,
                  std::vector<std::int32_t> ids, std::vector<std::string> pieces, std::string text);
-    bool running() const { return forward_.has_value(); }
-    // Does a slice of the forward pass; returns true when the run has just become complete.
+    bool running() const { return forward_ || next_; }
+    // Does a slice; returns true when the run has just become complete. Where it is longer or shorter by a few tokens, its
+    // overview is as far as the one before, so that no picture goes and comes.
     Result<bool> step();
 
     TextRun* run() const { return run_.get(); }
@@ -77,12 +89,16 @@ class TextJob {
     double forward_ms() const { return forward_ms_; }
 
   private:
+    Result<bool> forward_step();
+
+    bool overview_;
     std::vector<std::int32_t> ids_;
     std::vector<std::string> pieces_;
     std::string text_, model_;
     std::optional<Forward> forward_;
     double forward_ms_ = 0;
-    std::unique_ptr<TextRun> run_;
+    std::unique_ptr<TextRun> run_, next_;
+    bool catches_up_ = false;
 };
 
 }  // namespace attn::app

@@ -146,6 +146,9 @@ export interface Shell {
     /** `tokenized` says that the tokens of the text are wanted. */
     setSentence(text: string, enabled: boolean, tokenized: boolean, placeholder: string): void;
 
+    /** The sentence box is not used at present. */
+    hideSentence(): void;
+
     /** The box for a second sentence is shown with this text, or hidden where it is null. Its tokens are wanted. */
     setSecondSentence(text: string | null): void;
 

@@ -85,6 +85,10 @@ export function createHost({ program, tokens, secondTokens, models, tensors, bun
             tokenWanted = tokenized;
             soon(() => host.hand());
         },
+        hideSentence() {
+            box.hide();
+            tokenWanted = false;
+        },
         setSecondSentence(text) {
             if (text === null) {
                 second.hide();

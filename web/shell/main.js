@@ -91,8 +91,8 @@ attachKeys({
     redo: () => program?.redo(),
     find,
     enter() {
-        box.settle();
-        second.settle();
+        box.close();
+        second.close();
         field.enter();
     },
     escape: () => bar.escape(),

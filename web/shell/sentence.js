@@ -1,4 +1,5 @@
-// A sentence box is a real text box. It is one line high at rest and as tall as its text while it is being edited.
+// A sentence box is a real text box. It is one line high at rest and as tall as its text while it is being edited; the page below
+// makes room. It is there while the program uses it.
 
 const patience = 150;  // ms without a keystroke before the text is taken
 
@@ -53,6 +54,12 @@ export class SentenceBox {
             this.#told = this.#box.value;
             this.onText(this.#told);
         }
+    }
+
+    /** Takes the text and leaves the box. */
+    close() {
+        this.settle();
+        this.#box.blur();
     }
 
     /** A box that is hidden keeps nothing. */
@@ -111,6 +118,5 @@ export class SentenceBox {
         } else if (!editing) {
             box.scrollTop = 0;
         }
-        box.classList.toggle('tall', tall);
     }
 }

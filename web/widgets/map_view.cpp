@@ -398,7 +398,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
                            ? longest_query_
                            : longest_name(picture.key_names);
     }
-    tiles_.show(picture.map, picture.choice.pooling, picture.being_measured);
+    tiles_.show(picture.map, picture.choice.pooling, picture.being_measured, picture.kept);
 
     AxisLabels rows, columns;
     rows.names = picture.query_names;

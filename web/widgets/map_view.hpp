@@ -24,7 +24,8 @@ struct MapCell {
 struct MapPicture {
     std::string name;  // of its landmarks: "map" and "map/<query>/<key>"
     MapPointer map{};
-    bool being_measured = false;                              // as in MapTiles::show: cells mean nothing yet
+    bool being_measured = false;  // as in MapTiles::show: cells mean nothing yet
+    Index kept = 0;               // as there: queries that are those of the map before
     std::span<const std::string> query_names{}, key_names{};  // as many as the map has
     app::MapChoice choice{};
     const char* title = "";               // of the values

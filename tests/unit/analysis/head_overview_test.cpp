@@ -127,3 +127,54 @@ TEST_CASE("heads in the order of a score") {
     CHECK(number_of(scores, HeadScore::distance) == 3);
     CHECK_FALSE(number_of(scores, HeadScore::entropy));
 }
+
+TEST_CASE("an overview that goes on from that of another text is that of its own") {
+    const auto all = windowed_run();
+    const auto run_of = [&](Index count, std::int32_t last) {
+        std::vector<std::int32_t> ids(all->ids().begin(), all->ids().begin() + count);
+        ids.back() = last;
+        return *run_forward(all->model(), ids);
+    };
+    // On the same level and on others, longer and shorter, with another end, and another almost from the beginning.
+    const auto [before, after] = GENERATE(table<Index, Index>({{200, 201},
+                                                               {201, 201},
+                                                               {201, 200},
+                                                               {200, 240},
+                                                               {240, 201},
+                                                               {256, 257},
+                                                               {257, 250},
+                                                               {64, 65},
+                                                               {20, 21},
+                                                               {250, 40}}));
+    CAPTURE(before, after);
+    const auto first = run_of(before, 3), second = run_of(after, 4);
+    const Index kept = common_beginning(first->ids(), second->ids());
+    const HeadOverview old = finished(first), expected = finished(second);
+    HeadOverview heads = started(second);
+    heads.take_over(old, kept);
+    if (old.maps().level() == heads.maps().level() && 2 * kept > after) {
+        CHECK(heads.maps().behind());
+        while (heads.catch_up()) {
+        }
+        CHECK(heads.done());
+    }
+    while (heads.step_maps()) {
+    }
+    while (heads.step_scores()) {
+    }
+    CHECK(heads.done());
+    CHECK(heads.scored() == heads.layers() * heads.heads());
+    CHECK(heads.extent() == expected.extent());
+    const auto same = [](ConstMatrix a, ConstMatrix b) {
+        return std::equal(a.data, a.data + a.rows * a.cols, b.data, b.data + b.rows * b.cols);
+    };
+    CHECK(same(heads.maps().strongest(), expected.maps().strongest()));
+    CHECK(same(heads.maps().mean(), expected.maps().mean()));
+    for (Index layer = 0; layer < heads.layers(); ++layer)
+        for (Index head = 0; head < heads.heads(); ++head)
+            for (std::size_t i = 0; i < head_scores.size(); ++i) {
+                const auto score = static_cast<HeadScore>(i);
+                CHECK(number_of(heads.scores({layer, head}), score) ==
+                      number_of(expected.scores({layer, head}), score));
+            }
+}

@@ -42,6 +42,22 @@ TEST_CASE("a drag is one step, the next drag another") {
     CHECK_FALSE(h.can_undo());
 }
 
+TEST_CASE("a step back or forward says what it changes") {
+    History h(default_state());
+    REQUIRE(h.perform(cell(0.6), 1));
+    REQUIRE(h.perform(cell(0.7), 1));
+    REQUIRE(h.perform(SetTemperature{2}, 0));
+    CHECK(h.last_edit() == "temperature 2");
+    CHECK(h.undo());
+    CHECK(h.last_edit() == "temperature 2");
+    CHECK(h.undo());
+    CHECK(h.last_edit() == "X[cat, 1] 0.5 → 0.7");
+    CHECK(h.redo());
+    CHECK(h.last_edit() == "X[cat, 1] 0.5 → 0.7");
+    CHECK(h.redo());
+    CHECK(h.last_edit() == "temperature 2");
+}
+
 TEST_CASE("commands of another kind in the same gesture are another step") {
     History h(default_state());
     REQUIRE(h.perform(cell(0.6), 1));
@@ -99,10 +115,11 @@ TEST_CASE("what changes nothing or is refused is no step") {
 
 TEST_CASE("a link is a step, and only so many steps are kept") {
     History h(default_state());
-    h.replace(*app::apply(default_state(), OpenPreset{PresetId::causal_row}));
+    h.replace(*app::apply(default_state(), OpenPreset{PresetId::causal_row}), "opened a link");
     CHECK(h.undo());
     CHECK(h.present() == default_state());
-    h.replace(default_state());
+    CHECK(h.last_edit() == "opened a link");
+    h.replace(default_state(), "");
     CHECK(h.can_redo());
     for (int i = 0; i < 500; ++i) REQUIRE(h.perform(SetTemperature{1 + 0.01 * i}, 0));
     int steps = 0;

@@ -54,6 +54,10 @@ struct FakePage : app::Page {
         box_enabled = enabled;
         box_tokenized = tokenized;
     }
+    void hide_sentence() override {
+        box.clear();
+        box_enabled = false;
+    }
     void open_files(const std::string& name, const app::Files& given, bool awaited) override {
         folder = name;
         files = given;

@@ -103,10 +103,14 @@ TEST_CASE("generation ends where the context does") {
     finish(visit);
     sentence_in(visit).play(true);
     visit.work(10);
+    CHECK(page.appended.empty());  // until the text is in the picture
+    visit.begin_frame();
+    visit.work(10);
     REQUIRE(page.appended.size() == 1);
     ids.push_back(page.appended[0]);
     visit.tokens({Box::first, "18", ids, std::vector<std::string>(18, "a"), 18});
     finish(visit);
+    visit.begin_frame();
     CHECK_FALSE(visit.work(10));
     CHECK_FALSE(sentence_in(visit).playing());
     CHECK(page.appended.size() == 1);
@@ -116,6 +120,85 @@ TEST_CASE("generation ends where the context does") {
     visit.tokens({Box::first, "19", ids, std::vector<std::string>(18, "a"), 19});
     REQUIRE(page.notices.size() == 2);
     CHECK(page.notices[1].starts_with("The text has 19 tokens; tiny reads 18"));
+}
+
+namespace {
+
+// Waits for a token, and answers as the page does, with the whole text.
+void await_token(Visit& visit, FakePage& page, std::string& text, std::vector<std::int32_t>& ids,
+                 std::vector<std::string>& names) {
+    const std::size_t before = page.appended.size();
+    visit.begin_frame();
+    for (int i = 0; i < 100 && page.appended.size() == before; ++i) visit.work(5);
+    REQUIRE(page.appended.size() == before + 1);
+    ids.push_back(page.appended.back());
+    names.push_back(" t" + std::to_string(ids.back()));
+    text += names.back();
+    visit.tokens({Box::first, text, ids, names, std::ssize(ids)});
+    finish(visit);
+}
+
+}  // namespace
+
+TEST_CASE("what Play generates is one step of undo, and the last row stays chosen") {
+    FakePage page;
+    Visit visit(page);
+    load_tiny_model(visit);
+    std::string text = "abc";
+    std::vector<std::int32_t> ids{1, 2, 3};
+    std::vector<std::string> names{"a", "b", "c"};
+    visit.tokens({Box::first, text, ids, names, 3});
+    finish(visit);
+    visit.perform(Select{{1, 1, 2, {}}});
+    sentence_in(visit).play(true);
+    for (int i = 0; i < 4; ++i) await_token(visit, page, text, ids, names);
+    CHECK(sentence_in(visit).run()->tokens() == 7);
+    CHECK(visit.state().selection.query == 6);
+    const std::string played = visit.last_edit();
+    CHECK(played == "“" + text.substr(3, 24) + (text.size() > 27 ? "…” added" : "” added"));
+    sentence_in(visit).play(false);
+    sentence_in(visit).generate_step();
+    await_token(visit, page, text, ids, names);
+    CHECK(visit.last_edit() == "“" + names.back() + "” added");
+    visit.undo();
+    CHECK(visit.last_edit() == "undone: “" + names.back() + "” added");
+    visit.undo();
+    CHECK(sentence_of(visit.state()).text == "abc");
+    CHECK(visit.last_edit() == "undone: " + played);
+    CHECK(visit.state().selection.query == 2);
+    visit.redo();
+    CHECK(visit.last_edit() == "redone: " + played);
+    // Another row than the last stays where it is.
+    finish(visit);
+    visit.perform(Select{{1, 1, 1, {}}});
+    sentence_in(visit).choose_next(9);
+    REQUIRE(page.appended.back() == 9);
+    CHECK(visit.state().selection.query == 1);
+}
+
+TEST_CASE("a run goes on from the one before: its pictures and scores are there when it is") {
+    FakePage page;
+    Visit visit(page);
+    load_tiny_model(visit);
+    std::vector<std::int32_t> ids{1, 2, 3, 4, 5, 6};
+    std::vector<std::string> names{"a", "b", "c", "d", "e", "f"};
+    visit.tokens({Box::first, "abcdef", ids, names, 6});
+    finish(visit);
+    ids.push_back(7);
+    names.push_back("g");
+    const TextRun* before = sentence_in(visit).run();
+    visit.tokens({Box::first, "abcdefg", ids, names, 7});
+    for (int i = 0; i < 100 && sentence_in(visit).run() == before; ++i) visit.work(0);
+    REQUIRE(sentence_in(visit).run()->tokens() == 7);
+    const HeadOverview& heads = *sentence_in(visit).run()->all_heads;
+    CHECK(heads.maps().done());
+    CHECK(heads.scored() == heads.layers() * heads.heads());
+    // Nothing is kept of another beginning.
+    ids.front() = 9;
+    before = sentence_in(visit).run();
+    visit.tokens({Box::first, "xbcdefg", ids, names, 7});
+    for (int i = 0; i < 100 && sentence_in(visit).run() == before; ++i) visit.work(0);
+    CHECK(sentence_in(visit).run()->all_heads->scored() == 0);
 }
 
 TEST_CASE("the inspector writes what a cell is made of") {

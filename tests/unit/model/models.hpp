@@ -80,6 +80,60 @@ inline std::shared_ptr<const Model> load(const std::filesystem::path& folder) {
     return *model;
 }
 
+// Makes a GPT-2 large enough for several slices of everything: width 512, 4 heads, one layer.
+inline std::shared_ptr<const Model> wide_model() {
+    const Index d = 512, vocabulary = 8, context = 200;
+    const nlohmann::json config{{"model_type", "gpt2"},
+                                {"vocab_size", vocabulary},
+                                {"n_positions", context},
+                                {"n_embd", d},
+                                {"n_head", 4},
+                                {"n_layer", 1}};
+    std::vector<StoredTensor> tensors;
+    const auto put = [&](const std::string& name, Shape shape) {
+        std::vector<float> values(static_cast<std::size_t>(*element_count(shape)));
+        std::size_t i = name.size();
+        for (float& value : values)
+            value = static_cast<float>(static_cast<int>(i++ * 7919 % 201) - 100) * 1e-3f;
+        const auto bytes = std::as_bytes(std::span(values));
+        tensors.push_back({name, "F32", std::move(shape), {bytes.begin(), bytes.end()}});
+    };
+    put("wte.weight", {vocabulary, d});
+    put("wpe.weight", {context, d});
+    for (const char* norm : {"h.0.ln_1", "h.0.ln_2", "ln_f"})
+        for (const char* part : {".weight", ".bias"}) put(std::string(norm) + part, {d});
+    const auto linear = [&](const std::string& name, Index in, Index out) {
+        put(name + ".weight", {in, out});
+        put(name + ".bias", {out});
+    };
+    linear("h.0.attn.c_attn", d, 3 * d);
+    linear("h.0.attn.c_proj", d, d);
+    linear("h.0.mlp.c_fc", d, 4 * d);
+    linear("h.0.mlp.c_proj", 4 * d, d);
+    const std::string text = config.dump();
+    const auto bytes = as_bytes(text);
+    ModelFiles files{.config = {bytes.begin(), bytes.end()}, .index = {}, .weights = {}};
+    files.weights["model.safetensors"] = write_safetensors(tensors);
+    auto model = Model::load(std::move(files));
+    REQUIRE(model);
+    return *model;
+}
+
+// A golden model of the Llama family with a longer context.
+inline std::shared_ptr<const Model> with_context(const std::string& name, Index context) {
+    ModelFiles files = read_model(golden_folder(name));
+    auto config = nlohmann::json::parse(
+        std::string(reinterpret_cast<const char*>(files.config.data()), files.config.size()));
+    config["max_position_embeddings"] = context;
+    const std::string text = config.dump();
+    const auto bytes = as_bytes(text);
+    files.config.assign(bytes.begin(), bytes.end());
+    auto model = Model::load(std::move(files));
+    INFO((model ? "" : model.error().message));
+    REQUIRE(model);
+    return *model;
+}
+
 // Returns the largest difference, or infinity if a value is NaN or the sizes differ.
 inline double deviation(std::span<const float> got, std::span<const float> expected) {
     if (got.size() != expected.size()) return std::numeric_limits<double>::infinity();

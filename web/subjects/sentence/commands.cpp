@@ -1,5 +1,7 @@
 #include "subjects/sentence/commands.hpp"
 
+#include <algorithm>
+
 #include "app/catalogue.hpp"
 #include "app/format.hpp"
 #include "app/looks.hpp"
@@ -18,6 +20,17 @@ void forget_heads(State& state) {
     state.pin.reset();
 }
 
+// “ sat”, or the beginning of a longer text, on one line.
+std::string quoted(std::string text) {
+    constexpr std::ptrdiff_t most = 24;  // characters
+    std::size_t end = 0;
+    for (std::ptrdiff_t count = 0; end < text.size(); ++end)
+        if ((text[end] & 0xc0) != 0x80 && ++count > most) break;
+    if (end < text.size()) text = text.substr(0, end) + "…";
+    std::ranges::replace(text, '\n', ' ');
+    return curly_quoted(text);
+}
+
 }  // namespace
 
 bool is_model_name(std::string_view text) { return text.size() <= 200 && is_utf8(text); }
@@ -27,7 +40,12 @@ Status SetText::apply(State& state) const {
     state.edit<SentenceState>().text = text;
     return ok();
 }
-std::string SetText::describe(const State&) const { return "text"; }
+std::string SetText::describe(const State& before) const {
+    const std::string& was = sentence_of(before).text;
+    if (text.starts_with(was)) return quoted(text.substr(was.size())) + " added";
+    if (was.starts_with(text)) return quoted(was.substr(text.size())) + " deleted";
+    return "text " + quoted(text);
+}
 
 Status Compare::apply(State& state) const {
     if (with && !is_utf8(with->text)) return Error{"The second text is not UTF-8."};

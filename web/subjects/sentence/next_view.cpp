@@ -45,8 +45,12 @@ void SentenceSubject::draw_beside(const Drawing&, float width) {
     }
     if (bars.empty())
         ui::caption("The logits of the last position are not finite, so no token can be drawn.");
-    else if (const auto over = ui::bar_list("next", width, bars, most, ui::sequential_scale(1)))
-        ui::bar_tooltip(*over, told(next_.candidates[static_cast<std::size_t>(*over)]).c_str());
+    else if (const auto over = ui::bar_list("next", width, bars, most, ui::sequential_scale(1))) {
+        const Candidate& candidate = next_.candidates[static_cast<std::size_t>(*over)];
+        ui::bar_tooltip(*over, (told(candidate) + "\nClick to append it").c_str());
+        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+        if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) choose_next(candidate.id);
+    }
     draw_sampling(width);
 }
 

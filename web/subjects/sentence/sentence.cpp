@@ -78,6 +78,7 @@ void SentenceSubject::receive(State& state, const State& here, Change how) {
 void SentenceSubject::follow(const State& before, Change how) {
     if (how != Change::command) {
         wanted_ = state().selection;
+        play(false);
     } else if (before.selection != state().selection && !selecting_) {
         wanted_.reset();
         last_wanted_ = false;
@@ -137,9 +138,7 @@ void SentenceSubject::text_typed(Box box, const std::string& text) {
         begin_typing();
         return visit().perform(Compare{next}, typing_);
     }
-    if (text == now().text) return;
-    set_text(text);
-    if (model_ && !is_open()) visit().perform(OpenSubject{sentence_subject});
+    if (text != now().text) set_text(text);
 }
 
 void SentenceSubject::replace_text(const std::string& text) {
@@ -150,14 +149,18 @@ void SentenceSubject::replace_text(const std::string& text) {
 
 void SentenceSubject::set_text(const std::string& text) {
     wanted_.reset();
+    // Where a text goes on after its last token, which was chosen, the last one stays chosen.
+    if (run() && state().selection.query == run()->tokens() - 1 && text.starts_with(now().text))
+        last_wanted_ = true;
     begin_typing();
     visit().perform(SetText{text}, typing_);
 }
 
 void SentenceSubject::begin_typing() {
     const double now = now_ms();
-    // A generated token is an undo step of its own.
-    if (awaits_tokens_ || now - typed_at_ms_ > typing_pause_ms) ++typing_;
+    const bool goes_on =
+        awaits_tokens_ ? std::exchange(played_, playing_) : now - typed_at_ms_ <= typing_pause_ms;
+    if (!goes_on) ++typing_;
     typed_at_ms_ = awaits_tokens_ ? 0 : now;
 }
 
@@ -173,7 +176,7 @@ void SentenceSubject::tokens(TokenizedText text) {
     awaits_tokens_ = false;
     start(sentence_, std::move(text));
     if (sentence_.ids().empty()) next_ = {};
-    playing_ = playing_ && generator_;
+    playing_ = playing_ && sampler_;
 }
 
 void SentenceSubject::compare(const Pair& pair) {
@@ -202,7 +205,7 @@ bool SentenceSubject::load_model() {
     model_trained_ = trained ? std::optional(handover->network) : std::nullopt;
     alphabet_.reset();
     for (const std::string& note : model_->notes()) visit().notice(model_name_ + ": " + note);
-    generator_.reset();
+    sampler_.reset();
     sentence_.clear();
     compared_.clear();
     ladder_.reset();
@@ -249,7 +252,7 @@ void SentenceSubject::model_chosen() {
         sentence.trained.reset();
         next.selection = home->selection;
         next.pin.reset();
-        visit().replace(std::move(next), true);
+        visit().replace(std::move(next), true, "model " + model_name_);
         last_wanted_ = !home->selection.query;
         wanted_ = home->selection;
         return;
@@ -358,7 +361,7 @@ bool SentenceSubject::run_forward(TextJob& job, double until_ms) {
 }
 
 void SentenceSubject::forward_finished() {
-    if (Status begun = run()->begin_overview(); !begun) visit().report_error(begun.error());
+    run_frame_ = visit().frames();
     choose_wanted();
     if (is_open()) fit_selection();
     next_ = {};
@@ -441,32 +444,46 @@ void SentenceSubject::refresh_next() {
     next_.pieces.resize(ids.size());
 }
 
+void SentenceSubject::choose_next(std::int32_t id) {
+    if (awaits_tokens_ || sentence_.running()) return;
+    play(false);
+    append(id);
+}
+
+// Everything in the picture belongs to the run.
+bool SentenceSubject::is_shown() const { return visit().frames() > run_frame_ && !visit().frame_computes(); }
+
 void SentenceSubject::generate() {
-    if (!run() || awaits_tokens_ || !(step_wanted_ || playing_)) return;
+    if (!run() || awaits_tokens_ || !(step_wanted_ || (playing_ && is_shown()))) return;
     step_wanted_ = false;
     if (const Index context = model_->config().context; std::ssize(sentence_.ids()) >= context) {
         playing_ = false;
         return visit().notice("The context of " + std::to_string(context) + " tokens is full.");
     }
-    // The generator continues while the text is what it made; any edit starts a new one.
-    if (!generator_ || !std::ranges::equal(generator_->ids(), sentence_.ids()) ||
-        !(next_for_ == generator_for_)) {
-        auto generator = Generator::start(*run()->run, sampling_of(now().sampling));
-        if (!generator) {
+    // The sampler continues while the text is what it made; any edit starts a new one.
+    if (!sampler_ || sampled_ids_ != sentence_.ids() || !(next_for_ == sampler_for_)) {
+        auto sampler = Sampler::start(sampling_of(now().sampling));
+        if (!sampler) {
             playing_ = false;
-            return visit().report_error(generator.error());
+            return visit().report_error(sampler.error());
         }
-        generator_ = *std::move(generator);
-        generator_for_ = next_for_;
+        sampler_ = *std::move(sampler);
+        sampler_for_ = next_for_;
+        sampled_ids_ = sentence_.ids();
     }
-    auto id = generator_->next();
+    auto id = sampler_->draw(run()->logits.values(), run()->tokens() - 1);
     if (!id) {
         playing_ = false;
         return visit().notice(id.error().message);
     }
+    sampled_ids_.push_back(*id);
+    append(*id);
     if (std::ranges::count(model_->config().eos_ids, *id) > 0) playing_ = false;
+}
+
+void SentenceSubject::append(std::int32_t id) {
     awaits_tokens_ = true;
-    visit().page().append_token(*id);  // the page answers by calling tokens()
+    visit().page().append_token(id);  // the page answers by calling tokens()
 }
 
 // ---- What it says -----------------------------------------------------------------------------------------
@@ -520,8 +537,10 @@ std::string SentenceSubject::status() {
 }
 
 std::string SentenceSubject::probe() const {
-    nlohmann::json json{
-        {"model", model_name_}, {"text", now().text}, {"tokens", run() ? run()->tokens() : 0}};
+    nlohmann::json json{{"model", model_name_},
+                        {"text", now().text},
+                        {"tokens", run() ? run()->tokens() : 0},
+                        {"forward_ms", sentence_.forward_ms()}};
     if (run()) {
         json["ids"] = std::vector<int>(run()->ids().begin(), run()->ids().end());
         json["pieces"] = run()->pieces;

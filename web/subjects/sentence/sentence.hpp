@@ -46,8 +46,14 @@ class SentenceSubject final : public Subject {
     };
     const Next& next_tokens() const { return next_; }
     void generate_step() { step_wanted_ = run() != nullptr; }
-    void play(bool on) { playing_ = on; }
+    // What is generated until it ends is one step of undo.
+    void play(bool on) {
+        playing_ = on;
+        played_ = false;
+    }
     bool playing() const { return playing_; }
+    // Appends a token that a person chose.
+    void choose_next(std::int32_t id);
 
     // Puts another text into the sentence box. If the last word was chosen, the last word stays chosen.
     void replace_text(const std::string& text);
@@ -120,7 +126,9 @@ class SentenceSubject final : public Subject {
     void choose_wanted();
     void select(const Selection& selection);
     void refresh_next();
+    bool is_shown() const;
     void generate();
+    void append(std::int32_t id);
 
     // These are defined in view.cpp and next_view.cpp.
     void draw_waiting() const;
@@ -149,14 +157,17 @@ class SentenceSubject final : public Subject {
     std::string wanted_word_;
     bool selecting_ = false;  // the subject itself is changing the selection
 
-    TextJob sentence_, compared_;
+    TextJob sentence_{true}, compared_{false};
     std::optional<HeadLadder> ladder_;
     Next next_;
     SamplingState next_for_;
-    std::optional<Generator> generator_;
-    SamplingState generator_for_;
+    std::optional<Sampler> sampler_;
+    SamplingState sampler_for_;
+    std::vector<std::int32_t> sampled_ids_;  // of the text that it made
     bool step_wanted_ = false, playing_ = false;
-    bool awaits_tokens_ = false;  // a generated token is on its way through the sentence box
+    bool played_ = false;          // the undo step of what is being generated has begun
+    std::uint64_t run_frame_ = 0;  // the frame before the run was complete
+    bool awaits_tokens_ = false;   // a generated token is on its way through the sentence box
 };
 
 }  // namespace attn::app
