@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 #include "analysis/head_maps.hpp"
@@ -174,6 +175,85 @@ std::vector<HeadIndex> strongest_first(const HeadOverview& heads, HeadScore by) 
         return std::tuple(!number, -number.value_or(0), heads.number(head));
     });
     return order;
+}
+
+namespace {
+
+struct Moments {
+    double mean = 0, deviation = 0;
+};
+Moments moments_of(const std::vector<double>& values) {
+    const auto count = static_cast<double>(values.size());
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+    double squares = 0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    return {mean, std::sqrt(squares / count)};
+}
+
+// Equal values share the mean of their places.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+    std::vector<double> ranks(values.size());
+    for (std::size_t begin = 0; begin < order.size();) {
+        std::size_t end = begin;
+        while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+        for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + end - 1) / 2;
+        begin = end;
+    }
+    return ranks;
+}
+
+// 0 where one of the two does not vary.
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+    const Moments of_a = moments_of(a), of_b = moments_of(b);
+    if (of_a.deviation == 0 || of_b.deviation == 0) return 0;
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - of_a.mean) * (b[i] - of_b.mean);
+    return sum / (static_cast<double>(a.size()) * of_a.deviation * of_b.deviation);
+}
+
+}  // namespace
+
+std::optional<std::array<std::size_t, 2>> widest_pair(const std::vector<std::vector<double>>& numbers) {
+    constexpr std::size_t fewest = 3;
+    std::vector<double> spreads;
+    std::vector<std::vector<double>> ranks;
+    for (const std::vector<double>& values : numbers) {
+        const double most = values.empty() ? 0 : std::ranges::max(values);
+        spreads.push_back(values.size() >= fewest && most > 0 ? moments_of(values).deviation / most : 0);
+        ranks.push_back(ranks_of(values));
+    }
+    std::optional<std::array<std::size_t, 2>> widest;
+    double best = 1e-9;  // less is rounding
+    for (std::size_t a = 0; a < numbers.size(); ++a)
+        for (std::size_t b = a + 1; b < numbers.size(); ++b) {
+            const double apart = spreads[a] * spreads[b] * (1 - std::abs(correlation(ranks[a], ranks[b])));
+            if (!(apart > best)) continue;
+            best = apart;
+            widest = spreads[b] > spreads[a] ? std::array{b, a} : std::array{a, b};
+        }
+    return widest;
+}
+
+std::optional<std::array<HeadScore, 2>> widest_scores(const HeadOverview& heads) {
+    std::vector<HeadScore> measured;
+    for (std::size_t i = 0; i < head_scores.size(); ++i)
+        if (const auto score = static_cast<HeadScore>(i); heads.measures(score)) measured.push_back(score);
+    std::vector<std::vector<double>> numbers(measured.size());
+    for (Index layer = 0; layer < heads.layers(); ++layer)
+        for (Index head = 0; head < heads.heads(); ++head) {
+            std::vector<double> of_head;
+            for (const HeadScore score : measured)
+                if (const auto number = number_of(heads.scores({layer, head}), score))
+                    of_head.push_back(*number);
+            if (of_head.size() != measured.size()) continue;
+            for (std::size_t i = 0; i < measured.size(); ++i) numbers[i].push_back(of_head[i]);
+        }
+    const auto widest = widest_pair(numbers);
+    if (!widest) return std::nullopt;
+    return std::array{measured[(*widest)[0]], measured[(*widest)[1]]};
 }
 
 }  // namespace attn

@@ -2,6 +2,7 @@
 // Computed in slices.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -91,5 +92,13 @@ std::optional<double> number_of(const std::optional<HeadScores>& scores, HeadSco
 
 // From the strongest to the weakest; those without a number last. Heads that are alike stand in reading order.
 std::vector<HeadIndex> strongest_first(const HeadOverview& heads, HeadScore by);
+
+// The two scores over which the heads lie farthest apart: the largest s_a s_b (1 − |ρ|), where s is the standard deviation
+// of a score as a share of its largest value, which is where its axis ends, and ρ is the rank correlation of the two
+// (Spearman 1904). The one that spreads more is the first. Over the heads whose scores are there; nothing where fewer
+// than three have two scores, or where nothing spreads.
+std::optional<std::array<HeadScore, 2>> widest_scores(const HeadOverview& heads);
+// The same for numbers [scores][heads], as places among the scores.
+std::optional<std::array<std::size_t, 2>> widest_pair(const std::vector<std::vector<double>>& numbers);
 
 }  // namespace attn

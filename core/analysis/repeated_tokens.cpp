@@ -1,7 +1,6 @@
 #include "analysis/repeated_tokens.hpp"
 
-#include "model/forward.hpp"
-#include "tensor/random.hpp"
+#include <utility>
 
 namespace attn {
 
@@ -26,36 +25,73 @@ double stripe(const Record& record, Index head, Index period, Index back) {
     return sum / static_cast<double>(period);
 }
 
-Result<std::vector<std::vector<RepeatedTokenScores>>> score_repeated_tokens(
-    const std::shared_ptr<const Model>& model, Index period, Index sequences, Index first_id,
-    std::uint64_t seed) {
+Result<RepeatedTokens> RepeatedTokens::start(std::shared_ptr<const Model> model, Index period,
+                                             Index sequences, Index first_id, std::uint64_t seed) {
+    RepeatedTokens all;
     const ModelConfig& config = model->config();
-    std::vector scores(static_cast<std::size_t>(config.layers),
+    all.scores_.assign(static_cast<std::size_t>(config.layers),
                        std::vector<RepeatedTokenScores>(static_cast<std::size_t>(config.heads)));
-    const double share = 1 / static_cast<double>(sequences);
-    Random random(seed);
-    for (Index sequence = 0; sequence < sequences; ++sequence) {
-        std::vector<std::int32_t> ids =
-            random_integers(random, static_cast<std::size_t>(period), static_cast<std::int32_t>(first_id),
-                            static_cast<std::int32_t>(config.vocab_size));
-        for (Index i = 0; i < period; ++i) ids.push_back(ids[static_cast<std::size_t>(i)]);
-        const auto trace = run_forward(model, std::move(ids));
+    all.model_ = std::move(model);
+    all.period_ = period;
+    all.sequences_ = sequences;
+    all.first_id_ = first_id;
+    all.random_ = Random(seed);
+    if (const Status begun = all.begin_sequence(); !begun) return begun.error();
+    return all;
+}
+
+Status RepeatedTokens::begin_sequence() {
+    std::vector<std::int32_t> ids =
+        random_integers(random_, static_cast<std::size_t>(period_), static_cast<std::int32_t>(first_id_),
+                        static_cast<std::int32_t>(model_->config().vocab_size));
+    for (Index i = 0; i < period_; ++i) ids.push_back(ids[static_cast<std::size_t>(i)]);
+    auto forward = Forward::start(model_, std::move(ids));
+    if (!forward) return forward.error();
+    forward_ = *std::move(forward);
+    next_ = 0;
+    return ok();
+}
+
+Result<bool> RepeatedTokens::step() {
+    if (forward_) {
+        if (forward_->step()) return true;
+        auto trace = forward_->finish();
         if (!trace) return trace.error();
-        for (std::size_t layer = 0; layer < scores.size(); ++layer)
-            for (Index head = 0; head < config.heads; ++head) {
-                const Record& record = (*trace)->layers()[layer].attention;
-                RepeatedTokenScores& to = scores[layer][static_cast<std::size_t>(head)];
-                HeadScoring scoring(
-                    stage_map(record_of(*trace, static_cast<Index>(layer)), head, Stage::weight),
-                    (*trace)->ids());
-                while (scoring.step()) {
-                }
-                add(scoring.scores(), share, to.head);
-                to.duplicate_stripe += share * stripe(record, head, period, period);
-                to.induction_stripe += share * stripe(record, head, period, period - 1);
-            }
+        forward_.reset();
+        trace_ = *std::move(trace);
+        return true;
     }
-    return scores;
+    if (sequence_ == sequences_) return false;
+    const ModelConfig& config = model_->config();
+    measure(next_ / config.heads, next_ % config.heads);
+    if (++next_ < config.layers * config.heads) return true;
+    trace_.reset();
+    if (++sequence_ == sequences_) return false;
+    if (const Status begun = begin_sequence(); !begun) return begun.error();
+    return true;
+}
+
+void RepeatedTokens::measure(Index layer, Index head) {
+    const double share = 1 / static_cast<double>(sequences_);
+    RepeatedTokenScores& to = scores_[static_cast<std::size_t>(layer)][static_cast<std::size_t>(head)];
+    HeadScoring scoring(stage_map(record_of(trace_, layer), head, Stage::weight), trace_->ids());
+    while (scoring.step()) {
+    }
+    add(scoring.scores(), share, to.head);
+    const Record& record = trace_->layers()[static_cast<std::size_t>(layer)].attention;
+    to.duplicate_stripe += share * stripe(record, head, period_, period_);
+    to.induction_stripe += share * stripe(record, head, period_, period_ - 1);
+}
+
+Result<RepeatedTokenTable> score_repeated_tokens(const std::shared_ptr<const Model>& model, Index period,
+                                                 Index sequences, Index first_id, std::uint64_t seed) {
+    auto all = RepeatedTokens::start(model, period, sequences, first_id, seed);
+    if (!all) return all.error();
+    for (;;) {
+        const auto more = all->step();
+        if (!more) return more.error();
+        if (!*more) return all->scores();
+    }
 }
 
 }  // namespace attn

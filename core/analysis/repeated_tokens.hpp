@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "analysis/head_scores.hpp"
-#include "model/model.hpp"
+#include "model/forward.hpp"
+#include "tensor/random.hpp"
 
 namespace attn {
 
@@ -22,10 +24,36 @@ struct RepeatedTokenScores {
 // `back` before them: period is the same token, period − 1 the one after it.
 double stripe(const Record& record, Index head, Index period, Index back);
 
-// [layers][heads], the mean over `sequences` sequences of `period` seeded random ids from `first_id` on, each
-// repeated once. It is an error if twice the period exceeds the context.
-Result<std::vector<std::vector<RepeatedTokenScores>>> score_repeated_tokens(
-    const std::shared_ptr<const Model>& model, Index period, Index sequences, Index first_id,
-    std::uint64_t seed);
+// By layer and head.
+using RepeatedTokenTable = std::vector<std::vector<RepeatedTokenScores>>;
+
+// Measures in slices: the mean over `sequences` sequences of `period` seeded random ids from `first_id` on, each
+// repeated once.
+class RepeatedTokens {
+  public:
+    // It is an error if twice the period exceeds the context.
+    static Result<RepeatedTokens> start(std::shared_ptr<const Model> model, Index period, Index sequences,
+                                        Index first_id, std::uint64_t seed);
+    // Does a slice of a forward pass, or measures a head; true while there is more to do.
+    Result<bool> step();
+    const RepeatedTokenTable& scores() const { return scores_; }  // complete when step() has returned false
+
+  private:
+    RepeatedTokens() = default;
+    Status begin_sequence();
+    void measure(Index layer, Index head);
+
+    std::shared_ptr<const Model> model_;
+    Index period_ = 0, sequences_ = 0, first_id_ = 0;
+    Random random_{0};
+    std::optional<Forward> forward_;
+    std::shared_ptr<const Trace> trace_;
+    Index sequence_ = 0, next_ = 0;  // the head measured next, of layers · heads
+    RepeatedTokenTable scores_;
+};
+
+// The same at once.
+Result<RepeatedTokenTable> score_repeated_tokens(const std::shared_ptr<const Model>& model, Index period,
+                                                 Index sequences, Index first_id, std::uint64_t seed);
 
 }  // namespace attn

@@ -43,6 +43,29 @@ bare('the bare address opens with the model, its best head and the last word', {
     near(rows.map((row) => row.reduce((a, b) => a + b)), rows.map(() => 1), 1e-5, 'sums of rows');
 });
 
+bare('heads are named by what was measured of them, and found by it, the next best too', {}, async (explorer) => {
+    await opened(explorer);
+    const { heads } = JSON.parse(readFileSync(`${bundled.folder}/scores.json`, 'utf8'));
+    const best = (score) => [...heads].sort((a, b) => b[score] - a[score]).map(({ layer, head }) => `${layer}.${head}`);
+    const chosen = (what, wanted) => explorer.untilState(what, ({ layer, head }) => `${layer}.${head}` === wanted);
+    await explorer.until('the name of the head', () => explorer.rect('heads/told'));
+    for (const wanted of best('induction_stripe').slice(0, 2)) {
+        await explorer.press('Control+K');
+        await explorer.until('the palette', () => explorer.rect('palette'));
+        await explorer.page.keyboard.type('find a head that induction');
+        await explorer.settled();
+        await explorer.press('Enter');
+        await chosen(`head ${wanted}`, wanted);
+    }
+    for (const wanted of [...best('pronoun_right').slice(0, 2), best('pronoun_right')[2]]) {
+        await explorer.click('heads/find');
+        await explorer.until('the list', () => explorer.rect('heads/find/resolves pronouns'));
+        await explorer.click('heads/find/resolves pronouns');
+        await chosen(`head ${wanted}`, wanted);
+    }
+    assert.deepEqual(await explorer.notices(), []);
+});
+
 bare('a click flips the adjective: what follows it sees it, what stands before cannot', {}, async (explorer) => {
     const { layer, head, pieces } = await opened(explorer);
     const before = await weights(explorer);

@@ -10,6 +10,22 @@ const scored = headScores(tiny.attention, tiny.ids);
 const name = ({ layer, head }) => `head/${layer}/${head}`;
 const strongestFirst = (score) => [...scored].sort((a, b) => b[score] - a[score]).map(name);
 
+// The two scores that spread most: s_a s_b (1 − |ρ|), s the deviation as a share of the largest value, ρ the correlation
+// of ranks (no two heads are equal here).
+function widestOf(scores) {
+    const mean = (all) => all.reduce((a, b) => a + b, 0) / all.length;
+    const moment = (a, b) => mean(a.map((x, i) => (x - mean(a)) * (b[i] - mean(b))));
+    const values = (score) => scored.map((head) => head[score]);
+    const spread = (score) => Math.sqrt(moment(values(score), values(score))) / Math.max(...values(score));
+    const ranks = (score) => values(score).map((x, _, all) => all.filter((y) => y < x).length);
+    const pairs = scores.flatMap((a, i) => scores.slice(i + 1).map((b) => {
+        const rho = moment(ranks(a), ranks(b)) / Math.sqrt(moment(ranks(a), ranks(a)) * moment(ranks(b), ranks(b)));
+        return { pair: spread(b) > spread(a) ? [b, a] : [a, b], apart: spread(a) * spread(b) * (1 - Math.abs(rho)) };
+    }));
+    return pairs.sort((a, b) => b.apart - a.apart)[0].pair.join();
+}
+const widest = widestOf(['entropy', 'first', 'previous', 'duplicate', 'induction', 'distance']);
+
 async function choose(explorer, menu, score) {
     await explorer.click(menu);
     await explorer.until('the list of scores', () => explorer.rect(`${menu}/${score}`));
@@ -58,9 +74,9 @@ test('heads stand in the order of every score, arrow keys walk along it, undo go
 test('heads are points over two scores; a click chooses one, arrow keys the next along an axis', async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.click('heads/view/scatter');
-    await explorer.until('the scatter', () => explorer.linked('heads'), (heads) => heads === 'previous,induction');
+    await explorer.until('the scatter', () => explorer.linked('heads'), (heads) => heads === widest);
     await choose(explorer, 'heads/up', 'entropy');
-    await explorer.until('the axis upwards', () => explorer.linked('heads'), (heads) => heads === 'previous,entropy');
+    await explorer.until('the axis upwards', () => explorer.linked('heads'), (heads) => heads === `${widest.split(',')[0]},entropy`);
     await choose(explorer, 'heads/across', 'distance');
     await explorer.until('the axis across', () => explorer.linked('heads'), (heads) => heads === 'distance,entropy');
     await explorer.reveal('heads/scatter');
@@ -155,8 +171,8 @@ test('finished weights stand in the order of every score, and as points', own, a
     await untilHead(explorer, order[2]);
 
     await explorer.click('heads/view/scatter');
-    await explorer.until('the scatter', () => explorer.linked('sorted'), (sorted) => sorted === 'entropy,induction');
-    const far = [...scored].sort((a, b) => b.entropy - a.entropy);
+    await explorer.until('the scatter', () => explorer.linked('sorted'), (sorted) => sorted === widest);
+    const far = [...scored].sort((a, b) => b[widest.split(',')[0]] - a[widest.split(',')[0]]);
     await explorer.click(name(far[2]));
     await untilHead(explorer, name(far[2]));
     await explorer.press('ArrowRight');

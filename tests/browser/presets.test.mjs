@@ -96,6 +96,14 @@ test('the pinned matrix can be copied, and read as a table', clipboard, async (e
     await explorer.untilNotice(/^Copied\.$/);
     const copied = await explorer.page.evaluate(() => navigator.clipboard.readText());
     near(copied.trim().split(/\r?\n/).map((line) => line.split('\t').map(Number)), weight, 1e-8, 'what was copied');
+    // Where a table can be pasted, its names come along.
+    const named = await explorer.page.evaluate(async () => {
+        const html = await (await (await navigator.clipboard.read())[0].getType('text/html')).text();
+        return [...new DOMParser().parseFromString(html, 'text/html').querySelectorAll('tr')].map((row) => [...row.cells].map((cell) => cell.textContent));
+    });
+    assert.deepEqual(named.map(([name]) => name), ['', 'cat', 'sat', 'mat']);
+    assert.deepEqual(named[0].slice(1), ['cat', 'sat', 'mat']);
+    near(named.slice(1).map(([, ...row]) => row.map(Number)), weight, 1e-8, 'what was copied with names');
 
     await explorer.page.click('#table');
     const rows = await explorer.page.$$eval('#table-view tbody tr', (all) => all.map((row) => [...row.querySelectorAll('td')].map((td) => Number(td.textContent))));

@@ -128,6 +128,55 @@ test('the weights are there as a table, with the words for its sides', async (ex
     assert.deepEqual(await explorer.page.$$eval('#table-view tbody th', (all) => all.map((th) => th.textContent)), words);
 });
 
+test('the table is written as cells, in Markdown and as a map in shades, and copied as it is shown',
+    { context: { permissions: ['clipboard-read', 'clipboard-write'] } },
+    async (explorer) => {
+        await explorer.openModel(tiny.folder, tiny.text);
+        const { page } = explorer;
+        const copied = async (form) => {
+            await page.click('#table');
+            await page.selectOption('#table-form', form);
+            const shown = form === 'cells' ? null : await page.textContent('#table-text');
+            await page.click('#table-copy');
+            await explorer.untilNotice(/^The table is copied\.$/);
+            await explorer.dismiss();
+            const text = await page.evaluate(() => navigator.clipboard.readText());
+            assert.equal(shown ?? text, text, `${form}: what is shown is what is copied`);
+            return text.split('\n');
+        };
+        const cells = (await copied('cells')).map((line) => line.split('\t'));
+        assert.deepEqual(cells[0], ['', ...words]);
+        assert.deepEqual(cells.slice(1, -1).map(([word]) => word), words);
+        near(cells.slice(1, -1).map(([, ...numbers]) => numbers.map(Number)), tiny.attention[0][0], bound, 'cells');
+
+        const [title, , heading, rule, ...rows] = await copied('markdown');
+        assert.equal(title, 'Weights of tiny, layer 0, head 0');
+        assert.equal(heading, `| | ${words.join(' | ')} |`);
+        assert.equal(rule, `| ---${' | ---:'.repeat(words.length)} |`);
+        near(rows.slice(0, -1).map((row) => row.split('|').slice(2, -1).map(Number)), tiny.attention[0][0], bound, 'Markdown');
+
+        const map = (await copied('shades')).filter((line) => line.includes('│')).slice(1).map((line) => line.split('│'));
+        assert.deepEqual(map.map(([word]) => word.trim()), words);
+        const weights = tiny.attention[0][0], most = Math.max(...weights.flat());
+        const width = Math.min(7, Math.max(2, ...words.map((word) => word.length)));
+        const level = (weight) => ' ░▒▓█'[Math.min(4, Math.floor(5 * weight / most))];
+        assert.deepEqual(map.map(([, line]) => line), weights.map((row) => row.map((weight) => ` ${level(weight).repeat(width)}`).join('')));
+    });
+
+test('the table has every matrix on screen, and the one of the stage first', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.page.click('#table');
+    const titles = () => explorer.page.$$eval('#table-choice option', (all) => all.map(({ textContent }) => textContent.split(' of ')[0]));
+    assert.deepEqual(await titles(), ['Weights', 'Q', 'K', 'V', 'Output', 'Scores']);
+    await explorer.page.selectOption('#table-choice', { index: 4 });
+    assert.match(await explorer.page.innerText('#table-title'), /^Output of tiny, layer 0, head 0$/);
+    assert.equal(await explorer.page.$$eval('#table-view tbody tr', (all) => all.length), words.length);
+    await explorer.press('Escape');
+    await explorer.click('lens/ladder');
+    await explorer.page.click('#table');
+    assert.deepEqual(await titles(), ['Weights', 'Q  queries', 'K  keys', 'Scores  QKᵀ', 'Scaled  × 0.5000', 'Masked', 'V  values', 'Output  AV']);
+});
+
 test('two sentences are compared, in every view, and their link brings both', async (explorer) => {
     await explorer.openModel(tiny.folder, 'the cat sat near the door');
     await explorer.click('compare');

@@ -7,15 +7,31 @@
 
 namespace attn::app {
 
-std::string table_json(const Table& table) {
+namespace {
+
+nlohmann::json json_of(const Table& table) {
     nlohmann::json rows = nlohmann::json::array();
     for (Index r = 0; r < table.values.rows; ++r) {
         nlohmann::json cells = {table.row_labels[static_cast<std::size_t>(r)]};
-        for (Index c = 0; c < table.values.cols; ++c) cells.push_back(fixed(table.values.at(r, c), 6));
+        for (Index c = 0; c < table.values.cols; ++c)
+            cells.push_back(fixed(table.values.at(r, c), table_decimals));
         rows.push_back(std::move(cells));
     }
-    const nlohmann::json json{{"title", table.title}, {"columns", table.columns}, {"rows", std::move(rows)}};
+    return {{"title", table.title}, {"columns", table.columns}, {"rows", std::move(rows)}};
+}
+
+std::string dumped(const nlohmann::json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string table_json(const Table& table) { return dumped(json_of(table)); }
+
+std::string tables_json(std::span<const Table> tables) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const Table& table : tables) all.push_back(json_of(table));
+    return dumped(all);
 }
 
 std::string table_text(const Table& table) {

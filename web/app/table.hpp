@@ -1,7 +1,9 @@
 // Writes a matrix as text, for the page's HTML table and for the clipboard.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/matrix.hpp"
@@ -11,6 +13,7 @@ namespace attn::app {
 
 // An HTML table with more rows than this is of no use.
 inline constexpr Index table_row_limit = 256;
+inline constexpr int table_decimals = 6;  // as a person reads them
 
 struct Table {
     std::string title;
@@ -20,8 +23,17 @@ struct Table {
 
 // Returns {"title", "columns": […], "rows": [[heading, cell, …], …]}.
 std::string table_json(const Table& table);
+std::string tables_json(std::span<const Table> tables);  // an array of these
 // Returns only the numbers, separated by tabs, as spreadsheets accept them.
 std::string table_text(const Table& table);
+// These have the names of rows and columns. Cells of a spreadsheet:
+std::string table_cells(const Table& table);
+std::string table_markdown(const Table& table);
+// Returns a map in shades, as tutorials print it, with its legend. A shade stands for a fifth of the way from 0 to the
+// largest magnitude of the table, " ░▒▓█"; "·" is masked, −∞, and "?" no finite number.
+std::string table_shades(const Table& table);
+// Returns one of them by its name: "cells", "markdown" or "shades".
+std::string written_table(const Table& table, std::string_view form);
 
 // Reads rows of numbers separated by tabs, commas, semicolons or spaces, as spreadsheets and NumPy print
 // them.

@@ -117,22 +117,29 @@ void Frame::draw_tabs(float width) {
         if (&subject != &subject_list().front()) ImGui::SameLine(0, gap);
         draw_tab(subject, each);
     }
-    const std::string head = chosen_head();
     const float used = count * (each + gap);
-    if (head.empty() || width - used < ui::text_size(head).x + gap) return;
     const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
-    const float right = at.x - (count - 1) * (each + gap) + width;
-    ui::draw_text(ImGui::GetWindowDrawList(),
-                  {right - ui::text_size(head).x, (at.y + end.y - ImGui::GetFontSize()) / 2}, ui::theme().dim,
-                  head);
+    draw_chosen_head(at.x - (count - 1) * (each + gap) + width, width - used - gap, (at.y + end.y) / 2);
 }
 
-std::string Frame::chosen_head() const {
+void Frame::draw_chosen_head(float right, float room, float middle) {
     const Selection& s = visit_.state().selection;
-    const HeadCount heads = subject_in(visit_).head_count();
-    if (heads.layers * heads.heads < 2) return "";
-    return (heads.layers > 1 ? "layer " + std::to_string(s.layer) + " · " : "") + "head " +
-           std::to_string(s.head);
+    Subject& subject = subject_in(visit_);
+    const HeadCount heads = subject.head_count();
+    if (heads.layers * heads.heads < 2) return;
+    std::string text = (heads.layers > 1 ? "layer " + std::to_string(s.layer) + " · " : "") + "head " +
+                       std::to_string(s.head);
+    const NamedHeads* named = subject.named_heads();
+    const std::string name = named ? named->name({s.layer, s.head}) : "";
+    if (const std::string both = text + " · " + name; !name.empty() && ui::text_size(both).x <= room)
+        text = both;
+    const ImVec2 size = ui::text_size(text);
+    if (size.x > room) return;
+    const ImVec2 min{right - size.x, middle - size.y / 2}, max{right, middle + size.y / 2};
+    ui::draw_text(ImGui::GetWindowDrawList(), min, ui::theme().dim, text);
+    ui::landmark("head-name", min, max);
+    if (!name.empty() && ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max))
+        ui::tooltip_at(min, max, named->told({s.layer, s.head}).c_str());
 }
 
 bool Frame::draw_lens_button(const LensEntry& lens, float width) {
@@ -350,6 +357,10 @@ void Frame::pasted(const std::string& text) {
     visit_.perform(*subject.paste(*cells));
 }
 
-Table Frame::table() { return lens_in(visit_).table(subject_in(visit_)); }
+std::vector<Table> Frame::tables() {
+    Subject& subject = subject_in(visit_);
+    Lens& lens = lens_in(visit_);
+    return lens.missing(subject) ? std::vector<Table>{} : lens.tables(subject);
+}
 
 }  // namespace attn::app

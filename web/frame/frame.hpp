@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/hover.hpp"
 #include "frame/palette.hpp"
@@ -26,7 +27,7 @@ class Frame {
     const std::string& spoken() const { return spoken_; }
     // These serve Ctrl+V and Ctrl+C on the canvas, the Table button and Ctrl+K.
     void pasted(const std::string& text);
-    Table table();
+    std::vector<Table> tables();
     void open_palette() { palette_.open(); }
     void greet() { start_.open(); }  // a person who is new here
     // Returns the text field that the page shows over the canvas on a touch screen: the palette's, or that of
@@ -65,7 +66,8 @@ class Frame {
     void draw_status(float width);
     void shortcuts();
     void announce_pin();
-    std::string chosen_head() const;
+    // Draws which head is chosen and what it is named after, to the left of `right`, if there is room.
+    void draw_chosen_head(float right, float room, float middle);
 
     Visit& visit_;
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one

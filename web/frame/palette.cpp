@@ -27,8 +27,28 @@ void add(std::vector<PaletteEntry>& to, std::string label, std::string_view kind
     to.push_back({std::move(label), kind, [command = std::move(command)](Visit& v) { v.perform(command); }});
 }
 
+// Each leads to the head that does it most, and from there to the next best.
+void add_finds(std::vector<PaletteEntry>& to, const Visit& visit) {
+    const NamedHeads* named = subject_in(visit).named_heads();
+    if (!named) return;
+    Selection selection = visit.state().selection;
+    const HeadIndex chosen{selection.layer, selection.head};
+    for (std::size_t i = 0; i < head_roles.size(); ++i) {
+        const auto role = static_cast<HeadRole>(i);
+        const auto next = next_of_role(named->table, role, chosen);
+        if (!next) continue;
+        selection.layer = next->layer;
+        selection.head = next->head;
+        add(to,
+            std::string("Find a head that ") + info(role).finds + "   " + std::to_string(next->layer) + "." +
+                std::to_string(next->head) + ", " + written_score(named->table.of(*next)[role]),
+            "head", Select{selection});
+    }
+}
+
 void add_heads(std::vector<PaletteEntry>& to, const Visit& visit) {
     const HeadCount count = subject_in(visit).head_count();
+    const NamedHeads* named = subject_in(visit).named_heads();
     if (count.layers * count.heads > most_heads || count.layers * count.heads < 2) return;
     for (Index layer = 0; layer < count.layers; ++layer)
         for (Index head = 0; head < count.heads; ++head) {
@@ -36,7 +56,10 @@ void add_heads(std::vector<PaletteEntry>& to, const Visit& visit) {
             selection.layer = layer;
             selection.head = head;
             const std::string at = std::to_string(layer) + "." + std::to_string(head);
-            add(to, "head " + at + "   layer " + std::to_string(layer) + " · head " + std::to_string(head),
+            const std::string name = named ? named->name({layer, head}) : "";
+            add(to,
+                "head " + at + "   layer " + std::to_string(layer) + " · head " + std::to_string(head) +
+                    (name.empty() ? "" : " · " + name),
                 "head", Select{selection});
         }
 }
@@ -95,6 +118,7 @@ std::vector<PaletteEntry> palette_entries(const Visit& visit) {
         }
     all.push_back({"Undo", "command", [](Visit& v) { v.undo(); }});
     all.push_back({"Redo", "command", [](Visit& v) { v.redo(); }});
+    add_finds(all, visit);
     add_settings(all, visit);
     add_heads(all, visit);
     add_tokens(all, visit);

@@ -73,12 +73,8 @@ void Frame::draw_sheet(const Rect& sheet) {
 void Frame::draw_lens_menu(float width) {
     const std::string name = std::string(lens_of(visit_.state()).name) + "  ▾";
     if (ui::button("lens-menu", name.c_str())) ImGui::OpenPopup("lenses");
-    const std::string head = chosen_head();
     const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
-    if (!head.empty())
-        ui::draw_text(ImGui::GetWindowDrawList(),
-                      {at.x + width - ui::text_size(head).x, (at.y + end.y - ImGui::GetFontSize()) / 2},
-                      ui::theme().dim, head);
+    draw_chosen_head(at.x + width, width - (end.x - at.x) - 12, (at.y + end.y) / 2);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {8, 10});
     ImGui::SetNextWindowPos({at.x, end.y + 4});
     ImGui::SetNextWindowSize({240, 0});

@@ -8,8 +8,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "subjects/subject.hpp"
+#include "subjects/tables.hpp"
 
 namespace attn::app {
 
@@ -36,7 +38,10 @@ class Lens : public Resident {
     virtual std::optional<Explained> explain(Subject& subject, const CellRef& cell) {
         return subject.explain(cell);
     }
-    virtual Table table(Subject& subject) { return subject.table(); }
+    // Returns the matrices on screen, the one in focus first; none until there are numbers.
+    virtual std::vector<Table> tables(Subject& subject) {
+        return subject.attention() ? tables_of(*subject.attention(), state()) : std::vector<Table>{};
+    }
     virtual std::string status(Subject& subject) { return subject.status(); }
     virtual Guide guide(Subject& subject) const { return subject.guide(); }
     // Returns one sentence, computed from what is shown, that says what can be seen; empty if the subject's

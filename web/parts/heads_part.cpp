@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "app/format.hpp"
+#include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -23,6 +25,25 @@ HeadScore first_measured(const HeadsView& view, std::initializer_list<HeadScore>
     return HeadScore::entropy;
 }
 
+// Leads to the head that does something most, and from there to the next best.
+void find_control(const HeadsView& view) {
+    if (!view.named) return;
+    const RoleTable& table = view.named->table;
+    std::vector<HeadRole> roles;
+    std::vector<const char*> items;
+    for (std::size_t i = 0; i < head_roles.size(); ++i) {
+        const auto role = static_cast<HeadRole>(i);
+        if (!table.measures(role)) continue;
+        roles.push_back(role);
+        items.push_back(info(role).finds);
+    }
+    if (items.empty()) return;
+    ui::next_control(ui::menu_width);
+    if (const auto chosen = ui::menu("heads/find", "Find a head that …", items))
+        if (const auto next = next_of_role(table, roles[static_cast<std::size_t>(*chosen)], view.chosen()))
+            view.choose(*next);
+}
+
 void survey_controls(const HeadsView& view) {
     using enum HeadScore;
     ui::section("Heads", true);
@@ -34,9 +55,11 @@ void survey_controls(const HeadsView& view) {
         HeadsChoice choice;
         if (*chosen == 1) choice.by = by.value_or(first_measured(view, {induction, entropy}));
         if (*chosen == 2) {
-            choice.by = by.value_or(first_measured(view, {previous_token, entropy}));
+            const auto widest = widest_scores(view.heads);
+            choice.by = widest ? (*widest)[0] : first_measured(view, {previous_token, entropy});
             choice.against =
-                first_measured(view, {induction, previous_token, first_token, entropy}, choice.by);
+                widest ? (*widest)[1]
+                       : first_measured(view, {induction, previous_token, first_token, entropy}, choice.by);
         }
         view.choose_view(choice);
     }
@@ -44,6 +67,7 @@ void survey_controls(const HeadsView& view) {
         ui::next_control(ui::menu_width);
         if (const auto chosen = score_menu(view, "heads/by", *by)) view.choose_view({*chosen, std::nullopt});
     }
+    find_control(view);
     ImGui::PopStyleVar();
     for (const auto& score : {by, against})
         if (score && !view.heads.measures(*score)) ui::caption(view.refused(*score).c_str());
@@ -65,6 +89,11 @@ std::string HeadsView::short_name(HeadIndex head) const {
 std::string HeadsView::long_name(HeadIndex head) const {
     return (heads.layers() > 1 ? "layer " + std::to_string(head.layer) + " · " : "") + "head " +
            std::to_string(head.head);
+}
+
+std::string HeadsView::introduced(HeadIndex head) const {
+    const std::string told = named ? named->told(head) : "";
+    return long_name(head) + (told.empty() ? "" : "\n" + told);
 }
 
 std::string HeadsView::written(HeadIndex head, HeadScore score) const {
@@ -120,11 +149,16 @@ void draw_heads(const app::Drawing& drawing, app::Attention& attention, float wi
     const app::Selection& s = drawing.selection();
     heads->look_at({s.layer, s.head});
     const HeadsView view{drawing, *heads, app::looks_of(drawing.state()).heads,
-                         weight_scale(attention, heads->extent())};
+                         weight_scale(attention, heads->extent()),
+                         app::subject_in(drawing.visit).named_heads()};
     survey_controls(view);
     const auto [by, against] = view.choice;
     by&& against ? head_scatter(view, *by, *against, width, most_height)
                  : head_grid(view, by, width, most_height);
+    if (const std::string told = view.named ? view.named->told(view.chosen()) : ""; !told.empty()) {
+        ui::caption(told.c_str());
+        ui::landmark_item("heads/told");
+    }
 }
 
 }  // namespace attn::parts

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "parts/part.hpp"
+#include "runs/head_naming.hpp"
 #include "widgets/heatmap.hpp"
 
 namespace attn::parts {
@@ -14,7 +15,8 @@ struct HeadsView {
     const app::Drawing& drawing;
     HeadOverview& heads;
     app::HeadsChoice choice;
-    ui::ColourScale scale;  // of the maps
+    ui::ColourScale scale;         // of the maps
+    const app::NamedHeads* named;  // null: nothing was measured
 
     HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
     void choose(HeadIndex head) const;
@@ -29,6 +31,8 @@ struct HeadsView {
     // The layer is named only if there are several.
     std::string short_name(HeadIndex head) const;  // "3.7"
     std::string long_name(HeadIndex head) const;   // "layer 3 · head 7"
+    // The same, and below it what the head is named after.
+    std::string introduced(HeadIndex head) const;
     // Says why the heads have no such score; empty if they have it.
     std::string refused(HeadScore score) const;
 };

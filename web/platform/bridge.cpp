@@ -342,10 +342,16 @@ EMSCRIPTEN_KEEPALIVE void explorer_redo() {
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE const char* explorer_table() { return returned(app::table_json(frame().table())); }
+EMSCRIPTEN_KEEPALIVE const char* explorer_tables() { return returned(app::tables_json(frame().tables())); }
+EMSCRIPTEN_KEEPALIVE const char* explorer_table_text(int which, const char* form) {
+    const auto tables = frame().tables();
+    const auto place = static_cast<std::size_t>(which);
+    return returned(place < tables.size() ? app::written_table(tables[place], form) : "");
+}
 EMSCRIPTEN_KEEPALIVE const char* explorer_copy_text() {
     // A text field handles copying itself.
-    return returned(ImGui::GetIO().WantTextInput ? std::string() : app::table_text(frame().table()));
+    const auto tables = ImGui::GetIO().WantTextInput ? std::vector<app::Table>{} : frame().tables();
+    return returned(tables.empty() ? std::string() : app::table_text(tables.front()));
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_context_lost() { context_lost(); }

@@ -6,6 +6,18 @@
  * @import { Program } from './program.js'
  */
 
+/**
+ * @param {string} cells separated by tabs and ends of lines
+ */
+function asTable(cells) {
+    const table = document.createElement('table');
+    for (const line of cells.trimEnd().split('\n')) {
+        const row = table.insertRow();
+        line.split('\t').forEach((text) => { row.insertCell().textContent = text; });
+    }
+    return table.outerHTML;
+}
+
 export class Clipboard {
     #waiting = '';
 
@@ -35,9 +47,14 @@ export class Clipboard {
     attach(program) {
         const onStage = () => document.activeElement === this.stage || document.activeElement === document.body;
         document.addEventListener('copy', (event) => {
-            const text = onStage() && getSelection()?.isCollapsed ? this.#waiting || program.copyText() : '';
+            const idle = onStage() && getSelection()?.isCollapsed;
+            const numbers = idle && !this.#waiting ? program.copyText() : '';
+            const text = idle ? this.#waiting || numbers : '';
             if (text && event.clipboardData) {
                 event.clipboardData.setData('text/plain', text);
+                if (numbers) {  // spreadsheets and documents take the names of rows and columns too
+                    event.clipboardData.setData('text/html', asTable(program.tableText(0, 'cells')));
+                }
                 event.preventDefault();
                 this.#waiting = '';
                 this.notices.info('Copied.');

@@ -112,8 +112,11 @@ export interface Exports {
     _explorer_undo(): void;
     _explorer_redo(): void;
 
-    /** The matrix in focus, a `Table` as JSON. */
-    _explorer_table(): Text;
+    /** The matrices on screen, an array of `Table` as JSON; the one in focus comes first. */
+    _explorer_tables(): Text;
+
+    /** One of these matrices as text: "cells", "markdown" or "shades". */
+    _explorer_table_text(which: number, form: Text): Text;
 
     /** What the copy key takes from the canvas, or an empty text. */
     _explorer_copy_text(): Text;
@@ -122,7 +125,7 @@ export interface Exports {
     _explorer_context_restored(): void;
 }
 
-/** Each row begins with its heading. There are no rows where no matrix is in focus. */
+/** Each row begins with its heading. */
 export interface Table {
     title: string;
     columns: string[];

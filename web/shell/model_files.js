@@ -16,19 +16,20 @@
 
 const tokenizerFiles = ['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'vocab.json', 'merges.txt', 'vocab.txt'];
 const index = 'model.safetensors.index.json';
+const scores = 'scores.json';  // what was measured of the heads; a model is whole without it
 const shard = /^model-\d+-of-\d+\.safetensors$/;
 
 const isWeights = (/** @type {string} */ name) => name.endsWith('.safetensors');
 
 /** @param {string} name */
-export const isModelFile = (name) => name === 'config.json' || name === index || tokenizerFiles.includes(name) || isWeights(name);
+export const isModelFile = (name) => name === 'config.json' || name === index || name === scores || tokenizerFiles.includes(name) || isWeights(name);
 
 /**
- * Says whether only a model has such a file: other .safetensors may hold anything.
+ * Says whether only a model has such a file: other .safetensors may hold anything, and so may a scores.json.
  *
  * @param {string} name
  */
-export const isModelPart = (name) => isModelFile(name) && (!isWeights(name) || name === 'model.safetensors' || shard.test(name));
+export const isModelPart = (name) => isModelFile(name) && name !== scores && (!isWeights(name) || name === 'model.safetensors' || shard.test(name));
 
 /** @param {string[]} names */
 export function listed(names, most = 4) {
@@ -189,7 +190,7 @@ export const sizeOf = (files, name) => files.get(name)?.size ?? 0;
  * @param {Pick<WholeModel, 'files' | 'weights'>} model
  */
 export function unfit({ files, weights }) {
-    const empty = [...files].find(([, file]) => file.size === 0);
+    const empty = [...files].find(([name, file]) => name !== scores && file.size === 0);
     if (empty) {
         return `${empty[0]} is empty.`;
     }

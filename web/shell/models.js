@@ -175,7 +175,7 @@ export class Models {
     async #transfer(name, model, ticket) {
         const { files, weights } = model;
         const index = 'model.safetensors.index.json';
-        const names = ['config.json', ...weights.includes('model.safetensors') ? [] : [index], ...weights];
+        const names = ['config.json', ...files.has('scores.json') ? ['scores.json'] : [], ...weights.includes('model.safetensors') ? [] : [index], ...weights];
         const total = names.reduce((sum, each) => sum + sizeOf(files, each), 0);
         let arrived = 0;
         const progress = this.#notices.progress(`Reading ${name}`, () => { ticket.cancelled = true; });

@@ -34,9 +34,12 @@ interface PageElements {
     second: HTMLDivElement;
     stage: HTMLDivElement;
     table: HTMLButtonElement;
+    'table-choice': HTMLSelectElement;
     'table-close': HTMLButtonElement;
     'table-copy': HTMLButtonElement;
     'table-dialog': HTMLDialogElement;
+    'table-form': HTMLSelectElement;
+    'table-text': HTMLPreElement;
     'table-title': HTMLHeadingElement;
     'table-view': HTMLTableElement;
     'tensors-input': HTMLInputElement;

@@ -197,8 +197,14 @@ export class Program {
     undo() { this.#call('_explorer_undo'); }
     redo() { this.#call('_explorer_redo'); }
 
-    /** @returns {Table} */
-    table() { return JSON.parse(this.#string(this.#call('_explorer_table'))); }
+    /** @returns {Table[]} */
+    tables() { return JSON.parse(this.#string(this.#call('_explorer_tables'))); }
+
+    /**
+     * @param {number} which
+     * @param {'cells' | 'markdown' | 'shades'} form
+     */
+    tableText(which, form) { return this.#string(this.#call('_explorer_table_text', which, form)); }
 
     copyText() { return this.#string(this.#call('_explorer_copy_text')); }
 

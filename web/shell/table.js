@@ -1,7 +1,8 @@
-// The current matrix as a real table, for screen readers, selection and copying.
+// The matrices on screen as a real table, as Markdown or as a map in shades: for screen readers, selection and copying.
 
 /**
  * @import { Clipboard } from './clipboard.js'
+ * @import { Table } from './contract.d.ts'
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
  */
@@ -23,28 +24,56 @@ function row(...cells) {
     return made;
 }
 
+/**
+ * @param {HTMLTableElement} table
+ * @param {Table} shown
+ */
+function fill(table, { columns, rows }) {
+    const head = document.createElement('thead');
+    head.append(row(...['', ...columns].map((text) => cell(text, 'col'))));
+    const body = document.createElement('tbody');
+    body.append(...rows.map(([heading, ...values]) => row(cell(heading, 'row'), ...values.map((value) => cell(value)))));
+    table.replaceChildren(head, body);
+}
+
 /** @param {{program: Program, clipboard: Clipboard, notices: Notices}} parts */
 export function attachTable({ program, clipboard, notices }) {
     const dialog = document.getElementById('table-dialog');
+    const choice = document.getElementById('table-choice');
+    const form = document.getElementById('table-form');
     const table = document.getElementById('table-view');
+    const text = document.getElementById('table-text');
+    /** @type {Table[]} */
+    let tables = [];
     let copied = '';
 
+    function show() {
+        const which = choice.selectedIndex;
+        const kind = /** @type {'cells' | 'markdown' | 'shades'} */ (form.value);
+        copied = program.tableText(which, kind);
+        document.getElementById('table-title').textContent = tables[which].title;
+        table.hidden = kind !== 'cells';
+        text.hidden = !table.hidden;
+        if (table.hidden) {
+            text.textContent = copied;
+        } else {
+            fill(table, tables[which]);
+        }
+    }
+
     document.getElementById('table').addEventListener('click', () => {
-        const { title, columns, rows } = program.table();
-        if (rows.length === 0) {
+        tables = program.tables();
+        if (tables.length === 0) {
             notices.info('There is no matrix to show as a table yet.');
             return;
         }
-        document.getElementById('table-title').textContent = title;
-        const head = document.createElement('thead');
-        const headings = ['', ...columns];
-        head.append(row(...headings.map((text) => cell(text, 'col'))));
-        const body = document.createElement('tbody');
-        body.append(...rows.map(([heading, ...values]) => row(cell(heading, 'row'), ...values.map((value) => cell(value)))));
-        table.replaceChildren(head, body);
-        copied = [headings, ...rows].map((cells) => cells.join('\t')).join('\n');
+        choice.replaceChildren(...tables.map(({ title }) => new Option(title)));
+        choice.hidden = tables.length === 1;
+        show();
         dialog.showModal();
     });
+    choice.addEventListener('change', show);
+    form.addEventListener('change', show);
     document.getElementById('table-copy').addEventListener('click', () => {
         dialog.close();
         clipboard.write(copied, 'The table is copied.');

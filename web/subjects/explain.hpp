@@ -9,7 +9,6 @@
 
 #include "app/explained.hpp"
 #include "app/state.hpp"
-#include "app/table.hpp"
 #include "attention/explain.hpp"
 #include "runs/text_run.hpp"
 
@@ -52,9 +51,6 @@ void explain_words(Explained& out, const WordPair& pair, const Record& record, I
 // cell.
 std::optional<Explained> explain_run_cell(const TextRun& run, const Selection& selection,
                                           const CellRef& cell);
-
-// Writes the chosen head as numbers: the stage that its map shows, by tokens or by words.
-Table table_of(Attention& attention, const State& state, const std::string& of = "");
 
 // Puts a text in quotation marks, straight ones for the inspector.
 std::string in_quotes(std::string_view text);

@@ -1,4 +1,4 @@
-// Explains numbers of a text's run through a model, and writes the chosen head of any attention as a table.
+// Explains numbers of a text's run through a model.
 #include <cmath>
 
 #include "app/format.hpp"
@@ -6,13 +6,6 @@
 #include "subjects/explain.hpp"
 
 namespace attn::app {
-
-namespace {
-
-// A masked weight counts as 0.
-double as_weight(float cell) { return cell == masked_cell ? 0.0 : static_cast<double>(cell); }
-
-}  // namespace
 
 std::optional<Explained> explain_run_cell(const TextRun& run, const Selection& selection,
                                           const CellRef& cell) {
@@ -45,30 +38,6 @@ std::optional<Explained> explain_run_cell(const TextRun& run, const Selection& s
                    " that enters the score" +
                    (run.run->position_embedding().size() ? "." : ", after its rotary position.");
     return out;
-}
-
-Table table_of(Attention& attention, const State& state, const std::string& of) {
-    const Selection& s = state.selection;
-    MapChoice choice = looks_of(state).map;
-    choice = {.stage = Stage::weight, .unit = choice.unit};
-    if (s.layer >= attention.layers() || s.head >= attention.heads()) return {};
-    const bool words = attention.shows_words(choice);
-    const MapPointer map = attention.maps(choice)(s.layer, s.head);
-    const auto queries = attention.query_axis(choice).names, keys = attention.key_axis(choice).names;
-    const Index rows = std::min(map->queries(), table_row_limit),
-                cols = std::min(map->keys(), table_row_limit);
-    const std::string what = words ? "Weights between words" : "Weights";
-    Table table{what +
-                    (!of.empty() ? " of " + of + ", "
-                     : words     ? ", "
-                                 : " of ") +
-                    "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head),
-                {keys.begin(), keys.begin() + cols},
-                {queries.begin(), queries.begin() + rows},
-                Matrix(rows, cols)};
-    const std::vector<float> cells = cells_of(*map, {{0, rows}, {0, cols}});
-    std::ranges::transform(cells, table.values.values.begin(), as_weight);
-    return table;
 }
 
 }  // namespace attn::app

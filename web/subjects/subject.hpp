@@ -8,9 +8,9 @@
 
 #include "app/catalogue.hpp"
 #include "app/explained.hpp"
-#include "app/table.hpp"
 #include "app/visit.hpp"
 #include "runs/attention.hpp"
+#include "runs/head_naming.hpp"
 #include "runs/training_runs.hpp"
 #include "subjects/drawing.hpp"
 #include "subjects/head_copy.hpp"
@@ -56,6 +56,8 @@ class Subject : public Resident {
     virtual std::optional<Offer> offer_second() const { return std::nullopt; }
     // Returns the step that leaves it without a second again.
     virtual std::optional<Offer> offer_alone() const { return std::nullopt; }
+    // Returns what its heads are named after; null while nothing was measured.
+    virtual const NamedHeads* named_heads() { return nullptr; }
     // Returns one head as matrices; null if it has no vectors to show.
     virtual const Ladder* ladder() { return nullptr; }
     // These are for a network that learns: which runs and which step are shown, and the runs themselves.
@@ -66,7 +68,6 @@ class Subject : public Resident {
 
     // ---- What it says -------------------------------------------------------------------------------------
     virtual std::optional<Explained> explain(const CellRef& cell) = 0;
-    virtual Table table() = 0;
     virtual std::string status() = 0;  // "14 tokens   5 layers × 8 heads"
     virtual Guide guide() const = 0;
     // Returns commands that are worth finding by name: the subject's examples and settings.

@@ -91,8 +91,7 @@ TEST_CASE("finished weights open with their tokens, layer by layer and head by h
                                  std::to_string(header->data_offset + 4 * 119) + " of attention.npy: "));
     CHECK_FALSE(explained(v.visit, {Stage::raw, 3, 4}));
     CHECK_FALSE(explained(v.visit, {Stage::weight, 4, 0}));
-    CHECK_THAT(table_json(subject_in(v.visit).table()),
-               ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
+    CHECK_THAT(table_json(table_in(v.visit)), ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
 
     // In these small pictures of the heads, each texel is one cell.
     const attn::Thumbnails& small = v.open()->overview()->maps();

@@ -1,6 +1,7 @@
 #include "app/table.hpp"
 
 #include <catch_amalgamated.hpp>
+#include <limits>
 
 using namespace attn;
 using namespace attn::app;
@@ -32,4 +33,55 @@ TEST_CASE("pasted text that is no matrix is refused with its reason") {
     }
     CHECK(refusal(wide) == "The pasted rows hold more than 64 numbers.");
     CHECK(refusal(tall) == "The pasted text has 65 rows; 64 is the most.");
+}
+
+namespace {
+
+Table small_table() {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    return {"Weights of a|b",
+            {"The", "cat\n", "a_very_long_name"},
+            {"The", "cat\n"},
+            Matrix(2, 3, {0.5, 0.1, -infinity, 0.39, 0.2, 0.3})};
+}
+
+}  // namespace
+
+TEST_CASE("a table is written for spreadsheets, numbers alone or with its names") {
+    CHECK(table_text(small_table()) == "0.5\t0.1\t-inf\n0.39\t0.2\t0.3\n");
+    CHECK(table_cells(small_table()) ==
+          "\tThe\tcat \ta_very_long_name\nThe\t0.5\t0.1\t-inf\ncat \t0.39\t0.2\t0.3\n");
+    CHECK(written_table(small_table(), "cells") == table_cells(small_table()));
+}
+
+TEST_CASE("a table is written in Markdown, where no name breaks it") {
+    CHECK(written_table(small_table(), "markdown") ==
+          "Weights of a\\|b\n\n"
+          "| | The | cat  | a\\_very\\_long\\_name |\n"
+          "| --- | ---: | ---: | ---: |\n"
+          "| The | 0.500000 | 0.100000 | −∞ |\n"
+          "| cat  | 0.390000 | 0.200000 | 0.300000 |\n");
+}
+
+TEST_CASE("a map in shades has five levels up to its largest number, and says which") {
+    CHECK(written_table(small_table(), "shades") ==
+          "Weights of a|b\n\n"
+          "     │ The     cat     a_very…\n"
+          "─────┼────────────────────────\n"
+          " The │ ███████ ░░░░░░░ ·······\n"
+          "cat  │ ▓▓▓▓▓▓▓ ▒▒▒▒▒▒▒ ▓▓▓▓▓▓▓\n"
+          "\n"
+          "░ from 0.100   ▒ from 0.200   ▓ from 0.300   █ from 0.400   largest 0.500   · masked\n");
+    // Magnitudes decide, and a map of nothing is blank.
+    const Table scores{
+        "Scores", {"0"}, {"0", "1", "2"}, Matrix(3, 1, {-2, 1.59, std::numeric_limits<double>::quiet_NaN()})};
+    CHECK(table_shades(scores) ==
+          "Scores\n\n  │ 0 \n──┼───\n0 │ ██\n1 │ ▓▓\n2 │ ??\n\n"
+          "░ from 0.400   ▒ from 0.800   ▓ from 1.200   █ from 1.600   largest 2.000, whatever the sign\n");
+    CHECK_THAT(table_shades({"Nothing", {"0"}, {"0"}, Matrix(1, 1)}),
+               Catch::Matchers::ContainsSubstring("0 │   \n\n░ from 0.000"));
+    // Many columns have numbers.
+    Table wide{"Wide", {}, {"q"}, Matrix(1, 40)};
+    for (int i = 0; i < 40; ++i) wide.columns.push_back("name");
+    CHECK_THAT(table_shades(wide), Catch::Matchers::ContainsSubstring("│ 0   1   2 "));
 }

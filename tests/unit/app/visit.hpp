@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/visit.hpp"
+#include "lenses/lens.hpp"
 #include "runs/training_files.hpp"
 #include "subjects/sentence/sentence.hpp"
 #include "subjects/tensors/tensors.hpp"
@@ -109,14 +110,22 @@ inline std::optional<app::Explained> explained(const app::Visit& visit, const ap
     return app::subject_in(visit).explain(cell);
 }
 
+// Returns the matrix in focus.
+inline app::Table table_in(const app::Visit& visit) {
+    auto tables = app::lens_in(visit).tables(app::subject_in(visit));
+    REQUIRE_FALSE(tables.empty());
+    return std::move(tables.front());
+}
+
 // Does what the page does with a model's files.
 inline void load_files(app::Visit& visit, const std::string& folder, const app::Files& files) {
     app::FileIntake* intake = visit.intake(app::FileKind::model);
     REQUIRE(intake);
     intake->name(folder);
-    for (const char* file : {"config.json", "model.safetensors"}) {
+    for (const char* file : {"config.json", "model.safetensors"}) REQUIRE_FALSE(files.at(file).empty());
+    for (const char* file : {"config.json", "model.safetensors", "scores.json"}) {
+        if (!files.contains(file)) continue;
         const auto& bytes = files.at(file);
-        REQUIRE_FALSE(bytes.empty());
         auto buffer = intake->buffer(file, bytes.size());
         REQUIRE(buffer);
         std::ranges::copy(bytes, *buffer);

@@ -171,8 +171,8 @@ TEST_CASE("what is saved of words is the map's, of all heads too") {
 TEST_CASE("the table is that of the map's words") {
     WordVisit v;
     v.visit.perform(SetMap{{.unit = Unit::words}});
-    const auto table = nlohmann::json::parse(table_json(subject_in(v.visit).table()));
-    CHECK(table["title"] == "Weights between words, layer 0, head 0");
+    const auto table = nlohmann::json::parse(table_json(table_in(v.visit)));
+    CHECK(table["title"] == "Weights between words of tiny, layer 0, head 0");
     CHECK(table["columns"] == v.run().words.names);
     const double shown = std::stod(table["rows"][2][2].get<std::string>());
     CHECK(std::abs(shown - merged(v.weights(0, 0), {2, 4}, {1, 2})) <= 1e-6);  // six digits

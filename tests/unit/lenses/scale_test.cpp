@@ -97,5 +97,5 @@ TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in 
     CHECK(screen.visit.state().of<ScaleState>() == ScaleState{});
     CHECK_FALSE(apply(default_state(), SetScale{{.components = 0}}));
     CHECK_FALSE(parse_fragment("v=1&scale.d=5000").note.empty());
-    CHECK(scale_in(screen).table(subject_in(screen.visit)).values.rows == table_row_limit);
+    CHECK(scale_in(screen).tables(subject_in(screen.visit)).front().values.rows == table_row_limit);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { ModelFiles, bytes, listed, tokenizerTexts, unfit } from '../../../web/shell/model_files.js';
+import { ModelFiles, bytes, isModelFile, isModelPart, listed, tokenizerTexts, unfit } from '../../../web/shell/model_files.js';
 
 // A file may say another size than that of its text.
 const file = (text = '{}', size = text.length) => ({ size, text: async () => text, stream: () => new Blob([text]).stream() });
@@ -17,6 +17,15 @@ test('a folder is a model, named after the folder; other files are named', async
     assert.deepEqual(model.weights, ['model.safetensors']);
     assert.deepEqual(model.ignored, ['fp16.safetensors', 'LICENSE']);
     assert.equal(await model.files.get('config.json').text(), 'a/tiny/config.json');
+});
+
+test('scores.json belongs to a model, which is whole without it and never spoiled by it', async () => {
+    const scored = [...hub('m'), { path: 'm/scores.json', file: file('', 0) }];
+    const { model } = await new ModelFiles().add(scored);
+    assert.ok(model.files.has('scores.json'));
+    assert.deepEqual(model.ignored, []);
+    assert.equal(unfit(model), null, 'an empty one too');
+    assert.ok(isModelFile('scores.json') && !isModelPart('scores.json'));
 });
 
 test('loose files accumulate in any order until a model is complete', async () => {

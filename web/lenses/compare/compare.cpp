@@ -6,6 +6,7 @@
 
 #include "app/format.hpp"
 #include "app/link_text.hpp"
+#include "maps/picked.hpp"
 
 namespace attn::app {
 
@@ -81,6 +82,54 @@ const Pairing& CompareLens::pairing_of(const Attention& first, const Attention& 
         pairing_ = Pairing(first, second);
     }
     return pairing_;
+}
+
+void CompareLens::update_maps(const Attention& first, const Attention& second) {
+    const Selection& s = state().selection;
+    if (maps_.first_version == first.version() && maps_.second_version == second.version() &&
+        maps_.layer == s.layer && maps_.head == s.head)
+        return;
+    maps_ = {first.version(), second.version(), s.layer, s.head, nullptr, nullptr, nullptr, {}};
+    maps_.first = stage_map(first.record(s.layer), s.head, Stage::weight);
+    maps_.second = stage_map(second.record(s.layer), s.head, Stage::weight);
+    std::vector<Index> firsts, seconds;
+    for (const TokenPair& pair : pairing_of(first, second).alignment().pairs()) {
+        const auto name = [](const std::vector<std::string>& names, Index token) {
+            return names[static_cast<std::size_t>(token)];
+        };
+        firsts.push_back(pair.first);
+        seconds.push_back(pair.second);
+        maps_.pair_names.push_back(name(first.query_names(), pair.first) +
+                                   (pair.same ? "" : "/" + name(second.query_names(), pair.second)));
+    }
+    if (auto difference = attn::difference_map(picked_map(maps_.first, firsts, firsts),
+                                               picked_map(maps_.second, seconds, seconds)))
+        maps_.difference = *std::move(difference);
+}
+
+// The map that the view shows is in focus; side by side, that of the pinned cell, otherwise the first.
+std::vector<Table> CompareLens::tables(Subject& subject) {
+    const Attention &first = *subject.attention(), &second = *subject.second();
+    const Selection& s = state().selection;
+    if (s.layer >= first.layers() || s.head >= first.heads()) return {};
+    update_maps(first, second);
+    const std::string head = "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head);
+    const auto weights = [&](const char* which, const MapPointer& map, const Attention& run) {
+        return table_of(std::string("Weights of the ") + which + ", " + head, *map, run.query_names(),
+                        run.key_names(), Stage::weight);
+    };
+    std::vector<Table> tables{weights("first", maps_.first, first), weights("second", maps_.second, second)};
+    if (maps_.difference)
+        tables.push_back(table_of("Weights of the first minus the second, " + head, *maps_.difference,
+                                  maps_.pair_names, maps_.pair_names, Stage::weight));
+    const ComparisonView view = state().of<CompareState>().view;
+    const bool shows_second =
+        view == ComparisonView::blink ? blink_.second : state().pin && state().pin->second;
+    if (view == ComparisonView::difference)
+        bring_forward(tables, tables.size() - 1);
+    else if (shows_second)
+        bring_forward(tables, 1);
+    return tables;
 }
 
 std::string CompareLens::spoken(Subject& subject) {

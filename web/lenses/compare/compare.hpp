@@ -59,6 +59,7 @@ class CompareLens final : public Lens {
     std::optional<Missing> missing(Subject& subject) const override;
     bool suits(Subject& subject) const override;
     void draw(const Drawing& drawing, Subject& subject) override;
+    std::vector<Table> tables(Subject& subject) override;
     std::string spoken(Subject& subject) override;
 
   private:
@@ -100,7 +101,7 @@ class CompareLens final : public Lens {
     static void update(Line& line, const Attention& run, const Selection& selection,
                        std::optional<Index> query);
     void update_alike(const Frame& frame, Index query, Index second_query);
-    void update_maps(const Frame& frame);
+    void update_maps(const Attention& first, const Attention& second);
     void draw_controls(const Frame& frame);
     void draw_words(const Frame& frame, float width);
     Touched draw_line(const char* name, Line& line, const Attention& run, std::optional<Index> query,

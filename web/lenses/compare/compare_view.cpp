@@ -5,7 +5,6 @@
 #include "app/clock.hpp"
 #include "app/format.hpp"
 #include "lenses/compare/compare.hpp"
-#include "maps/picked.hpp"
 #include "parts/part.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/landmarks.hpp"
@@ -281,27 +280,6 @@ void CompareLens::draw_similarities(const Frame& frame, float width) {
 
 // ---- The maps ---------------------------------------------------------------------------------------------
 
-void CompareLens::update_maps(const Frame& frame) {
-    const Selection& s = frame.selection();
-    if (maps_.first_version == frame.first.version() && maps_.second_version == frame.second.version() &&
-        maps_.layer == s.layer && maps_.head == s.head)
-        return;
-    maps_ = {frame.first.version(), frame.second.version(), s.layer, s.head, nullptr, nullptr, nullptr, {}};
-    maps_.first = stage_map(frame.first.record(s.layer), s.head, Stage::weight);
-    maps_.second = stage_map(frame.second.record(s.layer), s.head, Stage::weight);
-    std::vector<Index> firsts, seconds;
-    for (const TokenPair& pair : frame.pairing.alignment().pairs()) {
-        firsts.push_back(pair.first);
-        seconds.push_back(pair.second);
-        maps_.pair_names.push_back(pair.same
-                                       ? frame.first_name(pair.first)
-                                       : frame.first_name(pair.first) + "/" + frame.second_name(pair.second));
-    }
-    if (auto difference = attn::difference_map(picked_map(maps_.first, firsts, firsts),
-                                               picked_map(maps_.second, seconds, seconds)))
-        maps_.difference = *std::move(difference);
-}
-
 namespace {
 
 ui::MapPicture weights_of(const char* name, const MapPointer& map, std::span<const std::string> names) {
@@ -431,7 +409,7 @@ void CompareLens::blinking(const Frame& frame, float width, float height) {
 }
 
 void CompareLens::draw_maps(const Frame& frame, float width, float most_height) {
-    update_maps(frame);
+    update_maps(frame.first, frame.second);
     switch (state().of<CompareState>().view) {
         case ComparisonView::blink: return blinking(frame, width, most_height);
         case ComparisonView::difference: return difference_map(frame, width, most_height);

@@ -55,6 +55,7 @@ class CurvesLens final : public Lens {
     std::optional<Missing> missing(Subject& subject) const override;
     bool suits(Subject& subject) const override { return subject.course() != nullptr; }
     void draw(const Drawing& drawing, Subject& subject) override;
+    std::vector<Table> tables(Subject& subject) override;
     std::string spoken(Subject& subject) override;
 
   private:
@@ -63,7 +64,8 @@ class CurvesLens final : public Lens {
     // Draws a button that forks the run; `plan` is the run's own, without its text.
     void draw_fork(const std::string& name, const char* label, const TrainingPlan& plan,
                    const ForkTraining& fork);
-    void draw_maps(const TrainingRun& run, const TrainingPlan& plan, const TrainingView& view, float width);
+    void draw_maps(const TrainingRun& run, const TrainingPlan& plan, const TrainingView& view,
+                   const NamedHeads* named, float width);
     void draw_choice(const TrainingView& view);
     void draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown);
     void tell(const TrainingRun& run, const float* values, Index query, Index key, Index n) const;

@@ -174,7 +174,7 @@ void CurvesLens::draw_choice(const TrainingView& view) {
 }
 
 void CurvesLens::draw_maps(const TrainingRun& run, const TrainingPlan& plan, const TrainingView& view,
-                           float width) {
+                           const NamedHeads* named, float width) {
     maps_.update(run, view, state().of<CurvesState>().maps);
     const ui::ColourScale scale = maps_.shown() == TrainingMaps::weights
                                       ? ui::sequential_scale(1)
@@ -203,13 +203,16 @@ void CurvesLens::draw_maps(const TrainingRun& run, const TrainingPlan& plan, con
                 const bool out = std::erase(toggled.ablated, HeadIndex{layer, head}) > 0;
                 if (!out) toggled.ablated.push_back({layer, head});
                 const std::string name = std::to_string(layer) + "." + std::to_string(head);
+                const std::string does = named ? named->name({layer, head}) : "";
                 ImDrawList* list = ImGui::GetWindowDrawList();
                 list->AddRectFilled({at.x, y + 7}, {at.x + 8, y + 11}, ui::series_colour(place), 2);
                 {
                     ui::Type small(ui::Face::regular, ui::size_small);
                     ui::draw_text_within(list, {at.x + 12, y}, side - 12,
                                          out ? ui::theme().dim : ui::theme().text,
-                                         out ? name + " left out" : "head " + name);
+                                         out            ? name + " left out"
+                                         : does.empty() ? "head " + name
+                                                        : name + " " + does);
                 }
                 render::Heatmap map;
                 map.key = {&maps_, maps_.serial() * 64 + place};
@@ -257,7 +260,7 @@ void CurvesLens::draw(const Drawing& drawing, Subject& subject) {
     ImGui::BeginGroup();
     if (const TrainingView* view = runs.shown_view(course)) {
         const float room = beside ? width - left - gap : width;
-        draw_maps(*run, plan, *view, room);
+        draw_maps(*run, plan, *view, subject.named_heads(), room);
         ImGui::Dummy({0, 6});
         subject.draw_beside(drawing, room);
     }

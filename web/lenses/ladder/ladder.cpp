@@ -58,6 +58,33 @@ std::optional<Missing> LadderLens::missing(Subject& subject) const {
         "weights."};
 }
 
+LadderLens::Window LadderLens::window_of(Subject& subject) const {
+    const Ladder& ladder = *subject.ladder();
+    if (ladder.edits()) return {{0, ladder.queries()}, {0, ladder.keys()}};
+    const LadderState& shown = state().of<LadderState>();
+    const Attention* attention = subject.attention();
+    const auto chosen = state().selection.query;
+    const auto looked = chosen                            ? chosen
+                        : attention && attention->trace() ? std::optional(ladder.queries() - 1)
+                                                          : std::nullopt;
+    return {ladder_window(shown, ladder.queries(), looked), ladder_window(shown, ladder.keys(), looked)};
+}
+
+// The matrix of the pinned cell is in focus, otherwise the weights.
+std::vector<Table> LadderLens::tables(Subject& subject) {
+    std::vector<Table> tables;
+    const Ladder* ladder = subject.ladder();
+    if (!ladder) return tables;
+    const Stage wanted = state().pin ? state().pin->stage : Stage::weight;
+    const auto [queries, keys] = window_of(subject);
+    for (const auto& row : ladder->rungs(queries, keys))
+        for (const Rung& rung : row) {
+            tables.push_back(table_of(rung));
+            if (rung.stage == wanted) bring_forward(tables, tables.size() - 1);
+        }
+    return tables;
+}
+
 std::string LadderLens::spoken(Subject& subject) {
     const Attention& attention = *subject.attention();
     const Ladder& ladder = *subject.ladder();

@@ -38,9 +38,14 @@ class LadderLens final : public Lens {
     std::optional<Missing> missing(Subject& subject) const override;
     bool suits(Subject&) const override { return true; }
     void draw(const Drawing& drawing, Subject& subject) override;
+    std::vector<Table> tables(Subject& subject) override;
     std::string spoken(Subject& subject) override;
 
   private:
+    struct Window {
+        Range queries, keys;
+    };
+    Window window_of(Subject& subject) const;  // of the queries and keys that are shown
     void draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys);
 
     std::map<std::string_view, parts::LadderPart> seen_;  // by subject

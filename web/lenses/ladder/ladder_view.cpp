@@ -36,16 +36,8 @@ void LadderLens::draw_window(const Drawing& drawing, Subject& subject, Range que
 
 void LadderLens::draw(const Drawing& drawing, Subject& subject) {
     const Ladder* ladder = subject.ladder();
-    Range queries{0, ladder->queries()}, keys{0, ladder->keys()};
+    const auto [queries, keys] = window_of(subject);
     if (!ladder->edits()) {
-        const LadderState& shown = drawing.state().of<LadderState>();
-        const Attention* attention = subject.attention();
-        const auto chosen = drawing.selection().query;
-        const auto looked = chosen                            ? chosen
-                            : attention && attention->trace() ? std::optional(ladder->queries() - 1)
-                                                              : std::nullopt;
-        queries = ladder_window(shown, ladder->queries(), looked);
-        keys = ladder_window(shown, ladder->keys(), looked);
         draw_window(drawing, subject, queries, keys);
         ladder = subject.ladder();  // a command may have changed it
         if (!ladder) return;

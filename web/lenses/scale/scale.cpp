@@ -137,14 +137,14 @@ std::string ScaleLens::spoken(Subject& subject) {
            fixed(spread / std::sqrt(static_cast<double>(shown.components())), 2) + ".";
 }
 
-Table ScaleLens::table(Subject& subject) {
+std::vector<Table> ScaleLens::tables(Subject& subject) {
     const std::vector<float>& values = products(subject).values();
     Table table{"q · k", {"q · k"}, {}, Matrix(std::min(std::ssize(values), table_row_limit), 1)};
     for (Index i = 0; i < table.values.rows; ++i) {
         table.row_labels.push_back("pair " + std::to_string(i));
         table.values.at(i, 0) = static_cast<double>(values[static_cast<std::size_t>(i)]);
     }
-    return table;
+    return {std::move(table)};
 }
 
 Guide ScaleLens::guide(Subject&) const {

@@ -67,7 +67,7 @@ class ScaleLens final : public Lens {
     bool suits(Subject&) const override { return true; }
     void draw(const Drawing& drawing, Subject& subject) override;
     std::string spoken(Subject& subject) override;
-    Table table(Subject& subject) override;
+    std::vector<Table> tables(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
     // What is shown: a head where its vectors are chosen and there are some. Computed anew where that has changed.

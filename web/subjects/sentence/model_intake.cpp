@@ -36,6 +36,10 @@ Result<std::byte*> ModelIntake::buffer(const std::string& file, std::uint64_t si
         files_.index = std::move(bytes);
         return files_.index->data();
     }
+    if (file == "scores.json") {
+        bytes.reserve(1);  // an empty file has an address as well
+        return scores_.emplace(std::move(bytes)).data();
+    }
     Bytes& weights = files_.weights[file] = std::move(bytes);
     return weights.data();
 }
@@ -48,15 +52,18 @@ Status ModelIntake::check_header(const std::string& file) const {
     return ok();
 }
 
-Result<std::shared_ptr<const Model>> ModelIntake::load() {
+Result<ModelIntake::Loaded> ModelIntake::load() {
     if (!has_config_) return Error{"config.json has not arrived."};
     auto model = Model::load(std::move(files_));
+    auto scores = std::move(scores_);
     discard();
-    return model;
+    if (!model) return model.error();
+    return Loaded{*std::move(model), std::move(scores)};
 }
 
 void ModelIntake::discard() {
     files_ = {};
+    scores_.reset();
     has_config_ = false;
     total_ = 0;
 }

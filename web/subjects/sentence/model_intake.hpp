@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "model/model.hpp"
@@ -21,12 +23,18 @@ class ModelIntake {
     Result<std::byte*> buffer(const std::string& file, std::uint64_t size);
     // Checks a .safetensors file of which the header bytes have been written, before its body is read.
     Status check_header(const std::string& file) const;
-    Result<std::shared_ptr<const Model>> load();  // takes the bytes
+    // Takes the bytes. scores.json goes with the model, and is not read yet.
+    struct Loaded {
+        std::shared_ptr<const Model> model;
+        std::optional<Bytes> scores;
+    };
+    Result<Loaded> load();
     void discard();
 
   private:
     std::string folder_;
     ModelFiles files_;
+    std::optional<Bytes> scores_;
     bool has_config_ = false;
     std::uint64_t total_ = 0;
 };

@@ -192,12 +192,12 @@ void SentenceSubject::compare(const Pair& pair) {
 // ---- The model --------------------------------------------------------------------------------------------
 
 bool SentenceSubject::load_model() {
-    auto model = intake_.load();
-    if (!model) {
-        visit().report_error(model.error());
+    auto loaded = intake_.load();
+    if (!loaded) {
+        visit().report_error(loaded.error());
         return false;
     }
-    model_ = *std::move(model);
+    model_ = std::move(loaded->model);
     model_name_ = intake_.name();
     const bool awaited = std::exchange(awaited_, "") == model_name_;
     const auto handover = std::exchange(training_.handover, std::nullopt);
@@ -205,6 +205,7 @@ bool SentenceSubject::load_model() {
     model_trained_ = trained ? std::optional(handover->network) : std::nullopt;
     alphabet_.reset();
     for (const std::string& note : model_->notes()) visit().notice(model_name_ + ": " + note);
+    begin_naming(loaded->scores);
     sampler_.reset();
     sentence_.clear();
     compared_.clear();
@@ -401,6 +402,36 @@ bool SentenceSubject::survey_heads(double until_ms, bool (HeadOverview::*step)()
     return false;
 }
 
+void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
+    const ModelConfig& config = model_->config();
+    std::optional<RoleTable> given;
+    if (scores) {
+        auto read = parse_head_scores(*scores, config.layers, config.heads);
+        if (read)
+            given = *std::move(read);
+        else
+            visit().notice(model_name_ + ": " + read.error().message +
+                           ". Heads are named by what is measured here.");
+    }
+    naming_ = HeadNaming(model_, std::move(given));
+}
+
+// Nobody waits for it: it begins when everything of the sentence is there.
+bool SentenceSubject::name_heads(double until_ms) {
+    const HeadOverview* heads = run() ? run()->overview() : nullptr;
+    if (!heads || !heads->done()) return false;
+    const auto run_bytes = [&](const TextJob& job) {
+        return job.ids().empty() ? 0 : trace_bytes(model_->config(), std::ssize(job.ids()));
+    };
+    if (model_->memory_bytes() + run_bytes(sentence_) + run_bytes(compared_) + naming_.bytes() >
+        run_bytes_limit)
+        return false;
+    while (naming_.step())
+        if (now_ms() >= until_ms) return true;
+    if (const auto doubt = naming_.take_doubt()) visit().notice(model_name_ + ": " + *doubt);
+    return false;
+}
+
 bool SentenceSubject::work(Urgency urgency, double until_ms) {
     switch (urgency) {
         case Urgency::first: return run_forward(sentence_, until_ms) || run_forward(compared_, until_ms);
@@ -413,8 +444,8 @@ bool SentenceSubject::work(Urgency urgency, double until_ms) {
         }
         case Urgency::last: break;
     }
-    return survey_heads(until_ms, &HeadOverview::step_scores) || sentence_.running() || compared_.running() ||
-           playing_;
+    return survey_heads(until_ms, &HeadOverview::step_scores) || name_heads(until_ms) ||
+           sentence_.running() || compared_.running() || playing_;
 }
 
 std::optional<Progress> SentenceSubject::progress() const {
@@ -428,7 +459,7 @@ std::optional<Progress> SentenceSubject::progress() const {
 std::uint64_t SentenceSubject::milestones() const {
     const TextRun* shown = run();
     if (!shown) return 0;
-    return 8 * shown->version() +
+    return 8 * shown->version() + 4 * naming_.milestones() +
            static_cast<std::uint64_t>(shown->all_heads ? shown->all_heads->milestones() : 0);
 }
 
@@ -526,8 +557,6 @@ std::optional<Explained> SentenceSubject::explain(const CellRef& cell) {
                           (cell.second ? ", second sentence" : "") + " · computed by " + model_name_;
     return out;
 }
-
-Table SentenceSubject::table() { return run() ? table_of(*run(), state()) : Table{}; }
 
 std::string SentenceSubject::status() {
     const TextRun* shown = run();

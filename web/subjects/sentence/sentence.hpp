@@ -67,9 +67,9 @@ class SentenceSubject final : public Subject {
     std::vector<Offer> offers() const override;
     std::optional<Offer> offer_second() const override;
     std::optional<Offer> offer_alone() const override;
+    const NamedHeads* named_heads() override { return awaited_.empty() ? naming_.heads() : nullptr; }
     const Ladder* ladder() override;
     std::optional<Explained> explain(const CellRef& cell) override;
-    Table table() override;
     std::string status() override;
     Guide guide() const override { return numbers_guide; }
     bool draw_controls(const Drawing& drawing, bool brief) override;
@@ -121,6 +121,8 @@ class SentenceSubject final : public Subject {
     void begin_typing();
     void start(TextJob& job, TokenizedText text);
     bool run_forward(TextJob& job, double until_ms);
+    void begin_naming(const std::optional<Bytes>& scores);
+    bool name_heads(double until_ms);
     bool survey_heads(double until_ms, bool (HeadOverview::*step)());
     void forward_finished();
     void choose_wanted();
@@ -158,6 +160,7 @@ class SentenceSubject final : public Subject {
     bool selecting_ = false;  // the subject itself is changing the selection
 
     TextJob sentence_{true}, compared_{false};
+    HeadNaming naming_;  // of model_
     std::optional<HeadLadder> ladder_;
     Next next_;
     SamplingState next_for_;

@@ -109,7 +109,14 @@ void SentenceSubject::draw_invitation_to_type() {
 void SentenceSubject::draw_heading(bool brief) const {
     const Selection& s = state().selection;
     const bool compares = lens_of(state()).compares;
-    ui::section(("Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head)).c_str());
+    const HeadIndex head{s.layer, s.head};
+    const NamedHeads* named = naming_.heads();
+    const std::string name = named ? named->name(head) : "";
+    ui::section(("Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head) +
+                 (name.empty() ? "" : " · " + name))
+                    .c_str());
+    ui::landmark_item("heading");
+    if (!name.empty()) ui::tooltip(named->told(head).c_str());
     if (!compares) draw_badges();  // they describe only the first sentence
     if (brief) return;
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;

@@ -92,12 +92,6 @@ std::optional<Explained> TensorsSubject::explain(const CellRef& cell) {
     return open() ? explain_tensor_cell(*open(), state().selection, cell) : std::nullopt;
 }
 
-Table TensorsSubject::table() {
-    TensorSet* set = own_.open();
-    if (!set || (!set->finished() && !set->record(0))) return {};
-    return table_of(*set, state(), set->title());
-}
-
 std::string TensorsSubject::status() { return open() ? open()->summary() : "no tensors"; }
 
 std::vector<Offer> TensorsSubject::offers() const {

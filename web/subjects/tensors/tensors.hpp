@@ -36,7 +36,6 @@ class TensorsSubject final : public Subject {
     std::vector<Offer> offers() const override;
     const Ladder* ladder() override { return ladder_of(ladder_, own_.open(), state().selection); }
     std::optional<Explained> explain(const CellRef& cell) override;
-    Table table() override;
     std::string status() override;
     Guide guide() const override;
     bool draw_controls(const Drawing& drawing, bool brief) override;

@@ -109,7 +109,15 @@ bool TrainingSubject::work(Urgency urgency, double until_ms) {
         more = true;
         if (now_ms() >= until_ms) break;
     }
-    return more;
+    if (more || !shown_.run) return more;
+    if (const auto& model = shown_.run->run->model(); naming_.model() != model) naming_ = HeadNaming(model);
+    while (naming_.step())
+        if (now_ms() >= until_ms) return true;
+    return false;
+}
+
+const NamedHeads* TrainingSubject::named_heads() {
+    return shown_.run && naming_.model() == shown_.run->run->model() ? naming_.heads() : nullptr;
 }
 
 // ---- What it says -----------------------------------------------------------------------------------------
@@ -123,11 +131,6 @@ std::optional<Explained> TrainingSubject::explain(const CellRef& cell) {
         out->provenance =
             "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head) + " · " + run->title();
     return out;
-}
-
-Table TrainingSubject::table() {
-    Attention* heads = attention();
-    return heads ? table_of(*heads, state()) : Table{};
 }
 
 std::string TrainingSubject::status() {

@@ -32,11 +32,11 @@ class TrainingSubject final : public Subject {
     bool may_compare() const override { return true; }
     std::vector<Offer> offers() const override;
     std::optional<Offer> offer_second() const override;
+    const NamedHeads* named_heads() override;
     const Ladder* ladder() override { return ladder_of(ladder_, attention(), state().selection); }
     const TrainingState* course() const override { return &now(); }
     TrainingRuns* runs() override { return &runs_; }
     std::optional<Explained> explain(const CellRef& cell) override;
-    Table table() override;
     std::string status() override;
     Guide guide() const override;
     bool draw_controls(const Drawing& drawing, bool brief) override;
@@ -47,6 +47,7 @@ class TrainingSubject final : public Subject {
     void receive(State& state, const State& here, Change how) override;
     void fit_selection() override;
     bool work(Urgency urgency, double until_ms) override;
+    std::uint64_t milestones() const override { return naming_.milestones(); }
     std::optional<TextBox> text_box() const override;
     void text_typed(Box box, const std::string& text) override;
     std::string probe() const override;
@@ -69,6 +70,7 @@ class TrainingSubject final : public Subject {
 
     TrainingRuns& runs_;
     Shown shown_, compared_;
+    HeadNaming naming_;  // of the network that was shown when the runs last rested
     std::optional<HeadLadder> ladder_;
     bool more_settings_ = false;
 };

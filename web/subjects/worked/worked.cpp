@@ -161,20 +161,6 @@ std::optional<Explained> WorkedSubject::explain(const CellRef& cell) {
     return explain_worked_cell(now(), *run_, cell);
 }
 
-Table WorkedSubject::table() {
-    const auto& pin = state().pin;
-    const Stage stage = pin ? pin->stage : Stage::weight;
-    Table table{std::string(symbol(stage)), {}, {}, run_->matrix(now(), stage)};
-    for (Index r = 0; r < table.values.rows; ++r) {
-        const std::string name = cell_name(now(), {stage, r, 0});
-        const auto open = name.find('['), comma = name.rfind(", ");
-        table.row_labels.push_back(name.substr(open + 1, comma - open - 1));
-    }
-    for (Index c = 0; c < table.values.cols; ++c)
-        table.columns.push_back(is_of_pairs(stage) ? label_at(now().key_labels, c) : std::to_string(c));
-    return table;
-}
-
 std::string WorkedSubject::status() {
     const WorkedState& w = now();
     std::string text = "n_q " + std::to_string(w.queries()) + "   n_k " + std::to_string(w.keys());

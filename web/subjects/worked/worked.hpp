@@ -34,7 +34,6 @@ class WorkedSubject final : public Subject {
     const Ladder* ladder() override { return &*ladder_; }
     std::optional<Command> take_over(const HeadCopy& head) const override;
     std::optional<Explained> explain(const CellRef& cell) override;
-    Table table() override;
     std::string status() override;
     Guide guide() const override;
     std::optional<Command> paste(const Matrix& cells) const override;

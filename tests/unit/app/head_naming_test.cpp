@@ -1,0 +1,184 @@
+// Checks that heads are named by what was measured of them: from scores.json where it is sound and of these weights,
+// otherwise on the spot, when nobody waits.
+#include "runs/head_naming.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "unit/app/visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+struct Storyteller {
+    FakePage page;
+    Visit visit{page};
+    Files files;
+
+    Storyteller() {
+        const auto folder = source_dir() / "models/storyteller";
+        for (const char* file : {"config.json", "model.safetensors", "scores.json"})
+            files[file] = read_file(folder / file);
+        if (files["model.safetensors"].empty()) SKIP("models/storyteller has no weights");
+    }
+    nlohmann::json scores() const {
+        const auto& bytes = files.at("scores.json");
+        return nlohmann::json::parse(as_text(bytes), nullptr, false);
+    }
+    void give_scores(const std::string& text) {
+        const auto bytes = as_bytes(text);
+        files["scores.json"].assign(bytes.begin(), bytes.end());
+    }
+    const NamedHeads* named() { return subject_in(visit).named_heads(); }
+    void open() { load_files(visit, "storyteller", files); }
+    void read(const char* text = "a few words") {
+        visit.perform(SetText{text});
+        visit.tokens({Box::first, text, {40, 50, 60, 70}, {"a", " few", " wor", "ds"}, 4});
+    }
+    void rest() {
+        for (int i = 0; i < 10'000 && visit.work(20); ++i) continue;
+        REQUIRE_FALSE(visit.work(20));
+    }
+
+  private:
+    static std::string as_text(const std::vector<std::byte>& bytes) {
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the bundled model's heads have their names from scores.json, at once and for good") {
+    Storyteller s;
+    s.open();
+    REQUIRE(s.named());
+    CHECK(s.named()->name({3, 0}) == "pronoun 0.999");
+    CHECK(s.named()->name({4, 5}) == "induction 0.95");
+    CHECK(s.named()->name({0, 1}) == "previous token 0.87");
+    CHECK(s.named()->name({2, 6}).empty());
+    CHECK(s.named()->name({5, 0}).empty());  // there is no such head
+    CHECK_THAT(s.named()->told({3, 0}), StartsWith("pronoun 0.999 (from 0.9 on): share of texts"));
+    CHECK_THAT(s.named()->told({3, 0}), ContainsSubstring("\ninduction 0.70 (from 0.5 on): "));
+    CHECK_THAT(s.named()->told({3, 0}), ContainsSubstring("From the model's scores.json"));
+    s.read();
+    s.rest();
+    CHECK(s.named()->name({3, 0}) == "pronoun 0.999");  // the check against the weights agrees
+    CHECK(s.page.notices.empty());
+}
+
+TEST_CASE("without scores.json the heads are measured, once for the model, when nobody waits") {
+    Storyteller s;
+    const nlohmann::json card = s.scores();
+    s.files.erase("scores.json");
+    s.open();
+    s.rest();
+    CHECK_FALSE(s.named());  // there is no sentence yet
+    s.read();
+    while (!sentence_in(s.visit).run() || !sentence_in(s.visit).run()->overview() ||
+           !sentence_in(s.visit).run()->overview()->done()) {
+        CHECK_FALSE(s.named());
+        s.visit.work(0);
+    }
+    s.rest();
+    REQUIRE(s.named());
+    const NamedHeads* named = s.named();
+    CHECK(named->name({4, 5}).starts_with("induction 0.9"));
+    CHECK(named->name({0, 1}).starts_with("previous token 0.8"));
+    CHECK(named->name({3, 0}).starts_with("induction 0.7"));
+    CHECK_THAT(named->told({4, 5}),
+               ContainsSubstring("Measured on 4 sequences of 64 random tokens, each given twice"));
+    // The card's means are over 16 sequences, these over 4.
+    double apart = 0;
+    for (const auto& head : card["heads"]) {
+        const RoleScores& scores = named->table.of({head["layer"], head["head"]});
+        for (std::size_t role = 0; role < 4; ++role)
+            apart = std::max(
+                apart, std::abs(scores.values[role] - head[std::string(head_roles[role].key)].get<double>()));
+    }
+    INFO("apart by " << apart);
+    CHECK(apart < 0.1);
+    s.read("other words");
+    s.rest();
+    CHECK(s.named() == named);
+}
+
+TEST_CASE("a scores.json that is broken is one sentence, and the heads are measured") {
+    const auto [what, change] = GENERATE(table<std::string, std::string (*)(nlohmann::json)>({
+        {"scores.json has no list of heads", [](nlohmann::json) { return std::string("{}"); }},
+        {"does not tell of head 4.7",
+         [](nlohmann::json scores) {
+             scores["heads"].erase(39);
+             return scores.dump();
+         }},
+        {"with 5 layers of 8 heads, does not have",
+         [](nlohmann::json scores) {
+             scores["heads"][3]["layer"] = 7;
+             return scores.dump();
+         }},
+        {"that is no number from 0 to 1",
+         [](nlohmann::json scores) {
+             scores["heads"][3]["induction_stripe"] = nullptr;
+             return scores.dump();
+         }},
+        {"scores.json", [](nlohmann::json) { return std::string("not json"); }},
+        {"scores.json", [](nlohmann::json) { return std::string(); }},
+    }));
+    Storyteller s;
+    s.give_scores(change(s.scores()));
+    s.open();
+    INFO(what);
+    REQUIRE(s.page.notices.size() == 1);
+    CHECK_THAT(s.page.notices[0], StartsWith("storyteller: scores.json"));
+    CHECK_THAT(s.page.notices[0], ContainsSubstring(what));
+    CHECK_THAT(s.page.notices[0], ContainsSubstring("Heads are named by what is measured here."));
+    CHECK_FALSE(s.named());
+    s.read();
+    s.rest();
+    REQUIRE(s.named());
+    CHECK(s.named()->name({4, 5}).starts_with("induction 0.9"));
+}
+
+TEST_CASE("a scores.json of another model falls when the weights are measured") {
+    Storyteller s;
+    nlohmann::json scores = s.scores();
+    for (const char* key : {"layer", "head"}) std::swap(scores["heads"][1][key], scores["heads"][33][key]);
+    s.give_scores(scores.dump());
+    s.open();
+    CHECK(s.named()->name({4, 1}) == "previous token 0.87");
+    s.read();
+    s.rest();
+    CHECK(s.named()->name({4, 1}).empty());
+    CHECK(s.named()->name({0, 1}).starts_with("previous token"));
+    REQUIRE(s.page.notices.size() == 1);
+    CHECK_THAT(s.page.notices[0], ContainsSubstring("scores.json is not of these weights: it gives head 0.1 "
+                                                    "“previous token” 0.04, and they have 0.8"));
+}
+
+TEST_CASE("a network in training has names at the step shown, while it rests") {
+    FakePage page;
+    Visit visit{page};
+    TrainingPlan plan = training_presets()[0].plan;
+    plan.layers = plan.heads = 2;
+    plan.d_model = plan.context = 16;
+    plan.batch = 1;
+    visit.perform(OpenSubject{training_subject});
+    visit.perform(SetTrainingPlan{plan});
+    visit.perform(ShowTrainingStep{4});
+    for (int i = 0; i < 10'000 && (visit.work(20) || !subject_in(visit).attention()); ++i) continue;
+    visit.work(20);
+    const auto rests = [&] { return !visit.work(20); };
+    for (int i = 0; i < 1000 && !rests(); ++i) continue;
+    const NamedHeads* named = subject_in(visit).named_heads();
+    REQUIRE(named);
+    CHECK(named->table.layers == 2);
+    CHECK(named->table.of({1, 1})[HeadRole::induction] >= 0);
+    visit.perform(ShowTrainingStep{0});
+    CHECK(subject_in(visit).attention());
+    CHECK_FALSE(subject_in(visit).named_heads());  // of another step
+    for (int i = 0; i < 1000 && !rests(); ++i) continue;
+    CHECK(subject_in(visit).named_heads());
+}

@@ -1,0 +1,144 @@
+// Checks that the table is the matrix on screen: of the lens, the stage and the step.
+#include <cmath>
+
+#include "lenses/compare/compare.hpp"
+#include "lenses/curves/curves.hpp"
+#include "lenses/ladder/ladder.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+std::vector<std::string> titles(Screen& screen) {
+    std::vector<std::string> all;
+    for (const Table& table : screen.frame.tables()) {
+        CHECK(std::ssize(table.columns) == table.values.cols);
+        CHECK(std::ssize(table.row_labels) == table.values.rows);
+        all.push_back(table.title);
+    }
+    return all;
+}
+Table first(Screen& screen) {
+    auto tables = screen.frame.tables();
+    REQUIRE_FALSE(tables.empty());
+    return tables.front();
+}
+
+}  // namespace
+
+TEST_CASE("the overview's table is its map, or the vectors of which one is pinned") {
+    Screen screen;
+    screen.open_sentence();
+    screen.visit.perform(Select{{1, 2, {}, {}, {}}});
+    const Record& record = sentence_in(screen.visit).run()->record_at(1);
+    CHECK(titles(screen) ==
+          std::vector<std::string>{"Weights of tiny, layer 1, head 2", "Q of tiny, layer 1, head 2",
+                                   "K of tiny, layer 1, head 2", "V of tiny, layer 1, head 2",
+                                   "Output of tiny, layer 1, head 2", "Scores of the heads of tiny"});
+    screen.visit.perform(SetMap{{.stage = Stage::scaled}});
+    const Table scores = first(screen);
+    CHECK(scores.title == "Scaled of tiny, layer 1, head 2");
+    CHECK(scores.row_labels[4] == "word4");
+    CHECK(scores.values.at(4, 2) == static_cast<double>(record.cell(Stage::scaled, 2, 4, 2)));
+    screen.visit.perform(SetMap{{.stage = Stage::weight, .sink = Sink::hidden}});
+    CHECK(first(screen).title == "Weights of tiny, layer 1, head 2, without the first key");
+    CHECK(first(screen).values.at(3, 0) == 0);
+    screen.visit.perform(Pin{CellRef{Stage::v, 3, 1}});
+    const Table values = first(screen);
+    CHECK(values.title == "V of tiny, layer 1, head 2");
+    CHECK(values.columns[1] == "1");
+    CHECK(values.values.at(3, 1) == static_cast<double>(record.v().heads().head(2).row(3)[1]));
+}
+
+TEST_CASE("the ladder's tables are its matrices, the pinned one first, for the tokens that are shown") {
+    Screen screen;
+    screen.open_sentence(12);
+    screen.visit.perform(OpenLens{"ladder"});
+    screen.visit.perform(SetLadderTokens{{std::nullopt, 4}});
+    screen.visit.perform(Select{{1, 2, 6, {}, {}}});
+    const Record& record = sentence_in(screen.visit).run()->record_at(1);
+    Table table = first(screen);
+    CHECK(table.title == "Weights");
+    CHECK(table.row_labels == std::vector<std::string>{"word3", "word4", "word5", "word6"});
+    CHECK(table.values.at(3, 1) == static_cast<double>(record.cell(Stage::weight, 2, 6, 4)));
+    screen.visit.perform(Pin{CellRef{Stage::k, 4, 0}});
+    table = first(screen);
+    CHECK(table.title == "K  keys");
+    CHECK(table.values.at(1, 0) == static_cast<double>(record.k().heads().head(2).row(4)[0]));
+    CHECK(titles(screen).size() == 8);
+}
+
+TEST_CASE("compared runs have their two maps and the difference, the one on screen first") {
+    Screen screen;
+    screen.open_sentence();
+    screen.visit.perform(Compare{Comparison{"two words"}});
+    screen.visit.tokens({Box::second, "two words", {0, 1, 4}, {"word0", "word1", "end"}, 3});
+    screen.settle();
+    REQUIRE(screen.visit.state().lens == "compare");
+    CHECK(titles(screen) ==
+          std::vector<std::string>{"Weights of the first, layer 0, head 0",
+                                   "Weights of the second, layer 0, head 0",
+                                   "Weights of the first minus the second, layer 0, head 0"});
+    screen.visit.perform(SetComparisonView{ComparisonView::difference});
+    const Table difference = first(screen);
+    CHECK(difference.title == "Weights of the first minus the second, layer 0, head 0");
+    const auto& subject = sentence_in(screen.visit);
+    const auto weight = [](const TextRun& run, Index query, Index key) {
+        return static_cast<double>(run.record_at(0).cell(Stage::weight, 0, query, key));
+    };
+    // f32: one rounding of a difference of numbers up to 1.
+    CHECK(std::abs(difference.values.at(1, 0) -
+                   (weight(*subject.run(), 1, 0) - weight(*subject.compared_run(), 1, 0))) < 1e-7);
+    CHECK(difference.row_labels[1] == "word1");
+    screen.visit.perform(SetComparisonView{ComparisonView::sides});
+    screen.visit.perform(Pin{CellRef{Stage::weight, 2, 1, true}});
+    CHECK(first(screen).title == "Weights of the second, layer 0, head 0");
+    CHECK(first(screen).row_labels.back() == "end");
+}
+
+TEST_CASE("the curves' table has a row for each measured step, and the chosen head's map comes after it") {
+    Screen screen;
+    screen.train_some(4);
+    screen.visit.perform(OpenLens{"curves"});
+    screen.visit.perform(Select{{1, 0, {}, {}, {}}});
+    screen.settle();
+    const TrainingRun& run = *runs_in(screen.visit).shown();
+    const Table curves = first(screen);
+    CHECK(curves.title == "Loss and heads, by step");
+    REQUIRE(curves.values.rows == std::ssize(run.points()));
+    CHECK(curves.columns[0] == "loss");
+    CHECK(curves.columns[7] == "1.0 induction");
+    const TrainingPoint& last = run.points().back();
+    const Index row = curves.values.rows - 1;
+    CHECK(curves.row_labels.back() == "step " + std::to_string(last.step));
+    CHECK(curves.values.at(row, 0) ==
+          static_cast<double>(run.losses()[static_cast<std::size_t>(last.step - 1)]));
+    CHECK(curves.values.at(row, 7) == last.heads[2].induction);
+    CHECK(std::isnan(curves.values.at(0, 0)));
+
+    const auto maps = screen.frame.tables();
+    REQUIRE(maps.size() == 2);
+    CHECK(maps[1].title == "Weights at step 4, layer 1, head 0");
+    const auto* probe = static_cast<const TextRun*>(subject_in(screen.visit).attention());
+    CHECK(maps[1].values.at(5, 3) == static_cast<double>(probe->record_at(1).cell(Stage::weight, 0, 5, 3)));
+    CHECK(maps[1].row_labels == run.data().probe_pieces);
+    screen.visit.perform(SetTrainingMaps{TrainingMaps::gradient});
+    CHECK(screen.frame.tables()[1].title == "Gradient of the loss by the weights at step 4, layer 1, head 0");
+    CHECK(screen.frame.tables()[1].values.at(5, 3) != maps[1].values.at(5, 3));
+}
+
+TEST_CASE("there is no table while there is nothing to show") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{tensors_subject});
+    CHECK(screen.frame.tables().empty());
+    screen.visit.perform(OpenLens{"compare"});
+    CHECK(screen.frame.tables().empty());
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.visit.perform(OpenLens{"curves"});
+    CHECK(screen.frame.tables().empty());
+    screen.visit.perform(OpenLens{"overview"});
+    CHECK(first(screen).title.starts_with("Weights of example"));
+}

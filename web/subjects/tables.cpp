@@ -1,0 +1,134 @@
+#include "subjects/tables.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "app/format.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/head_copy.hpp"
+
+namespace attn::app {
+
+namespace {
+
+std::vector<std::string> first_of(std::span<const std::string> names, Index count) {
+    std::vector<std::string> labels;
+    for (Index i = 0; i < count; ++i) labels.push_back(label_at(names, i));
+    return labels;
+}
+
+std::string cut(Index rows, Index cols) {
+    if (std::max(rows, cols) <= table_row_limit) return "";
+    return ", the first " + std::to_string(table_row_limit) + " of " +
+           with_commas(static_cast<std::ptrdiff_t>(std::max(rows, cols)));
+}
+
+// " of attention.npy, layer 1, head 2"
+std::string of_head(const Attention& attention, const Selection& s) {
+    std::string text = " of " + attention.title();
+    if (attention.layers() * attention.heads() > 1)
+        text += ", layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head);
+    return text;
+}
+
+std::string sink_told(Sink sink) {
+    return sink == Sink::hidden         ? ", without the first key"
+           : sink == Sink::renormalised ? ", without the first key, the rest made to add up to 1"
+                                        : "";
+}
+
+Table map_table(const Attention& attention, const State& state) {
+    const Selection& s = state.selection;
+    MapChoice choice = looks_of(state).map;
+    choice.stage = attention.stage_for(choice.stage);
+    const HeadMaps maps = attention.maps(choice);
+    const MapPointer map = maps ? maps(s.layer, s.head) : nullptr;
+    if (!map) return {};
+    std::string title = std::string(symbol(choice.stage)) +
+                        (attention.shows_words(choice) ? " between words" : "") + of_head(attention, s);
+    if (!is_signed(choice.stage)) title += sink_told(choice.sink);
+    return table_of(std::move(title), *map, attention.query_axis(choice).names,
+                    attention.key_axis(choice).names, choice.stage);
+}
+
+// Q, K, V and the output of the chosen head.
+void add_vectors(std::vector<Table>& to, const Attention& attention, const State& state) {
+    const Selection& s = state.selection;
+    const auto record = attention.record(s.layer);
+    if (!record) return;
+    const auto add = [&](Stage stage, const Tensor& tensor, Index head, Index count,
+                         std::span<const std::string> names) {
+        if (tensor.dim(2) == 0) return;
+        const Index rows = std::min(count, table_row_limit);
+        Table table{std::string(symbol(stage)) + of_head(attention, s) + cut(count, 0),
+                    first_of({}, tensor.dim(2)), first_of(names, rows), rows_of(tensor, head, {0, rows})};
+        const bool pinned = state.pin && state.pin->stage == stage && !state.pin->second;
+        to.insert(pinned ? to.begin() : to.end(), std::move(table));
+    };
+    const Index kv_head = record->kv_head(s.head);
+    add(Stage::q, record->q(), s.head, attention.queries(), attention.query_names());
+    add(Stage::k, record->k(), kv_head, attention.keys(), attention.key_names());
+    add(Stage::v, record->v(), kv_head, attention.keys(), attention.key_names());
+    add(Stage::output, record->output(), s.head, attention.queries(), attention.query_names());
+}
+
+void add_scores(std::vector<Table>& to, Attention& attention) {
+    const HeadOverview* heads = attention.overview();
+    if (!heads || !heads->done()) return;
+    Table table{"Scores of the heads of " + attention.title(), {}, {}, {}};
+    for (const HeadScoreInfo& score : head_scores) table.columns.push_back(score.name);
+    const Index count = std::min(heads->layers() * heads->heads(), table_row_limit);
+    table.values = Matrix(count, std::ssize(head_scores));
+    for (Index i = 0; i < count; ++i) {
+        const HeadIndex head{i / heads->heads(), i % heads->heads()};
+        table.row_labels.push_back(std::to_string(head.layer) + "." + std::to_string(head.head));
+        for (Index c = 0; c < table.values.cols; ++c)
+            table.values.at(i, c) = number_of(heads->scores(head), static_cast<HeadScore>(c))
+                                        .value_or(std::numeric_limits<double>::quiet_NaN());
+    }
+    to.push_back(std::move(table));
+}
+
+}  // namespace
+
+Table table_of(std::string title, const Map& map, std::span<const std::string> query_names,
+               std::span<const std::string> key_names, Stage stage) {
+    const Index rows = std::min(map.queries(), table_row_limit), cols = std::min(map.keys(), table_row_limit);
+    Table table{std::move(title) + cut(map.queries(), map.keys()), first_of(key_names, cols),
+                first_of(query_names, rows), Matrix(rows, cols)};
+    const std::vector<float> cells = cells_of(map, {{0, rows}, {0, cols}});
+    std::ranges::transform(cells, table.values.values.begin(), [&](float cell) {
+        return cell == masked_cell && !is_signed(stage) ? 0.0 : static_cast<double>(cell);
+    });
+    return table;
+}
+
+Table table_of(const Rung& rung) {
+    const auto labels = [](const std::vector<std::string>& names, Index count, Index first) {
+        std::vector<std::string> all;
+        for (Index i = 0; i < count; ++i)
+            all.push_back(i < std::ssize(names) ? names[static_cast<std::size_t>(i)]
+                                                : std::to_string(first + i));
+        return all;
+    };
+    return {rung.title, labels(rung.column_labels, rung.values.cols, rung.first_col),
+            labels(rung.row_labels, rung.values.rows, rung.first_row), rung.values};
+}
+
+std::vector<Table> tables_of(Attention& attention, const State& state) {
+    const Selection& s = state.selection;
+    std::vector<Table> tables;
+    if (s.layer >= attention.layers() || s.head >= attention.heads()) return tables;
+    if (!attention.finished() && !attention.record(s.layer)) return tables;
+    if (Table map = map_table(attention, state); map.values.rows > 0) tables.push_back(std::move(map));
+    add_vectors(tables, attention, state);
+    add_scores(tables, attention);
+    return tables;
+}
+
+void bring_forward(std::vector<Table>& tables, std::size_t place) {
+    const auto at = tables.begin() + static_cast<std::ptrdiff_t>(place);
+    std::rotate(tables.begin(), at, at + 1);
+}
+
+}  // namespace attn::app
