@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "subjects/explain_measured.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -56,6 +57,11 @@ void HeadsView::choose(HeadIndex head) const { choose_head(drawing, head); }
 void HeadsView::point(HeadIndex head) const {
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (head != chosen()) drawing.now.head = head;
+}
+
+void HeadsView::explain(HeadIndex head, HeadScore score) const {
+    drawing.now.cell = app::head_score_cell(heads, head, score);
+    if (ui::clicked()) pin(drawing, *drawing.now.cell);
 }
 
 std::string HeadsView::short_name(HeadIndex head) const {

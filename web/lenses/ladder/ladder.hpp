@@ -39,6 +39,8 @@ class LadderLens final : public Lens {
     bool suits(Subject&) const override { return true; }
     void draw(const Drawing& drawing, Subject& subject) override;
     std::string spoken(Subject& subject) override;
+    bool shows(Subject& subject, const CellRef& cell) const override;
+    std::vector<Command> reveal(Subject& subject, const CellRef& cell) const override;
 
   private:
     void draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys);

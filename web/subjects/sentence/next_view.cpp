@@ -29,7 +29,7 @@ std::string told(const Candidate& c) {
 
 }  // namespace
 
-void SentenceSubject::draw_beside(const Drawing&, float width) {
+void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     if (!run() || run()->logits.size() == 0) return;
     ui::section("Next token", true);
     ImGui::SameLine(0, 18);
@@ -45,8 +45,12 @@ void SentenceSubject::draw_beside(const Drawing&, float width) {
     }
     if (bars.empty())
         ui::caption("The logits of the last position are not finite, so no token can be drawn.");
-    else if (const auto over = ui::bar_list("next", width, bars, most, ui::sequential_scale(1)))
-        ui::bar_tooltip(*over, told(next_.candidates[static_cast<std::size_t>(*over)]).c_str());
+    else if (const auto over = ui::bar_list("next", width, bars, most, ui::sequential_scale(1))) {
+        const Candidate& pointed = next_.candidates[static_cast<std::size_t>(*over)];
+        drawing.now.cell = CellRef{.stage = Stage::probability, .col = pointed.id};
+        if (ui::clicked()) visit().perform(Pin{drawing.now.cell}, ui::gesture());
+        ui::bar_tooltip(*over, told(pointed).c_str());
+    }
     draw_sampling(width);
 }
 

@@ -9,6 +9,7 @@
 #include "app/format.hpp"
 #include "runs/training_files.hpp"
 #include "subjects/explain.hpp"
+#include "subjects/explain_measured.hpp"
 
 namespace attn::app {
 
@@ -29,8 +30,13 @@ bool sentence_may_select(const State&, const Selection&) { return true; }
 bool sentence_may_pin(const State& state, const CellRef& cell) {
     if (cell.second && !sentence_of(state).compared) return false;
     if (cell.words && (cell.second || cell.stage != Stage::weight)) return false;
-    return cell.stage >= Stage::q && cell.row >= 0 && cell.row < position_limit && cell.col >= 0 &&
-           cell.col < position_limit;  // there are no projections to show
+    const bool of_two =
+        cell.stage == Stage::cosine || cell.stage == Stage::row_cosine || cell.stage == Stage::difference;
+    const bool of_training =
+        cell.stage == Stage::gradient || cell.stage == Stage::loss || cell.stage == Stage::curve;
+    if (of_training || (of_two && !sentence_of(state).compared)) return false;
+    return (cell.stage >= Stage::q || is_of_model(cell.stage)) && cell.row >= 0 &&
+           cell.row < position_limit && cell.col >= 0 && cell.col < position_limit;
 }
 
 bool sentence_has_second(const State& state) { return sentence_of(state).compared.has_value(); }
@@ -499,14 +505,62 @@ std::optional<Offer> SentenceSubject::offer_alone() const {
 
 const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, run(), state().selection); }
 
-std::optional<Explained> SentenceSubject::explain(const CellRef& cell) {
+std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
+    const CellRef& cell = place.cell;
     const TextRun* shown = run_of(cell);
-    const Selection& s = state().selection;
+    const HeadIndex s = place.head;
     if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;
+    if (cell.stage == Stage::head_score) return scores_.of(*run(), cell);
+    if (cell.stage == Stage::probability) return explain_next(cell);
     auto out = explain_run_cell(*shown, s, cell);
     if (out)
         out->provenance = "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head) +
                           (cell.second ? ", second sentence" : "") + " · computed by " + model_name_;
+    return out;
+}
+
+// The column of a probability is its token's id.
+std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) const {
+    const auto logits = run()->logits.values();
+    const auto all = next_token_distribution(logits, sampling_of(now().sampling), std::ssize(logits));
+    const auto found = std::ranges::find(all, static_cast<std::int32_t>(cell.col), &Candidate::id);
+    if (found == all.end()) return std::nullopt;
+    const auto temperature = static_cast<double>(now().sampling.temperature);
+    const auto logit = static_cast<double>(found->logit), best = static_cast<double>(all.front().logit);
+    const auto likelihood = [&](double of) {
+        return temperature == 0 ? (of == best ? 1.0 : 0.0) : std::exp((of - best) / temperature);
+    };
+    Explained out;
+    double sum = 0;
+    for (const Candidate& each : all) sum += likelihood(static_cast<double>(each.logit));
+    const auto shown = std::ranges::find(next_.candidates, found->id, &Candidate::id);
+    out.title = "Probability of " +
+                (shown == next_.candidates.end()
+                     ? "token " + std::to_string(found->id)
+                     : in_quotes(next_.pieces[static_cast<std::size_t>(shown - next_.candidates.begin())]));
+    out.provenance = "the next token · computed by " + model_name_;
+    out.f64 = likelihood(logit) / sum;
+    out.f32 = static_cast<double>(static_cast<float>(found->probability));
+    out.formula = "exp((logit − best) / temperature) / Σ";
+    const auto four = [](double value) { return fixed(value, 4); };
+    out.steps.push_back({"logit", "id " + std::to_string(found->id), four(logit), false,
+                         CellPlace{{state().selection.layer, state().selection.head},
+                                   {.stage = Stage::logit, .row = run()->tokens() - 1, .col = cell.col}}});
+    out.steps.push_back({"best logit", "", four(best), false});
+    out.steps.push_back({"exp(…)",
+                         "exp(" + four(logit - best) + " / " + shortest(now().sampling.temperature) + ")",
+                         four(likelihood(logit)), false});
+    out.steps.push_back({"Σ", "of " + with_commas(std::ssize(all)) + " tokens", four(sum), false});
+    out.steps.push_back(
+        {"probability", four(likelihood(logit)) + " / " + four(sum), fixed(out.f64, 6), true});
+    add_line(out, "logit", in_expression(logit), logit);
+    add_line(out, "exponential",
+             temperature == 0 ? in_expression(likelihood(logit))
+                              : "exp((logit - " + in_expression(best) + ") / " + shortest(temperature) + ")",
+             likelihood(logit));
+    add_line(out, "probability", "exponential / " + in_expression(sum), out.f64);
+    if (now().sampling.top_k || now().sampling.top_p < 1)
+        out.note = "The sum is over the tokens that top-k and top-p keep.";
     return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "model/generate.hpp"
 #include "runs/text_run.hpp"
+#include "subjects/explain_measured.hpp"
 #include "subjects/head_ladder.hpp"
 #include "subjects/sentence/commands.hpp"
 #include "subjects/sentence/model_intake.hpp"
@@ -62,7 +63,7 @@ class SentenceSubject final : public Subject {
     std::optional<Offer> offer_second() const override;
     std::optional<Offer> offer_alone() const override;
     const Ladder* ladder() override;
-    std::optional<Explained> explain(const CellRef& cell) override;
+    std::optional<Explained> explain_at(const CellPlace& place) override;
     Table table() override;
     std::string status() override;
     Guide guide() const override { return numbers_guide; }
@@ -120,6 +121,7 @@ class SentenceSubject final : public Subject {
     void choose_wanted();
     void select(const Selection& selection);
     void refresh_next();
+    std::optional<Explained> explain_next(const CellRef& cell) const;
     void generate();
 
     // These are defined in view.cpp and next_view.cpp.
@@ -151,6 +153,7 @@ class SentenceSubject final : public Subject {
 
     TextJob sentence_, compared_;
     std::optional<HeadLadder> ladder_;
+    ScoreExplainer scores_;
     Next next_;
     SamplingState next_for_;
     std::optional<Generator> generator_;

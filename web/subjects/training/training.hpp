@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runs/text_run.hpp"
+#include "subjects/explain_measured.hpp"
 #include "subjects/head_ladder.hpp"
 #include "subjects/subject.hpp"
 
@@ -35,7 +36,7 @@ class TrainingSubject final : public Subject {
     const Ladder* ladder() override { return ladder_of(ladder_, attention(), state().selection); }
     const TrainingState* course() const override { return &now(); }
     TrainingRuns* runs() override { return &runs_; }
-    std::optional<Explained> explain(const CellRef& cell) override;
+    std::optional<Explained> explain_at(const CellPlace& place) override;
     Table table() override;
     std::string status() override;
     Guide guide() const override;
@@ -70,6 +71,7 @@ class TrainingSubject final : public Subject {
     TrainingRuns& runs_;
     Shown shown_, compared_;
     std::optional<HeadLadder> ladder_;
+    ScoreExplainer scores_;
     bool more_settings_ = false;
 };
 
