@@ -60,7 +60,8 @@ struct Columns {
             left.values.push_back(operand.left);
             right.values.push_back(operand.right);
         }
-        vectors.insert(vectors.begin(), {left, right});
+        if (left.name != right.name) vectors.insert(vectors.begin(), right);
+        vectors.insert(vectors.begin(), left);
         std::erase_if(vectors, [&](const Explained::Vector& each) { return !is_used(each.name); });
     }
     bool is_used(std::string_view name) const {

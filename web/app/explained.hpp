@@ -49,8 +49,8 @@ struct Explained {
 
     std::string note;  // what a tutorial prints, or why a cell is empty
 
-    // The same as a calculation that can be copied (app/copied.hpp): the columns of operands and further vectors
-    // under these names, then lines that compute f64 from them, the last one f64 itself.
+    // The same as a calculation that can be copied (app/copied.hpp): the columns of operands, or one column twice, and
+    // further vectors under these names, then lines that compute f64 from them, the last one f64 itself.
     std::string left_name = "a", right_name = "b";
     struct Vector {
         std::string name;

@@ -22,6 +22,8 @@ bool sentence_may_select(const State& state, const Selection& selection);
 bool sentence_may_pin(const State& state, const CellRef& cell);
 bool sentence_has_second(const State& state);
 
+inline Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
+
 class SentenceSubject final : public Subject {
   public:
     explicit SentenceSubject(Visit& visit);

@@ -242,9 +242,13 @@ WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run,
         out.kind = Kind::stage;
         out.cell = RowChain(score_row(state, run, row)).at(col);
         out.cell.f64 = out.cell.chain_value(id);
-        if (id != Stage::contribution)
-            for (Index a = 0; a < run.q.cols; ++a)
-                out.cell.terms.push_back({a, run.q.at(row, a), run.k.at(col, a)});
+        if (id == Stage::contribution) {
+            double squares = 0;
+            for (Index b = 0; b < run.v.cols; ++b) squares += run.v.at(col, b) * run.v.at(col, b);
+            out.cell.f64 = out.cell.weight == 0 ? 0 : out.cell.weight * std::sqrt(squares);
+        }
+        for (Index a = 0; id != Stage::contribution && a < run.q.cols; ++a)
+            out.cell.terms.push_back({a, run.q.at(row, a), run.k.at(col, a)});
     } else if (id == Stage::output) {
         out.kind = Kind::output;
         const RowChain chain(score_row(state, run, row));
