@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "app/copied.hpp"
 #include "app/link.hpp"
 #include "platform/program.hpp"
 #include "platform/window.hpp"
@@ -90,17 +91,22 @@ EMSCRIPTEN_KEEPALIVE const char* probe_attention(int layer, int head) {
 EMSCRIPTEN_KEEPALIVE const char* probe_explain(const char* stage, int row, int col, int second, int words) {
     const auto found = stage_by_key(stage);
     if (!found) return answer(nullptr);
-    const auto why =
-        app::lens_in(visit()).explain(app::subject_in(visit()), {*found, row, col, second != 0, words != 0});
+    const app::Selection& s = visit().state().selection;
+    const auto why = app::lens_in(visit()).explain(
+        app::subject_in(visit()), {{s.layer, s.head}, {*found, row, col, second != 0, words != 0}});
     if (!why) return answer(nullptr);
     nlohmann::json operands = nlohmann::json::array();
     for (const auto& o : why->operands) operands.push_back({o.left, o.right, o.product});
+    nlohmann::json copies = nlohmann::json::array();
+    for (const auto dialect : {app::Dialect::latex, app::Dialect::numpy, app::Dialect::cpp})
+        copies.push_back(app::copied(*why, dialect));
     return answer({{"title", why->title},
                    {"provenance", why->provenance},
                    {"f32", finite_or_text(why->f32)},
                    {"f64", finite_or_text(why->f64)},
                    {"formula", why->formula},
                    {"note", why->note},
+                   {"copies", copies},
                    {"operands", operands}});
 }
 

@@ -1,4 +1,5 @@
-// The stages of an attention computation, from the inputs to the output: one enum, and one table of their names.
+// The stages of an attention computation, from the inputs to the output, and the other numbers of a run: one enum, and
+// one table of their names.
 #pragma once
 
 #include <array>
@@ -24,8 +25,38 @@ enum class Stage {
     contribution,
     projected,
     output,  // [n_q, d_v]
+
+    // What a model computes around its heads (model/trace.hpp). Rows are tokens, unless said otherwise.
+    embedding,       // [n, d_model]
+    position,        // [n, d_model]
+    residual,        // [n, d_model], what a layer takes in
+    normalised,      // [n, d_model], what Q, K and V are made of
+    value_out,       // [n_k, d_model], v W_O of one head
+    attended,        // [n, d_model], what a layer's heads add
+    middle,          // [n, d_model], the residual between attention and MLP
+    mlp_input,       // [n, d_model]
+    mlp_hidden,      // [n, d_ff]
+    mlp_output,      // [n, d_model]
+    final_residual,  // [n, d_model]
+    final_norm,      // [n, d_model]
+    logit,           // [n, vocabulary]
+    w_o,             // [d_v, d_model], of one head
+    w_gate,          // [d_model, d_ff]
+    w_up,            // [d_model, d_ff]
+    w_down,          // [d_ff, d_model]
+    w_head,          // [d_model, vocabulary]
+
+    // What is measured.
+    probability,  // [1, vocabulary], of the next token
+    gradient,     // [n_q, n_k], of the loss with respect to a weight
+    head_score,   // [scores, 1], of one head (analysis/head_score.hpp)
+    cosine,       // [layers + 1, 1], between two residuals
+    row_cosine,   // [layers, heads], between two rows of weights
+    difference,   // [n_q, n_k], of two weights
+    loss,         // [steps, 1]
+    curve,        // [steps, scores], of one head
 };
-inline constexpr int stage_count = 15;
+inline constexpr int stage_count = 41;
 
 struct StageInfo {
     std::string_view key;     // in links, and in the names of files
@@ -49,6 +80,32 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {"contribution", "Contribution", "contribution", "weight × ‖V‖"},
     {"projected", "Projected", "projected", "weight × ‖V W_O‖"},
     {"output", "Output", "output", "output"},
+    {"embedding", "Embedding", "embedding", "embedding"},
+    {"position", "Position", "position", "position embedding"},
+    {"residual", "Residual", "residual", "residual"},
+    {"normalised", "Norm", "normalised", "normalised residual"},
+    {"value_out", "V W_O", "V W_O", "projected value"},
+    {"attended", "Attention", "attention", "attention output"},
+    {"middle", "Middle", "middle", "residual after attention"},
+    {"mlp_input", "MLP input", "MLP input", "normalised residual"},
+    {"mlp_hidden", "MLP hidden", "MLP hidden", "hidden unit"},
+    {"mlp_output", "MLP", "MLP", "MLP output"},
+    {"final_residual", "Final residual", "final residual", "residual"},
+    {"final_norm", "Final norm", "final norm", "normalised residual"},
+    {"logit", "Logit", "logit", "logit"},
+    {"W_O", "W_O", "W_O", "weight matrix"},
+    {"W_gate", "W_gate", "W_gate", "weight matrix"},
+    {"W_up", "W_up", "W_up", "weight matrix"},
+    {"W_down", "W_down", "W_down", "weight matrix"},
+    {"W_head", "W_head", "W_head", "weight matrix"},
+    {"probability", "Probability", "probability", "probability"},
+    {"gradient", "Gradient", "gradient", "∂loss/∂weight"},
+    {"score", "Score", "head score", "head score"},
+    {"cosine", "Cosine", "cosine", "cosine"},
+    {"row_cosine", "Cosine", "cosine of rows", "cosine"},
+    {"difference", "Difference", "difference", "first − second"},
+    {"loss", "Loss", "loss", "loss"},
+    {"curve", "Score", "curve", "head score"},
 }};
 constexpr const StageInfo& info(Stage stage) { return stage_table[static_cast<std::size_t>(stage)]; }
 constexpr std::string_view symbol(Stage stage) { return info(stage).symbol; }
@@ -63,6 +120,12 @@ constexpr std::optional<Stage> stage_by_key(std::string_view key) {
 
 // Rows are queries and columns are keys.
 constexpr bool is_of_pairs(Stage stage) { return stage >= Stage::raw && stage <= Stage::projected; }
+// What a model computes around its heads, and its weights.
+constexpr bool is_of_model(Stage stage) {
+    return (stage >= Stage::embedding && stage <= Stage::w_head) ||
+           (stage >= Stage::w_q && stage <= Stage::w_v);
+}
+constexpr bool is_measured(Stage stage) { return stage >= Stage::probability; }
 // A step of the chain that ends in a weight.
 constexpr bool is_score_or_weight(Stage stage) { return stage >= Stage::raw && stage <= Stage::weight; }
 // Among the stages of pairs: weights and what is made of them are never negative.

@@ -293,6 +293,11 @@ std::vector<float> value_norms(const Record& record, Index head) {
 }
 
 std::vector<float> projected_value_norms(const Record& record, Index head, const WeightView& w_o) {
+    return projected_value_norms(record, head, w_o, {0, record.keys()});
+}
+
+std::vector<float> projected_value_norms(const Record& record, Index head, const WeightView& w_o,
+                                         Range keys) {
     const Index d_v = record.d_v(), first = head * d_v;
     // The head's rows of W_O, [d_v, d_out], are widened.
     Tensor own({d_v, w_o.out});
@@ -319,8 +324,8 @@ std::vector<float> projected_value_norms(const Record& record, Index head, const
     constexpr Index at_once = 256;
     Tensor projected({at_once, w_o.out});
     std::vector<float> norms;
-    for (Index j = 0; j < v.rows; j += at_once) {
-        const Range some{j, std::min(j + at_once, v.rows)};
+    for (Index j = keys.begin; j < keys.end; j += at_once) {
+        const Range some{j, std::min(j + at_once, keys.end)};
         const MatrixView<float> to = rows(projected.matrix(), {0, some.size()});
         record.kernels().linear(rows(v, some), weight, {}, Activation::none, to);
         const auto more = row_norms(to);

@@ -72,6 +72,7 @@ MapPointer contribution_map(std::shared_ptr<const Record> record, Index head, st
 // which the head owns d_v rows.
 std::vector<float> value_norms(const Record& record, Index head);
 std::vector<float> projected_value_norms(const Record& record, Index head, const WeightView& w_o);
+std::vector<float> projected_value_norms(const Record& record, Index head, const WeightView& w_o, Range keys);
 
 // Maps dL/dA, with respect to the weights, or dL/dS, with respect to the scaled scores, for a loss L whose gradient
 // with respect to the head's output is d_output [queries, d_v]: dA = dO Vᵀ and dS = A ∘ (dA − Σ_b dO O) ∘ slope of

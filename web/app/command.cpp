@@ -74,7 +74,11 @@ Status Select::apply(State& state) const {
 std::string Select::describe(const State&) const { return "selection"; }
 
 Status Pin::apply(State& state) const {
-    if (cell && !subject_of(state).may_pin(state, *cell)) return Error{"There is no such cell to pin."};
+    // The first key is left out of weights and of what is made of them.
+    const auto sinkless = [](Stage stage) { return is_of_pairs(stage) && !is_signed(stage); };
+    if (cell &&
+        (!subject_of(state).may_pin(state, *cell) || (cell->sink != Sink::shown && !sinkless(cell->stage))))
+        return Error{"There is no such cell to pin."};
     state.pin = cell;
     return ok();
 }

@@ -1,10 +1,21 @@
 // Holds the explanation of one number, as the inspector shows it, whatever the number belongs to.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/state.hpp"
+#include "attention/head_index.hpp"
+
 namespace attn::app {
+
+// A number of any layer and head.
+struct CellPlace {
+    HeadIndex head;
+    CellRef cell;
+    bool operator==(const CellPlace&) const = default;
+};
 
 struct Explained {
     std::string title;       // "Scores[cat, sat]"
@@ -12,14 +23,16 @@ struct Explained {
     bool masked = false;     // the mask hides the cell
     double f32 = 0;
     double f64 = 0;
+    bool recomputed = true;  // false: only the run had what f64 would be computed from
 
     std::string formula;  // "Σ_a Q[cat, a] · K[sat, a]"
-    // The operands of a sum, one per row.
+    // The operands of a sum, one per row, and where each of them stands.
     struct Operand {
         std::string name;
         double left = 0;
         double right = 0;
         double product = 0;
+        std::optional<CellPlace> left_at = {}, right_at = {}, product_at = {};
     };
     std::string operands_title;
     std::vector<Operand> operands;
@@ -30,10 +43,25 @@ struct Explained {
         std::string arithmetic;
         std::string value;
         bool current = false;
+        std::optional<CellPlace> at = {};
     };
     std::vector<Step> steps;
 
     std::string note;  // what a tutorial prints, or why a cell is empty
+
+    // The same as a calculation that can be copied (app/copied.hpp): the columns of operands, or one column twice, and
+    // further vectors under these names, then lines that compute f64 from them, the last one f64 itself.
+    std::string left_name = "a", right_name = "b";
+    struct Vector {
+        std::string name;
+        std::vector<double> values;
+    };
+    std::vector<Vector> vectors;
+    struct Line {
+        std::string name, expression;  // "scaled", "score * 0.5"
+        double value = 0;
+    };
+    std::vector<Line> lines;
 };
 
 }  // namespace attn::app

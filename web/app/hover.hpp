@@ -10,7 +10,7 @@
 namespace attn::app {
 
 struct Hover {
-    std::optional<CellRef> cell;                    // whose explanation is shown
+    std::optional<CellRef> cell;                    // whose explanation is shown; of `head`, if there is one
     std::optional<Index> query, key;                // highlighted everywhere
     std::optional<Index> second_query, second_key;  // the same in what the subject is compared with
     std::optional<HeadIndex> head;                  // if it is not the chosen head

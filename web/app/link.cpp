@@ -9,6 +9,7 @@
 #include "app/catalogue.hpp"
 #include "app/command.hpp"
 #include "app/link_text.hpp"
+#include "app/looks.hpp"
 #include "io/quote.hpp"
 
 namespace attn::app {
@@ -36,25 +37,37 @@ std::optional<std::string> write_index(const std::optional<Index>& index) {
     return index ? std::optional(std::to_string(*index)) : std::nullopt;
 }
 
-// Writes "weight.0.1" for a cell of a matrix, "weight.0.1.second" for one of a second text, and
-// "weight.0.1.words" for one between words.
+// Writes "weight.0.1" for a cell of a matrix, "weight.0.1.second" for one of a second text, "weight.0.1.words" for
+// one between words, and "weight.0.1.nosink" where the first key is left out.
 std::string write_pin(const CellRef& cell) {
     return std::string(cell.stage == Stage::raw ? "scores" : info(cell.stage).key) + "." +
            std::to_string(cell.row) + "." + std::to_string(cell.col) +
            (cell.second  ? ".second"
             : cell.words ? ".words"
-                         : "");
+                         : "") +
+           (cell.sink == Sink::shown ? "" : "." + std::string(sink_key(cell.sink)));
 }
 
 std::optional<CellRef> read_pin(std::string_view text) {
     const auto parts = split(text, '.');
-    const bool second = parts.size() == 4 && parts[3] == "second",
-               words = parts.size() == 4 && parts[3] == "words";
-    if (parts.size() != 3 && !second && !words) return std::nullopt;
+    if (parts.size() < 3) return std::nullopt;
     const auto stage = stage_by_key(parts[0]);
     const auto row = read_integer<Index>(parts[1]), col = read_integer<Index>(parts[2]);
     if (!stage || !row || !col) return std::nullopt;
-    return CellRef{*stage, *row, *col, second, words};
+    CellRef cell{*stage, *row, *col};
+    for (const auto& part : std::span(parts).subspan(3)) {
+        if (part == "second" && !cell.second && !cell.words)
+            cell.second = true;
+        else if (part == "words" && !cell.second && !cell.words)
+            cell.words = true;
+        else if (part == sink_key(Sink::hidden) && cell.sink == Sink::shown)
+            cell.sink = Sink::hidden;
+        else if (part == sink_key(Sink::renormalised) && cell.sink == Sink::shown)
+            cell.sink = Sink::renormalised;
+        else
+            return std::nullopt;
+    }
+    return cell;
 }
 
 constexpr LinkRow shared_rows[] = {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attention/stage.hpp"
+#include "maps/sink.hpp"
 #include "tensor/tensor.hpp"
 
 namespace attn::app {
@@ -31,13 +32,14 @@ struct Selection {
     bool operator==(const Selection&) const = default;
 };
 
-// Names a number of the chosen layer and head. In stages of pairs, the row is a query and the column a key.
+// Names a number of the chosen layer and head; attention/stage.hpp says what its row and column are.
 struct CellRef {
     Stage stage = Stage::weight;
     Index row = 0;
     Index col = 0;
-    bool second = false;  // the cell belongs to what the subject is compared with
-    bool words = false;   // row and column count words, not tokens
+    bool second = false;      // the cell belongs to what the subject is compared with
+    bool words = false;       // row and column count words, not tokens
+    Sink sink = Sink::shown;  // of a weight or a contribution
     bool operator==(const CellRef&) const = default;
 };
 

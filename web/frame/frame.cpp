@@ -300,12 +300,24 @@ void Frame::draw_inspector() {
     draw_explanation();
 }
 
+std::optional<Explained> Frame::explain(const CellRef& cell, const Hover& hover) const {
+    const Selection& s = visit_.state().selection;
+    return lens_in(visit_).explain(subject_in(visit_),
+                                   {hover.head.value_or(HeadIndex{s.layer, s.head}), cell});
+}
+
 void Frame::draw_explanation() {
-    const auto shown = now_.cell ? now_.cell : visit_.state().pin;
+    const auto& pin = visit_.state().pin;
+    if (pin != trail_end_) trail_.clear();
+    const auto why = now_.cell ? explain(*now_.cell, now_) : pin ? explain(*pin, {}) : std::nullopt;
     Subject& subject = subject_in(visit_);
-    if (shown)
-        if (const auto why = lens_in(visit_).explain(subject, *shown))
-            return ui::inspector(*why, shown == visit_.state().pin);
+    if (why) {
+        const ui::InspectorReply reply = ui::inspector(*why, !now_.cell || now_.cell == pin, !trail_.empty());
+        if (reply.copied) ImGui::SetClipboardText(copied(*why, *reply.copied).c_str());
+        if (reply.back) return go_back();
+        if (reply.followed) follow(now_.cell ? *now_.cell : *pin, *reply.followed);
+        return;
+    }
     const Guide guide = lens_in(visit_).guide(subject);
     {
         ui::Type semibold(ui::Face::semibold, 18);
@@ -344,7 +356,7 @@ void Frame::announce_pin() {
     if (pin == announced_) return;
     announced_ = pin;
     if (!pin) return;
-    if (const auto why = lens_in(visit_).explain(subject_in(visit_), *pin))
+    if (const auto why = explain(*pin, {}))
         visit_.announce(why->title + " is " + fixed(why->f32, 4) + ". " + why->note);
 }
 

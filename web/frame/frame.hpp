@@ -60,6 +60,11 @@ class Frame {
     void draw_progress();
     void draw_inspector();
     void draw_explanation();
+    std::optional<Explained> explain(const CellRef& cell, const Hover& hover) const;
+    // Pins another number and brings it into view: in this lens, the open one or the first that shows it.
+    void go_to(std::string_view lens, const Selection& selection, const CellRef& cell);
+    void follow(const CellRef& from, const CellPlace& place);
+    void go_back();
     void draw_sheet(const Rect& sheet);
     void draw_number(const PinnedInput& input);
     std::optional<PinnedInput> pinned_input() const;
@@ -79,6 +84,14 @@ class Frame {
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::string spoken_;
     std::optional<CellRef> announced_;
+    // The numbers that operands were followed from, and the pin at the trail's end: another pin ends it.
+    struct Stop {
+        std::string_view lens;
+        Selection selection;
+        CellRef cell;
+    };
+    std::vector<Stop> trail_;
+    std::optional<CellRef> trail_end_;
 };
 
 }  // namespace attn::app

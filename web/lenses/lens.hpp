@@ -35,9 +35,12 @@ class Lens : public Resident {
     virtual void draw(const Drawing& drawing, Subject& subject) = 0;
 
     // Explain a cell. A lens with nothing of its own to say leaves this to its subject.
-    virtual std::optional<Explained> explain(Subject& subject, const CellRef& cell) {
-        return subject.explain(cell);
+    virtual std::optional<Explained> explain(Subject& subject, const CellPlace& place) {
+        return subject.explain_at(place);
     }
+    // Says whether the cell stands in this lens, and what brings it into view there.
+    virtual bool shows(Subject&, const CellRef&) const { return false; }
+    virtual std::vector<Command> reveal(Subject&, const CellRef&) const { return {}; }
     // Returns the matrices on screen, the one in focus first; none until there are numbers.
     virtual std::vector<Table> tables(Subject& subject) {
         return subject.attention() ? tables_of(*subject.attention(), state()) : std::vector<Table>{};

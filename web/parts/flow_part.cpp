@@ -197,7 +197,8 @@ void FlowPart::act(const Frame& frame, const ui::FlowTouch& touch, std::span<con
         const Index query = touch.edge->edge.query, key = touch.edge->edge.key;
         const app::CellRef cell{Stage::weight, query, key, false, frame.queries.words != nullptr};
         drawing.point(frame.queries.token(query), frame.keys.token(key));
-        if (head == frame.chosen()) drawing.now.cell = cell;
+        drawing.now.cell = cell;
+        drawing.now.head = head;
         const std::string text = app::curly_quoted(frame.queries.names[static_cast<std::size_t>(query)]) +
                                  " → " + app::curly_quoted(frame.keys.names[static_cast<std::size_t>(key)]) +
                                  "  " + app::fixed(static_cast<double>(touch.edge->edge.weight), 4) +

@@ -171,6 +171,7 @@ void act(const HeadsView& view, const Grid& grid, bool in_order, std::optional<I
 void tell(const HeadsView& view, const Grid& grid, HeadIndex head, std::optional<HeadScore> by) {
     view.point(head);
     std::string text = view.introduced(head);
+    if (by && view.number(head, *by)) view.explain(head, *by);
     if (by && view.number(head, *by))
         text.append("\n").append(info(*by).name).append(" ").append(view.written(head, *by));
     const Thumbnails& maps = view.heads.maps();

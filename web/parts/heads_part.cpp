@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/format.hpp"
+#include "subjects/explain_measured.hpp"
 #include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -80,6 +81,11 @@ void HeadsView::choose(HeadIndex head) const { choose_head(drawing, head); }
 void HeadsView::point(HeadIndex head) const {
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (head != chosen()) drawing.now.head = head;
+}
+
+void HeadsView::explain(HeadIndex head, HeadScore score) const {
+    drawing.now.cell = app::head_score_cell(heads, head, score);
+    if (ui::clicked()) pin(drawing, *drawing.now.cell);
 }
 
 std::string HeadsView::short_name(HeadIndex head) const {

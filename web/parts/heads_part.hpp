@@ -21,7 +21,8 @@ struct HeadsView {
     HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
     void choose(HeadIndex head) const;
     void choose_view(const app::HeadsChoice& chosen) const { drawing.visit.perform(app::SetHeads{chosen}); }
-    void point(HeadIndex head) const;  // highlights the head wherever heads are shown
+    void point(HeadIndex head) const;                     // highlights the head wherever heads are shown
+    void explain(HeadIndex head, HeadScore score) const;  // in the inspector; a click keeps it there
     std::optional<double> number(HeadIndex head, HeadScore score) const {
         return number_of(heads.scores(head), score);
     }

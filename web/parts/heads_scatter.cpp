@@ -155,6 +155,7 @@ void walk(const HeadsView& view, const std::vector<Point>& points) {
 
 void tell(const HeadsView& view, const Point& point, HeadScore across, HeadScore up) {
     view.point(point.head);
+    view.explain(point.head, up);
     std::string text = view.introduced(point.head);
     for (const HeadScore score : {across, up})
         text.append("\n").append(info(score).name).append(" ").append(view.written(point.head, score));

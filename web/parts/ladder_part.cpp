@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "parts/ladder_layout.hpp"
 #include "parts/row_bars.hpp"
+#include "parts/take_over.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
@@ -205,6 +206,8 @@ void LadderPart::keyboard(const Frame& frame) {
     if (typed_) typed_->typing.gather();
     if (typed_ || !drawing.state().pin) refused_.reset();
     if (typed_ || ImGui::GetIO().WantTextInput || !drawing.state().pin) return;
+    // Elsewhere on the page, the keys go to what is focused there.
+    if (ImGui::GetIO().NavVisible && !ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows)) return;
     if (ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
     app::CellRef cell = *drawing.state().pin;
     const auto moved = [&](ImGuiKey key, Index rows, Index cols) {
@@ -234,11 +237,29 @@ void LadderPart::keyboard(const Frame& frame) {
 
 // ---- Typing into a computed cell --------------------------------------------------------------------------
 
+// A ladder without edits offers a copy of its head that has them.
+std::optional<app::Instead> LadderPart::instead_of(const Frame& frame, const app::CellRef& cell) {
+    if (frame.edits()) return frame.edits()->instead(frame.drawing.state(), cell);
+    const auto offer = take_over(frame.drawing.visit, frame.subject, frame.queries, frame.keys);
+    if (!offer) return std::nullopt;
+    const bool vector = cell.stage == Stage::q || cell.stage == Stage::k || cell.stage == Stage::v;
+    const char* from = vector                        ? "the layer’s normalised input and its weights"
+                       : cell.stage == Stage::output ? "the weights and V"
+                       : cell.stage == Stage::weight ? "its row of scores"
+                                                     : "Q and K";
+    const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
+    app::CellRef to = cell;
+    if (!vector) to = {.stage = Stage::q, .row = cell.row};
+    to.row -= of_keys ? frame.keys.begin : frame.queries.begin;
+    return app::Instead{std::string(symbol(cell.stage)) + " is computed from " + from +
+                            "; change Q, K and V of a copy instead.",
+                        offer->label, offer->command, to};
+}
+
 void LadderPart::refuse(const Frame& frame, const app::CellRef& cell, bool typed) {
-    if (!frame.edits()) return;
     if (refused_ && refused_->cell != cell) refused_.reset();
     if (typed && !refused_)
-        if (const auto instead = frame.edits()->instead(frame.drawing.state(), cell)) {
+        if (const auto instead = instead_of(frame, cell)) {
             refused_ = Refused{cell, ui::Typing()};
             frame.drawing.visit.announce(instead->why);
         }
@@ -248,7 +269,7 @@ void LadderPart::refuse(const Frame& frame, const app::CellRef& cell, bool typed
 // Says below the cell what it is computed from, with a button for what can be typed into instead.
 void LadderPart::offer_instead(const Frame& frame, ImVec2 at) {
     const app::Drawing& drawing = frame.drawing;
-    const auto instead = frame.edits()->instead(drawing.state(), refused_->cell);
+    const auto instead = instead_of(frame, refused_->cell);
     if (!instead) return refused_.reset();
     ImGui::SetCursorScreenPos(at);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, ui::theme().surface);
@@ -267,7 +288,10 @@ void LadderPart::offer_instead(const Frame& frame, ImVec2 at) {
     const std::string text(refused_->typing.text());
     refused_.reset();
     if (!taken) return;
+    const std::string_view subject = drawing.state().subject;
     drawing.visit.perform(instead->command);
+    // The copy is another subject's: its own ladder goes on from the pinned cell.
+    if (drawing.state().subject != subject) return drawing.visit.perform(app::Pin{instead->cell});
     if (!frame.may_edit(instead->cell.stage)) return;  // it was refused
     frame.pin(instead->cell);
     begin_typing(instead->cell,

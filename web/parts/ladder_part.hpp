@@ -34,6 +34,7 @@ class LadderPart {
     };
 
     void keyboard(const Frame& frame);
+    static std::optional<app::Instead> instead_of(const Frame& frame, const app::CellRef& cell);
     void refuse(const Frame& frame, const app::CellRef& cell, bool typed);
     void offer_instead(const Frame& frame, ImVec2 at);
     void begin_typing(const app::CellRef& cell, std::string_view text);

@@ -52,7 +52,9 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
     keep_window(drawing, told);
     if (touch.more && !attention.paused()) drawing.visit.continue_with([this] { return view_.step(); });
     if (touch.over) {
-        const app::CellRef cell{choice.stage, touch.over->query, touch.over->key, false, of_words};
+        const bool sinkless = choice.sink != Sink::shown && !is_signed(choice.stage);
+        const app::CellRef cell{choice.stage, touch.over->query, touch.over->key,
+                                false,        of_words,          sinkless ? choice.sink : Sink::shown};
         drawing.point(queries.token(cell.row), keys.token(cell.col));
         drawing.now.cell = cell;
         clicks_.answer(drawing, touch, [&] {

@@ -45,6 +45,11 @@ void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range quer
         const ImVec2 min{origin.x + names, y - 1}, max{min.x + length, min.y + bar_thickness};
         list->AddRectFilled(min, max, ui::sequential(0.25f + 0.6f * weight), 3);
         ui::landmark("bar/" + std::to_string(key), min, {min.x + room, max.y});
+        if (ImGui::IsWindowHovered() &&
+            ImGui::IsMouseHoveringRect({origin.x, min.y}, {origin.x + width, max.y})) {
+            drawing.now.cell = app::CellRef{Stage::weight, query, key};
+            if (ui::clicked()) pin(drawing, *drawing.now.cell);
+        }
         ui::draw_text(list, {max.x + 8, y}, ui::theme().text, app::fixed(static_cast<double>(weight), 4));
     }
 }

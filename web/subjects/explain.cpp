@@ -11,19 +11,6 @@ namespace {
 
 std::string number(double value) { return fixed(value, 4); }
 
-double norm(std::span<const float> values) {
-    double sum = 0;
-    for (const float v : values) sum += static_cast<double>(v) * static_cast<double>(v);
-    return std::sqrt(sum);
-}
-
-// Multiplies a weight by the norm of its key's value; a weight of 0 gives 0 even for an infinite value.
-void add_contribution(Explained& out, double weight, double key_norm, const char* norm_name) {
-    out.f64 = weight == 0 ? 0 : weight * key_norm;
-    out.steps.push_back({norm_name, "", number(key_norm), false});
-    out.steps.push_back({"contribution", number(weight) + " · " + number(key_norm), number(out.f64), true});
-}
-
 }  // namespace
 
 std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
@@ -32,40 +19,73 @@ std::string label_at(std::span<const std::string> labels, Index i) {
     return i >= 0 && i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
 }
 
-void add_terms(Explained& out, std::span<const Term> terms) {
-    for (const Term& t : terms)
-        out.operands.push_back({std::to_string(t.index), t.left, t.right, t.product()});
+std::string in_expression(double value) {
+    if (std::isnan(value)) return "nan";
+    const std::string text = shortest(value);
+    return text[0] == '-' ? "(" + text + ")" : text;
 }
 
-void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, Stage current,
-               const std::string& scale_text) {
-    const auto step = [&](Stage stage, std::string name, std::string arithmetic, double value) {
-        out.steps.push_back({std::move(name), std::move(arithmetic), number(value), stage == current});
+void add_line(Explained& out, std::string name, std::string expression, double value) {
+    out.lines.push_back({std::move(name), std::move(expression), value});
+}
+
+void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right,
+               std::pair<const char*, const char*> names) {
+    out.left_name = names.first;
+    out.right_name = names.second;
+    for (const Term& t : terms)
+        out.operands.push_back({std::to_string(t.index), t.left, t.right, t.product(),
+                                left ? left(t.index) : std::nullopt, right ? right(t.index) : std::nullopt});
+}
+
+void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
+               const CellRef& cell, Stage current, const std::string& scale_text, std::string score) {
+    bool reached = false;  // the current stage, with which the lines end
+    std::string last;
+    const auto line = [&](const char* name, std::string expression, double value) {
+        if (!reached) add_line(out, name, std::move(expression), value);
+        last = name;
     };
+    const auto step = [&](Stage stage, std::string name, std::string arithmetic, double value) {
+        const bool own = stage == current;
+        reached = reached || own;
+        out.steps.push_back({std::move(name), std::move(arithmetic), number(value), own,
+                             own ? std::nullopt : std::optional(places(stage, cell.row, cell.col))});
+    };
+    line("score", score.empty() ? in_expression(c.raw) : std::move(score), c.raw);
     step(Stage::raw, "score", "q · k", c.raw);
+    line("scaled", "score * " + in_expression(c.scale), c.scaled);
     step(Stage::scaled, "scaled", number(c.raw) + scale_text, c.scaled);
     if (spec.softcap > 0) {
-        const std::string cap = shortest(static_cast<double>(spec.softcap));
+        const double softcap = static_cast<double>(spec.softcap);
+        const std::string cap = shortest(softcap);
+        line("capped", cap + " * tanh(scaled / " + cap + ")", c.capped);
         step(Stage::capped, "capped", cap + " · tanh(" + number(c.scaled) + " / " + cap + ")", c.capped);
     }
     if (!spec.mask.is_everything() || !spec.bias.empty()) {
         const std::string how = !c.allowed          ? "masked: −∞"
                                 : spec.bias.empty() ? "the mask allows it"
                                                     : number(c.capped) + " + " + number(c.bias);
-        step(Stage::masked, "masked", how, c.allowed ? c.masked : -std::numeric_limits<double>::infinity());
+        const double masked = c.allowed ? c.masked : -std::numeric_limits<double>::infinity();
+        line("masked", c.allowed ? last + " + " + in_expression(c.bias) : in_expression(masked), masked);
+        step(Stage::masked, "masked", how, masked);
     }
-    if (!c.allowed) {
-        step(Stage::weight, "weight", "exactly 0: the mask forbids it", 0);
+    const bool nothing = c.row_max == -std::numeric_limits<double>::infinity();
+    if (!c.allowed || nothing) {
+        line("weight", "0", 0);
+        step(Stage::weight, "weight",
+             c.allowed ? "the row has nothing to look at" : "exactly 0: the mask forbids it", 0);
         return;
     }
-    if (c.row_max == -std::numeric_limits<double>::infinity()) {
-        step(Stage::weight, "weight", "the row has nothing to look at", 0);
-        return;
-    }
+    line("exponential",
+         std::isfinite(c.masked - c.row_max) ? "exp(" + last + " - " + in_expression(c.row_max) + ")"
+                                             : in_expression(c.exponential),
+         c.exponential);
     out.steps.push_back({"row maximum", "", number(c.row_max), false});
     out.steps.push_back(
         {"exp(s − max)", "exp(" + number(c.masked - c.row_max) + ")", number(c.exponential), false});
     out.steps.push_back({"Σ of the row", "", number(c.row_sum), false});
+    line("weight", "exponential / " + in_expression(c.row_sum), c.weight);
     step(Stage::weight, "weight", number(c.exponential) + " / " + number(c.row_sum), c.weight);
 }
 
@@ -93,9 +113,30 @@ std::string operands_title_of(Stage stage, const CellNames& names, Index col) {
     }
 }
 
-bool explain_cell(Explained& out, const Record& record, Index head, const CellRef& cell,
-                  const CellNames& names, const std::function<double(Index key)>& projected_norm) {
+void add_contribution(Explained& out, double weight, std::span<const double> value, const PlaceOf& at,
+                      bool projected) {
+    std::vector<Term> squares;
+    double sum = 0;
+    for (const double each : value) {
+        squares.push_back({std::ssize(squares), each, each});
+        sum += squares.back().product();
+    }
+    const double norm = std::sqrt(sum);
+    out.operands.clear();
+    out.operands_title = projected ? "‖v W_O‖², squared components" : "‖v‖², squared components";
+    add_terms(out, squares, at, at, {"v", "v"});
+    // A weight of 0 gives 0 even for an infinite value.
+    out.f64 = weight == 0 ? 0 : weight * norm;
+    out.steps.push_back({projected ? "‖v W_O‖" : "‖v‖", "√" + number(sum), number(norm), false});
+    out.steps.push_back({"contribution", number(weight) + " · " + number(norm), number(out.f64), true});
+    add_line(out, "norm", "sqrt(dot(v, v))", norm);
+    add_line(out, "contribution", weight == 0 ? "0" : "weight * norm", out.f64);
+}
+
+bool explain_cell(Explained& out, const Record& record, const Places& places, const CellRef& cell,
+                  const CellNames& names, const std::function<ProjectedValue(Index key)>& projected) {
     const Stage stage = cell.stage;
+    const Index head = places.head.head;
     const bool of_keys = stage == Stage::k || stage == Stage::v, pairs = is_of_pairs(stage);
     const Index rows = of_keys ? record.keys() : record.queries();
     const Index cols = pairs                                         ? record.keys()
@@ -103,29 +144,39 @@ bool explain_cell(Explained& out, const Record& record, Index head, const CellRe
                        : stage == Stage::q || stage == Stage::k      ? record.d_k()
                                                                      : 0;
     if (cell.row < 0 || cell.row >= rows || cell.col < 0 || cell.col >= cols) return false;
-    if (stage == Stage::projected && !projected_norm) return false;
+    if (stage == Stage::projected && !projected) return false;
     out.title = std::string(symbol(stage)) + "[" + (of_keys ? names.key : names.query) + ", " +
                 (pairs ? names.key : std::to_string(cell.col)) + "]";
     out.formula = formula_of(stage, names, cell.col);
+    const auto each_of = [&](Stage of, Index row) -> PlaceOf {
+        return [places, of, row](Index a) { return places(of, row, a); };
+    };
     if (pairs) {
         const Stage chain = is_score_or_weight(stage) ? stage : Stage::weight;
         const CellExplanation why = explain(record, chain, head, cell.row, cell.col);
         out.masked = !why.allowed;
         out.f32 = static_cast<double>(why.f32);
         out.f64 = why.f64;
-        out.operands_title = operands_title_of(Stage::raw, names, cell.col);
-        // A weight is easier to read together with the dot product that it comes from.
-        add_terms(out, dot_terms(record, head, cell.row, cell.col));
-        add_chain(out, why, record.spec(), stage, " × " + fixed(why.scale, 6));
-        if (chain == stage) return true;
+        const std::string scale_text = " × " + fixed(why.scale, 6);
+        if (chain == stage) {
+            // A weight is easier to read together with the dot product that it comes from.
+            out.operands_title = operands_title_of(Stage::raw, names, cell.col);
+            add_terms(out, dot_terms(record, head, cell.row, cell.col), each_of(Stage::q, cell.row),
+                      each_of(Stage::k, cell.col), {"q", "k"});
+            add_chain(out, why, record.spec(), places, cell, stage, scale_text, "dot(q, k)");
+            return true;
+        }
+        add_chain(out, why, record.spec(), places, cell, stage, scale_text, "");
+        if (stage == Stage::projected) {
+            const ProjectedValue value = projected(cell.col);
+            add_contribution(out, why.weight, value.components, each_of(Stage::value_out, cell.col), true);
+            out.f32 = static_cast<double>(why.f32) * value.f32_norm;
+            return true;
+        }
         const ConstMatrix values = record.v().heads().head(record.kv_head(head));
-        const bool projected = stage == Stage::projected;
-        const double key_norm = projected
-                                    ? projected_norm(cell.col)
-                                    : norm({values.row(cell.col), static_cast<std::size_t>(values.cols)});
-        add_contribution(out, why.weight, key_norm, projected ? "‖v W_O‖" : "‖v‖");
-        out.f32 = projected ? static_cast<double>(why.f32) * key_norm
-                            : static_cast<double>(record.cell(stage, head, cell.row, cell.col));
+        const std::vector<double> value(values.row(cell.col), values.row(cell.col) + values.cols);
+        add_contribution(out, why.weight, value, each_of(Stage::v, cell.col), false);
+        out.f32 = static_cast<double>(record.cell(stage, head, cell.row, cell.col));
         return true;
     }
     if (stage == Stage::output) {
@@ -133,7 +184,12 @@ bool explain_cell(Explained& out, const Record& record, Index head, const CellRe
         out.f32 = static_cast<double>(why.f32);
         out.f64 = why.f64;
         out.operands_title = operands_title_of(stage, names, cell.col);
-        add_terms(out, why.terms);
+        add_terms(
+            out, why.terms, [&](Index j) { return places(Stage::weight, cell.row, j); },
+            [&](Index j) { return places(Stage::v, j, cell.col); }, {"weights", "v"});
+        for (auto& operand : out.operands)
+            operand.product_at = places(Stage::contribution, cell.row, std::stol(operand.name));
+        add_line(out, "output", "dot(weights, v)", out.f64);
         return true;
     }
     const Tensor& tensor = stage == Stage::q ? record.q() : stage == Stage::k ? record.k() : record.v();

@@ -20,18 +20,46 @@ struct CellNames {
     std::string key;
 };
 
-void add_terms(Explained& out, std::span<const Term> terms);
-// Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage.
-void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, Stage current,
-               const std::string& scale_text);
+// Says where the numbers around a cell stand: those of its head, in its text.
+struct Places {
+    HeadIndex head;
+    bool second = false;
+    CellPlace operator()(Stage stage, Index row, Index col) const {
+        return {head, {.stage = stage, .row = row, .col = col, .second = second}};
+    }
+    CellPlace of_layer(Index layer, Stage stage, Index row, Index col) const {
+        return Places{{layer, head.head}, second}(stage, row, col);
+    }
+};
+using PlaceOf = std::function<std::optional<CellPlace>(Index)>;
+
+// Writes a number so that it can stand anywhere in an expression of Explained::lines.
+std::string in_expression(double value);
+void add_line(Explained& out, std::string name, std::string expression, double value);
+// `names` are those of the two columns in copies.
+void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right,
+               std::pair<const char*, const char*> names);
+// Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage. `score` is the
+// expression of the raw score, or empty where it is given.
+void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
+               const CellRef& cell, Stage current, const std::string& scale_text, std::string score);
 std::string formula_of(Stage stage, const CellNames& names, Index col, bool scores_given = false);
 std::string operands_title_of(Stage stage, const CellNames& names, Index col);
 
+// What a key adds to the residual, v_j W_O of one head.
+struct ProjectedValue {
+    std::vector<double> components;
+    double f32_norm = 0;
+};
+
 // Adds the title, the value, the operands and the chain of a head's cell: a stage of pairs, the output, or a
-// component of q, k or v. Returns false if the head has no such cell. Projected contributions need ‖v_j W_O‖
-// of the key, `projected_norm`.
-bool explain_cell(Explained& out, const Record& record, Index head, const CellRef& cell,
-                  const CellNames& names, const std::function<double(Index key)>& projected_norm = nullptr);
+// component of q, k or v. Returns false if the head has no such cell. Projected contributions need `projected`.
+bool explain_cell(Explained& out, const Record& record, const Places& places, const CellRef& cell,
+                  const CellNames& names,
+                  const std::function<ProjectedValue(Index key)>& projected = nullptr);
+// The value, the operands and the chain of a contribution, of which `weight` has the weight's chain.
+void add_contribution(Explained& out, double weight, std::span<const double> value, const PlaceOf& at,
+                      bool projected);
 
 // Adds the weight between two words: the sum over the key's tokens, averaged over the query's tokens.
 struct WordPair {
@@ -43,14 +71,23 @@ struct TokenWeight {
     bool allowed = false;
     double f32 = 0, f64 = 0;
 };
-void explain_words(Explained& out, const WordPair& pair,
-                   const std::function<TokenWeight(Index query, Index key)>& weight);
-void explain_words(Explained& out, const WordPair& pair, const Record& record, Index head);
+using TokenWeights = std::function<TokenWeight(Index query, Index key)>;
+void explain_words(Explained& out, const WordPair& pair, const Places& places, const TokenWeights& weight);
+TokenWeights token_weights(const Record& record, Index head);
 
-// Explains a cell of a run's chosen head, or a cell between words. Returns nothing if the run has no such
-// cell.
-std::optional<Explained> explain_run_cell(const TextRun& run, const Selection& selection,
-                                          const CellRef& cell);
+// Changes the explanation of a cell to that of a map without the first key, of which the row's weight is `first`.
+void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight& first);
+// The same between words; `first` is the first key's pair with the cell's query.
+void leave_out_first_word(Explained& out, const CellRef& cell, const WordPair& first,
+                          const TokenWeights& weight);
+
+// Explains a number that a model computes around its heads, or one of its weights.
+std::optional<Explained> explain_model_cell(const TextRun& run, const Places& places, const CellRef& cell);
+// Explains a component of q, k or v by the normalised residual and the model's weights.
+void explain_projection(Explained& out, const TextRun& run, const Places& places, const CellRef& cell);
+
+// Explains a number of a run, or a cell between its words. Returns nothing if the run has no such cell.
+std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell);
 
 // Puts a text in quotation marks, straight ones for the inspector.
 std::string in_quotes(std::string_view text);

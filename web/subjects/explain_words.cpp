@@ -21,8 +21,7 @@ std::string shortened(std::string_view name) {
 
 }  // namespace
 
-void explain_words(Explained& out, const WordPair& pair,
-                   const std::function<TokenWeight(Index query, Index key)>& weight) {
+void explain_words(Explained& out, const WordPair& pair, const Places& places, const TokenWeights& weight) {
     const auto rows = static_cast<double>(pair.query.size());
     const auto four = [](double value) { return fixed(value, 4); };
     const auto piece = [](std::span<const std::string> pieces, Index token) {
@@ -46,7 +45,7 @@ void explain_words(Explained& out, const WordPair& pair,
                                                                         "→" + piece(pair.key_pieces, j)
                                      : several_rows ? piece(pair.query_pieces, i)
                                                     : piece(pair.key_pieces, j);
-            out.operands.push_back({name, w.f64, 1 / rows, w.f64 / rows});
+            out.operands.push_back({name, w.f64, 1 / rows, w.f64 / rows, places(Stage::weight, i, j)});
         }
         if (several_rows && several_keys)
             out.steps.push_back({"Σ from " + piece(pair.query_pieces, i), sums, four(row), false});
@@ -60,6 +59,9 @@ void explain_words(Explained& out, const WordPair& pair,
                          : several_keys ? "sum"
                                         : "weight",
                          means, four(out.f64), true});
+    out.left_name = "weights";
+    out.right_name = "shares";
+    add_line(out, "weight", "dot(weights, shares)", out.f64);
     out.title = "Weights[" + pair.query_name + ", " + pair.key_name + "]";
     out.formula = std::string(several_rows ? "1/" + std::to_string(pair.query.size()) + " · Σ_i " : "") +
                   (several_keys ? "Σ_j " : "") + "Weights[" + (several_rows ? "i" : pair.query_name) + ", " +
@@ -73,15 +75,51 @@ void explain_words(Explained& out, const WordPair& pair,
         "keeps its sum (Clark et al. 2019, arXiv 1906.04341).";
 }
 
-void explain_words(Explained& out, const WordPair& pair, const Record& record, Index head) {
-    std::optional<RowChain> row;
-    Index row_query = -1;
-    explain_words(out, pair, [&](Index query, Index key) {
+TokenWeights token_weights(const Record& record, Index head) {
+    return [&record, head, row = std::optional<RowChain>(), row_query = Index{-1}](Index query,
+                                                                                   Index key) mutable {
         if (std::exchange(row_query, query) != query) row = row_chain(record, head, query);
         const CellExplanation why = row->at(key);
         const float f32 = record.cell(Stage::weight, head, query, key);
         return TokenWeight{why.allowed, static_cast<double>(f32), why.weight};
-    });
+    };
+}
+
+void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight& first) {
+    if (cell.sink == Sink::shown) return;
+    if (cell.col == 0) {
+        out.masked = true;
+        out.note = "The map leaves out the first key, on which many heads rest; its number is this.";
+        return;
+    }
+    if (cell.sink == Sink::hidden) {
+        out.note = "The map leaves out the first key; the other weights stay as they are.";
+        return;
+    }
+    const auto four = [](double value) { return fixed(value, 4); };
+    const double before = out.f64, left = first.allowed ? 1 - first.f64 : 1,
+                 left_f32 = first.allowed ? 1 - first.f32 : 1;
+    for (auto& step : out.steps) step.current = false;
+    out.steps.push_back({"first key", "", four(first.f64), false});
+    out.f64 = left > 0 ? before / left : 0;
+    if (out.lines.empty()) add_line(out, "weight", in_expression(before), before);
+    const std::string last = out.lines.back().name;
+    add_line(out, "first_key", in_expression(first.f64), first.f64);
+    add_line(out, "renormalised", left > 0 ? last + " / (1 - first_key)" : "0", out.f64);
+    out.f32 = left_f32 > 0 ? static_cast<double>(static_cast<float>(out.f32 / left_f32)) : 0;
+    out.steps.push_back(
+        {"renormalised", four(before) + " / (1 − " + four(first.f64) + ")", four(out.f64), true});
+    out.formula = "(" + out.formula + ") / (1 − the weight of the first key)";
+    out.note = "The map leaves out the first key and divides the rest of the row by what it leaves, 1 − " +
+               four(first.f64) + ".";
+}
+
+void leave_out_first_word(Explained& out, const CellRef& cell, const WordPair& first,
+                          const TokenWeights& weight) {
+    if (cell.sink == Sink::shown) return;
+    Explained of_first;
+    explain_words(of_first, first, {}, weight);
+    leave_out_first_key(out, cell, {!of_first.masked, of_first.f32, of_first.f64});
 }
 
 }  // namespace attn::app

@@ -67,7 +67,11 @@ class Subject : public Resident {
     virtual std::optional<Command> take_over(const HeadCopy&) const { return std::nullopt; }
 
     // ---- What it says -------------------------------------------------------------------------------------
-    virtual std::optional<Explained> explain(const CellRef& cell) = 0;
+    virtual std::optional<Explained> explain_at(const CellPlace& place) = 0;
+    // Explains a cell of the chosen head.
+    std::optional<Explained> explain(const CellRef& cell) {
+        return explain_at({{state().selection.layer, state().selection.head}, cell});
+    }
     virtual std::string status() = 0;  // "14 tokens   5 layers × 8 heads"
     virtual Guide guide() const = 0;
     // Returns commands that are worth finding by name: the subject's examples and settings.

@@ -6,6 +6,7 @@
 #include "app/format.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/typing.hpp"
 
 namespace attn::ui {
 
@@ -21,19 +22,38 @@ void line(Face face, float size, ImU32 colour, const std::string& text) {
     ImGui::PopStyleColor();
 }
 
+// Makes this part of the panel lead to another number. It can be reached with the keyboard, too.
+void link(const std::string& name, ImVec2 min, ImVec2 max, const std::optional<app::CellPlace>& to,
+          InspectorReply& reply) {
+    if (!to || max.x - min.x < 1) return;
+    const ImVec2 cursor = ImGui::GetCursorScreenPos();
+    ImGui::SetCursorScreenPos(min);
+    if (ImGui::InvisibleButton(name.c_str(), {max.x - min.x, max.y - min.y}, ImGuiButtonFlags_EnableNav) &&
+        !dragged())
+        reply.followed = to;
+    const bool hovered = ImGui::IsItemHovered();
+    if (hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    ImGui::GetWindowDrawList()->AddLine({min.x, max.y - 1}, {max.x, max.y - 1},
+                                        hovered ? theme().accent : with_alpha(theme().accent, 0.35f));
+    landmark_item("inspector/" + name);
+    ImGui::SetCursorScreenPos(cursor);
+}
+
 void value(const app::Explained& why) {
     line(Face::mono, 28, theme().accent, app::fixed(why.f32, 6));
     landmark_item("inspector/f32");
     Type mono(Face::mono, size_small);
     ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
-    ImGui::Text("f64  %s", app::fixed(why.f64, 12).c_str());
-    landmark_item("inspector/f64");
-    const double off = std::abs(why.f32 - why.f64);
-    if (std::isfinite(off) && off > 0) ImGui::Text("f32 is off by %s", app::fixed(off, 3).c_str());
+    if (why.recomputed) {
+        ImGui::Text("f64  %s", app::fixed(why.f64, 12).c_str());
+        landmark_item("inspector/f64");
+        const double off = std::abs(why.f32 - why.f64);
+        if (std::isfinite(off) && off > 0) ImGui::Text("f32 is off by %s", app::fixed(off, 3).c_str());
+    }
     ImGui::PopStyleColor();
 }
 
-void operands(const app::Explained& why) {
+void operands(const app::Explained& why, InspectorReply& reply) {
     if (why.operands.empty()) return;
     ImGui::Dummy({0, 6});
     line(Face::semibold, size_body, theme().text, why.operands_title);
@@ -54,7 +74,9 @@ void operands(const app::Explained& why) {
 
     Type mono(Face::mono, size_small);
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetTextLineHeight() + 5;
+    constexpr float finger = 9;
+    const float width = ImGui::GetContentRegionAvail().x, text_height = ImGui::GetTextLineHeight(),
+                height = text_height + 5 + (by_touch() ? finger : 0);
     const float digit = text_size("0").x;
     float name_width = digit * 6;
     for (const auto* o : order) name_width = std::max(name_width, text_size(o->name).x + 6);
@@ -81,10 +103,19 @@ void operands(const app::Explained& why) {
             const float reach = negative ? (bar_right - bar_left) / 2 : bar_right - bar_left;
             const float length = reach * static_cast<float>(o.product / largest);
             list->AddRectFilled({at.x + std::min(zero, zero + length), at.y + 2},
-                                {at.x + std::max(zero, zero + length) + 1, at.y + height - 5},
+                                {at.x + std::max(zero, zero + length) + 1, at.y + text_height},
                                 diverging(static_cast<float>(o.product / largest)), 2);
         }
-        right_aligned(at.x + width, at.y, theme().text, app::fixed(o.product, 4));
+        const std::string product = app::fixed(o.product, 4);
+        right_aligned(at.x + width, at.y, theme().text, product);
+        const std::string row = "operand/" + std::to_string(i);
+        const auto number = [&](const char* side, float right, const std::string& text,
+                                const std::optional<app::CellPlace>& to) {
+            link(row + side, {right - text_size(text).x, at.y}, {right, at.y + text_height + 1}, to, reply);
+        };
+        number("/left", at.x + start + digit * 7, app::fixed(o.left, 3), o.left_at);
+        number("/right", at.x + start + digit * 16, app::fixed(o.right, 3), o.right_at);
+        number("/product", at.x + width, product, o.product_at);
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
     }
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -96,7 +127,7 @@ void operands(const app::Explained& why) {
     ImGui::Dummy({width, height + 4});
 }
 
-void steps(const app::Explained& why) {
+void steps(const app::Explained& why, InspectorReply& reply) {
     if (why.steps.empty()) return;
     ImGui::Dummy({0, 4});
     line(Face::semibold, size_body, theme().text, "Step by step");
@@ -116,6 +147,8 @@ void steps(const app::Explained& why) {
         Type mono(Face::mono, size_small);
         const float value_width = text_size(step.value).x;
         draw_text(list, {at.x + width - value_width, at.y}, theme().text, step.value);
+        link("step/" + std::to_string(&step - why.steps.data()), {at.x + width - value_width, at.y},
+             {at.x + width, at.y + ImGui::GetTextLineHeight() + 1}, step.at, reply);
         draw_text_within(list, {at.x + 92, at.y}, width - 92 - value_width - 8, theme().dim, step.arithmetic);
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
     }
@@ -141,7 +174,12 @@ void note(const app::Explained& why) {
 
 }  // namespace
 
-void inspector(const app::Explained& why, bool pinned) {
+InspectorReply inspector(const app::Explained& why, bool pinned, bool may_go_back) {
+    InspectorReply reply;
+    if (may_go_back) {
+        reply.back = button("inspector/back", "‹ Back");
+        ImGui::Dummy({0, 2});
+    }
     {
         Type semibold(Face::semibold, 18);
         wrapped_text(why.title);
@@ -150,9 +188,13 @@ void inspector(const app::Explained& why, bool pinned) {
     line(Face::regular, size_small, theme().dim, why.provenance + (pinned ? " · pinned" : ""));
     value(why);
     if (!why.formula.empty()) line(Face::mono, size_small, theme().text, why.formula);
-    operands(why);
-    steps(why);
+    operands(why, reply);
+    steps(why, reply);
     note(why);
+    ImGui::Dummy({0, 6});
+    if (const auto dialect = menu("inspector/copy", "Copy as", app::dialect_names))
+        reply.copied = static_cast<app::Dialect>(*dialect);
+    return reply;
 }
 
 }  // namespace attn::ui

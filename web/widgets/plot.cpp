@@ -98,6 +98,26 @@ std::optional<float> value_at(const Curve& curve, std::int64_t step) {
     return curve.values[static_cast<std::size_t>(after - curve.steps.begin() - 1)];
 }
 
+// Returns the mark nearest to the cursor, if it is near.
+std::optional<PlotReply::Mark> mark_under(const Frame& frame, const std::vector<Curve>& curves,
+                                          ImVec2 mouse) {
+    constexpr float reach = 12;
+    std::optional<PlotReply::Mark> found;
+    float least = reach;
+    for (std::size_t c = 0; c < curves.size(); ++c) {
+        const Curve& curve = curves[c];
+        for (std::size_t i = 0; i < curve.steps.size(); ++i) {
+            if (!std::isfinite(curve.values[i])) continue;
+            const float away =
+                std::hypot(frame.x(curve.steps[i]) - mouse.x, frame.y(curve.values[i]) - mouse.y);
+            if (away >= least) continue;
+            least = away;
+            found = {static_cast<std::ptrdiff_t>(c), curve.steps[i]};
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
 ImU32 series_colour(std::size_t i) {
@@ -108,8 +128,7 @@ ImU32 series_colour(std::size_t i) {
     return light[i % light.size()];
 }
 
-std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
-                                 const std::vector<Curve>& curves) {
+PlotReply plot(const Plot& plot, float width, float height, const std::vector<Curve>& curves) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const Frame frame{{at.x + axis_width, at.y + plot_title_height},
@@ -118,7 +137,7 @@ std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
     ImGui::PushID(plot.name.c_str());
     ImGui::InvisibleButton("plot", {width, height});
     ImGui::PopID();
-    const bool held = ImGui::IsItemActive();
+    const bool held = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered();
     landmark("plot/" + plot.name, frame.min, frame.max);
 
     {
@@ -152,8 +171,10 @@ std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
         draw_text(list, {title_end + 12, at.y + 2}, theme().dim, text);
         title_end += wide + 26;
     }
-    if (held) return frame.step_at(ImGui::GetMousePos().x);
-    return std::nullopt;
+    PlotReply reply;
+    if (held) reply.held = frame.step_at(ImGui::GetMousePos().x);
+    if (hovered) reply.over = mark_under(frame, curves, ImGui::GetMousePos());
+    return reply;
 }
 
 }  // namespace attn::ui

@@ -27,9 +27,18 @@ struct Plot {
     std::int64_t marked = 0;  // shown as a vertical line, with the curves' values there
 };
 
-// Draws at the cursor and advances it. Returns the step that is pressed or dragged to.
-std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
-                                 const std::vector<Curve>& curves);
+struct PlotReply {
+    std::optional<std::int64_t> held;  // the step that is pressed or dragged to
+    // The curve under the cursor, and its point nearest to it.
+    struct Mark {
+        std::ptrdiff_t curve;
+        std::int64_t step;
+    };
+    std::optional<Mark> over;
+};
+
+// Draws at the cursor and advances it.
+PlotReply plot(const Plot& plot, float width, float height, const std::vector<Curve>& curves);
 
 // Returns one of eight colours that can be told apart in both themes, even by colour-blind people (Okabe &
 // Ito 2008).

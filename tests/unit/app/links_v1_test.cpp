@@ -5,6 +5,7 @@
 // same double, or float.
 #include <catch_amalgamated.hpp>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/catalogue.hpp"
@@ -42,6 +43,14 @@ json or_null(const std::optional<T>& value, auto dump) {
 }
 json index(const std::optional<Index>& value) {
     return or_null(value, [](Index i) { return i; });
+}
+
+json dump(const CellRef& cell) {
+    return {{"matrix", cell.stage == Stage::raw ? "scores" : info(cell.stage).key},
+            {"row", cell.row},
+            {"col", cell.col},
+            {"second", cell.second},
+            {"words", cell.words}};
 }
 
 json dump(const Matrix& m) {
@@ -155,13 +164,7 @@ json dump(const State& state) {
               {"query", index(chosen.query)},
               {"key", index(chosen.key)},
               {"counterpart", index(chosen.counterpart)}}},
-            {"pin", or_null(state.pin, [](const CellRef& cell) {
-                 return json{{"matrix", cell.stage == Stage::raw ? "scores" : info(cell.stage).key},
-                             {"row", cell.row},
-                             {"col", cell.col},
-                             {"second", cell.second},
-                             {"words", cell.words}};
-             })}};
+            {"pin", or_null(state.pin, [](const CellRef& cell) { return dump(cell); })}};
 }
 
 // Fields left out of `from` keep their defaults. A matrix is always replaced as a whole.
@@ -218,8 +221,15 @@ std::string without_expected(std::string note) {
     return note;
 }
 
-// A network in training has cells of its own to pin; before, they were those of the worked example.
-const std::string pins_in_training = "v=1&lens=training&pin=weight.9.1";
+// These pin cells that could not be pinned before: of a network in training, of a model's weights, between words, and of
+// what an example is compared with.
+const std::map<std::string, CellRef> pins_since{
+    {"v=1&lens=training&pin=weight.9.1", {Stage::weight, 9, 1}},
+    {"v=1&lens=sentence&pin=W_Q.7.5", {Stage::w_q, 7, 5}},
+    {"v=1&lens=sentence&pin=W_K.7.5", {Stage::w_k, 7, 5}},
+    {"v=1&lens=sentence&pin=W_V.7.5", {Stage::w_v, 7, 5}},
+    {"v=1&with=abc&pin=weight.0.1.second", {Stage::weight, 0, 1, true}},
+    {"v=1&pin=weight.0.1.words", {Stage::weight, 0, 1, false, true}}};
 
 const json& golden() {
     static const json all = [] {
@@ -232,12 +242,11 @@ const json& golden() {
 
 void check_link(const std::string& link, const json& entry) {
     const ParsedFragment parsed = parse_fragment(link);
-    const bool pins = link == pins_in_training;
-    CHECK(without_expected(parsed.note) == (pins ? "" : without_expected(entry["note"])));
+    const auto pins = pins_since.find(link);
+    CHECK(without_expected(parsed.note) == (pins != pins_since.end() ? "" : without_expected(entry["note"])));
     json expected = golden()["default"], found = dump(parsed.state);
     merge(expected, entry["state"]);
-    if (pins)
-        expected["pin"] = {{"matrix", "weight"}, {"row", 9}, {"col", 1}, {"second", false}, {"words", false}};
+    if (pins != pins_since.end()) expected["pin"] = dump(pins->second);
     json& worked = expected["worked"];
     // Normal numbers come from a logarithm, whose last bit differs between libraries.
     const bool normal = worked["origin"]["kind"] == "generated" || worked["preset"] == "seeded-normal";

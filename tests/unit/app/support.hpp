@@ -317,6 +317,7 @@ class RandomCommands {
         app::CellRef any = cell(state);
         if (yes()) any.stage = stage();
         any.second = below(4) == 0;
+        if (below(4) == 0) any.sink = static_cast<Sink>(below(3));
         return any;
     }
     app::Matrix matrix(Index rows, Index cols) {

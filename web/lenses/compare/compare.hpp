@@ -61,6 +61,8 @@ class CompareLens final : public Lens {
     void draw(const Drawing& drawing, Subject& subject) override;
     std::vector<Table> tables(Subject& subject) override;
     std::string spoken(Subject& subject) override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject& subject, const CellRef& cell) const override;
 
   private:
     static constexpr Index most_tokens = 1024;  // beyond this, maps are not kept whole

@@ -209,11 +209,14 @@ void CompareLens::draw_vectors(const Frame& frame, float width) {
         bars.push_back({i == 0 ? "embedding" : "layer " + std::to_string(i - 1), static_cast<float>(value),
                         written(value), static_cast<Index>(i) == frame.selection().layer + 1, false});
     }
-    if (const auto over = ui::bar_list("compare/vector", width, bars, 1, ui::diverging_scale(1)))
+    if (const auto over = ui::bar_list("compare/vector", width, bars, 1, ui::diverging_scale(1))) {
+        frame.drawing.now.cell = CellRef{.stage = Stage::cosine, .row = *over};
+        if (ui::clicked()) parts::pin(frame.drawing, *frame.drawing.now.cell);
         ui::bar_tooltip(*over, ((*over == 0 ? "token and position: "
                                             : "after layer " + std::to_string(*over - 1) + ": ") +
                                 arithmetic(alike_.residual[static_cast<std::size_t>(*over)]))
                                    .c_str());
+    }
 }
 
 // Draws a cell for each head of each layer.
@@ -261,7 +264,10 @@ void CompareLens::draw_heads(const Frame& frame, float width) {
                 min, max,
                 ("layer " + std::to_string(layer) + " · head " + std::to_string(head) + ": " + arithmetic(c))
                     .c_str());
-            if (ui::clicked()) parts::choose_head(frame.drawing, {layer, head});
+            frame.drawing.now.cell = CellRef{.stage = Stage::row_cosine, .row = layer, .col = head};
+            if (!ui::clicked()) continue;
+            parts::choose_head(frame.drawing, {layer, head});
+            parts::pin(frame.drawing, *frame.drawing.now.cell);
         }
     }
 }
@@ -384,7 +390,7 @@ void CompareLens::difference_map(const Frame& frame, float width, float height) 
                     key = pairs[static_cast<std::size_t>(touch.over->key)];
     tell_difference(query, key);
     frame.point(query.first, key.first);
-    frame.drawing.now.cell = CellRef{Stage::weight, query.first, key.first};
+    frame.drawing.now.cell = CellRef{Stage::difference, query.first, key.first};
     clicks_.answer(frame.drawing, touch, [&] {
         parts::pin(frame.drawing, *frame.drawing.now.cell);
         parts::choose_tokens(frame.drawing, query.first, key.first);

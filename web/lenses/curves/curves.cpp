@@ -48,15 +48,15 @@ void StepMaps::update(const TrainingRun& run, const TrainingView& view, Training
     ++serial_;
     values_.clear();
     extent_ = 0;
-    std::vector<Tensor> gradients;
-    if (shown == TrainingMaps::gradient) gradients = run.attention_gradients(view);
+    gradients_.clear();
+    if (shown == TrainingMaps::gradient) gradients_ = run.attention_gradients(view);
     for (Index layer = 0; layer < std::ssize(trace_->layers()); ++layer) {
         const auto record = record_of(trace_, layer);
         for (Index head = 0; head < record->heads(); ++head)
             values_.push_back(
                 cells_of(shown == TrainingMaps::weights
                              ? *stage_map(record, head, Stage::weight)
-                             : *by_weight(record, head, gradients[static_cast<std::size_t>(layer)])));
+                             : *by_weight(record, head, gradients_[static_cast<std::size_t>(layer)])));
     }
     for (const std::vector<float>& head : values_)
         for (const float value : head)

@@ -9,6 +9,7 @@
 #include "attention/head_index.hpp"
 #include "lenses/lens.hpp"
 #include "maps/map.hpp"
+#include "subjects/explain_measured.hpp"
 #include "widgets/heatmap.hpp"
 #include "widgets/plot.hpp"
 
@@ -30,6 +31,10 @@ struct SetTrainingMaps {
 
 LinkRows curves_links();
 
+// The scores of a head that have a curve. A mark's cell, Stage::curve, has the step as its row and
+// score · heads + head as its column.
+enum class CurveScore { induction, previous_token, entropy };
+
 // Holds the maps of all heads at one step, as the heatmap pass takes them: [layers · heads, n, n], −inf where
 // masked.
 class StepMaps {
@@ -39,8 +44,12 @@ class StepMaps {
     const float* of(std::size_t head) const { return values_[head].data(); }
     float extent() const { return extent_; }  // the largest magnitude of any cell
     TrainingMaps shown() const { return shown_; }
+    const std::shared_ptr<const Trace>& trace() const { return trace_; }
+    // The gradients with respect to every head's output, [heads, n, head_dim] per layer; empty for weights.
+    const std::vector<Tensor>& gradients() const { return gradients_; }
 
   private:
+    std::vector<Tensor> gradients_;
     std::shared_ptr<const Trace> trace_;
     TrainingMaps shown_ = TrainingMaps::weights;
     std::uint64_t serial_ = 0;
@@ -57,20 +66,32 @@ class CurvesLens final : public Lens {
     void draw(const Drawing& drawing, Subject& subject) override;
     std::vector<Table> tables(Subject& subject) override;
     std::string spoken(Subject& subject) override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject&, const CellRef& cell) const override {
+        return cell.stage == Stage::gradient || cell.stage == Stage::loss || cell.stage == Stage::curve;
+    }
 
   private:
-    void draw_plots(const TrainingState& course, const TrainingRun& run, const TrainingRun* compared,
-                    std::int64_t shown, float width);
+    void draw_plots(const Drawing& drawing, const TrainingState& course, const TrainingRun& run,
+                    const TrainingRun* compared, std::int64_t shown, float width);
     // Draws a button that forks the run; `plan` is the run's own, without its text.
     void draw_fork(const std::string& name, const char* label, const TrainingPlan& plan,
                    const ForkTraining& fork);
-    void draw_maps(const TrainingRun& run, const TrainingPlan& plan, const TrainingView& view,
-                   const NamedHeads* named, float width);
+    void draw_maps(const Drawing& drawing, const TrainingRun& run, const TrainingPlan& plan,
+                   const TrainingView& view, const NamedHeads* named, float width);
+    std::optional<Explained> explain_gradient(const CellPlace& place) const;
+    std::optional<Explained> explain_curve(Subject& subject, const TrainingRun& run, const CellRef& cell);
+    std::optional<Explained> explain_induction(const TrainingRun& run, const TrainingView& view,
+                                               HeadIndex head);
     void draw_choice(const TrainingView& view);
     void draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown);
     void tell(const TrainingRun& run, const float* values, Index query, Index key, Index n) const;
 
     StepMaps maps_;
+    ScoreExplainer scores_;
+    // The pass over repeated tokens of the network that was last asked about its induction.
+    std::shared_ptr<const Model> repeated_of_;
+    std::shared_ptr<const Trace> repeated_;
 };
 
 }  // namespace attn::app

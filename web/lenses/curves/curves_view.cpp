@@ -4,6 +4,7 @@
 
 #include "app/format.hpp"
 #include "lenses/curves/curves.hpp"
+#include "parts/part.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -69,25 +70,34 @@ std::string gradient_words(double gradient) {
 
 }  // namespace
 
-void CurvesLens::draw_plots(const TrainingState& course, const TrainingRun& run, const TrainingRun* compared,
-                            std::int64_t shown, float width) {
+void CurvesLens::draw_plots(const Drawing& drawing, const TrainingState& course, const TrainingRun& run,
+                            const TrainingRun* compared, std::int64_t shown, float width) {
+    // The curves of the run itself explain their marks; those of the compared one follow them.
     const auto drawn = [&](const char* name, const char* title, float high, std::vector<ui::Curve> lines,
-                           const char* format = "%.2f") {
+                           Index curves, const CellRef& first, const char* format = "%.2f") {
         const ui::Plot plot{.name = name,
                             .title = title,
                             .steps = course.plan.steps,
                             .high = high,
                             .format = format,
                             .marked = shown};
-        if (const auto step = ui::plot(plot, width, plot_height, lines))
-            visit().perform(ShowTrainingStep{std::min(*step, run.steps_taken())});
+        const ui::PlotReply reply = ui::plot(plot, width, plot_height, lines);
+        if (reply.held) visit().perform(ShowTrainingStep{std::min(*reply.held, run.steps_taken())});
+        const Index own = std::ssize(lines) - curves;  // where the run's own curves begin
+        const Index begin = first.stage == Stage::loss ? own : 0;
+        if (!reply.over || reply.over->curve < begin || reply.over->curve >= begin + curves) return;
+        CellRef mark = first;
+        mark.row = static_cast<Index>(reply.over->step);
+        mark.col += reply.over->curve - begin;
+        drawing.now.cell = mark;
+        if (ui::clicked()) parts::pin(drawing, mark);
     };
     std::vector<ui::Curve> losses;
     if (compared) losses.push_back(loss_curve(*compared, true));
     losses.push_back(loss_curve(run, false));
     float most = 0.1f;
     for (const float loss : run.losses()) most = std::max(most, loss);
-    drawn("loss", "Loss", std::ceil(most * 10) / 10, std::move(losses), "%.3f");
+    drawn("loss", "Loss", std::ceil(most * 10) / 10, std::move(losses), 1, {.stage = Stage::loss}, "%.3f");
 
     const auto both = [&](double HeadPoint::* score) {
         std::vector<ui::Curve> lines = head_curves(run, score, false);
@@ -96,14 +106,21 @@ void CurvesLens::draw_plots(const TrainingState& course, const TrainingRun& run,
             std::ranges::move(head_curves(*compared, score, true), std::back_inserter(lines));
         return lines;
     };
+    const Index heads = run.plan().layers * run.plan().heads;
+    const auto marks = [&](CurveScore score) {
+        return CellRef{.stage = Stage::curve, .col = static_cast<Index>(score) * heads};
+    };
     if (!run.data().repeated.empty())
-        drawn("induction", "Induction, by head", 1, both(&HeadPoint::induction));
-    drawn("previous", "Previous token, by head", 1, both(&HeadPoint::previous_token));
+        drawn("induction", "Induction, by head", 1, both(&HeadPoint::induction), heads,
+              marks(CurveScore::induction));
+    drawn("previous", "Previous token, by head", 1, both(&HeadPoint::previous_token), heads,
+          marks(CurveScore::previous_token));
     std::vector<ui::Curve> entropies = both(&HeadPoint::entropy);
     float largest = 0.1f;
     for (const ui::Curve& curve : entropies)
         for (const float value : curve.values) largest = std::max(largest, value);
-    drawn("entropy", "Entropy in nats, by head", std::ceil(largest * 2) / 2, std::move(entropies));
+    drawn("entropy", "Entropy in nats, by head", std::ceil(largest * 2) / 2, std::move(entropies), heads,
+          marks(CurveScore::entropy));
 }
 
 void CurvesLens::draw_fork(const std::string& name, const char* label, const TrainingPlan& plan,
@@ -173,8 +190,8 @@ void CurvesLens::draw_choice(const TrainingView& view) {
                                                   "Drag over a curve to go through the steps.");
 }
 
-void CurvesLens::draw_maps(const TrainingRun& run, const TrainingPlan& plan, const TrainingView& view,
-                           const NamedHeads* named, float width) {
+void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const TrainingPlan& plan,
+                           const TrainingView& view, const NamedHeads* named, float width) {
     maps_.update(run, view, state().of<CurvesState>().maps);
     const ui::ColourScale scale = maps_.shown() == TrainingMaps::weights
                                       ? ui::sequential_scale(1)
@@ -227,8 +244,17 @@ void CurvesLens::draw_maps(const TrainingRun& run, const TrainingPlan& plan, con
                 ImGui::SetCursorScreenPos(at);
                 ImGui::PushID(static_cast<int>(place));
                 ImGui::InvisibleButton("map", {side, side});
-                if (const auto cell = cell_under(at, side, n); cell && ImGui::IsItemHovered())
+                if (const auto cell = cell_under(at, side, n); cell && ImGui::IsItemHovered()) {
                     tell(run, maps_.of(place), cell->query, cell->key, n);
+                    const Stage stage =
+                        maps_.shown() == TrainingMaps::weights ? Stage::weight : Stage::gradient;
+                    drawing.now.cell = CellRef{stage, cell->query, cell->key};
+                    drawing.now.head = HeadIndex{layer, head};
+                    if (ui::clicked()) {
+                        parts::choose_head(drawing, {layer, head});
+                        parts::pin(drawing, *drawing.now.cell);
+                    }
+                }
                 ui::landmark_item("training/map/" + name);
                 ImGui::SetCursorScreenPos({at.x, at.y + side + 4});
                 ui::Type small(ui::Face::regular, ui::size_small);
@@ -254,13 +280,13 @@ void CurvesLens::draw(const Drawing& drawing, Subject& subject) {
     const float left = beside ? std::floor(width * left_share) : width;
     ImGui::Dummy({0, 6});
     ImGui::BeginGroup();
-    draw_plots(course, *run, runs.compared(), shown, left);
+    draw_plots(drawing, course, *run, runs.compared(), shown, left);
     ImGui::EndGroup();
     if (beside) ImGui::SameLine(0, gap);
     ImGui::BeginGroup();
     if (const TrainingView* view = runs.shown_view(course)) {
         const float room = beside ? width - left - gap : width;
-        draw_maps(*run, plan, *view, subject.named_heads(), room);
+        draw_maps(drawing, *run, plan, *view, subject.named_heads(), room);
         ImGui::Dummy({0, 6});
         subject.draw_beside(drawing, room);
     }

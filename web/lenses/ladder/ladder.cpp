@@ -85,6 +85,31 @@ std::vector<Table> LadderLens::tables(Subject& subject) {
     return tables;
 }
 
+bool LadderLens::shows(Subject& subject, const CellRef& cell) const {
+    const Ladder* ladder = subject.ladder();
+    if (!ladder || cell.second || cell.words || cell.sink != Sink::shown) return false;
+    const auto rungs =
+        ladder->rungs({0, std::min<Index>(1, ladder->queries())}, {0, std::min<Index>(1, ladder->keys())});
+    return std::ranges::any_of(rungs, [&](const std::vector<Rung>& row) {
+        return std::ranges::find(row, cell.stage, &Rung::stage) != row.end();
+    });
+}
+
+// Moves the range of tokens if it does not hold the cell's.
+std::vector<Command> LadderLens::reveal(Subject& subject, const CellRef& cell) const {
+    const Ladder& ladder = *subject.ladder();
+    if (ladder.edits()) return {};
+    const LadderState& now = state().of<LadderState>();
+    const bool of_key = cell.stage == Stage::k || cell.stage == Stage::v, pairs = is_of_pairs(cell.stage);
+    const auto query = of_key ? state().selection.query : std::optional(cell.row);
+    const Index key = pairs ? cell.col : of_key ? cell.row : -1;
+    const Range queries = ladder_window(now, ladder.queries(), query),
+                keys = ladder_window(now, ladder.keys(), query);
+    const auto holds = [](Range range, Index i) { return i < 0 || (i >= range.begin && i < range.end); };
+    if (holds(queries, of_key ? -1 : cell.row) && holds(keys, key)) return {};
+    return {SetLadderTokens{{std::max(key, Index{0}), now.tokens}}};
+}
+
 std::string LadderLens::spoken(Subject& subject) {
     const Attention& attention = *subject.attention();
     const Ladder& ladder = *subject.ladder();

@@ -40,6 +40,8 @@ class LadderLens final : public Lens {
     void draw(const Drawing& drawing, Subject& subject) override;
     std::vector<Table> tables(Subject& subject) override;
     std::string spoken(Subject& subject) override;
+    bool shows(Subject& subject, const CellRef& cell) const override;
+    std::vector<Command> reveal(Subject& subject, const CellRef& cell) const override;
 
   private:
     struct Window {

@@ -2,6 +2,22 @@
 
 namespace attn::app {
 
+bool Overview::shows(Subject& subject, const CellRef& cell) const {
+    const Attention* attention = subject.attention();
+    if (!attention || cell.second) return false;
+    const bool vectors = attention->record(0) != nullptr;
+    return is_of_pairs(cell.stage) || ((cell.stage == Stage::q || cell.stage == Stage::k) && vectors) ||
+           cell.stage == Stage::head_score || cell.stage == Stage::probability;
+}
+
+std::vector<Command> Overview::reveal(Subject& subject, const CellRef& cell) const {
+    if (!is_of_pairs(cell.stage)) return {};
+    MapChoice map = looks_of(state()).map;
+    if (map.stage == cell.stage || subject.attention()->stage_for(cell.stage) != cell.stage) return {};
+    map.stage = cell.stage;
+    return {SetMap{map}};
+}
+
 std::optional<Missing> Overview::missing(Subject& subject) const {
     if (subject.attention()) return std::nullopt;
     return Missing{"There is no attention to look at here yet."};

@@ -21,6 +21,8 @@ class Overview final : public Lens {
     void draw(const Drawing& drawing, Subject& subject) override;
     void follow(const State& before, Change how) override;
     std::string spoken(Subject& subject) override;
+    bool shows(Subject& subject, const CellRef& cell) const override;
+    std::vector<Command> reveal(Subject& subject, const CellRef& cell) const override;
 
   private:
     // Holds what the parts remember about a subject.

@@ -29,7 +29,7 @@ std::string told(const Candidate& c) {
 
 }  // namespace
 
-void SentenceSubject::draw_beside(const Drawing&, float width) {
+void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     if (!run() || run()->logits.size() == 0) return;
     ui::section("Next token", true);
     ImGui::SameLine(0, 18);
@@ -47,6 +47,7 @@ void SentenceSubject::draw_beside(const Drawing&, float width) {
         ui::caption("The logits of the last position are not finite, so no token can be drawn.");
     else if (const auto over = ui::bar_list("next", width, bars, most, ui::sequential_scale(1))) {
         const Candidate& candidate = next_.candidates[static_cast<std::size_t>(*over)];
+        drawing.now.cell = CellRef{.stage = Stage::probability, .col = candidate.id};
         ui::bar_tooltip(*over, (told(candidate) + "\nClick to append it").c_str());
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) choose_next(candidate.id);

@@ -14,8 +14,6 @@ namespace attn::app {
 
 namespace {
 
-Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
-
 constexpr Index next_shown = 12;
 // Letters typed without a longer pause share one undo step.
 constexpr double typing_pause_ms = 1000;
@@ -29,8 +27,13 @@ bool sentence_may_select(const State&, const Selection&) { return true; }
 bool sentence_may_pin(const State& state, const CellRef& cell) {
     if (cell.second && !sentence_of(state).compared) return false;
     if (cell.words && (cell.second || cell.stage != Stage::weight)) return false;
-    return cell.stage >= Stage::q && cell.row >= 0 && cell.row < position_limit && cell.col >= 0 &&
-           cell.col < position_limit;  // there are no projections to show
+    const bool of_two =
+        cell.stage == Stage::cosine || cell.stage == Stage::row_cosine || cell.stage == Stage::difference;
+    const bool of_training =
+        cell.stage == Stage::gradient || cell.stage == Stage::loss || cell.stage == Stage::curve;
+    if (of_training || (of_two && !sentence_of(state).compared)) return false;
+    return (cell.stage >= Stage::q || is_of_model(cell.stage)) && cell.row >= 0 &&
+           cell.row < position_limit && cell.col >= 0 && cell.col < position_limit;
 }
 
 bool sentence_has_second(const State& state) { return sentence_of(state).compared.has_value(); }
@@ -547,10 +550,13 @@ std::optional<Offer> SentenceSubject::offer_alone() const {
 
 const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, run(), state().selection); }
 
-std::optional<Explained> SentenceSubject::explain(const CellRef& cell) {
+std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
+    const CellRef& cell = place.cell;
     const TextRun* shown = run_of(cell);
-    const Selection& s = state().selection;
+    const HeadIndex s = place.head;
     if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;
+    if (cell.stage == Stage::head_score) return scores_.of(*run(), cell);
+    if (cell.stage == Stage::probability) return explain_next(cell);
     auto out = explain_run_cell(*shown, s, cell);
     if (out)
         out->provenance = "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head) +

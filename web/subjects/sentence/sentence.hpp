@@ -8,6 +8,7 @@
 
 #include "model/generate.hpp"
 #include "runs/text_run.hpp"
+#include "subjects/explain_measured.hpp"
 #include "subjects/head_ladder.hpp"
 #include "subjects/sentence/commands.hpp"
 #include "subjects/sentence/model_intake.hpp"
@@ -20,6 +21,8 @@ LinkRows sentence_links();
 bool sentence_may_select(const State& state, const Selection& selection);
 bool sentence_may_pin(const State& state, const CellRef& cell);
 bool sentence_has_second(const State& state);
+
+inline Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
 
 class SentenceSubject final : public Subject {
   public:
@@ -69,7 +72,7 @@ class SentenceSubject final : public Subject {
     std::optional<Offer> offer_alone() const override;
     const NamedHeads* named_heads() override { return awaited_.empty() ? naming_.heads() : nullptr; }
     const Ladder* ladder() override;
-    std::optional<Explained> explain(const CellRef& cell) override;
+    std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
     Guide guide() const override { return numbers_guide; }
     bool draw_controls(const Drawing& drawing, bool brief) override;
@@ -129,6 +132,7 @@ class SentenceSubject final : public Subject {
     void select(const Selection& selection);
     void refresh_next();
     bool is_shown() const;
+    std::optional<Explained> explain_next(const CellRef& cell) const;
     void generate();
     void append(std::int32_t id);
 
@@ -162,6 +166,7 @@ class SentenceSubject final : public Subject {
     TextJob sentence_{true}, compared_{false};
     HeadNaming naming_;  // of model_
     std::optional<HeadLadder> ladder_;
+    ScoreExplainer scores_;
     Next next_;
     SamplingState next_for_;
     std::optional<Sampler> sampler_;

@@ -43,10 +43,18 @@ void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at) {
     for (Index key = 0; key < tensor.array.shape[3]; ++key)
         sum += tensor.value(at.layer, at.head, at.row, key);
     out.steps.push_back({"weight", "as stored", fixed(out.f64, 6), true});
+    add_line(out, "weight", in_expression(out.f64), out.f64);
     out.steps.push_back({"Σ of the row", "of what is stored", fixed(sum, 6), false});
     out.note = "Stored as " + std::string(name(dtype)) + " at " + place_in_file(tensor, at);
     if (tensor.begin) out.note += ": " + hexadecimal(tensor.element(at.layer, at.head, at.row, at.column));
     out.note += ".";
+}
+
+TokenWeights stored_weights(const TensorSet& set, Index layer, Index head) {
+    return [&tensor = set.weights_of(layer), within = set.layer_within(layer), head](Index query, Index key) {
+        const double value = tensor.value(within, head, query, key);
+        return TokenWeight{true, static_cast<double>(static_cast<float>(value)), value};
+    };
 }
 
 // Explains a cell between words; nothing if the set does not show such words.
@@ -55,28 +63,23 @@ std::optional<Explained> explain_words_of_set(const TensorSet& set, Index layer,
     const WordAxis &queries = set.query_words(), &keys = set.key_words();
     if (cell.row < 0 || cell.row >= queries.count() || cell.col < 0 || cell.col >= keys.count())
         return std::nullopt;
-    const WordPair pair{queries.of(cell.row),           keys.of(cell.col), in_quotes(queries.name(cell.row)),
-                        in_quotes(keys.name(cell.col)), set.query_names(), set.key_names()};
+    const auto pair = [&](Index key) {
+        return WordPair{queries.of(cell.row),      keys.of(key),      in_quotes(queries.name(cell.row)),
+                        in_quotes(keys.name(key)), set.query_names(), set.key_names()};
+    };
+    const auto record = set.finished() ? nullptr : set.record(layer);
+    if (!set.finished() && !record) return std::nullopt;
+    const TokenWeights weights = record ? token_weights(*record, head) : stored_weights(set, layer, head);
     Explained out;
-    if (set.finished()) {
-        const OpenTensor& tensor = set.weights_of(layer);
-        explain_words(out, pair, [&](Index query, Index key) {
-            const double value = tensor.value(set.layer_within(layer), head, query, key);
-            return TokenWeight{true, static_cast<double>(static_cast<float>(value)), value};
-        });
-        return out;
-    }
-    const auto record = set.record(layer);
-    if (!record) return std::nullopt;
-    explain_words(out, pair, *record, head);
+    explain_words(out, pair(cell.col), {{layer, head}}, weights);
+    leave_out_first_word(out, cell, pair(0), weights);
     return out;
 }
 
 }  // namespace
 
-std::optional<Explained> explain_tensor_cell(const TensorSet& set, const Selection& selection,
-                                             const CellRef& cell) {
-    const auto [layer, head] = std::pair(selection.layer, selection.head);
+std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at, const CellRef& cell) {
+    const auto [layer, head] = at;
     if (layer >= set.layers() || head >= set.heads()) return std::nullopt;
     const std::string provenance =
         (set.layers() > 1 ? "layer " + std::to_string(layer) + ", " : "") + "head " + std::to_string(head) +
@@ -101,12 +104,17 @@ std::optional<Explained> explain_tensor_cell(const TensorSet& set, const Selecti
         if (!there) return std::nullopt;
         out.title = std::string(symbol(cell.stage)) + "[" + names.query + ", " + names.key + "]";
         explain_stored(out, set.weights_of(layer), {set.layer_within(layer), head, cell.row, cell.col});
+        leave_out_first_key(out, cell, stored_weights(set, layer, head)(cell.row, 0));
         return out;
     }
     const auto record = set.record(layer);
-    if (!record || !explain_cell(out, *record, head, cell, names)) return std::nullopt;
+    if (!record || !explain_cell(out, *record, {{layer, head}}, cell, names)) return std::nullopt;
     const Index kv_head = record->kv_head(head);
-    if (pairs) {
+    if (cell.stage == Stage::output)
+        for (auto& operand : out.operands) operand.name = read_as(set.key_names(), std::stol(operand.name));
+    if (pairs && cell.sink != Sink::shown) {
+        leave_out_first_key(out, cell, token_weights(*record, head)(cell.row, 0));
+    } else if (pairs) {
         const OpenTensor &q = *set.input("Q"), &k = *set.input("K");
         out.note = "Q[" + names.query + ", ·] begins at " + place_in_file(q, {layer, head, cell.row, 0}) +
                    ", K[" + names.key + ", ·] at " + place_in_file(k, {layer, kv_head, cell.col, 0}) + ".";

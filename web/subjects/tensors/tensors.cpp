@@ -22,6 +22,7 @@ bool tensors_may_select(const State&, const Selection&) { return true; }
 
 bool tensors_may_pin(const State&, const CellRef& cell) {
     if (cell.second || (cell.words && cell.stage != Stage::weight)) return false;
+    if (cell.stage > Stage::output && cell.stage != Stage::head_score) return false;
     return cell.stage >= Stage::q && cell.row >= 0 && cell.row < position_limit && cell.col >= 0 &&
            cell.col < position_limit;  // there are no projections to show
 }
@@ -79,8 +80,11 @@ void TensorsSubject::fit_selection() {
     selection.head = std::min(selection.head, set->heads() - 1);
     if (selection.query && *selection.query >= set->queries()) selection.query.reset();
     if (selection.key && *selection.key >= set->keys()) selection.key.reset();
-    if (const auto& pin = state().pin) {
-        const Index rows = pin->words ? set->query_words().count() : set->queries(),
+    if (const auto& pin = state().pin; pin && !is_measured(pin->stage)) {
+        const bool of_keys = pin->stage == Stage::k || pin->stage == Stage::v;
+        const Index rows = pin->words ? set->query_words().count()
+                           : of_keys  ? set->keys()
+                                      : set->queries(),
                     cols = pin->words ? set->key_words().count() : set->keys();
         if (pin->row >= rows || (is_of_pairs(pin->stage) && pin->col >= cols))
             visit().perform(Pin{std::nullopt});
@@ -88,8 +92,10 @@ void TensorsSubject::fit_selection() {
     if (selection != state().selection) visit().perform(Select{selection});
 }
 
-std::optional<Explained> TensorsSubject::explain(const CellRef& cell) {
-    return open() ? explain_tensor_cell(*open(), state().selection, cell) : std::nullopt;
+std::optional<Explained> TensorsSubject::explain_at(const CellPlace& place) {
+    const CellRef& cell = place.cell;
+    if (open() && cell.stage == Stage::head_score) return scores_.of(*own_.open(), cell);
+    return open() ? explain_tensor_cell(*open(), place.head, cell) : std::nullopt;
 }
 
 std::string TensorsSubject::status() { return open() ? open()->summary() : "no tensors"; }

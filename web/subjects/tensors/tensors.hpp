@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "subjects/explain_measured.hpp"
 #include "subjects/head_ladder.hpp"
 #include "subjects/subject.hpp"
 #include "subjects/tensors/commands.hpp"
@@ -16,8 +17,7 @@ LinkRows tensors_links();
 bool tensors_may_select(const State& state, const Selection& selection);
 bool tensors_may_pin(const State& state, const CellRef& cell);
 // Returns nothing if the set has no such cell, or has not computed it yet.
-std::optional<Explained> explain_tensor_cell(const TensorSet& set, const Selection& selection,
-                                             const CellRef& cell);
+std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at, const CellRef& cell);
 
 class TensorsSubject final : public Subject {
   public:
@@ -35,7 +35,7 @@ class TensorsSubject final : public Subject {
     }
     std::vector<Offer> offers() const override;
     const Ladder* ladder() override { return ladder_of(ladder_, own_.open(), state().selection); }
-    std::optional<Explained> explain(const CellRef& cell) override;
+    std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
     Guide guide() const override;
     bool draw_controls(const Drawing& drawing, bool brief) override;
@@ -80,6 +80,7 @@ class TensorsSubject final : public Subject {
     OwnTensors own_;
     Files files_{*this};
     std::optional<HeadLadder> ladder_;
+    ScoreExplainer scores_;
     std::map<std::string, Index> stepped_;  // the number in each question's stepper, by the question's id
 };
 

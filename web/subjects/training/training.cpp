@@ -14,8 +14,11 @@ namespace attn::app {
 bool training_may_select(const State&, const Selection&) { return true; }
 
 bool training_may_pin(const State&, const CellRef& cell) {
-    const auto within = [](Index i) { return i >= 0 && i < training_context_limit; };
-    return !cell.words && cell.stage >= Stage::q && within(cell.row) && within(cell.col);
+    const bool around = is_of_model(cell.stage) || is_measured(cell.stage);
+    const Index limit = around ? position_limit : training_context_limit;
+    const auto within = [&](Index i) { return i >= 0 && i < limit; };
+    return !cell.words && cell.stage != Stage::probability && (cell.stage >= Stage::q || around) &&
+           within(cell.row) && within(cell.col);
 }
 
 TrainingSubject::TrainingSubject(Visit& visit) : Subject(visit), runs_(visit.shared<TrainingRuns>()) {}
@@ -122,10 +125,12 @@ const NamedHeads* TrainingSubject::named_heads() {
 
 // ---- What it says -----------------------------------------------------------------------------------------
 
-std::optional<Explained> TrainingSubject::explain(const CellRef& cell) {
+std::optional<Explained> TrainingSubject::explain_at(const CellPlace& place) {
+    const CellRef& cell = place.cell;
     const auto* run = static_cast<const TextRun*>(cell.second ? second() : attention());
-    const Selection& s = state().selection;
+    const HeadIndex s = place.head;
     if (!run || s.layer >= run->layers() || s.head >= run->heads()) return std::nullopt;
+    if (cell.stage == Stage::head_score) return scores_.of(*shown_.run, cell);
     auto out = explain_run_cell(*run, s, cell);
     if (out)
         out->provenance =

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runs/text_run.hpp"
+#include "subjects/explain_measured.hpp"
 #include "subjects/head_ladder.hpp"
 #include "subjects/subject.hpp"
 
@@ -36,7 +37,7 @@ class TrainingSubject final : public Subject {
     const Ladder* ladder() override { return ladder_of(ladder_, attention(), state().selection); }
     const TrainingState* course() const override { return &now(); }
     TrainingRuns* runs() override { return &runs_; }
-    std::optional<Explained> explain(const CellRef& cell) override;
+    std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
     Guide guide() const override;
     bool draw_controls(const Drawing& drawing, bool brief) override;
@@ -72,6 +73,7 @@ class TrainingSubject final : public Subject {
     Shown shown_, compared_;
     HeadNaming naming_;  // of the network that was shown when the runs last rested
     std::optional<HeadLadder> ladder_;
+    ScoreExplainer scores_;
     bool more_settings_ = false;
 };
 

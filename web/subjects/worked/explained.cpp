@@ -15,10 +15,34 @@ std::string note_of(const WorkedState& worked, const CellRef& cell, double exact
            std::string(printed->text) + ", which is a misprint; the exact value is " + fixed(exact, 6) + ".";
 }
 
+TokenWeights worked_weights(const WorkedState& worked, const WorkedRun& run) {
+    return [&](Index query, Index key) {
+        const CellExplanation cell = explain_worked(worked, run, {Stage::weight, query, key}).cell;
+        return TokenWeight{cell.allowed, static_cast<double>(cell.f32), cell.f64};
+    };
+}
+
+std::optional<Explained> explain_worked_words(const WorkedState& worked, const WorkedRun& run,
+                                              const CellRef& cell) {
+    const WordAxis queries = word_axis(worked.query_labels), keys = word_axis(worked.key_labels);
+    if (cell.row < 0 || cell.row >= queries.count() || cell.col < 0 || cell.col >= keys.count())
+        return std::nullopt;
+    const auto pair = [&](Index key) {
+        return WordPair{queries.of(cell.row), keys.of(key),        queries.name(cell.row),
+                        keys.name(key),       worked.query_labels, worked.key_labels};
+    };
+    Explained out;
+    out.provenance = "computed";
+    explain_words(out, pair(cell.col), {{}, cell.second}, worked_weights(worked, run));
+    leave_out_first_word(out, cell, pair(0), worked_weights(worked, run));
+    return out;
+}
+
 }  // namespace
 
 std::optional<Explained> explain_worked_cell(const WorkedState& worked, const WorkedRun& run,
                                              const CellRef& cell) {
+    if (cell.words) return explain_worked_words(worked, run, cell);
     const MatrixShape shape = shape_of(worked, cell.stage);
     if (cell.row < 0 || cell.row >= shape.rows || cell.col < 0 || cell.col >= shape.cols) return std::nullopt;
     const WorkedExplanation why = explain_worked(worked, run, cell);
@@ -28,23 +52,42 @@ std::optional<Explained> explain_worked_cell(const WorkedState& worked, const Wo
     out.masked = !why.cell.allowed;
     out.f32 = static_cast<double>(why.cell.f32);
     out.f64 = why.cell.f64;
+    const Places places{{}, cell.second};
+    const auto row_of = [&](Stage stage, Index row) -> PlaceOf {
+        return [places, stage, row](Index a) { return places(stage, row, a); };
+    };
+    const auto column_of = [&](Stage stage, Index col) -> PlaceOf {
+        return [places, stage, col](Index a) { return places(stage, a, col); };
+    };
     const CellNames names{label_at(worked.query_labels, cell.row), label_at(worked.key_labels, cell.col)};
     const bool scores_given = worked.source == Source::scores;
     using Kind = WorkedExplanation::Kind;
     if (why.kind == Kind::projection) {
         const std::string_view w = cell.stage == Stage::q ? "W_Q" : cell.stage == Stage::k ? "W_K" : "W_V";
+        const Stage weights = cell.stage == Stage::q   ? Stage::w_q
+                              : cell.stage == Stage::k ? Stage::w_k
+                                                       : Stage::w_v;
         const std::string row = label_at(worked.query_labels, cell.row), col = std::to_string(cell.col);
         out.formula = "Σ_b X[" + row + ", b] · " + std::string(w) + "[b, " + col + "]";
         out.operands_title = "X[" + row + ", ·] · " + std::string(w) + "[·, " + col + "]";
-        add_terms(out, why.cell.terms);
+        add_terms(out, why.cell.terms, row_of(Stage::x, cell.row), column_of(weights, cell.col), {"x", "w"});
+        add_line(out, "value", "dot(x, w)", out.f64);
     }
     if (why.kind == Kind::stage || why.kind == Kind::output) {
         out.formula = formula_of(cell.stage, names, cell.col, scores_given);
-        out.operands_title = operands_title_of(cell.stage, names, cell.col);
-        add_terms(out, why.cell.terms);
-        if (why.kind == Kind::output)
-            for (auto& operand : out.operands)
-                operand.name = label_at(worked.key_labels, std::stol(operand.name));
+        out.operands_title =
+            operands_title_of(is_of_pairs(cell.stage) ? Stage::raw : cell.stage, names, cell.col);
+    }
+    if (why.kind == Kind::stage)
+        add_terms(out, why.cell.terms, row_of(Stage::q, cell.row), row_of(Stage::k, cell.col), {"q", "k"});
+    if (why.kind == Kind::output) {
+        add_terms(out, why.cell.terms, row_of(Stage::weight, cell.row), column_of(Stage::v, cell.col),
+                  {"weights", "v"});
+        for (auto& operand : out.operands) {
+            operand.product_at = places(Stage::contribution, cell.row, std::stol(operand.name));
+            operand.name = label_at(worked.key_labels, std::stol(operand.name));
+        }
+        add_line(out, "output", "dot(weights, v)", out.f64);
     }
     // A given score is followed by further stages, so the explanation shows what becomes of it.
     const bool given_score = scores_given && cell.stage == Stage::raw;
@@ -53,10 +96,18 @@ std::optional<Explained> explain_worked_cell(const WorkedState& worked, const Wo
         if (!scores_given && worked.scale_by_sqrt_d) scale_text += " / √" + std::to_string(worked.d_k());
         if (worked.temperature != 1) scale_text += " / " + shortest(worked.temperature);
         if (scale_text.empty()) scale_text = " × 1";
-        add_chain(out, why.cell, spec_of(worked), cell.stage, scale_text);
+        add_chain(out, why.cell, spec_of(worked), places, cell, cell.stage, scale_text,
+                  scores_given || cell.stage == Stage::contribution ? "" : "dot(q, k)");
         if (scores_given) out.steps.front().arithmetic = "given";
     }
+    if (cell.stage == Stage::contribution) {
+        std::vector<double> value;
+        for (Index b = 0; b < worked.d_v(); ++b) value.push_back(run.v.at(cell.col, b));
+        add_contribution(out, why.cell.weight, value, row_of(Stage::v, cell.col), false);
+    }
     out.note = note_of(worked, cell, out.f64);
+    if (is_of_pairs(cell.stage) && cell.sink != Sink::shown)
+        leave_out_first_key(out, cell, worked_weights(worked, run)(cell.row, 0));
     return out;
 }
 

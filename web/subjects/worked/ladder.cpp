@@ -29,8 +29,7 @@ std::string title_of(const WorkedState& w, Stage id) {
         case Stage::masked: return "Masked";
         case Stage::weight: return "Weights";
         case Stage::output: return "Output  AV";
-        case Stage::contribution:
-        case Stage::projected: break;
+        default: break;
     }
     return "";
 }

@@ -96,7 +96,8 @@ bool worked_may_select(const State& state, const Selection& s) {
 }
 
 bool worked_may_pin(const State& state, const CellRef& cell) {
-    if (cell.second || cell.words) return false;
+    if (cell.words && (cell.second || cell.stage != Stage::weight)) return false;
+    if (cell.second && !same_shapes(origin_state(worked_of(state)), worked_of(state))) return false;
     const MatrixShape shape = shape_of(worked_of(state), cell.stage);
     return cell.row >= 0 && cell.row < shape.rows && cell.col >= 0 && cell.col < shape.cols;
 }
@@ -136,6 +137,7 @@ Attention* WorkedSubject::second() {
     if (!original_ || original_for_ != original) {
         original_for_ = original;
         const auto run = run_of(original, visit());
+        original_run_ = run;
         original_ = run ? std::make_unique<WorkedAttention>(original, run) : nullptr;
     }
     return original_.get();
@@ -157,8 +159,10 @@ std::vector<Offer> WorkedSubject::offers() const {
 
 std::optional<Command> WorkedSubject::take_over(const HeadCopy& head) const { return TakeHead{head}; }
 
-std::optional<Explained> WorkedSubject::explain(const CellRef& cell) {
-    return explain_worked_cell(now(), *run_, cell);
+std::optional<Explained> WorkedSubject::explain_at(const CellPlace& place) {
+    const CellRef& cell = place.cell;
+    if (!cell.second) return explain_worked_cell(now(), *run_, cell);
+    return second() ? explain_worked_cell(original_for_, *original_run_, cell) : std::nullopt;
 }
 
 std::string WorkedSubject::status() {

@@ -33,7 +33,7 @@ class WorkedSubject final : public Subject {
     std::vector<Offer> offers() const override;
     const Ladder* ladder() override { return &*ladder_; }
     std::optional<Command> take_over(const HeadCopy& head) const override;
-    std::optional<Explained> explain(const CellRef& cell) override;
+    std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
     Guide guide() const override;
     std::optional<Command> paste(const Matrix& cells) const override;
@@ -62,7 +62,7 @@ class WorkedSubject final : public Subject {
     void settings();
 
     WorkedState run_for_, before_for_, original_for_;
-    std::shared_ptr<const WorkedRun> run_, before_;
+    std::shared_ptr<const WorkedRun> run_, before_, original_run_;
     std::unique_ptr<Attention> attention_, original_;
     std::optional<WorkedLadder> ladder_;
     LabelMenu label_menu_;

@@ -112,7 +112,9 @@ MatrixShape shape_of(const WorkedState& state, Stage id) {
             return state.d_v() == 0 ? MatrixShape{} : MatrixShape{state.queries(), state.d_v()};
         default: break;
     }
-    return is_score_or_weight(id) ? MatrixShape{state.queries(), state.keys()} : MatrixShape{};
+    if (id == Stage::contribution && state.d_v() == 0) return {};
+    return is_score_or_weight(id) || id == Stage::contribution ? MatrixShape{state.queries(), state.keys()}
+                                                               : MatrixShape{};
 }
 
 AttentionSpec spec_of(const WorkedState& state) {
@@ -236,13 +238,17 @@ WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run,
     const Index row = cell.row, col = cell.col;
     const Matrix* input = state.input(id);
     WorkedExplanation out;
-    if (is_score_or_weight(id)) {
+    if (is_score_or_weight(id) || id == Stage::contribution) {
         out.kind = Kind::stage;
         out.cell = RowChain(score_row(state, run, row)).at(col);
         out.cell.f64 = out.cell.chain_value(id);
-        if (id == Stage::raw)
-            for (Index a = 0; a < run.q.cols; ++a)
-                out.cell.terms.push_back({a, run.q.at(row, a), run.k.at(col, a)});
+        if (id == Stage::contribution) {
+            double squares = 0;
+            for (Index b = 0; b < run.v.cols; ++b) squares += run.v.at(col, b) * run.v.at(col, b);
+            out.cell.f64 = out.cell.weight == 0 ? 0 : out.cell.weight * std::sqrt(squares);
+        }
+        for (Index a = 0; id != Stage::contribution && a < run.q.cols; ++a)
+            out.cell.terms.push_back({a, run.q.at(row, a), run.k.at(col, a)});
     } else if (id == Stage::output) {
         out.kind = Kind::output;
         const RowChain chain(score_row(state, run, row));

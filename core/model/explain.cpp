@@ -1,0 +1,125 @@
+#include "model/explain.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace attn {
+
+namespace {
+
+Index place_in(const WeightView& weight, Index in, Index out) {
+    return weight.layout == WeightView::Layout::in_out ? in * weight.out + out : out * weight.in + in;
+}
+
+std::span<const float> row_of(const Tensor& tensor, Index row) {
+    return {tensor.matrix().row(row), static_cast<std::size_t>(tensor.dim(1))};
+}
+
+}  // namespace
+
+double element(const WeightView& weight, Index in, Index out) {
+    const std::size_t size = byte_size(weight.dtype);
+    float value = 0;
+    convert_to_f32(weight.dtype,
+                   {weight.data + static_cast<std::size_t>(place_in(weight, in, out)) * size, size},
+                   {&value, 1});
+    return static_cast<double>(value);
+}
+
+StoredAt stored_at(const Model& model, const WeightView& view, Index in, Index out) {
+    for (const Weight& weight : model.weights())
+        if (weight.bytes.data() == view.data)
+            return {&weight, weight.offset +
+                                 static_cast<std::size_t>(place_in(view, in, out)) * byte_size(view.dtype)};
+    return {};
+}
+
+double LinearSum::value() const {
+    double sum = bias;
+    for (const Term& term : terms) sum += term.product();
+    return sum;
+}
+
+LinearSum explain_linear(const LinearView& linear, std::span<const float> x, Index out) {
+    LinearSum sum;
+    sum.terms.reserve(x.size());
+    for (Index i = 0; i < std::ssize(x); ++i)
+        sum.terms.push_back(
+            {i, static_cast<double>(x[static_cast<std::size_t>(i)]), element(linear.weight, i, out)});
+    if (!linear.bias.empty()) sum.bias = static_cast<double>(linear.bias[static_cast<std::size_t>(out)]);
+    return sum;
+}
+
+double Normalised::value() const { return (x - mean) / std::sqrt(variance + epsilon) * gain + bias; }
+
+Normalised explain_norm(const NormView& norm, std::span<const float> x, Index column) {
+    const auto n = static_cast<double>(x.size());
+    const auto at = static_cast<std::size_t>(column);
+    Normalised out{.x = static_cast<double>(x[at]), .epsilon = static_cast<double>(norm.epsilon)};
+    if (norm.kind == NormView::Kind::layer) {
+        for (const float each : x) out.mean += static_cast<double>(each);
+        out.mean /= n;
+    }
+    for (const float each : x) {
+        const double off = static_cast<double>(each) - out.mean;
+        out.variance += off * off;
+    }
+    out.variance /= n;
+    out.gain = static_cast<double>(norm.gain[at]);
+    if (!norm.bias.empty()) out.bias = static_cast<double>(norm.bias[at]);
+    return out;
+}
+
+QkvColumn qkv_column(const Model& model, Stage stage, Index layer, Index head, Index component) {
+    const ModelConfig& config = model.config();
+    const Index first = stage == Stage::q   ? 0
+                        : stage == Stage::k ? config.heads
+                                            : config.heads + config.kv_heads;
+    Index column = (first + head) * config.head_dim + component;
+    for (const Linear& linear : model.network().blocks[static_cast<std::size_t>(layer)].qkv) {
+        if (column < linear.weight.out) return {&linear, column};
+        column -= linear.weight.out;
+    }
+    return {};
+}
+
+double VectorComponent::value() const {
+    return partner_component < 0 ? own.value() : own.value() * cosine + partner.value() * sine;
+}
+
+VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
+                                  Index component) {
+    const Model& model = *trace.model();
+    const auto x = row_of(trace.layers()[static_cast<std::size_t>(layer)].attention_input, token);
+    const auto projected = [&](Index which) {
+        const QkvColumn column = qkv_column(model, stage, layer, head, which);
+        return explain_linear(*column.linear, x, column.out);
+    };
+    VectorComponent out{.own = projected(component), .partner = {}};
+    const std::vector<double>& rotary = model.network().rotary;
+    const Index half = std::ssize(rotary);
+    if (stage == Stage::v || half == 0) return out;
+    // Component a < half and a + half are one pair, which the position turns by its angle.
+    const bool first = component < half;
+    const double angle =
+        static_cast<double>(token) * rotary[static_cast<std::size_t>(first ? component : component - half)];
+    out.partner_component = first ? component + half : component - half;
+    out.partner = projected(out.partner_component);
+    out.cosine = std::cos(angle);
+    out.sine = first ? -std::sin(angle) : std::sin(angle);
+    return out;
+}
+
+double activated(Activation activation, double x) {
+    switch (activation) {
+        case Activation::none: break;
+        case Activation::relu: return x < 0 ? 0 : x;
+        case Activation::gelu: return x * 0.5 * std::erfc(-x / std::numbers::sqrt2);
+        case Activation::gelu_tanh:
+            return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+        case Activation::silu: return x / (1 + std::exp(-x));
+    }
+    return x;
+}
+
+}  // namespace attn

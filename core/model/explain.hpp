@@ -1,0 +1,57 @@
+// Recomputes single numbers of a Trace in double, with their operands: each from what the run had before it and from the
+// weights in their files.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attention/explain.hpp"
+#include "model/network.hpp"
+#include "model/trace.hpp"
+
+namespace attn {
+
+double element(const WeightView& weight, Index in, Index out);
+// The tensor of the model's files that holds these numbers, and the place of the element's first byte in its file.
+struct StoredAt {
+    const Weight* weight = nullptr;  // null: it is in no file
+    std::size_t byte = 0;
+};
+StoredAt stored_at(const Model& model, const WeightView& weight, Index in, Index out);
+
+// Σ_i x[i] · W[i, out] + bias[out], of one row.
+struct LinearSum {
+    std::vector<Term> terms;
+    double bias = 0;
+    double value() const;
+};
+LinearSum explain_linear(const LinearView& linear, std::span<const float> x, Index out);
+
+// (x − mean) / √(variance + ε) · gain + bias. RMSNorm has no mean: its variance is the mean square.
+struct Normalised {
+    double x = 0, mean = 0, variance = 0, epsilon = 0, gain = 1, bias = 0;
+    double value() const;
+};
+Normalised explain_norm(const NormView& norm, std::span<const float> x, Index column);
+
+// The Linear that makes a component of a head's q, k or v, and the column of it. Heads of k and v are those of the kv heads.
+struct QkvColumn {
+    const Linear* linear = nullptr;
+    Index out = 0;
+};
+QkvColumn qkv_column(const Model& model, Stage stage, Index layer, Index head, Index component);
+
+// A component of q, k or v: own · cosine + partner · sine, where rotary positions turn pairs of components; without them, and
+// for v, own alone.
+struct VectorComponent {
+    LinearSum own, partner;
+    Index partner_component = -1;  // −1: none
+    double cosine = 1, sine = 0;
+    double value() const;
+};
+VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
+                                  Index component);
+
+double activated(Activation activation, double x);
+
+}  // namespace attn

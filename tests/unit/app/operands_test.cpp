@@ -1,0 +1,206 @@
+// Checks that every operand of an explanation is the number that it leads to, back to the embeddings and the weights.
+#include <catch_amalgamated.hpp>
+#include <cmath>
+#include <set>
+
+#include "unit/app/support.hpp"
+#include "unit/app/visit.hpp"
+#include "unit/model/models.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+// Says whether two numbers are the same up to roundings of f32 within their explanations.
+bool same(double a, double b) {
+    return a == b || (std::isnan(a) && std::isnan(b)) ||
+           std::abs(a - b) <= 2e-6 * (1 + std::max(std::abs(a), std::abs(b)));
+}
+
+// Follows every operand and step of a number to the end, and returns the stages that it came by.
+struct Walk {
+    Subject& subject;
+    std::set<Stage> seen = {};
+    std::set<std::tuple<int, Index, Index, Index, Index>> done = {};
+
+    void from(const CellPlace& place, int most) {
+        const auto key = std::tuple(static_cast<int>(place.cell.stage), place.head.layer, place.head.head,
+                                    place.cell.row, place.cell.col);
+        if (most == 0 || !done.insert(key).second) return;
+        const auto why = subject.explain_at(place);
+        INFO(symbol(place.cell.stage) << " " << place.head.layer << "." << place.head.head << " ["
+                                      << place.cell.row << ", " << place.cell.col << "]");
+        REQUIRE(why);
+        seen.insert(place.cell.stage);
+        CHECK((why->masked || same(why->f32, why->f64)));
+        for (const auto& operand : why->operands) {
+            for (const auto& [at, value] :
+                 {std::pair(operand.left_at, operand.left), std::pair(operand.right_at, operand.right)}) {
+                if (!at) continue;
+                const auto there = subject.explain_at(*at);
+                INFO("leads to " << symbol(at->cell.stage) << " [" << at->cell.row << ", " << at->cell.col
+                                 << "]");
+                REQUIRE(there);
+                CHECK(same(there->f64, value));
+            }
+        }
+        // All of them would be far too many; the first and the last lead everywhere.
+        for (const std::size_t i : {std::size_t{0}, why->operands.size() - 1}) {
+            if (why->operands.empty()) break;
+            for (const auto& at : {why->operands[i].left_at, why->operands[i].right_at})
+                if (at) from(*at, most - 1);
+        }
+        for (const auto& step : why->steps)
+            if (step.at) from(*step.at, most - 1);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the operands of a model's numbers lead back to its embeddings and weights") {
+    for (const char* model : {"gpt2-f32", "llama3-scaled-f32", "qwen2-linear-f32"}) {
+        INFO(model);
+        FakePage page;
+        Visit visit(page);
+        open_golden(visit, model);
+        REQUIRE(sentence_in(visit).run());
+        Walk walk{sentence_in(visit)};
+        walk.from({{1, 1}, {Stage::output, 3, 2}}, 40);
+        walk.from({{1, 0}, {Stage::projected, 3, 1}}, 40);
+        walk.from({{1, 0}, {Stage::contribution, 3, 1}}, 40);
+        walk.from({{0, 0}, {.stage = Stage::logit, .row = 4, .col = 3}}, 40);
+        for (const Stage stage :
+             {Stage::output,     Stage::weight,    Stage::scaled,     Stage::raw,
+              Stage::q,          Stage::k,         Stage::v,          Stage::w_q,
+              Stage::w_k,        Stage::w_v,       Stage::normalised, Stage::residual,
+              Stage::embedding,  Stage::middle,    Stage::attended,   Stage::mlp_output,
+              Stage::mlp_hidden, Stage::mlp_input, Stage::final_norm, Stage::final_residual,
+              Stage::w_o,        Stage::w_up,      Stage::w_down,     Stage::w_head,
+              Stage::value_out}) {
+            INFO(symbol(stage));
+            CHECK(walk.seen.contains(stage));
+        }
+        CHECK(walk.seen.contains(Stage::position) == (std::string_view(model) == "gpt2-f32"));
+        CHECK(walk.seen.contains(Stage::w_gate) == (std::string_view(model) != "gpt2-f32"));
+    }
+}
+
+TEST_CASE("a q component has an f64 of its own") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    int apart = 0;
+    for (Index a = 0; a < 4; ++a) {
+        const auto why = explained(visit, {Stage::q, 2, a});
+        REQUIRE(why);
+        CHECK(std::abs(why->f64 - why->f32) < 1e-5);
+        apart += why->f64 != why->f32;
+        const auto embedding = explained(visit, {Stage::embedding, 2, a});
+        REQUIRE(embedding);
+        CHECK(embedding->note.find("wte.weight, at byte ") != std::string::npos);
+    }
+    CHECK(apart > 0);
+    CHECK_FALSE(explained(visit, {Stage::w_q, 1000, 0}));
+    CHECK_FALSE(explained(visit, {Stage::embedding, 0, 1000}));
+    CHECK_FALSE(explained(visit, {Stage::w_gate, 0, 0}));
+}
+
+TEST_CASE("the operands of the worked example lead to its inputs") {
+    FakePage page;
+    Visit visit(page);
+    Walk walk{worked_in(visit)};
+    walk.from({{}, {Stage::output, 1, 0}}, 20);
+    walk.from({{}, {Stage::contribution, 1, 0}}, 20);
+    for (const Stage stage : {Stage::output, Stage::contribution, Stage::weight, Stage::raw, Stage::q,
+                              Stage::k, Stage::v, Stage::x, Stage::w_q, Stage::w_k, Stage::w_v})
+        CHECK(walk.seen.contains(stage));
+}
+
+TEST_CASE("cells of a map without the first key explain what the map shows") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    TextRun& run = *sentence_in(visit).run();
+    for (const Stage stage : {Stage::weight, Stage::contribution, Stage::projected})
+        for (const Sink sink : {Sink::hidden, Sink::renormalised}) {
+            const MapPointer map = run.maps({.stage = stage, .sink = sink})(1, 0);
+            visit.perform(Select{{1, 0, {}, {}, {}}});
+            for (Index query = 0; query < 5; ++query)
+                for (Index key = 1; key <= query; ++key) {
+                    const auto why = explained(visit, {stage, query, key, false, false, sink});
+                    REQUIRE(why);
+                    CHECK(why->f32 == Catch::Approx(map->cell(query, key)).epsilon(2e-6));
+                    CHECK(why->f64 == Catch::Approx(why->f32).epsilon(1e-4));
+                    CHECK_FALSE(why->note.empty());
+                }
+            const auto first = explained(visit, {stage, 2, 0, false, false, sink});
+            REQUIRE(first);
+            CHECK(first->masked);
+        }
+    // Σ of a renormalised row is 1.
+    double sum = 0;
+    for (Index key = 1; key < 5; ++key)
+        sum += explained(visit, {Stage::weight, 4, key, false, false, Sink::renormalised})->f64;
+    CHECK(sum == Catch::Approx(1).epsilon(1e-14));
+    const State pinned =
+        after(visit.state(), Pin{CellRef{Stage::weight, 4, 1, false, false, Sink::renormalised}});
+    CHECK(refusal(visit.state(), Pin{CellRef{Stage::raw, 4, 1, false, false, Sink::hidden}}) ==
+          "There is no such cell to pin.");
+    CHECK(pinned.pin->sink == Sink::renormalised);
+}
+
+TEST_CASE("a head's scores are summed again in double, row by row") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    TextRun& run = *sentence_in(visit).run();
+    HeadOverview& heads = *run.overview();
+    int measured = 0;
+    for (std::size_t i = 0; i < head_scores.size(); ++i) {
+        const auto score = static_cast<HeadScore>(i);
+        INFO(info(score).name);
+        const HeadIndex head{1, 2};
+        const auto shown = number_of(heads.scores(head), score);
+        const auto why = explained(visit, head_score_cell(heads, head, score));
+        CHECK(why.has_value() == shown.has_value());
+        if (!why) continue;
+        CHECK(why->f32 == *shown);
+        if (!why->recomputed) continue;
+        ++measured;
+        CHECK(why->f64 == Catch::Approx(*shown).epsilon(1e-5));
+        double sum = 0;
+        for (const auto& operand : why->operands) sum += operand.product;
+        CHECK(sum == Catch::Approx(why->f64).epsilon(1e-13));
+        CHECK(std::ssize(why->operands) == run.tokens());
+    }
+    CHECK(measured >= 6);
+    CHECK_FALSE(explained(visit, {.stage = Stage::head_score, .row = 10'000, .col = 0}));
+    CHECK_FALSE(explained(visit, {.stage = Stage::head_score, .row = 0, .col = 10'000}));
+}
+
+TEST_CASE("a next token's probability comes from its logit") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    visit.perform(SetSampling{{.temperature = 0.7f, .top_k = 0, .top_p = 1, .seed = 1}});
+    visit.work(10);
+    const TextRun& run = *sentence_in(visit).run();
+    double total = 0;
+    const auto logits = run.logits.values();
+    const auto likelihood = [&](std::size_t id) {
+        return std::exp(static_cast<double>(logits[id]) / static_cast<double>(0.7f));
+    };
+    for (std::size_t id = 0; id < logits.size(); ++id) total += likelihood(id);
+    const auto id = static_cast<std::size_t>(sentence_in(visit).next_tokens().candidates.at(1).id);
+    const CellRef cell{.stage = Stage::probability, .col = static_cast<Index>(id)};
+    const auto why = explained(visit, cell);
+    REQUIRE(why);
+    CHECK(why->f64 == Catch::Approx(likelihood(id) / total).epsilon(1e-13));
+    visit.perform(Pin{cell});
+    CHECK(visit.state().pin == cell);
+    const auto logit = explained(visit, why->steps.front().at->cell);
+    REQUIRE(logit);
+    CHECK(logit->f32 == static_cast<double>(logits[id]));
+}

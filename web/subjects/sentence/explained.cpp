@@ -1,0 +1,55 @@
+// Explains the probability of a next token.
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "subjects/sentence/sentence.hpp"
+
+namespace attn::app {
+
+// The column of a probability is its token's id.
+std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) const {
+    const auto logits = run()->logits.values();
+    const auto all = next_token_distribution(logits, sampling_of(now().sampling), std::ssize(logits));
+    const auto found = std::ranges::find(all, static_cast<std::int32_t>(cell.col), &Candidate::id);
+    if (found == all.end()) return std::nullopt;
+    const auto temperature = static_cast<double>(now().sampling.temperature);
+    const auto logit = static_cast<double>(found->logit), best = static_cast<double>(all.front().logit);
+    const auto likelihood = [&](double of) {
+        return temperature == 0 ? (of == best ? 1.0 : 0.0) : std::exp((of - best) / temperature);
+    };
+    Explained out;
+    double sum = 0;
+    for (const Candidate& each : all) sum += likelihood(static_cast<double>(each.logit));
+    const auto shown = std::ranges::find(next_.candidates, found->id, &Candidate::id);
+    out.title = "Probability of " +
+                (shown == next_.candidates.end()
+                     ? "token " + std::to_string(found->id)
+                     : in_quotes(next_.pieces[static_cast<std::size_t>(shown - next_.candidates.begin())]));
+    out.provenance = "the next token · computed by " + model_name_;
+    out.f64 = likelihood(logit) / sum;
+    out.f32 = static_cast<double>(static_cast<float>(found->probability));
+    out.formula = "exp((logit − best) / temperature) / Σ";
+    const auto four = [](double value) { return fixed(value, 4); };
+    out.steps.push_back({"logit", "id " + std::to_string(found->id), four(logit), false,
+                         CellPlace{{state().selection.layer, state().selection.head},
+                                   {.stage = Stage::logit, .row = run()->tokens() - 1, .col = cell.col}}});
+    out.steps.push_back({"best logit", "", four(best), false});
+    out.steps.push_back({"exp(…)",
+                         "exp(" + four(logit - best) + " / " + shortest(now().sampling.temperature) + ")",
+                         four(likelihood(logit)), false});
+    out.steps.push_back({"Σ", "of " + with_commas(std::ssize(all)) + " tokens", four(sum), false});
+    out.steps.push_back(
+        {"probability", four(likelihood(logit)) + " / " + four(sum), fixed(out.f64, 6), true});
+    add_line(out, "logit", in_expression(logit), logit);
+    add_line(out, "exponential",
+             temperature == 0 ? in_expression(likelihood(logit))
+                              : "exp((logit - " + in_expression(best) + ") / " + shortest(temperature) + ")",
+             likelihood(logit));
+    add_line(out, "probability", "exponential / " + in_expression(sum), out.f64);
+    if (now().sampling.top_k || now().sampling.top_p < 1)
+        out.note = "The sum is over the tokens that top-k and top-p keep.";
+    return out;
+}
+
+}  // namespace attn::app
