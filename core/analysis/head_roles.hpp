@@ -72,9 +72,8 @@ struct RoleTable {
 
 RoleTable role_table(const RepeatedTokenTable& scores);
 
-// Reads the heads of a scores.json, as `attn card` writes it, for a model of so many layers and heads. Each head must be
-// there once, with scores from 0 to 1; a score may be left out for all heads.
-Result<RoleTable> parse_head_scores(std::span<const std::byte> json, Index layers, Index heads);
+// The same from numbers [layers, heads, roles].
+RoleTable role_table(Index layers, Index heads, std::span<const double> numbers);
 
 // A score that two tables of one shape have and that differs by more than `most`; nothing if there is none.
 struct Disagreement {

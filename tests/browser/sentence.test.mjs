@@ -174,7 +174,7 @@ test('the table has every matrix on screen, and the one of the stage first', asy
     await explorer.press('Escape');
     await explorer.click('lens/ladder');
     await explorer.page.click('#table');
-    assert.deepEqual(await titles(), ['Weights', 'Q  queries', 'K  keys', 'Scores  QKᵀ', 'Scaled  × 0.5000', 'Masked', 'V  values', 'Output  AV']);
+    assert.deepEqual((await titles()).map((title) => title.split('  ')[0]), ['Weights', 'Q', 'K', 'Scores', 'Scaled', 'Masked', 'V', 'Output']);
 });
 
 test('two sentences are compared, in every view, and their link brings both', async (explorer) => {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/format.hpp"
+#include "io/head_scores_json.hpp"
 
 namespace attn::app {
 
@@ -27,6 +28,14 @@ Index first_ordinary(const ModelConfig& config) {
 }  // namespace
 
 std::string written_score(double score) { return fixed(score, score < 1 && score >= 0.995 ? 3 : 2); }
+
+Result<RoleTable> read_role_table(std::span<const std::byte> scores, Index layers, Index heads) {
+    std::vector<std::string_view> keys;
+    for (const HeadRoleInfo& role : head_roles) keys.push_back(role.key);
+    const auto numbers = parse_head_scores(scores, layers, heads, keys);
+    if (!numbers) return numbers.error();
+    return role_table(layers, heads, *numbers);
+}
 
 std::string NamedHeads::name(HeadIndex head) const {
     if (!table.has(head)) return "";

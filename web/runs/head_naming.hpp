@@ -26,6 +26,9 @@ struct NamedHeads {
 // "0.87", and "0.999" where two decimals would make it 1.
 std::string written_score(double score);
 
+// Reads a scores.json for a model of so many layers and heads.
+Result<RoleTable> read_role_table(std::span<const std::byte> scores, Index layers, Index heads);
+
 class HeadNaming {
   public:
     HeadNaming() = default;

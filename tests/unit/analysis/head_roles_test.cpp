@@ -7,6 +7,7 @@
 
 #include "analysis/head_overview.hpp"
 #include "model/forward.hpp"
+#include "runs/head_naming.hpp"
 #include "support/files.hpp"
 
 using namespace attn;
@@ -33,7 +34,7 @@ Result<std::shared_ptr<const Model>> tiny_model() {
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 std::string refusal(std::string_view text) {
-    const auto read = parse_head_scores(bytes(text), 1, 2);
+    const auto read = app::read_role_table(bytes(text), 1, 2);
     REQUIRE_FALSE(read);
     return read.error().message;
 }
@@ -47,10 +48,10 @@ TEST_CASE("a head has the names that it has earned, the highest score first") {
 }
 
 TEST_CASE("scores.json is read, or refused in one sentence") {
-    const auto table = parse_head_scores(bytes(R"({"pronouns": {"pairs": 3}, "heads": [
+    const auto table = app::read_role_table(bytes(R"({"pronouns": {"pairs": 3}, "heads": [
         {"layer": 0, "head": 1, "previous_token": 0.25, "pronoun_right": 1, "entropy": 3.8},
         {"layer": 0, "head": 0, "previous_token": 0.75, "pronoun_right": 0}]})"),
-                                         1, 2);
+                                            1, 2);
     REQUIRE(table);
     CHECK(table->of({0, 0})[HeadRole::previous_token] == 0.75);
     CHECK(table->of({0, 1})[HeadRole::pronoun] == 1);
@@ -65,7 +66,7 @@ TEST_CASE("scores.json is read, or refused in one sentence") {
     for (const char* where : {R"("layer": 1, "head": 0)", R"("layer": 0, "head": 2)",
                               R"("layer": -1, "head": 0)", R"("layer": 0.5, "head": 0)", R"("head": 0)"})
         CHECK(refusal(R"({"heads": [{)" + std::string(where) + "}]}") ==
-              "scores.json tells of a head that this model, with 1 layers of 2 heads, does not have");
+              "scores.json tells of a head that this model, of 1 × 2 heads, does not have");
     for (const char* score : {"null", "-0.1", "1.5", "\"0.5\"", "1e99"})
         CHECK(refusal(R"({"heads": [{"layer": 0, "head": 0, "induction_stripe": )" + std::string(score) +
                       "}]}") ==

@@ -114,7 +114,7 @@ TEST_CASE("a scores.json that is broken is one sentence, and the heads are measu
              scores["heads"].erase(39);
              return scores.dump();
          }},
-        {"with 5 layers of 8 heads, does not have",
+        {"of 5 × 8 heads, does not have",
          [](nlohmann::json scores) {
              scores["heads"][3]["layer"] = 7;
              return scores.dump();

@@ -409,7 +409,7 @@ void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
     const ModelConfig& config = model_->config();
     std::optional<RoleTable> given;
     if (scores) {
-        auto read = parse_head_scores(*scores, config.layers, config.heads);
+        auto read = read_role_table(*scores, config.layers, config.heads);
         if (read)
             given = *std::move(read);
         else
