@@ -174,6 +174,8 @@ void Palette::draw(Visit& visit) {
     } else {
         typing_.gather();
         typing_.draw("##find", "Find a lens, an example, a head, a token, a setting …");
+        ui::Node& field = ui::semantic_field(ui::Role::combobox, "palette", "Find", typing_.text());
+        if (!found_.empty()) field.active = "palette/" + std::to_string(at_);
     }
     ui::landmark_item("palette");
     if (searched_ != typing_.text()) {
@@ -186,13 +188,16 @@ void Palette::draw(Visit& visit) {
         if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) at_ = (at_ + found_.size() - 1) % found_.size();
     }
     std::function<void(Visit&)> act;
+    ui::begin_semantic_group(ui::Role::listbox, "palette/found", "Found");
     ImGui::PushItemFlag(ImGuiItemFlags_NoNav, true);  // the arrow keys are the palette's own
     for (std::size_t i = 0; i < found_.size(); ++i) {
         const PaletteEntry& entry = found_[i];
         ImGui::PushID(static_cast<int>(i));
         const ImVec2 corner = ImGui::GetCursorScreenPos();
         if (ImGui::Selectable("##entry", i == at_, 0, {0, line_height - 4})) act = entry.act;
-        ui::landmark_item("palette/" + std::to_string(i));
+        const std::string item = "palette/" + std::to_string(i);
+        ui::landmark_item(item);
+        ui::semantic_item(ui::Role::option, item, entry.label + ", " + std::string(entry.kind)).on = i == at_;
         ImDrawList* list = ImGui::GetWindowDrawList();
         const float right = ImGui::GetItemRectMax().x - 6;
         const std::string kind(entry.kind);
@@ -204,6 +209,7 @@ void Palette::draw(Visit& visit) {
         ImGui::PopID();
     }
     ImGui::PopItemFlag();
+    ui::end_semantic_group();
     if (found_.empty()) ui::caption("Nothing here has that name.");
     if ((typing_.entered() || entered) && at_ < found_.size()) act = found_[at_].act;
     if (act || ImGui::IsKeyPressed(ImGuiKey_Escape)) close();

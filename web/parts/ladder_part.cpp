@@ -8,6 +8,7 @@
 #include "parts/ladder_layout.hpp"
 #include "parts/row_bars.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 #include "widgets/layout.hpp"
 
 namespace attn::parts {
@@ -188,6 +189,7 @@ void LadderPart::typing_field(const Frame& frame, const app::Rung& rung, const u
     // Letters are allowed, because "-inf" is a number, too.
     typed_->typing.draw("##typing");
     ui::landmark_item("typing");
+    ui::semantic_field(ui::Role::textbox, "typing", "Number", typed_->typing.text());
     ImGui::PopStyleColor();
     ImGui::PopStyleVar();
     if (!typed_->typing.entered() && !typed_->typing.left()) return;

@@ -5,6 +5,7 @@
 
 #include "app/format.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::parts {
@@ -27,8 +28,9 @@ void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range quer
     ImDrawList* list = ImGui::GetWindowDrawList();
     {
         ui::Type semibold(ui::Face::semibold, ui::size_title);
-        ui::draw_text_within(list, origin, width, ui::theme().text,
-                             "Where “" + ladder.query_name(query) + "” looks");
+        const std::string title = "Where “" + ladder.query_name(query) + "” looks";
+        ui::draw_text_within(list, origin, width, ui::theme().text, title);
+        ui::semantic_text(title, origin, {origin.x + width, origin.y + title_height});
     }
     ui::Type mono(ui::Face::mono, ui::size_small);
     float names = 0;
@@ -45,7 +47,9 @@ void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range quer
         const ImVec2 min{origin.x + names, y - 1}, max{min.x + length, min.y + bar_thickness};
         list->AddRectFilled(min, max, ui::sequential(0.25f + 0.6f * weight), 3);
         ui::landmark("bar/" + std::to_string(key), min, {min.x + room, max.y});
-        ui::draw_text(list, {max.x + 8, y}, ui::theme().text, app::fixed(static_cast<double>(weight), 4));
+        const std::string number = app::fixed(static_cast<double>(weight), 4);
+        ui::draw_text(list, {max.x + 8, y}, ui::theme().text, number);
+        ui::semantic_text(ladder.key_name(key) + " " + number, {origin.x, min.y}, {origin.x + width, max.y});
     }
 }
 

@@ -33,7 +33,7 @@ export class Clipboard {
      * @param {Program} program
      */
     attach(program) {
-        const onStage = () => document.activeElement === this.stage || document.activeElement === document.body;
+        const onStage = () => document.activeElement === document.body || document.activeElement?.closest('#stage, #semantics');
         document.addEventListener('copy', (event) => {
             const text = onStage() && getSelection()?.isCollapsed ? this.#waiting || program.copyText() : '';
             if (text && event.clipboardData) {

@@ -27,6 +27,7 @@ void value(const app::Explained& why) {
     Type mono(Face::mono, size_small);
     ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
     ImGui::Text("f64  %s", app::fixed(why.f64, 12).c_str());
+    semantic_text(Role::paragraph, "f64 " + app::fixed(why.f64, 12));
     landmark_item("inspector/f64");
     const double off = std::abs(why.f32 - why.f64);
     if (std::isfinite(off) && off > 0) ImGui::Text("f32 is off by %s", app::fixed(off, 3).c_str());
@@ -86,14 +87,16 @@ void operands(const app::Explained& why) {
         }
         right_aligned(at.x + width, at.y, theme().text, app::fixed(o.product, 4));
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
+        semantic_text(Role::paragraph, o.name + " " + app::fixed(o.left, 3) + " × " + app::fixed(o.right, 3) + " = " + app::fixed(o.product, 4));
     }
     const ImVec2 at = ImGui::GetCursorScreenPos();
     list->AddLine({at.x, at.y}, {at.x + width, at.y}, theme().border);
     const std::size_t left_out = order.size() - shown;
-    draw_text(list, {at.x, at.y + 5}, theme().dim,
-              left_out ? "sum, with " + std::to_string(left_out) + " smaller terms" : std::string("sum"));
+    const std::string what = left_out ? "sum, with " + std::to_string(left_out) + " smaller terms" : "sum";
+    draw_text(list, {at.x, at.y + 5}, theme().dim, what);
     right_aligned(at.x + width, at.y + 5, theme().text, app::fixed(sum, 4));
     ImGui::Dummy({width, height + 4});
+    semantic_text(Role::paragraph, what + " " + app::fixed(sum, 4));
 }
 
 void steps(const app::Explained& why) {
@@ -118,6 +121,7 @@ void steps(const app::Explained& why) {
         draw_text(list, {at.x + width - value_width, at.y}, theme().text, step.value);
         draw_text_within(list, {at.x + 92, at.y}, width - 92 - value_width - 8, theme().dim, step.arithmetic);
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
+        semantic_text(Role::paragraph, std::string(step.name) + " " + step.arithmetic + " " + step.value);
     }
 }
 
@@ -136,6 +140,7 @@ void note(const app::Explained& why) {
     ImGui::TextUnformatted(text.c_str());
     ImGui::SetCursorScreenPos({at.x, at.y + size.y + 24});
     ImGui::Dummy({width, 0});
+    semantic_text(why.note, at, {at.x + width, at.y + size.y + 20});
     landmark("inspector/note", at, {at.x + width, at.y + size.y + 20});
 }
 
@@ -144,7 +149,7 @@ void note(const app::Explained& why) {
 void inspector(const app::Explained& why, bool pinned) {
     {
         Type semibold(Face::semibold, 18);
-        wrapped_text(why.title);
+        wrapped_text(why.title, FLT_MAX, Role::heading);
     }
     landmark_item("inspector/title");
     line(Face::regular, size_small, theme().dim, why.provenance + (pinned ? " · pinned" : ""));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::ui {
 
@@ -143,6 +144,8 @@ std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
     std::ranges::sort(named, [](const auto& a, const auto& b) {
         return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
+    std::string told = "step " + std::to_string(plot.marked);
+    for (const auto& [value, curve] : named) told += ", " + curve->name + " " + written(plot, value);
     Type mono(Face::mono, 12);
     for (const auto& [value, curve] : named) {
         const std::string text = curve->name + " " + written(plot, value);
@@ -152,6 +155,10 @@ std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
         draw_text(list, {title_end + 12, at.y + 2}, theme().dim, text);
         title_end += wide + 26;
     }
+    // The last item is the plot.
+    const auto asked = semantic_slider("plot/" + plot.name, plot.title, told,
+                                       {static_cast<double>(plot.marked), 0, static_cast<double>(plot.steps)});
+    if (asked) return std::llround(*asked);
     if (held) return frame.step_at(ImGui::GetMousePos().x);
     return std::nullopt;
 }

@@ -45,7 +45,7 @@ void SentenceSubject::draw_beside(const Drawing&, float width) {
     }
     if (bars.empty())
         ui::caption("The logits of the last position are not finite, so no token can be drawn.");
-    else if (const auto over = ui::bar_list("next", width, bars, most, ui::sequential_scale(1)))
+    else if (const auto over = ui::bar_list("next", "Next token", width, bars, most, ui::sequential_scale(1)))
         ui::bar_tooltip(*over, told(next_.candidates[static_cast<std::size_t>(*over)]).c_str());
     draw_sampling(width);
 }
