@@ -24,8 +24,7 @@ constexpr float rail_width = 176, inspector_width = 320, tabs_height = 46, paddi
 constexpr std::array<const char*, 5> group_names{"SEE", "UNDERSTAND", "QUESTION", "CHECK", "LEARN"};
 
 // Draws a tab that has no frame until it is chosen or hovered over.
-bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size,
-                 float align) {
+bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size, float align) {
     const ui::Theme& t = ui::theme();
     ImGui::PushID(landmark.c_str());
     ImGui::PushStyleColor(ImGuiCol_Button, on ? t.accent_soft : 0u);
@@ -107,7 +106,7 @@ void Frame::draw_wide(const Rect& window) {
 void Frame::draw_tab(const SubjectEntry& subject, float width) {
     const bool on = visit_.state().subject == subject.key;
     if (flat_tab("subject/" + std::string(subject.key), subject.name, on, false, {width, tabs_height - 12},
-                    0.5f))
+                 0.5f))
         visit_.perform(OpenSubject{subject.key});
 }
 

@@ -9,10 +9,10 @@
 #include "parts/save_menu.hpp"
 #include "render/flow.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/semantics.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/plot.hpp"
 #include "widgets/scroll.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::parts {
 

@@ -7,8 +7,8 @@
 #include "parts/heads_part.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/semantics.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::parts {
 
@@ -203,7 +203,8 @@ std::optional<Index> semantics_of(const HeadsView& view, const Grid& grid, Range
             focused = slot;
             if (asked->arrived) ui::scroll_to(grid.min(slot), grid.max(slot));
             if (asked->pressed) view.choose(grid.head(slot));
-            slots = {std::min(slots.begin, slot / grid.columns * grid.columns), std::max(slots.end, slot + 1)};
+            slots = {std::min(slots.begin, slot / grid.columns * grid.columns),
+                     std::max(slots.end, slot + 1)};
         }
     }
     auto cells = std::make_shared<ui::CellGrid>();
@@ -218,11 +219,13 @@ std::optional<Index> semantics_of(const HeadsView& view, const Grid& grid, Range
     for (Index slot = slots.begin; slot < slots.end; ++slot) {
         if (slot % grid.columns == 0)
             cells->row_names.push_back((in_layers ? "layer " : "row ") + std::to_string(slot / grid.columns));
-        cells->words.push_back(view.spoken(grid.head(slot), by ? std::span(&*by, 1) : std::span<const HeadScore>{}));
+        cells->words.push_back(
+            view.spoken(grid.head(slot), by ? std::span(&*by, 1) : std::span<const HeadScore>{}));
     }
     cells->at = grid.min(slots.begin);
     cells->cell = grid.pitch;
-    ui::semantic_place(ui::Role::grid, key, "Heads", cells->at, grid.max(slots.end - 1)).grid = std::move(cells);
+    ui::semantic_place(ui::Role::grid, key, "Heads", cells->at, grid.max(slots.end - 1)).grid =
+        std::move(cells);
     return focused;
 }
 

@@ -42,7 +42,8 @@ void survey_controls(const HeadsView& view) {
     }
     if (by && !against) {
         ui::next_control(ui::menu_width);
-        if (const auto chosen = score_menu(view, "heads/by", "Score", *by)) view.choose_view({*chosen, std::nullopt});
+        if (const auto chosen = score_menu(view, "heads/by", "Score", *by))
+            view.choose_view({*chosen, std::nullopt});
     }
     ImGui::PopStyleVar();
     for (const auto& score : {by, against})
@@ -71,7 +72,8 @@ std::string HeadsView::spoken(HeadIndex head, std::span<const HeadScore> by) con
     std::string text = (heads.layers() > 1 ? "layer " + std::to_string(head.layer) + ", " : "") + "head " +
                        std::to_string(head.head);
     for (const HeadScore score : by)
-        if (number(head, score)) text.append(", ").append(info(score).name).append(" ").append(written(head, score));
+        if (number(head, score))
+            text.append(", ").append(info(score).name).append(" ").append(written(head, score));
     return text;
 }
 

@@ -7,8 +7,8 @@
 #include "parts/heads_part.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/semantics.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::parts {
 
@@ -200,7 +200,8 @@ void head_scatter(const HeadsView& view, HeadScore across, HeadScore up, float w
     walk(view, points);
     const Point* lit = ImGui::IsItemHovered() ? nearest(points, ImGui::GetMousePos()) : nullptr;
     if (const auto asked = ui::asked_place("heads/scatter/"); asked && !lit) {
-        const auto found = std::ranges::find(points, asked->col, [&](const Point& p) { return view.heads.number(p.head); });
+        const auto found =
+            std::ranges::find(points, asked->col, [&](const Point& p) { return view.heads.number(p.head); });
         if (found != points.end()) lit = &*found;
         if (lit && asked->pressed) view.choose(lit->head);
     }
@@ -212,8 +213,10 @@ void head_scatter(const HeadsView& view, HeadScore across, HeadScore up, float w
     draw_points(view, plot, points, lit);
     ui::begin_semantic_group(ui::Role::listbox, "heads/points", "Heads");
     for (const Point& point : points) {
-        const ImVec2 min{point.at.x - radius, point.at.y - radius}, max{point.at.x + radius, point.at.y + radius};
-        ui::landmark("head/" + std::to_string(point.head.layer) + "/" + std::to_string(point.head.head), min, max);
+        const ImVec2 min{point.at.x - radius, point.at.y - radius},
+            max{point.at.x + radius, point.at.y + radius};
+        ui::landmark("head/" + std::to_string(point.head.layer) + "/" + std::to_string(point.head.head), min,
+                     max);
         ui::semantic_place(ui::Role::option, "heads/scatter/" + std::to_string(view.heads.number(point.head)),
                            view.spoken(point.head, std::array{across, up}), min, max)
             .on = point.head == view.chosen();

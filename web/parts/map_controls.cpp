@@ -8,8 +8,8 @@
 #include "text/word_axis.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/semantics.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::parts {
 
@@ -238,8 +238,7 @@ std::optional<ui::MapCell> MapFinder::draw(ui::MapView& view, const ui::MapPictu
         ImGui::SameLine(0, 6);
         const bool on = ui::button("find/on", "›", !found_.empty());
         ui::rename_node("Next");
-        if (on || (entered && !found_.empty()))
-            step(entered ? 0 : 1);
+        if (on || (entered && !found_.empty())) step(entered ? 0 : 1);
         ImGui::SameLine(0, 8);
         ImGui::AlignTextToFramePadding();
         ui::caption(found_.empty()

@@ -137,12 +137,13 @@ void ScorePart::draw_steps(const Scored& view, float width, Index query, Index k
     for (const Step& step : steps) {
         const ImVec2 max{at.x + card, at.y + height};
         const std::string name = std::string("ladder/") + (step.stage == Stage::raw      ? "score"
-                                                          : step.stage == Stage::scaled ? "scaled"
-                                                          : step.stage == Stage::capped ? "capped"
-                                                                                        : "weight");
+                                                           : step.stage == Stage::scaled ? "scaled"
+                                                           : step.stage == Stage::capped ? "capped"
+                                                                                         : "weight");
         ui::landmark(name, at, max);
         ui::semantic_place(ui::Role::button, name, std::string(step.name) + " " + step.value, at, max);
-        const bool over = (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, max)) || ui::asked_cell(name);
+        const bool over =
+            (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, max)) || ui::asked_cell(name);
         list->AddRectFilled(at, max, over ? ui::theme().hovered : ui::theme().raised, 6);
         {
             ui::Type small(ui::Face::regular, ui::size_small);

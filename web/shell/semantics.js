@@ -1,36 +1,19 @@
 // The canvas as real elements, unseen and at their places, for screen readers and for keyboards. The program says what it
 // draws; whatever is done to an element goes back to it. The mouse passes through to the canvas.
 
-import { Cells } from './semantics_grid.js';
+import { makePart, writePart } from './semantics_part.js';
 
 /**
- * @import { SemanticNode, Semantics as Told } from './contract.d.ts'
+ * @import { Semantics as Told } from './contract.d.ts'
  * @import { Program } from './program.js'
+ * @import { Part } from './semantics_part.js'
  */
 
 const rest = 100;  // ms between two updates: nobody listens faster
-const words = new Set(['paragraph', 'heading', 'status']);
-const fields = new Set(['textbox', 'combobox']);
 const items = new Set(['tab', 'radio', 'option', 'menuitem']);  // reached with the arrow keys
 const alone = new Set(['button', 'slider', 'spinbutton', 'textbox', 'combobox']);  // reached with Tab
 const ways = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const steps = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
-
-/** @typedef {{key: string, node: SemanticNode, element: HTMLElement, cells?: Cells}} Part */
-
-/**
- * @param {HTMLElement} element
- * @param {Record<string, string | number | boolean | undefined>} values
- */
-export function setAttributes(element, values) {
-    for (const [name, value] of Object.entries(values)) {
-        if (value === undefined) {
-            element.removeAttribute(name);
-        } else if (element.getAttribute(name) !== String(value)) {
-            element.setAttribute(name, String(value));
-        }
-    }
-}
 
 export class Semantics {
     #layer;
@@ -99,7 +82,7 @@ export class Semantics {
             let part = this.#parts.get(key);
             if (typeof told !== 'string') {
                 if (!part || part.node.role !== told.role) {
-                    part = this.#make(told);
+                    part = makePart(told);
                     made.push(part);
                 }
                 part.node = told;
@@ -116,23 +99,9 @@ export class Semantics {
         }
         this.#place(parts);
         this.#parts = parts;
-        changed.forEach((part) => this.#write(part));
+        changed.forEach(writePart);
         this.#setStops();
         this.#follow(typing, made, had);
-    }
-
-    /**
-     * @param {SemanticNode} node
-     * @returns {Part}
-     */
-    #make(node) {
-        const element = document.createElement(node.role === 'paragraph' ? 'p' : 'div');
-        if (node.role !== 'paragraph') {
-            element.setAttribute('role', node.role);
-        }
-        element.id = `semantics/${node.key}`;
-        element.dataset.key = node.key;
-        return { key: node.key, node, element, cells: node.grid && new Cells(element) };
     }
 
     /**
@@ -151,42 +120,6 @@ export class Semantics {
                 around.element.insertBefore(element, around.next);
             }
             open.push({ element, next: element.firstChild });
-        }
-    }
-
-    /** @param {Part} part */
-    #write({ node, element, cells }) {
-        const { role, name, value, on, range } = node;
-        if (words.has(role)) {
-            if (element.textContent !== name) {
-                element.textContent = name;
-            }
-        } else {
-            setAttributes(element, { 'aria-label': (role === 'button' && value ? `${name}: ${value}` : name) || undefined });
-        }
-        if (fields.has(role) && element.textContent !== (value ?? '')) {
-            element.textContent = value ?? '';
-        }
-        setAttributes(element, {
-            'aria-description': node.description,
-            'aria-disabled': node.disabled,
-            'aria-level': role === 'heading' ? 2 : undefined,
-            'aria-selected': role === 'tab' || role === 'option' ? Boolean(on) : undefined,
-            'aria-checked': role === 'radio' ? Boolean(on) : undefined,
-            'aria-expanded': role === 'combobox' ? true : node.opens ? Boolean(on) : undefined,
-            'aria-valuenow': range?.[0] ?? (role === 'spinbutton' && Number.isFinite(Number(value)) ? Number(value) : undefined),
-            'aria-valuemin': range?.[1],
-            'aria-valuemax': range?.[2],
-            'aria-valuetext': role === 'slider' || role === 'spinbutton' ? value : undefined,
-            'aria-activedescendant': node.active && `semantics/${node.active}`,
-            'aria-controls': role === 'combobox' ? `semantics/${node.key}/found` : undefined,
-        });
-        const [left, top, width, height] = node.place;
-        if (width > 0) {
-            Object.assign(element.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
-        }
-        if (node.grid) {
-            cells?.write(node.grid);
         }
     }
 
@@ -270,6 +203,9 @@ export class Semantics {
         if (part) {
             this.#past = [...this.#past.filter((key) => key !== part.key), part.key].slice(-8);
             this.#program?.focusNode(part.key, part.row, part.col);
+            if (part.node.role === 'textbox' && part.key !== this.#typing) {
+                this.#press(target);  // it takes what is typed
+            }
             this.#setStops();
         }
     }
@@ -319,9 +255,6 @@ export class Semantics {
             if (key === ' ' || (enters && !(chosen && node.grid?.editable))) {
                 this.#press(target);
                 return true;
-            }
-            if (/^[\d.-]$/.test(key) && !chosen) {
-                this.#press(target);  // what is typed goes to the cell that is pinned
             }
             return false;
         }

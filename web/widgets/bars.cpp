@@ -47,7 +47,8 @@ std::optional<Index> bar_list(const std::string& name, const std::string& title,
         landmark(key, min, max);
         semantic_place(Role::option, key, bar.name + " " + bar.number, min, max).on = bar.lit;
     }
-    if (const auto asked = asked_place(name + "/"); asked && asked->col < std::ssize(bars)) hovered = asked->col;
+    if (const auto asked = asked_place(name + "/"); asked && asked->col < std::ssize(bars))
+        hovered = asked->col;
     ImGui::Dummy({width, bar_list_height(std::ssize(bars))});
     return hovered;
 }

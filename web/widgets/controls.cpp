@@ -154,7 +154,8 @@ std::optional<Index> stepper(const char* name, const char* label, const std::str
     ImGui::PushID(name);
     ui::label(label);
     const ImVec2 min = ImGui::GetCursorScreenPos();
-    Node& node = semantic_place(Role::spinbutton, name, label, min, {min.x + 80, min.y + ImGui::GetFrameHeight()});
+    Node& node =
+        semantic_place(Role::spinbutton, name, label, min, {min.x + 80, min.y + ImGui::GetFrameHeight()});
     node.value = shown;
     if (const double steps = asked_steps(name); steps != 0) {
         const Lead& lead = steps > 0 ? more : less;

@@ -212,7 +212,8 @@ void FlowView::act(const Frame& frame, FlowTouch& touch) {
         word = asked->col;
         touch.clicked = asked->pressed;
         const float place = places[static_cast<std::size_t>(asked->col)] * zoom_;
-        if (asked->arrived && (place < scrolled_ || place > scrolled_ + room_)) scroll_ = std::max(place - room_ / 2, 0.0f);
+        if (asked->arrived && (place < scrolled_ || place > scrolled_ + room_))
+            scroll_ = std::max(place - room_ / 2, 0.0f);
     };
     heard("token/", queries_.places, touch.query);
     if (columns) heard("flow/key/", keys_.places, touch.key);
@@ -372,8 +373,9 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
                        found != lit.end() && found->second.weight > 0.25f);
         const std::string key = "token/" + std::to_string(word.index);
         landmark(key, chip.min, chip.max);
-        semantic_place(Role::option, key, picture.queries[i] + " " + picture.small_print[i], chip.min, chip.max).on =
-            word.index == picture.chosen_query;
+        semantic_place(Role::option, key, picture.queries[i] + " " + picture.small_print[i], chip.min,
+                       chip.max)
+            .on = word.index == picture.chosen_query;
     }
 }
 
@@ -395,7 +397,8 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
         return origin.y + inside(middle, height, total_ * frame.zoom);
     };
     const Range shown = of_keys ? frame.keys : frame.queries;
-    const SemanticGroup group(Role::listbox, of_keys ? "flow/keys" : "flow/words", of_keys ? "Keys" : "Queries");
+    const SemanticGroup group(Role::listbox, of_keys ? "flow/keys" : "flow/words",
+                              of_keys ? "Keys" : "Queries");
     for (const Word& word : placed(shown, marked(strong, chosen), place, [&](Index) { return height; })) {
         const std::string& name = names[static_cast<std::size_t>(word.index)];
         const float width = std::min(text_size(name).x, room);

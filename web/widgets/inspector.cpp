@@ -87,7 +87,8 @@ void operands(const app::Explained& why) {
         }
         right_aligned(at.x + width, at.y, theme().text, app::fixed(o.product, 4));
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
-        semantic_text(Role::paragraph, o.name + " " + app::fixed(o.left, 3) + " × " + app::fixed(o.right, 3) + " = " + app::fixed(o.product, 4));
+        semantic_text(Role::paragraph, o.name + " " + app::fixed(o.left, 3) + " × " + app::fixed(o.right, 3) +
+                                           " = " + app::fixed(o.product, 4));
     }
     const ImVec2 at = ImGui::GetCursorScreenPos();
     list->AddLine({at.x, at.y}, {at.x + width, at.y}, theme().border);

@@ -22,7 +22,8 @@ std::shared_ptr<CellGrid> told_cells(const MapPicture& picture, MapTiles& tiles,
     cells->first_row = queries.begin;
     cells->first_col = keys.begin;
     const auto names = [](std::span<const std::string> from, Range range) {
-        const auto some = from.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
+        const auto some =
+            from.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
         return std::vector<std::string>(some.begin(), some.end());
     };
     cells->row_names = names(picture.query_names, queries);

@@ -489,8 +489,8 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
         const auto cells = told_cells(picture, tiles_, plot.queries(), plot.keys(), heard_);
         cells->at = {plot.x(cells->first_col), plot.y(cells->first_row)};
         cells->cell = plot.cell;
-        semantic_place(Role::grid, picture.name, std::string("Map, ") + picture.title, plot.min, plot.max()).grid =
-            cells;
+        semantic_place(Role::grid, picture.name, std::string("Map, ") + picture.title, plot.min, plot.max())
+            .grid = cells;
     }
     set_landmarks(
         picture.name, plot.queries(), plot.keys(),

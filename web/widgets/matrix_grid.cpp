@@ -214,7 +214,8 @@ std::shared_ptr<const CellGrid> cells_of(const MatrixGrid& grid, const GridMetri
     cells->at = cell_rect(grid, metrics, at, {0, 0}).first;
     cells->cell = {metrics.cell_width, metrics.cell_height};
     if (grid.pinned)
-        cells->chosen = std::pair(grid.pinned->first + grid.first.first, grid.pinned->second + grid.first.second);
+        cells->chosen =
+            std::pair(grid.pinned->first + grid.first.first, grid.pinned->second + grid.first.second);
     cells->editable = grid.editable;
     return cells;
 }
@@ -228,6 +229,7 @@ void answer_asked(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
     const auto [min, max] = cell_rect(grid, metrics, at, cell);
     if (asked->arrived) scroll_to(min, max);
     if (asked->pressed) reply.clicked = cell;
+    reply.heard = cell;
     if (reply.hovered) return;
     reply.hovered = cell;
     reply.hovered_min = min;

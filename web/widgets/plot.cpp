@@ -156,8 +156,9 @@ std::optional<std::int64_t> plot(const Plot& plot, float width, float height,
         title_end += wide + 26;
     }
     // The last item is the plot.
-    const auto asked = semantic_slider("plot/" + plot.name, plot.title, told,
-                                       {static_cast<double>(plot.marked), 0, static_cast<double>(plot.steps)});
+    const auto asked =
+        semantic_slider("plot/" + plot.name, plot.title, told,
+                        {static_cast<double>(plot.marked), 0, static_cast<double>(plot.steps)});
     if (asked) return std::llround(*asked);
     if (held) return frame.step_at(ImGui::GetMousePos().x);
     return std::nullopt;

@@ -18,9 +18,10 @@ namespace attn::ui {
 
 namespace {
 
-constexpr std::array role_names{"group",  "region",     "tablist",  "tab",     "tabpanel",   "button",  "radiogroup",
-                                "radio",  "listbox",    "option",   "menu",    "menuitem",   "slider",  "spinbutton",
-                                "textbox", "combobox",  "heading",  "paragraph", "status",   "img",     "grid"};
+constexpr std::array role_names{"group",      "region",     "tablist", "tab",      "tabpanel", "button",
+                                "radiogroup", "radio",      "listbox", "option",   "menu",     "menuitem",
+                                "slider",     "spinbutton", "textbox", "combobox", "heading",  "paragraph",
+                                "status",     "img",        "grid"};
 
 constexpr int patience = 4;  // frames that an ask waits for its widget, as for a part that is being laid out
 
@@ -96,8 +97,12 @@ Node& semantic_place(Role role, std::string key, std::string name, ImVec2 min, I
         now.focus.arrived = false;
         scroll_to(min, max);
     }
-    return now.nodes.emplace_back(Node{
-        .key = std::move(key), .role = role, .depth = now.depth, .name = std::move(name), .min = min, .max = max});
+    return now.nodes.emplace_back(Node{.key = std::move(key),
+                                       .role = role,
+                                       .depth = now.depth,
+                                       .name = std::move(name),
+                                       .min = min,
+                                       .max = max});
 }
 
 Node& semantic_item(Role role, std::string key, std::string name) {
@@ -198,9 +203,9 @@ std::optional<double> semantic_slider(const std::string& key, std::string name, 
     if (steps == 0) return std::nullopt;
     // A step is a power of ten: about a hundredth of the range or, where decades are evenly apart, a tenth of the
     // decade that the value is in.
-    const double unit =
-        logarithmic ? std::pow(10, std::floor(std::log10(range.now) + 1e-9) - 1)
-                    : std::pow(10, std::floor(std::log10((range.most - range.least) / 100) + 1e-9));
+    const double unit = logarithmic
+                            ? std::pow(10, std::floor(std::log10(range.now) + 1e-9) - 1)
+                            : std::pow(10, std::floor(std::log10((range.most - range.least) / 100) + 1e-9));
     const double to =
         std::clamp(std::isinf(steps) ? steps : range.now + unit * steps, range.least, range.most);
     return to != range.now ? std::optional(to) : std::nullopt;
@@ -240,19 +245,19 @@ nlohmann::json json_of(const CellGrid& grid) {
 }
 
 nlohmann::json json_of(const Node& node) {
-    nlohmann::json json{{"key", node.key},
-                        {"role", role_names[static_cast<std::size_t>(node.role)]},
-                        {"depth", node.depth},
-                        {"name", node.name},
-                        {"place", {node.min.x, node.min.y, node.max.x - node.min.x, node.max.y - node.min.y}}};
+    nlohmann::json json{
+        {"key", node.key},
+        {"role", role_names[static_cast<std::size_t>(node.role)]},
+        {"depth", node.depth},
+        {"name", node.name},
+        {"place", {node.min.x, node.min.y, node.max.x - node.min.x, node.max.y - node.min.y}}};
     if (!node.value.empty()) json["value"] = node.value;
     if (!node.description.empty()) json["description"] = node.description;
     if (!node.active.empty()) json["active"] = node.active;
     if (node.disabled) json["disabled"] = true;
     if (node.on) json["on"] = *node.on;
     if (node.opens) json["opens"] = true;
-    if (node.role == Role::slider || node.role == Role::spinbutton)
-        json["range"] = {node.range.now, node.range.least, node.range.most};
+    if (node.role == Role::slider) json["range"] = {node.range.now, node.range.least, node.range.most};
     if (node.grid) json["grid"] = json_of(*node.grid);
     return json;
 }

@@ -19,20 +19,39 @@ namespace attn::ui {
 
 // Named as in ARIA.
 enum class Role : std::uint8_t {
-    group, region, tablist, tab, tabpanel, button, radiogroup, radio, listbox, option, menu, menuitem, slider,
-    spinbutton, textbox, combobox, heading, paragraph, status, img, grid
+    group,
+    region,
+    tablist,
+    tab,
+    tabpanel,
+    button,
+    radiogroup,
+    radio,
+    listbox,
+    option,
+    menu,
+    menuitem,
+    slider,
+    spinbutton,
+    textbox,
+    combobox,
+    heading,
+    paragraph,
+    status,
+    img,
+    grid
 };
 
 // The cells of a grid. A large one gives only those in view, or the one that matters.
 struct CellGrid {
-    Index rows = 0, cols = 0;                             // of all of it
-    Index first_row = 0, first_col = 0;                   // of the cells that are given
-    std::vector<std::string> row_names, column_names{};   // of the given rows and columns
-    std::vector<double> values{};                         // row by row; −inf is hidden
-    std::vector<std::string> words{};                     // instead of values
-    int decimals = 2;                                     // of values
-    ImVec2 at, cell;                                      // corner of the first cell, size of each
-    std::optional<std::pair<Index, Index>> chosen{};      // row and column in all of it
+    Index rows = 0, cols = 0;                            // of all of it
+    Index first_row = 0, first_col = 0;                  // of the cells that are given
+    std::vector<std::string> row_names, column_names{};  // of the given rows and columns
+    std::vector<double> values{};                        // row by row; −inf is hidden
+    std::vector<std::string> words{};                    // instead of values
+    int decimals = 2;                                    // of values
+    ImVec2 at, cell;                                     // corner of the first cell, size of each
+    std::optional<std::pair<Index, Index>> chosen{};     // row and column in all of it
     bool editable = false;
 
     bool operator==(const CellGrid& o) const;
@@ -52,8 +71,8 @@ struct Node {
     std::string description{};  // its tooltip
     std::string active{};       // key of the option that a combobox points at
     bool disabled = false;
-    std::optional<bool> on{};    // chosen, checked or, with `opens`, open
-    bool opens = false;          // a list or a menu
+    std::optional<bool> on{};  // chosen, checked or, with `opens`, open
+    bool opens = false;        // a list or a menu
     SliderRange range{};
     std::shared_ptr<const CellGrid> grid{};
     ImVec2 min{}, max{};
@@ -100,7 +119,7 @@ struct AskedCell {
 std::optional<AskedCell> asked_cell(const std::string& key);
 // The place "<prefix><number>" has the focus, or is pressed; its number is the column.
 std::optional<AskedCell> asked_place(const std::string& prefix);
-bool take_press();  // says once that the last of these was pressed
+bool take_press();                           // says once that the last of these was pressed
 double asked_steps(const std::string& key);  // how many steps up; infinite: to the end
 // Adds the node of a slider at the last ImGui item and returns where it is asked to go.
 std::optional<double> semantic_slider(const std::string& key, std::string name, std::string value,

@@ -26,9 +26,9 @@ ImVec2 StripLayout::place(Index component) const {
             static_cast<float>(component / columns) * cell.y};
 }
 
-std::optional<Index> vector_strip(const std::string& name, const std::string& title, ImVec2 at, const StripLayout& layout,
-                                  std::span<const float> values, const ColourScale& scale,
-                                  std::optional<Index> lit) {
+std::optional<Index> vector_strip(const std::string& name, const std::string& title, ImVec2 at,
+                                  const StripLayout& layout, std::span<const float> values,
+                                  const ColourScale& scale, std::optional<Index> lit) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     std::optional<Index> hovered;
     for (Index i = 0; i < layout.size; ++i) {
@@ -56,7 +56,8 @@ std::optional<Index> vector_strip(const std::string& name, const std::string& ti
     cells->decimals = 4;
     cells->at = at;
     cells->cell = layout.cell;
-    semantic_place(Role::grid, name, title, at, {at.x + static_cast<float>(layout.columns) * layout.cell.x, at.y + layout.height()})
+    semantic_place(Role::grid, name, title, at,
+                   {at.x + static_cast<float>(layout.columns) * layout.cell.x, at.y + layout.height()})
         .grid = std::move(cells);
     return hovered;
 }

@@ -67,7 +67,9 @@ void check_nodes() {
             CHECK(std::ranges::any_of(each.name, [](unsigned char c) { return std::isalnum(c); }));
         if (is_item(each.role)) {
             const ui::Role around = node(parent_of(i)).role;
-            CHECK((each.role == tab ? around == tablist : each.role == option ? around == listbox : around == menu));
+            CHECK((each.role == tab      ? around == tablist
+                   : each.role == option ? around == listbox
+                                         : around == menu));
         }
         if (each.role == slider) {
             CHECK(!each.value.empty());
@@ -119,9 +121,11 @@ TEST_CASE("tabs, choices, steppers and sliders do what they are asked") {
     ui::ask({.kind = ui::Ask::Kind::step, .key = "temperature", .steps = 2});
     screen.draw(3);
     CHECK(worked_of(screen.visit.state()).temperature == Catch::Approx(1.2));
-    CHECK(node("temperature").range == ui::SliderRange{worked_of(screen.visit.state()).temperature, 0.05, 20});
+    CHECK(node("temperature").range ==
+          ui::SliderRange{worked_of(screen.visit.state()).temperature, 0.05, 20});
     CHECK(node("temperature").value == "1.20");
-    ui::ask({.kind = ui::Ask::Kind::step, .key = "softcap", .steps = std::numeric_limits<double>::infinity()});
+    ui::ask(
+        {.kind = ui::Ask::Kind::step, .key = "softcap", .steps = std::numeric_limits<double>::infinity()});
     screen.draw(3);
     CHECK(worked_of(screen.visit.state()).softcap == 10);
     press(screen, "lens/overview");
@@ -160,8 +164,9 @@ TEST_CASE("a matrix is told as it is drawn, and its cells are pinned and typed i
             if (c > r)
                 CHECK(std::isinf(told));
             else
-                CHECK(told == worked_in(screen.visit).run().value(worked_of(screen.visit.state()),
-                                                                   {Stage::weight, r, c}));
+                CHECK(told == worked_in(screen.visit)
+                                  .run()
+                                  .value(worked_of(screen.visit.state()), {Stage::weight, r, c}));
         }
     press(screen, "x", 1, 2);
     CHECK(screen.visit.state().pin == CellRef{Stage::x, 1, 2});

@@ -9,8 +9,8 @@
 #include "parts/part.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/semantics.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::app {
 
@@ -150,7 +150,8 @@ CompareLens::Touched CompareLens::draw_line(const char* name, Line& line, const 
     ImDrawList* list = ImGui::GetWindowDrawList();
     const Range shown =
         line.line.within(list->GetClipRectMin().x - corner.x, list->GetClipRectMax().x - corner.x);
-    const ui::SemanticGroup group(ui::Role::listbox, words, std::string("Words of the ") + name + " sentence");
+    const ui::SemanticGroup group(ui::Role::listbox, words,
+                                  std::string("Words of the ") + name + " sentence");
     for (Index i = shown.begin; i < shown.end; ++i) {
         const auto at = static_cast<std::size_t>(i);
         const ui::Chip chip = ui::chip_at(line.line, i, corner);
@@ -162,7 +163,8 @@ CompareLens::Touched CompareLens::draw_line(const char* name, Line& line, const 
         ui::draw_chip_text(chip, run.query_names()[at], line.numbers[at], line.weights[at] > 0.25f);
         const std::string item = words + "/" + std::to_string(i);
         ui::landmark(item, chip.min, chip.max);
-        ui::semantic_place(ui::Role::option, item, run.query_names()[at] + " " + line.numbers[at], chip.min, chip.max)
+        ui::semantic_place(ui::Role::option, item, run.query_names()[at] + " " + line.numbers[at], chip.min,
+                           chip.max)
             .on = i == query;
     }
     ImGui::EndChild();
@@ -221,7 +223,8 @@ void CompareLens::draw_vectors(const Frame& frame, float width) {
         bars.push_back({i == 0 ? "embedding" : "layer " + std::to_string(i - 1), static_cast<float>(value),
                         written(value), static_cast<Index>(i) == frame.selection().layer + 1, false});
     }
-    if (const auto over = ui::bar_list("compare/vector", "Same word, different vector?", width, bars, 1, ui::sequential_scale(1)))
+    if (const auto over = ui::bar_list("compare/vector", "Same word, different vector?", width, bars, 1,
+                                       ui::sequential_scale(1)))
         ui::bar_tooltip(*over, ((*over == 0 ? "token and position: "
                                             : "after layer " + std::to_string(*over - 1) + ": ") +
                                 arithmetic(alike_.residual[static_cast<std::size_t>(*over)]))
