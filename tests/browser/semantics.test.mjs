@@ -24,7 +24,7 @@ async function violations(explorer) {
 // Waits until the elements are of what is drawn.
 async function told(explorer) {
     await explorer.settled();
-    await explorer.page.waitForTimeout(150);
+    await explorer.page.waitForTimeout(300);
     await explorer.settled();
 }
 
@@ -115,7 +115,7 @@ test('a cell of the worked example is reached with arrows, read, typed into and 
     await explorer.until('the field to have the focus', () => field.evaluate((element) => element === document.activeElement));
     assert.equal(await field.innerText(), '0.7');
     await page.keyboard.press('Enter');
-    await explorer.until('the edit', () => explorer.matrix('x'), (rows) => rows[1][2] === 0.7);
+    await explorer.until('the edit', () => explorer.matrix('x'), (rows) => Math.abs(rows[1][2] - 0.7) < 1e-6);  // it is kept in single precision
     await explorer.until('the cell', () => cell(1, 2).innerText(), (text) => text === '0.70');
     await explorer.until('the focus to return', () => cell(1, 2).evaluate((element) => element === document.activeElement));
     const x = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.7, 0.4], [0.6, 0.2, 0.7, 0.3]];
@@ -179,6 +179,7 @@ test('the palette opens, says what it has found, and closes', async (explorer) =
     await page.keyboard.press('Control+K');
     await field.waitFor();
     await page.keyboard.type('scale');
+    await told(explorer);
     await page.getByRole('option', { name: /^Scale.*lens$/ }).dispatchEvent('click');
     await explorer.untilState('the lens', ({ lens }) => lens === 'scale');
 });

@@ -9,7 +9,7 @@ import { makePart, writePart } from './semantics_part.js';
  * @import { Part } from './semantics_part.js'
  */
 
-const rest = 100;  // ms between two updates: nobody listens faster
+const rest = 200;  // ms between two updates: nobody listens faster
 const items = new Set(['tab', 'radio', 'option', 'menuitem']);  // reached with the arrow keys
 const alone = new Set(['button', 'slider', 'spinbutton', 'textbox', 'combobox']);  // reached with Tab
 const ways = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };

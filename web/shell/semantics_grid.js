@@ -24,12 +24,24 @@ function write(element, text) {
     }
 }
 
+/**
+ * @param {HTMLElement} element
+ * @param {string} name
+ * @param {boolean} value
+ */
+function mark(element, name, value) {
+    if (element.getAttribute(name) !== String(value)) {
+        element.setAttribute(name, String(value));
+    }
+}
+
 export class Cells {
     #element;
     /** @type {Map<string, HTMLElement>} Rows by their number, headers and cells by row and column; "head" is the first row. */
     #elements = new Map();
     /** @type {SemanticGrid | undefined} */
     #grid;
+    #placed = '';  // where the cells are in the grid
     /** @type {[row: number, col: number] | null} The cell that is to have the focus when it is there. */
     #wanted = null;
 
@@ -76,6 +88,9 @@ export class Cells {
             next.set(parent, element.nextElementSibling);
             return element;
         };
+        const placed = [firstRow, firstCol, width, height].join();
+        const moved = this.#placed !== placed;
+        this.#placed = placed;
         this.#element.setAttribute('aria-rowcount', String(grid.rows + 1));
         this.#element.setAttribute('aria-colcount', String(grid.cols + 1));
         const head = child('head', this.#element, () => made('row', 'aria-rowindex', 1));
@@ -92,15 +107,18 @@ export class Cells {
                 if (text === undefined) {
                     return;
                 }
+                const isNew = !this.#elements.has(`${row}/${col}`);
                 const element = child(`${row}/${col}`, line, () => {
                     const cell = made('gridcell', 'aria-colindex', col + 2);
                     Object.assign(cell.dataset, { row, col });
                     return cell;
                 });
                 write(element, text);
-                element.setAttribute('aria-selected', String(chosen?.[0] === row && chosen[1] === col));
-                element.setAttribute('aria-readonly', String(!grid.editable));
-                Object.assign(element.style, { left: `${j * width}px`, top: `${i * height}px`, width: `${width}px`, height: `${height}px` });
+                mark(element, 'aria-selected', chosen?.[0] === row && chosen[1] === col);
+                mark(element, 'aria-readonly', !grid.editable);
+                if (isNew || moved) {
+                    Object.assign(element.style, { left: `${j * width}px`, top: `${i * height}px`, width: `${width}px`, height: `${height}px` });
+                }
             });
         });
         Object.assign(this.#element.style, { left: `${at[0]}px`, top: `${at[1]}px` });
