@@ -17,6 +17,7 @@ app::Frame& frame() {
 void draw_page() {
     frame().draw(heap_in_use());
     show_field(frame().field());
+    tell_semantics();
 }
 
 void theme_changed() { render::theme_changed(); }

@@ -23,9 +23,8 @@ constexpr float rail_width = 176, inspector_width = 320, tabs_height = 46, paddi
 
 constexpr std::array<const char*, 5> group_names{"SEE", "UNDERSTAND", "QUESTION", "CHECK", "LEARN"};
 
-// Draws a button that has no frame until it is chosen or hovered over.
-bool flat_button(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size,
-                 float align) {
+// Draws a tab that has no frame until it is chosen or hovered over.
+bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size, float align) {
     const ui::Theme& t = ui::theme();
     ImGui::PushID(landmark.c_str());
     ImGui::PushStyleColor(ImGuiCol_Button, on ? t.accent_soft : 0u);
@@ -41,6 +40,7 @@ bool flat_button(const std::string& landmark, const char* name, bool on, bool fa
     ImGui::PopStyleColor(2);
     ImGui::PopID();
     ui::landmark_item(landmark);
+    ui::semantic_item(ui::Role::tab, landmark, name).on = on;
     return pressed;
 }
 
@@ -56,6 +56,7 @@ void Frame::draw(std::size_t heap_bytes) {
     heap_bytes_ = heap_bytes;
     visit_.begin_frame();
     ui::clear_landmarks();
+    ui::clear_semantics();
     palette_.draw(visit_);  // first, so that what is typed goes to it
     const ImGuiViewport* view = ImGui::GetMainViewport();
     ImGui::SetNextWindowPos(view->Pos);
@@ -104,8 +105,8 @@ void Frame::draw_wide(const Rect& window) {
 
 void Frame::draw_tab(const SubjectEntry& subject, float width) {
     const bool on = visit_.state().subject == subject.key;
-    if (flat_button("subject/" + std::string(subject.key), subject.name, on, false, {width, tabs_height - 12},
-                    0.5f))
+    if (flat_tab("subject/" + std::string(subject.key), subject.name, on, false, {width, tabs_height - 12},
+                 0.5f))
         visit_.perform(OpenSubject{subject.key});
 }
 
@@ -113,9 +114,12 @@ void Frame::draw_tabs(float width) {
     constexpr float gap = 6, most = 124;
     const auto count = static_cast<float>(subject_list().size());
     const float each = std::min(most, (width - gap * (count - 1)) / count);
-    for (const SubjectEntry& subject : subject_list()) {
-        if (&subject != &subject_list().front()) ImGui::SameLine(0, gap);
-        draw_tab(subject, each);
+    {
+        const ui::SemanticGroup tabs(ui::Role::tablist, "subjects", "What to look at");
+        for (const SubjectEntry& subject : subject_list()) {
+            if (&subject != &subject_list().front()) ImGui::SameLine(0, gap);
+            draw_tab(subject, each);
+        }
     }
     const float used = count * (each + gap);
     const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
@@ -138,6 +142,7 @@ void Frame::draw_chosen_head(float right, float room, float middle) {
     const ImVec2 min{right - size.x, middle - size.y / 2}, max{right, middle + size.y / 2};
     ui::draw_text(ImGui::GetWindowDrawList(), min, ui::theme().dim, text);
     ui::landmark("head-name", min, max);
+    ui::semantic_text(text, min, max);
     if (!name.empty() && ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max))
         ui::tooltip_at(min, max, named->told({s.layer, s.head}).c_str());
 }
@@ -146,7 +151,7 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const bool on = visit_.state().lens == lens.key;
     const bool faint = !static_cast<Lens&>(visit_.lens(lens.key)).suits(subject_in(visit_));
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const bool pressed = flat_button("lens/" + std::string(lens.key), lens.name, on, faint, {width, 30}, 0);
+    const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, 30}, 0);
     ui::tooltip(lens.meaning, ui::Side::right);
     if (on)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 7}, {at.x + 3, at.y + 23}, ui::theme().accent,
@@ -160,6 +165,7 @@ void Frame::draw_rail() {
     const float width = ImGui::GetContentRegionAvail().x;
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {8, 2});
     std::optional<LensGroup> group;
+    const ui::SemanticGroup lenses(ui::Role::tablist, "lenses", "How to look at it");
     for (const LensEntry& lens : lens_list()) {
         if (group != lens.group) {
             if (group) ImGui::Dummy({0, 6});
@@ -206,7 +212,7 @@ void Frame::draw_sentence(Subject& subject) {
     const bool narrow = ImGui::GetMainViewport()->Size.x < ui::wide_window;
     ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
     const float top = ImGui::GetCursorPosY(), least = ImGui::GetTextLineHeight() * (narrow ? 2 : 1);
-    ui::wrapped_text(spoken_);
+    ui::wrapped_text(spoken_, FLT_MAX, ui::Role::status);
     ui::landmark_item("spoken");
     ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + least + ImGui::GetStyle().ItemSpacing.y));
 }
@@ -251,6 +257,7 @@ void Frame::draw_progress() {
     const std::string text =
         std::string(progress->name) + " " + fixed(100 * static_cast<double>(progress->share), 0) + " %";
     ui::draw_text(list, {at.x + width - ui::text_size(text).x, top + 7}, ui::theme().dim, text);
+    ui::semantic_text(text, {at.x, top}, {at.x + width, top + 20});
 }
 
 // ---- What is said -----------------------------------------------------------------------------------------
@@ -291,6 +298,7 @@ void Frame::draw_number(const PinnedInput& input) {
     ImGui::SameLine();
     // The number keypads of some phones have no minus.
     if (ui::button("number/sign", "±")) visit_.perform(input.edits.set(input.cell, -input.value));
+    ui::rename_node("Change the sign");
     ImGui::PopStyleVar();
 }
 
@@ -322,6 +330,7 @@ void Frame::draw_explanation() {
     {
         ui::Type semibold(ui::Face::semibold, 18);
         ImGui::TextUnformatted(guide.title);
+        ui::semantic_text(ui::Role::heading, guide.title);
     }
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
     ui::wrapped_text(guide.text);
@@ -336,6 +345,7 @@ void Frame::draw_status(float width) {
     if (roomy) text += "   " + kernels_in_use();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110, ui::theme().dim, text);
+    ui::semantic_text(text, at, {at.x + width, at.y + status_height});
     const std::string memory = fixed(static_cast<double>(heap_bytes_) / 1e6, 1) + " MB";
     ui::draw_text(ImGui::GetWindowDrawList(), {at.x + width - 16 - ui::text_size(memory).x, at.y},
                   ui::theme().dim, memory);

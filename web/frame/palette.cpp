@@ -17,6 +17,11 @@ constexpr Index most_tokens = 4096, most_heads = 4096;
 constexpr std::size_t most_shown = 10;
 constexpr float palette_width = 520, line_height = 32, most_from_top = 90, touch_field_height = 40;
 
+// By its name and not by its place, which changes with what is typed.
+std::string node_key(const PaletteEntry& entry) {
+    return "palette/" + std::string(entry.kind) + "/" + entry.label;
+}
+
 std::string folded(std::string_view text) {
     std::string out(text);
     for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -198,6 +203,8 @@ void Palette::draw(Visit& visit) {
     } else {
         typing_.gather();
         typing_.draw("##find", "Find a lens, an example, a head, a token, a setting …");
+        ui::Node& field = ui::semantic_field(ui::Role::combobox, "palette", "Find", typing_.text());
+        if (at_ < found_.size()) field.active = node_key(found_[at_]);
     }
     ui::landmark_item("palette");
     if (searched_ != typing_.text()) {
@@ -210,6 +217,7 @@ void Palette::draw(Visit& visit) {
         if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) at_ = (at_ + found_.size() - 1) % found_.size();
     }
     std::function<void(Visit&)> act;
+    ui::begin_semantic_group(ui::Role::listbox, "palette/found", "Found");
     ImGui::PushItemFlag(ImGuiItemFlags_NoNav, true);  // the arrow keys are the palette's own
     for (std::size_t i = 0; i < found_.size(); ++i) {
         const PaletteEntry& entry = found_[i];
@@ -217,6 +225,8 @@ void Palette::draw(Visit& visit) {
         const ImVec2 corner = ImGui::GetCursorScreenPos();
         if (ImGui::Selectable("##entry", i == at_, 0, {0, line_height - 4})) act = entry.act;
         ui::landmark_item("palette/" + std::to_string(i));
+        ui::semantic_item(ui::Role::option, node_key(entry), entry.label + ", " + std::string(entry.kind))
+            .on = i == at_;
         ImDrawList* list = ImGui::GetWindowDrawList();
         const float right = ImGui::GetItemRectMax().x - 6;
         const std::string kind(entry.kind);
@@ -228,6 +238,7 @@ void Palette::draw(Visit& visit) {
         ImGui::PopID();
     }
     ImGui::PopItemFlag();
+    ui::end_semantic_group();
     if (found_.empty()) ui::caption("Nothing here has that name.");
     if ((typing_.entered() || entered) && at_ < found_.size()) act = found_[at_].act;
     if (act || ImGui::IsKeyPressed(ImGuiKey_Escape)) close();

@@ -9,6 +9,7 @@
 #include "render/fill.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/scroll.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::app {
 
@@ -22,7 +23,10 @@ inline void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32>
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, inset);
     ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding);
     ImGui::PopStyleVar();
-    draw();
+    {
+        const ui::SemanticGroup region(ui::Role::group, std::string("panel/") + name, name);
+        draw();
+    }
     ui::scroll_by_drag();
     ImGui::EndChild();
     ui::landmark_item(std::string("panel/") + name);

@@ -51,6 +51,7 @@ void Frame::draw_sheet(const Rect& sheet) {
         ImGui::SetCursorScreenPos({corner.x + width - close_size, corner.y});
         closes = ImGui::Button("×", {close_size, close_size});
         ui::landmark_item("sheet/close");
+        ui::semantic_item(ui::Role::button, "sheet/close", "Close");
         ImGui::SetCursorScreenPos(corner);
         float room = width - close_size - 8;
         if (const auto input = pinned_input()) {
@@ -73,6 +74,8 @@ void Frame::draw_sheet(const Rect& sheet) {
 void Frame::draw_lens_menu(float width) {
     const std::string name = std::string(lens_of(visit_.state()).name) + "  ▾";
     if (ui::button("lens-menu", name.c_str())) ImGui::OpenPopup("lenses");
+    ui::rename_node(lens_of(visit_.state()).name);
+    ui::node_opens(ImGui::IsPopupOpen("lenses"));
     const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
     draw_chosen_head(at.x + width, width - (end.x - at.x) - 12, (at.y + end.y) / 2);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {8, 10});

@@ -24,7 +24,7 @@ bool Start::draw(const Attention* attention, const Selection& selection) {
                            static_cast<int>(step_) + 1);
     }
     ui::section(step.title.c_str());
-    ui::wrapped_text(step.text);
+    ui::wrapped_text(step.text, FLT_MAX, ui::Role::status);
     ImGui::Dummy({0, 2});
     if (step_ > 0) {
         if (ui::button("start/back", "Back")) --step_;

@@ -12,6 +12,7 @@
 #include "widgets/layout.hpp"
 #include "widgets/plot.hpp"
 #include "widgets/scroll.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::parts {
 
@@ -55,7 +56,13 @@ void mass_slider(const auto& frame) {
     app::FlowChoice flow = frame.choice;
     float percent = flow.mass * 100;
     ImGui::SetNextItemWidth(ui::slider_width);
-    if (ImGui::SliderFloat("##mass", &percent, 0, 100, "", ImGuiSliderFlags_AlwaysClamp)) {
+    const float before = percent;
+    ImGui::SliderFloat("##mass", &percent, 0, 100, "", ImGuiSliderFlags_AlwaysClamp);
+    if (const auto asked = ui::semantic_slider("flow/mass", "Share of attention shown",
+                                               app::fixed(static_cast<double>(before), 0) + " %",
+                                               {static_cast<double>(before), 0, 100}))
+        percent = static_cast<float>(*asked);
+    if (percent != before) {
         flow.mass = percent / 100;
         frame.choose(flow, ui::gesture());
     }
@@ -75,6 +82,7 @@ void head_chip(const auto& frame, HeadIndex head, ImU32 colour, bool kept) {
     ui::next_control(ui::text_size(name).x + ui::need::icon);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     if (ui::button(landmark.c_str(), ("     " + name).c_str())) choose_head(frame.drawing, head);
+    ui::rename_node(frame.name_of(head));
     const ImVec2 max = ImGui::GetItemRectMax();
     ImDrawList* list = ImGui::GetWindowDrawList();
     const float middle = (at.y + max.y) / 2;
@@ -83,7 +91,9 @@ void head_chip(const auto& frame, HeadIndex head, ImU32 colour, bool kept) {
     ui::tooltip(((chosen ? "Chosen: " : "Choose ") + frame.name_of(head)).c_str());
     if (!kept) return;
     ImGui::SameLine(0, 2);
-    if (ui::button((landmark + "/off").c_str(), "×")) {
+    const bool removed = ui::button((landmark + "/off").c_str(), "×");
+    ui::rename_node("Remove " + frame.name_of(head));
+    if (removed) {
         app::FlowChoice flow = frame.choice;
         std::erase(flow.heads, head);
         frame.choose(flow);
@@ -176,9 +186,11 @@ void FlowPart::draw_controls(const Frame& frame, float width) {
     if (view_.zooms()) {
         ImGui::SameLine(right - 56, 0);
         if (ui::button("flow/out", "−", !view_.is_whole())) view_.zoom_by(1 / 1.5f);
+        ui::rename_node("Zoom out of the flow");
         ui::tooltip("Zoom out (or Ctrl + scroll)");
         ImGui::SameLine(right - 26, 0);
         if (ui::button("flow/in", "+", !view_.is_large())) view_.zoom_by(1.5f);
+        ui::rename_node("Zoom into the flow");
         ui::tooltip("Zoom in; a double click shows the words at their full size");
     }
     ImGui::PopStyleVar();

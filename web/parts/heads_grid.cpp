@@ -8,6 +8,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::parts {
 
@@ -192,6 +193,43 @@ void set_landmarks(const Grid& grid, Range slots) {
     }
 }
 
+// Lets the heads be heard and chosen without a picture; returns the one that has the focus.
+std::optional<Index> semantics_of(const HeadsView& view, const Grid& grid, Range slots,
+                                  std::optional<HeadScore> by) {
+    constexpr const char* key = "heads/grid";
+    std::optional<Index> focused;
+    if (const auto asked = ui::asked_cell(key)) {
+        const Index slot = asked->row * grid.columns + asked->col;
+        if (asked->row >= 0 && asked->col >= 0 && asked->col < grid.columns && slot < grid.count()) {
+            focused = slot;
+            if (asked->arrived) ui::scroll_to(grid.min(slot), grid.max(slot));
+            if (asked->pressed) view.choose(grid.head(slot));
+            slots = {std::min(slots.begin, slot / grid.columns * grid.columns),
+                     std::max(slots.end, slot + 1)};
+        }
+    }
+    auto cells = std::make_shared<ui::CellGrid>();
+    const bool in_layers = !by && grid.columns == view.heads.heads();
+    cells->rows = (grid.count() + grid.columns - 1) / grid.columns;
+    cells->cols = grid.columns;
+    cells->first_row = slots.begin / grid.columns;
+    const Index chosen = grid.slot(view.chosen());
+    cells->chosen = std::pair(chosen / grid.columns, chosen % grid.columns);
+    for (Index col = 0; col < grid.columns; ++col)
+        cells->column_names.push_back((in_layers ? "head " : "column ") + std::to_string(col));
+    for (Index slot = slots.begin; slot < slots.end; ++slot) {
+        if (slot % grid.columns == 0)
+            cells->row_names.push_back((in_layers ? "layer " : "row ") + std::to_string(slot / grid.columns));
+        cells->words.push_back(
+            view.spoken(grid.head(slot), by ? std::span(&*by, 1) : std::span<const HeadScore>{}));
+    }
+    cells->at = grid.min(slots.begin);
+    cells->cell = grid.pitch;
+    ui::semantic_place(ui::Role::grid, key, "Heads", cells->at, grid.max(slots.end - 1)).grid =
+        std::move(cells);
+    return focused;
+}
+
 // Lays out the grid at (0, 0) for this width.
 Grid laid_out(const HeadOverview& heads, std::optional<HeadScore> by, float width) {
     const float density = ImGui::GetIO().DisplayFramebufferScale.x;
@@ -248,12 +286,15 @@ void head_grid(const HeadsView& view, std::optional<HeadScore> by, float width, 
                std::floor((corner.y + grid.at.y) * density) / density};
     ImGui::InvisibleButton("grid", content);
     const auto under = ImGui::IsItemHovered() ? grid.under(ImGui::GetMousePos()) : std::nullopt;
-    const auto lit = under ? std::optional(grid.head(*under)) : std::nullopt;
+    const Range visible = grid.visible(ImGui::GetWindowDrawList());
+    const auto focused = semantics_of(view, grid, visible, by);
+    const auto lit = under     ? std::optional(grid.head(*under))
+                     : focused ? std::optional(grid.head(*focused))
+                               : std::nullopt;
     act(view, grid, by.has_value(), under);
     if (lit) tell(view, grid, *lit, by);
 
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const Range visible = grid.visible(list);
     draw_thumbnails(view, grid, visible);
     by ? draw_captions(view, grid, visible, *by, lit) : draw_edges(view, grid, lit);
     const auto frame = [&](HeadIndex head, ImU32 colour) {

@@ -66,7 +66,8 @@ void survey_controls(const HeadsView& view) {
     }
     if (by && !against) {
         ui::next_control(ui::menu_width);
-        if (const auto chosen = score_menu(view, "heads/by", *by)) view.choose_view({*chosen, std::nullopt});
+        if (const auto chosen = score_menu(view, "heads/by", "Score", *by))
+            view.choose_view({*chosen, std::nullopt});
     }
     find_control(view);
     ImGui::PopStyleVar();
@@ -102,6 +103,16 @@ std::string HeadsView::introduced(HeadIndex head) const {
     return long_name(head) + (told.empty() ? "" : "\n" + told);
 }
 
+std::string HeadsView::spoken(HeadIndex head, std::span<const HeadScore> by) const {
+    std::string text = (heads.layers() > 1 ? "layer " + std::to_string(head.layer) + ", " : "") + "head " +
+                       std::to_string(head.head);
+    if (const std::string name = named ? named->name(head) : ""; !name.empty()) text.append(", ").append(name);
+    for (const HeadScore score : by)
+        if (number(head, score))
+            text.append(", ").append(info(score).name).append(" ").append(written(head, score));
+    return text;
+}
+
 std::string HeadsView::written(HeadIndex head, HeadScore score) const {
     const auto value = number(head, score);
     if (!value) return heads.scores(head) ? "–" : "…";
@@ -118,28 +129,24 @@ std::string HeadsView::refused(HeadScore score) const {
                : name + "needs self-attention: as many queries as keys.";
 }
 
-std::optional<HeadScore> score_menu(const HeadsView& view, const char* name, HeadScore taken) {
+std::optional<HeadScore> score_menu(const HeadsView& view, const char* name, const char* label,
+                                    HeadScore taken) {
     std::optional<HeadScore> chosen;
-    ImGui::PushID(name);
     ImGui::SetNextItemWidth(ui::menu_width);
-    const bool open = ui::begin_list("##score", info(taken).name);
-    ui::landmark_item(name);
-    if (open) {
+    if (ui::begin_list(name, label, info(taken).name)) {
         for (std::size_t i = 0; i < head_scores.size(); ++i) {
             const auto score = static_cast<HeadScore>(i);
             const std::string refused = view.refused(score);
-            if (ImGui::Selectable(info(score).name, score == taken,
-                                  refused.empty() ? 0 : ImGuiSelectableFlags_Disabled) &&
+            if (ui::list_option((std::string(name) + "/" + std::string(info(score).key)).c_str(),
+                                info(score).name, score == taken, refused.empty()) &&
                 score != taken)
                 chosen = score;
-            ui::landmark_item(std::string(name) + "/" + std::string(info(score).key));
             ui::tooltip(refused.empty() ? info(score).meaning : refused.c_str());
         }
-        ImGui::EndCombo();
+        ui::end_list();
     } else {
         ui::tooltip(info(taken).meaning);
     }
-    ImGui::PopID();
     return chosen;
 }
 

@@ -34,6 +34,8 @@ struct HeadsView {
     std::string long_name(HeadIndex head) const;   // "layer 3 · head 7"
     // The same, and below it what the head is named after.
     std::string introduced(HeadIndex head) const;
+    // The same in words that can be heard: "layer 3, head 7, induction 0.43".
+    std::string spoken(HeadIndex head, std::span<const HeadScore> scores) const;
     // Says why the heads have no such score; empty if they have it.
     std::string refused(HeadScore score) const;
 };
@@ -43,7 +45,8 @@ struct HeadsView {
 void draw_heads(const app::Drawing& drawing, app::Attention& attention, float width, float most_height);
 
 // Draws a menu of all scores and what each means; returns a newly chosen one.
-std::optional<HeadScore> score_menu(const HeadsView& view, const char* name, HeadScore taken);
+std::optional<HeadScore> score_menu(const HeadsView& view, const char* name, const char* label,
+                                    HeadScore taken);
 
 // Says whether the key was pressed while the last item was focused or hovered over.
 bool arrow_pressed(ImGuiKey key);

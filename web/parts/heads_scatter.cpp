@@ -8,6 +8,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::parts {
 
@@ -162,10 +163,10 @@ void tell(const HeadsView& view, const Point& point, HeadScore across, HeadScore
     ui::tooltip(text.c_str());
 }
 
-void axis_menu(const HeadsView& view, const char* name, const char* arrow, HeadScore taken,
+void axis_menu(const HeadsView& view, const char* name, const char* label, const char* arrow, HeadScore taken,
                std::optional<HeadScore> app::HeadsChoice::* axis) {
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
-    const auto chosen = score_menu(view, name, taken);
+    const auto chosen = score_menu(view, name, label, taken);
     ImGui::PopStyleVar();
     ImGui::SameLine(0, 6);
     ImGui::AlignTextToFramePadding();
@@ -180,7 +181,7 @@ void axis_menu(const HeadsView& view, const char* name, const char* arrow, HeadS
 }  // namespace
 
 void head_scatter(const HeadsView& view, HeadScore across, HeadScore up, float width, float most_height) {
-    axis_menu(view, "heads/up", "↑", up, &app::HeadsChoice::against);
+    axis_menu(view, "heads/up", "Upwards", "↑", up, &app::HeadsChoice::against);
     std::vector<Point> points = points_of(view, across, up);
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float below = tick_height + 2 * ImGui::GetFrameHeightWithSpacing(),
@@ -199,21 +200,35 @@ void head_scatter(const HeadsView& view, HeadScore across, HeadScore up, float w
     ui::landmark_item("heads/scatter");
     walk(view, points);
     const Point* lit = ImGui::IsItemHovered() ? nearest(points, ImGui::GetMousePos()) : nullptr;
+    if (const auto asked = ui::asked_place("heads/scatter/"); asked && !lit) {
+        const auto found =
+            std::ranges::find(points, asked->col, [&](const Point& p) { return view.heads.number(p.head); });
+        if (found != points.end()) lit = &*found;
+        if (lit && asked->pressed) view.choose(lit->head);
+    }
     if (lit) {
         tell(view, *lit, across, up);
         if (ImGui::IsItemDeactivated() && !ui::dragged()) view.choose(lit->head);
     }
     draw_axes(plot);
     draw_points(view, plot, points, lit);
-    for (const Point& point : points)
-        ui::landmark("head/" + std::to_string(point.head.layer) + "/" + std::to_string(point.head.head),
-                     {point.at.x - radius, point.at.y - radius}, {point.at.x + radius, point.at.y + radius});
+    ui::begin_semantic_group(ui::Role::listbox, "heads/points", "Heads");
+    for (const Point& point : points) {
+        const ImVec2 min{point.at.x - radius, point.at.y - radius},
+            max{point.at.x + radius, point.at.y + radius};
+        ui::landmark("head/" + std::to_string(point.head.layer) + "/" + std::to_string(point.head.head), min,
+                     max);
+        ui::semantic_place(ui::Role::option, "heads/scatter/" + std::to_string(view.heads.number(point.head)),
+                           view.spoken(point.head, std::array{across, up}), min, max)
+            .on = point.head == view.chosen();
+    }
+    ui::end_semantic_group();
 
     ImGui::SetCursorScreenPos({corner.x, plot.max.y + tick_height});
     const ImVec2 line = ImGui::GetCursorScreenPos();
     draw_legend(view, line);
     ImGui::SetCursorScreenPos({corner.x + width - ui::menu_width - 22, line.y});
-    axis_menu(view, "heads/across", "→", across, &app::HeadsChoice::by);
+    axis_menu(view, "heads/across", "To the right", "→", across, &app::HeadsChoice::by);
     const auto missing = view.heads.layers() * view.heads.heads() - std::ssize(points);
     if (view.heads.done() && missing && view.heads.measures(across) && view.heads.measures(up))
         ui::caption((std::to_string(missing) + (missing == 1 ? " head has" : " heads have") +

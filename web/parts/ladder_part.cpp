@@ -10,6 +10,7 @@
 #include "parts/take_over.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::parts {
 
@@ -142,6 +143,7 @@ void LadderPart::answer(const Frame& frame, const app::Rung& rung, const ui::Gri
                                               : std::nullopt);
         frame.draw_remark(over, reply);
     }
+    if (reply.heard) heard_ = cell(*reply.heard);
     if (reply.clicked) {
         const app::CellRef clicked = cell(*reply.clicked);
         if (frame.edits())
@@ -190,6 +192,7 @@ void LadderPart::typing_field(const Frame& frame, const app::Rung& rung, const u
     // Letters are allowed, because "-inf" is a number, too.
     typed_->typing.draw("##typing");
     ui::landmark_item("typing");
+    ui::semantic_field(ui::Role::textbox, "typing", "Number", typed_->typing.text());
     ImGui::PopStyleColor();
     ImGui::PopStyleVar();
     if (!typed_->typing.entered() && !typed_->typing.left()) return;
@@ -205,10 +208,16 @@ void LadderPart::keyboard(const Frame& frame) {
     const app::Drawing& drawing = frame.drawing;
     if (typed_) typed_->typing.gather();
     if (typed_ || !drawing.state().pin) refused_.reset();
-    if (typed_ || ImGui::GetIO().WantTextInput || !drawing.state().pin) return;
+    if (typed_ || ImGui::GetIO().WantTextInput) return;
     // Elsewhere on the page, the keys go to what is focused there.
     if (ImGui::GetIO().NavVisible && !ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows)) return;
     if (ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
+    const bool typed =
+        !ImGui::GetIO().KeyCtrl && std::ranges::any_of(ImGui::GetIO().InputQueueCharacters, begins_number);
+    if (const auto heard = std::exchange(heard_, std::nullopt);
+        typed && heard && drawing.state().pin != heard)
+        frame.pin(*heard);
+    if (!drawing.state().pin) return;
     app::CellRef cell = *drawing.state().pin;
     const auto moved = [&](ImGuiKey key, Index rows, Index cols) {
         if (!ImGui::IsKeyPressed(key)) return;
@@ -226,8 +235,6 @@ void LadderPart::keyboard(const Frame& frame) {
     moved(ImGuiKey_LeftArrow, 0, -1);
     moved(ImGuiKey_RightArrow, 0, 1);
     const bool opened = ImGui::IsKeyPressed(ImGuiKey_Enter) || ImGui::IsKeyPressed(ImGuiKey_F2);
-    const bool typed =
-        !ImGui::GetIO().KeyCtrl && std::ranges::any_of(ImGui::GetIO().InputQueueCharacters, begins_number);
     if (!frame.may_edit(cell.stage)) return refuse(frame, cell, opened || typed);
     if (opened) begin_typing(cell, app::shortest(frame.edits()->value(drawing.state(), cell)));
     if (opened || !typed) return;

@@ -43,6 +43,7 @@ class LadderPart {
     void answer(const Frame& frame, const app::Rung& rung, const ui::GridReply& reply);
 
     std::optional<CellTyping> typed_;
+    std::optional<app::CellRef> heard_;  // has the focus of the page's own elements
     std::optional<Refused> refused_;
     ui::FollowedPin<app::CellRef> followed_pin_;
 };

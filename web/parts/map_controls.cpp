@@ -9,6 +9,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::parts {
 
@@ -223,6 +224,7 @@ std::optional<ui::MapCell> MapFinder::draw(ui::MapView& view, const ui::MapPictu
     const bool entered = ImGui::InputTextWithHint("##text", "Find token or number", text_.data(),
                                                   text_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
     ui::landmark_item("find");
+    ui::semantic_field(ui::Role::textbox, "find", "Find a token or a number", text_.data());
     if (entered) ImGui::SetKeyboardFocusHere(-1);
     search(picture);
     const auto step = [&](std::size_t by) {
@@ -232,9 +234,11 @@ std::optional<ui::MapCell> MapFinder::draw(ui::MapView& view, const ui::MapPictu
     if (!searched_.empty()) {
         ImGui::SameLine(0, 6);
         if (ui::button("find/back", "‹", !found_.empty())) step(found_.size() - 1);
+        ui::rename_node("Previous");
         ImGui::SameLine(0, 6);
-        if (ui::button("find/on", "›", !found_.empty()) || (entered && !found_.empty()))
-            step(entered ? 0 : 1);
+        const bool on = ui::button("find/on", "›", !found_.empty());
+        ui::rename_node("Next");
+        if (on || (entered && !found_.empty())) step(entered ? 0 : 1);
         ImGui::SameLine(0, 8);
         ImGui::AlignTextToFramePadding();
         ui::caption(found_.empty()
@@ -247,18 +251,23 @@ std::optional<ui::MapCell> MapFinder::draw(ui::MapView& view, const ui::MapPictu
     ui::next_control(ui::need::button);
     if (ui::button("map/colours", view.colours_open ? "Colours ▴" : "Colours ▾"))
         view.colours_open = !view.colours_open;
+    ui::rename_node("Colours");
+    ui::node_opens(view.colours_open);
     ui::tooltip("Colour scale, the first key, a threshold, and marking a part");
     ui::next_control(ui::need::icon);
     if (ui::button("map/out", "−", view.zoomed())) view.zoom_by(1 / 1.5f);
+    ui::rename_node("Zoom out");
     ui::tooltip("Zoom out");
     ImGui::SameLine(0, 6);
     if (ui::button("map/in", "+")) view.zoom_by(1.5f);
+    ui::rename_node("Zoom in");
     ui::tooltip("Zoom in (or Ctrl + scroll); a double click shows all of it");
     if (view.brushed()) {
         const std::string sums = marked_part(view);
         ui::caption(sums.empty() ? "Summing up the marked part" : sums.c_str());
         ImGui::SameLine(0, 8);
         if (ui::button("map/forget", "×")) view.forget_brush();
+        ui::rename_node("Unmark");
     }
     ImGui::PopStyleVar();
     ImGui::PopID();

@@ -64,6 +64,7 @@ void draw_places(const app::Drawing& drawing, const app::Attention& attention, u
                           : "There is no such head here, or there are no such tokens");
         ImGui::SameLine(0, 2);
         const bool removed = ui::button((name + "/remove").c_str(), "×");
+        ui::rename_node("Forget " + text);
         ImGui::PopID();
         if (removed) {
             drawing.visit.perform(app::RemoveBookmark{i});

@@ -5,6 +5,7 @@
 
 #include "app/format.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::parts {
@@ -27,8 +28,9 @@ void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range quer
     ImDrawList* list = ImGui::GetWindowDrawList();
     {
         ui::Type semibold(ui::Face::semibold, ui::size_title);
-        ui::draw_text_within(list, origin, width, ui::theme().text,
-                             "Where “" + ladder.query_name(query) + "” looks");
+        const std::string title = "Where “" + ladder.query_name(query) + "” looks";
+        ui::draw_text_within(list, origin, width, ui::theme().text, title);
+        ui::semantic_text(title, origin, {origin.x + width, origin.y + title_height});
     }
     ui::Type mono(ui::Face::mono, ui::size_small);
     float names = 0;
@@ -50,7 +52,9 @@ void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range quer
             drawing.now.cell = app::CellRef{Stage::weight, query, key};
             if (ui::clicked()) pin(drawing, *drawing.now.cell);
         }
-        ui::draw_text(list, {max.x + 8, y}, ui::theme().text, app::fixed(static_cast<double>(weight), 4));
+        const std::string number = app::fixed(static_cast<double>(weight), 4);
+        ui::draw_text(list, {max.x + 8, y}, ui::theme().text, number);
+        ui::semantic_text(ladder.key_name(key) + " " + number, {origin.x, min.y}, {origin.x + width, max.y});
     }
 }
 

@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 #include "widgets/vector_strip.hpp"
 
 namespace attn::parts {
@@ -83,7 +84,7 @@ void ScorePart::draw_strips(const Scored& view, float width, Index query, Index 
         }
         const auto found =
             ui::vector_strip(std::string("ladder/") + (row.stage == Stage::raw ? "product" : row.name),
-                             {at.x + name_width, at.y}, layout, row.values, row.scale, lit_);
+                             row.name, {at.x + name_width, at.y}, layout, row.values, row.scale, lit_);
         if (found) {
             over = found;
             const bool product = row.stage == Stage::raw;
@@ -97,9 +98,10 @@ void ScorePart::draw_strips(const Scored& view, float width, Index query, Index 
     ui::Type mono(ui::Face::mono, ui::size_small);
     if (over) {
         const auto a = static_cast<std::size_t>(*over);
-        ImGui::TextUnformatted(("component " + std::to_string(a) + ":  " + written(v.q[a]) + " × " +
-                                written(v.k[a]) + " = " + written(v.product[a]))
-                                   .c_str());
+        const std::string text = "component " + std::to_string(a) + ":  " + written(v.q[a]) + " × " +
+                                 written(v.k[a]) + " = " + written(v.product[a]);
+        ImGui::TextUnformatted(text.c_str());
+        ui::semantic_text(ui::Role::paragraph, text);
     } else {
         ImGui::TextColored(
             ImGui::ColorConvertU32ToFloat4(ui::theme().dim), "%s",
@@ -134,7 +136,14 @@ void ScorePart::draw_steps(const Scored& view, float width, Index query, Index k
     ImVec2 at = corner;
     for (const Step& step : steps) {
         const ImVec2 max{at.x + card, at.y + height};
-        const bool over = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, max);
+        const std::string name = std::string("ladder/") + (step.stage == Stage::raw      ? "score"
+                                                           : step.stage == Stage::scaled ? "scaled"
+                                                           : step.stage == Stage::capped ? "capped"
+                                                                                         : "weight");
+        ui::landmark(name, at, max);
+        ui::semantic_place(ui::Role::button, name, std::string(step.name) + " " + step.value, at, max);
+        const bool over =
+            (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, max)) || ui::asked_cell(name);
         list->AddRectFilled(at, max, over ? ui::theme().hovered : ui::theme().raised, 6);
         {
             ui::Type small(ui::Face::regular, ui::size_small);
@@ -144,11 +153,6 @@ void ScorePart::draw_steps(const Scored& view, float width, Index query, Index k
             ui::Type mono(ui::Face::mono, ui::size_body);
             ui::draw_text_within(list, {at.x + 10, at.y + 24}, card - 14, ui::theme().text, step.value);
         }
-        ui::landmark(std::string("ladder/") + (step.stage == Stage::raw      ? "score"
-                                               : step.stage == Stage::scaled ? "scaled"
-                                               : step.stage == Stage::capped ? "capped"
-                                                                             : "weight"),
-                     at, max);
         if (over) {
             view.drawing.now.cell = app::CellRef{step.stage, query, key};
             if (ui::clicked()) pin(view.drawing, *view.drawing.now.cell);
@@ -185,7 +189,7 @@ std::vector<Key> strongest(const auto& view, Index query) {
 
 void subtitle(const std::string& text) {
     ui::Type semibold(ui::Face::semibold, ui::size_body);
-    ui::wrapped_text(text);
+    ui::wrapped_text(text, FLT_MAX, ui::Role::heading);
 }
 
 }  // namespace
@@ -210,11 +214,12 @@ void ScorePart::draw(const app::Drawing& drawing, app::Attention& attention, flo
     draw_strips(view, width, query, key);
     draw_steps(view, width, query, key);
 
-    subtitle("Where " + app::curly_quoted(view.query_name(query)) + " looks");
+    const std::string title = "Where " + app::curly_quoted(view.query_name(query)) + " looks";
+    subtitle(title);
     std::vector<ui::Bar> bars;
     for (const Key& k : keys)
         bars.push_back({view.key_name(k.key), k.weight, written(k.weight), k.key == key, false});
-    if (const auto over = ui::bar_list("row", width, bars, 1, ui::sequential_scale(1))) {
+    if (const auto over = ui::bar_list("row", title, width, bars, 1, ui::sequential_scale(1))) {
         const Index pointed = keys[static_cast<std::size_t>(*over)].key;
         drawing.point(query, pointed);
         drawing.now.cell = app::CellRef{Stage::weight, query, pointed};

@@ -15,6 +15,7 @@
 #include "platform/glyphs.hpp"
 #include "platform/program.hpp"
 #include "platform/window.hpp"
+#include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::platform {
@@ -50,6 +51,7 @@ EM_JS(void, js_set_field,
       (const char* name, const char* text, int number, int left, int top, int width, int height),
       { Module.shell.setField(UTF8ToString(name), UTF8ToString(text), !!number, left, top, width, height); });
 EM_JS(void, js_hide_field, (), { Module.shell.hideField(); });
+EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_remember, (const char* what), { Module.shell.remember(UTF8ToString(what)); });
 EM_JS(void, js_copy, (const char* text), { Module.shell.copy(UTF8ToString(text)); });
@@ -161,6 +163,10 @@ void show_field(const std::optional<ui::PageField>& field) {
     const auto [name, text, number, min, max] = *field;
     js_set_field(name.c_str(), text.c_str(), number, static_cast<int>(min.x), static_cast<int>(min.y),
                  static_cast<int>(max.x - min.x), static_cast<int>(max.y - min.y));
+}
+
+void tell_semantics() {
+    if (ui::semantics_changed()) js_semantics_changed();
 }
 
 std::size_t heap_in_use() { return mallinfo().uordblks; }
@@ -324,6 +330,23 @@ EMSCRIPTEN_KEEPALIVE void explorer_paste(const char* text) {
 
 EMSCRIPTEN_KEEPALIVE void explorer_field(const char* text, int entered) {
     frame().field_typed(text, entered != 0);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE const char* explorer_semantics() { return returned(ui::take_semantics()); }
+
+EMSCRIPTEN_KEEPALIVE void explorer_focus_node(const char* key, int row, int col) {
+    ui::focus_node(key, row, col);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_press_node(const char* key, int row, int col) {
+    ui::ask({.kind = ui::Ask::Kind::press, .key = key, .row = row, .col = col});
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_step_node(const char* key, double steps) {
+    ui::ask({.kind = ui::Ask::Kind::step, .key = key, .steps = steps});
     wake();
 }
 

@@ -16,6 +16,8 @@ app::Frame& frame();
 void draw_page();
 // Lays the page's text field over the canvas, or takes it away.
 void show_field(const std::optional<ui::PageField>& field);
+// Says that the page's elements are not what is drawn.
+void tell_semantics();
 void theme_changed();
 
 }  // namespace attn::platform

@@ -45,7 +45,7 @@ export class Clipboard {
      * @param {Program} program
      */
     attach(program) {
-        const onStage = () => document.activeElement === this.stage || document.activeElement === document.body;
+        const onStage = () => document.activeElement === document.body || document.activeElement?.closest('#stage, #semantics');
         document.addEventListener('copy', (event) => {
             const idle = onStage() && getSelection()?.isCollapsed;
             const numbers = idle && !this.#waiting ? program.copyText() : '';

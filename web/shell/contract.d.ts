@@ -107,6 +107,16 @@ export interface Exports {
     /** What the text field over the canvas holds; `entered` says that the person has finished. */
     _explorer_field(text: Text, entered: Flag): void;
 
+    /** What is drawn, a `Semantics` as JSON: of nodes that have not changed since the last call, only the keys. */
+    _explorer_semantics(): Text;
+
+    /** The focus is on the element of this node, and of a grid on this cell; an empty key says that it is on none. */
+    _explorer_focus_node(key: Text, row: number, col: number): void;
+    _explorer_press_node(key: Text, row: number, col: number): void;
+
+    /** A slider goes up by so many steps, or, by infinitely many, to its end. */
+    _explorer_step_node(key: Text, steps: number): void;
+
     /** Opens the palette that finds everything by its name. */
     _explorer_palette(): void;
     _explorer_undo(): void;
@@ -130,6 +140,47 @@ export interface Table {
     title: string;
     columns: string[];
     rows: string[][];
+}
+
+/** Places are left, top, width and height in CSS pixels of the stage. */
+export interface SemanticNode {
+    key: string;
+    /** One of ARIA's. */
+    role: string;
+    /** 0 at the top; a node belongs to the last one before it that is less deep. */
+    depth: number;
+    name: string;
+    place: [left: number, top: number, width: number, height: number];
+    value?: string;
+    description?: string;
+    /** The key of the option that a combobox points at. */
+    active?: string;
+    disabled?: boolean;
+    /** Chosen; of what `opens`, whether it is open. */
+    on?: boolean;
+    opens?: boolean;
+    range?: [now: number, least: number, most: number];
+    grid?: SemanticGrid;
+}
+
+/** Cells are given from `first` on, row by row. */
+export interface SemanticGrid {
+    rows: number;
+    cols: number;
+    first: [row: number, col: number];
+    rowNames: string[];
+    columnNames: string[];
+    cells: string[];
+    at: [left: number, top: number];
+    cell: [width: number, height: number];
+    chosen?: [row: number, col: number];
+    editable: boolean;
+}
+
+/** `typing` is the key of the text field that has the keyboard, or empty. */
+export interface Semantics {
+    nodes: (SemanticNode | string)[];
+    typing: string;
 }
 
 /**
@@ -167,6 +218,9 @@ export interface Shell {
     appendToken(id: number): void;
 
     copy(text: string): void;
+
+    /** Something else is drawn than `_explorer_semantics` has told. */
+    semanticsChanged(): void;
 
     /** The browser keeps in mind, for later visits, that this has been done. */
     remember(what: string): void;

@@ -17,6 +17,7 @@ import { areTensors } from './tensors.js';
  * @import { Models } from './models.js'
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
+ * @import { Semantics } from './semantics.js'
  * @import { SentenceBox } from './sentence.js'
  * @import { Tensors } from './tensors.js'
  * @import { Tokens } from './tokens.js'
@@ -38,6 +39,7 @@ import { areTensors } from './tensors.js';
  * @property {Notices} notices
  * @property {HTMLElement} canvas
  * @property {Field} field
+ * @property {Semantics} semantics
  */
 
 /**
@@ -50,7 +52,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens, secondTokens, models, tensors, bundled, address, bar, box, second, clipboard, notices, canvas, field }) {
+export function createHost({ program, tokens, secondTokens, models, tensors, bundled, address, bar, box, second, clipboard, notices, canvas, field, semantics }) {
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
     let given = [];  // files on their way to being opened
@@ -105,6 +107,7 @@ export function createHost({ program, tokens, secondTokens, models, tensors, bun
         copy(text) {
             clipboard.write(text);
         },
+        semanticsChanged: () => semantics.changed(),
         remember: (what) => remember(what, 'done'),
         download(name, at, size, mime) {
             const link = document.createElement('a');

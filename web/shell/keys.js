@@ -1,9 +1,11 @@
 // Keys go to the program or to the page. The program's window library listens on the whole window and swallows Tab and
 // Backspace, so keys meant for the page's own controls are stopped before it sees them.
 
-/** @param {{stage: HTMLElement, undo: () => void, redo: () => void, find: () => void, enter: () => void, escape: () => void}} calls */
-export function attachKeys({ stage, undo, redo, find, enter, escape }) {
-    const forProgram = (/** @type {Event} */ { target }) => target === document.body || target === stage;
+/** @import { Semantics } from './semantics.js' */
+
+/** @param {{stage: HTMLElement, semantics: Semantics, undo: () => void, redo: () => void, find: () => void, enter: () => void, escape: () => void}} calls */
+export function attachKeys({ stage, semantics, undo, redo, find, enter, escape }) {
+    const forProgram = (/** @type {Event} */ event) => event.target === document.body || event.target === stage || semantics.passes(event);
     const isIn = (/** @type {string} */ selector, /** @type {Event} */ { target }) => target instanceof Element && target.matches(selector);
 
     // Safari's last Enter of a composition has the code 229.
@@ -31,7 +33,10 @@ export function attachKeys({ stage, undo, redo, find, enter, escape }) {
 
     window.addEventListener('keydown', (event) => {
         handle(event);
-        if (!forProgram(event) || event.key === 'Tab') {
+        if (semantics.take(event)) {
+            event.preventDefault();
+            event.stopImmediatePropagation();
+        } else if (!forProgram(event) || event.key === 'Tab') {
             event.stopImmediatePropagation();
         }
     }, { capture: true });

@@ -16,6 +16,7 @@ import { Models } from './models.js';
 import { notices } from './notices.js';
 import { Program } from './program.js';
 import { reasonOf } from './reason.js';
+import { Semantics } from './semantics.js';
 import { SentenceBox } from './sentence.js';
 import { hasWebGL2 } from './support.js';
 import { attachTable } from './table.js';
@@ -54,6 +55,7 @@ let archives;
 
 const theme = new Theme((dark) => program?.theme(dark));
 const address = new Address((fragment) => program?.fragment(fragment));
+const semantics = new Semantics(element('semantics'), stage);
 const clipboard = new Clipboard({ stage, notices });
 const box = new SentenceBox(element('first'), (text) => {
     program?.sentence(text);
@@ -87,6 +89,7 @@ function find() {
 
 attachKeys({
     stage,
+    semantics,
     undo: () => program?.undo(),
     redo: () => program?.redo(),
     find,
@@ -198,7 +201,7 @@ async function start() {
     const own = tensors = new Tensors({ program, notices });
     archives = new Archives({ program, notices });
     const opener = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });
-    host = createHost({ program, tokens, secondTokens, models, tensors: own, bundled, address, bar, box, second, clipboard, notices, canvas, field });
+    host = createHost({ program, tokens, secondTokens, models, tensors: own, bundled, address, bar, box, second, clipboard, notices, canvas, field, semantics });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
@@ -218,6 +221,7 @@ async function start() {
     program.draw();
 
     curtain.lift();
+    semantics.attach(program);
     bar.enable();
     bar.offer(bundled.names, (name) => opener.openBundled(name));
     clipboard.attach(program);

@@ -31,6 +31,7 @@ interface PageElements {
     'open-folder': HTMLButtonElement;
     'open-tensors': HTMLButtonElement;
     redo: HTMLButtonElement;
+    semantics: HTMLDivElement;
     second: HTMLDivElement;
     stage: HTMLDivElement;
     table: HTMLButtonElement;

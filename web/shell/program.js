@@ -1,6 +1,6 @@
 // The program's exports as calls on plain values: the one module that touches the program's memory.
 
-/** @import { Arguments, Exports, Module, Table, Text } from './contract.d.ts' */
+/** @import { Arguments, Exports, Module, Semantics, Table, Text } from './contract.d.ts' */
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -191,6 +191,29 @@ export class Program {
      * @param {boolean} entered
      */
     field(text, entered) { this.#call('_explorer_field', text, entered); }
+
+    /** @returns {Semantics} */
+    semantics() { return JSON.parse(this.#string(this.#call('_explorer_semantics'))); }
+
+    /**
+     * @param {string} key
+     * @param {number} row
+     * @param {number} col
+     */
+    focusNode(key, row, col) { this.#call('_explorer_focus_node', key, row, col); }
+
+    /**
+     * @param {string} key
+     * @param {number} row
+     * @param {number} col
+     */
+    pressNode(key, row, col) { this.#call('_explorer_press_node', key, row, col); }
+
+    /**
+     * @param {string} key
+     * @param {number} steps
+     */
+    stepNode(key, steps) { this.#call('_explorer_step_node', key, steps); }
 
     palette() { this.#call('_explorer_palette'); }
 

@@ -4,6 +4,7 @@
 
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::ui {
 
@@ -14,8 +15,8 @@ constexpr float line_height = 22, bar_height = 15, least_name = 24, most_name = 
 
 float bar_list_height(Index bars) { return static_cast<float>(bars) * line_height; }
 
-std::optional<Index> bar_list(const std::string& name, float width, std::span<const Bar> bars, float most,
-                              const ColourScale& scale) {
+std::optional<Index> bar_list(const std::string& name, const std::string& title, float width,
+                              std::span<const Bar> bars, float most, const ColourScale& scale) {
     Type mono(Face::mono, size_small);
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -23,6 +24,7 @@ std::optional<Index> bar_list(const std::string& name, float width, std::span<co
     for (const Bar& bar : bars) name_width = std::max(name_width, std::min(text_size(bar.name).x, most_name));
     const float room = std::max(width - name_width - bar_number_width - 2 * bar_gap, 20.0f);
     std::optional<Index> hovered;
+    const SemanticGroup group(Role::listbox, name, title);
     for (Index i = 0; i < std::ssize(bars); ++i) {
         const Bar& bar = bars[static_cast<std::size_t>(i)];
         const ImVec2 min{at.x, at.y + static_cast<float>(i) * line_height},
@@ -41,8 +43,12 @@ std::optional<Index> bar_list(const std::string& name, float width, std::span<co
         // The outline makes colours visible that are close to the page's own.
         if (length > 3) list->AddRect({left, top}, {left + length, top + bar_height}, theme().border, 3);
         draw_text(list, {left + std::max(length, 1.5f) + bar_gap, text_y}, ink, bar.number);
-        landmark(name + "/" + std::to_string(i), min, max);
+        const std::string key = name + "/" + std::to_string(i);
+        landmark(key, min, max);
+        semantic_place(Role::option, key, bar.name + " " + bar.number, min, max).on = bar.lit;
     }
+    if (const auto asked = asked_place(name + "/"); asked && asked->col < std::ssize(bars))
+        hovered = asked->col;
     ImGui::Dummy({width, bar_list_height(std::ssize(bars))});
     return hovered;
 }

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::ui {
 
@@ -14,6 +16,7 @@ std::uint64_t gesture_number = 1;
 constexpr float label_width = 86;
 constexpr ImVec2 list_padding{10, 8};
 bool labels_are_tight = false;
+std::string last_label;  // names the choice that follows it
 
 // Returns the number that the slider shows, so that what is set is what is read. A format without a number keeps it.
 double as_written(double value, const char* format) {
@@ -34,6 +37,7 @@ void next_control(float width) {
 }
 
 void label(const char* text) {
+    last_label = text;
     ImGui::AlignTextToFramePadding();
     ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
     ImGui::TextUnformatted(text);
@@ -49,8 +53,9 @@ bool button(const char* name, const char* label, bool enabled) {
     ImGui::PushID(name);
     const bool pressed = ImGui::Button(label);
     ImGui::PopID();
-    ImGui::EndDisabled();
     landmark_item(name);
+    semantic_item(Role::button, name, label);
+    ImGui::EndDisabled();
     return pressed;
 }
 
@@ -62,6 +67,7 @@ bool button(const char* name, const char* label, const Status& possible) {
 
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken) {
     std::optional<int> chosen;
+    const SemanticGroup group(Role::radiogroup, name, std::exchange(last_label, {}));
     ImGui::PushID(name);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {2, 4});
     for (int i = 0; i < static_cast<int>(labels.size()); ++i) {
@@ -78,7 +84,9 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
         }
         if (ImGui::Button(label) && !on) chosen = i;
         if (on) ImGui::PopStyleColor(2);
-        landmark_item(std::string(name) + "/" + label);
+        const std::string item = std::string(name) + "/" + label;
+        landmark_item(item);
+        semantic_item(Role::radio, item, label).on = on;
     }
     ImGui::PopStyleVar();
     ImGui::PopID();
@@ -89,11 +97,16 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
     std::optional<int> chosen;
     ImGui::PushID(name);
     if (button(name, label)) ImGui::OpenPopup("menu");
+    node_opens(ImGui::IsPopupOpen("menu"));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, list_padding);
     if (ImGui::BeginPopup("menu")) {
+        const SemanticGroup group(Role::menu, std::string(name) + "/menu", label);
         for (int i = 0; i < static_cast<int>(items.size()); ++i) {
-            if (ImGui::Selectable(items[static_cast<std::size_t>(i)])) chosen = i;
-            landmark_item(std::string(name) + "/" + items[static_cast<std::size_t>(i)]);
+            const char* shown = items[static_cast<std::size_t>(i)];
+            const std::string item = std::string(name) + "/" + shown;
+            if (ImGui::Selectable(shown)) chosen = i;
+            landmark_item(item);
+            semantic_item(Role::menuitem, item, shown);
         }
         ImGui::EndPopup();
     }
@@ -102,11 +115,34 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
     return chosen;
 }
 
-bool begin_list(const char* id, const char* shown) {
+bool begin_list(const char* name, const char* label, const char* shown) {
+    const ImVec2 min = ImGui::GetCursorScreenPos(),
+                 max{min.x + ImGui::CalcItemWidth(), min.y + ImGui::GetFrameHeight()};
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, list_padding);
-    const bool open = ImGui::BeginCombo(id, shown, ImGuiComboFlags_HeightLargest);
+    const bool open =
+        ImGui::BeginCombo((std::string("##") + name).c_str(), shown, ImGuiComboFlags_HeightLargest);
     ImGui::PopStyleVar();
+    landmark(name, min, max);
+    // While the list is open, the last item is one of it.
+    (open ? semantic_place(Role::button, name, label, min, max) : semantic_item(Role::button, name, label))
+        .value = shown;
+    node_opens(open);
+    if (open) begin_semantic_group(Role::listbox, std::string(name) + "/list", label);
     return open;
+}
+
+bool list_option(const char* name, const char* label, bool on, bool enabled) {
+    const bool chosen = ImGui::Selectable(label, on, enabled ? 0 : ImGuiSelectableFlags_Disabled);
+    landmark_item(name);
+    Node& node = semantic_item(Role::option, name, label);
+    node.on = on;
+    node.disabled = !enabled;
+    return chosen;
+}
+
+void end_list() {
+    end_semantic_group();
+    ImGui::EndCombo();
 }
 
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most) {
@@ -127,6 +163,14 @@ std::optional<Index> stepper(const char* name, const char* label, const std::str
     };
     ImGui::PushID(name);
     ui::label(label);
+    const ImVec2 min = ImGui::GetCursorScreenPos();
+    Node& node =
+        semantic_place(Role::spinbutton, name, label, min, {min.x + 80, min.y + ImGui::GetFrameHeight()});
+    node.value = shown;
+    if (const double steps = asked_steps(name); steps != 0) {
+        const Lead& lead = steps > 0 ? more : less;
+        if (lead.refused.empty()) changed = lead.value;
+    }
     end("−", "/less", less);
     ImGui::SameLine(0, 6);
     {
@@ -140,6 +184,7 @@ std::optional<Index> stepper(const char* name, const char* label, const std::str
     }
     ImGui::SameLine(0, 6);
     end("+", "/more", more);
+    node.max = ImGui::GetItemRectMax();
     ImGui::PopID();
     return changed;
 }
@@ -159,31 +204,38 @@ std::optional<double> slider(const char* name, const char* label, double value, 
         moved != value)
         changed = as_written(moved, format);
     landmark_item(name);
+    char written[32];
+    std::snprintf(written, sizeof written, format, value);
+    if (const auto asked = semantic_slider(name, label, written, {value, least, most}, logarithmic))
+        changed = asked;
     ImGui::SameLine(0, 8);
     {
         Type mono(Face::mono, size_small);
         ImGui::AlignTextToFramePadding();
-        ImGui::Text(format, value);
+        ImGui::TextUnformatted(written);
     }
     ImGui::PopID();
     return changed;
 }
 
-void wrapped_text(std::string_view text, float most_width) {
+void wrapped_text(std::string_view text, float most_width, Role role) {
     ImGui::PushTextWrapPos(0);
     ImGui::TextUnformatted(wrapped(text, std::min(ImGui::GetContentRegionAvail().x, most_width)).c_str());
     ImGui::PopTextWrapPos();
+    semantic_text(role, text);
 }
 
 void heading(const char* text) {
     Type type(Face::semibold, size_heading);
-    wrapped_text(text);
+    wrapped_text(text, FLT_MAX, Role::heading);
 }
 
 void section(const char* text, bool with_controls) {
     Type semibold(Face::semibold, size_title);
     if (with_controls) ImGui::AlignTextToFramePadding();
     ImGui::TextUnformatted(text);
+    semantic_text(Role::heading, text);
+    last_label = text;
 }
 
 void caption(const char* text) {
@@ -202,6 +254,7 @@ void paragraph(const std::string& text, ImU32 colour, float most_width) {
 void list_item(const char* name, const char* what) {
     Type mono(Face::mono, size_small);
     ImGui::TextUnformatted(name);
+    semantic_text(Role::paragraph, name);
     ImGui::SameLine(ImGui::GetCursorStartPos().x +
                     std::min(ImGui::GetContentRegionAvail().x * 0.45f, 190.0f));
     caption(what);
@@ -215,6 +268,7 @@ void badge(const char* text, ImU32 fill, ImU32 ink) {
     list->AddRectFilled(at, {at.x + box.x, at.y + box.y}, fill, box.y / 2);
     draw_text(list, {at.x + 8, at.y + 3}, ink, text);
     ImGui::Dummy(box);
+    semantic_text(Role::paragraph, text);
 }
 
 bool dragged() {
@@ -222,9 +276,10 @@ bool dragged() {
     return io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
 }
 
-bool clicked() { return ImGui::IsMouseReleased(0) && !dragged(); }
+bool clicked() { return take_press() || (ImGui::IsMouseReleased(0) && !dragged()); }
 
 void tooltip(const char* text, Side side) {
+    describe(text);
     if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     constexpr float tallest_control = 60;

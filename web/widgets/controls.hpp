@@ -1,5 +1,5 @@
 // Provides small controls in a common style: buttons, choices, steppers, sliders. Each control has a
-// landmark.
+// landmark and a node of its meaning.
 #pragma once
 
 #include <cfloat>
@@ -11,6 +11,7 @@
 #include "tensor/result.hpp"
 #include "tensor/tensor.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::ui {
@@ -40,9 +41,11 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
 // name/item.
 std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items);
 
-// Opens the list of a choice among many, with `shown` as the one taken. If it returns true, draw the items and
-// call ImGui::EndCombo().
-bool begin_list(const char* id, const char* shown);
+// Opens the list of a choice among many, with `shown` as the one taken. If it returns true, draw the options and
+// call end_list().
+bool begin_list(const char* name, const char* label, const char* shown);
+bool list_option(const char* name, const char* label, bool on, bool enabled = true);
+void end_list();
 
 // Draws "label  − value +". Returns the new value.
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most);
@@ -64,7 +67,7 @@ std::uint64_t gesture();
 void next_gesture();  // call when the mouse is released or a field loses focus
 
 // Breaks lines at blanks, and within a word only if it is too long for a line.
-void wrapped_text(std::string_view text, float most_width = FLT_MAX);
+void wrapped_text(std::string_view text, float most_width = FLT_MAX, Role role = Role::paragraph);
 void heading(const char* text);                              // of a lens
 void section(const char* text, bool with_controls = false);  // of a part; controls may follow on its line
 void caption(const char* text);                              // dim, wrapped

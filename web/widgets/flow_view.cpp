@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 
+#include "app/format.hpp"
 #include "render/flow.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::ui {
 
@@ -204,7 +206,18 @@ void FlowView::act(const Frame& frame, FlowTouch& touch) {
         if (const float notches = wheel_.notches(); notches != 0) zoom_about(std::exp(notches * 0.2f), at);
         if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) zoom_about(1 / zoom_, at);
     }
-    if (!ImGui::IsItemHovered()) return;
+    const auto heard = [&](const char* prefix, std::span<const float> places, std::optional<Index>& word) {
+        const auto asked = asked_place(prefix);
+        if (!asked || asked->col >= std::ssize(places)) return;
+        word = asked->col;
+        touch.clicked = asked->pressed;
+        const float place = places[static_cast<std::size_t>(asked->col)] * zoom_;
+        if (asked->arrived && (place < scrolled_ || place > scrolled_ + room_))
+            scroll_ = std::max(place - room_ / 2, 0.0f);
+    };
+    heard("token/", queries_.places, touch.query);
+    if (columns) heard("flow/key/", keys_.places, touch.key);
+    if (touch.query || touch.key || !ImGui::IsItemHovered()) return;
     touch.clicked = ImGui::IsItemDeactivated() && !dragged();
     const auto nearest = [&](const Words& words, float from) -> std::optional<Index> {
         const float place = from / zoom_;
@@ -344,6 +357,7 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
         const float middle = queries_.places[static_cast<std::size_t>(i)] * frame.zoom;
         return frame.query_origin.x + inside(middle, width(i), total_ * frame.zoom);
     };
+    const SemanticGroup group(Role::listbox, "flow/words", "Words");
     for (const Word& word : placed(frame.queries, marked(picture.query, picture.chosen_query), place, size)) {
         const auto i = static_cast<std::size_t>(word.index);
         const float left = word.place - line_.width[i] / 2;
@@ -356,7 +370,11 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
                 with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 5);
         if (word.index == picture.chosen_query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.5f);
         draw_chip_text(chip, picture.queries[i], picture.small_print[i], found != lit.end());
-        landmark("token/" + std::to_string(word.index), chip.min, chip.max);
+        const std::string key = "token/" + std::to_string(word.index);
+        landmark(key, chip.min, chip.max);
+        semantic_place(Role::option, key, picture.queries[i] + " " + picture.small_print[i], chip.min,
+                       chip.max)
+            .on = word.index == picture.chosen_query;
     }
 }
 
@@ -378,6 +396,8 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
         return origin.y + inside(middle, height, total_ * frame.zoom);
     };
     const Range shown = of_keys ? frame.keys : frame.queries;
+    const SemanticGroup group(Role::listbox, of_keys ? "flow/keys" : "flow/words",
+                              of_keys ? "Keys" : "Queries");
     for (const Word& word : placed(shown, marked(strong, chosen), place, [&](Index) { return height; })) {
         const std::string& name = names[static_cast<std::size_t>(word.index)];
         const float width = std::min(text_size(name).x, room);
@@ -390,7 +410,12 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
                 with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 4);
         if (word.index == chosen) list->AddRect(min, max, t.accent, 4, 0, 1.5f);
         draw_text_within(list, {left, word.place - ImGui::GetFontSize() / 2}, room + 1, t.text, name);
-        landmark((of_keys ? "flow/key/" : "token/") + std::to_string(word.index), min, max);
+        const std::string key = (of_keys ? "flow/key/" : "token/") + std::to_string(word.index);
+        landmark(key, min, max);
+        const auto found = lit.find(word.index);
+        const std::string weight =
+            found != lit.end() ? " " + app::fixed(static_cast<double>(found->second.weight), 2) : "";
+        semantic_place(Role::option, key, name + weight, min, max).on = word.index == chosen;
     }
 }
 

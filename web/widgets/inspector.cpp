@@ -23,8 +23,8 @@ void line(Face face, float size, ImU32 colour, const std::string& text) {
 }
 
 // Makes this part of the panel lead to another number. It can be reached with the keyboard, too.
-void link(const std::string& name, ImVec2 min, ImVec2 max, const std::optional<app::CellPlace>& to,
-          InspectorReply& reply) {
+void link(const std::string& name, const std::string& text, ImVec2 min, ImVec2 max,
+          const std::optional<app::CellPlace>& to, InspectorReply& reply) {
     if (!to || max.x - min.x < 1) return;
     const ImVec2 cursor = ImGui::GetCursorScreenPos();
     ImGui::SetCursorScreenPos(min);
@@ -36,6 +36,7 @@ void link(const std::string& name, ImVec2 min, ImVec2 max, const std::optional<a
     ImGui::GetWindowDrawList()->AddLine({min.x, max.y - 1}, {max.x, max.y - 1},
                                         hovered ? theme().accent : with_alpha(theme().accent, 0.35f));
     landmark_item("inspector/" + name);
+    semantic_item(Role::button, "inspector/" + name, text + ", where it comes from");
     ImGui::SetCursorScreenPos(cursor);
 }
 
@@ -46,6 +47,7 @@ void value(const app::Explained& why) {
     ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
     if (why.recomputed) {
         ImGui::Text("f64  %s", app::fixed(why.f64, 12).c_str());
+        semantic_text(Role::paragraph, "f64 " + app::fixed(why.f64, 12));
         landmark_item("inspector/f64");
         const double off = std::abs(why.f32 - why.f64);
         if (std::isfinite(off) && off > 0) ImGui::Text("f32 is off by %s", app::fixed(off, 3).c_str());
@@ -111,20 +113,24 @@ void operands(const app::Explained& why, InspectorReply& reply) {
         const std::string row = "operand/" + std::to_string(i);
         const auto number = [&](const char* side, float right, const std::string& text,
                                 const std::optional<app::CellPlace>& to) {
-            link(row + side, {right - text_size(text).x, at.y}, {right, at.y + text_height + 1}, to, reply);
+            link(row + side, text, {right - text_size(text).x, at.y}, {right, at.y + text_height + 1}, to,
+                 reply);
         };
         number("/left", at.x + start + digit * 7, app::fixed(o.left, 3), o.left_at);
         number("/right", at.x + start + digit * 16, app::fixed(o.right, 3), o.right_at);
         number("/product", at.x + width, product, o.product_at);
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
+        semantic_text(Role::paragraph, o.name + " " + app::fixed(o.left, 3) + " × " + app::fixed(o.right, 3) +
+                                           " = " + app::fixed(o.product, 4));
     }
     const ImVec2 at = ImGui::GetCursorScreenPos();
     list->AddLine({at.x, at.y}, {at.x + width, at.y}, theme().border);
     const std::size_t left_out = order.size() - shown;
-    draw_text(list, {at.x, at.y + 5}, theme().dim,
-              left_out ? "sum, with " + std::to_string(left_out) + " smaller terms" : std::string("sum"));
+    const std::string what = left_out ? "sum, with " + std::to_string(left_out) + " smaller terms" : "sum";
+    draw_text(list, {at.x, at.y + 5}, theme().dim, what);
     right_aligned(at.x + width, at.y + 5, theme().text, app::fixed(sum, 4));
     ImGui::Dummy({width, height + 4});
+    semantic_text(Role::paragraph, what + " " + app::fixed(sum, 4));
 }
 
 void steps(const app::Explained& why, InspectorReply& reply) {
@@ -147,10 +153,11 @@ void steps(const app::Explained& why, InspectorReply& reply) {
         Type mono(Face::mono, size_small);
         const float value_width = text_size(step.value).x;
         draw_text(list, {at.x + width - value_width, at.y}, theme().text, step.value);
-        link("step/" + std::to_string(&step - why.steps.data()), {at.x + width - value_width, at.y},
+        link("step/" + std::to_string(&step - why.steps.data()), step.value, {at.x + width - value_width, at.y},
              {at.x + width, at.y + ImGui::GetTextLineHeight() + 1}, step.at, reply);
         draw_text_within(list, {at.x + 92, at.y}, width - 92 - value_width - 8, theme().dim, step.arithmetic);
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
+        semantic_text(Role::paragraph, std::string(step.name) + " " + step.arithmetic + " " + step.value);
     }
 }
 
@@ -169,6 +176,7 @@ void note(const app::Explained& why) {
     ImGui::TextUnformatted(text.c_str());
     ImGui::SetCursorScreenPos({at.x, at.y + size.y + 24});
     ImGui::Dummy({width, 0});
+    semantic_text(why.note, at, {at.x + width, at.y + size.y + 20});
     landmark("inspector/note", at, {at.x + width, at.y + size.y + 20});
 }
 
@@ -182,7 +190,7 @@ InspectorReply inspector(const app::Explained& why, bool pinned, bool may_go_bac
     }
     {
         Type semibold(Face::semibold, 18);
-        wrapped_text(why.title);
+        wrapped_text(why.title, FLT_MAX, Role::heading);
     }
     landmark_item("inspector/title");
     line(Face::regular, size_small, theme().dim, why.provenance + (pinned ? " · pinned" : ""));

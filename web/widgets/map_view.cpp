@@ -8,6 +8,7 @@
 #include "widgets/axis_labels.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/map_cells.hpp"
 #include "widgets/map_margins.hpp"
 
 namespace attn::ui {
@@ -15,7 +16,7 @@ namespace attn::ui {
 namespace {
 
 constexpr float most_cell = 64, number_cell = 34, gap_cell = 7, least_side = 120, axis_height = 20;
-constexpr Index most_landmarks = 32 * 32, most_tiles = 40;
+constexpr Index most_tiles = 40;
 constexpr float margins_from = 420;  // points of width; a narrower map has no room for margins
 
 // Returns the cell size at which this many cells fit; large cells are whole pixels, so that all are equal.
@@ -132,10 +133,35 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     }
     keep_inside(plot);
     plot.first = {first_key_, first_query_};
-    if (!hovered || picture.being_measured) return;
+    hear(plot, picture, touch);
+    if (!hovered || picture.being_measured || touch.clicked) return;
     touch.over = plot.at(io.MousePos);
     const bool moved = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
     touch.clicked = ImGui::IsItemDeactivated() && !moved && io.MouseClickedLastCount[0] < 2;
+}
+
+// ---- Without the picture ----------------------------------------------------------------------------------
+
+void MapView::hear(Plot& plot, const MapPicture& picture, MapTouch& touch) {
+    heard_.reset();
+    const auto asked = asked_cell(picture.name);
+    if (!asked || picture.being_measured || asked->row < 0 || asked->row >= plot.n_q || asked->col < 0 ||
+        asked->col >= plot.n_k)
+        return;
+    heard_ = MapCell{asked->row, asked->col};
+    touch.over = heard_;
+    touch.clicked = asked->pressed;
+    if (!asked->arrived) return;
+    const auto follow = [](float& first, Index at, float cells) {
+        const auto place = static_cast<float>(at);
+        if (place < first || place + 1 > first + cells) first = place + 0.5f - cells / 2;
+    };
+    follow(first_query_, asked->row, plot.size.y / plot.cell.y);
+    follow(first_key_, asked->col, plot.size.x / plot.cell.x);
+    keep_inside(plot);
+    plot.first = {first_key_, first_query_};
+    const float x = plot.x(asked->col), y = plot.y(asked->row);
+    scroll_to({x, y}, {x + plot.cell.x, y + plot.cell.y});
 }
 
 // ---- Cells ------------------------------------------------------------------------------------------------
@@ -295,8 +321,7 @@ void MapView::draw_marks(const Plot& plot, const MapPicture& picture) {
 namespace {
 
 void set_landmarks(const std::string& name, Range queries, Range keys, auto corner, ImVec2 low, ImVec2 high) {
-    // This divides because 65,536 tokens have more cells than a 32-bit Index can count.
-    if (queries.size() > most_landmarks / std::max<Index>(keys.size(), 1)) return;
+    if (!can_be_told(queries, keys)) return;
     for (Index q = queries.begin; q < queries.end; ++q)
         for (Index k = keys.begin; k < keys.end; ++k) {
             const ImVec2 a = corner(q, k), b = corner(q + 1, k + 1);
@@ -461,6 +486,13 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     columns.cell = plot.cell.x;
     draw_labels(rows, columns, picture, plot.min, plot.max());
     if (margins) draw_margins(plot, picture);
+    if (!picture.being_measured) {
+        const auto cells = told_cells(picture, tiles_, plot.queries(), plot.keys(), heard_);
+        cells->at = {plot.x(cells->first_col), plot.y(cells->first_row)};
+        cells->cell = plot.cell;
+        semantic_place(Role::grid, picture.name, std::string("Map, ") + picture.title, plot.min, plot.max())
+            .grid = cells;
+    }
     set_landmarks(
         picture.name, plot.queries(), plot.keys(),
         [&](Index q, Index k) { return ImVec2{plot.x(k), plot.y(q)}; }, plot.min, plot.max());

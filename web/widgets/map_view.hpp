@@ -90,6 +90,8 @@ class MapView {
     void draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale);
     void draw_marks(const Plot& plot, const MapPicture& picture);
     void draw_margins(const Plot& plot, const MapPicture& picture);
+    // Answers what the page's own elements are asked.
+    void hear(Plot& plot, const MapPicture& picture, MapTouch& touch);
     void start_sums();
     bool step_sums();
 
@@ -113,6 +115,7 @@ class MapView {
     MapPointer brush_of_;
     BrushSums sums_;
     FollowedPin<MapCell> followed_pin_;
+    std::optional<MapCell> heard_;  // the cell that has the focus of the page's own elements
 };
 
 }  // namespace attn::ui

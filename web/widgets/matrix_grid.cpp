@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
+#include <tuple>
 
 #include "app/format.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/scroll.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::ui {
 
@@ -185,6 +189,53 @@ std::optional<CellAt> cell_under(const MatrixGrid& grid, const GridMetrics& metr
     return CellAt{r, c};
 }
 
+// Returns the matrix as it is heard, in its part of all cells.
+std::shared_ptr<const CellGrid> cells_of(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at) {
+    auto cells = std::make_shared<CellGrid>();
+    const app::Matrix& m = *grid.values;
+    std::tie(cells->first_row, cells->first_col) = grid.first;
+    cells->rows = grid.first.first + m.rows;
+    cells->cols = grid.first.second + m.cols;
+    // A mere number says of what.
+    const auto heard = [](std::span<const std::string> labels, const std::string& axis, Index i) {
+        return i < std::ssize(labels) ? label_of(labels, i) : axis + " " + std::to_string(i);
+    };
+    for (Index r = 0; r < m.rows; ++r) cells->row_names.push_back(heard(grid.row_labels, grid.row_axis, r));
+    for (Index c = 0; c < m.cols; ++c)
+        cells->column_names.push_back(heard(grid.column_labels, grid.column_axis, c));
+    cells->values = m.values;
+    if (grid.allowed)
+        for (Index r = 0; r < m.rows; ++r)
+            for (Index c = 0; c < m.cols; ++c)
+                if (!grid.allowed(r, c))
+                    cells->values[static_cast<std::size_t>(r * m.cols + c)] =
+                        -std::numeric_limits<double>::infinity();
+    cells->decimals = grid.decimals;
+    cells->at = cell_rect(grid, metrics, at, {0, 0}).first;
+    cells->cell = {metrics.cell_width, metrics.cell_height};
+    if (grid.pinned)
+        cells->chosen =
+            std::pair(grid.pinned->first + grid.first.first, grid.pinned->second + grid.first.second);
+    cells->editable = grid.editable;
+    return cells;
+}
+
+// Notes the cell that has the focus, unless the mouse is over another.
+void answer_asked(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at, GridReply& reply) {
+    const auto asked = asked_cell(grid.name);
+    if (!asked) return;
+    const CellAt cell{asked->row - grid.first.first, asked->col - grid.first.second};
+    if (!grid.values->holds(cell.first, cell.second)) return;
+    const auto [min, max] = cell_rect(grid, metrics, at, cell);
+    if (asked->arrived) scroll_to(min, max);
+    if (asked->pressed) reply.clicked = cell;
+    reply.heard = cell;
+    if (reply.hovered) return;
+    reply.hovered = cell;
+    reply.hovered_min = min;
+    reply.hovered_max = max;
+}
+
 }  // namespace
 
 GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
@@ -288,6 +339,10 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
         if (x < 0 && r >= 0 && r < rows) reply.row_label = r;
         if (y < 0 && c >= 0 && c < cols) reply.column_label = c;
     }
+
+    answer_asked(grid, metrics, at, reply);
+    semantic_place(Role::grid, grid.name, grid.title, at, {at.x + size.x, at.y + size.y}).grid =
+        cells_of(grid, metrics, at);
 
     const Painter paint{grid, metrics, at};
     const Scale scale = scale_of(grid);

@@ -38,6 +38,7 @@ struct MatrixGrid {
 
 struct GridReply {
     std::optional<CellAt> hovered;
+    std::optional<CellAt> heard;  // has the focus of the page's own elements
     std::optional<CellAt> clicked;
     std::optional<CellAt> double_clicked;
     std::optional<CellAt> dragged;                 // since the mouse was pressed on it

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::ui {
 
@@ -162,6 +163,8 @@ PlotReply plot(const Plot& plot, float width, float height, const std::vector<Cu
     std::ranges::sort(named, [](const auto& a, const auto& b) {
         return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
+    std::string told = "step " + std::to_string(plot.marked);
+    for (const auto& [value, curve] : named) told += ", " + curve->name + " " + written(plot, value);
     Type mono(Face::mono, 12);
     for (const auto& [value, curve] : named) {
         const std::string text = curve->name + " " + written(plot, value);
@@ -172,7 +175,14 @@ PlotReply plot(const Plot& plot, float width, float height, const std::vector<Cu
         title_end += wide + 26;
     }
     PlotReply reply;
-    if (held) reply.held = frame.step_at(ImGui::GetMousePos().x);
+    // The last item is the plot.
+    const auto asked =
+        semantic_slider("plot/" + plot.name, plot.title, told,
+                        {static_cast<double>(plot.marked), 0, static_cast<double>(plot.steps)});
+    if (asked)
+        reply.held = std::llround(*asked);
+    else if (held)
+        reply.held = frame.step_at(ImGui::GetMousePos().x);
     if (hovered) reply.over = mark_under(frame, curves, ImGui::GetMousePos());
     return reply;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::ui {
 
@@ -24,9 +26,9 @@ ImVec2 StripLayout::place(Index component) const {
             static_cast<float>(component / columns) * cell.y};
 }
 
-std::optional<Index> vector_strip(const std::string& name, ImVec2 at, const StripLayout& layout,
-                                  std::span<const float> values, const ColourScale& scale,
-                                  std::optional<Index> lit) {
+std::optional<Index> vector_strip(const std::string& name, const std::string& title, ImVec2 at,
+                                  const StripLayout& layout, std::span<const float> values,
+                                  const ColourScale& scale, std::optional<Index> lit) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     std::optional<Index> hovered;
     for (Index i = 0; i < layout.size; ++i) {
@@ -41,6 +43,22 @@ std::optional<Index> vector_strip(const std::string& name, ImVec2 at, const Stri
             hovered = i;
         landmark(name + "/" + std::to_string(i), min, max);
     }
+    if (const auto asked = asked_cell(name); asked && asked->row >= 0 && asked->col >= 0)
+        if (const Index i = asked->row * layout.columns + asked->col; i < layout.size) hovered = i;
+    auto cells = std::make_shared<CellGrid>();
+    cells->rows = layout.lines;
+    cells->cols = layout.columns;
+    for (Index line = 0; line < layout.lines; ++line)
+        cells->row_names.push_back("from component " + std::to_string(line * layout.columns));
+    for (Index column = 0; column < layout.columns; ++column)
+        cells->column_names.push_back(std::to_string(column));
+    cells->values.assign(values.begin(), values.end());
+    cells->decimals = 4;
+    cells->at = at;
+    cells->cell = layout.cell;
+    semantic_place(Role::grid, name, title, at,
+                   {at.x + static_cast<float>(layout.columns) * layout.cell.x, at.y + layout.height()})
+        .grid = std::move(cells);
     return hovered;
 }
 

@@ -21,8 +21,8 @@ struct StripLayout {
 
 // Draws the strip at `at` and returns the component under the mouse. `lit` is outlined. Landmarks are
 // "<name>/<component>".
-std::optional<Index> vector_strip(const std::string& name, ImVec2 at, const StripLayout& layout,
-                                  std::span<const float> values, const ColourScale& scale,
-                                  std::optional<Index> lit);
+std::optional<Index> vector_strip(const std::string& name, const std::string& title, ImVec2 at,
+                                  const StripLayout& layout, std::span<const float> values,
+                                  const ColourScale& scale, std::optional<Index> lit);
 
 }  // namespace attn::ui

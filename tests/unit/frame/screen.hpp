@@ -9,6 +9,7 @@
 #include "frame/frame.hpp"
 #include "unit/app/visit.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::test {
@@ -35,6 +36,7 @@ class Screen {
         io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
         io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
         ui::use_theme(false);
+        ui::focus_node("", -1, -1);
     }
     ~Screen() {
         for (ImTextureData* texture : ImGui::GetPlatformIO().Textures)

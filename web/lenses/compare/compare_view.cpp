@@ -9,6 +9,7 @@
 #include "widgets/bars.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::app {
 
@@ -135,6 +136,12 @@ CompareLens::Touched CompareLens::draw_line(const char* name, Line& line, const 
         touched.clicked = touched.over && ImGui::IsItemDeactivated() && !ui::dragged();
         if (touched.over) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     }
+    const std::string words = "compare/" + std::string(name);
+    if (const auto asked = ui::asked_place(words + "/"); asked && asked->col < std::ssize(line.line.left)) {
+        touched.over = asked->col;
+        touched.clicked = asked->pressed;
+        if (asked->arrived) ui::bring_into_view(line.line, asked->col, room);
+    }
     if (chosen && query != line.shown) {
         line.shown = query;
         ui::bring_into_view(line.line, *query, room);
@@ -142,6 +149,8 @@ CompareLens::Touched CompareLens::draw_line(const char* name, Line& line, const 
     ImDrawList* list = ImGui::GetWindowDrawList();
     const Range shown =
         line.line.within(list->GetClipRectMin().x - corner.x, list->GetClipRectMax().x - corner.x);
+    const ui::SemanticGroup group(ui::Role::listbox, words,
+                                  std::string("Words of the ") + name + " sentence");
     for (Index i = shown.begin; i < shown.end; ++i) {
         const auto at = static_cast<std::size_t>(i);
         const ui::Chip chip = ui::chip_at(line.line, i, corner);
@@ -151,7 +160,11 @@ CompareLens::Touched CompareLens::draw_line(const char* name, Line& line, const 
         if (i == query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, chosen ? 2.0f : 1.5f);
         if (i == key) list->AddRect(chip.min, chip.max, t.dim, 5, 0, 1.5f);
         ui::draw_chip_text(chip, run.query_names()[at], line.numbers[at], line.weights[at] > 0.005f);
-        ui::landmark("compare/" + std::string(name) + "/" + std::to_string(i), chip.min, chip.max);
+        const std::string item = words + "/" + std::to_string(i);
+        ui::landmark(item, chip.min, chip.max);
+        ui::semantic_place(ui::Role::option, item, run.query_names()[at] + " " + line.numbers[at], chip.min,
+                           chip.max)
+            .on = i == query;
     }
     ImGui::EndChild();
     return touched;
@@ -209,7 +222,8 @@ void CompareLens::draw_vectors(const Frame& frame, float width) {
         bars.push_back({i == 0 ? "embedding" : "layer " + std::to_string(i - 1), static_cast<float>(value),
                         written(value), static_cast<Index>(i) == frame.selection().layer + 1, false});
     }
-    if (const auto over = ui::bar_list("compare/vector", width, bars, 1, ui::diverging_scale(1))) {
+    if (const auto over = ui::bar_list("compare/vector", "Same word, different vector?", width, bars, 1,
+                                       ui::diverging_scale(1))) {
         frame.drawing.now.cell = CellRef{.stage = Stage::cosine, .row = *over};
         if (ui::clicked()) parts::pin(frame.drawing, *frame.drawing.now.cell);
         ui::bar_tooltip(*over, ((*over == 0 ? "token and position: "
@@ -231,6 +245,13 @@ void CompareLens::draw_heads(const Frame& frame, float width) {
     ImGui::InvisibleButton(
         "heads", {label + cell * static_cast<float>(count), top + height * static_cast<float>(layers)});
     const bool hovered = ImGui::IsItemHovered();
+    const auto asked = ui::asked_cell("compare/head");
+    auto cells = std::make_shared<ui::CellGrid>();
+    cells->rows = layers;
+    cells->cols = count;
+    cells->at = at;
+    cells->cell = {cell, height};
+    cells->chosen = std::pair(frame.selection().layer, frame.selection().head);
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ui::ColourScale scale = ui::sequential_scale(1);
     ui::Type mono(ui::Face::mono, 12);
@@ -241,11 +262,13 @@ void CompareLens::draw_heads(const Frame& frame, float width) {
     for (Index head = 0; head < count; ++head)
         centred(at.x + (static_cast<float>(head) + 0.5f) * cell, corner.y + top / 2 - 2,
                 head == frame.selection().head ? ui::theme().accent : ui::theme().dim, std::to_string(head));
+    for (Index head = 0; head < count; ++head) cells->column_names.push_back("head " + std::to_string(head));
     for (Index layer = 0; layer < layers; ++layer) {
         const float y = at.y + static_cast<float>(layer) * height;
         centred(corner.x + label / 2 - 3, y + height / 2,
                 layer == frame.selection().layer ? ui::theme().accent : ui::theme().dim,
                 std::to_string(layer));
+        cells->row_names.push_back("layer " + std::to_string(layer));
         for (Index head = 0; head < count; ++head) {
             const Cosine& c = alike_.rows[static_cast<std::size_t>(layer * count + head)];
             const float value = static_cast<float>(c.value());
@@ -258,7 +281,9 @@ void CompareLens::draw_heads(const Frame& frame, float width) {
             if (layer == frame.selection().layer && head == frame.selection().head)
                 list->AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, ui::theme().accent, 4, 0, 2);
             ui::landmark("compare/head/" + std::to_string(layer) + "/" + std::to_string(head), min, max);
-            if (!hovered || !ImGui::IsMouseHoveringRect(min, max)) continue;
+            cells->words.push_back(text);
+            const bool heard = asked && asked->row == layer && asked->col == head;
+            if (!heard && (!hovered || !ImGui::IsMouseHoveringRect(min, max))) continue;
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
             ui::tooltip_at(
                 min, max,
@@ -270,6 +295,9 @@ void CompareLens::draw_heads(const Frame& frame, float width) {
             parts::pin(frame.drawing, *frame.drawing.now.cell);
         }
     }
+    ui::semantic_place(ui::Role::grid, "compare/head", "Same attention pattern?", at,
+                       {at.x + cell * static_cast<float>(count), at.y + height * static_cast<float>(layers)})
+        .grid = std::move(cells);
 }
 
 void CompareLens::draw_similarities(const Frame& frame, float width) {

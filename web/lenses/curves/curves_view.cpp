@@ -133,6 +133,7 @@ void CurvesLens::draw_branches(const TrainingState& course, const TrainingPlan& 
     const std::string from = "From step " + std::to_string(shown) + ":";
     ImGui::AlignTextToFramePadding();
     ImGui::TextUnformatted(from.c_str());
+    ui::semantic_text(ui::Role::heading, from);
     ImGui::SameLine(0, 10);
     const auto fork = [&](const char* name, const char* label, auto change) {
         TrainingValues values = plan.values_at(shown);
@@ -175,6 +176,7 @@ void CurvesLens::draw_choice(const TrainingView& view) {
         const std::string title = "Attention at step " + std::to_string(view.step);
         ImGui::AlignTextToFramePadding();
         ImGui::TextUnformatted(title.c_str());
+        ui::semantic_text(ui::Role::heading, title);
     }
     ui::next_control(ui::menu_width);
     static constexpr std::array names{"weights", "gradient"};
@@ -256,10 +258,12 @@ void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const
                     }
                 }
                 ui::landmark_item("training/map/" + name);
+                ui::semantic_item(ui::Role::img, "training/map/" + name, "Map of head " + name);
                 ImGui::SetCursorScreenPos({at.x, at.y + side + 4});
                 ui::Type small(ui::Face::regular, ui::size_small);
                 draw_fork("training/ablate/" + name, out ? "put back" : "leave out", plan,
                           {view.step, toggled});
+                ui::rename_node((out ? "Put back head " : "Leave out head ") + name);
                 ImGui::PopID();
             }
     render::draw(ImGui::GetWindowDrawList(), drawn);

@@ -69,6 +69,7 @@ void ScaleLens::draw_histogram(const DotProducts& shown, float width) const {
     const float bar = width / static_cast<float>(bins), room = plot_height - 16;
     ImGui::InvisibleButton("histogram", {width, plot_height});
     ui::landmark_item("scale/histogram");
+    ui::semantic_item(ui::Role::img, "scale/histogram", "Histogram of q · k");
     const float at = ImGui::GetMousePos().x - corner.x;
     const bool hovered = ImGui::IsItemHovered();
     const auto over = static_cast<std::size_t>(std::clamp(at / bar, 0.0f, bins - 1.0f));

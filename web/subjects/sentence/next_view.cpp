@@ -45,7 +45,8 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     }
     if (bars.empty())
         ui::caption("The logits of the last position are not finite, so no token can be drawn.");
-    else if (const auto over = ui::bar_list("next", width, bars, most, ui::sequential_scale(1))) {
+    else if (const auto over =
+                 ui::bar_list("next", "Next token", width, bars, most, ui::sequential_scale(1))) {
         const Candidate& candidate = next_.candidates[static_cast<std::size_t>(*over)];
         drawing.now.cell = CellRef{.stage = Stage::probability, .col = candidate.id};
         ui::bar_tooltip(*over, (told(candidate) + "\nClick to append it").c_str());

@@ -70,7 +70,9 @@ void TensorsSubject::draw_work() {
     group([&] {
         ImGui::AlignTextToFramePadding();
         const int percent = static_cast<int>(set.progress() * 100);
-        ImGui::TextUnformatted((std::string(set.doing()) + " " + std::to_string(percent) + " %").c_str());
+        const std::string text = std::string(set.doing()) + " " + std::to_string(percent) + " %";
+        ImGui::TextUnformatted(text.c_str());
+        ui::semantic_text(ui::Role::paragraph, text);
         ImGui::SameLine(0, 10);
         if (ui::button("tensors/stop", set.paused() ? "Continue" : "Stop")) set.pause(!set.paused());
     });

@@ -85,6 +85,7 @@ void TrainingSubject::draw_transport(const TrainingRun* run) {
     {
         ui::Type mono(ui::Face::mono, ui::size_small);
         ImGui::TextUnformatted(told.c_str());
+        ui::semantic_text(ui::Role::paragraph, told);
     }
     if (run && run->failure()) ui::caption(run->failure()->message.c_str());
 }

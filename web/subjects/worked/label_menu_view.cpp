@@ -32,6 +32,7 @@ void LabelMenu::name_field(Visit& visit) {
         ImGui::CloseCurrentPopup();
     }
     ui::landmark_item("label/name");
+    ui::semantic_field(ui::Role::textbox, "label/name", "Name", text_.data());
 }
 
 void LabelMenu::draw(Visit& visit) {

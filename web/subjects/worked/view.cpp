@@ -40,6 +40,7 @@ void legend() {
     ImGui::TextUnformatted("the tutorial prints another number here");
     ImGui::PopStyleColor();
     ui::landmark_item("legend");
+    ui::semantic_text(ui::Role::paragraph, "A corner is marked where the tutorial prints another number.");
 }
 
 std::string told(const Introduction& about, const char* how) {
@@ -108,15 +109,12 @@ void WorkedSubject::preset_menu() {
     group([&] {
         ui::label("Example");
         ImGui::SetNextItemWidth(std::min(ui::wide_menu_width, ImGui::GetContentRegionAvail().x));
-        const bool open = ui::begin_list("##preset", title_of(info(now().preset)).c_str());
-        ui::landmark_item("preset");
-        if (!open) return;
-        for (const PresetInfo& each : presets()) {
-            if (ImGui::Selectable(title_of(each).c_str(), each.id == now().preset))
+        if (!ui::begin_list("preset", "Example", title_of(info(now().preset)).c_str())) return;
+        for (const PresetInfo& each : presets())
+            if (ui::list_option(("preset/" + std::string(each.letter)).c_str(), title_of(each).c_str(),
+                                each.id == now().preset))
                 visit().perform(OpenPreset{each.id});
-            ui::landmark_item("preset/" + std::string(each.letter));
-        }
-        ImGui::EndCombo();
+        ui::end_list();
     });
 }
 
@@ -139,6 +137,7 @@ void WorkedSubject::generator() {
         ImGui::InputInt("##seed", &wanted, 0, 0);
         const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
         ui::landmark_item("seed");
+        ui::semantic_field(ui::Role::textbox, "seed", "seed", std::to_string(wanted));
         if (entered && wanted >= 0) {
             seed_ = wanted;
             visit().perform(Generate{static_cast<std::uint32_t>(seed_)});
@@ -178,6 +177,7 @@ void WorkedSubject::mask_choice() {
             ImGui::AlignTextToFramePadding();
             ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
             ImGui::TextUnformatted("Click cells of Masked to hide or show them.");
+            ui::semantic_text(ui::Role::paragraph, "Click cells of Masked to hide or show them.");
             ImGui::PopStyleColor();
             break;
         case WorkedMask::Kind::none: break;

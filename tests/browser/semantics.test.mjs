@@ -1,0 +1,232 @@
+// The page for those who do not see it: everything on the canvas is an element, and can be used through that alone.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { attention, near } from './lib/numbers.mjs';
+import { bundled } from './lib/bundled.mjs';
+import { tiny } from './lib/models.mjs';
+import { skip, test } from './lib/suite.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const subjects = ['worked', 'sentence', 'tensors', 'training'];
+const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale'];
+
+// What axe finds wrong, one line each. The policy of the page keeps a script from being added; the tools' console does not.
+async function violations(explorer) {
+    const devtools = await explorer.devtools();
+    if (!await explorer.page.evaluate(() => 'axe' in globalThis)) {
+        await devtools.send('Runtime.evaluate', { expression: axe });
+    }
+    return explorer.page.evaluate(async () => (await globalThis.axe.run(document)).violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 120)} ${failureSummary}`)));
+}
+
+// Waits until the elements are of what is drawn.
+async function told(explorer) {
+    await explorer.settled();
+    await explorer.page.waitForTimeout(300);
+    await explorer.settled();
+}
+
+async function check(explorer, where) {
+    await told(explorer);
+    assert.deepEqual(await violations(explorer), [], where);
+}
+
+const trained = 'v=1&subject=training&train=induction,layers:1,heads:2,d:16,context:16,batch:2,steps:400&step=8';
+
+for (const [name, context] of /** @type {const} */ ([
+    ['light', { colorScheme: 'light' }],
+    ['dark', { colorScheme: 'dark' }],
+    ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }],
+])) {
+    test(`axe finds nothing wrong with any lens on any subject, ${name}`, { fragment: trained, context }, async (explorer) => {
+        await explorer.openModel(tiny.folder, tiny.text);
+        for (const subject of subjects) {
+            for (const lens of lenses) {
+                await explorer.visit(subject === 'training' ? `${trained}&lens=${lens}` : `v=1&subject=${subject}&lens=${lens}`);
+                await explorer.untilState(`${subject} through ${lens}`, (state) => state.subject === subject && state.lens === lens);
+                await check(explorer, `${subject} through ${lens}`);
+            }
+        }
+    });
+}
+
+// ---- Through the tree alone --------------------------------------------------------------------------------------------
+
+const pressOn = async (locator, key = 'Enter') => {
+    await locator.focus();
+    await locator.press(key);
+};
+
+test('a lens, a setting, a slider and a stepper are found by role and name and used by keyboard', async (explorer) => {
+    const { page } = explorer;
+    await pressOn(page.getByRole('radio', { name: 'causal' }));
+    await explorer.until('the mask', () => explorer.linked('mask'));
+    await page.getByRole('radio', { name: 'causal', checked: true }).waitFor();
+    await page.getByRole('radio', { name: 'causal' }).press('ArrowRight');
+    await page.getByRole('radio', { name: 'window', checked: true }).waitFor();
+    await page.getByRole('radio', { name: 'window' }).press('ArrowLeft');
+
+    const temperature = page.getByRole('slider', { name: 'temperature' });
+    await pressOn(temperature, 'ArrowRight');
+    await explorer.until('a temperature', () => explorer.linked('T'), (t) => t === '1.1');
+    await explorer.until('the slider', () => temperature.getAttribute('aria-valuetext'), (text) => text === '1.10');
+    await temperature.press('ArrowLeft');
+
+    const tokens = page.getByRole('spinbutton', { name: 'tokens' });
+    await pressOn(tokens, 'ArrowUp');
+    await explorer.until('a fourth token', () => explorer.matrix('x'), (rows) => rows.length === 4);
+    await explorer.until('the stepper', () => tokens.getAttribute('aria-valuenow'), (now) => now === '4');
+
+    const before = await explorer.matrix('q');
+    await page.getByRole('textbox', { name: 'seed' }).focus();
+    await explorer.settled();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('7');
+    await page.keyboard.press('Enter');
+    await explorer.until('other numbers', () => explorer.matrix('q'), (q) => q[0][0] !== before[0][0]);
+
+    await pressOn(page.getByRole('tab', { name: 'Ladder', selected: true }), 'ArrowUp');
+    await page.getByRole('tab', { name: 'Overview' }).press('Enter');
+    await explorer.untilState('the lens', ({ lens }) => lens === 'overview');
+    await page.getByRole('tab', { name: 'Overview', selected: true }).waitFor();
+    assert.match(await page.getByRole('status').filter({ hasText: 'looks' }).first().innerText(), /\.$/, 'the sentence of the lens is a live region');
+    await pressOn(page.getByRole('tab', { name: 'Training' }));
+    await explorer.untilState('the subject', ({ subject }) => subject === 'training');
+});
+
+test('a cell of the worked example is reached with arrows, read, typed into and read again', async (explorer) => {
+    const { page } = explorer;
+    const grid = page.getByRole('grid', { name: 'X tokens' });
+    await grid.waitFor();
+    assert.equal(await grid.getAttribute('aria-rowcount'), '4');
+    assert.deepEqual(await grid.getByRole('rowheader').allInnerTexts(), ['cat', 'sat', 'mat']);
+    const cell = (row, col) => grid.getByRole('row').nth(row + 1).getByRole('gridcell').nth(col);
+    assert.equal(await cell(1, 1).innerText(), '0.90');
+    await cell(0, 0).focus();
+    for (const key of ['ArrowDown', 'ArrowRight', 'ArrowRight']) {
+        await page.keyboard.press(key);
+    }
+    await explorer.untilState('the inspector to explain the cell', ({ shown }) => shown?.join() === 'X,1,2,0,0');
+    await page.keyboard.type('0.7');
+    const field = page.getByRole('textbox', { name: 'Number' });
+    await field.waitFor();
+    await explorer.until('the field to have the focus', () => field.evaluate((element) => element === document.activeElement));
+    assert.equal(await field.innerText(), '0.7');
+    await page.keyboard.press('Enter');
+    await explorer.until('the edit', () => explorer.matrix('x'), (rows) => Math.abs(rows[1][2] - 0.7) < 1e-6);  // it is kept in single precision
+    await explorer.until('the cell', () => cell(1, 2).innerText(), (text) => text === '0.70');
+    await explorer.until('the focus to return', () => cell(1, 2).evaluate((element) => element === document.activeElement));
+    const x = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.7, 0.4], [0.6, 0.2, 0.7, 0.3]];
+    const weights = page.getByRole('grid', { name: 'Weights' });
+    const read = (await weights.getByRole('gridcell').allInnerTexts()).map(Number);
+    near([read], [attention({ q: x, k: x, v: x }).weight.flat()], 0.0051, 'weights of two decimals');
+});
+
+test('a head is chosen and a cell of the map read in a sentence', async (explorer) => {
+    const { page } = explorer;
+    await explorer.openModel(tiny.folder, tiny.text);
+    await pressOn(page.getByRole('tab', { name: 'Overview' }));
+    const heads = page.getByRole('grid', { name: 'Heads' });
+    await pressOn(heads.getByRole('gridcell', { name: 'layer 1, head 2' }));
+    await explorer.untilState('the head', ({ layer, head }) => layer === 1 && head === 2);
+    await heads.getByRole('gridcell', { name: 'layer 1, head 2', selected: true }).waitFor();
+    const map = page.getByRole('grid', { name: /^Map/ });
+    const n = tiny.ids.length;
+    assert.equal(await map.getAttribute('aria-colcount'), String(n + 1));
+    await told(explorer);
+    const text = await map.getByRole('row').nth(3).getByRole('gridcell').nth(1).innerText();
+    near([[Number(text)]], [[tiny.attention[1][2][2][1]]], 0.00051, 'a weight of three decimals');
+});
+
+test('a large map has all its counts and few of its cells, and arrows walk over it', { fragment: '' }, async (explorer) => {
+    if (bundled.absent) {
+        skip(bundled.absent);
+    }
+    const { page } = explorer;
+    await explorer.openModel(bundled.folder, `${bundled.texts.tired} `.repeat(6).trim());
+    await pressOn(page.getByRole('tab', { name: 'Overview' }));
+    const map = page.getByRole('grid', { name: /^Map/ });
+    const { tokens } = await explorer.state();
+    assert.ok(tokens > 32, `${tokens} tokens`);
+    await explorer.until('the map', () => map.getAttribute('aria-rowcount'), (count) => count === String(tokens + 1));
+    await told(explorer);
+    assert.equal(await map.getByRole('gridcell').count(), 1);
+    const place = () => page.evaluate(() => ['data-row', 'data-col'].map((name) => document.activeElement?.getAttribute(name)).join());
+    await map.getByRole('gridcell').focus();
+    const [row, col] = (await place()).split(',').map(Number);
+    for (let step = 1; step <= 3; ++step) {
+        const to = row > 3 ? row - step : row + step;
+        await page.keyboard.press(row > 3 ? 'ArrowUp' : 'ArrowDown');
+        await explorer.until('the next cell', place, (now) => now === `${to},${col}`);
+        await explorer.untilState('its explanation', ({ shown }) => shown?.slice(1, 3).join() === `${to},${col}`);
+    }
+});
+
+test('the palette opens, says what it has found, and closes', async (explorer) => {
+    const { page } = explorer;
+    await page.keyboard.press('Control+K');
+    const field = page.getByRole('combobox', { name: 'Find' });
+    await explorer.until('the field to have the focus', () => field.evaluate((element) => element === document.activeElement));
+    await page.keyboard.type('scale');
+    await explorer.until('the text', () => field.innerText(), (text) => text === 'scale');
+    await told(explorer);
+    const active = await field.getAttribute('aria-activedescendant');
+    assert.equal(await page.evaluate((id) => document.getElementById(id)?.getAttribute('aria-selected'), active), 'true');
+    await page.keyboard.press('Escape');
+    await explorer.until('the palette to close', () => field.count(), (count) => count === 0);
+    await page.keyboard.press('Control+K');
+    await field.waitFor();
+    await page.keyboard.type('scale');
+    await told(explorer);
+    await page.getByRole('option', { name: /^Scale.*lens$/ }).dispatchEvent('click');
+    await explorer.untilState('the lens', ({ lens }) => lens === 'scale');
+});
+
+test('a list opens with the focus in it, and gives the focus back', async (explorer) => {
+    const { page } = explorer;
+    const button = page.getByRole('button', { name: /^Example: A/ });
+    await pressOn(button);
+    const options = page.getByRole('listbox', { name: 'Example' }).getByRole('option');
+    await explorer.until('the focus to be in the list', () => options.first().evaluate((element) => element === document.activeElement));
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await explorer.until('the example', () => explorer.linked('ex'));
+    await explorer.until('the focus to return', () => page.getByRole('button', { name: /^Example: B/ }).evaluate((element) => element === document.activeElement));
+});
+
+test('notices are heard, and Tab goes through the page and leaves it', async (explorer) => {
+    const { page } = explorer;
+    assert.equal(await page.locator('#notices').getAttribute('aria-live'), 'polite');
+    await explorer.visit('v=1&lens=nowhere');
+    await explorer.untilNotice(/./);
+    await page.getByRole('alert').or(page.locator('#notices .notice')).first().waitFor();
+    await told(explorer);
+    await page.locator('#stage').focus();
+    const seen = new Set();
+    for (let pressed = 0; pressed < 120; ++pressed) {
+        await page.keyboard.press('Tab');
+        const key = await page.evaluate(() => (document.activeElement.closest('#semantics [data-key]')?.getAttribute('data-key') ?? null));
+        if (key === null) {
+            break;
+        }
+        assert.ok(!seen.has(key), `Tab comes to ${key} twice`);
+        seen.add(key);
+    }
+    assert.ok(seen.size > 10 && seen.size < 120, `Tab stops at ${seen.size} elements`);
+    assert.ok(seen.has('lens/ladder') && seen.has('temperature') && seen.has('x'), [...seen].join());
+});
+
+test('what has the focus has a ring that is seen', async (explorer) => {
+    const { page } = explorer;
+    await page.getByRole('slider', { name: 'temperature' }).focus();
+    const { left, top, right, bottom } = await explorer.rect('temperature');
+    const ring = await page.evaluate(() => {
+        const { x, y, right: end, bottom: below } = document.activeElement.getBoundingClientRect();
+        const { outlineStyle, opacity } = getComputedStyle(document.activeElement);
+        return { place: [x, y, end, below], outlineStyle, opacity };
+    });
+    near([ring.place], [[left, top, right, bottom]], 1, 'it is around the control');
+    assert.deepEqual([ring.outlineStyle, ring.opacity], ['solid', '1']);
+});

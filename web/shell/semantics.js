@@ -1,0 +1,282 @@
+// The canvas as real elements, unseen and at their places, for screen readers and for keyboards. The program says what it
+// draws; whatever is done to an element goes back to it. The mouse passes through to the canvas.
+
+import { makePart, writePart } from './semantics_part.js';
+
+/**
+ * @import { Semantics as Told } from './contract.d.ts'
+ * @import { Program } from './program.js'
+ * @import { Part } from './semantics_part.js'
+ */
+
+const rest = 200;  // ms between two updates: nobody listens faster
+const items = new Set(['tab', 'radio', 'option', 'menuitem']);  // reached with the arrow keys
+const alone = new Set(['button', 'slider', 'spinbutton', 'textbox', 'combobox']);  // reached with Tab
+const ways = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const steps = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
+
+export class Semantics {
+    #layer;
+    #stage;
+    /** @type {Program | undefined} */
+    #program;
+    /** @type {Map<string, Part>} */
+    #parts = new Map();
+    /** @type {string[]} Keys of what had the focus, the latest last: it goes back there when its element goes. */
+    #past = [];
+    /** @type {string} Key of the text field that has the program's keyboard. */
+    #typing = '';
+    #opens = false;  // something was pressed that opens a list
+    #waits = false;
+
+    /**
+     * @param {HTMLElement} layer
+     * @param {HTMLElement} stage has the focus where no element has it
+     */
+    constructor(layer, stage) {
+        this.#layer = layer;
+        this.#stage = stage;
+        layer.addEventListener('focusin', ({ target }) => this.#focused(target));
+        layer.addEventListener('focusout', ({ relatedTarget }) => {
+            if (!(relatedTarget instanceof Node && layer.contains(relatedTarget))) {
+                this.#program?.focusNode('', -1, -1);
+            }
+        });
+        layer.addEventListener('click', ({ target }) => this.#press(target));
+    }
+
+    /** @param {Program} program */
+    attach(program) {
+        this.#program = program;
+        this.changed();
+    }
+
+    /** The program draws something else than it has told. */
+    changed() {
+        if (this.#waits || !this.#program) {
+            return;
+        }
+        this.#waits = true;
+        setTimeout(() => {
+            this.#waits = false;
+            if (this.#program) {
+                this.#show(this.#program.semantics());
+            }
+        }, rest);
+    }
+
+    // ---- From the program ----------------------------------------------------------------------------------------------
+
+    /** @param {Told} told */
+    #show({ nodes, typing }) {
+        const active = document.activeElement;
+        const had = active !== null && this.#layer.contains(active);
+        /** @type {Map<string, Part>} */
+        const parts = new Map();
+        /** @type {Part[]} */
+        const made = [];
+        /** @type {Part[]} */
+        const changed = [];
+        for (const told of nodes) {
+            const key = typeof told === 'string' ? told : told.key;
+            let part = this.#parts.get(key);
+            if (typeof told !== 'string') {
+                if (!part || part.node.role !== told.role) {
+                    part = makePart(told);
+                    made.push(part);
+                }
+                part.node = told;
+                changed.push(part);
+            }
+            if (part) {
+                parts.set(key, part);
+            }
+        }
+        for (const [key, part] of this.#parts) {
+            if (parts.get(key) !== part) {
+                part.element.remove();
+            }
+        }
+        this.#place(parts);
+        this.#parts = parts;
+        changed.forEach(writePart);
+        this.#setStops();
+        this.#follow(typing, made, had);
+    }
+
+    /**
+     * Brings the elements into their order; those that stand right are not touched.
+     *
+     * @param {Map<string, Part>} parts
+     */
+    #place(parts) {
+        const open = [{ element: this.#layer, next: this.#layer.firstChild }];
+        for (const { node, element } of parts.values()) {
+            open.length = node.depth + 1;
+            const around = open[node.depth];
+            if (around.next === element) {
+                around.next = element.nextSibling;
+            } else {
+                around.element.insertBefore(element, around.next);
+            }
+            open.push({ element, next: element.firstChild });
+        }
+    }
+
+    // Of a row of items, and of a grid, one is reached with Tab.
+    #setStops() {
+        /** @type {Map<Element | null, HTMLElement>} */
+        const stops = new Map();
+        for (const { node, element, cells } of this.#parts.values()) {
+            if (alone.has(node.role)) {
+                element.tabIndex = 0;
+            } else if (items.has(node.role)) {
+                const before = stops.get(element.parentElement);
+                if (!before || element === document.activeElement || (node.on && before !== document.activeElement)) {
+                    stops.set(element.parentElement, element);
+                }
+                element.tabIndex = -1;
+            }
+            cells?.setStop();
+        }
+        stops.forEach((element) => { element.tabIndex = 0; });
+    }
+
+    /**
+     * The focus goes where the program's keyboard is, into a list that has been opened, and back from what is gone.
+     *
+     * @param {string} typing
+     * @param {Part[]} made
+     * @param {boolean} had whether one of the elements had the focus
+     */
+    #follow(typing, made, had) {
+        const began = typing !== this.#typing && typing !== '';
+        this.#typing = typing;
+        const active = document.activeElement;
+        const ours = had || active === this.#stage || active === document.body;
+        const opened = this.#opens && made.find(({ node }) => items.has(node.role) && node.role !== 'radio');
+        if (began && ours) {
+            this.#parts.get(typing)?.element.focus({ preventScroll: true });
+        } else if (opened && ours) {
+            this.#opens = false;
+            this.#stopIn(opened.element.parentElement)?.focus({ preventScroll: true });
+        } else if (had && active === document.body) {
+            this.#goBack();
+        }
+    }
+
+    #goBack() {
+        while (this.#past.length) {
+            const part = this.#parts.get(this.#past.pop() ?? '');
+            if (part) {
+                (part.cells?.stop ?? part.element).focus({ preventScroll: true });
+                return;
+            }
+        }
+        this.#stage.focus();
+    }
+
+    /** @param {Element | null} parent */
+    #stopIn(parent) {
+        return parent?.querySelector('[tabindex="0"]') instanceof HTMLElement ? /** @type {HTMLElement} */ (parent.querySelector('[tabindex="0"]')) : null;
+    }
+
+    // ---- To the program ------------------------------------------------------------------------------------------------
+
+    /**
+     * @param {EventTarget | null} target
+     * @returns {(Part & {row: number, col: number}) | null}
+     */
+    #partOf(target) {
+        const element = target instanceof HTMLElement && this.#layer.contains(target) ? target.closest('[data-key]') : null;
+        const part = element instanceof HTMLElement && this.#parts.get(element.dataset.key ?? '');
+        if (!part || !(target instanceof HTMLElement)) {
+            return null;
+        }
+        const { row = '-1', col = '-1' } = target.dataset;
+        return { ...part, row: Number(row), col: Number(col) };
+    }
+
+    /** @param {EventTarget | null} target */
+    #focused(target) {
+        const part = this.#partOf(target);
+        if (part) {
+            this.#past = [...this.#past.filter((key) => key !== part.key), part.key].slice(-8);
+            this.#program?.focusNode(part.key, part.row, part.col);
+            if (part.node.role === 'textbox' && part.key !== this.#typing) {
+                this.#press(target);  // it takes what is typed
+            }
+            this.#setStops();
+        }
+    }
+
+    /** @param {EventTarget | null} target */
+    #press(target) {
+        const part = this.#partOf(target);
+        if (part && !part.node.disabled) {
+            this.#opens = Boolean(part.node.opens);
+            this.#program?.pressNode(part.key, part.row, part.col);
+        }
+    }
+
+    /**
+     * The program takes this key, as it takes those pressed on the canvas.
+     *
+     * @param {Event} event
+     */
+    passes({ target }) {
+        const part = this.#partOf(target);
+        return part !== null && (part.key === this.#typing || part.row >= 0);
+    }
+
+    /**
+     * Does what a key means to the element that has the focus. The answer is whether it means something.
+     *
+     * @param {KeyboardEvent} event
+     */
+    take(event) {
+        const part = this.#partOf(event.target);
+        const { key, target } = event;
+        if (!part || part.key === this.#typing || event.ctrlKey || event.metaKey || event.altKey || !(target instanceof HTMLElement)) {
+            return false;
+        }
+        const { node, cells, row, col } = part;
+        const way = key in ways ? ways[/** @type {keyof typeof ways} */ (key)] : undefined;
+        if (cells && row >= 0) {
+            if (way) {
+                const to = cells.inside(row + way[0], col + way[1]);
+                if (to && !cells.focus(to)) {
+                    this.#program?.focusNode(part.key, to[0], to[1]);
+                }
+                return true;
+            }
+            const chosen = target.getAttribute('aria-selected') === 'true';
+            const enters = key === 'Enter' || key === 'F2';
+            if (key === ' ' || (enters && !(chosen && node.grid?.editable))) {
+                this.#press(target);
+                return true;
+            }
+            return false;
+        }
+        if (key === 'Enter' || key === ' ') {
+            this.#press(target);
+            return true;
+        }
+        if (key in steps && (node.role === 'slider' || node.role === 'spinbutton')) {
+            this.#program?.stepNode(part.key, steps[/** @type {keyof typeof steps} */ (key)]);
+            return true;
+        }
+        if (way && items.has(node.role)) {
+            const siblings = [...(target.parentElement?.children ?? [])].filter((each) => each.getAttribute('role') === node.role);
+            const next = siblings.at((siblings.indexOf(target) + way[0] + way[1]) % siblings.length);
+            if (next instanceof HTMLElement) {
+                next.focus({ preventScroll: true });
+                if (node.role === 'radio') {
+                    this.#press(next);
+                }
+            }
+            return true;
+        }
+        return way !== undefined;
+    }
+}
