@@ -1,15 +1,15 @@
 // node play_page.mjs  Play in the page, as a person meets it: a model of GPT-2 small's shape with seeded weights, a text of 505
 // tokens, headless Chromium without a GPU, 1440 × 900, two threads. Every token is seen before the next one is drawn: flow, map of the
-// chosen head, bars of the next token. Prints a table for README.md.
-import { mkdirSync, mkdtempSync, openSync, closeSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// chosen head, bars of the next token. Puts the table into README.md.
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from '../tests/browser/node_modules/playwright-core/index.mjs';
 import { launchOptions } from '../tests/browser/lib/browser.mjs';
 import { Explorer } from '../tests/browser/lib/explorer.mjs';
 import { tokenizer } from '../tests/browser/lib/models.mjs';
 import { serve } from '../tools/lib/serve.mjs';
-import { here } from './machine.mjs';
+import { here, machine, revision } from './machine.mjs';
 
 const width = 768, layers = 12, vocabulary = 50257, context = 1024, tokens = 505, played = 24;
 const scratch = mkdtempSync(join(tmpdir(), 'play-'));
@@ -70,15 +70,15 @@ async function measure(explorer) {
     const whole = [];
     for (const first of ['w1', 'w2', 'w3']) {
         await explorer.write(text(first));
-        const run = await explorer.untilRun('the whole run', (state) => state.text === text(first) && state.tokens === tokens);
-        whole.push((await explorer.ask('subject', 'sentence')).forward_ms ?? run.forward_ms);
+        await explorer.untilRun('the whole run', (state) => state.text === text(first) && state.tokens === tokens);
+        whole.push((await explorer.ask('subject', 'sentence')).forward_ms);
     }
     await explorer.page.evaluate(() => {
-        const box = document.getElementById('sentence'), { set } = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value');
+        const box = globalThis.document.getElementById('sentence'),
+            { get, set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(box), 'value');
         const at = globalThis.appended = [];
         Object.defineProperty(box, 'value', {
-            configurable: true,
-            get: Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').get,
+            get,
             set(value) {
                 at.push(performance.now());
                 set.call(this, value);
@@ -94,23 +94,31 @@ async function measure(explorer) {
         }
     }
     await explorer.click('next/play');
+    await explorer.until('the last run', () => explorer.ask('busy'), (busy) => !busy);
     const { forward_ms: step } = await explorer.ask('subject', 'sentence');
     const gaps = at.slice(1).map((now, i) => now - at[i]);
-    return { whole: median(whole), step, token: median(gaps), longest: Math.max(...gaps), gaps };
+    return { whole: median(whole), step, token: median(gaps), longest: Math.max(...gaps) };
 }
 
-const server = await serve({ folder: here('../build/site') }), browser = await chromium.launch(launchOptions);
+const server = await serve({ folder: process.env.SITE ?? here('../build/site') }), browser = await chromium.launch(launchOptions);
 const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
-const explorer = new Explorer(page, server.url, 'relaxed-threads');
+const explorer = new Explorer(page, server.url, 'relaxed-threads'), load = loadavg()[0].toFixed(1);
 await explorer.open('relaxed-threads', '');
-const { whole, step, token, longest, gaps } = await measure(explorer);
-const s = (ms) => `${(ms / 1000).toFixed(2)} s`;
-console.log(gaps.map((gap) => gap.toFixed(0)).join(' '));
-console.log(`| | measured | wanted |
-| --- | --- | --- |
-| forward pass of ${tokens} tokens | ${s(whole)} | |
-| forward pass of one more | ${s(step)}, ${(step / whole).toFixed(3)} of the whole | |
-| Play, from token to token: median | ${s(token)}, ${(token / whole).toFixed(2)} of the whole pass | 0.25 s |
-| the longest | ${s(longest)} | |`);
+const { whole, step, token, longest } = await measure(explorer);
 await browser.close();
-server.close();
+await server.close();
+
+const s = (ms) => `${(ms / 1000).toFixed(2)} s`;
+const on = [...machine(), `revision ${revision()}`, new Date().toISOString().slice(0, 10), `load average ${load} at the start`];
+const content = `| | measured | of the whole pass | wanted |
+| --- | --- | --- | --- |
+| forward pass of ${tokens} tokens | ${s(whole)} | 1 | |
+| forward pass of one more | ${s(step)} | ${(step / whole).toFixed(3)} | |
+| Play, from token to token: median of ${played} | ${s(token)} | ${(token / whole).toFixed(3)} | 0.25 s |
+| the longest | ${s(longest)} | ${(longest / whole).toFixed(3)} | |
+
+Measured on ${on.join('; ')}.`;
+console.log(content);
+const readme = here('README.md'), [begin, end] = ['<!-- play -->', '<!-- end of play -->'];
+const [before, rest] = readFileSync(readme, 'utf8').split(begin);
+writeFileSync(readme, `${before}${begin}\n${content}\n${end}${rest.split(end)[1]}`);

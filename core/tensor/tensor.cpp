@@ -67,9 +67,10 @@ std::span<const float> Tensor::part(Index i) const {
 
 bool Tensor::operator==(const Tensor& other) const {
     if (shape_ != other.shape_ || size() != other.size()) return false;
+    if (size() == 0) return true;
     const bool whole = parts() == 1 && other.parts() == 1;
     const Index count = whole ? 1 : dim(0);
-    const auto width = static_cast<std::size_t>(size() / std::max(count, Index{1}));
+    const auto width = static_cast<std::size_t>(size() / count);
     for (Index i = 0; i < count; ++i)
         if (!std::ranges::equal(std::span(data() + i * stride_, width),
                                 std::span(other.data() + i * other.stride_, width)))

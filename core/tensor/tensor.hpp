@@ -135,7 +135,7 @@ class Tensor {
     Shape shape_;
     std::shared_ptr<Memory> memory_;
     Index size_ = 0;
-    Index stride_ = 0;  // elements from one to the next of axis 0
+    Index stride_ = 1;  // elements from one to the next of axis 0
 };
 
 }  // namespace attn

@@ -229,3 +229,69 @@ test('texts without a word in common are compared all the same', async (explorer
     await explorer.until('the pair', () => explorer.linked('counterpart'), (word) => word === '3');
     await explorer.until('its heads', () => explorer.rect('compare/head/0/0'));
 });
+
+test('a likely token is appended by a click, what Play generates is undone in one step, and both are told', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await greedily(explorer);
+    await explorer.click(`token/${last}`);
+    await explorer.untilState('the last row', ({ query }) => query === last);
+    await explorer.click('next/0');
+    const { ids, text } = await explorer.untilRun('the token', ({ tokens }) => tokens === tiny.ids.length + 1);
+    assert.equal(ids.at(-1), tiny.greedy[0]);
+    assert.equal((await explorer.state()).query, last + 1, 'the last row stays chosen');
+    await explorer.click('next/play');
+    await explorer.untilNotice(/context|18/);
+    const full = await explorer.untilRun('the full context', ({ tokens }) => tokens === tiny.context);
+    assert.equal(full.query, tiny.context - 1);
+    assert.match(full.last_edit, /^“.*” added$/);
+    await explorer.page.click('#undo');
+    const undone = await explorer.untilRun('the text before', ({ tokens }) => tokens === tiny.ids.length + 1);
+    assert.deepEqual([undone.text, undone.query, undone.last_edit], [text, last + 1, `undone: ${full.last_edit}`]);
+    await explorer.page.click('#undo');
+    const before = await explorer.untilRun('the text at first', ({ tokens }) => tokens === tiny.ids.length);
+    assert.equal(before.text, tiny.text);
+    assert.equal(before.last_edit, `undone: “${text.slice(tiny.text.length)}” added`);
+    near(await explorer.attention(1, 1), tiny.attention[1][1], bound, 'attention');
+});
+
+test('a long sentence makes room for itself while it is edited, and Enter leaves it', { each: true }, async (explorer) => {
+    await explorer.openModel(tiny.folder, 'the cat sat near the door and saw its red ball roll under a chair');
+    const box = explorer.page.locator('#sentence'), stage = explorer.page.locator('#stage');
+    const bottom = async (locator) => { const { y, height } = await locator.boundingBox(); return y + height; };
+    const tall = async () => (await box.boundingBox()).height;
+    const [one, top] = [await tall(), (await stage.boundingBox()).y];
+    for (const size of [{ width: 1440, height: 900 }, { width: 390, height: 844 }]) {
+        await explorer.page.setViewportSize(size);
+        await explorer.page.click('#sentence');
+        await explorer.press('Control+End');
+        for (let line = 0; line < 6; ++line) {
+            await explorer.press('Shift+Enter');
+        }
+        assert.ok(await tall() > one + 60, 'as tall as its lines');
+        assert.ok(await bottom(box) <= (await stage.boundingBox()).y, 'it covers nothing');
+        for (const id of ['model', 'undo', 'find']) {
+            assert.ok(await explorer.page.locator(`#${id}`).click({ trial: true }).then(() => true), `${id} is free`);
+        }
+        await explorer.press('Control+A');
+        await explorer.page.keyboard.insertText('the cat sat near the door');
+        await explorer.press('Enter');
+        assert.equal(await explorer.page.evaluate(() => document.activeElement?.id === 'sentence'), false, 'it is left');
+        assert.ok(await tall() < one + 10, 'one line again');
+        await explorer.untilRun('the text', ({ text, tokens }) => text === 'the cat sat near the door' && tokens === 6);
+    }
+    await explorer.page.setViewportSize({ width: 1440, height: 900 });
+    assert.equal((await stage.boundingBox()).y, top, 'the page is as before');
+});
+
+test('the sentence box is there where a sentence is looked at', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    const box = explorer.page.locator('#sentence');
+    for (const subject of ['worked', 'tensors', 'training']) {
+        await explorer.click(`subject/${subject}`);
+        await box.waitFor({ state: 'hidden' });
+        await explorer.click('subject/sentence');
+        await box.waitFor();
+        assert.equal(await box.inputValue(), tiny.text);
+    }
+    await explorer.untilRun('the sentence', ({ tokens }) => tokens === words.length);
+});

@@ -72,7 +72,7 @@ TEST_CASE("A run that continues another is the run of its own, bit for bit", "[m
     const std::string name = GENERATE("gpt2", "llama3-scaled-f32", "mistral-window-f16");
     const Kernels& kernels = generate_kernels();
     CAPTURE(name, kernels.name);
-    const auto model = name == "gpt2" ? wide_model() : with_context(name, 200);
+    const auto model = name == "gpt2" ? wide_model(48) : with_context(name, 200);
     const Ids ids = ids_of(170);
     // About the sizes of the kernels' tiles.
     const Index begin = GENERATE(1, 64, 129);

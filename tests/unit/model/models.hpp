@@ -81,8 +81,8 @@ inline std::shared_ptr<const Model> load(const std::filesystem::path& folder) {
 }
 
 // Makes a GPT-2 large enough for several slices of everything: width 512, 4 heads, one layer.
-inline std::shared_ptr<const Model> wide_model() {
-    const Index d = 512, vocabulary = 8, context = 200;
+inline std::shared_ptr<const Model> wide_model(Index d = 512) {
+    const Index vocabulary = 8, context = 200;
     const nlohmann::json config{{"model_type", "gpt2"},
                                 {"vocab_size", vocabulary},
                                 {"n_positions", context},
