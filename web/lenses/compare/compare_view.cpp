@@ -178,12 +178,19 @@ void CompareLens::draw_words(const Frame& frame, float width) {
     const bool pointing = pointed.query || pointed.second_query;
     const Touched first =
         draw_line("first", first_line_, frame.first, frame.query(), pointed.key, !pointing, width);
-    if (first.over) frame.point(first.over, std::nullopt);
+    // A word that is pointed at is the one that asks; its number says how much it looks at itself.
+    if (first.over) {
+        frame.point(first.over, std::nullopt);
+        frame.drawing.now.cell = CellRef{Stage::weight, *first.over, *first.over};
+    }
     if (first.clicked)
         parts::choose_tokens(frame.drawing, s.query == first.over ? std::nullopt : first.over, std::nullopt);
     const Touched second = draw_line("second", second_line_, frame.second, frame.second_query(),
                                      pointed.second_key, !pointing && frame.second_query(), width);
-    if (second.over) frame.point_second(second.over, std::nullopt);
+    if (second.over) {
+        frame.point_second(second.over, std::nullopt);
+        frame.drawing.now.cell = CellRef{Stage::weight, *second.over, *second.over, true};
+    }
     if (!second.clicked) return;
     Selection selection = s;
     selection.counterpart = second.over;

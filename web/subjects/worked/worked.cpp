@@ -96,9 +96,12 @@ bool worked_may_select(const State& state, const Selection& s) {
 }
 
 bool worked_may_pin(const State& state, const CellRef& cell) {
-    if (cell.words && (cell.second || cell.stage != Stage::weight)) return false;
-    if (cell.second && !same_shapes(origin_state(worked_of(state)), worked_of(state))) return false;
-    const MatrixShape shape = shape_of(worked_of(state), cell.stage);
+    const WorkedState& worked = worked_of(state);
+    if (cell.words && (cell.second || cell.stage != Stage::weight ||
+                       !(word_axis(worked.query_labels).merges() || word_axis(worked.key_labels).merges())))
+        return false;
+    if (cell.second && !same_shapes(origin_state(worked), worked)) return false;
+    const MatrixShape shape = shape_of(worked, cell.stage);
     return cell.row >= 0 && cell.row < shape.rows && cell.col >= 0 && cell.col < shape.cols;
 }
 

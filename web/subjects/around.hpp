@@ -1,0 +1,57 @@
+// What explains the numbers of a model shares: the number that is asked about, and the kinds of arithmetic around it.
+#pragma once
+
+#include <initializer_list>
+
+#include "app/format.hpp"
+#include "model/explain.hpp"
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+inline std::string four(double value) { return fixed(value, 4); }
+
+// A number of a model, and its explanation.
+struct Around {
+    Explained& out;
+    const TextRun& run;
+    const Places& places;
+    const CellRef& cell;
+
+    const Trace& trace() const { return *run.run; }
+    const Model& model() const { return *trace().model(); }
+    const ModelConfig& config() const { return model().config(); }
+    const Network& network() const { return model().network(); }
+    Index layer() const { return places.head.layer; }
+    const LayerTrace& at(Index layer) const { return trace().layers()[static_cast<std::size_t>(layer)]; }
+    const Block& block() const { return network().blocks[static_cast<std::size_t>(layer())]; }
+    std::string token() const { return in_quotes(label_at(run.pieces, cell.row)); }
+    std::string column() const { return std::to_string(cell.col); }
+    PlaceOf row(Stage stage) const {
+        return [places = places, stage, row = cell.row](Index i) { return places(stage, row, i); };
+    }
+    PlaceOf weights(Stage stage) const {
+        return [places = places, stage, col = cell.col](Index i) { return places(stage, i, col); };
+    }
+    std::span<const float> values(const Tensor& tensor) const {
+        return {tensor.matrix().row(cell.row), static_cast<std::size_t>(tensor.dim(1))};
+    }
+};
+
+inline void add_step(Explained& out, const char* name, std::string arithmetic, double value,
+                     bool current = false) {
+    out.steps.push_back({name, std::move(arithmetic), four(value), current});
+}
+
+// Σ x · W + bias; `x` names the row and `left` says where its numbers stand.
+void explain_linear(const Around& a, const LinearSum& sum, const PlaceOf& left, Stage weights,
+                    const std::string& x);
+// A sum of numbers of the same row and column.
+void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, CellPlace>> parts,
+                 std::initializer_list<const Tensor*> tensors);
+void explain_norm(const Around& a, const Norm& norm, const Tensor& input, Stage of);
+void explain_hidden(const Around& a);           // of the MLP
+void explain_attended(const Around& a);         // what all heads of a layer add
+void explain_projected_value(const Around& a);  // v W_O
+
+}  // namespace attn::app
