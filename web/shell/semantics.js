@@ -42,6 +42,7 @@ export class Semantics {
                 this.#program?.focusNode('', -1, -1);
             }
         });
+        stage.addEventListener('pointerdown', () => { this.#past = []; });  // the mouse goes on from there
         layer.addEventListener('click', ({ target }) => this.#press(target));
     }
 
