@@ -113,7 +113,7 @@ test('a cell of the worked example is reached with arrows, read, typed into and 
     const field = page.getByRole('textbox', { name: 'Number' });
     await field.waitFor();
     await explorer.until('the field to have the focus', () => field.evaluate((element) => element === document.activeElement));
-    assert.equal(await field.innerText(), '0.7');
+    await explorer.until('what was typed', () => field.innerText(), (text) => text === '0.7');
     await page.keyboard.press('Enter');
     await explorer.until('the edit', () => explorer.matrix('x'), (rows) => Math.abs(rows[1][2] - 0.7) < 1e-6);  // it is kept in single precision
     await explorer.until('the cell', () => cell(1, 2).innerText(), (text) => text === '0.70');

@@ -42,6 +42,7 @@ export class Semantics {
                 this.#program?.focusNode('', -1, -1);
             }
         });
+        stage.addEventListener('pointerdown', () => { this.#past = []; });  // the mouse goes on from there
         layer.addEventListener('click', ({ target }) => this.#press(target));
     }
 
@@ -110,16 +111,17 @@ export class Semantics {
      * @param {Map<string, Part>} parts
      */
     #place(parts) {
-        const open = [{ element: this.#layer, next: this.#layer.firstChild }];
+        /** @type {{element: HTMLElement, last: HTMLElement | null}[]} What is open, with the last that has its place in it. */
+        const open = [{ element: this.#layer, last: null }];
         for (const { node, element } of parts.values()) {
             open.length = node.depth + 1;
             const around = open[node.depth];
-            if (around.next === element) {
-                around.next = element.nextSibling;
-            } else {
-                around.element.insertBefore(element, around.next);
+            const next = around.last ? around.last.nextSibling : around.element.firstChild;
+            if (next !== element) {
+                around.element.insertBefore(element, next);
             }
-            open.push({ element, next: element.firstChild });
+            around.last = element;
+            open.push({ element, last: null });
         }
     }
 

@@ -68,8 +68,8 @@ export class Cells {
                 element.remove();
             }
         });
-        /** @type {Map<HTMLElement, Element | null>} */
-        const next = new Map();
+        /** @type {Map<HTMLElement, HTMLElement>} The last that has its place in each row. */
+        const last = new Map();
         /**
          * @param {string} key
          * @param {HTMLElement} parent
@@ -78,19 +78,20 @@ export class Cells {
         const child = (key, parent, make) => {
             const element = this.#elements.get(key) ?? make();
             kept.set(key, element);
-            let before = next.has(parent) ? next.get(parent) : parent.firstElementChild;
+            const placed = last.get(parent);
+            let before = placed ? placed.nextElementSibling : parent.firstElementChild;
             while (before instanceof HTMLElement && before.contains(document.activeElement) && before !== element) {
                 before = before.nextElementSibling;
             }
             if (before !== element) {
-                parent.insertBefore(element, before ?? null);
+                parent.insertBefore(element, before);
             }
-            next.set(parent, element.nextElementSibling);
+            last.set(parent, element);
             return element;
         };
-        const placed = [firstRow, firstCol, width, height].join();
-        const moved = this.#placed !== placed;
-        this.#placed = placed;
+        const places = [firstRow, firstCol, width, height].join();
+        const moved = this.#placed !== places;
+        this.#placed = places;
         this.#element.setAttribute('aria-rowcount', String(grid.rows + 1));
         this.#element.setAttribute('aria-colcount', String(grid.cols + 1));
         const head = child('head', this.#element, () => made('row', 'aria-rowindex', 1));
