@@ -49,7 +49,7 @@ void SentenceSubject::draw_beside(const Drawing&, float width) {
         const Candidate& candidate = next_.candidates[static_cast<std::size_t>(*over)];
         ui::bar_tooltip(*over, (told(candidate) + "\nClick to append it").c_str());
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-        if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) choose_next(candidate.id);
+        if (ui::clicked()) choose_next(candidate.id);
     }
     draw_sampling(width);
 }
