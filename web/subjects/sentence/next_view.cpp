@@ -51,7 +51,7 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
         drawing.now.cell = CellRef{.stage = Stage::probability, .col = candidate.id};
         ui::bar_tooltip(*over, (told(candidate) + "\nClick to append it").c_str());
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-        if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) choose_next(candidate.id);
+        if (ui::clicked()) choose_next(candidate.id);
     }
     draw_sampling(width);
 }

@@ -14,7 +14,6 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index next_shown = 12;
 // Letters typed without a longer pause share one undo step.
 constexpr double typing_pause_ms = 1000;
 // The model and the run together may take this much of a heap that ends at 2 GB.
@@ -464,60 +463,6 @@ std::uint64_t SentenceSubject::milestones() const {
     if (!shown) return 0;
     return 8 * shown->version() + 4 * naming_.milestones() +
            static_cast<std::uint64_t>(shown->all_heads ? shown->all_heads->milestones() : 0);
-}
-
-// ---- What comes next --------------------------------------------------------------------------------------
-
-void SentenceSubject::refresh_next() {
-    if (!run() || !run()->all_heads || (!next_.candidates.empty() && next_for_ == now().sampling)) return;
-    next_for_ = now().sampling;
-    next_.candidates = next_token_distribution(run()->logits.values(), sampling_of(next_for_), next_shown);
-    std::vector<std::int32_t> ids;
-    for (const Candidate& c : next_.candidates) ids.push_back(c.id);
-    next_.pieces = visit().page().ids_to_text(ids);
-    next_.pieces.resize(ids.size());
-}
-
-void SentenceSubject::choose_next(std::int32_t id) {
-    if (awaits_tokens_ || sentence_.running()) return;
-    play(false);
-    append(id);
-}
-
-// Everything in the picture belongs to the run.
-bool SentenceSubject::is_shown() const { return visit().frames() > run_frame_ && !visit().frame_computes(); }
-
-void SentenceSubject::generate() {
-    if (!run() || awaits_tokens_ || !(step_wanted_ || (playing_ && is_shown()))) return;
-    step_wanted_ = false;
-    if (const Index context = model_->config().context; std::ssize(sentence_.ids()) >= context) {
-        playing_ = false;
-        return visit().notice("The context of " + std::to_string(context) + " tokens is full.");
-    }
-    // The sampler continues while the text is what it made; any edit starts a new one.
-    if (!sampler_ || sampled_ids_ != sentence_.ids() || !(next_for_ == sampler_for_)) {
-        auto sampler = Sampler::start(sampling_of(now().sampling));
-        if (!sampler) {
-            playing_ = false;
-            return visit().report_error(sampler.error());
-        }
-        sampler_ = *std::move(sampler);
-        sampler_for_ = next_for_;
-        sampled_ids_ = sentence_.ids();
-    }
-    auto id = sampler_->draw(run()->logits.values(), run()->tokens() - 1);
-    if (!id) {
-        playing_ = false;
-        return visit().notice(id.error().message);
-    }
-    sampled_ids_.push_back(*id);
-    append(*id);
-    if (std::ranges::count(model_->config().eos_ids, *id) > 0) playing_ = false;
-}
-
-void SentenceSubject::append(std::int32_t id) {
-    awaits_tokens_ = true;
-    visit().page().append_token(id);  // the page answers by calling tokens()
 }
 
 // ---- What it says -----------------------------------------------------------------------------------------
