@@ -7,13 +7,6 @@
 
 namespace attn::app {
 
-namespace {
-
-// A masked weight counts as 0.
-double as_weight(float cell) { return cell == masked_cell ? 0.0 : static_cast<double>(cell); }
-
-}  // namespace
-
 std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell) {
     const auto [layer, head] = at;
     const Places places{at, cell.second};
