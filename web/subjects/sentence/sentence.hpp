@@ -123,15 +123,15 @@ class SentenceSubject final : public Subject {
     void choose_wanted();
     void select(const Selection& selection);
     void refresh_next();
-    std::optional<Explained> explain_next(const CellRef& cell) const;
+    std::optional<Explained> explain_next(const CellRef& cell);
     void generate();
 
     // These are defined in view.cpp and next_view.cpp.
     void draw_waiting() const;
     void draw_alphabet();
     void draw_invitation_to_type();
-    void draw_heading(bool brief) const;
-    void draw_badges() const;
+    void draw_heading(const Drawing& drawing, bool brief) const;
+    void draw_badges(const Drawing& drawing) const;
     void draw_other_sentences();
     void draw_sampling(float width);
 
@@ -156,6 +156,13 @@ class SentenceSubject final : public Subject {
     TextJob sentence_, compared_;
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
+    // Every token that the sampling keeps, for explanations.
+    struct Kept {
+        std::uint64_t version = 0;  // of the run
+        SamplingState sampling;
+        std::vector<Candidate> tokens;
+    };
+    Kept kept_;
     Next next_;
     SamplingState next_for_;
     std::optional<Generator> generator_;
