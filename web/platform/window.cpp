@@ -255,7 +255,13 @@ bool open_window(Frame frame) {
     emscripten_set_touchmove_callback("#canvas", nullptr, true, on_touch_move);
     emscripten_set_touchend_callback("#canvas", nullptr, true, on_touch_move);
     emscripten_set_mousemove_callback("#canvas", nullptr, true, on_mouse);
+    // The backend sets the clipboard to GLFW's, which the browser does not have; the page has its own.
+    ImGuiPlatformIO& platform_io = ImGui::GetPlatformIO();
+    const auto set_clipboard = platform_io.Platform_SetClipboardTextFn;
+    const auto get_clipboard = platform_io.Platform_GetClipboardTextFn;
     ImGui_ImplGlfw_InitForOpenGL(window.glfw, true);
+    platform_io.Platform_SetClipboardTextFn = set_clipboard;
+    platform_io.Platform_GetClipboardTextFn = get_clipboard;
     ImGui_ImplOpenGL3_Init("#version 300 es");
     return true;
 }

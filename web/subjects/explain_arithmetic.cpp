@@ -102,8 +102,7 @@ void explain_hidden(const Around& a) {
         Explained::Vector column{"w_gate", {}};
         for (const Term& term : gate.terms) column.values.push_back(term.right);
         a.out.vectors.push_back(std::move(column));
-        a.out.steps.push_back({"gate", "MLP input · W_gate", four(gate.value()), false,
-                               a.places(Stage::w_gate, 0, a.cell.col)});
+        add_step(a.out, "gate", "MLP input · W_gate", gate.value());
         in = gate.value();
         add_line(a.out, "x_in", "dot(x, w_gate) + " + in_expression(gate.bias), in);
         add_line(a.out, "up", "dot(x, w) + " + in_expression(up.bias), up.value());

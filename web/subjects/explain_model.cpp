@@ -175,8 +175,7 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
     const double partner = why.partner.value();
     const std::string other = std::to_string(why.partner_component);
     out.f64 = why.value();
-    out.steps.push_back({"component " + other, "the other of its pair", four(partner), false,
-                         places(w, 0, why.partner_component)});
+    add_step(out, "partner", "component " + other + " of its pair", partner);
     add_step(
         out, "turned",
         four(why.own.value()) + " × " + four(why.cosine) + " + " + four(partner) + " × " + four(why.sine),

@@ -8,9 +8,12 @@
 namespace attn::app {
 
 // The column of a probability is its token's id.
-std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) const {
+std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     const auto logits = run()->logits.values();
-    const auto all = next_token_distribution(logits, sampling_of(now().sampling), std::ssize(logits));
+    if (kept_.version != run()->version() || kept_.sampling != now().sampling)
+        kept_ = {run()->version(), now().sampling,
+                 next_token_distribution(logits, sampling_of(now().sampling), std::ssize(logits))};
+    const std::vector<Candidate>& all = kept_.tokens;
     const auto found = std::ranges::find(all, static_cast<std::int32_t>(cell.col), &Candidate::id);
     if (found == all.end()) return std::nullopt;
     const auto temperature = static_cast<double>(now().sampling.temperature);

@@ -7,8 +7,6 @@ namespace attn::app {
 
 namespace {
 
-Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
-
 constexpr Index next_shown = 12;
 
 }  // namespace

@@ -132,7 +132,7 @@ class SentenceSubject final : public Subject {
     void select(const Selection& selection);
     void refresh_next();
     bool is_shown() const;
-    std::optional<Explained> explain_next(const CellRef& cell) const;
+    std::optional<Explained> explain_next(const CellRef& cell);
     void generate();
     void append(std::int32_t id);
 
@@ -140,8 +140,8 @@ class SentenceSubject final : public Subject {
     void draw_waiting() const;
     void draw_alphabet();
     void draw_invitation_to_type();
-    void draw_heading(bool brief) const;
-    void draw_badges() const;
+    void draw_heading(const Drawing& drawing, bool brief) const;
+    void draw_badges(const Drawing& drawing) const;
     void draw_other_sentences();
     void draw_sampling(float width);
 
@@ -167,6 +167,13 @@ class SentenceSubject final : public Subject {
     HeadNaming naming_;  // of model_
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
+    // Every token that the sampling keeps, for explanations.
+    struct Kept {
+        std::uint64_t version = 0;  // of the run
+        SamplingState sampling;
+        std::vector<Candidate> tokens;
+    };
+    Kept kept_;
     Next next_;
     SamplingState next_for_;
     std::optional<Sampler> sampler_;

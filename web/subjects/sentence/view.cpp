@@ -52,7 +52,7 @@ void invitation() {
 
 }  // namespace
 
-bool SentenceSubject::draw_controls(const Drawing&, bool brief) {
+bool SentenceSubject::draw_controls(const Drawing& drawing, bool brief) {
     if (!awaited_.empty()) {
         draw_waiting();
         return false;
@@ -65,7 +65,7 @@ bool SentenceSubject::draw_controls(const Drawing&, bool brief) {
         draw_invitation_to_type();
         return false;
     }
-    draw_heading(brief);
+    draw_heading(drawing, brief);
     if (!brief) draw_alphabet();
     if (!brief && !lens_of(state()).compares) draw_other_sentences();
     return true;
@@ -106,7 +106,7 @@ void SentenceSubject::draw_invitation_to_type() {
     ui::landmark_item("sentence/type");
 }
 
-void SentenceSubject::draw_heading(bool brief) const {
+void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) const {
     const Selection& s = state().selection;
     const bool compares = lens_of(state()).compares;
     const HeadIndex head{s.layer, s.head};
@@ -117,7 +117,7 @@ void SentenceSubject::draw_heading(bool brief) const {
                     .c_str());
     ui::landmark_item("heading");
     if (!name.empty()) ui::tooltip(named->told(head).c_str());
-    if (!compares) draw_badges();  // they describe only the first sentence
+    if (!compares) draw_badges(drawing);  // they describe only the first sentence
     if (brief) return;
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
     ui::caption(
@@ -130,7 +130,7 @@ void SentenceSubject::draw_heading(bool brief) const {
 }
 
 // Says what the head does most, and how spread out its weights are.
-void SentenceSubject::draw_badges() const {
+void SentenceSubject::draw_badges(const Drawing& drawing) const {
     const HeadOverview* heads = run()->overview();
     const Selection& s = state().selection;
     if (!heads || s.layer >= heads->layers() || s.head >= heads->heads()) return;
@@ -140,18 +140,28 @@ void SentenceSubject::draw_badges() const {
         const char* name;
         double value;
         const char* meaning;
+        std::optional<HeadScore> score = {};
+    };
+    // A badge of a score explains itself in the inspector, too; a click keeps it there.
+    const auto explains = [&](HeadScore score) {
+        if (!ImGui::IsItemHovered()) return;
+        drawing.now.cell = head_score_cell(*heads, {s.layer, s.head}, score);
+        if (ui::clicked()) visit().perform(Pin{drawing.now.cell}, ui::gesture());
     };
     std::vector<Share> shares{
         {"itself", scores->current_token, "Share of all weight that is on the word itself: Σ A[i, i] / Σ A"}};
     using enum HeadScore;
     for (const HeadScore score : {previous_token, first_token, duplicate_token, induction})
         shares.push_back(
-            {info(score).name, number_of(scores, score).value_or(std::nan("")), info(score).meaning});
+            {info(score).name, number_of(scores, score).value_or(std::nan("")), info(score).meaning, score});
     std::ranges::sort(shares, std::greater{},
                       [](const Share& share) { return std::isnan(share.value) ? 0 : share.value; });
-    for (std::size_t i = 0; i < shares_shown; ++i)
+    for (std::size_t i = 0; i < shares_shown; ++i) {
         badge(std::string(shares[i].name) + " " + fixed(shares[i].value, 2), shares[i].meaning, i == 0);
+        if (shares[i].score) explains(*shares[i].score);
+    }
     badge("entropy " + fixed(scores->entropy, 2) + " nats", info(entropy).meaning);
+    explains(entropy);
     badge(
         "spread " + fixed(100 * scores->spread, 0) + " %",
         "Entropy as a share of the most it could be, ln of the keys a row may look at; mean over the rows.");
