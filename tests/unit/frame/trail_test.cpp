@@ -113,8 +113,6 @@ TEST_CASE("numbers beside the maps explain themselves and can be pinned") {
     screen.hover("next/0");
     REQUIRE(screen.frame.explained_cell());
     CHECK(screen.frame.explained_cell()->stage == Stage::probability);
-    screen.click("next/0");
-    CHECK(pin(screen)->stage == Stage::probability);
     screen.visit.perform(SetHeads{{HeadScore::entropy, std::nullopt}});
     screen.settle();
     screen.click("head/1/2");
