@@ -60,6 +60,7 @@ class Frame {
     void draw_progress();
     void draw_inspector();
     void draw_explanation();
+    void draw_head_told();
     void draw_sheet(const Rect& sheet);
     void draw_number(const PinnedInput& input);
     std::optional<PinnedInput> pinned_input() const;
