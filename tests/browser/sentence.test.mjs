@@ -10,6 +10,7 @@ const words = tiny.text.split(' ');
 const last = tiny.ids.length - 1;
 
 async function greedily(explorer) {
+    await explorer.dismiss();  // a notice may lie over the slider
     const { left, right } = await explorer.reveal('next/temperature');
     await explorer.drag('next/temperature', (left - right) / 2 - 4);
     await explorer.until('temperature 0', () => explorer.linked('sampling'), (sampling) => sampling?.startsWith('0,'));

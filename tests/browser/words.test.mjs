@@ -61,7 +61,7 @@ bare('tokens of a word are one row and one column, which a click explains with i
     assert.match(state.fragment, /pin=weight\.3\.2\.words/);
     assert.match((await explorer.explain('weight', 3, 2, { words: 1 })).title, /^Weights\["cross", "didn't"\]$/);
     await explorer.page.click('#table');
-    assert.match(await explorer.page.innerText('#table-title'), /^Weights between words, layer \d+, head \d+$/);
+    assert.match(await explorer.page.innerText('#table-title'), /^Weights between words of storyteller, layer \d+, head \d+$/);
     await explorer.press('Escape');
 
     await explorer.click('map/unit/tokens');

@@ -335,6 +335,24 @@ void Frame::draw_explanation() {
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
     ui::wrapped_text(guide.text);
     ImGui::PopStyleColor();
+    draw_head_told();
+}
+
+// Says what the chosen head is named after.
+void Frame::draw_head_told() {
+    const Selection& s = visit_.state().selection;
+    const NamedHeads* named = subject_in(visit_).named_heads();
+    const std::string told = named ? named->told({s.layer, s.head}) : "";
+    if (told.empty()) return;
+    ImGui::Dummy({0, 12});
+    {
+        ui::Type semibold(ui::Face::semibold, 18);
+        ImGui::TextUnformatted("What this head does");
+    }
+    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+    ui::wrapped_text(told);
+    ImGui::PopStyleColor();
+    ui::landmark_item("heads/told");
 }
 
 void Frame::draw_status(float width) {

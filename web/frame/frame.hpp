@@ -65,6 +65,7 @@ class Frame {
     void go_to(std::string_view lens, const Selection& selection, const CellRef& cell);
     void follow(const CellRef& from, const CellPlace& place);
     void go_back();
+    void draw_head_told();
     void draw_sheet(const Rect& sheet);
     void draw_number(const PinnedInput& input);
     std::optional<PinnedInput> pinned_input() const;

@@ -45,8 +45,8 @@ void add_finds(std::vector<PaletteEntry>& to, const Visit& visit) {
         selection.layer = next->layer;
         selection.head = next->head;
         add(to,
-            std::string("Find a head that ") + info(role).finds + "   " + std::to_string(next->layer) + "." +
-                std::to_string(next->head) + ", " + written_score(named->table.of(*next)[role]),
+            std::string("Find a head that ") + info(role).finds + "   layer " + std::to_string(next->layer) +
+                " · head " + std::to_string(next->head),
             "head", Select{selection});
     }
 }

@@ -27,8 +27,15 @@ HeadScore first_measured(const HeadsView& view, std::initializer_list<HeadScore>
 }
 
 // Leads to the head that does something most, and from there to the next best.
+// It is there before the heads have been measured, so that nothing moves when they are.
 void find_control(const HeadsView& view) {
-    if (!view.named) return;
+    constexpr const char *name = "heads/find", *label = "Find a head that …";
+    if (!app::subject_in(view.drawing.visit).attention()->trace()) return;
+    ui::next_control(ui::menu_width);
+    if (!view.named) {
+        ui::button(name, label, Status(Error{"The heads have not been measured yet."}));
+        return;
+    }
     const RoleTable& table = view.named->table;
     std::vector<HeadRole> roles;
     std::vector<const char*> items;
@@ -38,9 +45,7 @@ void find_control(const HeadsView& view) {
         roles.push_back(role);
         items.push_back(info(role).finds);
     }
-    if (items.empty()) return;
-    ui::next_control(ui::menu_width);
-    if (const auto chosen = ui::menu("heads/find", "Find a head that …", items))
+    if (const auto chosen = ui::menu(name, label, items))
         if (const auto next = next_of_role(table, roles[static_cast<std::size_t>(*chosen)], view.chosen()))
             view.choose(*next);
 }
@@ -168,10 +173,6 @@ void draw_heads(const app::Drawing& drawing, app::Attention& attention, float wi
     const auto [by, against] = view.choice;
     by&& against ? head_scatter(view, *by, *against, width, most_height)
                  : head_grid(view, by, width, most_height);
-    if (const std::string told = view.named ? view.named->told(view.chosen()) : ""; !told.empty()) {
-        ui::caption(told.c_str());
-        ui::landmark_item("heads/told");
-    }
 }
 
 }  // namespace attn::parts
