@@ -111,7 +111,8 @@ std::string HeadsView::introduced(HeadIndex head) const {
 std::string HeadsView::spoken(HeadIndex head, std::span<const HeadScore> by) const {
     std::string text = (heads.layers() > 1 ? "layer " + std::to_string(head.layer) + ", " : "") + "head " +
                        std::to_string(head.head);
-    if (const std::string name = named ? named->name(head) : ""; !name.empty()) text.append(", ").append(name);
+    if (const std::string name = named ? named->name(head) : ""; !name.empty())
+        text.append(", ").append(name);
     for (const HeadScore score : by)
         if (number(head, score))
             text.append(", ").append(info(score).name).append(" ").append(written(head, score));

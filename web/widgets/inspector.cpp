@@ -153,8 +153,9 @@ void steps(const app::Explained& why, InspectorReply& reply) {
         Type mono(Face::mono, size_small);
         const float value_width = text_size(step.value).x;
         draw_text(list, {at.x + width - value_width, at.y}, theme().text, step.value);
-        link("step/" + std::to_string(&step - why.steps.data()), step.value, {at.x + width - value_width, at.y},
-             {at.x + width, at.y + ImGui::GetTextLineHeight() + 1}, step.at, reply);
+        link("step/" + std::to_string(&step - why.steps.data()), step.value,
+             {at.x + width - value_width, at.y}, {at.x + width, at.y + ImGui::GetTextLineHeight() + 1},
+             step.at, reply);
         draw_text_within(list, {at.x + 92, at.y}, width - 92 - value_width - 8, theme().dim, step.arithmetic);
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
         semantic_text(Role::paragraph, std::string(step.name) + " " + step.arithmetic + " " + step.value);
