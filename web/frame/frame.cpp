@@ -11,7 +11,6 @@
 #include "kernels/table.hpp"
 #include "kernels/workers.hpp"
 #include "widgets/controls.hpp"
-#include "widgets/inspector.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
@@ -260,100 +259,7 @@ void Frame::draw_progress() {
     ui::semantic_text(text, {at.x, top}, {at.x + width, top + 20});
 }
 
-// ---- What is said -----------------------------------------------------------------------------------------
-
-std::optional<CellRef> Frame::explained_cell() const {
-    return before_.cell ? before_.cell : visit_.state().pin;
-}
-
-const std::optional<ui::PageField>& Frame::field() const {
-    return palette_.field() ? palette_.field() : number_field_;
-}
-
-void Frame::field_typed(const std::string& text, bool entered) {
-    if (palette_.field()) return palette_.typed(text, entered);
-    const auto input = pinned_input();
-    if (!input || !entered) return;
-    const auto set = set_as_typed(input->edits, input->cell, text);
-    set ? visit_.perform(*set) : visit_.report_error(set.error());
-}
-
-std::optional<Frame::PinnedInput> Frame::pinned_input() const {
-    const auto& pin = visit_.state().pin;
-    const Ladder* ladder = subject_in(visit_).ladder();
-    if (!pin || pin->second || pin->words || !ladder || !ladder->edits()) return std::nullopt;
-    const LadderEdits& edits = *ladder->edits();
-    if (!edits.may_edit(visit_.state(), pin->stage)) return std::nullopt;
-    return PinnedInput{*ladder, edits, *pin, edits.value(visit_.state(), *pin)};
-}
-
-// Draws the field of a pinned input for those who have no keyboard to type on.
-void Frame::draw_number(const PinnedInput& input) {
-    constexpr float width = 112, height = 40;
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {13, (height - ImGui::GetTextLineHeight()) / 2});
-    ImGui::Dummy({width, height});
-    ui::landmark_item("number");
-    number_field_ = ui::PageField{"The number of the pinned cell", shortest(input.value), true,
-                                  ImGui::GetItemRectMin(), ImGui::GetItemRectMax()};
-    ImGui::SameLine();
-    // The number keypads of some phones have no minus.
-    if (ui::button("number/sign", "±")) visit_.perform(input.edits.set(input.cell, -input.value));
-    ui::rename_node("Change the sign");
-    ImGui::PopStyleVar();
-}
-
-void Frame::draw_inspector() {
-    if (ImGui::GetMainViewport()->Size.x >= ui::wide_window) draw_start();
-    if (const auto input = pinned_input(); input && ui::by_touch()) draw_number(*input);
-    draw_explanation();
-}
-
-std::optional<Explained> Frame::explain(const CellRef& cell, const Hover& hover) const {
-    const Selection& s = visit_.state().selection;
-    return lens_in(visit_).explain(subject_in(visit_),
-                                   {hover.head.value_or(HeadIndex{s.layer, s.head}), cell});
-}
-
-void Frame::draw_explanation() {
-    const auto& pin = visit_.state().pin;
-    if (pin != trail_end_) trail_.clear();
-    const auto why = now_.cell ? explain(*now_.cell, now_) : pin ? explain(*pin, {}) : std::nullopt;
-    Subject& subject = subject_in(visit_);
-    if (why) {
-        const ui::InspectorReply reply = ui::inspector(*why, !now_.cell || now_.cell == pin, !trail_.empty());
-        if (reply.copied) ImGui::SetClipboardText(copied(*why, *reply.copied).c_str());
-        if (reply.back) return go_back();
-        if (reply.followed) follow(now_.cell ? *now_.cell : *pin, *reply.followed);
-        return;
-    }
-    const Guide guide = lens_in(visit_).guide(subject);
-    {
-        ui::Type semibold(ui::Face::semibold, 18);
-        ImGui::TextUnformatted(guide.title);
-        ui::semantic_text(ui::Role::heading, guide.title);
-    }
-    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-    ui::wrapped_text(guide.text);
-    ImGui::PopStyleColor();
-    draw_head_told();
-}
-
-// Says what the chosen head is named after.
-void Frame::draw_head_told() {
-    const Selection& s = visit_.state().selection;
-    const NamedHeads* named = subject_in(visit_).named_heads();
-    const std::string told = named ? named->told({s.layer, s.head}) : "";
-    if (told.empty()) return;
-    ImGui::Dummy({0, 12});
-    {
-        ui::Type semibold(ui::Face::semibold, 18);
-        ImGui::TextUnformatted("What this head does");
-    }
-    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-    ui::wrapped_text(told);
-    ImGui::PopStyleColor();
-    ui::landmark_item("heads/told");
-}
+// ---- Around it --------------------------------------------------------------------------------------------
 
 void Frame::draw_status(float width) {
     ui::Type mono(ui::Face::mono, 12);
@@ -376,16 +282,6 @@ void Frame::shortcuts() {
         visit_.redo();
     if (visit_.state().pin && ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteGlobal))
         visit_.perform(Pin{std::nullopt});
-}
-
-// Announces a newly pinned cell to screen readers.
-void Frame::announce_pin() {
-    const auto& pin = visit_.state().pin;
-    if (pin == announced_) return;
-    announced_ = pin;
-    if (!pin) return;
-    if (const auto why = explain(*pin, {}))
-        visit_.announce(why->title + " is " + fixed(why->f32, 4) + ". " + why->note);
 }
 
 void Frame::pasted(const std::string& text) {
