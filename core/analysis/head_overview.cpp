@@ -78,8 +78,10 @@ bool HeadOverview::measures(HeadScore score) const {
     const Map& any = *weights_.front();
     switch (score) {
         case HeadScore::entropy:
+        case HeadScore::spread:
         case HeadScore::first_token: return true;
         case HeadScore::previous_token:
+        case HeadScore::current_token:
         case HeadScore::distance: return any.queries() == any.keys();
         case HeadScore::duplicate_token:
         case HeadScore::induction: break;
@@ -159,9 +161,11 @@ std::optional<double> number_of(const std::optional<HeadScores>& scores, HeadSco
             case HeadScore::previous_token: return scores->previous_token;
             case HeadScore::duplicate_token: return scores->duplicate_token;
             case HeadScore::induction: return scores->induction;
-            case HeadScore::distance: break;
+            case HeadScore::distance: return scores->distance;
+            case HeadScore::current_token: return scores->current_token;
+            case HeadScore::spread: break;
         }
-        return scores->distance;
+        return scores->spread;
     }();
     return std::isnan(value) ? std::nullopt : std::optional(value);
 }

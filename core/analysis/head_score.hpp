@@ -7,7 +7,16 @@
 namespace attn {
 
 // Each is a member of HeadScores (analysis/head_scores.hpp).
-enum class HeadScore { entropy, first_token, previous_token, duplicate_token, induction, distance };
+enum class HeadScore {
+    entropy,
+    first_token,
+    previous_token,
+    duplicate_token,
+    induction,
+    distance,
+    current_token,
+    spread,
+};
 
 struct HeadScoreInfo {
     std::string_view key;  // in links
@@ -15,7 +24,7 @@ struct HeadScoreInfo {
     const char* meaning;
 };
 // By HeadScore.
-inline constexpr std::array<HeadScoreInfo, 6> head_scores{{
+inline constexpr std::array<HeadScoreInfo, 8> head_scores{{
     {"entropy", "entropy",
      "How spread a head's rows are: −Σ w ln w in nats, mean over the rows. 0: every word looks at one token "
      "alone."},
@@ -31,6 +40,11 @@ inline constexpr std::array<HeadScoreInfo, 6> head_scores{{
      "Share of all weight that lies on tokens just after an earlier copy of the present one: Σ A[i, j] / Σ A "
      "over the j ≤ i whose token before is that of i"},
     {"distance", "distance", "How far a head looks, in tokens: Σ A[i, j] · |i − j| / Σ A"},
+    {"itself", "itself", "Share of all weight that lies on the token itself: Σ A[i, i] / Σ A"},
+    {"spread", "spread",
+     "Entropy of a row as a share of the most it could be, the ln of how many keys it may look at; mean over "
+     "the "
+     "rows that may look at several."},
 }};
 constexpr const HeadScoreInfo& info(HeadScore score) { return head_scores[static_cast<std::size_t>(score)]; }
 

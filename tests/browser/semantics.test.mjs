@@ -6,6 +6,7 @@ import { attention, near } from './lib/numbers.mjs';
 import { bundled } from './lib/bundled.mjs';
 import { tiny } from './lib/models.mjs';
 import { skip, test } from './lib/suite.mjs';
+import { npy, written } from './lib/tensors.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
@@ -42,6 +43,9 @@ for (const [name, context] of /** @type {const} */ ([
 ])) {
     test(`axe finds nothing wrong with any lens on any subject, ${name}`, { fragment: trained, context }, async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
+        const vectors = Array.from({ length: 24 }, (_, i) => Math.sin(i));
+        await explorer.drop(...written({ 'q.npy': npy([2, 3, 4], vectors), 'k.npy': npy([2, 3, 4], vectors) }));
+        await explorer.until('the tensors', () => explorer.tensors(), ({ open, phase }) => open && phase === null);
         for (const subject of subjects) {
             for (const lens of lenses) {
                 await explorer.visit(subject === 'training' ? `${trained}&lens=${lens}` : `v=1&subject=${subject}&lens=${lens}`);
@@ -49,6 +53,15 @@ for (const [name, context] of /** @type {const} */ ([
                 await check(explorer, `${subject} through ${lens}`);
             }
         }
+        await explorer.visit('v=1&subject=worked&lens=ladder&pin=weight.0.1');
+        await explorer.untilState('an explanation', ({ pin }) => pin);
+        await check(explorer, 'an explanation');
+        await explorer.page.click('#table');
+        await check(explorer, 'the table');
+        await explorer.press('Escape');
+        await explorer.page.click('#find');
+        await explorer.until('the palette', () => explorer.rect('palette'));
+        await check(explorer, 'the palette');
     });
 }
 

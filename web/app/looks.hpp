@@ -181,7 +181,8 @@ struct LooksRows {
          [](const State& s, const State&) {
              return unless_initial(looks_of(s, Keys::subject).bookmarks, write_bookmarks);
          }},
-        {Keys::heads, "entropy, first, previous, duplicate, induction or distance, or two of them",
+        {Keys::heads,
+         "entropy, first, previous, duplicate, induction, distance, itself or spread, or two of them",
          [](State& s, const std::string& text) {
              const auto heads = read_heads(text);
              return heads && take(s, SetHeads{*heads, Keys::subject});

@@ -30,7 +30,7 @@ function row(...cells) {
  */
 function fill(table, { columns, rows }) {
     const head = document.createElement('thead');
-    head.append(row(...['', ...columns].map((text) => cell(text, 'col'))));
+    head.append(row(cell(''), ...columns.map((text) => cell(text, 'col'))));
     const body = document.createElement('tbody');
     body.append(...rows.map(([heading, ...values]) => row(cell(heading, 'row'), ...values.map((value) => cell(value)))));
     table.replaceChildren(head, body);

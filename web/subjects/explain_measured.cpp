@@ -18,6 +18,7 @@ std::optional<double> share(HeadScore score, Tokens ids, Index query, Index key)
     const auto id = [&](Index i) { return ids[static_cast<std::size_t>(i)]; };
     if (score == HeadScore::first_token) return key == 0;
     if (score == HeadScore::previous_token) return key == query - 1;
+    if (score == HeadScore::current_token) return key == query;
     if (score == HeadScore::distance) return static_cast<double>(std::abs(query - key));
     if (std::ssize(ids) <= query) return std::nullopt;
     if (score == HeadScore::duplicate_token) return key < query && id(key) == id(query);
@@ -25,14 +26,16 @@ std::optional<double> share(HeadScore score, Tokens ids, Index query, Index key)
     return std::nullopt;
 }
 
+bool is_of_entropy(HeadScore score) { return score == HeadScore::entropy || score == HeadScore::spread; }
+
 bool may_sum(HeadScore score, Tokens ids) {
-    return score == HeadScore::entropy || share(score, ids, 0, 0).has_value();
+    return is_of_entropy(score) || share(score, ids, 0, 0).has_value();
 }
 
 struct Row {
     double counted = 0, sum = 0;
-    Index most = 0;  // the key that counts most
-    bool allowed = false;
+    Index most = 0;     // the key that counts most
+    Index allowed = 0;  // keys
 };
 
 Row row_of(const RowChain& chain, Index query, Index keys, HeadScore score, Tokens ids) {
@@ -40,9 +43,9 @@ Row row_of(const RowChain& chain, Index query, Index keys, HeadScore score, Toke
     double most = -1;
     for (Index key = 0; key < keys; ++key) {
         const CellExplanation cell = chain.at(key);
-        row.allowed = row.allowed || cell.allowed;
+        row.allowed += cell.allowed;
         row.sum += cell.weight;
-        const double counts = score == HeadScore::entropy
+        const double counts = is_of_entropy(score)
                                   ? (cell.weight > 0 ? -cell.weight * std::log(cell.weight) : 0)
                                   : cell.weight * share(score, ids, query, key).value_or(0);
         row.counted += counts;
@@ -51,7 +54,17 @@ Row row_of(const RowChain& chain, Index query, Index keys, HeadScore score, Toke
             row.most = key;
         }
     }
+    if (score == HeadScore::spread)
+        row.counted = row.allowed > 1 ? row.counted / std::log(static_cast<double>(row.allowed)) : 0;
     return row;
+}
+
+const char* formula_of(HeadScore score) {
+    switch (score) {
+        case HeadScore::entropy: return "1/n · Σ_i (−Σ_j A[i, j] ln A[i, j])";
+        case HeadScore::spread: return "1/n · Σ_i (−Σ_j A[i, j] ln A[i, j]) / ln(keys of i)";
+        default: return "Σ A[i, j] · what counts / Σ A[i, j]";
+    }
 }
 
 }  // namespace
@@ -91,8 +104,7 @@ std::optional<Explained> ScoreExplainer::of(Attention& attention, HeadIndex head
     out.provenance =
         "measured over " + std::to_string(attention.queries()) + " queries · " + attention.title();
     out.f32 = f32;
-    out.formula = score == HeadScore::entropy ? "1/n · Σ_i (−Σ_j A[i, j] ln A[i, j])"
-                                              : "Σ A[i, j] · what counts / Σ A[i, j]";
+    out.formula = formula_of(score);
     out.note = info(score).meaning;
     const double multiplications = record ? static_cast<double>(record->queries()) *
                                                 static_cast<double>(record->keys()) *
@@ -111,21 +123,23 @@ std::optional<Explained> ScoreExplainer::of(Attention& attention, HeadIndex head
     for (Index query = 0; query < record->queries(); ++query) {
         const Row row = row_of(row_chain(*record, head.head, query), query, record->keys(), score, ids);
         sum += row.sum;
-        rows += row.allowed;
+        rows += row.allowed > (score == HeadScore::spread ? 1 : 0);
         total += row.counted;
         out.operands.push_back({in_quotes(label_at(attention.query_names(), query)), row.counted, 0, 0,
                                 places(Stage::weight, query, row.most)});
     }
-    const double divisor = score == HeadScore::entropy ? rows : sum;
+    const double divisor = is_of_entropy(score) ? rows : sum;
     for (auto& operand : out.operands) {
         operand.right = 1 / divisor;
         operand.product = operand.left / divisor;
     }
     out.operands_title = score == HeadScore::entropy ? "Entropy of each row · 1/" + fixed(divisor, 0)
-                                                     : "What counts in each row · 1/Σ A";
+                         : score == HeadScore::spread
+                             ? "Entropy of each row / ln(its keys) · 1/" + fixed(divisor, 0)
+                             : "What counts in each row · 1/Σ A";
     out.f64 = total / divisor;
     out.steps.push_back({"what counts", "", fixed(total, 4), false});
-    out.steps.push_back({score == HeadScore::entropy ? "rows" : "Σ A", "", fixed(divisor, 4), false});
+    out.steps.push_back({is_of_entropy(score) ? "rows" : "Σ A", "", fixed(divisor, 4), false});
     out.steps.push_back(
         {info(score).name, fixed(total, 4) + " / " + fixed(divisor, 4), fixed(out.f64, 4), true});
     out.left_name = "counted";

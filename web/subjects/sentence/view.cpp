@@ -136,35 +136,25 @@ void SentenceSubject::draw_badges(const Drawing& drawing) const {
     if (!heads || s.layer >= heads->layers() || s.head >= heads->heads()) return;
     const std::optional<HeadScores>& scores = heads->scores({s.layer, s.head});
     if (!scores) return badge("measuring …", "Adding up this head's weights", true);
-    struct Share {
-        const char* name;
-        double value;
-        const char* meaning;
-        std::optional<HeadScore> score = {};
-    };
     // A badge of a score explains itself in the inspector, too; a click keeps it there.
     const auto explains = [&](HeadScore score) {
         if (!ImGui::IsItemHovered()) return;
         drawing.now.cell = head_score_cell(*heads, {s.layer, s.head}, score);
         if (ui::clicked()) visit().perform(Pin{drawing.now.cell}, ui::gesture());
     };
-    std::vector<Share> shares{
-        {"itself", scores->current_token, "Share of all weight that is on the word itself: Σ A[i, i] / Σ A"}};
     using enum HeadScore;
-    for (const HeadScore score : {previous_token, first_token, duplicate_token, induction})
-        shares.push_back(
-            {info(score).name, number_of(scores, score).value_or(std::nan("")), info(score).meaning, score});
-    std::ranges::sort(shares, std::greater{},
-                      [](const Share& share) { return std::isnan(share.value) ? 0 : share.value; });
+    std::array shares{current_token, previous_token, first_token, duplicate_token, induction};
+    const auto share_of = [&](HeadScore score) { return number_of(scores, score).value_or(0); };
+    std::ranges::sort(shares, std::greater{}, share_of);
     for (std::size_t i = 0; i < shares_shown; ++i) {
-        badge(std::string(shares[i].name) + " " + fixed(shares[i].value, 2), shares[i].meaning, i == 0);
-        if (shares[i].score) explains(*shares[i].score);
+        badge(std::string(info(shares[i]).name) + " " + fixed(share_of(shares[i]), 2),
+              info(shares[i]).meaning, i == 0);
+        explains(shares[i]);
     }
     badge("entropy " + fixed(scores->entropy, 2) + " nats", info(entropy).meaning);
     explains(entropy);
-    badge(
-        "spread " + fixed(100 * scores->spread, 0) + " %",
-        "Entropy as a share of the most it could be, ln of the keys a row may look at; mean over the rows.");
+    badge("spread " + fixed(100 * scores->spread, 0) + " %", info(spread).meaning);
+    explains(spread);
 }
 
 // Offers to add a second sentence or, if the text is one of two that differ in an adjective, to show the
