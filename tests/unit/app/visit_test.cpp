@@ -361,8 +361,7 @@ TEST_CASE("a visit surveys the heads of its run, the chosen one first, and shows
     CHECK(looks_of(visit.state(), sentence_subject).heads == linked);
     visit.open_fragment("lens=sentence&heads=brightness&text=abc");
     REQUIRE_FALSE(page.notices.empty());
-    CHECK(
-        page.notices.back() ==
-        "The link's value 'brightness' for 'heads' is not entropy, first, previous, duplicate, induction or "
-        "distance, or two of them; the default is used.");
+    CHECK(page.notices.back() ==
+          "The link's value 'brightness' for 'heads' is not entropy, first, previous, duplicate, "
+          "induction, distance, itself or spread, or two of them; the default is used.");
 }
