@@ -58,7 +58,10 @@ double CellExplanation::chain_value(Stage stage) const {
 RowChain::RowChain(ScoreRow row) : row_(std::move(row)), max_(-infinity) {
     const Index keys = std::ssize(row_.raw);
     for (Index j = 0; j < keys; ++j)
-        if (const double score = masked(j); score > max_) max_ = score;
+        if (const double score = masked(j); score > max_) {
+            max_ = score;
+            max_key_ = j;
+        }
     for (Index j = 0; j < keys; ++j) sum_ += exponential(j);
 }
 
@@ -91,6 +94,7 @@ CellExplanation RowChain::at(Index key) const {
     cell.bias = row_.bias.empty() ? 0 : row_.bias[j];
     cell.masked = masked(key);
     cell.row_max = max_;
+    cell.max_key = max_key_;
     cell.row_sum = sum_;
     cell.exponential = exponential(key);
     cell.weight = !cell.allowed || sum_ == 0 ? 0 : cell.exponential / sum_;

@@ -28,6 +28,7 @@ struct CellExplanation {
     // The chain of this cell in double; it is valid for every stage.
     double raw = 0, scale = 0, scaled = 0, capped = 0, bias = 0, masked = 0;
     double row_max = 0, exponential = 0, row_sum = 0, weight = 0;  // weight = exponential / row_sum
+    Index max_key = 0;                                             // the first that has row_max
 
     double chain_value(Stage stage) const;  // raw … weight
 };
@@ -57,6 +58,7 @@ class RowChain {
 
     ScoreRow row_;
     double max_, sum_ = 0;
+    Index max_key_ = 0;
 };
 
 // Builds the chain of one query's row.

@@ -41,6 +41,7 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text, std::string score) {
     bool reached = false;  // the current stage, with which the lines end
+    Stage before_softmax = Stage::scaled;
     std::string last;
     const auto line = [&](const char* name, std::string expression, double value) {
         if (!reached) add_line(out, name, std::move(expression), value);
@@ -49,6 +50,7 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
     const auto step = [&](Stage stage, std::string name, std::string arithmetic, double value) {
         const bool own = stage == current;
         reached = reached || own;
+        if (stage != Stage::raw && stage != Stage::weight) before_softmax = stage;
         out.steps.push_back({std::move(name), std::move(arithmetic), number(value), own,
                              own ? std::nullopt : std::optional(places(stage, cell.row, cell.col))});
     };
@@ -81,7 +83,10 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
          std::isfinite(c.masked - c.row_max) ? "exp(" + last + " - " + in_expression(c.row_max) + ")"
                                              : in_expression(c.exponential),
          c.exponential);
-    out.steps.push_back({"row maximum", "", number(c.row_max), false});
+    const bool own_maximum = current == before_softmax && cell.col == c.max_key;
+    out.steps.push_back(
+        {"row maximum", "", number(c.row_max), false,
+         own_maximum ? std::nullopt : std::optional(places(before_softmax, cell.row, c.max_key))});
     out.steps.push_back(
         {"exp(s − max)", "exp(" + number(c.masked - c.row_max) + ")", number(c.exponential), false});
     out.steps.push_back({"Σ of the row", "", number(c.row_sum), false});

@@ -16,7 +16,7 @@ namespace attn::app {
 namespace {
 
 constexpr Index bins = 41;
-constexpr float plot_height = 240, most_plot_width = 720, axis_height = 22;
+constexpr float plot_height = 240, most_plot_width = 720, axis_height = 38;
 constexpr double reach_in_spreads = 4;
 
 }  // namespace
@@ -103,6 +103,9 @@ void ScaleLens::draw_histogram(const DotProducts& shown, float width) const {
         const float half = ui::text_size(text).x / 2;
         ui::draw_text(list, {std::clamp(x - half, corner.x, end.x - 2 * half), end.y + 4}, t.dim, text);
     }
+    const std::string axis = "q · k →";
+    ui::draw_text(list, {end.x - ui::text_size(axis).x, end.y + 20}, t.dim, axis);
+    ui::draw_text(list, {corner.x + 8, corner.y + 6}, t.dim, "pairs ↑");
     ImGui::Dummy({width, axis_height});
     if (hovered)
         ui::tooltip((std::to_string(counts[over]) + " of " + std::to_string(shown.values().size()) +
