@@ -117,6 +117,7 @@ void Pyramid::take_over(const Pyramid& before, Index kept) {
     if (before.finest_ != finest_ || before.coarsest() != coarsest() || !before.done() || before.not_numbers_)
         return;
     std::erase_if(pending_, [&](const TileAt& at) {
+        if (at.row >= before.tile_rows(at.level) || at.col >= before.tile_cols(at.level)) return false;
         const Range rows = tile_cells(map_->queries(), at.level, at.row);
         const Tile &here = tile(at), &there = before.tile(at);
         if (rows.end > kept || here.rows != there.rows || here.cols != there.cols) return false;

@@ -29,9 +29,13 @@ std::string to_string(const Shape& shape) {
 
 namespace {
 
+// Returns 0 for a product that no Index holds: only a tensor without elements has such sizes.
 Index product(const Shape& shape, Index from = 0) {
     Index count = 1;
-    for (std::size_t axis = static_cast<std::size_t>(from); axis < shape.size(); ++axis) count *= shape[axis];
+    for (std::size_t axis = static_cast<std::size_t>(from); axis < shape.size(); ++axis) {
+        if (count != 0 && shape[axis] > std::numeric_limits<Index>::max() / count) return 0;
+        count *= shape[axis];
+    }
     return count;
 }
 
