@@ -22,12 +22,14 @@ struct HeadScoreInfo {
     std::string_view key;  // in links
     const char* name;
     const char* meaning;
+    const char* unit = "";  // none: a share
 };
 // By HeadScore.
 inline constexpr std::array<HeadScoreInfo, 8> head_scores{{
     {"entropy", "entropy",
      "How spread a head's rows are: −Σ w ln w in nats, mean over the rows. 0: every word looks at one token "
-     "alone."},
+     "alone.",
+     "nats"},
     {"first", "first token",
      "Share of all weight that lies on the first token, where heads rest that find nothing else (an "
      "attention sink): Σ A[i, 0] / Σ A"},
@@ -39,7 +41,7 @@ inline constexpr std::array<HeadScoreInfo, 8> head_scores{{
     {"induction", "induction",
      "Share of all weight that lies on tokens just after an earlier copy of the present one: Σ A[i, j] / Σ A "
      "over the j ≤ i whose token before is that of i"},
-    {"distance", "distance", "How far a head looks, in tokens: Σ A[i, j] · |i − j| / Σ A"},
+    {"distance", "distance", "How far a head looks, in tokens: Σ A[i, j] · |i − j| / Σ A", "tokens"},
     {"itself", "itself", "Share of all weight that lies on the token itself: Σ A[i, i] / Σ A"},
     {"spread", "spread",
      "Entropy of a row as a share of the most it could be, the ln of how many keys it may look at; mean over "

@@ -103,7 +103,7 @@ test('heads are points over two scores; a click chooses one, arrow keys the next
 test('a link says how heads are shown, and what it cannot mean is said',
     { fragment: `v=1&lens=sentence&heads=brightness&text=${encodeURIComponent(tiny.text)}` },
     async (explorer) => {
-        await explorer.untilNotice(/'brightness' for 'heads' is not entropy, first, previous, duplicate, induction or distance/);
+        await explorer.untilNotice(/'brightness' for 'heads' is not entropy, first, previous, duplicate, induction, distance, itself or spread/);
         const { fragment } = await explorer.state();
         assert.ok(!fragment.includes('heads='), fragment);
         await explorer.dismiss();

@@ -173,8 +173,7 @@ void tell(const HeadsView& view, const Grid& grid, HeadIndex head, std::optional
     view.point(head);
     std::string text = view.introduced(head);
     if (by && view.number(head, *by)) view.explain(head, *by);
-    if (by && view.number(head, *by))
-        text.append("\n").append(info(*by).name).append(" ").append(view.written(head, *by));
+    if (by && view.number(head, *by)) text.append("\n").append(view.told(head, *by));
     const Thumbnails& maps = view.heads.maps();
     if (maps.state(static_cast<std::size_t>(view.heads.number(head))) == Thumbnails::State::sampled)
         text.append("\nso far one query in ").append(std::to_string(Index{1} << maps.level()));

@@ -114,8 +114,7 @@ std::string HeadsView::spoken(HeadIndex head, std::span<const HeadScore> by) con
     if (const std::string name = named ? named->name(head) : ""; !name.empty())
         text.append(", ").append(name);
     for (const HeadScore score : by)
-        if (number(head, score))
-            text.append(", ").append(info(score).name).append(" ").append(written(head, score));
+        if (number(head, score)) text.append(", ").append(told(head, score));
     return text;
 }
 
@@ -124,6 +123,11 @@ std::string HeadsView::written(HeadIndex head, HeadScore score) const {
     if (!value) return heads.scores(head) ? "–" : "…";
     const bool long_way = score == HeadScore::distance && *value >= 10;
     return app::fixed(*value, !long_way ? 2 : *value < 100 ? 1 : 0);
+}
+
+std::string HeadsView::told(HeadIndex head, HeadScore score) const {
+    const std::string unit = number(head, score) ? info(score).unit : "";
+    return std::string(info(score).name) + " " + written(head, score) + (unit.empty() ? "" : " " + unit);
 }
 
 std::string HeadsView::refused(HeadScore score) const {

@@ -28,6 +28,7 @@ struct HeadsView {
     }
     std::string written(HeadIndex head,
                         HeadScore score) const;  // "0.43"; "…" while pending, "–" if there is none
+    std::string told(HeadIndex head, HeadScore score) const;  // "entropy 0.46 nats"
 
     // The layer is named only if there are several.
     std::string short_name(HeadIndex head) const;  // "3.7"

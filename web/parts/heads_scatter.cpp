@@ -62,7 +62,7 @@ ImU32 layer_colour(const HeadsView& view, Index layer) {
 
 std::string tick(double value) { return value == 0 ? "0" : app::shortest(value); }
 
-void draw_axes(const Plot& plot) {
+void draw_axes(const Plot& plot, HeadScore across_score, HeadScore up_score) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     ui::Type mono(ui::Face::mono, 12);
     list->AddRect(plot.min, plot.max, ui::theme().border, 4);
@@ -77,6 +77,10 @@ void draw_axes(const Plot& plot) {
         ui::draw_text(list, {plot.min.x - 6 - ui::text_size(up).x, y - ImGui::GetFontSize() / 2},
                       ui::theme().dim, up);
     }
+    const std::string unit = info(across_score).unit;
+    ui::draw_text(list, {plot.max.x - 6 - ui::text_size(unit).x, plot.max.y - ImGui::GetFontSize() - 4},
+                  ui::theme().dim, unit);
+    ui::draw_text(list, {plot.min.x + 6, plot.min.y + 4}, ui::theme().dim, info(up_score).unit);
 }
 
 void draw_points(const HeadsView& view, const Plot& plot, const std::vector<Point>& points,
@@ -158,8 +162,7 @@ void tell(const HeadsView& view, const Point& point, HeadScore across, HeadScore
     view.point(point.head);
     view.explain(point.head, up);
     std::string text = view.introduced(point.head);
-    for (const HeadScore score : {across, up})
-        text.append("\n").append(info(score).name).append(" ").append(view.written(point.head, score));
+    for (const HeadScore score : {across, up}) text.append("\n").append(view.told(point.head, score));
     ui::tooltip(text.c_str());
 }
 
@@ -210,7 +213,7 @@ void head_scatter(const HeadsView& view, HeadScore across, HeadScore up, float w
         tell(view, *lit, across, up);
         if (ImGui::IsItemDeactivated() && !ui::dragged()) view.choose(lit->head);
     }
-    draw_axes(plot);
+    draw_axes(plot, across, up);
     draw_points(view, plot, points, lit);
     ui::begin_semantic_group(ui::Role::listbox, "heads/points", "Heads");
     for (const Point& point : points) {
