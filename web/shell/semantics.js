@@ -26,6 +26,8 @@ export class Semantics {
     #past = [];
     /** @type {string} Key of the text field that has the program's keyboard. */
     #typing = '';
+    /** @type {string} Key of the text field that the focus has come to, until the program's keyboard is there, too. */
+    #entered = '';
     #opens = false;  // something was pressed that opens a list
     #waits = false;
 
@@ -152,7 +154,10 @@ export class Semantics {
      * @param {boolean} had whether one of the elements had the focus
      */
     #follow(typing, made, had) {
-        const began = typing !== this.#typing && typing !== '';
+        const began = typing !== this.#typing && typing !== '' && typing !== this.#entered;
+        if (typing === this.#entered) {
+            this.#entered = '';
+        }
         this.#typing = typing;
         const active = document.activeElement;
         const ours = had || active === this.#stage || active === document.body;
@@ -206,6 +211,7 @@ export class Semantics {
             this.#past = [...this.#past.filter((key) => key !== part.key), part.key].slice(-8);
             this.#program?.focusNode(part.key, part.row, part.col);
             if (part.node.role === 'textbox' && part.key !== this.#typing) {
+                this.#entered = part.key;
                 this.#press(target);  // it takes what is typed
             }
             this.#setStops();
