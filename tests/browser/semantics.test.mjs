@@ -220,6 +220,7 @@ test('notices are heard, and Tab goes through the page and leaves it', async (ex
     const seen = new Set();
     for (let pressed = 0; pressed < 120; ++pressed) {
         await page.keyboard.press('Tab');
+        await told(explorer);  // nobody goes on before an element is heard
         const key = await page.evaluate(() => (document.activeElement.closest('#semantics [data-key]')?.getAttribute('data-key') ?? null));
         if (key === null) {
             break;

@@ -69,13 +69,16 @@ std::optional<Explained> Frame::explain(const CellRef& cell, const Hover& hover)
 void Frame::draw_explanation() {
     const auto& pin = visit_.state().pin;
     if (pin != trail_end_) trail_.clear();
-    const auto why = now_.cell ? explain(*now_.cell, now_) : pin ? explain(*pin, {}) : std::nullopt;
+    // Who goes on from a cell into its explanation still reads that.
+    if (now_.cell || !ui::focus_is_in("inspector/")) read_ = now_;
+    const auto cell = read_.cell ? read_.cell : pin;
+    const auto why = cell ? explain(*cell, read_.cell ? read_ : Hover{}) : std::nullopt;
     Subject& subject = subject_in(visit_);
     if (why) {
-        const ui::InspectorReply reply = ui::inspector(*why, !now_.cell || now_.cell == pin, !trail_.empty());
+        const ui::InspectorReply reply = ui::inspector(*why, cell == pin, !trail_.empty());
         if (reply.copied) ImGui::SetClipboardText(copied(*why, *reply.copied).c_str());
         if (reply.back) return go_back();
-        if (reply.followed) follow(now_.cell ? *now_.cell : *pin, *reply.followed);
+        if (reply.followed) follow(*cell, *reply.followed);
         return;
     }
     const Guide guide = lens_in(visit_).guide(subject);

@@ -85,6 +85,7 @@ class Frame {
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::string spoken_;
     std::optional<CellRef> announced_;
+    Hover read_;  // what the explanation is of, if not of the pinned cell
     // The numbers that operands were followed from, and the pin at the trail's end: another pin ends it.
     struct Stop {
         std::string_view lens;

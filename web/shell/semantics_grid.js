@@ -124,7 +124,10 @@ export class Cells {
         });
         Object.assign(this.#element.style, { left: `${at[0]}px`, top: `${at[1]}px` });
         const wanted = this.#wanted && kept.get(this.#wanted.join('/'));
-        wanted?.focus({ preventScroll: true });
+        if (wanted) {
+            wanted.focus({ preventScroll: true });
+            this.#wanted = null;
+        }
         this.#elements.forEach((element, key) => {
             if (kept.get(key) !== element) {
                 element.remove();

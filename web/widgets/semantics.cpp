@@ -162,6 +162,8 @@ void ask(Ask what) { now.asks.push_back({std::move(what), 0}); }
 
 void focus_node(std::string key, Index row, Index col) { now.focus = {std::move(key), row, col, true}; }
 
+bool focus_is_in(std::string_view prefix) { return now.focus.key.starts_with(prefix); }
+
 std::optional<AskedCell> asked_cell(const std::string& key) {
     const auto pressed = taken(Ask::Kind::press, [&](const std::string& asked) { return asked == key; });
     if (pressed) return now.pressed = true, AskedCell{pressed->row, pressed->col, true, true};

@@ -136,6 +136,7 @@ struct Ask {
 };
 void ask(Ask what);
 void focus_node(std::string key, Index row, Index col);  // an empty key: the focus is elsewhere
+bool focus_is_in(std::string_view prefix);               // whether a node whose key begins so has it
 
 const std::vector<Node>& semantics();  // of this frame, in reading order
 bool semantics_changed();              // since they were last given
