@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analysis/head_maps.hpp"
+#include "analysis/moments.hpp"
 
 namespace attn {
 
@@ -183,17 +184,6 @@ std::vector<HeadIndex> strongest_first(const HeadOverview& heads, HeadScore by) 
 
 namespace {
 
-struct Moments {
-    double mean = 0, deviation = 0;
-};
-Moments moments_of(const std::vector<double>& values) {
-    const auto count = static_cast<double>(values.size());
-    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-    double squares = 0;
-    for (const double value : values) squares += (value - mean) * (value - mean);
-    return {mean, std::sqrt(squares / count)};
-}
-
 // Equal values share the mean of their places.
 std::vector<double> ranks_of(const std::vector<double>& values) {
     std::vector<std::size_t> order(values.size());
@@ -212,10 +202,11 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
 // 0 where one of the two does not vary.
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
     const Moments of_a = moments_of(a), of_b = moments_of(b);
-    if (of_a.deviation == 0 || of_b.deviation == 0) return 0;
+    const double deviations = std::sqrt(of_a.variance) * std::sqrt(of_b.variance);
+    if (deviations == 0) return 0;
     double sum = 0;
     for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - of_a.mean) * (b[i] - of_b.mean);
-    return sum / (static_cast<double>(a.size()) * of_a.deviation * of_b.deviation);
+    return sum / (static_cast<double>(a.size()) * deviations);
 }
 
 }  // namespace
@@ -226,7 +217,8 @@ std::optional<std::array<std::size_t, 2>> widest_pair(const std::vector<std::vec
     std::vector<std::vector<double>> ranks;
     for (const std::vector<double>& values : numbers) {
         const double most = values.empty() ? 0 : std::ranges::max(values);
-        spreads.push_back(values.size() >= fewest && most > 0 ? moments_of(values).deviation / most : 0);
+        spreads.push_back(values.size() >= fewest && most > 0 ? std::sqrt(moments_of(values).variance) / most
+                                                              : 0);
         ranks.push_back(ranks_of(values));
     }
     std::optional<std::array<std::size_t, 2>> widest;

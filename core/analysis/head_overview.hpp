@@ -1,5 +1,5 @@
-// All heads at once, of a run or of a person's own tensors: their maps as thumbnails and what each of them does, in numbers.
-// Computed in slices.
+// All heads at once, of a run or of a person's own tensors: their maps as thumbnails and what each of them does, in
+// numbers. Computed in slices.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ class HeadOverview {
     static Result<HeadOverview> start(std::vector<MapPointer> maps, Index heads,
                                       std::vector<std::int32_t> ids);
     static Result<HeadOverview> start(const std::shared_ptr<const Trace>& trace);
-    // Before the first step: takes over what another overview, of a text that begins with the same `kept` tokens, knows of
-    // them. Every token sees only those before it.
+    // Before the first step: takes over what another overview, of a text that begins with the same `kept` tokens,
+    // knows of them. Every token sees only those before it.
     void take_over(const HeadOverview& before, Index kept);
     // Makes up for what the other one had and the last tokens are missing in; true while there is more to do.
     bool catch_up();
@@ -93,10 +93,10 @@ std::optional<double> number_of(const std::optional<HeadScores>& scores, HeadSco
 // From the strongest to the weakest; those without a number last. Heads that are alike stand in reading order.
 std::vector<HeadIndex> strongest_first(const HeadOverview& heads, HeadScore by);
 
-// The two scores over which the heads lie farthest apart: the largest s_a s_b (1 − |ρ|), where s is the standard deviation
-// of a score as a share of its largest value, which is where its axis ends, and ρ is the rank correlation of the two
-// (Spearman 1904). The one that spreads more is the first. Over the heads whose scores are there; nothing where fewer
-// than three have two scores, or where nothing spreads.
+// The two scores over which the heads lie farthest apart: the largest s_a s_b (1 − |ρ|), where s is the standard
+// deviation of a score as a share of its largest value, which is where its axis ends, and ρ is the rank correlation
+// of the two (Spearman 1904). The one that spreads more is the first. Over the heads whose scores are there; nothing
+// where fewer than three have two scores, or where nothing spreads.
 std::optional<std::array<HeadScore, 2>> widest_scores(const HeadOverview& heads);
 // The same for numbers [scores][heads], as places among the scores.
 std::optional<std::array<std::size_t, 2>> widest_pair(const std::vector<std::vector<double>>& numbers);

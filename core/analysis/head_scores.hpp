@@ -65,7 +65,8 @@ class HeadScoring {
     HeadScoring(MapPointer weights, std::shared_ptr<const TokenCopies> copies)
         : map_(std::move(weights)), copies_(std::move(copies)) {}
 
-    // Before the first step: goes on from what another scoring had after some rows, if its first `kept` rows were the same.
+    // Before the first step: goes on from what another scoring had after some rows, if its first `kept` rows were the
+    // same.
     void go_on_from(std::span<const Sums> before, Index kept);
     // The sums after every 64 rows and at the end so far, so that another scoring can go on from there.
     const std::vector<Sums>& sums() const { return sums_; }

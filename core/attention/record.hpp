@@ -44,8 +44,9 @@ class Record {
     static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                                   const Kernels& kernels = default_kernels());
     void compute(Range queries, Index step = 1);
-    // After `prepare`: takes over what another record, which no longer changes, has for its first `kept` queries. These must
-    // see the same keys there, as in a causal text with another end. The memory is that of Tensor::continued.
+    // After `prepare`: takes over what another record, which no longer changes, has for its first `kept` queries.
+    // These must see the same keys there, as in a causal text with another end. The memory is that of
+    // Tensor::continued.
     void take_rows(const Record& before, Index kept, Index room);
     // Computes only the row numbers, which are all that the stages need: half of the work. The output stays as it is.
     // It does the heads that these heads of K and V serve, or all.
@@ -73,8 +74,8 @@ class Record {
     // weights stay accurate for large scores: row log-sum-exp = row_max + row_log_sum.
     const Tensor& row_log_sum() const { return row_log_sum_; }
 
-    // Writes the stage, one of raw … contribution, in that window to out [rows, cols], row-major. Ranges must lie within
-    // [0, queries] × [0, keys].
+    // Writes the stage, one of raw … contribution, in that window to out [rows, cols], row-major. Ranges must lie
+    // within [0, queries] × [0, keys].
     void stage(Stage stage, Index head, Range rows, Range cols, std::span<float> out) const;
     // Does the same for every `step`-th row from the first on; out is [⌈rows / step⌉, cols].
     void stage(Stage stage, Index head, Range rows, Index step, Range cols, MatrixView<float> out) const;

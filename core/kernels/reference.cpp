@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <vector>
 
 #include "kernels/pool.hpp"
@@ -89,18 +88,6 @@ void attention(const AttentionCall& call) {
 void dot_products(ConstMatrix q, ConstMatrix k, MatrixView<float> scores) {
     for (Index i = 0; i < q.rows; ++i)
         for (Index j = 0; j < k.rows; ++j) scores(i, j) = static_cast<float>(dot(q.row(i), k.row(j), q.cols));
-}
-
-double activated(Activation activation, double x) {
-    switch (activation) {
-        case Activation::none: return x;
-        case Activation::relu: return x < 0 ? 0 : x;
-        case Activation::gelu: return x * 0.5 * std::erfc(-x / std::numbers::sqrt2);
-        case Activation::gelu_tanh:
-            return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-        case Activation::silu: return x / (1 + std::exp(-x));
-    }
-    return x;
 }
 
 void activate(Activation activation, std::span<float> x) {

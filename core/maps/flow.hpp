@@ -43,8 +43,8 @@ class Flow {
     explicit Flow(MapPointer map);
     Flow(MapPointer map, FlowLimits limits);
 
-    // Before the first step: takes over rows of another flow, of a map whose first `kept` queries are the same and see no
-    // later key, as far as its limits leave the same of them.
+    // Before the first step: takes over rows of another flow, of a map whose first `kept` queries are the same and
+    // see no later key, as far as its limits leave the same of them.
     void take_over(const Flow& before, Index kept);
 
     // Processes about 2^16 cells per thread, or one row if that is longer; true while there is more to do. The result

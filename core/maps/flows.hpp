@@ -44,8 +44,9 @@ class HeadFlow {
 
 class Flows {
   public:
-    // At the start of a frame: these heads, at most flow_heads_limit, the first one before the others. Another source, a
-    // run or tensors, starts anew, but for its first `kept` queries (Flow::take_over). As many as the limit are kept, shown or not, each within Flow's bound.
+    // At the start of a frame: these heads, at most flow_heads_limit, the first one before the others. Another
+    // source, a run or tensors, starts anew, but for its first `kept` queries (Flow::take_over). As many as the limit
+    // are kept, shown or not, each within Flow's bound.
     void show(std::uint64_t source, std::span<const HeadIndex> heads,
               const std::function<MapPointer(HeadIndex)>& weights, Index kept = 0);
     std::uint64_t source() const { return source_; }

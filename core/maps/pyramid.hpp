@@ -79,8 +79,8 @@ class Pyramid {
     Index finest() const { return finest_; }
     Index coarsest() const { return finest_ + static_cast<Index>(levels_.size()) - 1; }
 
-    // Before the first step: takes over the tiles of another map whose first `kept` queries are the same, and see no later
-    // key, as in a text with another end.
+    // Before the first step: takes over the tiles of another map whose first `kept` queries are the same, and see no
+    // later key, as in a text with another end.
     void take_over(const Pyramid& before, Index kept);
     // Whether the tiles that are missing take no longer than a slice of a frame.
     bool nearly_done() const;

@@ -6,8 +6,8 @@
 
 namespace attn {
 
-// Whether the first key is shown, left out, or left out with the other cells of a row made to sum to one again. Applies to
-// weights and contributions.
+// Whether the first key is shown, left out, or left out with the other cells of a row made to sum to one again.
+// Applies to weights and contributions.
 enum class Sink { shown, hidden, renormalised };
 
 // Returns the map with key 0 masked. If `weights` is given, the weights of the same head, every other cell of a row

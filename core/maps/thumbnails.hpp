@@ -18,8 +18,8 @@ class Thumbnails {
                                     const Kernels& kernels = default_kernels());
 
     // Before the first step: takes over the rows of pictures of a text that begins with the same `kept` tokens, each of
-    // which sees only those before it, unless it were less than half. On the same level the exact ones are then behind by
-    // their last rows; on another level they are a first picture.
+    // which sees only those before it, unless it were less than half. On the same level the exact ones are then
+    // behind by their last rows; on another level they are a first picture.
     void take_over(const Thumbnails& before, Index kept);
     // They come before all others.
     bool behind() const { return behind_ > 0; }

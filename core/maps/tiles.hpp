@@ -1,5 +1,6 @@
-// The tiles that a picture of a map is made of, as the heatmap pass takes them: those of the map's pyramid, and below its
-// finest level those in view, computed when they come into view and kept while there is room. All of it in slices.
+// The tiles that a picture of a map is made of, as the heatmap pass takes them: those of the map's pyramid, and below
+// its finest level those in view, computed when they come into view and kept while there is room. All of it in
+// slices.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,10 @@ class MapTiles {
         bool complete = false;
     };
 
-    // At the start of a frame. Another map starts anew. Of one that is being measured only the sampled rows mean something
-    // (RecordJob::sampled): they are made, and nothing else until it is.
-    // Of one whose first `same_queries` are those of the map before (Pyramid::take_over) the rest is made at once if that is
-    // quick, so that no picture goes and comes.
+    // At the start of a frame. Another map starts anew. Of one that is being measured only the sampled rows mean
+    // something (RecordJob::sampled): they are made, and nothing else until it is. Of one whose first `same_queries`
+    // are those of the map before (Pyramid::take_over) the rest is made at once if that is quick, so that no picture
+    // goes and comes.
     void show(const MapPointer& map, Pooling pooling, bool being_measured = false, Index same_queries = 0);
     const Pyramid* pyramid() const { return pyramid_ ? &*pyramid_ : nullptr; }
     Index coarsest() const { return pyramid_->coarsest(); }
@@ -46,8 +47,8 @@ class MapTiles {
     const SampledRows* sample() const;  // those that stand there; null where none do
     // The largest magnitude among the cells so far, infinities and NaN aside.
     float extent() const { return extent_; }
-    // Of its blocks on the coarsest level, or cells where the map is small; null until they are all there. Sorted when they
-    // are first asked for.
+    // Of its blocks on the coarsest level, or cells where the map is small; null until they are all there. Sorted
+    // when they are first asked for.
     const Quantiles* quantiles();
     const MapSums* sums() const { return sums_ ? &*sums_ : nullptr; }  // null until they are complete
     const MapPointer& map() const { return map_; }

@@ -1,5 +1,5 @@
-// Recomputes single numbers of a Trace in double, with their operands: each from what the run had before it and from the
-// weights in their files.
+// Recomputes single numbers of a Trace in double, with their operands: each from what the run had before it and from
+// the weights in their files.
 #pragma once
 
 #include <span>
@@ -34,15 +34,16 @@ struct Normalised {
 };
 Normalised explain_norm(const NormView& norm, std::span<const float> x, Index column);
 
-// The Linear that makes a component of a head's q, k or v, and the column of it. Heads of k and v are those of the kv heads.
+// The Linear that makes a component of a head's q, k or v, and the column of it. Heads of k and v are those of the kv
+// heads.
 struct QkvColumn {
     const Linear* linear = nullptr;
     Index out = 0;
 };
 QkvColumn qkv_column(const Model& model, Stage stage, Index layer, Index head, Index component);
 
-// A component of q, k or v: own · cosine + partner · sine, where rotary positions turn pairs of components; without them, and
-// for v, own alone.
+// A component of q, k or v: own · cosine + partner · sine, where rotary positions turn pairs of components; without
+// them, and for v, own alone.
 struct VectorComponent {
     LinearSum own, partner;
     Index partner_component = -1;  // −1: none
@@ -51,7 +52,5 @@ struct VectorComponent {
 };
 VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
                                   Index component);
-
-double activated(Activation activation, double x);
 
 }  // namespace attn

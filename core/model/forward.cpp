@@ -8,9 +8,9 @@
 
 namespace attn {
 
-// This is not the walk of train/network.cpp, because it goes in slices, and because it keeps only what a Trace shows: the
-// MLP is activated within its product. To keep it unactivated as well, as training does, takes a quarter more memory at
-// least, and for 1,024 tokens 7 % more time.
+// This is not the walk of train/network.cpp, because it goes in slices, and because it keeps only what a Trace shows:
+// the MLP is activated within its product. To keep it unactivated as well, as training does, takes a quarter more
+// memory at least, and for 1,024 tokens 7 % more time.
 struct Forward::Run {
     Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
         double slice_operations, std::shared_ptr<const Trace> before);

@@ -13,11 +13,12 @@ namespace attn {
 // A row's numbers do not depend on what is computed with it, so the result is the same however the work is cut.
 class Forward {
   public:
-    // 400 million operations take about 15 ms at 30 GFLOP/s. Fails when there is no id, an id lies outside the vocabulary, or there are more ids than the context holds.
+    // 400 million operations take about 15 ms at 30 GFLOP/s. Fails when there is no id, an id lies outside the
+    // vocabulary, or there are more ids than the context holds.
     static Result<Forward> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
                                  const Kernels& kernels = default_kernels(), double slice_operations = 400e6);
-    // Continues a run of the same model: the rows of the tokens that both begin with are kept, and so is their memory where
-    // that can be shared (Tensor::continued). The result has the bits of a run of its own.
+    // Continues a run of the same model: the rows of the tokens that both begin with are kept, and so is their memory
+    // where that can be shared (Tensor::continued). The result has the bits of a run of its own.
     static Result<Forward> start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
                                  double slice_operations = 400e6);
     Forward(Forward&&) noexcept;

@@ -11,4 +11,6 @@ enum class Activation {
     silu,       // x / (1 + exp(−x))
 };
 
+double activated(Activation activation, double x);
+
 }  // namespace attn

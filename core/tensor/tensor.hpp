@@ -100,9 +100,9 @@ class Tensor {
     Tensor& operator=(Tensor&&) noexcept = default;
     ~Tensor() = default;
 
-    // Returns a tensor of `n` along the axis (0 of a matrix, else 1) that begins with this one's first `kept` and ends with
-    // zeros. It shares memory where this is free behind them, or nothing comes behind them; else they are copied to where
-    // there is room for `room`. The shared part must not be written any more.
+    // Returns a tensor of `n` along the axis (0 of a matrix, else 1) that begins with this one's first `kept` and
+    // ends with zeros. It shares memory where this is free behind them, or nothing comes behind them; else they are
+    // copied to where there is room for `room`. The shared part must not be written any more.
     Tensor continued(Index axis, Index kept, Index n, Index room) const;
 
     const Shape& shape() const { return shape_; }
@@ -111,7 +111,8 @@ class Tensor {
     Index size() const { return memory_ ? size_ : 0; }
     float* data() { return memory_ ? memory_->values.data() : nullptr; }
     const float* data() const { return memory_ ? memory_->values.data() : nullptr; }
-    // All elements in order. Of a tensor that was continued along axis 1 they do not lie one behind the other; it has views.
+    // All elements in order. Of a tensor that was continued along axis 1 they do not lie one behind the other; it has
+    // views.
     std::span<float> values() { return {data(), static_cast<std::size_t>(size())}; }
     std::span<const float> values() const { return {data(), static_cast<std::size_t>(size())}; }
 

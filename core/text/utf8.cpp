@@ -17,6 +17,8 @@ std::size_t length_by_lead(unsigned lead) {
     return lead < 0xF5 ? 4 : 0;
 }
 
+bool begins_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
 // Returns how many bytes at the start are well-formed.
 std::size_t well_formed_prefix(std::string_view text) {
     std::size_t at = 0;
@@ -49,7 +51,14 @@ CodePoint first_code_point(std::string_view text) {
 }
 
 std::ptrdiff_t count_code_points(std::string_view text) {
-    return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+    return std::ranges::count_if(text, begins_code_point);
+}
+
+std::string_view first_code_points(std::string_view text, std::ptrdiff_t most) {
+    std::size_t end = 0;
+    for (std::ptrdiff_t count = 0; end < text.size(); ++end)
+        if (begins_code_point(text[end]) && ++count > most) break;
+    return text.substr(0, end);
 }
 
 std::string_view well_formed(std::string_view text, std::string& storage) {

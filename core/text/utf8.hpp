@@ -17,7 +17,9 @@ struct CodePoint {
 // that begins a code point, or for one byte (The Unicode Standard, section 3.9, substitution of maximal subparts).
 CodePoint first_code_point(std::string_view text);
 
-std::ptrdiff_t count_code_points(std::string_view text);  // the text must be well-formed
+// These need a text that is well-formed.
+std::ptrdiff_t count_code_points(std::string_view text);
+std::string_view first_code_points(std::string_view text, std::ptrdiff_t most);  // at most so many
 
 // Returns the text with each ill-formed part replaced by U+FFFD: the text itself if there is none, otherwise what
 // `storage` then holds. A byte order mark stays.

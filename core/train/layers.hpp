@@ -1,5 +1,5 @@
-// The parts of a network as they lie in a parameter buffer: views of them, by which model/block.hpp runs them, and their
-// gradients, on the rows of one sequence.
+// The parts of a network as they lie in a parameter buffer: views of them, by which model/block.hpp runs them, and
+// their gradients, on the rows of one sequence.
 //
 // Every function takes the whole buffer, and gradients as a buffer of the same layout, which are added to.
 #pragma once

@@ -1,8 +1,9 @@
 // A network as it is trained: the loss of a sequence and its gradient by every weight.
 //
-// Made from a model as it loads, so that what is trained is what runs. The arithmetic is that of model/trace.hpp, in the
-// functions of model/block.hpp; the gradient goes back through it step by step (Rumelhart, Hinton & Williams 1986). What
-// attention computes between queries and keys is not kept but computed again (Dao et al. 2022, arXiv 2205.14135).
+// Made from a model as it loads, so that what is trained is what runs. The arithmetic is that of model/trace.hpp, in
+// the functions of model/block.hpp; the gradient goes back through it step by step (Rumelhart, Hinton & Williams
+// 1986). What attention computes between queries and keys is not kept but computed again (Dao et al. 2022, arXiv
+// 2205.14135).
 #pragma once
 
 #include <cstdint>

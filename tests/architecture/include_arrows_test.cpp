@@ -206,9 +206,9 @@ std::string without_comments(const std::string& text) {
     return std::regex_replace(text, comment, "");
 }
 
-// Returns how a file names an owner: by a header of its folder, by the constant that holds its key, or by the key where a
-// subject or a lens is asked for. Nothing if it does not, or if it may: an owner's own folder and the list of its kind may,
-// and the list of subjects says through which lens each is seen first.
+// Returns how a file names an owner: by a header of its folder, by the constant that holds its key, or by the key
+// where a subject or a lens is asked for. Nothing if it does not, or if it may: an owner's own folder and the list of
+// its kind may, and the list of subjects says through which lens each is seen first.
 std::optional<std::string> naming(const std::string& file, const std::string& text, const Owner& owner) {
     if (lies_in(file, owner.folder()) || file == "web/" + owner.room + "/list.cpp") return std::nullopt;
     const std::regex sign("\"" + owner.room + "/" + owner.name + "/|\\b" + owner.name +

@@ -1,5 +1,6 @@
-// web/render without a canvas: flows go nowhere, and of a heatmap one rectangle for each cell while they are few. Lenses are then tested natively, for what they lay out and what
-// they do, as Dear ImGui works without a renderer too.
+// web/render without a canvas: flows go nowhere, and of a heatmap one rectangle for each cell while they are few.
+// Lenses are then tested natively, for what they lay out and what they do, as Dear ImGui works without a renderer
+// too.
 #include <cmath>
 #include <string>
 

@@ -82,14 +82,8 @@ Explained with_lines(Explained why) {
     return why;
 }
 
-std::string one_line(std::string_view text) {
-    std::string line(text);
-    for (char& c : line)
-        if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-    return line;
-}
 std::string heading(const Explained& why) {
-    return one_line(why.title) + (why.provenance.empty() ? "" : ", " + one_line(why.provenance)) + ".";
+    return on_one_line(why.title) + (why.provenance.empty() ? "" : ", " + on_one_line(why.provenance)) + ".";
 }
 
 // ---- Programs ---------------------------------------------------------------------------------------------

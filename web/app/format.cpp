@@ -51,6 +51,13 @@ std::string rounded(double value, int decimals) {
 
 std::string curly_quoted(std::string_view text) { return "“" + std::string(text) + "”"; }
 
+std::string on_one_line(std::string_view text) {
+    std::string line(text);
+    for (char& c : line)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    return line;
+}
+
 std::string percent(double share) {
     const double hundredths = 100 * share;
     const int decimals = hundredths >= 0.95 || hundredths == 0 ? 0 : hundredths >= 0.095 ? 1 : 2;
@@ -59,6 +66,12 @@ std::string percent(double share) {
 
 std::string many(std::ptrdiff_t count, std::string_view what) {
     return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
+std::string head_text(HeadIndex head, std::ptrdiff_t layers, std::string_view between) {
+    std::string text = "head " + std::to_string(head.head);
+    if (layers > 1) text = "layer " + std::to_string(head.layer) + std::string(between) + text;
+    return text;
 }
 
 std::string with_commas(std::ptrdiff_t count) {

@@ -26,8 +26,6 @@ std::string dumped(const nlohmann::json& json) {
 
 }  // namespace
 
-std::string table_json(const Table& table) { return dumped(json_of(table)); }
-
 std::string tables_json(std::span<const Table> tables) {
     nlohmann::json all = nlohmann::json::array();
     for (const Table& table : tables) all.push_back(json_of(table));

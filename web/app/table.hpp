@@ -21,9 +21,8 @@ struct Table {
     Matrix values;
 };
 
-// Returns {"title", "columns": […], "rows": [[heading, cell, …], …]}.
-std::string table_json(const Table& table);
-std::string tables_json(std::span<const Table> tables);  // an array of these
+// Returns an array of {"title", "columns": […], "rows": [[heading, cell, …], …]}.
+std::string tables_json(std::span<const Table> tables);
 // Returns only the numbers, separated by tabs, as spreadsheets accept them.
 std::string table_text(const Table& table);
 // These have the names of rows and columns. Cells of a spreadsheet:

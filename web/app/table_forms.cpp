@@ -6,6 +6,7 @@
 
 #include "app/format.hpp"
 #include "app/table.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
 
@@ -16,28 +17,13 @@ constexpr std::array<const char*, 5> shades{" ", "░", "▒", "▓", "█"};
 constexpr std::size_t least_width = 2, most_width = 7, narrow_width = 3, longest_row_name = 16;
 constexpr Index most_named_columns = 32;
 
-bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
-
 // In characters, as far as each takes the same room.
-std::size_t width_of(std::string_view text) {
-    return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
-}
-
-// The text on one line, without what tables are made of.
-std::string on_one_line(std::string_view text) {
-    std::string line(text);
-    for (char& c : line)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-    return line;
-}
+std::size_t width_of(std::string_view text) { return static_cast<std::size_t>(count_code_points(text)); }
 
 std::string shortened(std::string_view text, std::size_t most) {
     std::string line = on_one_line(text);
     if (width_of(line) <= most) return line;
-    std::size_t end = 0;
-    for (std::size_t characters = 0; end < line.size(); ++end)
-        if (begins_character(line[end]) && ++characters == most) break;
-    return line.substr(0, end) + "…";
+    return std::string(first_code_points(line, static_cast<std::ptrdiff_t>(most) - 1)) + "…";
 }
 
 std::string blanks(std::size_t count) { return std::string(count, ' '); }

@@ -130,8 +130,7 @@ void Frame::draw_chosen_head(float right, float room, float middle) {
     Subject& subject = subject_in(visit_);
     const HeadCount heads = subject.head_count();
     if (heads.layers * heads.heads < 2) return;
-    std::string text = (heads.layers > 1 ? "layer " + std::to_string(s.layer) + " · " : "") + "head " +
-                       std::to_string(s.head);
+    std::string text = head_text({s.layer, s.head}, heads.layers);
     const NamedHeads* named = subject.named_heads();
     const std::string name = named ? named->name({s.layer, s.head}) : "";
     if (const std::string both = text + " · " + name; !name.empty() && ui::text_size(both).x <= room)

@@ -36,10 +36,7 @@ struct FlowPart::Frame {
     HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
     FlowForm form() const { return attention.one_line() ? choice.form : FlowForm::columns; }
     bool keeps(HeadIndex head) const { return std::ranges::find(choice.heads, head) != choice.heads.end(); }
-    std::string name_of(HeadIndex head) const {
-        return (attention.layers() > 1 ? "layer " + std::to_string(head.layer) + " · " : "") + "head " +
-               std::to_string(head.head);
-    }
+    std::string name_of(HeadIndex head) const { return app::head_text(head, attention.layers()); }
     void choose(app::FlowChoice flow, std::uint64_t gesture = 0) const {
         drawing.visit.perform(app::SetFlow{std::move(flow)}, gesture);
     }

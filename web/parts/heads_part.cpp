@@ -98,10 +98,7 @@ std::string HeadsView::short_name(HeadIndex head) const {
     return (heads.layers() > 1 ? std::to_string(head.layer) + "." : "") + std::to_string(head.head);
 }
 
-std::string HeadsView::long_name(HeadIndex head) const {
-    return (heads.layers() > 1 ? "layer " + std::to_string(head.layer) + " · " : "") + "head " +
-           std::to_string(head.head);
-}
+std::string HeadsView::long_name(HeadIndex head) const { return app::head_text(head, heads.layers()); }
 
 std::string HeadsView::introduced(HeadIndex head) const {
     const std::string told = named ? named->told(head) : "";
@@ -109,8 +106,7 @@ std::string HeadsView::introduced(HeadIndex head) const {
 }
 
 std::string HeadsView::spoken(HeadIndex head, std::span<const HeadScore> by) const {
-    std::string text = (heads.layers() > 1 ? "layer " + std::to_string(head.layer) + ", " : "") + "head " +
-                       std::to_string(head.head);
+    std::string text = app::head_text(head, heads.layers(), ", ");
     if (const std::string name = named ? named->name(head) : ""; !name.empty())
         text.append(", ").append(name);
     for (const HeadScore score : by)

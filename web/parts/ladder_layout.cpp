@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "parts/row_bars.hpp"
 #include "widgets/layout.hpp"
@@ -54,7 +56,7 @@ void place_bars(LadderLayout& layout, const std::vector<Line>& lines, Index keys
     layout.bars_width = std::min(width - layout.bars.x, most_bars);
 }
 
-LadderLayout laid_out(const std::vector<std::vector<PlacedRung>>& rows, Index keys, float width,
+LadderLayout laid_out(const std::vector<std::vector<RungGrid>>& rows, Index keys, float width,
                       const Arrangement& how) {
     LadderLayout layout;
     std::vector<Line> lines;
@@ -68,18 +70,17 @@ LadderLayout laid_out(const std::vector<std::vector<PlacedRung>>& rows, Index ke
     };
     for (const auto& row : rows) {
         if (!how.joined) end_line();
-        for (PlacedRung placed : row) {
-            placed.metrics = arranged(placed.metrics, how);
-            const ImVec2 size = ui::grid_size(placed.grid, placed.metrics);
-            const float sign = sign_width(*placed.rung);
+        for (const RungGrid& each : row) {
+            const ui::GridMetrics metrics = arranged(each.metrics, how);
+            const ImVec2 size = ui::grid_size(each.grid, metrics);
+            const float sign = sign_width(*each.rung);
             layout.wraps |= at.x + (at.x > 0 ? sign : 0) + size.x > width;
             if (at.x > 0 && at.x + sign + size.x > width) end_line();
             if (at.x > 0) at.x += sign;
-            placed.at = at;
+            layout.rungs.push_back({&each, metrics, at});
             tallest = std::max(tallest, size.y);
-            right = at.x + std::max(size.x, placed.metrics.label_width + ui::title_width(placed.grid));
+            right = at.x + std::max(size.x, metrics.label_width + ui::title_width(each.grid));
             at.x += size.x + gap;
-            layout.rungs.push_back(std::move(placed));
         }
     }
     end_line();
@@ -92,14 +93,16 @@ LadderLayout laid_out(const std::vector<std::vector<PlacedRung>>& rows, Index ke
 
 float sign_width(const app::Rung& rung) { return *rung.sign ? 26 : 8; }
 
-LadderLayout ladder_layout(const std::vector<std::vector<PlacedRung>>& rows, Index keys, ImVec2 room) {
+LadderLayout ladder_layout(const std::vector<std::vector<RungGrid>>& rows, Index keys, ImVec2 room) {
     if (room.x < ui::settings_open) return laid_out(rows, keys, room.x, usual);
-    for (const bool with_bars : {true, false})
-        for (const Arrangement& how : arrangements) {
-            LadderLayout layout = laid_out(rows, keys, room.x, how);
-            if (how.scale > 1 && layout.wraps) continue;
-            if ((with_bars ? layout.height : layout.matrices_height) <= room.y) return layout;
-        }
+    std::optional<LadderLayout> without_bars;
+    for (const Arrangement& how : arrangements) {
+        LadderLayout layout = laid_out(rows, keys, room.x, how);
+        if (how.scale > 1 && layout.wraps) continue;
+        if (layout.height <= room.y) return layout;
+        if (!without_bars && layout.matrices_height <= room.y) without_bars = std::move(layout);
+    }
+    if (without_bars) return *std::move(without_bars);
     // What nearly fits is better than large cells, of which the last are far away.
     constexpr float nearly = 1.25f;
     LadderLayout tightest = laid_out(rows, keys, room.x, arrangements.back());

@@ -10,9 +10,14 @@
 
 namespace attn::parts {
 
-struct PlacedRung {
+struct RungGrid {
     const app::Rung* rung;
     ui::MatrixGrid grid;
+    ui::GridMetrics metrics;  // of cells in their usual size
+};
+
+struct PlacedRung {
+    const RungGrid* of;
     ui::GridMetrics metrics;
     ImVec2 at{};  // points from the ladder's upper left corner
 };
@@ -26,8 +31,8 @@ struct LadderLayout {
     bool wraps = false;  // a row of the ladder takes more than one line
 };
 
-// The metrics of `rows` are those of cells in their usual size; `room` is what is in view.
-LadderLayout ladder_layout(const std::vector<std::vector<PlacedRung>>& rows, Index keys, ImVec2 room);
+// The layout points into `rows`; `room` is what is in view.
+LadderLayout ladder_layout(const std::vector<std::vector<RungGrid>>& rows, Index keys, ImVec2 room);
 
 // Returns the points between the left edge of a line, or the matrix before, and the next matrix.
 float sign_width(const app::Rung& rung);

@@ -316,7 +316,7 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
     const bool follows = followed_pin_.follows(drawing.state().pin);
     // Commands change the ladder while it is drawn; this frame draws it as it was before them.
     const std::vector<std::vector<app::Rung>> rows = ladder.rungs(queries, keys);
-    std::vector<std::vector<PlacedRung>> to_place(rows.size());
+    std::vector<std::vector<RungGrid>> to_place(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i)
         for (const app::Rung& rung : rows[i]) {
             ui::MatrixGrid grid = frame.grid(rung);
@@ -326,7 +326,8 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
         }
     std::optional<ImVec2> refused_at;
     const LadderLayout layout = ladder_layout(to_place, keys.size(), {width, in_view});
-    for (const auto& [rung, grid, metrics, offset] : layout.rungs) {
+    for (const auto& [of, metrics, offset] : layout.rungs) {
+        const auto& [rung, grid, usual] = *of;
         const ImVec2 at{corner.x + offset.x, corner.y + offset.y};
         if (*rung->sign && offset.x > 0) {
             ui::Type large(ui::Face::regular, 20);

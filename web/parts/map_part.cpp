@@ -87,8 +87,8 @@ void MapPart::forget() {
     finder_ = {};
 }
 
-// Shows the window of the State if that is news. A window that came with a link stays for the map that the link is about,
-// which may be computed after another.
+// Shows the window of the State if that is news. A window that came with a link stays for the map that the link is
+// about, which may be computed after another.
 bool MapPart::follow_window(const app::Drawing& drawing, const Map& map) {
     const auto& window = app::looks_of(drawing.state()).window;
     const bool resized = std::exchange(size_, {map.queries(), map.keys()}) != size_;

@@ -18,8 +18,8 @@ void choose_head(const app::Drawing& drawing, HeadIndex head);
 void choose_tokens(const app::Drawing& drawing, std::optional<Index> query, std::optional<Index> key);
 void pin(const app::Drawing& drawing, const app::CellRef& cell);
 
-// Answers the clicks on a map. A click pins and chooses at once; when it turns out to have begun a double click, it is taken
-// back.
+// Answers the clicks on a map. A click pins and chooses at once; when it turns out to have begun a double click, it
+// is taken back.
 class MapClicks {
   public:
     void answer(const app::Drawing& drawing, const ui::MapTouch& touch, auto click) {

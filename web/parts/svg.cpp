@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "text/utf8.hpp"
 #include "widgets/contrast.hpp"
 
 namespace attn::parts {
@@ -16,9 +17,7 @@ constexpr float arcs_rise = 132;
 
 // Estimates the width of a text, since the reader's program chooses the font.
 float width_of(std::string_view text, float size) {
-    const auto letters =
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
-    return 0.6f * size * static_cast<float>(letters);
+    return 0.6f * size * static_cast<float>(count_code_points(text));
 }
 
 float widest(std::span<const std::string> names, float size) {

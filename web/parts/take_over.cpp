@@ -1,5 +1,7 @@
 #include "parts/take_over.hpp"
 
+#include "app/format.hpp"
+
 namespace attn::parts {
 
 std::optional<app::Offer> take_over(const app::Visit& visit, app::Subject& subject, Range queries,
@@ -9,9 +11,8 @@ std::optional<app::Offer> take_over(const app::Visit& visit, app::Subject& subje
     if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
     const auto record = attention->record(s.layer);
     if (!record) return std::nullopt;
-    std::string from = "head " + std::to_string(s.head);
-    if (attention->layers() > 1) from = "layer " + std::to_string(s.layer) + ", " + from;
-    from += " of " + attention->title();
+    std::string from =
+        app::head_text({s.layer, s.head}, attention->layers(), ", ") + " of " + attention->title();
     const bool whole = queries == Range{0, attention->queries()} && keys == Range{0, attention->keys()};
     if (!whole)
         from += ", tokens " + std::to_string(queries.begin) + " to " + std::to_string(queries.end - 1);

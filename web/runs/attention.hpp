@@ -24,8 +24,8 @@ class Attention {
 
     virtual std::uint64_t version() const = 0;          // changes with the numbers or the names
     virtual std::uint64_t origin() const { return 0; }  // if it changes, nothing is where it was before
-    // How many of its queries, or words, from the first on are those of the attention that had this version, each of which
-    // sees only those before it.
+    // How many of its queries, or words, from the first on are those of the attention that had this version, each of
+    // which sees only those before it.
     virtual Index kept_since(std::uint64_t /*version*/, bool /*words*/) const { return 0; }
     virtual Index layers() const = 0;
     virtual Index heads() const = 0;  // heads per layer

@@ -18,8 +18,8 @@ struct NamedHeads {
 
     // "pronoun 0.999": the highest score among the names that the head has earned; empty if there are none.
     std::string name(HeadIndex head) const;
-    // All of them, one a line, with what was measured, from where on it is a name, and on what it was measured; empty if
-    // there are none.
+    // All of them, one a line, with what was measured, from where on it is a name, and on what it was measured; empty
+    // if there are none.
     std::string told(HeadIndex head) const;
 };
 

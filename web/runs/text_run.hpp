@@ -25,8 +25,8 @@ class TextRun final : public Attention {
     std::optional<HeadOverview> all_heads;
     Tensor logits;  // [1, vocabulary], at the last position
 
-    // Starts the overview of all heads, and computes the logits. What the overview of the run before has of the tokens that
-    // both begin with is taken over.
+    // Starts the overview of all heads, and computes the logits. What the overview of the run before has of the
+    // tokens that both begin with is taken over.
     Status begin_overview(const TextRun* before = nullptr);
     const Record& record_at(Index layer) const {
         return run->layers()[static_cast<std::size_t>(layer)].attention;
@@ -73,13 +73,13 @@ class TextJob {
   public:
     explicit TextJob(bool overview) : overview_(overview) {}
     void clear() { *this = TextJob(overview_); }
-    // Without ids there is nothing to show. The existing run stays until the new one is complete, which continues it as far
-    // as their tokens are the same.
+    // Without ids there is nothing to show. The existing run stays until the new one is complete, which continues it
+    // as far as their tokens are the same.
     Status start(const std::shared_ptr<const Model>& model, const std::string& model_name,
                  std::vector<std::int32_t> ids, std::vector<std::string> pieces, std::string text);
     bool running() const { return forward_ || next_; }
-    // Does a slice; returns true when the run has just become complete. Where it is longer or shorter by a few tokens, its
-    // overview is as far as the one before, so that no picture goes and comes.
+    // Does a slice; returns true when the run has just become complete. Where it is longer or shorter by a few
+    // tokens, its overview is as far as the one before, so that no picture goes and comes.
     Result<bool> step();
 
     TextRun* run() const { return run_.get(); }

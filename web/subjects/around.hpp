@@ -9,8 +9,6 @@
 
 namespace attn::app {
 
-inline std::string four(double value) { return fixed(value, 4); }
-
 // A number of a model, and its explanation.
 struct Around {
     Explained& out;

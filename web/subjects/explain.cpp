@@ -9,7 +9,7 @@ namespace attn::app {
 
 namespace {
 
-std::string number(double value) { return fixed(value, 4); }
+std::string four(double value) { return fixed(value, 4); }
 
 }  // namespace
 
@@ -51,23 +51,23 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         const bool own = stage == current;
         reached = reached || own;
         if (stage != Stage::raw && stage != Stage::weight) before_softmax = stage;
-        out.steps.push_back({std::move(name), std::move(arithmetic), number(value), own,
+        out.steps.push_back({std::move(name), std::move(arithmetic), four(value), own,
                              own ? std::nullopt : std::optional(places(stage, cell.row, cell.col))});
     };
     line("score", score.empty() ? in_expression(c.raw) : std::move(score), c.raw);
     step(Stage::raw, "score", "q · k", c.raw);
     line("scaled", "score * " + in_expression(c.scale), c.scaled);
-    step(Stage::scaled, "scaled", number(c.raw) + scale_text, c.scaled);
+    step(Stage::scaled, "scaled", four(c.raw) + scale_text, c.scaled);
     if (spec.softcap > 0) {
         const double softcap = static_cast<double>(spec.softcap);
         const std::string cap = shortest(softcap);
         line("capped", cap + " * tanh(scaled / " + cap + ")", c.capped);
-        step(Stage::capped, "capped", cap + " · tanh(" + number(c.scaled) + " / " + cap + ")", c.capped);
+        step(Stage::capped, "capped", cap + " · tanh(" + four(c.scaled) + " / " + cap + ")", c.capped);
     }
     if (!spec.mask.is_everything() || !spec.bias.empty()) {
         const std::string how = !c.allowed          ? "masked: −∞"
                                 : spec.bias.empty() ? "the mask allows it"
-                                                    : number(c.capped) + " + " + number(c.bias);
+                                                    : four(c.capped) + " + " + four(c.bias);
         const double masked = c.allowed ? c.masked : -std::numeric_limits<double>::infinity();
         line("masked", c.allowed ? last + " + " + in_expression(c.bias) : in_expression(masked), masked);
         step(Stage::masked, "masked", how, masked);
@@ -85,13 +85,13 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
          c.exponential);
     const bool own_maximum = current == before_softmax && cell.col == c.max_key;
     out.steps.push_back(
-        {"row maximum", "", number(c.row_max), false,
+        {"row maximum", "", four(c.row_max), false,
          own_maximum ? std::nullopt : std::optional(places(before_softmax, cell.row, c.max_key))});
     out.steps.push_back(
-        {"exp(s − max)", "exp(" + number(c.masked - c.row_max) + ")", number(c.exponential), false});
-    out.steps.push_back({"Σ of the row", "", number(c.row_sum), false});
+        {"exp(s − max)", "exp(" + four(c.masked - c.row_max) + ")", four(c.exponential), false});
+    out.steps.push_back({"Σ of the row", "", four(c.row_sum), false});
     line("weight", "exponential / " + in_expression(c.row_sum), c.weight);
-    step(Stage::weight, "weight", number(c.exponential) + " / " + number(c.row_sum), c.weight);
+    step(Stage::weight, "weight", four(c.exponential) + " / " + four(c.row_sum), c.weight);
 }
 
 std::string formula_of(Stage stage, const CellNames& names, Index col, bool scores_given) {
@@ -132,8 +132,8 @@ void add_contribution(Explained& out, double weight, std::span<const double> val
     add_terms(out, squares, at, at, {"v", "v"});
     // A weight of 0 gives 0 even for an infinite value.
     out.f64 = weight == 0 ? 0 : weight * norm;
-    out.steps.push_back({projected ? "‖v W_O‖" : "‖v‖", "√" + number(sum), number(norm), false});
-    out.steps.push_back({"contribution", number(weight) + " · " + number(norm), number(out.f64), true});
+    out.steps.push_back({projected ? "‖v W_O‖" : "‖v‖", "√" + four(sum), four(norm), false});
+    out.steps.push_back({"contribution", four(weight) + " · " + four(norm), four(out.f64), true});
     add_line(out, "norm", "sqrt(dot(v, v))", norm);
     add_line(out, "contribution", weight == 0 ? "0" : "weight * norm", out.f64);
 }

@@ -33,14 +33,16 @@ struct Places {
 };
 using PlaceOf = std::function<std::optional<CellPlace>(Index)>;
 
+// Writes a number as steps and notes show it.
+std::string four(double value);
 // Writes a number so that it can stand anywhere in an expression of Explained::lines.
 std::string in_expression(double value);
 void add_line(Explained& out, std::string name, std::string expression, double value);
 // `names` are those of the two columns in copies.
 void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right,
                std::pair<const char*, const char*> names);
-// Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage. `score` is the
-// expression of the raw score, or empty where it is given.
+// Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage. `score`
+// is the expression of the raw score, or empty where it is given.
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text, std::string score);
 std::string formula_of(Stage stage, const CellNames& names, Index col, bool scores_given = false);

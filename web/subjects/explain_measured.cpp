@@ -85,7 +85,7 @@ std::optional<Explained> ScoreExplainer::of(Attention& attention, const CellRef&
     for (std::size_t i = 0; out && i < head_scores.size(); ++i) {
         const auto other = static_cast<HeadScore>(i);
         if (const auto number = number_of(heads->scores(head), other); number && other != score)
-            out->steps.push_back({info(other).name, "", fixed(*number, 4), false,
+            out->steps.push_back({info(other).name, "", four(*number), false,
                                   CellPlace{head, head_score_cell(*heads, head, other)}});
     }
     return out;
@@ -138,10 +138,9 @@ std::optional<Explained> ScoreExplainer::of(Attention& attention, HeadIndex head
                              ? "Entropy of each row / ln(its keys) · 1/" + fixed(divisor, 0)
                              : "What counts in each row · 1/Σ A";
     out.f64 = total / divisor;
-    out.steps.push_back({"what counts", "", fixed(total, 4), false});
-    out.steps.push_back({is_of_entropy(score) ? "rows" : "Σ A", "", fixed(divisor, 4), false});
-    out.steps.push_back(
-        {info(score).name, fixed(total, 4) + " / " + fixed(divisor, 4), fixed(out.f64, 4), true});
+    out.steps.push_back({"what counts", "", four(total), false});
+    out.steps.push_back({is_of_entropy(score) ? "rows" : "Σ A", "", four(divisor), false});
+    out.steps.push_back({info(score).name, four(total) + " / " + four(divisor), four(out.f64), true});
     out.left_name = "counted";
     add_line(out, "score", "sum(counted) / " + in_expression(divisor), out.f64);
     kept_ = {attention.version(), head, score, f32, out};
@@ -155,7 +154,6 @@ void explain_cosine(Explained& out, std::span<const Term> terms, const PlaceOf& 
         first += term.left * term.left;
         second += term.right * term.right;
     }
-    const auto four = [](double value) { return fixed(value, 4); };
     first = std::sqrt(first);
     second = std::sqrt(second);
     out.f64 = dot / (first * second);

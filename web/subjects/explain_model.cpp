@@ -1,5 +1,5 @@
-// Explains what a model computes around its heads: each number by those before it, back to the embeddings, and each weight
-// by its place in a file.
+// Explains what a model computes around its heads: each number by those before it, back to the embeddings, and each
+// weight by its place in a file.
 #include "subjects/around.hpp"
 
 namespace attn::app {

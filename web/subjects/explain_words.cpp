@@ -23,7 +23,6 @@ std::string shortened(std::string_view name) {
 
 void explain_words(Explained& out, const WordPair& pair, const Places& places, const TokenWeights& weight) {
     const auto rows = static_cast<double>(pair.query.size());
-    const auto four = [](double value) { return fixed(value, 4); };
     const auto piece = [](std::span<const std::string> pieces, Index token) {
         const std::string& text = pieces[static_cast<std::size_t>(token)];
         return text.substr(std::min(text.find_first_not_of(' '), text.size()));
@@ -96,7 +95,6 @@ void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight&
         out.note = "The map leaves out the first key; the other weights stay as they are.";
         return;
     }
-    const auto four = [](double value) { return fixed(value, 4); };
     const double before = out.f64, left = first.allowed ? 1 - first.f64 : 1,
                  left_f32 = first.allowed ? 1 - first.f32 : 1;
     for (auto& step : out.steps) step.current = false;

@@ -20,8 +20,8 @@ inline float contrast(std::uint32_t a, std::uint32_t b) {
     return first > second ? first / second : second / first;
 }
 
-// Returns black or white, whichever is easier to read on the fill. Where they are alike, at a luminance of 0.18, both have a
-// contrast of 4.58.
+// Returns black or white, whichever is easier to read on the fill. Where they are alike, at a luminance of 0.18, both
+// have a contrast of 4.58.
 inline std::uint32_t ink_on_colour(std::uint32_t fill) {
     return contrast(fill, 0x000000) >= contrast(fill, 0xffffff) ? 0x000000 : 0xffffff;
 }

@@ -14,7 +14,7 @@ namespace attn::ui {
 namespace {
 std::uint64_t gesture_number = 1;
 constexpr float label_width = 86;
-constexpr ImVec2 list_padding{10, 8};
+constexpr ImVec2 popup_padding{10, 8};
 bool labels_are_tight = false;
 std::string last_label;  // names the choice that follows it
 
@@ -98,7 +98,7 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
     ImGui::PushID(name);
     if (button(name, label)) ImGui::OpenPopup("menu");
     node_opens(ImGui::IsPopupOpen("menu"));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, list_padding);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, popup_padding);
     if (ImGui::BeginPopup("menu")) {
         const SemanticGroup group(Role::menu, std::string(name) + "/menu", label);
         for (int i = 0; i < static_cast<int>(items.size()); ++i) {
@@ -118,7 +118,7 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
 bool begin_list(const char* name, const char* label, const char* shown) {
     const ImVec2 min = ImGui::GetCursorScreenPos(),
                  max{min.x + ImGui::CalcItemWidth(), min.y + ImGui::GetFrameHeight()};
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, list_padding);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, popup_padding);
     const bool open =
         ImGui::BeginCombo((std::string("##") + name).c_str(), shown, ImGuiComboFlags_HeightLargest);
     ImGui::PopStyleVar();
@@ -293,11 +293,10 @@ void tooltip_at_cursor(const char* text) {
 }
 
 void tooltip_at(ImVec2 min, ImVec2 max, const char* text, Side side) {
-    constexpr ImVec2 padding{10, 8};
     constexpr float gap = 6, widest = 310;
     Type face(Face::regular, size_body);
     const std::string lines = wrapped(text, widest);
-    const ImVec2 inner = text_size(lines), size{inner.x + 2 * padding.x, inner.y + 2 * padding.y};
+    const ImVec2 inner = text_size(lines), size{inner.x + 2 * popup_padding.x, inner.y + 2 * popup_padding.y};
     const ImGuiViewport* view = ImGui::GetMainViewport();
     const ImVec2 end{view->Pos.x + view->Size.x, view->Pos.y + view->Size.y};
     const auto within = [](float at, float length, float from, float to) {
@@ -312,7 +311,7 @@ void tooltip_at(ImVec2 min, ImVec2 max, const char* text, Side side) {
             ? ImVec2{within(min.x, size.x, view->Pos.x, end.x), outside(min.y, max.y, size.y, end.y)}
             : ImVec2{outside(min.x, max.x, size.x, end.x), within(min.y, size.y, view->Pos.y, end.y)};
     ImGui::SetNextWindowPos(at);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, popup_padding);
     if (ImGui::BeginTooltip()) {
         ImGui::TextUnformatted(lines.c_str());
         ImGui::EndTooltip();

@@ -1,6 +1,6 @@
 // The map widget shows a map of any size like a street map, with names on both axes. Once it was clicked, or
-// with Ctrl, the wheel zooms; so do two fingers. A drag pans, and a double click shows the whole map. With Shift, or while brushing is on, a
-// drag marks a rectangle, whose sums are then computed.
+// with Ctrl, the wheel zooms; so do two fingers. A drag pans, and a double click shows the whole map. With Shift, or
+// while brushing is on, a drag marks a rectangle, whose sums are then computed.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Checks what heads are named after: the measured scores against plain sums in double, the names, scores.json, and the way
-// to the next best head.
+// Checks what heads are named after: the measured scores against plain sums in double, the names, scores.json, and
+// the way to the next best head.
 #include "analysis/head_roles.hpp"
 
 #include <catch_amalgamated.hpp>

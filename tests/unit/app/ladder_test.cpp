@@ -18,22 +18,29 @@ std::string notation(Visit& visit, Stage stage) {
     return "";
 }
 
+// The ladder from there on, with a mask and a soft cap.
+std::vector<Rung> every_stage_from(Visit& visit, Source source) {
+    visit.perform(SetSource{source});
+    visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
+    visit.perform(SetSoftcap{2});
+    std::vector<Rung> all;
+    for (auto& row : subject_in(visit).ladder()->rungs({0, 3}, {0, 3}))
+        std::ranges::move(row, std::back_inserter(all));
+    return all;
+}
+
 }  // namespace
 
 TEST_CASE("indices stand in brackets, so that none is read as a power") {
     FakePage page;
     Visit visit{page};
     for (const Source source : {Source::projections, Source::qkv, Source::scores}) {
-        visit.perform(SetSource{source});
-        visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
-        visit.perform(SetSoftcap{2});
-        for (const auto& row : subject_in(visit).ladder()->rungs({0, 3}, {0, 3}))
-            for (const Rung& rung : row) {
-                INFO(rung.title << ": " << rung.notation);
-                CHECK(rung.notation.find('[') != std::string::npos);
-                for (const char* power : {"ⁱ", "ʲ", "ᵃ", "ᵇ", "ᶜ"})
-                    CHECK(rung.notation.find(power) == std::string::npos);
-            }
+        for (const Rung& rung : every_stage_from(visit, source)) {
+            INFO(rung.title << ": " << rung.notation);
+            CHECK(rung.notation.find('[') != std::string::npos);
+            for (const char* power : {"ⁱ", "ʲ", "ᵃ", "ᵇ", "ᶜ"})
+                CHECK(rung.notation.find(power) == std::string::npos);
+        }
     }
 }
 
@@ -41,22 +48,19 @@ TEST_CASE("for every computed cell there is something to change instead") {
     FakePage page;
     Visit visit{page};
     for (const Source source : {Source::projections, Source::qkv, Source::scores}) {
-        visit.perform(SetSource{source});
-        visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
-        visit.perform(SetSoftcap{2});
+        const std::vector<Rung> rungs = every_stage_from(visit, source);
         const State before = visit.state();
-        for (const auto& row : subject_in(visit).ladder()->rungs({0, 3}, {0, 3}))
-            for (const Rung& rung : row) {
-                INFO(rung.title);
-                const LadderEdits& edits = *subject_in(visit).ladder()->edits();
-                const auto instead = edits.instead(before, {rung.stage, 1, 2});
-                CHECK(instead.has_value() != edits.may_edit(before, rung.stage));
-                if (!instead) continue;
-                const auto after = app::apply(before, instead->command);
-                REQUIRE(after);
-                CHECK(edits.may_edit(*after, instead->cell.stage));
-                CHECK(worked_may_pin(*after, instead->cell));
-            }
+        for (const Rung& rung : rungs) {
+            INFO(rung.title);
+            const LadderEdits& edits = *subject_in(visit).ladder()->edits();
+            const auto instead = edits.instead(before, {rung.stage, 1, 2});
+            CHECK(instead.has_value() != edits.may_edit(before, rung.stage));
+            if (!instead) continue;
+            const auto after = app::apply(before, instead->command);
+            REQUIRE(after);
+            CHECK(edits.may_edit(*after, instead->cell.stage));
+            CHECK(worked_may_pin(*after, instead->cell));
+        }
     }
     const LadderEdits& edits = *subject_in(visit).ladder()->edits();
     visit.perform(OpenPreset{PresetId::cat_sat_mat});

@@ -1,6 +1,7 @@
 // Tests opening, asking about, refusing and keeping a user's own tensors in a visit.
 #include "subjects/tensors/own_tensors.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "app/explained.hpp"
@@ -91,7 +92,8 @@ TEST_CASE("finished weights open with their tokens, layer by layer and head by h
                                  std::to_string(header->data_offset + 4 * 119) + " of attention.npy: "));
     CHECK_FALSE(explained(v.visit, {Stage::raw, 3, 4}));
     CHECK_FALSE(explained(v.visit, {Stage::weight, 4, 0}));
-    CHECK_THAT(table_json(table_in(v.visit)), ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
+    CHECK_THAT(tables_json(std::array{table_in(v.visit)}),
+               ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
 
     // In these small pictures of the heads, each texel is one cell.
     const attn::Thumbnails& small = v.open()->overview()->maps();

@@ -1,5 +1,6 @@
 // Tests words in a visit: the map by words, how its cells are explained, and how it is saved.
 #include <algorithm>
+#include <array>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -171,7 +172,7 @@ TEST_CASE("what is saved of words is the map's, of all heads too") {
 TEST_CASE("the table is that of the map's words") {
     WordVisit v;
     v.visit.perform(SetMap{{.unit = Unit::words}});
-    const auto table = nlohmann::json::parse(table_json(table_in(v.visit)));
+    const auto table = nlohmann::json::parse(tables_json(std::array{table_in(v.visit)})).at(0);
     CHECK(table["title"] == "Weights between words of tiny, layer 0, head 0");
     CHECK(table["columns"] == v.run().words.names);
     const double shown = std::stod(table["rows"][2][2].get<std::string>());

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/moments.hpp"
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "tensor/random.hpp"
@@ -78,18 +79,6 @@ bool DotProducts::step() {
         values_.push_back(static_cast<float>(sum));
     }
     return !done();
-}
-
-Moments moments_of(const std::vector<float>& values) {
-    Moments moments;
-    if (values.empty()) return moments;
-    const auto count = static_cast<double>(values.size());
-    for (const float value : values) moments.mean += static_cast<double>(value) / count;
-    for (const float value : values) {
-        const double off = static_cast<double>(value) - moments.mean;
-        moments.variance += off * off / count;
-    }
-    return moments;
 }
 
 std::vector<Index> histogram_of(const std::vector<float>& values, double reach, Index bins) {

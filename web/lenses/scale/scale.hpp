@@ -1,5 +1,5 @@
-// Lens Scale: why scores are divided by √d_k. Dot products of d components spread by √d; the histogram shows it, on seeded
-// normal vectors, or on the chosen head's own q and k as far as their first d components go.
+// Lens Scale: why scores are divided by √d_k. Dot products of d components spread by √d; the histogram shows it, on
+// seeded normal vectors, or on the chosen head's own q and k as far as their first d components go.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ class DotProducts {
   public:
     // Of `pairs` pairs of vectors with `components` standard normal components each (tensor/random.hpp).
     DotProducts(Index components, Index pairs, std::uint32_t seed);
-    // Of the first `components` of a head's q and k, over at most `pairs` of the pairs that its mask allows, evenly chosen.
+    // Of the first `components` of a head's q and k, over at most `pairs` of the pairs that its mask allows, evenly
+    // chosen.
     DotProducts(std::shared_ptr<const Record> record, Index head, Index components, Index pairs);
 
     bool step();  // true while there is more to do
@@ -50,11 +51,6 @@ class DotProducts {
     Index next_ = 0;  // a pair, or a query and key among all
     std::vector<float> values_;
 };
-
-struct Moments {
-    double mean = 0, variance = 0;  // 0 of no values
-};
-Moments moments_of(const std::vector<float>& values);
 
 // Counts values in bins of one width over [−reach, reach]; those outside are in the outermost bins.
 std::vector<Index> histogram_of(const std::vector<float>& values, double reach, Index bins);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "analysis/moments.hpp"
 #include "app/format.hpp"
 #include "lenses/scale/scale.hpp"
 #include "widgets/controls.hpp"

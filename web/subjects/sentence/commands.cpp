@@ -6,6 +6,7 @@
 #include "app/format.hpp"
 #include "app/looks.hpp"
 #include "runs/training_state.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
 
@@ -21,14 +22,10 @@ void forget_heads(State& state) {
 }
 
 // “ sat”, or the beginning of a longer text, on one line.
-std::string quoted(std::string text) {
+std::string quoted(std::string_view text) {
     constexpr std::ptrdiff_t most = 24;  // characters
-    std::size_t end = 0;
-    for (std::ptrdiff_t count = 0; end < text.size(); ++end)
-        if ((text[end] & 0xc0) != 0x80 && ++count > most) break;
-    if (end < text.size()) text = text.substr(0, end) + "…";
-    std::ranges::replace(text, '\n', ' ');
-    return curly_quoted(text);
+    const std::string_view first = first_code_points(text, most);
+    return curly_quoted(on_one_line(first) + (first.size() < text.size() ? "…" : ""));
 }
 
 }  // namespace

@@ -33,7 +33,6 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     out.f64 = likelihood(logit) / sum;
     out.f32 = static_cast<double>(static_cast<float>(found->probability));
     out.formula = "exp((logit − best) / temperature) / Σ";
-    const auto four = [](double value) { return fixed(value, 4); };
     out.steps.push_back({"logit", "id " + std::to_string(found->id), four(logit), false,
                          CellPlace{{state().selection.layer, state().selection.head},
                                    {.stage = Stage::logit, .row = run()->tokens() - 1, .col = cell.col}}});

@@ -82,7 +82,7 @@ std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at,
     const auto [layer, head] = at;
     if (layer >= set.layers() || head >= set.heads()) return std::nullopt;
     const std::string provenance =
-        (set.layers() > 1 ? "layer " + std::to_string(layer) + ", " : "") + "head " + std::to_string(head) +
+        head_text(at, set.layers(), ", ") +
         (set.finished() ? " · loaded from " + set.weights_of(layer).file : " · computed here from Q and K");
     if (cell.words) {
         auto words = explain_words_of_set(set, layer, head, cell);

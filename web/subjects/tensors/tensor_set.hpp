@@ -127,7 +127,6 @@ class TensorSet final : public Attention {
     bool measures() const;                       // whether any layer has something to do
     bool sampled(Index side) const;              // whether the rows sampled first are there, of all layers
     std::optional<RecordJob>* next_job();
-    Status prepare(const TensorRule& rule);
 
     Parts parts_;
     std::vector<std::string> query_names_, key_names_;
