@@ -105,7 +105,7 @@ void one_map(Index n, const std::string& name, const Mask& mask, const Kernels& 
     tell("its longest slice", records.longest_slice, beside);
     for (const Stage stage : {Stage::weight, Stage::scaled, Stage::contribution}) {
         const MapPointer map = stage_map(record, 0, stage);
-        const std::string of = std::string(attn::name(stage)) + ", ";
+        const std::string of = std::string(info(stage).key) + ", ";
         Pyramid pyramid(map, Pyramid::usual_bytes, kernels);
         const Run r = run([&] { return pyramid.step(); }, [&] { return pyramid.sample() != nullptr; });
         tell(of + "first picture", r.first, beside);

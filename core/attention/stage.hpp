@@ -55,8 +55,10 @@ enum class Stage {
     difference,   // [n_q, n_k], of two weights
     loss,         // [steps, 1]
     curve,        // [steps, scores], of one head
+
+    lens,  // a number of the lens that is open, which says what its row and column are
 };
-inline constexpr int stage_count = 41;
+inline constexpr int stage_count = 42;
 
 struct StageInfo {
     std::string_view key;     // in links, and in the names of files
@@ -106,6 +108,7 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {"difference", "Difference", "difference", "first − second"},
     {"loss", "Loss", "loss", "loss"},
     {"curve", "Score", "curve", "head score"},
+    {"number", "Number", "number", "number"},
 }};
 constexpr const StageInfo& info(Stage stage) { return stage_table[static_cast<std::size_t>(stage)]; }
 constexpr std::string_view symbol(Stage stage) { return info(stage).symbol; }
@@ -125,7 +128,7 @@ constexpr bool is_of_model(Stage stage) {
     return (stage >= Stage::embedding && stage <= Stage::w_head) ||
            (stage >= Stage::w_q && stage <= Stage::w_v);
 }
-constexpr bool is_measured(Stage stage) { return stage >= Stage::probability; }
+constexpr bool is_measured(Stage stage) { return stage >= Stage::probability && stage <= Stage::curve; }
 // A step of the chain that ends in a weight.
 constexpr bool is_score_or_weight(Stage stage) { return stage >= Stage::raw && stage <= Stage::weight; }
 // Among the stages of pairs: weights and what is made of them are never negative.

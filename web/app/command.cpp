@@ -11,7 +11,8 @@ Result<State> apply(const State& state, const Command& command) {
     if (const Status done = command.apply(next); !done) return done.error();
     const SubjectEntry& subject = subject_of(next);
     if (!subject.may_select(next, next.selection)) next.selection.forget_tokens();
-    if (next.pin && !subject.may_pin(next, *next.pin)) next.pin.reset();
+    const bool of_other_lens = next.pin && next.pin->stage == Stage::lens && next.lens != state.lens;
+    if (next.pin && (of_other_lens || !may_pin(next, *next.pin))) next.pin.reset();
     return next;
 }
 
@@ -73,12 +74,16 @@ Status Select::apply(State& state) const {
 }
 std::string Select::describe(const State&) const { return "selection"; }
 
-Status Pin::apply(State& state) const {
+bool may_pin(const State& state, const CellRef& cell) {
     // The first key is left out of weights and of what is made of them.
-    const auto sinkless = [](Stage stage) { return is_of_pairs(stage) && !is_signed(stage); };
-    if (cell &&
-        (!subject_of(state).may_pin(state, *cell) || (cell->sink != Sink::shown && !sinkless(cell->stage))))
-        return Error{"There is no such cell to pin."};
+    if (cell.sink != Sink::shown && (!is_of_pairs(cell.stage) || is_signed(cell.stage))) return false;
+    if (cell.stage != Stage::lens) return subject_of(state).may_pin(state, cell);
+    const auto within = [](Index i) { return i >= 0 && i < position_limit; };
+    return !cell.second && !cell.words && within(cell.row) && within(cell.col);
+}
+
+Status Pin::apply(State& state) const {
+    if (cell && !may_pin(state, *cell)) return Error{"There is no such cell to pin."};
     state.pin = cell;
     return ok();
 }

@@ -98,6 +98,8 @@ struct Select {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
+// Says whether there can be such a cell in what the State shows.
+bool may_pin(const State& state, const CellRef& cell);
 struct Pin {
     static constexpr bool navigation = true;
     std::optional<CellRef> cell;

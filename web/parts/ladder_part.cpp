@@ -225,8 +225,7 @@ void LadderPart::keyboard(const Frame& frame) {
         next.row += rows;
         next.col += cols;
         // At an edge, the pin stays where it is; the subject decides where the edges are.
-        if (!app::subject_of(drawing.state()).may_pin(drawing.state(), next) || !frame.subject.explain(next))
-            return;
+        if (!app::may_pin(drawing.state(), next) || !frame.subject.explain(next)) return;
         cell = next;
         frame.pin(cell);
     };

@@ -185,7 +185,8 @@ export class Semantics {
 
     /** @param {Element | null} parent */
     #stopIn(parent) {
-        return parent?.querySelector('[tabindex="0"]') instanceof HTMLElement ? /** @type {HTMLElement} */ (parent.querySelector('[tabindex="0"]')) : null;
+        const stop = parent?.querySelector('[tabindex="0"]');
+        return stop instanceof HTMLElement ? stop : null;
     }
 
     // ---- To the program ------------------------------------------------------------------------------------------------

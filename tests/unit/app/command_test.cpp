@@ -312,6 +312,21 @@ TEST_CASE("the sentence and what is chosen in it") {
           "There is no such cell to pin.");
 }
 
+TEST_CASE("a lens's own number is pinned while that lens is open") {
+    const CellRef number{Stage::lens, 2, 70};
+    const State pinned = after(opened(PresetId::cat_sat_mat), Pin{number});
+    CHECK(pinned.pin == number);
+    CHECK(parse_fragment(to_fragment(pinned)).state == pinned);
+    CHECK(after(pinned, Select{{0, 0, 1, 1}}).pin == number);
+    CHECK(after(pinned, OpenLens{pinned.lens}).pin == number);
+    for (const LensEntry& other : lens_list())
+        if (other.key != pinned.lens) CHECK_FALSE(after(pinned, OpenLens{other.key}).pin);
+    CHECK(refusal(pinned, Pin{CellRef{Stage::lens, -1, 0}}) == "There is no such cell to pin.");
+    CHECK(refusal(pinned, Pin{CellRef{Stage::lens, 0, position_limit}}) == "There is no such cell to pin.");
+    CHECK(refusal(pinned, Pin{CellRef{.stage = Stage::lens, .words = true}}) ==
+          "There is no such cell to pin.");
+}
+
 TEST_CASE("the status line says what was done") {
     const State a = default_state();
     CHECK(Command(SetCell{{x, 0, 1}, 0.7}).describe(a) == "X[cat, 1] 0.5 → 0.7");

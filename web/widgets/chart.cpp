@@ -1,0 +1,292 @@
+#include "widgets/chart.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/format.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
+
+namespace attn::ui {
+
+namespace {
+
+constexpr float number_width = 52, title_height = 24, legend_height = 20, x_axis_height = 36;
+constexpr std::array round_numbers{1.0, 2.0, 5.0};
+
+double along(const ChartAxis& axis, double value) {
+    if (axis.logarithmic) return std::log(value / axis.low) / std::log(axis.high / axis.low);
+    return (value - axis.low) / (axis.high - axis.low);
+}
+double at_share(const ChartAxis& axis, double share) {
+    share = std::clamp(share, 0.0, 1.0);
+    return axis.logarithmic ? axis.low * std::pow(axis.high / axis.low, share)
+                            : axis.low + share * (axis.high - axis.low);
+}
+
+// As many digits as the distance of ticks asks for.
+std::string tick_text(double value, double step) {
+    if (value == 0) return "0";
+    if (const double size = std::abs(value); size >= 1e6 || size < 1e-4) return app::fixed(value, 4);
+    const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
+    if (decimals == 0 && value >= 1000) return app::with_commas(std::llround(value));
+    return app::fixed(value, decimals);
+}
+
+struct Area {
+    ImVec2 min, max;
+    const Chart& chart;
+
+    float x(double value) const {
+        return min.x + (max.x - min.x) * static_cast<float>(std::clamp(along(chart.x, value), -1.0, 2.0));
+    }
+    float y(double value) const {
+        return max.y - (max.y - min.y) * static_cast<float>(std::clamp(along(chart.y, value), 0.0, 1.0));
+    }
+    ImVec2 at(double to_x, double to_y) const { return {x(to_x), y(to_y)}; }
+};
+
+double distance(const std::vector<double>& ticks, std::size_t i) {
+    if (ticks.size() < 2) return std::max(std::abs(ticks[i]), 1.0);
+    return i > 0 ? ticks[i] - ticks[i - 1] : ticks[1] - ticks[0];
+}
+
+void draw_axes(ImDrawList* list, const Area& area) {
+    const Theme& t = theme();
+    Type mono(Face::mono, 12);
+    const auto [x_axis, y_axis] = std::pair(area.chart.x, area.chart.y);
+    const std::vector<double> rows =
+        axis_ticks(y_axis, std::max(2, static_cast<int>((area.max.y - area.min.y) / 44)));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const float y = std::floor(area.y(rows[i])) + 0.5f;
+        list->AddLine({area.min.x, y}, {area.max.x, y}, with_alpha(t.border, 0.5f));
+        const std::string text = tick_text(rows[i], distance(rows, i));
+        draw_text(list, {area.min.x - 8 - text_size(text).x, y - ImGui::GetFontSize() / 2}, t.dim, text);
+    }
+    const float floor = std::floor(area.max.y) + 0.5f;
+    list->AddLine({area.min.x, floor}, {area.max.x, floor}, t.border);
+    const std::vector<double> columns =
+        axis_ticks(x_axis, std::max(2, static_cast<int>((area.max.x - area.min.x) / 70)));
+    float free = area.min.x - number_width;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        const std::string text = tick_text(columns[i], distance(columns, i));
+        const float x = area.x(columns[i]), wide = text_size(text).x;
+        list->AddLine({x, floor}, {x, floor + 4}, t.border);
+        const float left = std::clamp(x - wide / 2, area.min.x - 4, area.max.x - wide);
+        if (left < free + 8) continue;
+        draw_text(list, {left, floor + 5}, t.dim, text);
+        free = left + wide;
+    }
+    Type regular(Face::regular, 12);
+    draw_text(list, {area.min.x + 4, area.min.y - 1}, t.dim, y_axis.title + " ↑");
+    const std::string x_title = x_axis.title + " →";
+    draw_text(list, {area.max.x - text_size(x_title).x, floor + 19}, t.dim, x_title);
+}
+
+void draw_curve(ImDrawList* list, const Area& area, const ChartCurve& curve) {
+    const auto good = [&](std::size_t i) { return std::isfinite(curve.y[i]); };
+    for (std::size_t i = 1; i < curve.band_low.size(); ++i) {
+        const ImVec2 corners[]{
+            area.at(curve.x[i - 1], curve.band_low[i - 1]), area.at(curve.x[i - 1], curve.band_high[i - 1]),
+            area.at(curve.x[i], curve.band_high[i]), area.at(curve.x[i], curve.band_low[i])};
+        if (good(i - 1) && good(i)) list->AddConvexPolyFilled(corners, 4, with_alpha(curve.colour, 0.18f));
+    }
+    // Dashes are as long as gaps, wherever the points are.
+    constexpr float dash = 5;
+    float travelled = 0;
+    for (std::size_t i = 1; i < curve.x.size(); ++i) {
+        if (!good(i - 1) || !good(i)) continue;
+        const ImVec2 from = area.at(curve.x[i - 1], curve.y[i - 1]), to = area.at(curve.x[i], curve.y[i]);
+        if (!curve.dashed) {
+            list->AddLine(from, to, curve.colour, 2);
+            continue;
+        }
+        const float length = std::hypot(to.x - from.x, to.y - from.y);
+        for (float done = 0; done < length;) {
+            const float phase = std::fmod(travelled, 2 * dash),
+                        piece = std::min((phase < dash ? dash : 2 * dash) - phase + 0.01f, length - done);
+            const auto point = [&](float share) {
+                return ImVec2{from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share};
+            };
+            if (phase < dash)
+                list->AddLine(point(done / length), point((done + piece) / length), curve.colour, 2);
+            done += piece;
+            travelled += piece;
+        }
+    }
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+        // A point between two gaps would be no line.
+        const bool alone = (i == 0 || !good(i - 1)) && (i + 1 == curve.x.size() || !good(i + 1));
+        if (good(i) && (curve.points || alone))
+            list->AddCircleFilled(area.at(curve.x[i], curve.y[i]), 3, curve.colour);
+    }
+}
+
+std::optional<ChartReply::Point> point_under(const Area& area, std::span<const ChartCurve> curves,
+                                             ImVec2 mouse) {
+    constexpr float reach = 24;
+    std::optional<ChartReply::Point> found;
+    float least = reach;
+    for (std::size_t c = 0; c < curves.size(); ++c)
+        for (std::size_t i = 0; i < curves[c].x.size(); ++i) {
+            if (!std::isfinite(curves[c].y[i])) continue;
+            const ImVec2 at = area.at(curves[c].x[i], curves[c].y[i]);
+            const float away = std::hypot(at.x - mouse.x, at.y - mouse.y);
+            if (away >= least) continue;
+            least = away;
+            found = {c, i};
+        }
+    return found;
+}
+
+// The point of a curve that is nearest along the axis.
+std::optional<std::size_t> nearest(const Area& area, const ChartCurve& curve, double x) {
+    std::optional<std::size_t> best;
+    const auto away = [&](std::size_t i) { return std::abs(area.x(curve.x[i]) - area.x(x)); };
+    for (std::size_t i = 0; i < curve.x.size(); ++i)
+        if (std::isfinite(curve.y[i]) && (!best || away(i) < away(*best))) best = i;
+    return best;
+}
+
+std::string number_text(double value) {
+    return std::abs(value) >= 1000 ? app::fixed(value, 1) : app::fixed(value, 4);
+}
+
+std::string told(const Chart& chart, const ChartCurve& curve, std::size_t i) {
+    std::string text = curve.name + "\n" + chart.x.title + ": " +
+                       app::shortest(static_cast<float>(curve.x[i])) + "\n" + chart.y.title + ": " +
+                       number_text(curve.y[i]);
+    if (!curve.band_low.empty())
+        text += ", from " + number_text(curve.band_low[i]) + " to " + number_text(curve.band_high[i]);
+    return text;
+}
+
+// Names the curves, with their values at the mark, and returns the height that this takes.
+float draw_legend(ImDrawList* list, const Area& area, ImVec2 at, float width,
+                  std::span<const ChartCurve> curves) {
+    Type mono(Face::mono, 12);
+    ImVec2 to = at;
+    for (const ChartCurve& curve : curves) {
+        if (curve.name.empty()) continue;
+        std::string text = curve.name;
+        if (area.chart.marked)
+            if (const auto i = nearest(area, curve, *area.chart.marked))
+                text += " " + number_text(curve.y[*i]);
+        const float wide = text_size(text).x + 16;
+        if (to.x > at.x && to.x + wide > at.x + width) to = {at.x, to.y + legend_height};
+        if (list) {
+            list->AddRectFilled({to.x, to.y + 6}, {to.x + 10, to.y + 9}, curve.colour, 1.5f);
+            draw_text_within(list, {to.x + 14, to.y}, width - 14, theme().dim, text);
+        }
+        to.x += wide + 14;
+    }
+    return to.y + legend_height - at.y;
+}
+
+}  // namespace
+
+std::vector<double> axis_ticks(const ChartAxis& axis, int wanted) {
+    std::vector<double> ticks;
+    if (!(axis.high > axis.low) || (axis.logarithmic && !(axis.low > 0))) return ticks;
+    const auto keep = [&](double tick) {
+        const double share = along(axis, tick);
+        if (share > -1e-9 && share < 1 + 1e-9) ticks.push_back(tick);
+    };
+    if (axis.logarithmic) {
+        const double decades = std::log10(axis.high / axis.low);
+        const bool between = decades * 3 <= wanted;
+        const int every = std::max(1, static_cast<int>(std::ceil(decades / wanted)));
+        for (int power = static_cast<int>(std::floor(std::log10(axis.low)));
+             std::pow(10.0, power) <= axis.high * (1 + 1e-9); ++power)
+            for (const double times : round_numbers)
+                if ((times == 1 && power % every == 0) || between) keep(times * std::pow(10.0, power));
+        return ticks;
+    }
+    const double least = (axis.high - axis.low) / wanted,
+                 power = std::pow(10.0, std::floor(std::log10(least)));
+    double step = 10 * power;
+    for (const double times : round_numbers)
+        if (times * power >= least * (1 - 1e-9)) {
+            step = times * power;
+            break;
+        }
+    // Counted, so that 0 is 0.
+    for (double i = std::ceil(axis.low / step - 1e-9); i * step <= axis.high + 1e-9 * step; ++i)
+        keep(i * step);
+    return ticks;
+}
+
+ChartAxis fitted(std::string title, std::span<const ChartCurve> curves, bool from_zero) {
+    double low = from_zero ? 0 : HUGE_VAL, high = from_zero ? 0 : -HUGE_VAL;
+    for (const ChartCurve& curve : curves)
+        for (const auto* numbers : {&curve.y, &curve.band_low, &curve.band_high})
+            for (const double number : *numbers)
+                if (std::isfinite(number)) low = std::min(low, number), high = std::max(high, number);
+    if (!(low <= high)) low = 0, high = 1;
+    if (low == high) high = low + std::max(1.0, std::abs(low));
+    const double margin = 0.06 * (high - low);
+    return {std::move(title), low == 0 ? 0 : low - margin, high == 0 ? 0 : high + margin, false};
+}
+
+ChartReply chart(const Chart& chart, float width, float height, std::span<const ChartCurve> curves) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    Area area{
+        {at.x + number_width, at.y + title_height}, {at.x + width - 6, at.y + height - x_axis_height}, chart};
+    area.min.y += 18 + draw_legend(nullptr, area, {at.x, at.y + title_height}, width, curves);
+    ImGui::PushID(chart.name.c_str());
+    ImGui::InvisibleButton("chart", {width, height});
+    ImGui::PopID();
+    const bool held = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered(),
+               released = ImGui::IsItemDeactivated();
+    landmark("chart/" + chart.name, area.min, area.max);
+    {
+        Type semibold(Face::semibold, size_body);
+        draw_text_within(list, at, width, theme().text, chart.title);
+    }
+    draw_legend(list, area, {at.x, at.y + title_height}, width, curves);
+    draw_axes(list, area);
+    list->PushClipRect({area.min.x - 4, area.min.y - 4}, {area.max.x + 4, area.max.y + 4}, true);
+    for (const ChartCurve& curve : curves) draw_curve(list, area, curve);
+    if (chart.marked) {
+        const float x = std::floor(area.x(*chart.marked)) + 0.5f;
+        list->AddLine({x, area.min.y}, {x, area.max.y}, theme().accent, 1);
+    }
+    list->PopClipRect();
+
+    ChartReply reply;
+    std::string values;
+    for (const ChartCurve& curve : curves) {
+        const auto i = nearest(area, curve, chart.marked.value_or(chart.x.high));
+        if (i && !curve.name.empty())
+            values += (values.empty() ? "" : ", ") + curve.name + " " + number_text(curve.y[*i]);
+    }
+    if (chart.marked) {
+        const auto asked = semantic_slider(
+            "chart/" + chart.name, chart.title,
+            chart.x.title + " " + app::shortest(static_cast<float>(*chart.marked)) + ": " + values,
+            {*chart.marked, chart.x.low, chart.x.high}, chart.x.logarithmic);
+        if (asked)
+            reply.held = *asked;
+        else if (held)
+            reply.held = at_share(chart.x, static_cast<double>((ImGui::GetMousePos().x - area.min.x) /
+                                                               (area.max.x - area.min.x)));
+    } else {
+        semantic_item(Role::img, "chart/" + chart.name, chart.title).value = std::move(values);
+    }
+    if (!hovered) return reply;
+    reply.over = point_under(area, curves, ImGui::GetMousePos());
+    if (!reply.over) return reply;
+    const ChartCurve& curve = curves[reply.over->curve];
+    const ImVec2 point = area.at(curve.x[reply.over->point], curve.y[reply.over->point]);
+    list->AddCircle(point, 5, theme().text, 0, 1.5f);
+    tooltip_at({point.x - 8, point.y - 8}, {point.x + 8, point.y + 8},
+               told(chart, curve, reply.over->point).c_str());
+    reply.clicked = released && !dragged();
+    return reply;
+}
+
+}  // namespace attn::ui
