@@ -326,7 +326,7 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
     std::optional<ImVec2> refused_at;
     const LadderLayout layout = ladder_layout(to_place, keys.size(), {width, in_view});
     for (const auto& [of, metrics, offset] : layout.rungs) {
-        const auto& [rung, grid, usual] = *of;
+        const auto& [rung, grid, unarranged] = *of;
         const ImVec2 at{corner.x + offset.x, corner.y + offset.y};
         if (*rung->sign && offset.x > 0) {
             ui::Type large(ui::Face::regular, 20);

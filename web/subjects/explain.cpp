@@ -7,11 +7,7 @@
 
 namespace attn::app {
 
-namespace {
-
 std::string four(double value) { return fixed(value, 4); }
-
-}  // namespace
 
 std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 

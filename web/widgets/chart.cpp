@@ -14,7 +14,7 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float number_width = 52, title_height = 24, legend_height = 20, x_axis_height = 36;
+constexpr float tick_width = 52, title_height = 24, legend_height = 20, x_axis_height = 36;
 constexpr std::array round_numbers{1.0, 2.0, 5.0};
 
 double along(const ChartAxis& axis, double value) {
@@ -70,7 +70,7 @@ void draw_axes(ImDrawList* list, const Area& area) {
     list->AddLine({area.min.x, floor}, {area.max.x, floor}, t.border);
     const std::vector<double> columns =
         axis_ticks(x_axis, std::max(2, static_cast<int>((area.max.x - area.min.x) / 70)));
-    float free = area.min.x - number_width;
+    float free = area.min.x - tick_width;
     for (std::size_t i = 0; i < columns.size(); ++i) {
         const std::string text = tick_text(columns[i], distance(columns, i));
         const float x = area.x(columns[i]), wide = text_size(text).x;
@@ -235,7 +235,7 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     Area area{
-        {at.x + number_width, at.y + title_height}, {at.x + width - 6, at.y + height - x_axis_height}, chart};
+        {at.x + tick_width, at.y + title_height}, {at.x + width - 6, at.y + height - x_axis_height}, chart};
     area.min.y += 18 + draw_legend(nullptr, area, {at.x, at.y + title_height}, width, curves);
     ImGui::PushID(chart.name.c_str());
     ImGui::InvisibleButton("chart", {width, height});

@@ -5,6 +5,7 @@
 #include <regex>
 #include <set>
 
+#include "app/link.hpp"
 #include "support/effort.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"

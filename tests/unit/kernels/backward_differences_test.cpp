@@ -79,18 +79,6 @@ Numbers attention(const Sizes& s, const AttentionCall& call, const Mask& mask, c
     return output;
 }
 
-double activated(Activation activation, double x) {
-    switch (activation) {
-        case Activation::none: return x;
-        case Activation::relu: return std::max(x, 0.0);
-        case Activation::gelu: return x * std::erfc(-x / std::numbers::sqrt2) / 2;
-        case Activation::gelu_tanh:
-            return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-        case Activation::silu: return x / (1 + std::exp(-x));
-    }
-    return x;
-}
-
 }  // namespace
 
 TEST_CASE("Gradients of attention are the slopes of its loss", "[unit][kernels]") {

@@ -22,7 +22,7 @@ void forget_heads(State& state) {
 }
 
 // “ sat”, or the beginning of a longer text, on one line.
-std::string quoted(std::string_view text) {
+std::string excerpt_of(std::string_view text) {
     constexpr std::ptrdiff_t most = 24;  // characters
     const std::string_view first = first_code_points(text, most);
     return curly_quoted(on_one_line(first) + (first.size() < text.size() ? "…" : ""));
@@ -39,9 +39,9 @@ Status SetText::apply(State& state) const {
 }
 std::string SetText::describe(const State& before) const {
     const std::string& was = sentence_of(before).text;
-    if (text.starts_with(was)) return quoted(text.substr(was.size())) + " added";
-    if (was.starts_with(text)) return quoted(was.substr(text.size())) + " deleted";
-    return "text " + quoted(text);
+    if (text.starts_with(was)) return excerpt_of(text.substr(was.size())) + " added";
+    if (was.starts_with(text)) return excerpt_of(was.substr(text.size())) + " deleted";
+    return "text " + excerpt_of(text);
 }
 
 Status Compare::apply(State& state) const {
