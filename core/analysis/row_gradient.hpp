@@ -1,0 +1,62 @@
+// The backward pass of one row of one head, stage by stage, for a loss that asks something of that row's output. With
+// g = ∂L/∂O[i] (Rumelhart, Hinton & Williams 1986; for attention Dao et al. 2022, arXiv 2205.14135, appendix B.2):
+//   ∂L/∂V[j, b]     = A[i, j] g[b]
+//   ∂L/∂A[i, j]     = Σ_b g[b] V[j, b]
+//   ∂L/∂masked[i,j] = A[i, j] (∂L/∂A[i, j] − Σ_k A[i, k] ∂L/∂A[i, k])      by the Jacobian diag(a) − a aᵀ
+//   ∂L/∂raw[i, j]   = scale · (1 − tanh²(scaled / softcap)) · ∂L/∂masked[i, j]
+//   ∂L/∂Q[i, a]     = Σ_j ∂L/∂raw[i, j] K[j, a]
+//   ∂L/∂K[j, a]     = ∂L/∂raw[i, j] Q[i, a]
+// Other rows of the output have no part in the loss. Work is O(n_k (d_k + d_v)) for a row.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "attention/record.hpp"
+
+namespace attn {
+
+// What is asked of O[i]: L = O[i, component], or L = ½ ‖O[i] − V[target]‖², where V[target] stands for fixed numbers.
+struct RowLoss {
+    std::optional<Index> target;  // a key; none: the component
+    Index component = 0;
+    bool operator==(const RowLoss&) const = default;
+};
+
+// One number of Q, K or V that is moved before the loss is computed: the row is a query's or a key's.
+struct MovedInput {
+    Stage stage = Stage::q;  // q, k or v
+    Index row = 0, col = 0;
+    double by = 0;
+};
+
+// Computed in Real from the f32 inputs of the record. A row without an allowed cell has no weights and no gradient.
+template <typename Real>
+struct RowPass {
+    std::vector<std::uint8_t> allowed;         // [n_k]
+    std::vector<Real> scaled, masked, weight;  // [n_k]; masked: −∞ where the mask forbids
+    std::vector<Real> output;                  // [d_v]
+    Real loss = 0;
+    std::vector<Real> d_output;                   // [d_v]
+    std::vector<Real> d_weight, d_masked, d_raw;  // [n_k]; 0 where the mask forbids
+    Real mean = 0;                                // Σ_k A[i, k] ∂L/∂A[i, k]
+    std::vector<Real> d_q;                        // [d_k]
+    // These two are products: ∂L/∂K[j, a] = d_raw[j] Q[i, a], ∂L/∂V[j, b] = weight[j] d_output[b].
+};
+
+// `float` computes as the kernels do, but for the order of sums; `double` is its reference.
+template <typename Real>
+RowPass<Real> row_pass(const Record& record, Index head, Index query, const RowLoss& loss);
+
+// Returns the loss alone, in double, with one input moved.
+double row_loss(const Record& record, Index head, Index query, const RowLoss& loss, const MovedInput& moved);
+// Returns (L(x + h) − L(x − h)) / 2h at an input, with h = 1e-5 · max(1, |x|): its error is of the order of h² times
+// the third derivative, and of 1e-16 / h times the loss.
+double central_difference(const Record& record, Index head, Index query, const RowLoss& loss, Stage stage,
+                          Index row, Index col);
+
+// Returns ∂A[i, j] / ∂masked[i, k] = A[i, j] ((j = k) − A[i, k]).
+double weight_slope(std::span<const double> weights, Index j, Index k);
+
+}  // namespace attn

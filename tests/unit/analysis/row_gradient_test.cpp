@@ -1,0 +1,189 @@
+// Checks the backward pass of a row: by central differences, and by the kernels' own backward pass.
+#include "analysis/row_gradient.hpp"
+
+#include <algorithm>
+#include <catch_amalgamated.hpp>
+#include <cmath>
+#include <memory>
+
+#include "support/backward.hpp"
+#include "support/numbers.hpp"
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr Index heads = 4, kv_heads = 2, n = 7, d_k = 5, d_v = 3;
+
+Record record_under(AttentionSpec spec, float deviation = 1) {
+    return *Record::run(random_tensor({heads, n, d_k}, 1, deviation),
+                        random_tensor({kv_heads, n, d_k}, 2, deviation), random_tensor({kv_heads, n, d_v}, 3),
+                        std::move(spec));
+}
+
+// Under the last, the first two queries see no key.
+std::vector<AttentionSpec> specs() {
+    const auto bias = std::make_shared<const Tensor>(random_tensor({1, n, n}, 4));
+    std::vector<AttentionSpec> all(6);
+    all[1].scale = 0.3f;
+    all[2].mask = Mask::causal();
+    all[3].softcap = 1.5f;
+    all[3].mask = Mask::causal();
+    all[4].softcap = 2;
+    all[4].mask = Mask::window(1, 1);
+    all[4].bias = {bias};
+    all[5].mask = Mask::window(2, -2) & Mask::padding(5);
+    return all;
+}
+
+AttentionSpec under(Mask mask) {
+    AttentionSpec spec;
+    spec.mask = std::move(mask);
+    return spec;
+}
+
+double gradient_at(const Record& record, const RowPass<double>& pass, Index head, Index query, Stage stage,
+                   Index row, Index col) {
+    const auto at = [](const std::vector<double>& numbers, Index i) {
+        return numbers[static_cast<std::size_t>(i)];
+    };
+    if (stage == Stage::q) return at(pass.d_q, col);
+    if (stage == Stage::v) return at(pass.weight, row) * at(pass.d_output, col);
+    return at(pass.d_raw, row) * static_cast<double>(record.q().heads().head(head)(query, col));
+}
+
+}  // namespace
+
+TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
+    for (const AttentionSpec& spec : specs()) {
+        const Record record = record_under(spec);
+        for (const RowLoss loss : {RowLoss{{}, 1}, RowLoss{3, 0}})
+            for (Index head = 0; head < heads; ++head)
+                for (Index query = 0; query < n; ++query) {
+                    INFO(spec.mask.text() << ", head " << head << ", query " << query);
+                    const auto pass = row_pass<double>(record, head, query, loss);
+                    const auto check = [&](Stage stage, Index rows, Index cols) {
+                        for (Index row = stage == Stage::q ? query : 0;
+                             row < (stage == Stage::q ? query + 1 : rows); ++row)
+                            for (Index col = 0; col < cols; ++col) {
+                                const double slope =
+                                    central_difference(record, head, query, loss, stage, row, col);
+                                // A step of 1e-5 leaves 1e-10 times a third derivative, and 1e-11 of rounding.
+                                CHECK(std::abs(gradient_at(record, pass, head, query, stage, row, col) -
+                                               slope) < 1e-8 * std::max(1.0, std::abs(slope)));
+                            }
+                    };
+                    check(Stage::q, n, d_k);
+                    check(Stage::k, n, d_k);
+                    check(Stage::v, n, d_v);
+                }
+    }
+}
+
+TEST_CASE("the gradient of a row is that of the kernels, for an output gradient of this row alone",
+          "[analysis]") {
+    for (const AttentionSpec& spec : specs()) {
+        const Record record = record_under(spec);
+        const Index head = 3, query = 4, kv = record.kv_head(head);
+        const RowLoss loss{1, 0};
+        const auto pass = row_pass<double>(record, head, query, loss);
+        AttentionCall call = attention_call(record.q(), record.k(), record.v());
+        call.scale = record.scale();
+        call.softcap = spec.softcap;
+        call.rule = spec.mask.rule();
+        if (!spec.bias.empty()) {
+            call.bias = spec.bias.values->heads();
+            call.bias.heads = heads;
+            call.bias.head_stride = 0;
+        }
+        AttentionPass whole(call);
+        std::ranges::fill(whole.d_output.values(), 0.0f);
+        for (Index b = 0; b < d_v; ++b)
+            whole.d_output.heads().head(head)(query, b) =
+                static_cast<float>(pass.d_output[static_cast<std::size_t>(b)]);
+        const AttentionGradients kernels = differentiate(reference_backward(), whole);
+        // The reference rounds once, to f32, and takes d_output rounded: two half units of 2⁻²³ of what is added.
+        const auto near = [](double a, float b) {
+            CHECK(std::abs(a - static_cast<double>(b)) < 5e-7 * std::max(1.0, std::abs(a)));
+        };
+        for (Index a = 0; a < d_k; ++a)
+            near(pass.d_q[static_cast<std::size_t>(a)], kernels.d_q.heads().head(head)(query, a));
+        for (Index j = 0; j < n; ++j) {
+            for (Index a = 0; a < d_k; ++a)
+                near(gradient_at(record, pass, head, query, Stage::k, j, a),
+                     kernels.d_k.heads().head(kv)(j, a));
+            for (Index b = 0; b < d_v; ++b)
+                near(gradient_at(record, pass, head, query, Stage::v, j, b),
+                     kernels.d_v.heads().head(kv)(j, b));
+        }
+    }
+}
+
+TEST_CASE("in single precision a row's gradient is near that in double", "[analysis]") {
+    for (const float deviation : {1.0f, 20.0f}) {
+        const Record record = record_under(under(Mask::causal()), deviation);
+        for (Index query = 0; query < n; ++query) {
+            const auto f32 = row_pass<float>(record, 0, query, {2, 0});
+            const auto f64 = row_pass<double>(record, 0, query, {2, 0});
+            // A score is off by d_k + 2 roundings of the products that it is made of; a weight by as much as the score
+            // and the row's sum are, twice; a gradient by what its three factors are.
+            const ConstMatrix q = record.q().heads().head(0), k = record.k().heads().head(0);
+            double products = 0, largest_k = 0, largest_slope = 0;
+            for (Index j = 0; j < n; ++j) {
+                double sum = 0;
+                for (Index a = 0; a < d_k; ++a) {
+                    sum += std::abs(static_cast<double>(q(query, a)) * static_cast<double>(k(j, a)));
+                    largest_k = std::max(largest_k, std::abs(static_cast<double>(k(j, a))));
+                }
+                products = std::max(products, sum);
+                largest_slope = std::max(largest_slope, std::abs(f64.d_weight[static_cast<std::size_t>(j)]));
+            }
+            const double scale = static_cast<double>(record.scale());
+            const double score = (d_k + 2) * 0x1p-24 * products * scale, few = 0x1p-20;
+            for (std::size_t a = 0; a < f64.d_q.size(); ++a)
+                CHECK(std::abs(static_cast<double>(f32.d_q[a]) - f64.d_q[a]) <
+                      n * largest_k * scale * largest_slope * (6 * score + few));
+            for (std::size_t j = 0; j < f64.weight.size(); ++j)
+                CHECK(std::abs(static_cast<double>(f32.weight[j]) - f64.weight[j]) < 2 * score + few);
+        }
+    }
+}
+
+TEST_CASE("a row that sees nothing has no gradient, and a weight of 0 takes nothing from an infinite value",
+          "[analysis]") {
+    const Record blind = record_under(under(!Mask::everything()));
+    const auto none = row_pass<double>(blind, 0, 3, {1, 0});
+    for (const double d : none.d_q) CHECK(d == 0);
+    for (const double d : none.d_raw) CHECK(d == 0);
+    CHECK(none.output == std::vector<double>(d_v, 0.0));
+
+    Tensor v = random_tensor({1, 3, 2}, 9);
+    v.values()[4] = HUGE_VALF;  // of the key that the mask hides
+    const Record record = *Record::run(random_tensor({1, 3, 2}, 7), random_tensor({1, 3, 2}, 8), std::move(v),
+                                       under(Mask::causal()));
+    const auto pass = row_pass<double>(record, 0, 1, {{}, 0});
+    for (const double d : pass.d_q) CHECK(std::isfinite(d));
+    CHECK(pass.d_weight[2] == 0);
+}
+
+TEST_CASE("the Jacobian of a softmax row is diag(a) - a a^T: symmetric, and its rows sum to 0",
+          "[analysis]") {
+    const Record record = record_under({});
+    const auto pass = row_pass<double>(record, 0, 0, {});
+    for (Index j = 0; j < n; ++j) {
+        double sum = 0;
+        for (Index k = 0; k < n; ++k) {
+            CHECK(weight_slope(pass.weight, j, k) == weight_slope(pass.weight, k, j));
+            sum += weight_slope(pass.weight, j, k);
+        }
+        CHECK(std::abs(sum) < 1e-15);
+    }
+    // ∂L/∂masked is the Jacobian times ∂L/∂A.
+    for (Index k = 0; k < n; ++k) {
+        double sum = 0;
+        for (Index j = 0; j < n; ++j)
+            sum += pass.d_weight[static_cast<std::size_t>(j)] * weight_slope(pass.weight, j, k);
+        CHECK(std::abs(sum - pass.d_masked[static_cast<std::size_t>(k)]) < 1e-14);
+    }
+}
