@@ -8,11 +8,11 @@ namespace attn {
 
 namespace {
 
-// The row's inputs, of which one may be moved.
+// The row's inputs, some of which may be moved.
 struct Inputs {
     ConstMatrix q_rows, k_rows, v_rows;
     Index query;
-    MovedInput moved{};
+    std::vector<Moved> moved{};
 
     Inputs(const Record& record, Index head, Index row)
         : q_rows(record.q().heads().head(head)),
@@ -20,11 +20,14 @@ struct Inputs {
           v_rows(record.v().heads().head(record.kv_head(head))),
           query(row) {}
 
+    double by(Stage stage, Index row, Index col) const {
+        double sum = 0;
+        for (const Moved& each : moved)
+            if (each.stage == stage && each.row == row && each.col == col) sum += each.by;
+        return sum;
+    }
     double at(const ConstMatrix& rows, Stage stage, Index row, Index col) const {
-        const auto value = static_cast<double>(rows(row, col));
-        return moved.by != 0 && moved.stage == stage && moved.row == row && moved.col == col
-                   ? value + moved.by
-                   : value;
+        return static_cast<double>(rows(row, col)) + by(stage, row, col);
     }
     double q(Index a) const { return at(q_rows, Stage::q, query, a); }
     double k(Index j, Index a) const { return at(k_rows, Stage::k, j, a); }
@@ -46,16 +49,19 @@ void weigh(const Record& record, Index head, const Inputs& in, RowPass<Real>& pa
         Real raw = 0;
         for (Index a = 0; a < record.d_k(); ++a)
             raw += static_cast<Real>(in.q(a)) * static_cast<Real>(in.k(key, a));
-        pass.scaled[j] = scale * raw;
+        pass.scaled[j] = scale * (raw + static_cast<Real>(in.by(Stage::raw, in.query, key)));
         if (!pass.allowed[j]) continue;
         pass.masked[j] = cap != 0 ? cap * std::tanh(pass.scaled[j] / cap) : pass.scaled[j];
         if (!spec.bias.empty()) pass.masked[j] += static_cast<Real>(spec.bias.at(head, in.query, key));
+        pass.masked[j] += static_cast<Real>(in.by(Stage::masked, in.query, key));
         most = std::max(most, pass.masked[j]);
     }
     if (most == -infinity) return;
     for (std::size_t j = 0; j < n; ++j)
         if (pass.allowed[j]) sum += pass.weight[j] = std::exp(pass.masked[j] - most);
-    for (Real& weight : pass.weight) weight /= sum;
+    for (std::size_t j = 0; j < n; ++j)
+        pass.weight[j] =
+            pass.weight[j] / sum + static_cast<Real>(in.by(Stage::weight, in.query, static_cast<Index>(j)));
 }
 
 template <typename Real>
@@ -71,8 +77,7 @@ void finish_forward(const Record& record, const Inputs& in, const RowLoss& loss,
         return;
     }
     for (std::size_t b = 0; b < pass.output.size(); ++b) {
-        // The target is what stands in the record, whatever is moved.
-        const Real off = pass.output[b] - static_cast<Real>(in.v_rows(*loss.target, static_cast<Index>(b)));
+        const Real off = pass.output[b] - static_cast<Real>(in.v(*loss.target, static_cast<Index>(b)));
         pass.loss += off * off / 2;
     }
 }
@@ -124,19 +129,21 @@ RowPass<Real> row_pass(const Record& record, Index head, Index query, const RowL
 template RowPass<float> row_pass<float>(const Record&, Index, Index, const RowLoss&);
 template RowPass<double> row_pass<double>(const Record&, Index, Index, const RowLoss&);
 
-double row_loss(const Record& record, Index head, Index query, const RowLoss& loss, const MovedInput& moved) {
+double row_loss(const Record& record, Index head, Index query, const RowLoss& loss,
+                std::span<const Moved> moved) {
     Inputs in(record, head, query);
-    in.moved = moved;
+    in.moved.assign(moved.begin(), moved.end());
     return forward_pass<double>(record, head, in, loss).loss;
 }
 
-double central_difference(const Record& record, Index head, Index query, const RowLoss& loss, Stage stage,
-                          Index row, Index col) {
-    const Inputs in(record, head, query);
-    const ConstMatrix& rows = stage == Stage::q ? in.q_rows : stage == Stage::k ? in.k_rows : in.v_rows;
-    const double step = 1e-5 * std::max(1.0, std::abs(static_cast<double>(rows(row, col))));
-    const auto moved = [&](double by) { return row_loss(record, head, query, loss, {stage, row, col, by}); };
-    return (moved(step) - moved(-step)) / (2 * step);
+double central_difference(const Record& record, Index head, Index query, const RowLoss& loss,
+                          std::span<const Moved> moved, double h) {
+    const auto at = [&](double times) {
+        std::vector<Moved> all(moved.begin(), moved.end());
+        for (Moved& each : all) each.by *= times;
+        return row_loss(record, head, query, loss, all);
+    };
+    return (at(h) - at(-h)) / (2 * h);
 }
 
 double weight_slope(std::span<const double> weights, Index j, Index k) {

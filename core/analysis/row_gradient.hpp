@@ -1,6 +1,6 @@
 // The backward pass of one row of one head, stage by stage, for a loss that asks something of that row's output. With
 // g = ∂L/∂O[i] (Rumelhart, Hinton & Williams 1986; for attention Dao et al. 2022, arXiv 2205.14135, appendix B.2):
-//   ∂L/∂V[j, b]     = A[i, j] g[b]
+//   ∂L/∂V[j, b]     = A[i, j] g[b], and − g[b] more for the value that is aimed at
 //   ∂L/∂A[i, j]     = Σ_b g[b] V[j, b]
 //   ∂L/∂masked[i,j] = A[i, j] (∂L/∂A[i, j] − Σ_k A[i, k] ∂L/∂A[i, k])      by the Jacobian diag(a) − a aᵀ
 //   ∂L/∂raw[i, j]   = scale · (1 − tanh²(scaled / softcap)) · ∂L/∂masked[i, j]
@@ -11,22 +11,24 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "attention/record.hpp"
 
 namespace attn {
 
-// What is asked of O[i]: L = O[i, component], or L = ½ ‖O[i] − V[target]‖², where V[target] stands for fixed numbers.
+// What is asked of O[i]: L = O[i, component], or L = ½ ‖O[i] − V[target]‖².
 struct RowLoss {
     std::optional<Index> target;  // a key; none: the component
     Index component = 0;
     bool operator==(const RowLoss&) const = default;
 };
 
-// One number of Q, K or V that is moved before the loss is computed: the row is a query's or a key's.
-struct MovedInput {
-    Stage stage = Stage::q;  // q, k or v
+// A number that is moved before the loss is computed: of q, k or v, whose row is a query's or a key's, or of the row's raw
+// or masked scores or its weights, whose column is a key.
+struct Moved {
+    Stage stage = Stage::q;
     Index row = 0, col = 0;
     double by = 0;
 };
@@ -42,19 +44,21 @@ struct RowPass {
     std::vector<Real> d_weight, d_masked, d_raw;  // [n_k]; 0 where the mask forbids
     Real mean = 0;                                // Σ_k A[i, k] ∂L/∂A[i, k]
     std::vector<Real> d_q;                        // [d_k]
-    // These two are products: ∂L/∂K[j, a] = d_raw[j] Q[i, a], ∂L/∂V[j, b] = weight[j] d_output[b].
+    // Of one key each: ∂L/∂K[j, a] = d_raw[j] Q[i, a], ∂L/∂V[j, b] = (weight[j] − (j = target)) d_output[b].
 };
 
 // `float` computes as the kernels do, but for the order of sums; `double` is its reference.
 template <typename Real>
 RowPass<Real> row_pass(const Record& record, Index head, Index query, const RowLoss& loss);
 
-// Returns the loss alone, in double, with one input moved.
-double row_loss(const Record& record, Index head, Index query, const RowLoss& loss, const MovedInput& moved);
-// Returns (L(x + h) − L(x − h)) / 2h at an input, with h = 1e-5 · max(1, |x|): its error is of the order of h² times
-// the third derivative, and of 1e-16 / h times the loss.
-double central_difference(const Record& record, Index head, Index query, const RowLoss& loss, Stage stage,
-                          Index row, Index col);
+// Returns the loss alone, in double, with these moved.
+double row_loss(const Record& record, Index head, Index query, const RowLoss& loss,
+                std::span<const Moved> moved);
+// Returns (L(h) − L(−h)) / 2h for all of them moved at once by h times their `by`. The error is of the order of h² times
+// a third derivative, and of 1e-16 / h times the loss; use an h of difference_step times the size of what is moved.
+double central_difference(const Record& record, Index head, Index query, const RowLoss& loss,
+                          std::span<const Moved> moved, double h);
+inline constexpr double difference_step = 1e-5;
 
 // Returns ∂A[i, j] / ∂masked[i, k] = A[i, j] ((j = k) − A[i, k]).
 double weight_slope(std::span<const double> weights, Index j, Index k);

@@ -5,6 +5,7 @@
 #include "app/catalogue.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
+#include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/overview/overview.hpp"
 #include "lenses/scale/scale.hpp"
@@ -29,6 +30,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"compare", "Compare", see, "Two runs side by side, head by head", true, compare_links(), make<CompareLens>},
         LensEntry{"curves", "Curves", see, "A network while it learns", false, curves_links(), make<CurvesLens>},
         LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale_links(), make<ScaleLens>},
+        LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>},
     };
     // clang-format on
     return list;

@@ -44,13 +44,20 @@ AttentionSpec under(Mask mask) {
 }
 
 double gradient_at(const Record& record, const RowPass<double>& pass, Index head, Index query, Stage stage,
-                   Index row, Index col) {
+                   Index row, Index col, std::optional<Index> target) {
     const auto at = [](const std::vector<double>& numbers, Index i) {
         return numbers[static_cast<std::size_t>(i)];
     };
     if (stage == Stage::q) return at(pass.d_q, col);
-    if (stage == Stage::v) return at(pass.weight, row) * at(pass.d_output, col);
+    if (stage == Stage::v)
+        return (at(pass.weight, row) - static_cast<double>(target == row)) * at(pass.d_output, col);
     return at(pass.d_raw, row) * static_cast<double>(record.q().heads().head(head)(query, col));
+}
+
+double slope_at(const Record& record, Index head, Index query, const RowLoss& loss, Stage stage, Index row,
+                Index col) {
+    const Moved moved{stage, row, col, 1};
+    return central_difference(record, head, query, loss, {&moved, 1}, difference_step);
 }
 
 }  // namespace
@@ -67,16 +74,27 @@ TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
                         for (Index row = stage == Stage::q ? query : 0;
                              row < (stage == Stage::q ? query + 1 : rows); ++row)
                             for (Index col = 0; col < cols; ++col) {
-                                const double slope =
-                                    central_difference(record, head, query, loss, stage, row, col);
+                                const double slope = slope_at(record, head, query, loss, stage, row, col);
                                 // A step of 1e-5 leaves 1e-10 times a third derivative, and 1e-11 of rounding.
-                                CHECK(std::abs(gradient_at(record, pass, head, query, stage, row, col) -
+                                CHECK(std::abs(gradient_at(record, pass, head, query, stage, row, col,
+                                                           loss.target) -
                                                slope) < 1e-8 * std::max(1.0, std::abs(slope)));
                             }
                     };
                     check(Stage::q, n, d_k);
                     check(Stage::k, n, d_k);
                     check(Stage::v, n, d_v);
+                    for (Index key = 0; key < n; ++key) {
+                        const auto j = static_cast<std::size_t>(key);
+                        if (!pass.allowed[j]) continue;
+                        const auto near = [&](Stage stage, double gradient) {
+                            CHECK(std::abs(gradient -
+                                           slope_at(record, head, query, loss, stage, query, key)) < 1e-8);
+                        };
+                        near(Stage::raw, pass.d_raw[j]);
+                        near(Stage::masked, pass.d_masked[j]);
+                        near(Stage::weight, pass.d_weight[j]);
+                    }
                 }
     }
 }
@@ -111,10 +129,10 @@ TEST_CASE("the gradient of a row is that of the kernels, for an output gradient 
             near(pass.d_q[static_cast<std::size_t>(a)], kernels.d_q.heads().head(head)(query, a));
         for (Index j = 0; j < n; ++j) {
             for (Index a = 0; a < d_k; ++a)
-                near(gradient_at(record, pass, head, query, Stage::k, j, a),
+                near(gradient_at(record, pass, head, query, Stage::k, j, a, loss.target),
                      kernels.d_k.heads().head(kv)(j, a));
             for (Index b = 0; b < d_v; ++b)
-                near(gradient_at(record, pass, head, query, Stage::v, j, b),
+                near(gradient_at(record, pass, head, query, Stage::v, j, b, {}),
                      kernels.d_v.heads().head(kv)(j, b));
         }
     }

@@ -14,6 +14,7 @@
 #include "app/looks.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
+#include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/scale/scale.hpp"
 #include "runs/training_state.hpp"
@@ -152,6 +153,12 @@ class RandomCommands {
                  return SetScale{{static_cast<ScaleVectors>(r.below(2)), r.below(5000),
                                   static_cast<std::uint32_t>(r.random_.bits())}};
              }},
+            {"SetGradient", 1,
+             [](R& r, const State&) -> Command {
+                 return SetGradient{
+                     {r.below(2) == 0, r.below(5), r.below(5), 0.25 * static_cast<double>(r.below(5))}};
+             }},
+            {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
             {"SetTrainingMaps", 1,
              [](R& r, const State&) -> Command {
                  return SetTrainingMaps{static_cast<TrainingMaps>(r.below(2))};

@@ -10,13 +10,14 @@ namespace attn::app {
 
 namespace {
 
+constexpr std::string_view by_gradient = "gradient";
 constexpr LinkRow rows[] = {
-    {"maps", "gradient",
+    {"maps", by_gradient.data(),
      [](State& s, const std::string& value) {
-         return value == "gradient" && take(s, SetTrainingMaps{TrainingMaps::gradient});
+         return value == by_gradient && take(s, SetTrainingMaps{TrainingMaps::gradient});
      },
      [](const State& s, const State&) {
-         return s.of<CurvesState>().maps == TrainingMaps::gradient ? std::optional<std::string>("gradient")
+         return s.of<CurvesState>().maps == TrainingMaps::gradient ? std::optional<std::string>(by_gradient)
                                                                    : std::nullopt;
      }},
 };

@@ -1,0 +1,178 @@
+#include "lenses/gradient/gradient.hpp"
+
+#include <array>
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/link.hpp"
+#include "subjects/worked/commands.hpp"
+#include "unit/app/support.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+struct GradientScreen : Screen {
+    GradientScreen() {
+        visit.perform(OpenSubject{worked_subject});
+        visit.perform(OpenLens{"gradient"});
+        settle();
+    }
+    GradientLens& lens() const { return static_cast<GradientLens&>(lens_in(visit)); }
+    Subject& subject() const { return subject_in(visit); }
+    const Slopes& slopes() const {
+        const Slopes* all = lens().slopes(subject());
+        REQUIRE(all);
+        return *all;
+    }
+    Explained explained(Slope slope, Index row, Index col) const {
+        const auto why = lens().explain(subject(), {{}, cell_of(slope, row, col)});
+        REQUIRE(why);
+        return *why;
+    }
+};
+
+// Of every input, by central differences in double.
+double largest_error(const Slopes& slopes) {
+    double worst = 0;
+    for (Index i = 0; i < slope_count; ++i) {
+        const auto slope = static_cast<Slope>(i);
+        if (!slopes.has(slope)) continue;
+        const Range rows = slopes.rows(slope);
+        for (Index row = rows.begin; row < rows.end; ++row)
+            for (Index col = 0; col < slopes.cols(slope); ++col)
+                if (const auto moved = slopes.difference(slope, row, col))
+                    worst = std::max(worst, std::abs(*moved - slopes.value(slope, row, col)));
+    }
+    return worst;
+}
+
+}  // namespace
+
+TEST_CASE("a cell of a gradient is found again from its reference") {
+    for (Index i = 0; i < slope_count; ++i)
+        for (const Index col : {0, 1, 511, 16'383}) {
+            const auto [slope, row, at] = slope_of(cell_of(static_cast<Slope>(i), 7, col));
+            CHECK(slope == static_cast<Slope>(i));
+            CHECK(row == 7);
+            CHECK(at == col);
+            CHECK(cell_of(slope, 16'383, col).col < position_limit);
+        }
+}
+
+TEST_CASE("every gradient of the example is the slope found by moving what it belongs to") {
+    GradientScreen screen;
+    const std::array<Command, 5> changes{SetGradient{{true, 0, 1, 0.5}}, SetSource{Source::qkv},
+                                         SetSoftcap{2}, SetMask{.kind = WorkedMask::Kind::causal},
+                                         SetTemperature{0.5}};
+    const auto check = [&](const char* after) {
+        INFO(after);
+        screen.settle();
+        // A step of 1e-5 leaves its square times a third derivative of a few, and 1e-16 / 1e-5 of rounding.
+        CHECK(largest_error(screen.slopes()) < 1e-8);
+        CHECK(screen.lens().check().done == screen.lens().check().cells.size());
+        CHECK(screen.lens().check().worst < 1e-8);
+    };
+    check("the first picture");
+    for (const Command& change : changes) {
+        const std::string after = change.describe(screen.visit.state());
+        screen.visit.perform(change);
+        check(after.c_str());
+    }
+    CHECK(screen.shows("gradient/dA/2/0"));
+}
+
+TEST_CASE("every gradient explains itself: its operands and its lines come to its value") {
+    GradientScreen screen;
+    screen.visit.perform(SetSource{Source::projections});
+    screen.settle();
+    const Slopes& slopes = screen.slopes();
+    REQUIRE(slopes.projections());
+    for (Index i = 0; i < slope_count; ++i) {
+        const auto slope = static_cast<Slope>(i);
+        const Range rows = slopes.rows(slope);
+        for (Index row = rows.begin; row < rows.end; ++row)
+            for (Index col = 0; col < slopes.cols(slope); ++col) {
+                const Explained why = screen.explained(slope, row, col);
+                INFO(why.title);
+                CHECK(std::abs(why.f32 - why.f64) < 1e-5);
+                CHECK_FALSE(why.formula.empty());
+                CHECK_FALSE(why.lines.empty());
+                CHECK(std::abs(why.lines.back().value - why.f64) < 1e-12);
+                double sum = 0;
+                for (const auto& operand : why.operands) {
+                    sum += operand.product;
+                    REQUIRE(operand.right_at);
+                    // What an operand leads to has its value, as far as f32 goes.
+                    for (const auto& [at, value] : {std::pair(*operand.left_at, operand.left),
+                                                    std::pair(*operand.right_at, operand.right)}) {
+                        const auto there = screen.lens().explain(screen.subject(), at);
+                        REQUIRE(there);
+                        CHECK(std::abs(there->f64 - value) < 1e-6);
+                    }
+                }
+                if (!why.operands.empty()) CHECK(std::abs(sum - why.f64) < 1e-12);
+            }
+    }
+    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(Slope::weight, 0, 3)}));
+    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(Slope::k, 3, 0)}));
+}
+
+TEST_CASE("a small step changes the loss by what its slope says, and is one step of undo") {
+    for (const bool to_value : {false, true})
+        for (const Source source : {Source::qkv, Source::projections, Source::scores}) {
+            GradientScreen screen;
+            screen.visit.perform(SetSource{source});
+            screen.visit.perform(SetGradient{{to_value, 1, 0, 1e-3}});
+            screen.settle();
+            const double before = screen.slopes().f64().loss, squares = screen.slopes().squares();
+            const State state = screen.visit.state();
+            const auto step = screen.lens().step(screen.subject());
+            REQUIRE(step);
+            screen.visit.perform(*step);
+            screen.settle();
+            const double moved = screen.slopes().f64().loss - before;
+            // Second order: a step of 1e-3 times slopes of about 1; inputs are rounded to f32.
+            CHECK(std::abs(moved - (to_value ? -1e-3 : 1e-3) * squares) < 1e-5 * std::max(1.0, squares));
+            CHECK((to_value ? moved < 0 : moved > 0));
+            screen.visit.undo();
+            CHECK(screen.visit.state() == state);
+        }
+}
+
+TEST_CASE("the gradient says where the head would look, and its link opens it as it was") {
+    GradientScreen screen;
+    const std::string sentence = screen.lens().spoken(screen.subject());
+    CHECK(sentence.starts_with("To raise component 0 of the output of "));
+    CHECK(sentence.find("more at") != std::string::npos);
+    screen.click("gradient/preset/first");
+    screen.settle();
+    CHECK(screen.visit.state().of<GradientState>().to_value);
+    CHECK(screen.lens().spoken(screen.subject()).starts_with("To bring the output of "));
+    const std::string link = to_fragment(screen.visit.state());
+    CHECK(link == "v=1&lens=gradient&gradient.loss=value,0");
+    CHECK(parse_fragment(link).state == screen.visit.state());
+    CHECK(parse_fragment("v=1&lens=gradient&gradient.loss=component,3&gradient.rate=2").note.empty());
+    for (const char* bad : {"value", "value,-1", "row,1", "value,1,2", "component,99999999999999999999"})
+        CHECK_FALSE(parse_fragment("v=1&gradient.loss=" + std::string(bad)).note.empty());
+    for (const char* bad : {"0", "-1", "101", "nan", "inf", "fast"})
+        CHECK_FALSE(parse_fragment("v=1&gradient.rate=" + std::string(bad)).note.empty());
+    CHECK(screen.lens().tables(screen.subject()).front().title.starts_with("∂L/∂S["));
+}
+
+TEST_CASE("a row that sees nothing, or meets what is not finite, says so") {
+    GradientScreen screen;
+    screen.visit.perform(SetSource{Source::qkv});
+    screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
+    screen.visit.perform(Select{{0, 0, 0, {}}});
+    screen.settle();
+    CHECK(screen.lens().spoken(screen.subject()).starts_with("The mask leaves "));
+    screen.visit.perform(SetSource{Source::scores});
+    screen.visit.perform(SetMask{});
+    screen.visit.perform(SetCell{{Stage::raw, 0, 0}, HUGE_VAL});
+    screen.settle();
+    CHECK(screen.lens().spoken(screen.subject()).find("not finite") != std::string::npos);
+}

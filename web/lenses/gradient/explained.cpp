@@ -1,0 +1,174 @@
+// Explains the numbers of the backward pass: by what comes before them on the way back, and by a central difference.
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/gradient/gradient.hpp"
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+namespace {
+
+struct Around {
+    Explained& out;
+    const Slopes& slopes;
+    SlopeCell cell;
+    HeadIndex head;
+
+    const RowPass<double>& pass() const { return slopes.f64(); }
+    std::size_t key() const { return static_cast<std::size_t>(cell.col); }
+    CellPlace at(Slope slope, Index col) const { return {head, cell_of(slope, slopes.query(), col)}; }
+    CellPlace at(Stage stage, Index col) const { return {head, {stage, slopes.query(), col}}; }
+    void step(std::string name, std::string arithmetic, double value, std::optional<CellPlace> place = {},
+              bool current = false) const {
+        out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, place});
+    }
+};
+
+// The loss itself is what the output is asked for.
+void explain_output(const Around& a) {
+    const auto [target, component] = a.slopes.loss();
+    const auto value = a.pass().output[a.key()];
+    if (!target) {
+        const bool asked = component == a.cell.col;
+        a.out.formula = asked ? "∂O[i, b] / ∂O[i, b] = 1" : "∂O[i, b] / ∂O[i, c] = 0";
+        a.out.note =
+            asked ? "This is the component that is to be raised." : "Another component is to be raised.";
+        add_line(a.out, "gradient", asked ? "1" : "0", a.out.f64);
+        return;
+    }
+    const double wanted = value - a.out.f64;
+    a.out.formula = "∂ ½ ‖O[i] − V[t]‖² / ∂O[i, b] = O[i, b] − V[t, b]";
+    a.step("output", "", value, a.at(Stage::output, a.cell.col));
+    a.step("wanted", "", wanted, CellPlace{a.head, {Stage::v, *target, a.cell.col}});
+    a.step("gradient", four(value) + " − " + four(wanted), a.out.f64, {}, true);
+    add_line(a.out, "gradient", in_expression(value) + " - " + in_expression(wanted), a.out.f64);
+}
+
+void explain_masked(const Around& a) {
+    const double weight = a.pass().weight[a.key()], slope = a.pass().d_weight[a.key()], mean = a.pass().mean;
+    a.out.formula = "A[i, j] · (∂L/∂A[i, j] − Σ_k A[i, k] ∂L/∂A[i, k])";
+    a.step("weight", "", weight, a.at(Stage::weight, a.cell.col));
+    a.step("∂L/∂A", "", slope, a.at(Slope::weight, a.cell.col));
+    a.step("their mean", "Σ A · ∂L/∂A", mean);
+    a.step("∂L/∂S", four(weight) + " · (" + four(slope) + " − " + four(mean) + ")", a.out.f64, {}, true);
+    Explained::Vector weights{"weights", {}}, slopes{"slopes", {}};
+    for (std::size_t j = 0; j < a.pass().weight.size(); ++j) {
+        if (!a.pass().allowed[j]) continue;
+        weights.values.push_back(a.pass().weight[j]);
+        slopes.values.push_back(a.pass().d_weight[j]);
+    }
+    a.out.vectors = {std::move(weights), std::move(slopes)};
+    add_line(a.out, "mean", "dot(weights, slopes)", mean);
+    add_line(a.out, "gradient", in_expression(weight) + " * (" + in_expression(slope) + " - mean)",
+             a.out.f64);
+}
+
+void explain_raw(const Around& a) {
+    const auto scale = static_cast<double>(a.slopes.record().scale()),
+               cap = static_cast<double>(a.slopes.record().spec().softcap);
+    const double masked = a.pass().d_masked[a.key()], scaled = a.pass().scaled[a.key()];
+    a.out.formula = cap > 0 ? "scale · (1 − tanh²(scaled / cap)) · ∂L/∂S[i, j]" : "scale · ∂L/∂S[i, j]";
+    a.step("∂L/∂S", "", masked, a.at(Slope::masked, a.cell.col));
+    a.step("scale", "", scale);
+    std::string text = four(scale), line = in_expression(scale);
+    if (cap > 0) {
+        const double bent = std::tanh(scaled / cap), left = 1 - bent * bent;
+        a.step("slope of the cap", "1 − tanh²(" + four(scaled) + " / " + four(cap) + ")", left,
+               a.at(Stage::scaled, a.cell.col));
+        add_line(a.out, "bent", "tanh(" + in_expression(scaled) + " / " + in_expression(cap) + ")", bent);
+        text += " · " + four(left);
+        line += " * (1 - bent * bent)";
+    }
+    a.step("∂L/∂R", text + " · " + four(masked), a.out.f64, {}, true);
+    add_line(a.out, "gradient", line + " * " + in_expression(masked), a.out.f64);
+}
+
+void explain_jacobian(const Around& a) {
+    const double own = a.pass().weight[static_cast<std::size_t>(a.cell.row)],
+                 other = a.pass().weight[a.key()];
+    const bool same = a.cell.row == a.cell.col;
+    a.out.formula = "A[i, j] · ((j = k) − A[i, k])";
+    a.step("A[i, j]", "", own, a.at(Stage::weight, a.cell.row));
+    a.step("A[i, k]", "", other, a.at(Stage::weight, a.cell.col));
+    a.step("∂A/∂S", four(own) + " · (" + (same ? "1" : "0") + " − " + four(other) + ")", a.out.f64, {}, true);
+    add_line(a.out, "slope",
+             in_expression(own) + " * (" + (same ? "1" : "0") + " - " + in_expression(other) + ")",
+             a.out.f64);
+}
+
+void explain_sum(const Around& a, const std::vector<SlopeTerm>& terms) {
+    a.out.left_name = "left", a.out.right_name = "right";
+    for (const SlopeTerm& term : terms)
+        a.out.operands.push_back(
+            {std::to_string(term.index), term.left, term.right, term.left * term.right,
+             term.left_at ? std::optional(CellPlace{a.head, *term.left_at}) : std::nullopt,
+             CellPlace{a.head, term.right_at}});
+    add_line(a.out, "gradient", "dot(left, right)", a.out.f64);
+}
+
+const char* formula_of(Slope slope, bool to_value) {
+    switch (slope) {
+        case Slope::weight: return "Σ_b ∂L/∂O[i, b] · V[j, b]";
+        case Slope::q: return "Σ_j ∂L/∂R[i, j] · K[j, a]";
+        case Slope::k: return "∂L/∂R[i, j] · Q[i, a]";
+        case Slope::v: return to_value ? "(A[i, j] − (j = t)) · ∂L/∂O[i, b]" : "A[i, j] · ∂L/∂O[i, b]";
+        case Slope::x: return "Σ_a ∂L/∂Q[t, a] · W_Q[c, a] + ∂L/∂K · W_K + ∂L/∂V · W_V";
+        case Slope::w_q: return "X[i, c] · ∂L/∂Q[i, a]";
+        case Slope::w_k: return "Σ_j X[j, c] · ∂L/∂K[j, a]";
+        case Slope::w_v: return "Σ_j X[j, c] · ∂L/∂V[j, b]";
+        default: return "";
+    }
+}
+
+}  // namespace
+
+std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace& place) {
+    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
+    const Slopes* all = slopes(subject);
+    const SlopeCell cell = slope_of(place.cell);
+    if (!all || place.cell.second || !all->holds(cell.slope, cell.row, cell.col)) return std::nullopt;
+    const Attention& attention = *subject.attention();
+    Explained out;
+    const bool pair =
+        (cell.slope >= Slope::weight && cell.slope <= Slope::raw) || cell.slope == Slope::jacobian;
+    const bool of_key = cell.slope == Slope::k || cell.slope == Slope::v || cell.slope == Slope::jacobian;
+    const std::string row = cell.slope <= Slope::q   ? label_at(attention.query_names(), cell.row)
+                            : of_key                 ? label_at(attention.key_names(), cell.row)
+                            : cell.slope == Slope::x ? label_at(attention.query_names(), cell.row)
+                                                     : std::to_string(cell.row);
+    const std::string col = pair ? label_at(attention.key_names(), cell.col) : std::to_string(cell.col);
+    out.title = (cell.slope == Slope::jacobian ? "∂A/∂S" : "∂L/∂" + std::string(info(cell.slope).of)) + "[" +
+                row + ", " + col + "]";
+    out.provenance = head_text({state().selection.layer, state().selection.head}, attention.layers(), ", ") +
+                     (all->loss().target ? " · L is half the squared distance to V[" +
+                                               label_at(attention.key_names(), *all->loss().target) + "]"
+                                         : " · L is O[" + label_at(attention.query_names(), all->query()) +
+                                               ", " + std::to_string(all->loss().component) + "]");
+    out.f64 = all->value(cell.slope, cell.row, cell.col);
+    out.f32 = static_cast<double>(all->single(cell.slope, cell.row, cell.col));
+    out.masked =
+        pair && cell.slope != Slope::jacobian && !all->f64().allowed[static_cast<std::size_t>(cell.col)];
+    const Around around{out, *all, cell, {state().selection.layer, state().selection.head}};
+    if (cell.slope == Slope::output)
+        explain_output(around);
+    else if (cell.slope == Slope::masked)
+        explain_masked(around);
+    else if (cell.slope == Slope::raw)
+        explain_raw(around);
+    else if (cell.slope == Slope::jacobian)
+        explain_jacobian(around);
+    else
+        explain_sum(around, all->terms(cell.slope, cell.row, cell.col));
+    if (out.formula.empty()) out.formula = formula_of(cell.slope, all->loss().target.has_value());
+    if (const auto moved = all->difference(cell.slope, cell.row, cell.col)) {
+        out.steps.push_back({"by moving it", "(L(+h) − L(−h)) / 2h", four(*moved), false, {}});
+        char off[32];
+        std::snprintf(off, sizeof off, "%.1e", std::abs(*moved - out.f64));
+        out.note = "Moved a little up and down, the loss has this slope, too; the two differ by " +
+                   std::string(off) + ".";
+    }
+    return out;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,93 @@
+// Lens Gradient: the backward pass of one row of attention under its forward pass. It asks something of the row's output and
+// shows, for every number on the way, how much it would help to raise it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lenses/gradient/slopes.hpp"
+#include "lenses/lens.hpp"
+
+namespace attn::app {
+
+inline constexpr Index gradient_keys_shown = 16;
+inline constexpr double gradient_rate_limit = 100;
+
+struct GradientState {
+    bool to_value = false;  // the loss is the distance to V[key]; false: the component itself, to be raised
+    Index component = 0, key = 0;
+    double rate = 0.5;  // of a step
+    bool operator==(const GradientState&) const = default;
+};
+
+struct SetGradient {
+    GradientState gradient;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+// One step along the gradient: the inputs, all at once.
+struct StepAlong {
+    std::vector<Command> edits;
+    Status apply(State& state) const;
+    std::string describe(const State&) const { return "a step along the gradient"; }
+};
+
+LinkRows gradient_links();
+
+class GradientLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject&) const override { return true; }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject& subject, const CellRef& cell) const override;
+    std::vector<Table> tables(Subject& subject) override;
+    std::string spoken(Subject& subject) override;
+    Guide guide(Subject& subject) const override;
+
+    // The gradients of what is chosen; null while its vectors are being computed. Made anew where something changed.
+    const Slopes* slopes(Subject& subject) const;
+    // The keys in view: the query and those before it, or around the key of the selection.
+    Range keys_shown(const Slopes& slopes) const;
+    // Returns the edits of one step; nothing if the subject's numbers cannot be changed here.
+    std::optional<StepAlong> step(Subject& subject) const;
+    // The largest difference from a central difference over the inputs in view, so far.
+    struct Check {
+        std::vector<SlopeCell> cells;
+        std::size_t done = 0;
+        double worst = 0;
+    };
+    const Check& check() const { return check_; }
+
+  private:
+    struct Shown {
+        std::uint64_t version = 0;  // of the attention
+        HeadIndex head;
+        Index query = 0;
+        RowLoss loss;
+        bool operator==(const Shown&) const = default;
+    };
+    std::optional<Projections> projections_of(Subject& subject) const;
+    bool check_some(const Slopes& slopes);  // true while there is more
+    void draw_controls(const Drawing& drawing, Subject& subject, const Slopes& slopes);
+    void draw_presets(const Slopes& slopes);
+    void draw_step(const Drawing& drawing, Subject& subject, const Slopes& slopes);
+    void draw_check(const Drawing& drawing, const Slopes& slopes);
+    void draw_ladder(const Drawing& drawing, Subject& subject, const Slopes& slopes);
+
+    mutable std::optional<Shown> shown_;
+    mutable std::optional<Slopes> slopes_;
+    std::optional<Shown> checked_;
+    Check check_;
+};
+
+// Returns a gradient as rows of text and numbers for a table; `keys` are those in view.
+Matrix matrix_of(const Slopes& slopes, Slope slope, Range keys);
+// What a gradient is called: "∂L/∂A[sat, ·]".
+std::string title_of(Slope slope, const std::string& query_name);
+
+}  // namespace attn::app

@@ -1,0 +1,297 @@
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "app/format.hpp"
+#include "lenses/gradient/gradient.hpp"
+#include "parts/take_over.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/head_copy.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/matrix_grid.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float most_grid_width = 460, gap = 22, line_gap = 16;
+
+std::string scientific(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1e", value);
+    return text;
+}
+
+// Places matrices one after the other, in lines, each column of them from top to bottom.
+class Shelf {
+  public:
+    explicit Shelf(float width) : corner_(ImGui::GetCursorScreenPos()), width_(width) {}
+
+    ImVec2 place(ImVec2 size) {
+        if (x_ > 0 && x_ + size.x > width_) {
+            y_ += tallest_ + line_gap;
+            x_ = tallest_ = 0;
+        }
+        const ImVec2 at{corner_.x + x_, corner_.y + y_};
+        x_ += size.x + gap;
+        tallest_ = std::max(tallest_, size.y);
+        return at;
+    }
+    void end() const {
+        ImGui::SetCursorScreenPos({corner_.x, corner_.y + y_ + tallest_});
+        ImGui::Dummy({width_, 1});
+    }
+
+  private:
+    ImVec2 corner_;
+    float width_, x_ = 0, y_ = 0, tallest_ = 0;
+};
+
+std::vector<std::string> labels_of(std::span<const std::string> names, Range range) {
+    std::vector<std::string> labels;
+    for (Index i = range.begin; i < range.end; ++i) labels.push_back(label_at(names, i));
+    return labels;
+}
+
+}  // namespace
+
+void GradientLens::draw_presets(const Slopes& slopes) {
+    const GradientState now = state().of<GradientState>();
+    const auto offer = [&](const char* name, const char* label, bool to_value, Index number) {
+        GradientState next = now;
+        next.to_value = to_value;
+        (to_value ? next.key : next.component) = number;
+        (to_value ? next.component : next.key) = 0;
+        ui::next_control(ui::need::choices);
+        if (ui::button(name, label)) visit().perform(SetGradient{next});
+    };
+    offer("gradient/preset/component", "Raise the first component", false, 0);
+    offer("gradient/preset/first", "Become the first value", true, 0);
+    if (slopes.query() < slopes.record().keys())
+        offer("gradient/preset/own", "Become its own value", true, slopes.query());
+}
+
+void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
+    GradientState next = state().of<GradientState>();
+    const GradientState now = next;
+    static constexpr std::array<const char*, 2> losses{"raise a component", "come near a value"};
+    const Attention& attention = *subject.attention();
+    ImGui::BeginGroup();
+    if (const auto query =
+            ui::stepper("gradient/query", "output of", slopes.query(), 0, slopes.record().queries() - 1)) {
+        Selection selection = drawing.selection();
+        selection.query = *query;
+        drawing.visit.perform(Select{selection}, ui::gesture());
+    }
+    ImGui::EndGroup();
+    ui::next_control(ui::need::named_choices);
+    ImGui::BeginGroup();
+    if (const auto chosen = ui::choice("gradient/loss", losses, now.to_value ? 1 : 0))
+        next.to_value = *chosen == 1;
+    ImGui::EndGroup();
+    ui::next_control(ui::need::stepper);
+    ImGui::BeginGroup();
+    if (now.to_value) {
+        const Index key = *slopes.loss().target;
+        if (const auto to = ui::stepper("gradient/key", "of", key, 0, slopes.record().keys() - 1))
+            next.key = *to;
+        ImGui::SameLine();
+        ImGui::AlignTextToFramePadding();
+        ImGui::TextUnformatted(label_at(attention.key_names(), key).c_str());
+    } else if (const auto to = ui::stepper("gradient/component", "component", slopes.loss().component, 0,
+                                           slopes.record().d_v() - 1)) {
+        next.component = *to;
+    }
+    ImGui::EndGroup();
+    if (next != now) visit().perform(SetGradient{next}, ui::gesture());
+}
+
+void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
+    const Ladder* ladder = subject.ladder();
+    const GradientState now = state().of<GradientState>();
+    const double loss = slopes.f64().loss;
+    const std::string value = (slopes.loss().target ? "½‖O − V‖² = " : "O = ") + fixed(loss, 5);
+    if (!ladder || !ladder->edits()) {
+        const Range keys = keys_shown(slopes);
+        parts::draw_take_over(drawing, subject, keys, keys);
+        ui::next_control(ui::need::named_choices);
+        ImGui::AlignTextToFramePadding();
+        ui::caption((value + ". In a copy you can take a step along this gradient.").c_str());
+        ui::landmark_item("gradient/value");
+        return;
+    }
+    ImGui::BeginGroup();
+    if (const auto rate =
+            ui::slider("gradient/rate", "rate", now.rate, 0.01, gradient_rate_limit, "%.2f", true)) {
+        GradientState next = now;
+        next.rate = std::clamp(*rate, 0.01, gradient_rate_limit);
+        if (next != now) visit().perform(SetGradient{next}, ui::gesture());
+    }
+    ImGui::EndGroup();
+    ui::next_control(ui::need::long_button);
+    const auto along = step(subject);
+    const Status possible =
+        along ? ok()
+              : Status(Error{"The gradient of every input is 0, or these inputs cannot be changed here."});
+    if (ui::button("gradient/step", "One step", possible)) drawing.visit.perform(*along);
+    ui::next_control(ui::need::named_choices);
+    ImGui::AlignTextToFramePadding();
+    const double by = now.rate * slopes.squares();
+    ui::caption((value + "; by its slope, a step brings it to about " +
+                 fixed(slopes.loss().target ? loss - by : loss + by, 5) + ".")
+                    .c_str());
+    ui::landmark_item("gradient/value");
+}
+
+void GradientLens::draw_check(const Drawing& drawing, const Slopes& slopes) {
+    if (checked_ != shown_ || check_.done < check_.cells.size())
+        drawing.visit.continue_with(
+            [this, begun = shown_] { return shown_ == begun && check_some(*slopes_); });
+    if (checked_ != shown_ || check_.done == 0) return;
+    const std::string text =
+        "Central differences of " + std::to_string(check_.done) + " of " +
+        std::to_string(check_.cells.size()) +
+        (check_.cells.size() < static_cast<std::size_t>(slopes.record().keys()) ? " inputs"
+                                                                                : " inputs in view") +
+        ": the largest is off by " + scientific(check_.worst) + ".";
+    ui::caption(text.c_str());
+    ui::landmark_item("gradient/check");
+}
+
+void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
+    const Attention& attention = *subject.attention();
+    const Record& record = slopes.record();
+    const Range keys = keys_shown(slopes), one{slopes.query(), slopes.query() + 1};
+    const std::vector<std::string> key_labels = labels_of(attention.key_names(), keys),
+                                   query_labels = labels_of(attention.query_names(), one),
+                                   all_labels = labels_of(attention.query_names(), {0, record.queries()});
+    const float width = ImGui::GetContentRegionAvail().x;
+    Shelf shelf(width);
+    const HeadIndex head{state().selection.layer, state().selection.head};
+    const auto allowed = [&](Index, Index col) {
+        return slopes.f64().allowed[static_cast<std::size_t>(keys.begin + col)] != 0;
+    };
+    const auto label_grid = [&](ui::MatrixGrid& grid, Slope slope) {
+        const bool key_rows = slope == Slope::k || slope == Slope::v || slope == Slope::jacobian;
+        const bool key_columns = (slope >= Slope::weight && slope <= Slope::raw) || slope == Slope::jacobian;
+        grid.first = {key_rows ? keys.begin : slopes.rows(slope).begin, key_columns ? keys.begin : 0};
+        grid.row_labels = slope <= Slope::q   ? std::span(query_labels)
+                          : key_rows          ? std::span(key_labels)
+                          : slope == Slope::x ? std::span(all_labels)
+                                              : std::span<const std::string>{};
+        if (key_columns) grid.column_labels = key_labels;
+        grid.row_axis = slope <= Slope::q   ? "query"
+                        : key_rows          ? "key"
+                        : slope == Slope::x ? "token"
+                                            : "component";
+        grid.column_axis = key_columns ? "key" : "component";
+        if (slope >= Slope::weight && slope <= Slope::raw) grid.allowed = allowed;
+    };
+    const auto pin_of = [&](ui::MatrixGrid& grid, auto cell) {
+        const auto& pin = state().pin;
+        for (Index r = 0; pin && r < grid.values->rows; ++r)
+            for (Index c = 0; c < grid.values->cols; ++c)
+                if (*pin == cell(r + grid.first.first, c + grid.first.second)) grid.pinned = ui::CellAt{r, c};
+    };
+    const auto answer = [&](const ui::GridReply& reply, const ui::MatrixGrid& grid, auto cell) {
+        const auto at = [&](ui::CellAt place) {
+            return cell(place.first + grid.first.first, place.second + grid.first.second);
+        };
+        if (reply.hovered) drawing.now.cell = at(*reply.hovered);
+        if (reply.heard) drawing.now.cell = at(*reply.heard);
+        if (reply.clicked) drawing.visit.perform(Pin{at(*reply.clicked)});
+    };
+    // A matrix of the forward pass, and below it its gradient.
+    const auto pair = [&](Slope slope, std::string forward_title, const Matrix& forward, Stage stage) {
+        const Matrix back = matrix_of(slopes, slope, keys);
+        ui::MatrixGrid above, below;
+        const std::string of(info(slope).of);
+        above.name = "gradient/" + of;
+        above.title = std::move(forward_title);
+        above.values = &forward;
+        above.is_signed = stage != Stage::weight;
+        below.name = "gradient/d" + of;
+        below.title = title_of(slope, query_labels.front());
+        below.values = &back;
+        below.is_signed = true;
+        below.decimals = 3;
+        label_grid(above, slope);
+        label_grid(below, slope);
+        const auto above_cell = [&](Index row, Index col) { return CellRef{stage, row, col}; };
+        const auto below_cell = [&](Index row, Index col) { return cell_of(slope, row, col); };
+        pin_of(above, above_cell);
+        pin_of(below, below_cell);
+        const float room = std::min(width, most_grid_width);
+        const ui::GridMetrics upper = ui::grid_metrics(above, room), lower = ui::grid_metrics(below, room);
+        const ImVec2 first = ui::grid_size(above, upper), second = ui::grid_size(below, lower);
+        const ImVec2 at = shelf.place({std::max(first.x, second.x), first.y + second.y});
+        answer(ui::draw_matrix_grid(above, upper, at), above, above_cell);
+        answer(ui::draw_matrix_grid(below, lower, {at.x, at.y + first.y}), below, below_cell);
+    };
+    const auto of_row = [&](std::span<const float> numbers, Range range) {
+        Matrix matrix(1, range.size());
+        for (Index c = 0; c < matrix.cols; ++c)
+            matrix.at(0, c) = static_cast<double>(numbers[static_cast<std::size_t>(range.begin + c)]);
+        return matrix;
+    };
+    const RowPass<float>& pass = slopes.f32();
+    pair(Slope::output, "Output", of_row(pass.output, {0, record.d_v()}), Stage::output);
+    pair(Slope::weight, "Weights", of_row(pass.weight, keys), Stage::weight);
+    const std::vector<Stage> stages = attention.stages();
+    const auto scores = std::ranges::find_if(stages.rbegin(), stages.rend(), is_signed);
+    if (scores != stages.rend()) pair(Slope::masked, "Scores S", of_row(pass.masked, keys), *scores);
+    if (slopes.has(Slope::raw)) {
+        std::vector<float> raw(pass.scaled);
+        for (float& each : raw) each /= record.scale();
+        pair(Slope::raw, "Raw scores R", of_row(raw, keys), Stage::raw);
+        pair(Slope::q, "Q", rows_of(record.q(), head.head, one), Stage::q);
+        pair(Slope::k, "K", rows_of(record.k(), record.kv_head(head.head), keys), Stage::k);
+    }
+    pair(Slope::v, "V", rows_of(record.v(), record.kv_head(head.head), keys), Stage::v);
+    if (slopes.projections()) {
+        pair(Slope::x, "X", slopes.projections()->x, Stage::x);
+        pair(Slope::w_q, "W_Q", slopes.projections()->w_q, Stage::w_q);
+        pair(Slope::w_k, "W_K", slopes.projections()->w_k, Stage::w_k);
+        pair(Slope::w_v, "W_V", slopes.projections()->w_v, Stage::w_v);
+    }
+    const Matrix jacobian = matrix_of(slopes, Slope::jacobian, keys);
+    ui::MatrixGrid grid;
+    grid.name = "gradient/jacobian";
+    grid.title = title_of(Slope::jacobian, query_labels.front());
+    grid.notation = "diag(a) − a aᵀ";
+    grid.values = &jacobian;
+    grid.is_signed = true;
+    grid.decimals = 3;
+    label_grid(grid, Slope::jacobian);
+    const auto cell = [](Index row, Index col) { return cell_of(Slope::jacobian, row, col); };
+    pin_of(grid, cell);
+    const ui::GridMetrics metrics = ui::grid_metrics(grid, std::min(width, most_grid_width));
+    answer(ui::draw_matrix_grid(grid, metrics, shelf.place(ui::grid_size(grid, metrics))), grid, cell);
+    shelf.end();
+}
+
+void GradientLens::draw(const Drawing& drawing, Subject& subject) {
+    if (!slopes(subject)) return;
+    const ui::TightLabels tight;
+    ui::caption(
+        "Ask something of one output and see what every number before it could do for that. Click a number "
+        "under "
+        "a matrix to see its slope found twice; in the example, take a step.");
+    draw_presets(*slopes(subject));
+    ImGui::Dummy({0, 2});
+    if (const Slopes* now = slopes(subject)) draw_controls(drawing, subject, *now);
+    if (const Slopes* now = slopes(subject)) draw_step(drawing, subject, *now);
+    ImGui::Dummy({0, 8});
+    // What the controls changed is drawn at once.
+    const Slopes* now = slopes(subject);
+    if (!now) return;
+    draw_ladder(drawing, subject, *now);
+    if (const Slopes* after = slopes(subject)) draw_check(drawing, *after);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,91 @@
+// The gradients of one row's loss as matrices that can be looked at: those of core/analysis/row_gradient, and those of
+// X and W_Q, W_K, W_V where q, k and v are made of them.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analysis/row_gradient.hpp"
+#include "app/explained.hpp"
+#include "app/matrix.hpp"
+
+namespace attn::app {
+
+// ∂L/∂ what: in the order in which the backward pass comes by.
+enum class Slope : std::uint8_t { output, weight, masked, raw, q, k, v, x, w_q, w_k, w_v, jacobian };
+inline constexpr Index slope_count = 12;
+struct SlopeInfo {
+    std::string_view of;  // "A", as a formula has it
+    Stage stage;          // of the numbers that it is the slope for
+};
+const SlopeInfo& info(Slope slope);
+
+// A gradient's number as a cell of the lens: all rows and columns fit into one.
+CellRef cell_of(Slope slope, Index row, Index col);
+struct SlopeCell {
+    Slope slope;
+    Index row, col;
+};
+SlopeCell slope_of(const CellRef& cell);
+
+// q, k and v as X W, one head; queries and keys are the same tokens.
+struct Projections {
+    Matrix x, w_q, w_k, w_v;  // [n, d_model], [d_model, d_k], …
+    bool operator==(const Projections&) const = default;
+};
+
+// One factor pair of a gradient: the index it is summed over, both factors, and where each stands.
+struct SlopeTerm {
+    Index index;
+    double left, right;
+    std::optional<CellRef> left_at;  // none: not a number of the page
+    CellRef right_at;
+};
+
+class Slopes {
+  public:
+    // If scores were given in place of q and k, there are no gradients of what is before them.
+    Slopes(std::shared_ptr<const Record> record, Index head, Index query, RowLoss loss, bool scores_given,
+           std::optional<Projections> projections);
+
+    const Record& record() const { return *record_; }
+    Index query() const { return query_; }
+    const RowLoss& loss() const { return loss_; }
+    const RowPass<float>& f32() const { return f32_; }
+    const RowPass<double>& f64() const { return f64_; }
+    const std::optional<Projections>& projections() const { return projections_; }
+    bool has(Slope slope) const;
+    // Of output … q there is one row, the query's; the Jacobian is [keys, keys].
+    Range rows(Slope slope) const;
+    Index cols(Slope slope) const;
+    bool holds(Slope slope, Index row, Index col) const;
+
+    double value(Slope slope, Index row, Index col) const;                  // in double
+    float single(Slope slope, Index row, Index col) const;                  // in f32
+    std::vector<SlopeTerm> terms(Slope slope, Index row, Index col) const;  // whose products add up to it
+    // By moving the number itself; nothing for the output and the Jacobian.
+    std::optional<double> difference(Slope slope, Index row, Index col) const;
+    double squares() const;  // ‖∂L/∂inputs‖², of the inputs that can be changed
+
+  private:
+    std::vector<Moved> moves(Slope slope, Index row, Index col) const;
+    double input(Slope slope, Index row, Index col) const;
+    template <typename Real>
+    Real sum(const RowPass<Real>& pass, Slope slope, Index row, Index col) const;
+
+    std::shared_ptr<const Record> record_;
+    Index head_, query_;
+    RowLoss loss_;
+    bool scores_given_;
+    std::optional<Projections> projections_;
+    RowPass<float> f32_;
+    RowPass<double> f64_;
+};
+
+// The inputs that a step along the gradient changes: X and the projections, or q, k and v.
+std::vector<Slope> inputs_of(const Slopes& slopes);
+
+}  // namespace attn::app
