@@ -16,6 +16,7 @@
 #include "lenses/curves/curves.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/scale/scale.hpp"
+#include "lenses/tiles/tiles.hpp"
 #include "runs/training_state.hpp"
 #include "subjects/sentence/commands.hpp"
 #include "subjects/tensors/commands.hpp"
@@ -152,6 +153,9 @@ class RandomCommands {
                  return SetScale{{static_cast<ScaleVectors>(r.below(2)), r.below(5000),
                                   static_cast<std::uint32_t>(r.random_.bits())}};
              }},
+            {"SetTileSize", 1,
+             [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
+            {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
             {"SetTrainingMaps", 1,
              [](R& r, const State&) -> Command {
                  return SetTrainingMaps{static_cast<TrainingMaps>(r.below(2))};
