@@ -161,6 +161,26 @@ TEST_CASE("every number of a tile explains itself, and its copies calculate it")
         CHECK_FALSE(tiles_in(screen).explain(subject_in(screen.visit), {{1, 2}, none}));
 }
 
+TEST_CASE("one follows a tile's number to the values, and comes back to it") {
+    Screen screen;
+    open_tiles(screen, worked_subject);
+    screen.click("tiles/sum/1/2");
+    CHECK(screen.visit.state().pin == tile_cell(TilePart::sum, 1));
+    screen.click("inspector/operand/0/right");
+    CHECK(screen.visit.state().pin == tile_cell(TilePart::factor, 1));
+    const CellRef output = tile_cell(TilePart::output, 1, 0);
+    screen.visit.perform(Pin{output});
+    screen.draw(3);
+    screen.click("inspector/operand/2/right");
+    CHECK(screen.visit.state().pin == CellRef{Stage::v, 1, 0});
+    screen.settle();
+    screen.click("inspector/back");
+    CHECK(screen.visit.state().lens == "tiles");
+    CHECK(screen.visit.state().pin == output);
+    screen.visit.perform(OpenLens{"ladder"});
+    CHECK_FALSE(screen.visit.state().pin);
+}
+
 TEST_CASE("tiles above the diagonal are skipped, also when the walk goes on by itself, which ends") {
     Screen screen;
     screen.open_sentence(6);
