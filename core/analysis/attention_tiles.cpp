@@ -58,7 +58,7 @@ bool TileCover::step() {
         const bool skips = sees_nothing(queries, keys);
         skipped_ += skips;
         keys_.push_back(keys_.back() + (skips ? 0 : keys.size()));
-        cells_.push_back(cells_.back() + (skips ? 0 : keys.size() * queries.size()));
+        cells_.push_back(cells_.back() + (skips ? 0 : number(keys.size() * queries.size())));
     }
     return !done();
 }
@@ -76,7 +76,7 @@ TileCost TileCover::cost(Index tiles) const {
         return number(std::min(rows * grid_.size.queries, grid_.queries));
     };
     return {bytes * (queries(begun) * d + number(keys_[at(tiles)]) * (d + d_v)), bytes * queries(ended) * d_v,
-            number(cells_[at(tiles)]) * (d + d_v)};
+            cells_[at(tiles)] * (d + d_v)};
 }
 
 }  // namespace attn

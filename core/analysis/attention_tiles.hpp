@@ -75,8 +75,10 @@ class TileCover {
     Index head_;
     TileGrid grid_;
     Index next_ = 0, skipped_ = 0;
-    Index examined_ = 0;               // cells, in this slice
-    std::vector<Index> keys_, cells_;  // [tiles + 1], of all tiles before that are not skipped
+    Index examined_ = 0;  // cells, in this slice
+    // [tiles + 1], of all tiles before that are not skipped; a long text has more cells than a 32-bit Index can count
+    std::vector<Index> keys_;
+    std::vector<double> cells_;
     std::vector<std::uint8_t> allowed_;
 };
 

@@ -18,8 +18,8 @@ namespace attn::app {
 namespace {
 
 constexpr Index most_blocks = 64;  // along a side; each is a tile, or several of a larger grid
-constexpr float least_height = 40, most_height = 340, axis_height = 20;
-constexpr float least_hatched = 7;  // points
+constexpr float least_height = 40, most_height = 264, axis_height = 20;
+constexpr float least_apart = 4, least_hatched = 7, least_numbered = 14;  // points
 
 enum class Fate { done, now, ahead, skipped };
 constexpr std::array<const char*, 4> fate_names{"done", "now", "to come", "skipped"};
@@ -72,6 +72,12 @@ struct Picture {
     Index first_tile(Index row, Index col) const {
         return tile_rows(row).begin * grid().cols() + tile_cols(col).begin;
     }
+    std::pair<Index, Index> block_of(Index of) const {
+        Index row = 0, col = 0;
+        while (tile_rows(row).end <= grid().row(of)) ++row;
+        while (tile_cols(col).end <= grid().col(of)) ++col;
+        return {row, col};
+    }
     // A block of several tiles is skipped if all of them are.
     bool skipped(Index row, Index col) const {
         const Range rows = tile_rows(row), cols = tile_cols(col);
@@ -105,8 +111,8 @@ void hatch(ImDrawList* list, ImVec2 min, ImVec2 max) {
 
 void draw_blocks(const Picture& picture) {
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const float gap =
-        picture.of_tiles() && picture.size.x / static_cast<float>(picture.cols()) >= 4 ? 1.0f : 0.0f;
+    const float block = picture.of_tiles() ? picture.size.x / static_cast<float>(picture.cols()) : 0;
+    const float gap = block >= least_apart ? 1.0f : 0.0f;
     for (Index row = 0; row < picture.rows(); ++row)
         for (Index col = 0; col < picture.cols();) {
             // Neighbours that are alike are one rectangle where there are no gaps.
@@ -118,7 +124,7 @@ void draw_blocks(const Picture& picture) {
             list->AddRectFilled(min, {max.x - gap, low.y - gap}, fill_of(fate), gap * 2);
             if (fate == Fate::skipped && gap > 0 && max.x - min.x >= least_hatched)
                 hatch(list, min, {max.x - gap, low.y - gap});
-            if (!picture.of_tiles()) continue;
+            if (block < least_numbered) continue;
             ui::Type mono(ui::Face::mono, 12);
             const std::string text = std::to_string(picture.first_tile(row, first) + 1);
             const ImVec2 room = ui::text_size(text);
@@ -173,10 +179,7 @@ std::optional<Index> semantics_of(const Picture& picture, const TilesLens::View&
     constexpr const char* key = "tiles/map";
     const Index rows = picture.rows(), cols = picture.cols();
     std::optional<Index> focused;
-    std::pair<Index, Index> place{0, 0};
-    for (Index row = 0; row < rows; ++row)
-        for (Index col = 0; col < cols; ++col)
-            if (picture.fate(row, col) == Fate::now) place = {row, col};
+    std::pair place = picture.block_of(picture.tile);
     auto cells = std::make_shared<ui::CellGrid>();
     cells->chosen = place;
     if (const auto asked = ui::asked_cell(key);
@@ -235,14 +238,15 @@ void TilesLens::draw_map(const View& view, float width) {
         col{view.shown.col(), view.shown.col() + 1};
     const auto [min, max] = picture.box(row, col);
     constexpr float least_seen = 5;
-    const float grow = std::max((least_seen - std::min(max.x - min.x, max.y - min.y)) / 2, 0.0f) + 1;
+    const float grow = std::max((least_seen - std::min(max.x - min.x, max.y - min.y)) / 2, 0.0f) - 1;
     ImGui::GetWindowDrawList()->AddRect({min.x - grow, min.y - grow}, {max.x + grow, max.y + grow},
                                         ui::theme().text, 2, 0, 1.5f);
     {
         ui::Type small(ui::Face::regular, 12);
         const float y = picture.at.y + picture.size.y + 3;
-        const std::string queries = "query ↓ " + with_commas(grid.queries),
-                          keys = "key → " + with_commas(grid.keys);
+        const std::string queries =
+                              with_commas(grid.queries) + (grid.queries == 1 ? " query ↓" : " queries ↓"),
+                          keys = with_commas(grid.keys) + (grid.keys == 1 ? " key →" : " keys →");
         ui::draw_text(ImGui::GetWindowDrawList(), {picture.at.x, y}, ui::theme().dim, queries);
         ui::draw_text(ImGui::GetWindowDrawList(), {picture.at.x + width - ui::text_size(keys).x, y},
                       ui::theme().dim, keys);

@@ -2,7 +2,9 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 
 #include "app/format.hpp"
@@ -108,10 +110,19 @@ void draw_cells(const TilesLens::View& view, Lines& lines, const Cells& cells) {
     if (reply.row_label) parts::choose_tokens(view.drawing, rows.begin + *reply.row_label, std::nullopt);
 }
 
-// A power of ten near the largest of the differences, where they are too small to be written out.
-double unit_of(double largest) {
-    if (!std::isfinite(largest) || largest == 0 || largest >= 0.01) return 1;
-    return std::pow(10.0, std::floor(std::log10(largest)));
+// The power of ten of the largest difference, where these are too small to be written out; else 0.
+int exponent_of(double largest) {
+    if (!std::isfinite(largest) || largest == 0 || largest >= 0.01) return 0;
+    return static_cast<int>(std::floor(std::log10(largest)));
+}
+
+// Writes 10⁻⁸.
+std::string power_of_ten(int exponent) {
+    static constexpr std::array digits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    std::string text = exponent < 0 ? "10⁻" : "10";
+    for (const char digit : std::to_string(std::abs(exponent)))
+        text += digits[static_cast<std::size_t>(digit - '0')];
+    return text;
 }
 
 }  // namespace
@@ -219,10 +230,14 @@ void TilesLens::draw_numbers(const View& view, float width) {
     const auto result = [&](Index q, Index b) { return results[at(q - now.rows.begin)][at(b)]; };
     const auto difference = [&](Index q, Index b) { return result(q, b) - naive(now, q).output[at(b)]; };
     double largest = 0;
+    bool finite = true;
     for (Index query = now.rows.begin; query < now.rows.end; ++query)
-        for (Index b = 0; b < record.d_v(); ++b)
-            largest = std::fmax(largest, std::abs(static_cast<double>(difference(query, b))));
-    const double unit = unit_of(largest);
+        for (Index b = 0; b < record.d_v(); ++b) {
+            const double off = std::abs(static_cast<double>(difference(query, b)));
+            finite = finite && std::isfinite(off);
+            largest = std::fmax(largest, std::isinf(off) ? 0 : off);
+        }
+    const int exponent = exponent_of(largest);
     const auto outputs = [&](const char* name, const char* title, std::string notation, TilePart of,
                              std::function<float(Index, Index)> value, double of_unit = 1) {
         draw_cells(view, lines,
@@ -244,17 +259,19 @@ void TilesLens::draw_numbers(const View& view, float width) {
     outputs("tiles/naive", "Naive", "softmax(whole row) V", TilePart::naive,
             [&](Index q, Index b) { return naive(now, q).output[at(b)]; });
     outputs("tiles/difference", "Difference",
-            unit == 1 ? "O / l − naive" : "O / l − naive, in " + fixed(unit, 0), TilePart::difference,
-            difference, unit);
+            exponent == 0 ? "O / l − naive" : "O / l − naive, in " + power_of_ten(exponent),
+            TilePart::difference, difference, std::pow(10.0, exponent));
     lines.finish();
     if (shown < record.d_v())
         ui::caption(
             ("The first " + std::to_string(shown) + " of " + std::to_string(record.d_v()) + " components.")
                 .c_str());
     if (now.ends_row()) {
-        const std::string text = "All keys seen. By tiles and in the naive order, these outputs differ by " +
-                                 (largest == 0 ? std::string("nothing") : fixed(largest, 2) + " at most") +
-                                 ", which is rounding.";
+        const std::string text =
+            std::string(finite ? "All keys seen. These outputs, "
+                               : "All keys seen. Those outputs that are finite, ") +
+            "by tiles and in the naive order, differ by " +
+            (largest == 0 ? "nothing." : fixed(largest, 2) + " at most, which is rounding.");
         ui::caption(text.c_str());
         ui::landmark_item("tiles/equal");
     }

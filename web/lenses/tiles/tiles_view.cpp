@@ -18,11 +18,14 @@ constexpr float map_width = 264;
 constexpr double play_ms = 450;
 constexpr Index play_steps = 200;  // at most, however many tiles there are
 
-std::string bytes_text(double bytes) {
-    constexpr std::array units{" B", " KB", " MB", " GB"};
+using Units = std::array<const char*, 4>;
+constexpr Units bytes{" B", " KB", " MB", " GB"}, products{"", " thousand", " million", " billion"};
+
+// Each unit is a thousand of the one before.
+std::string amount(double count, const Units& units) {
     std::size_t unit = 0;
-    for (; bytes >= 999.5 && unit + 1 < units.size(); ++unit) bytes /= 1000;
-    return fixed(bytes, unit == 0 || bytes >= 99.95 ? 0 : 1) + units[unit];
+    for (; count >= 999.5 && unit + 1 < units.size(); ++unit) count /= 1000;
+    return fixed(count, unit == 0 || count >= 99.95 ? 0 : 1) + units[unit];
 }
 
 std::string times(TileSize size) { return std::to_string(size.queries) + " × " + std::to_string(size.keys); }
@@ -108,7 +111,7 @@ void TilesLens::draw_cost(const View& view, float width) {
                    naive = naive_cost(record);
     ui::section("Bytes moved");
     const auto bar = [](const char* name, const TileCost& cost, bool lit) {
-        return ui::Bar{name, static_cast<float>(cost.moved()), bytes_text(cost.moved()), lit, false};
+        return ui::Bar{name, static_cast<float>(cost.moved()), amount(cost.moved(), bytes), lit, false};
     };
     const std::array bars{bar("so far", so_far, true), bar("tiles", all, false), bar("naive", naive, false)};
     const double most = std::max(all.moved(), naive.moved());
@@ -117,21 +120,21 @@ void TilesLens::draw_cost(const View& view, float width) {
     const std::array costs{&so_far, &all, &naive};
     if (over) {
         const TileCost& cost = *costs[static_cast<std::size_t>(*over)];
-        ui::bar_tooltip(*over, (bytes_text(cost.read) + " read, " + bytes_text(cost.written) + " written, " +
-                                with_commas(static_cast<std::ptrdiff_t>(cost.products)) + " products")
+        ui::bar_tooltip(*over, (amount(cost.read, bytes) + " read, " + amount(cost.written, bytes) +
+                                " written, " + amount(cost.products, products) + " products")
                                    .c_str());
     }
     const double ratio = all.moved() > 0 ? naive.moved() / all.moved() : 1;
-    std::string text = "In f32, tiles read " + bytes_text(all.read) + " and write " +
-                       bytes_text(all.written) + "; the naive order reads " + bytes_text(naive.read) +
-                       " and writes " + bytes_text(naive.written) + ", " + fixed(ratio, ratio < 10 ? 2 : 0) +
-                       " times as much. ";
+    std::string text = "In f32, tiles read " + amount(all.read, bytes) + " and write " +
+                       amount(all.written, bytes) + "; the naive order reads " + amount(naive.read, bytes) +
+                       " and writes " + amount(naive.written, bytes) + ", " +
+                       fixed(ratio, ratio < 10 ? 2 : 0) + " times as much. ";
     text += covered.skipped_tiles() == 0
                 ? "No tile is skipped."
                 : with_commas(covered.skipped_tiles()) + " of " + with_commas(covered.grid().count()) +
                       " tiles are skipped, which saves " + percent(1 - all.products / naive.products) +
                       " of the products.";
-    text += " One tile takes " + bytes_text(fast_memory(record, covered.grid().size)) + " of fast memory.";
+    text += " One tile takes " + amount(fast_memory(record, covered.grid().size), bytes) + " of fast memory.";
     ui::caption(text.c_str());
     ui::landmark_item("tiles/saved");
 }
