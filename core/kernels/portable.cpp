@@ -135,6 +135,7 @@ void rope(MatrixView<float> rows, ConstMatrix cosine, ConstMatrix sine, bool int
 
 const Kernels& portable_kernels() {
     static constexpr Kernels kernels{.name = "portable",
+                                     .attention_tile = {portable_tile_queries, portable_tile_keys},
                                      .attention = portable_attention,
                                      .dot_products = dot_products,
                                      .linear = linear,

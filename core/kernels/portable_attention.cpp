@@ -21,8 +21,7 @@ namespace attn {
 
 namespace {
 
-constexpr Index tile_rows = 64;
-constexpr Index tile_keys = 64;
+constexpr Index tile_rows = portable_tile_queries, tile_keys = portable_tile_keys;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 using TileRow = std::span<float, tile_keys>;

@@ -186,6 +186,7 @@ void rope(MatrixView<float> rows, ConstMatrix cosine, ConstMatrix sine, bool int
 
 const Kernels& reference_kernels() {
     static constexpr Kernels kernels{.name = "reference",
+                                     .attention_tile = {},
                                      .attention = attention,
                                      .dot_products = dot_products,
                                      .linear = linear,

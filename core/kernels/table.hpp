@@ -69,8 +69,15 @@ struct PoolCall {
     std::span<double> row_sums, column_sums;
 };
 
+// The part of the cells that fused attention computes at a time.
+struct TileSize {
+    Index queries = 1, keys = 1;
+    bool operator==(const TileSize&) const = default;
+};
+
 struct Kernels {
     std::string_view name;
+    TileSize attention_tile{};  // of `attention`; the reference goes cell by cell
 
     // Online softmax over key tiles (Milakov & Gimelshein 2018, arXiv 1805.02867; Rabe & Staats 2021,
     // arXiv 2112.05682), without an n_q × n_k buffer. attention/record.hpp defines the results in edge cases.

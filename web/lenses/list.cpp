@@ -9,6 +9,7 @@
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/overview/overview.hpp"
 #include "lenses/scale/scale.hpp"
+#include "lenses/tiles/tiles.hpp"
 
 namespace attn::app {
 
@@ -31,6 +32,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"curves", "Curves", see, "A network while it learns", false, curves_links(), make<CurvesLens>},
         LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale_links(), make<ScaleLens>},
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>},
+        LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>},
     };
     // clang-format on
     return list;

@@ -11,6 +11,7 @@ namespace attn::simd {
 template <class V>
 constexpr Kernels kernels_over(std::string_view name) {
     return {.name = name,
+            .attention_tile = {tile_queries, tile_keys},
             .attention = attention<V>,
             .dot_products = dot_products<V>,
             .linear = linear<V>,

@@ -17,6 +17,7 @@
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/scale/scale.hpp"
+#include "lenses/tiles/tiles.hpp"
 #include "runs/training_state.hpp"
 #include "subjects/sentence/commands.hpp"
 #include "subjects/tensors/commands.hpp"
@@ -159,6 +160,9 @@ class RandomCommands {
                      {r.below(2) == 0, r.below(5), r.below(5), 0.25 * static_cast<double>(r.below(5))}};
              }},
             {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
+            {"SetTileSize", 1,
+             [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
+            {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
             {"SetTrainingMaps", 1,
              [](R& r, const State&) -> Command {
                  return SetTrainingMaps{static_cast<TrainingMaps>(r.below(2))};

@@ -1,0 +1,315 @@
+#include "lenses/tiles/tiles.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "app/copied.hpp"
+#include "app/link.hpp"
+#include "attention/explain.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/tensors_visit.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+TilesLens& tiles_in(const Screen& screen) { return static_cast<TilesLens&>(lens_in(screen.visit)); }
+
+Explained explained(Screen& screen, const CellRef& cell) {
+    const Selection& s = screen.visit.state().selection;
+    const auto why = tiles_in(screen).explain(subject_in(screen.visit), {{s.layer, s.head}, cell});
+    INFO(cell.row << ", " << cell.col);
+    REQUIRE(why);
+    return *why;
+}
+
+TilesLens::Shown shown(Screen& screen) {
+    const auto now = tiles_in(screen).shown(subject_in(screen.visit));
+    REQUIRE(now);
+    return *now;
+}
+
+void open_tiles(Screen& screen, std::string_view subject) {
+    screen.visit.perform(OpenSubject{subject});
+    screen.visit.perform(OpenLens{"tiles"});
+    screen.settle();
+}
+
+void drop(Screen& screen, const Drop& files) {
+    OwnTensors& own = tensors_in(screen.visit).own();
+    for (const auto& [name, bytes] : files) {
+        auto to = own.buffer(name, bytes.size());
+        REQUIRE(to);
+        std::ranges::copy(bytes, *to);
+    }
+    own.arrived();
+    screen.settle();
+}
+
+}  // namespace
+
+TEST_CASE("tile sizes and tiles are refused with one sentence, and stand in the link and in undo") {
+    const State s = after(default_state(), OpenLens{"tiles"});
+    CHECK(refusal(s, SetTileSize{{0, 2}}) == "A tile here has 1 to 128 queries and as many keys.");
+    CHECK(refusal(s, SetTileSize{{2, 129}}) == "A tile here has 1 to 128 queries and as many keys.");
+    CHECK(refusal(s, SetTile{-1}) == "There is no such tile.");
+    CHECK(refusal(s, SetTile{tiles_limit}) == "There is no such tile.");
+    const State at = after(after(s, SetTileSize{{3, 1}}), SetTile{2});
+    CHECK(to_fragment(at) == "v=1&lens=tiles&tiles.size=3,1&tiles.tile=2");
+    CHECK(parse_fragment(to_fragment(at)).state == at);
+    CHECK(after(at, SetTileSize{{1, 1}}).of<TilesState>().tile == 0);
+    for (const char* bad : {"tiles.size=0,1", "tiles.size=3", "tiles.size=1,2,3", "tiles.size=a,b",
+                            "tiles.tile=-1", "tiles.tile=x", "tiles.tile=99999999999"}) {
+        const ParsedFragment parsed = parse_fragment(std::string("v=1&lens=tiles&") + bad);
+        INFO(bad);
+        CHECK_FALSE(parsed.note.empty());
+        CHECK(parsed.state.of<TilesState>() == TilesState{});
+    }
+}
+
+TEST_CASE("Step goes through the example's tiles; in the end they give the naive order's output") {
+    Screen screen;
+    open_tiles(screen, worked_subject);
+    CHECK(shown(screen).grid.count() == 4);
+    CHECK(screen.shows("tiles/map/1/1"));
+    CHECK(tiles_in(screen)
+              .spoken(subject_in(screen.visit))
+              .starts_with("Tile 1 of 4: the first keys that “cat” sees"));
+    for (const Index tile : {1, 2, 3}) {
+        screen.click("tiles/step");
+        CHECK(screen.visit.state().of<TilesState>().tile == tile);
+    }
+    screen.click("tiles/step");  // there are no more
+    CHECK(screen.visit.state().of<TilesState>().tile == 3);
+    screen.settle();
+    CHECK(screen.shows("tiles/equal"));
+    const TilesLens::Shown now = shown(screen);
+    CHECK(now.rows == Range{2, 3});
+    const Record& record = *now.record;
+    for (Index b = 0; b < record.d_v(); ++b) {
+        const Explained result = explained(screen, tile_cell(TilePart::result, 2, b));
+        const CellExplanation why = explain_output(record, 0, 2, b);
+        CHECK(result.f64 == Catch::Approx(why.f64).epsilon(1e-14));
+        // f32: sums of three numbers below 1.
+        CHECK(std::abs(result.f32 - why.f64) < 5e-7);
+        CHECK(std::abs(explained(screen, tile_cell(TilePart::difference, 2, b)).f32) < 5e-7);
+        CHECK(explained(screen, tile_cell(TilePart::naive, 2, b)).f64 ==
+              Catch::Approx(why.f64).epsilon(1e-14));
+    }
+    screen.click("tiles/back");
+    CHECK(screen.visit.state().of<TilesState>().tile == 2);
+    screen.visit.undo();
+    CHECK(screen.visit.state().of<TilesState>().tile == 3);
+    screen.click("tiles/map/0/1");
+    CHECK(screen.visit.state().of<TilesState>().tile == 1);
+}
+
+TEST_CASE("every number of a tile explains itself, and its copies calculate it") {
+    Screen screen;
+    screen.open_sentence(7);
+    screen.visit.perform(OpenLens{"tiles"});
+    screen.visit.perform(SetTileSize{{3, 2}});
+    screen.visit.perform(Select{{1, 2, {}, {}, {}}});
+    screen.settle();
+    const TilesLens::Shown first = shown(screen);
+    int numbers = 0;
+    for (Index tile = 0; tile < first.grid.count(); ++tile) {
+        screen.visit.perform(SetTile{tile});
+        screen.draw(2);
+        const TilesLens::Shown now = shown(screen);
+        for (Index query = now.rows.begin; query < now.rows.end; ++query)
+            for (int part = 0; part < tile_part_count; ++part) {
+                const auto of = static_cast<TilePart>(part);
+                const Index count = of == TilePart::weight         ? now.keys.size()
+                                    : of < TilePart::output_before ? 1
+                                                                   : now.record->d_v();
+                for (Index i = 0; i < count; ++i, ++numbers) {
+                    const Explained why = explained(screen, tile_cell(of, query, i));
+                    INFO(why.title);
+                    CHECK((why.f64 == why.f32 || std::abs(why.f64 - why.f32) < 1e-5));
+                    if (!why.operands.empty()) {
+                        double sum = 0;
+                        for (const auto& operand : why.operands) sum += operand.product;
+                        CHECK(std::abs(sum - why.f64) < 1e-14 * std::max(1.0, std::abs(why.f64)) * 8);
+                    }
+                    if (!why.lines.empty()) CHECK((why.lines.back().value == why.f64 || std::isnan(why.f64)));
+                    for (const auto dialect : {Dialect::latex, Dialect::numpy, Dialect::cpp})
+                        CHECK_FALSE(copied(why, dialect).empty());
+                    // What an operand leads to is there, and is the number that stands there.
+                    for (const auto& operand : why.operands) {
+                        if (operand.left_at)
+                            CHECK(explained(screen, operand.left_at->cell).f64 ==
+                                  Catch::Approx(operand.left).margin(1e-12));
+                        if (operand.right_at)
+                            CHECK(explained(screen, operand.right_at->cell).f64 ==
+                                  Catch::Approx(operand.right).margin(1e-12));
+                    }
+                    for (const auto& step : why.steps)
+                        if (step.at) explained(screen, step.at->cell);
+                }
+            }
+    }
+    CHECK(numbers > 500);
+    for (const CellRef& none : {tile_cell(TilePart::factor, 0, 1), tile_cell(TilePart::weight, 0, 2),
+                                tile_cell(TilePart::output, 0, 1000), tile_cell(TilePart::max, 7),
+                                CellRef{Stage::lens, 0, tile_part_count * tile_indices}})
+        CHECK_FALSE(tiles_in(screen).explain(subject_in(screen.visit), {{1, 2}, none}));
+}
+
+TEST_CASE("one follows a tile's number to the values, and comes back to it") {
+    Screen screen;
+    open_tiles(screen, worked_subject);
+    screen.click("tiles/sum/1/2");
+    CHECK(screen.visit.state().pin == tile_cell(TilePart::sum, 1));
+    screen.click("inspector/operand/0/right");
+    CHECK(screen.visit.state().pin == tile_cell(TilePart::factor, 1));
+    const CellRef output = tile_cell(TilePart::output, 1, 0);
+    screen.visit.perform(Pin{output});
+    screen.draw(3);
+    screen.click("inspector/operand/2/right");
+    CHECK(screen.visit.state().pin == CellRef{Stage::v, 1, 0});
+    screen.settle();
+    screen.click("inspector/back");
+    CHECK(screen.visit.state().lens == "tiles");
+    CHECK(screen.visit.state().pin == output);
+    screen.visit.perform(OpenLens{"ladder"});
+    CHECK_FALSE(screen.visit.state().pin);
+}
+
+TEST_CASE("tiles above the diagonal are skipped, also when the walk goes on by itself, which ends") {
+    Screen screen;
+    screen.open_sentence(6);
+    screen.visit.perform(OpenLens{"tiles"});
+    screen.settle();
+    CHECK(tiles_in(screen).cover(shown(screen)).skipped_tiles() == 3);
+    screen.click("tiles/step");
+    CHECK(screen.visit.state().of<TilesState>().tile == 3);
+    screen.visit.perform(SetTile{1});
+    CHECK(tiles_in(screen).spoken(subject_in(screen.visit)) ==
+          "Tile 2 of 9: the mask hides all of it, so nothing is read and nothing is computed.");
+    screen.visit.perform(SetTile{0});
+    screen.draw(2);
+    screen.click("tiles/play");
+    CHECK(tiles_in(screen).playing());
+    for (int i = 0; i < 2000 && tiles_in(screen).playing(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        screen.draw();
+    }
+    CHECK_FALSE(tiles_in(screen).playing());
+    CHECK(screen.visit.state().of<TilesState>().tile == 8);
+    screen.visit.undo();  // all of it is one step
+    CHECK(screen.visit.state().of<TilesState>().tile == 0);
+    screen.click("tiles/play");
+    screen.click("tiles/step");
+    CHECK_FALSE(tiles_in(screen).playing());
+}
+
+TEST_CASE("each tile size that is offered is one undoable command, and is in the tables") {
+    Screen screen;
+    open_tiles(screen, worked_subject);
+    screen.click("tiles/preset/one key at a time");
+    CHECK(screen.visit.state().of<TilesState>().size == TileSize{8, 1});
+    screen.visit.perform(SetTile{2});
+    screen.settle();
+    const auto tables = screen.frame.tables();
+    REQUIRE(tables.size() == 6);
+    CHECK(tables[0].title == "Running numbers after tile 3");
+    CHECK(tables[0].row_labels == std::vector<std::string>{"cat", "sat", "mat"});
+    CHECK(tables[0].values.cols == 6);
+    for (Index row = 0; row < 3; ++row)
+        for (Index b = 0; b < 4; ++b)
+            CHECK(tables[4].values.at(row, b) == Catch::Approx(tables[5].values.at(row, b)).margin(1e-6));
+    const TileSize own = default_kernels().attention_tile;
+    screen.click("tiles/preset/the kernel’s own, " + std::to_string(own.queries) + " × " +
+                 std::to_string(own.keys));
+    CHECK(screen.visit.state().of<TilesState>().size == own);
+    CHECK(shown(screen).grid.count() == 1);
+    screen.visit.undo();
+    CHECK(screen.visit.state().of<TilesState>().size == TileSize{8, 1});
+    screen.click("tiles/queries/less");
+    CHECK(screen.visit.state().of<TilesState>().size == TileSize{7, 1});
+}
+
+TEST_CASE("Tiles work on a network in training and on tensors, and not on mere weights") {
+    Screen screen;
+    screen.train_some();
+    open_tiles(screen, training_subject);
+    CHECK(screen.shows("tiles/scores/0/0"));
+    CHECK(screen.shows("tiles/output/1/0"));
+    screen.visit.perform(OpenSubject{tensors_subject});
+    const Shape q{2, 40, 8}, v{2, 40, 4};
+    drop(screen, {{"q.npy", normal_npy(q, 1)}, {"k.npy", normal_npy(q, 2)}, {"v.npy", normal_npy(v, 3)}});
+    screen.visit.perform(OpenLens{"tiles"});
+    screen.visit.perform(SetTileSize{{16, 8}});
+    screen.visit.perform(SetTile{4});
+    screen.settle();
+    CHECK(screen.shows("tiles/equal"));
+    screen.click("tiles/rows/more");
+    CHECK(shown(screen).rows == Range{8, 16});
+    CHECK(screen.shows("tiles/result/8/3"));
+    screen.settle();
+    screen.click("tiles/rows/less");
+    CHECK(shown(screen).rows.begin == 0);
+    drop(screen, {{"q.npy", normal_npy(q, 1)}, {"k.npy", normal_npy(q, 2)}});
+    CHECK(screen.shows("tiles/sum/0/2"));
+    CHECK_FALSE(screen.shows("tiles/output/0/0"));
+    drop(screen, {{"attention.npy", weights_npy({2, 5, 5})}});
+    CHECK(screen.shows("missing"));
+    CHECK(screen.page.notices.empty());
+}
+
+TEST_CASE("NaN in the tensors is NaN in its rows, in one sentence, and nowhere else") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{tensors_subject});
+    const Shape shape{1, 6, 4};
+    Tensor q = random_tensor(shape, 1);
+    q.data()[4 * 2] = not_a_number;
+    q.data()[4 * 3] = infinity;
+    drop(screen, {{"q.npy", write_npy(shape, q.values())},
+                  {"k.npy", normal_npy(shape, 2)},
+                  {"v.npy", normal_npy(shape, 3)}});
+    screen.visit.perform(OpenLens{"tiles"});
+    for (Index tile = 0; tile < 9; ++tile) {
+        screen.visit.perform(SetTile{tile});
+        screen.settle();
+        CHECK(screen.shows("tiles/sum/" + std::to_string(tile / 3 * 2) + "/2"));
+    }
+    screen.visit.perform(SetTile{5});
+    screen.visit.perform(Select{{0, 0, 2, {}, {}}});
+    CHECK(tiles_in(screen).spoken(subject_in(screen.visit)) ==
+          "Tile 6 of 9: a score of “2” is NaN, and so its sum and its output are.");
+    CHECK(std::isnan(explained(screen, tile_cell(TilePart::result, 2, 0)).f32));
+    for (int part = 0; part < tile_part_count; ++part) {  // with what is infinite, too
+        explained(screen, tile_cell(static_cast<TilePart>(part), 2));
+        explained(screen, tile_cell(static_cast<TilePart>(part), 3));
+    }
+    CHECK(std::isfinite(explained(screen, tile_cell(TilePart::result, 1, 0)).f32));
+}
+
+TEST_CASE("of 16,384 tokens the map has blocks, and not all rows of a tile are shown") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{tensors_subject});
+    drop(screen, {{"q.npy", normal_npy({1, 16384, 16}, 1)},
+                  {"k.npy", normal_npy({1, 16384, 16}, 2)},
+                  {"v.npy", normal_npy({1, 16384, 4}, 3)}});
+    screen.visit.perform(OpenLens{"tiles"});
+    screen.settle();
+    CHECK(shown(screen).grid.size == TileSize{64, 64});
+    screen.visit.perform(SetTileSize{default_kernels().attention_tile});
+    screen.visit.perform(SetTile{40'000});
+    screen.settle();
+    CHECK(shown(screen).grid.count() == 342 * 256);
+    CHECK(screen.shows("tiles/saved"));
+    CHECK(
+        screen.shows("tiles/weights/7488/4096"));  // tile 40,000: row 156 of 48 queries, column 64 of 64 keys
+    CHECK(ImGui::GetDrawData()->TotalVtxCount < 60'000);
+    const double begun = now_ms();
+    screen.draw(20);
+    INFO("a frame takes " << (now_ms() - begun) / 20 << " ms");
+    CHECK(explained(screen, tile_cell(TilePart::naive, 7488, 0)).operands.size() == 16384);
+}

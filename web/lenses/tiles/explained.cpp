@@ -1,0 +1,292 @@
+// Explains the running numbers of a tile by those before it, its scores and its values.
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/tiles/tiles.hpp"
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+namespace {
+
+template <class Real>
+double value_of(const OnlineRow<Real>& row, const NaiveRow<Real>& naive, Index tile, TilePart part,
+                Index index) {
+    const RunningRow<Real>& before = row.before(tile);
+    const RowStep<Real>& step = row.step(tile);
+    const auto at = static_cast<std::size_t>(index);
+    const auto value = [&]() -> Real {
+        switch (part) {
+            case TilePart::max_before: return before.max;
+            case TilePart::max: return step.after.max;
+            case TilePart::factor: return step.factor;
+            case TilePart::sum_before: return before.sum;
+            case TilePart::weight_sum: return step.weight_sum;
+            case TilePart::sum: return step.after.sum;
+            case TilePart::weight: return step.weights[at];
+            case TilePart::output_before: return before.output[at];
+            case TilePart::output: return step.after.output[at];
+            case TilePart::result: return row.result(tile)[at];
+            case TilePart::naive: return naive.output[at];
+            case TilePart::difference: return row.result(tile)[at] - naive.output[at];
+        }
+        return 0;
+    };
+    return static_cast<double>(value());
+}
+
+// A weight of 0 takes nothing from a value, not even from an infinite one.
+double present(double weight, double value) { return weight == 0 && !std::isfinite(value) ? 0 : value; }
+
+// One number of a tile, with all that it is made of in double.
+struct Number {
+    Explained& out;
+    const TilesLens::Shown& shown;
+    const OnlineRow<double>& row;
+    const NaiveRow<double>& naive;
+    const Places& places;
+    Index query, index;
+    std::string name;  // of the query
+    std::span<const std::string> key_names;
+
+    double value(TilePart part, Index i = 0) const { return value_of(row, naive, shown.col(), part, i); }
+    CellPlace at(TilePart part, Index i = 0) const { return {places.head, tile_cell(part, query, i)}; }
+    std::string key(Index i) const { return label_at(key_names, shown.keys.begin + i); }
+    std::string component() const { return "[" + name + ", " + std::to_string(index) + "]"; }
+    CellPlace score_at(Index key) const { return places(score_stage(shown.record->spec()), query, key); }
+    double stored(Index key) const {
+        const Record& record = *shown.record;
+        return static_cast<double>(record.v().heads().head(record.kv_head(places.head.head))(key, index));
+    }
+
+    void step(const char* what, std::string arithmetic, double number,
+              std::optional<CellPlace> place = {}) const {
+        out.steps.push_back({what, std::move(arithmetic), four(number), !place, place});
+    }
+    void line(const char* what, double number) const { add_line(out, what, in_expression(number), number); }
+    void operand(std::string what, double left, double right, std::optional<CellPlace> left_at,
+                 std::optional<CellPlace> right_at = {}) const {
+        out.operands.push_back({std::move(what), left, right, left * right, left_at, right_at});
+    }
+    // The key of the largest of these scores; NaN is not compared.
+    Index largest(Index begin, Index end) const {
+        const std::vector<double> scores = row.scores();
+        Index found = begin;
+        double most = -HUGE_VAL;
+        for (Index key = begin; key < end; ++key)
+            if (const double score = scores[static_cast<std::size_t>(key)]; score > most) {
+                most = score;
+                found = key;
+            }
+        return found;
+    }
+
+    void explain(TilePart part) const;
+    void explain_max() const;
+    void explain_sum(TilePart part) const;
+    void explain_output() const;
+    void explain_naive() const;
+};
+
+void Number::explain_max() const {
+    const double before = value(TilePart::max_before);
+    const Index at_key = largest(shown.keys.begin, shown.keys.end);
+    const double found = row.step(shown.col()).scores[static_cast<std::size_t>(at_key - shown.keys.begin)];
+    out.title = "m[" + name + "], the largest score so far";
+    out.formula = "max(m before, max_j S[" + name + ", j])";
+    step("m before", "", before, at(TilePart::max_before));
+    step("of the tile", "S[" + name + ", " + label_at(key_names, at_key) + "]", found, score_at(at_key));
+    step("m", "max(" + four(before) + ", " + four(found) + ")", out.f64);
+    line("before", before);
+    line("largest", found);
+    add_line(out, "maximum", "max(before, largest)", out.f64);
+}
+
+void Number::explain_sum(TilePart part) const {
+    const bool all = part == TilePart::sum;
+    out.title = all ? "l[" + name + "], the sum so far" : "Σ P[" + name + ", j] of the tile";
+    out.formula = all ? "f · l before + Σ_j P[" + name + ", j]" : "Σ_j P[" + name + ", j]";
+    out.operands_title = all ? "What was there, rescaled, and the tile’s weights" : "The tile’s weights";
+    if (all)
+        operand("before", value(TilePart::sum_before), value(TilePart::factor), at(TilePart::sum_before),
+                at(TilePart::factor));
+    for (Index j = 0; j < shown.keys.size(); ++j)
+        operand(key(j), value(TilePart::weight, j), 1, at(TilePart::weight, j));
+    out.left_name = "terms";
+    out.right_name = "factors";
+    add_line(out, "total", "dot(terms, factors)", out.f64);
+}
+
+void Number::explain_output() const {
+    out.title = "O" + component() + " so far";
+    out.formula = "f · O before + Σ_j P[" + name + ", j] · V[j, " + std::to_string(index) + "]";
+    out.operands_title = "What was there, rescaled, and the tile’s weights × V";
+    operand("before", value(TilePart::output_before, index), value(TilePart::factor),
+            at(TilePart::output_before, index), at(TilePart::factor));
+    for (Index j = 0; j < shown.keys.size(); ++j) {
+        const double weight = value(TilePart::weight, j);
+        operand(key(j), weight, present(weight, stored(shown.keys.begin + j)), at(TilePart::weight, j),
+                places(Stage::v, shown.keys.begin + j, index));
+    }
+    out.left_name = "weights";
+    out.right_name = "values";
+    add_line(out, "output", "dot(weights, values)", out.f64);
+}
+
+void Number::explain_naive() const {
+    out.title = "O" + component() + " in the naive order";
+    out.formula = formula_of(Stage::output, {name, ""}, index);
+    out.operands_title = operands_title_of(Stage::output, {name, ""}, index);
+    for (Index j = 0; j < std::ssize(naive.weights); ++j) {
+        const double weight = naive.weights[static_cast<std::size_t>(j)];
+        operand(label_at(key_names, j), weight, present(weight, stored(j)), places(Stage::weight, query, j),
+                places(Stage::v, j, index));
+    }
+    out.left_name = "weights";
+    out.right_name = "values";
+    add_line(out, "output", "dot(weights, values)", out.f64);
+}
+
+void Number::explain(TilePart part) const {
+    const bool first = shown.col() == 0;
+    const std::string tile = "tile " + with_commas(shown.tile + 1);
+    switch (part) {
+        case TilePart::max_before: {
+            out.title = "m[" + name + "] before " + tile;
+            out.note = first ? "No key has been seen yet: the maximum begins at −∞." : "";
+            if (first) return;
+            const Index at_key = largest(0, shown.keys.begin);
+            step("largest", "S[" + name + ", " + label_at(key_names, at_key) + "]", out.f64,
+                 score_at(at_key));
+            return;
+        }
+        case TilePart::max: return explain_max();
+        case TilePart::factor: {
+            const double before = value(TilePart::max_before), max = value(TilePart::max);
+            out.title = "f[" + name + "], the rescaling factor";
+            out.formula = "exp(m before − m)";
+            step("m before", "", before, at(TilePart::max_before));
+            step("m", "", max, at(TilePart::max));
+            step("f", "exp(" + four(before) + " − " + four(max) + ")", out.f64);
+            if (before == max) {
+                out.note = "The tile brings no larger score, so nothing is rescaled.";
+                return line("factor", out.f64);
+            }
+            if (std::isinf(before)) out.note = "There is nothing to rescale yet.";
+            line("before", before);
+            line("maximum", max);
+            return add_line(out, "factor", std::isinf(max) ? "0" : "exp(before - maximum)", out.f64);
+        }
+        case TilePart::sum_before:
+            out.title = "l[" + name + "] before " + tile;
+            out.note =
+                first
+                    ? "No key has been seen yet: the sum begins at 0."
+                    : "It belongs to the maximum before the tile. Go back a tile to see what it is made of.";
+            return;
+        case TilePart::weight_sum:
+        case TilePart::sum: return explain_sum(part);
+        case TilePart::weight: {
+            const Index at_key = shown.keys.begin + index;
+            const double score = row.step(shown.col()).scores[static_cast<std::size_t>(index)],
+                         max = value(TilePart::max);
+            const std::string pair = "[" + name + ", " + key(index) + "]";
+            out.title = "P" + pair;
+            out.formula = "exp(S" + pair + " − m)";
+            out.masked = !shown.record->spec().mask.allows(places.head.head, query, at_key);
+            step("S", "S" + pair, score, score_at(at_key));
+            step("m", "", max, at(TilePart::max));
+            step("P", out.masked ? "0: the mask forbids it" : "exp(" + four(score - max) + ")", out.f64);
+            if (!std::isfinite(score) || !std::isfinite(max)) return line("weight", out.f64);
+            line("score", score);
+            line("maximum", max);
+            return add_line(out, "weight", "exp(score - maximum)", out.f64);
+        }
+        case TilePart::output_before:
+            out.title = "O" + component() + " before " + tile;
+            out.note =
+                first
+                    ? "No key has been seen yet: the output begins at 0."
+                    : "It belongs to the maximum before the tile. Go back a tile to see what it is made of.";
+            return;
+        case TilePart::output: return explain_output();
+        case TilePart::result: {
+            const double output = value(TilePart::output, index), sum = value(TilePart::sum);
+            out.title = "O" + component() + " / l[" + name + "]";
+            out.formula = "O" + component() + " / l[" + name + "]";
+            step("O", "", output, at(TilePart::output, index));
+            step("l", "", sum, at(TilePart::sum));
+            step("O / l", sum == 0 ? "0: no key was seen" : four(output) + " / " + four(sum), out.f64);
+            line("output", output);
+            line("total", sum);
+            add_line(out, "result", sum == 0 ? "0" : "output / total", out.f64);
+            if (!shown.ends_row()) out.note = "Not the attention output yet: further tiles of keys follow.";
+            return;
+        }
+        case TilePart::naive: return explain_naive();
+        case TilePart::difference:
+            out.title = "Difference of O" + component();
+            out.formula = "O / l − naive";
+            out.operands_title = "By tiles, and in the naive order";
+            operand("tiles", value(TilePart::result, index), 1, at(TilePart::result, index));
+            operand("naive", value(TilePart::naive, index), -1, at(TilePart::naive, index));
+            out.left_name = "outputs";
+            out.right_name = "signs";
+            add_line(out, "difference", "dot(outputs, signs)", out.f64);
+            if (!shown.ends_row()) out.note = "It vanishes, but for rounding, with the last tile of the row.";
+    }
+}
+
+}  // namespace
+
+const TilesLens::TwoRows& TilesLens::rows_of(const Shown& shown, Index query) {
+    const Index keys_a_tile = shown.grid.size.keys;
+    if (two_rows_ && two_rows_->record == shown.record && two_rows_->head == shown.head &&
+        two_rows_->query == query && two_rows_->keys_a_tile == keys_a_tile)
+        return *two_rows_;
+    OnlineWalk walk(shown.record, shown.head, {query, query + 1}, keys_a_tile);
+    while (walk.step()) continue;
+    const OnlineRow<float>& f32 = walk.row(query);
+    const OnlineRow<double> f64 = exact_walk(*shown.record, shown.head, query, keys_a_tile);
+    const std::vector<float> scores32 = f32.scores();
+    const std::vector<double> scores64 = f64.scores();
+    return two_rows_.emplace(TwoRows{shown.record, shown.head, query, keys_a_tile, f32, f64,
+                                     NaiveRow<float>(scores32, walk.values()),
+                                     NaiveRow<double>(scores64, walk.values())});
+}
+
+std::optional<Explained> TilesLens::explain(Subject& subject, const CellPlace& place) {
+    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
+    const auto now = shown(subject);
+    const Selection& s = state().selection;
+    if (!now || place.head != HeadIndex{s.layer, s.head}) return std::nullopt;
+    const auto part = static_cast<TilePart>(place.cell.col / tile_indices);
+    const Index index = place.cell.col % tile_indices, query = place.cell.row;
+    const Index most = part == TilePart::weight         ? now->keys.size()
+                       : part < TilePart::output_before ? 1
+                                                        : now->record->d_v();
+    if (place.cell.col / tile_indices >= tile_part_count || index >= most || query < 0 ||
+        query >= now->record->queries())
+        return std::nullopt;
+    const TwoRows& rows = rows_of(*now, query);
+    const Attention& attention = *subject.attention();
+    Explained out;
+    out.f32 = value_of(rows.f32, rows.naive32, now->col(), part, index);
+    out.f64 = value_of(rows.f64, rows.naive64, now->col(), part, index);
+    out.provenance =
+        "computed by tiles · tile " + with_commas(now->tile + 1) + " of " + with_commas(now->grid.count());
+    const Places places{place.head};
+    Number{out,
+           *now,
+           rows.f64,
+           rows.naive64,
+           places,
+           query,
+           index,
+           label_at(attention.query_names(), query),
+           attention.key_names()}
+        .explain(part);
+    return out;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,268 @@
+// The tiles of a head: done, to come, skipped.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/tiles/view.hpp"
+#include "parts/part.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/map_cells.hpp"
+#include "widgets/semantics.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr Index most_blocks = 64;  // along a side; each is a tile, or several of a larger grid
+constexpr float least_height = 40, most_height = 264, axis_height = 20;
+constexpr float least_apart = 4, least_hatched = 7, least_numbered = 14;  // points
+
+enum class Fate { done, now, ahead, skipped };
+constexpr std::array<const char*, 4> fate_names{"done", "now", "to come", "skipped"};
+
+ImU32 fill_of(Fate fate) {
+    const ui::Theme& t = ui::theme();
+    return std::array{t.accent_soft, t.accent, t.raised, t.masked}[static_cast<std::size_t>(fate)];
+}
+ImU32 ink_of(Fate fate) {
+    return fate == Fate::now       ? ui::ink_on(ui::theme().accent)
+           : fate == Fate::skipped ? ui::theme().dim
+                                   : ui::theme().text;
+}
+
+std::string span_text(const char* one, const char* some, Range range) {
+    const std::string first = with_commas(range.begin), last = with_commas(range.end - 1);
+    return range.size() == 1 ? std::string(one) + " " + first : std::string(some) + " " + first + "–" + last;
+}
+
+// The tiles as blocks in a rectangle.
+struct Picture {
+    const TileCover& cover;
+    Index tile;  // the current one
+    ImVec2 at, size;
+
+    const TileGrid& grid() const { return cover.grid(); }
+    Index rows() const { return std::min(grid().rows(), most_blocks); }
+    Index cols() const { return std::min(grid().cols(), most_blocks); }
+    bool of_tiles() const { return rows() == grid().rows() && cols() == grid().cols(); }
+    Range tile_rows(Index row) const {
+        return {row * grid().rows() / rows(), (row + 1) * grid().rows() / rows()};
+    }
+    Range tile_cols(Index col) const {
+        return {col * grid().cols() / cols(), (col + 1) * grid().cols() / cols()};
+    }
+    float x(Index key) const {
+        return at.x + size.x * static_cast<float>(key) / static_cast<float>(grid().keys);
+    }
+    float y(Index query) const {
+        return at.y + size.y * static_cast<float>(query) / static_cast<float>(grid().queries);
+    }
+    struct Box {
+        ImVec2 min, max;
+    };
+    Box box(Range rows, Range cols) const {
+        return {{x(grid().keys_of(cols.begin).begin), y(grid().queries_of(rows.begin).begin)},
+                {x(grid().keys_of(cols.end - 1).end), y(grid().queries_of(rows.end - 1).end)}};
+    }
+    Box block(Index row, Index col) const { return box(tile_rows(row), tile_cols(col)); }
+    Index first_tile(Index row, Index col) const {
+        return tile_rows(row).begin * grid().cols() + tile_cols(col).begin;
+    }
+    std::pair<Index, Index> block_of(Index of) const {
+        Index row = 0, col = 0;
+        while (tile_rows(row).end <= grid().row(of)) ++row;
+        while (tile_cols(col).end <= grid().col(of)) ++col;
+        return {row, col};
+    }
+    // A block of several tiles is skipped if all of them are.
+    bool skipped(Index row, Index col) const {
+        const Range rows = tile_rows(row), cols = tile_cols(col);
+        for (Index r = rows.begin; r < rows.end; ++r)
+            for (Index c = cols.begin; c < cols.end; ++c)
+                if (!cover.skipped(r * grid().cols() + c)) return false;
+        return true;
+    }
+    Fate fate(Index row, Index col) const {
+        const Index now_row = grid().row(tile), now_col = grid().col(tile);
+        const Range rows = tile_rows(row), cols = tile_cols(col);
+        const bool in_row = now_row >= rows.begin && now_row < rows.end;
+        if (in_row && now_col >= cols.begin && now_col < cols.end) return Fate::now;
+        if (skipped(row, col)) return Fate::skipped;
+        return rows.end <= now_row || (in_row && cols.end <= now_col) ? Fate::done : Fate::ahead;
+    }
+    std::optional<Index> tile_under(ImVec2 point) const {
+        const float across = (point.x - at.x) / size.x, down = (point.y - at.y) / size.y;
+        if (!(across >= 0 && across < 1 && down >= 0 && down < 1)) return std::nullopt;
+        const auto place = [](float share, Index count) {
+            return std::min(static_cast<Index>(share * static_cast<float>(count)), count - 1);
+        };
+        return place(down, grid().queries) / grid().size.queries * grid().cols() +
+               place(across, grid().keys) / grid().size.keys;
+    }
+};
+
+void hatch(ImDrawList* list, ImVec2 min, ImVec2 max) {
+    list->AddLine({min.x + 2, max.y - 2}, {max.x - 2, min.y + 2}, ui::with_alpha(ui::theme().dim, 0.6f), 1);
+}
+
+void draw_blocks(const Picture& picture) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const float block = picture.of_tiles() ? picture.size.x / static_cast<float>(picture.cols()) : 0;
+    const float gap = block >= least_apart ? 1.0f : 0.0f;
+    for (Index row = 0; row < picture.rows(); ++row)
+        for (Index col = 0; col < picture.cols();) {
+            // Neighbours that are alike are one rectangle where there are no gaps.
+            const Fate fate = picture.fate(row, col);
+            const Index first = col++;
+            while (gap == 0 && col < picture.cols() && picture.fate(row, col) == fate) ++col;
+            const auto [min, low] = picture.block(row, first);
+            const ImVec2 max = picture.block(row, col - 1).max;
+            list->AddRectFilled(min, {max.x - gap, low.y - gap}, fill_of(fate), gap * 2);
+            if (fate == Fate::skipped && gap > 0 && max.x - min.x >= least_hatched)
+                hatch(list, min, {max.x - gap, low.y - gap});
+            if (block < least_numbered) continue;
+            ui::Type mono(ui::Face::mono, 12);
+            const std::string text = std::to_string(picture.first_tile(row, first) + 1);
+            const ImVec2 room = ui::text_size(text);
+            if (fate != Fate::skipped && max.x - min.x > room.x + 6 && low.y - min.y > room.y + 4)
+                ui::draw_text(list, {(min.x + max.x - room.x) / 2, (min.y + low.y - room.y) / 2},
+                              ink_of(fate), text);
+        }
+}
+
+// Of a small head, the cells that the mask hides in tiles that are computed.
+void draw_masked_cells(const Picture& picture, const Mask& mask, Index head) {
+    const TileGrid& grid = picture.grid();
+    const float side = std::min(picture.size.x / static_cast<float>(grid.keys),
+                                picture.size.y / static_cast<float>(grid.queries));
+    if (side < least_hatched || mask.is_everything()) return;
+    for (Index query = 0; query < grid.queries; ++query)
+        for (Index key = 0; key < grid.keys; ++key) {
+            const Index tile = query / grid.size.queries * grid.cols() + key / grid.size.keys;
+            if (mask.allows(head, query, key) || picture.cover.skipped(tile)) continue;
+            hatch(ImGui::GetWindowDrawList(), {picture.x(key), picture.y(query)},
+                  {picture.x(key + 1) - 1, picture.y(query + 1) - 1});
+        }
+}
+
+void draw_legend() {
+    ui::Type small(ui::Face::regular, ui::size_small);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    constexpr float box = 11, gap = 5, apart = 12;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    float x = at.x;
+    for (const Fate fate : {Fate::done, Fate::now, Fate::ahead, Fate::skipped}) {
+        const char* name = fate_names[static_cast<std::size_t>(fate)];
+        list->AddRectFilled({x, at.y + 3}, {x + box, at.y + 3 + box}, fill_of(fate), 2);
+        list->AddRect({x, at.y + 3}, {x + box, at.y + 3 + box}, ui::theme().border, 2);
+        if (fate == Fate::skipped) hatch(list, {x, at.y + 3}, {x + box, at.y + 3 + box});
+        ui::draw_text(list, {x + box + gap, at.y}, ui::theme().dim, name);
+        x += box + gap + ui::text_size(name).x + apart;
+    }
+    ImGui::Dummy({x - at.x, ImGui::GetTextLineHeight() + 4});
+}
+
+std::string told(const Picture& picture, Index tile) {
+    const TileGrid& grid = picture.grid();
+    return "Tile " + with_commas(tile + 1) + ": " +
+           span_text("query", "queries", grid.queries_of(grid.row(tile))) + " × " +
+           span_text("key", "keys", grid.keys_of(grid.col(tile))) +
+           (picture.cover.skipped(tile) ? ", skipped: the mask hides every cell" : "");
+}
+
+// Lets the tiles be heard and chosen without the picture; returns the one that has the focus.
+std::optional<Index> semantics_of(const Picture& picture, const TilesLens::View& view) {
+    constexpr const char* key = "tiles/map";
+    const Index rows = picture.rows(), cols = picture.cols();
+    std::optional<Index> focused;
+    std::pair place = picture.block_of(picture.tile);
+    auto cells = std::make_shared<ui::CellGrid>();
+    cells->chosen = place;
+    if (const auto asked = ui::asked_cell(key);
+        asked && asked->row >= 0 && asked->row < rows && asked->col >= 0 && asked->col < cols) {
+        place = {asked->row, asked->col};
+        focused = picture.first_tile(asked->row, asked->col);
+        if (asked->pressed) view.go_to(*focused, 0);
+    }
+    const bool all = ui::can_be_told({0, rows}, {0, cols});
+    const Range told_rows = all ? Range{0, rows} : Range{place.first, place.first + 1},
+                told_cols = all ? Range{0, cols} : Range{place.second, place.second + 1};
+    cells->rows = rows;
+    cells->cols = cols;
+    cells->first_row = told_rows.begin;
+    cells->first_col = told_cols.begin;
+    const TileGrid& grid = picture.grid();
+    for (Index row = told_rows.begin; row < told_rows.end; ++row) {
+        cells->row_names.push_back("queries from " +
+                                   with_commas(grid.queries_of(picture.tile_rows(row).begin).begin));
+        for (Index col = told_cols.begin; col < told_cols.end; ++col) {
+            cells->words.emplace_back(fate_names[static_cast<std::size_t>(picture.fate(row, col))]);
+            const auto [min, max] = picture.block(row, col);
+            ui::landmark(std::string(key) + "/" + std::to_string(row) + "/" + std::to_string(col), min, max);
+        }
+    }
+    for (Index col = told_cols.begin; col < told_cols.end; ++col)
+        cells->column_names.push_back("keys from " +
+                                      with_commas(grid.keys_of(picture.tile_cols(col).begin).begin));
+    const auto [min, max] = picture.block(told_rows.begin, told_cols.begin);
+    cells->at = min;
+    cells->cell = {max.x - min.x, max.y - min.y};
+    ui::semantic_place(ui::Role::grid, key, "Tiles", picture.at,
+                       {picture.at.x + picture.size.x, picture.at.y + picture.size.y})
+        .grid = std::move(cells);
+    return focused;
+}
+
+}  // namespace
+
+void TilesLens::draw_map(const View& view, float width) {
+    const TileGrid& grid = view.shown.grid;
+    ui::section("Tiles");
+    draw_legend();
+    const float shape = static_cast<float>(grid.queries) / static_cast<float>(grid.keys);
+    const Picture picture{view.cover,
+                          view.shown.tile,
+                          ImGui::GetCursorScreenPos(),
+                          {width, std::clamp(width * shape, least_height, most_height)}};
+    const bool pressed = ImGui::InvisibleButton("tiles", picture.size);
+    const bool hovered = ImGui::IsItemHovered();
+    ui::landmark_item("tiles/map");
+    draw_blocks(picture);
+    draw_masked_cells(picture, view.shown.record->spec().mask, view.shown.head);
+    // What is too small to be seen has a frame.
+    const Range row{grid.row(picture.tile), grid.row(picture.tile) + 1},
+        col{view.shown.col(), view.shown.col() + 1};
+    const auto [min, max] = picture.box(row, col);
+    constexpr float least_seen = 5;
+    const float grow = std::max((least_seen - std::min(max.x - min.x, max.y - min.y)) / 2, 0.0f) - 1;
+    ImGui::GetWindowDrawList()->AddRect({min.x - grow, min.y - grow}, {max.x + grow, max.y + grow},
+                                        ui::theme().text, 2, 0, 1.5f);
+    {
+        ui::Type small(ui::Face::regular, 12);
+        const float y = picture.at.y + picture.size.y + 3;
+        const std::string queries =
+                              with_commas(grid.queries) + (grid.queries == 1 ? " query ↓" : " queries ↓"),
+                          keys = with_commas(grid.keys) + (grid.keys == 1 ? " key →" : " keys →");
+        ui::draw_text(ImGui::GetWindowDrawList(), {picture.at.x, y}, ui::theme().dim, queries);
+        ui::draw_text(ImGui::GetWindowDrawList(), {picture.at.x + width - ui::text_size(keys).x, y},
+                      ui::theme().dim, keys);
+        ImGui::Dummy({width, axis_height});
+    }
+    const auto focused = semantics_of(picture, view);
+    if (const auto over = picture.tile_under(ImGui::GetMousePos()); over && hovered) {
+        ui::tooltip_at_cursor(told(picture, *over).c_str());
+        if (!pressed || ui::dragged()) return;
+        play_.reset();
+        view.go_to(*over, ui::gesture());
+    } else if (focused) {
+        const auto [low, high] = picture.box({grid.row(*focused), grid.row(*focused) + 1},
+                                             {grid.col(*focused), grid.col(*focused) + 1});
+        ui::tooltip_at(low, high, told(picture, *focused).c_str());
+    }
+}
+
+}  // namespace attn::app

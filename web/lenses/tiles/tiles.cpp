@@ -1,0 +1,222 @@
+#include "lenses/tiles/tiles.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/clock.hpp"
+#include "app/format.hpp"
+#include "app/link_text.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr double walk_ms = 1;  // at once; the rest comes in slices
+
+constexpr LinkRow tile_rows[] = {
+    {"tiles.size", "queries and keys of a tile, each from 1 to 128, as 2,2",
+     [](State& s, const std::string& value) {
+         const auto sides = read_integers(value);
+         return sides && sides->size() == 2 && take(s, SetTileSize{{(*sides)[0], (*sides)[1]}});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const TileSize& size = s.of<TilesState>().size;
+         if (size == TilesState{}.size) return std::nullopt;
+         return write_integers(std::vector<Index>{size.queries, size.keys});
+     }},
+    {"tiles.tile", "the number of a tile, from 0 on",
+     [](State& s, const std::string& value) {
+         const auto tile = read_integer<Index>(value);
+         return tile && take(s, SetTile{*tile});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const Index tile = s.of<TilesState>().tile;
+         return tile == 0 ? std::nullopt : std::optional(std::to_string(tile));
+     }},
+};
+
+std::vector<std::string> part_of(const std::vector<std::string>& names, Range range) {
+    return {names.begin() + range.begin, names.begin() + range.end};
+}
+
+}  // namespace
+
+LinkRows tiles_links() { return {tile_rows}; }
+
+Status SetTileSize::apply(State& state) const {
+    const auto fits = [](Index side) { return side >= 1 && side <= tile_side_limit; };
+    if (!fits(size.queries) || !fits(size.keys))
+        return Error{"A tile here has 1 to " + std::to_string(tile_side_limit) +
+                     " queries and as many keys."};
+    state.edit<TilesState>() = {size, 0};
+    return ok();
+}
+std::string SetTileSize::describe(const State&) const {
+    return "tiles of " + std::to_string(size.queries) + " × " + std::to_string(size.keys);
+}
+
+Status SetTile::apply(State& state) const {
+    if (tile < 0 || tile >= tiles_limit) return Error{"There is no such tile."};
+    state.edit<TilesState>().tile = tile;
+    return ok();
+}
+std::string SetTile::describe(const State&) const {
+    return "tile " + with_commas(static_cast<std::ptrdiff_t>(tile + 1));
+}
+
+Stage score_stage(const AttentionSpec& spec) {
+    return !spec.mask.is_everything() || !spec.bias.empty() ? Stage::masked
+           : spec.softcap > 0                               ? Stage::capped
+                                                            : Stage::scaled;
+}
+
+std::optional<Missing> TilesLens::missing(Subject& subject) const {
+    const Attention* attention = subject.attention();
+    if (shown(subject)) return std::nullopt;
+    if (attention->finished())
+        return Missing{
+            "Tiles need the vectors behind the weights, Q and K; here there are only finished weights."};
+    if (attention->queries() < 1 || attention->keys() < 1)
+        return Missing{"There are no queries or no keys here, so there is nothing to cut into tiles."};
+    return Missing{"Tiles need the scores of this head, which are still being computed."};
+}
+
+std::optional<TilesLens::Shown> TilesLens::shown(Subject& subject) const {
+    const Attention* attention = subject.attention();
+    const Selection& s = state().selection;
+    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
+    Shown now{.record = attention->record(s.layer), .head = s.head};
+    if (!now.record || now.record->queries() < 1 || now.record->keys() < 1) return std::nullopt;
+    const TilesState& tiles = state().of<TilesState>();
+    now.grid = tile_grid(now.record->queries(), now.record->keys(), tiles.size, tiles_limit);
+    now.tile = std::min(tiles.tile, now.grid.count() - 1);
+    now.queries = now.rows = now.grid.queries_of(now.grid.row(now.tile));
+    now.keys = now.grid.keys_of(now.col());
+    if (s.query && *s.query >= now.queries.begin && *s.query < now.queries.end)
+        now.rows.begin += (*s.query - now.queries.begin) / tile_rows_shown * tile_rows_shown;
+    now.rows.end = std::min(now.rows.begin + tile_rows_shown, now.queries.end);
+    return now;
+}
+
+TileCover& TilesLens::cover(const Shown& shown) {
+    if (!cover_ || covered_ != shown.record || covered_head_ != shown.head || cover_->grid() != shown.grid) {
+        cover_.emplace(shown.record, shown.head, shown.grid);
+        covered_ = shown.record;
+        covered_head_ = shown.head;
+        cover_->step();
+    }
+    return *cover_;
+}
+
+OnlineWalk& TilesLens::walk(const Shown& shown) {
+    Shown same = shown;
+    same.tile = walked_.tile;
+    same.keys = walked_.keys;
+    if (!walk_ || same != walked_) {
+        walk_.emplace(shown.record, shown.head, shown.rows, shown.grid.size.keys);
+        walked_ = shown;
+        naive_.clear();
+        const Deadline deadline(walk_ms);
+        while (walk_->step() && !deadline.passed()) continue;
+    }
+    return *walk_;
+}
+
+const NaiveRow<float>& TilesLens::naive(const Shown& shown, Index query) {
+    if (naive_.empty())
+        for (Index each = shown.rows.begin; each < shown.rows.end; ++each)
+            naive_.emplace_back(walk_->row(each).scores(), walk_->values());
+    return naive_[static_cast<std::size_t>(query - shown.rows.begin)];
+}
+
+void TilesLens::follow(const State& before, Change how) {
+    // Whoever goes elsewhere does not find the walk going on when they come back.
+    if (how != Change::command || before.lens != state().lens || before.subject != state().subject)
+        play_.reset();
+}
+
+std::string TilesLens::spoken(Subject& subject) {
+    const Shown now = *shown(subject);
+    const std::string place =
+        "Tile " + with_commas(now.tile + 1) + " of " + with_commas(now.grid.count()) + ": ";
+    if (cover(now).skipped(now.tile))
+        return place + "the mask hides all of it, so nothing is read and nothing is computed.";
+    const OnlineWalk& walked = walk(now);
+    const Index query =
+        std::clamp(state().selection.query.value_or(now.rows.begin), now.rows.begin, now.rows.end - 1);
+    if (walked.row(query).tiles() <= now.col()) return place + "its numbers are being computed.";
+    const std::string name =
+        curly_quoted(subject.attention()->query_names()[static_cast<std::size_t>(query)]);
+    const RunningRow<float>& before = walked.row(query).before(now.col());
+    const RowStep<float>& step = walked.row(query).step(now.col());
+    const auto number = [](float value) { return fixed(static_cast<double>(value), 2); };
+    if (std::isnan(step.after.sum))
+        return place + "a score of " + name + " is NaN, and so its sum and its output are.";
+    if (step.after.sum == 0)
+        return place + "the mask has let " + name + " see nothing so far, so its sum is 0.";
+    if (before.sum == 0)
+        return place + "the first keys that " + name + " sees set its maximum to " + number(step.after.max) +
+               ".";
+    if (step.after.max == before.max)
+        return place + "the maximum of " + name + " stays " + number(before.max) +
+               ", so nothing is rescaled.";
+    return place + "the maximum of " + name + " grows from " + number(before.max) + " to " +
+           number(step.after.max) + ", so all that was summed up shrinks by × " + number(step.factor) + ".";
+}
+
+std::vector<Table> TilesLens::tables(Subject& subject) {
+    const auto now = shown(subject);
+    if (!now) return {};
+    OnlineWalk& walked = walk(*now);
+    while (!walked.done()) walked.step();
+    const std::vector<std::string> queries = part_of(subject.attention()->query_names(), now->rows),
+                                   keys = part_of(subject.attention()->key_names(), now->keys);
+    const std::string after = " after tile " + with_commas(now->tile + 1);
+    std::vector<std::string> components;
+    for (Index b = 0; b < now->record->d_v(); ++b) components.push_back(std::to_string(b));
+    const auto table = [&](std::string title, std::vector<std::string> columns, auto cells) {
+        Table made{std::move(title), std::move(columns), queries, Matrix(now->rows.size(), 0)};
+        made.values.cols = std::ssize(made.columns);
+        for (Index query = now->rows.begin; query < now->rows.end; ++query)
+            for (const float cell : cells(query)) made.values.values.push_back(static_cast<double>(cell));
+        return made;
+    };
+    const auto step = [&](Index query) -> const RowStep<float>& {
+        return walked.row(query).step(now->col());
+    };
+    std::vector<Table> tables;
+    tables.push_back(table("Running numbers" + after,
+                           {"m before", "m", "factor", "l before", "Σ of the tile", "l"}, [&](Index query) {
+                               const RunningRow<float>& before = walked.row(query).before(now->col());
+                               const RowStep<float>& s = step(query);
+                               return std::vector{before.max, s.after.max,  s.factor,
+                                                  before.sum, s.weight_sum, s.after.sum};
+                           }));
+    tables.push_back(table("Scores of the tile", keys, [&](Index query) { return step(query).scores; }));
+    tables.push_back(table("exp(S − m) of the tile", keys, [&](Index query) { return step(query).weights; }));
+    if (components.empty()) return tables;
+    tables.push_back(
+        table("Running output" + after, components, [&](Index query) { return step(query).after.output; }));
+    tables.push_back(table("O / l" + after, components,
+                           [&](Index query) { return walked.row(query).result(now->col()); }));
+    tables.push_back(table("Output in the naive order", components,
+                           [&](Index query) { return naive(*now, query).output; }));
+    return tables;
+}
+
+Guide TilesLens::guide(Subject&) const {
+    return {"Attention without the whole row",
+            "A softmax needs the largest score and the sum of a row. Fused kernels never have the row: they "
+            "keep the "
+            "largest score so far, m, the sum so far, l, and the output so far, O. When a tile brings a "
+            "larger score, "
+            "they multiply l and O by exp(m before − m), as if it had been there from the start "
+            "(Milakov & Gimelshein 2018, arXiv 1805.02867; Dao et al. 2022, arXiv 2205.14135).\n\n"
+            "So the scores and weights of a tile never leave fast memory. The kernels of this page walk in "
+            "the same "
+            "order; they put off rescaling until the maximum has grown by more than 8, which saves time and "
+            "changes "
+            "only the last bits."};
+}
+
+}  // namespace attn::app

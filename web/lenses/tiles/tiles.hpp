@@ -1,0 +1,132 @@
+// Lens Tiles: fused attention step by step. The head's cells are cut into tiles; each tile of keys changes the running
+// maximum, sum and output of its queries (analysis/online_softmax.hpp), and in the end they are those of the naive order.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/attention_tiles.hpp"
+#include "analysis/online_softmax.hpp"
+#include "lenses/lens.hpp"
+
+namespace attn::app {
+
+inline constexpr Index tile_side_limit = 128;
+inline constexpr Index tiles_limit = 100'000;  // a head with more of them gets larger ones
+inline constexpr Index tile_rows_shown = 8;
+
+struct TilesState {
+    TileSize size{2, 2};
+    Index tile = 0;  // the one that was done last, among all (analysis/attention_tiles.hpp)
+    bool operator==(const TilesState&) const = default;
+};
+
+// The walk begins anew.
+struct SetTileSize {
+    TileSize size;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct SetTile {
+    Index tile;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows tiles_links();
+
+// What stands at Stage::lens: the row is a query, and the column says which number of it, as of the tile that was done
+// last: a part, and the index of a key within the tile or of a component.
+enum class TilePart {
+    max_before,
+    max,
+    factor,
+    sum_before,
+    weight_sum,
+    sum,
+    weight,         // by key
+    output_before,  // by component, like the rest
+    output,
+    result,      // output / sum
+    naive,       // softmax of the whole row, times the values
+    difference,  // result − naive
+};
+inline constexpr int tile_part_count = 12;
+inline constexpr Index tile_indices = 65'536;
+constexpr CellRef tile_cell(TilePart part, Index query, Index index = 0) {
+    return {.stage = Stage::lens, .row = query, .col = static_cast<Index>(part) * tile_indices + index};
+}
+
+// The last of the stages before the softmax that says something of its own.
+Stage score_stage(const AttentionSpec& spec);
+
+class TilesLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject&) const override { return true; }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+    std::vector<Table> tables(Subject& subject) override;
+    std::string spoken(Subject& subject) override;
+    Guide guide(Subject& subject) const override;
+    void follow(const State& before, Change how) override;
+
+    // What is on the screen.
+    struct Shown {
+        std::shared_ptr<const Record> record;
+        Index head = 0;
+        TileGrid grid{};
+        Index tile = 0;                   // within the grid
+        Range queries{}, rows{}, keys{};  // of the tile; rows: the queries whose numbers are shown
+
+        Index col() const { return grid.col(tile); }
+        bool ends_row() const { return col() + 1 == grid.cols(); }
+        bool operator==(const Shown&) const = default;
+    };
+    std::optional<Shown> shown(Subject& subject) const;
+    // These are kept while they are those of what is shown; where they are not done, they are worked on in slices.
+    TileCover& cover(const Shown& shown);
+    OnlineWalk& walk(const Shown& shown);
+    const NaiveRow<float>& naive(const Shown& shown, Index query);  // of a row of a walk that is done
+    bool playing() const { return play_.has_value(); }
+    struct View;  // lenses/tiles/view.hpp
+
+  private:
+    // One row in f32 and in double, for explanations.
+    struct TwoRows {
+        std::shared_ptr<const Record> record;
+        Index head, query, keys_a_tile;
+        OnlineRow<float> f32;
+        OnlineRow<double> f64;
+        NaiveRow<float> naive32;
+        NaiveRow<double> naive64;
+    };
+    struct Play {
+        std::uint64_t gesture;  // all of its steps are one of undo
+        double next_ms;
+    };
+    const TwoRows& rows_of(const Shown& shown, Index query);
+    void play(const Drawing& drawing, const Shown& shown);
+    void draw_controls(const Drawing& drawing, const Shown& shown);
+    void draw_steps(const Shown& shown);
+    void draw_map(const View& view, float width);
+    void draw_cost(const View& view, float width);
+    void draw_numbers(const View& view, float width);
+    void draw_rows(const View& view) const;
+
+    std::optional<TileCover> cover_;
+    std::shared_ptr<const Record> covered_;
+    Index covered_head_ = 0;
+    std::optional<OnlineWalk> walk_;
+    Shown walked_;
+    std::vector<NaiveRow<float>> naive_;
+    std::optional<TwoRows> two_rows_;
+    std::optional<Play> play_;
+};
+
+}  // namespace attn::app
