@@ -11,7 +11,9 @@ Result<State> apply(const State& state, const Command& command) {
     if (const Status done = command.apply(next); !done) return done.error();
     const SubjectEntry& subject = subject_of(next);
     if (!subject.may_select(next, next.selection)) next.selection.forget_tokens();
-    const bool of_other_lens = next.pin && next.pin->stage == Stage::lens && next.lens != state.lens;
+    // A pin that comes with another lens is one of that.
+    const bool of_other_lens =
+        next.pin && next.pin->stage == Stage::lens && next.lens != state.lens && next.pin == state.pin;
     if (next.pin && (of_other_lens || !may_pin(next, *next.pin))) next.pin.reset();
     return next;
 }

@@ -8,6 +8,7 @@
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/overview/overview.hpp"
 #include "lenses/scale/scale.hpp"
+#include "lenses/softmax/softmax.hpp"
 
 namespace attn::app {
 
@@ -29,6 +30,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"compare", "Compare", see, "Two runs side by side, head by head", true, compare_links(), make<CompareLens>},
         LensEntry{"curves", "Curves", see, "A network while it learns", false, curves_links(), make<CurvesLens>},
         LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale_links(), make<ScaleLens>},
+        LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax_links(), make<SoftmaxLens>},
     };
     // clang-format on
     return list;

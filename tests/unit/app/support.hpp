@@ -16,6 +16,7 @@
 #include "lenses/curves/curves.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/scale/scale.hpp"
+#include "lenses/softmax/softmax.hpp"
 #include "runs/training_state.hpp"
 #include "subjects/sentence/commands.hpp"
 #include "subjects/tensors/commands.hpp"
@@ -151,6 +152,10 @@ class RandomCommands {
              [](R& r, const State&) -> Command {
                  return SetScale{{static_cast<ScaleVectors>(r.below(2)), r.below(5000),
                                   static_cast<std::uint32_t>(r.random_.bits())}};
+             }},
+            {"SetSoftmax", 1,
+             [](R& r, const State&) -> Command {
+                 return SetSoftmax{{r.number(), static_cast<SoftmaxShown>(r.below(2))}};
              }},
             {"SetTrainingMaps", 1,
              [](R& r, const State&) -> Command {
