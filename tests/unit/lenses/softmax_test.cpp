@@ -215,10 +215,17 @@ TEST_CASE("a head is chosen by a click, a query by the stepper, and the temperat
     screen.click("softmax/head/1/2");
     CHECK(screen.visit.state().selection.layer == 1);
     CHECK(screen.visit.state().selection.head == 2);
+    CHECK(screen.visit.state().pin == own(softmax_rows::head + 1, 2));
+    // A weight leads to the score it was made of, and Back returns to it.
+    screen.click("softmax/weight/0/1");
+    CHECK(screen.visit.state().pin == own(softmax_rows::weight, 1));
+    screen.click("inspector/step/0");
     REQUIRE(screen.visit.state().pin);
-    CHECK(screen.visit.state().pin->stage == Stage::lens);
-    CHECK(screen.visit.state().pin->row == softmax_rows::head + 1);
-    CHECK(screen.visit.state().pin->col == 2);
+    CHECK(screen.visit.state().pin->stage == Stage::scaled);
+    CHECK(screen.visit.state().lens != "softmax");
+    screen.click("inspector/back");
+    CHECK(screen.visit.state().lens == "softmax");
+    CHECK(screen.visit.state().pin == own(softmax_rows::weight, 1));
 }
 
 TEST_CASE("a row without keys, an infinite score and finished weights are said in one sentence") {
