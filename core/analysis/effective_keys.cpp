@@ -18,7 +18,8 @@ std::vector<double> score_row_of(const Record& record, Index head, Index query) 
     return {scores.begin(), scores.end()};
 }
 
-EffectiveKeys::EffectiveKeys(std::shared_ptr<const Record> record, Index head, double temperature, Index most_rows)
+EffectiveKeys::EffectiveKeys(std::shared_ptr<const Record> record, Index head, double temperature,
+                             Index most_rows)
     : record_(std::move(record)),
       head_(head),
       temperature_(temperature),

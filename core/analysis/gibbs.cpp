@@ -9,8 +9,8 @@ namespace attn {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double grid_step = 0.1;      // of ln T
-constexpr int sections = 40;           // leave 0.618^40 = 4e-9 of the first interval
+constexpr double grid_step = 0.1;  // of ln T
+constexpr int sections = 40;       // leave 0.618^40 = 4e-9 of the first interval
 constexpr double golden = 0.61803398874989485;
 
 // exp(−above / T), of which the limits at 0 and ∞ are 0 and 1.
@@ -101,7 +101,9 @@ HeatCapacityPeak::HeatCapacityPeak(std::shared_ptr<const EnergyLevels> levels) :
     last_ = static_cast<Index>(std::ceil((std::log(most) - low_) / grid_step));
 }
 
-Gibbs HeatCapacityPeak::at(double log_temperature) const { return gibbs(*levels_, std::exp(log_temperature)); }
+Gibbs HeatCapacityPeak::at(double log_temperature) const {
+    return gibbs(*levels_, std::exp(log_temperature));
+}
 
 void HeatCapacityPeak::begin_sections() {
     const double peak = std::log(best_->temperature);

@@ -18,7 +18,8 @@ std::vector<double> candidates(const EnergyLevels& levels, double temperature, d
     std::vector<double> scores;
     for (std::size_t j = 0; j < levels.above.size(); ++j)
         if (!hidden(levels, j))
-            if (const double score = -over(levels.above[j], temperature); score > -reach) scores.push_back(score);
+            if (const double score = -over(levels.above[j], temperature); score > -reach)
+                scores.push_back(score);
     std::ranges::sort(scores, std::greater{});
     return scores;
 }
@@ -117,7 +118,8 @@ std::vector<double> mapped_output(std::span<const double> weights, ConstMatrix v
     for (std::size_t j = 0; j < weights.size(); ++j) {
         if (weights[j] == 0) continue;
         const float* value = v.row(static_cast<Index>(j));
-        for (std::size_t b = 0; b < output.size(); ++b) output[b] += weights[j] * static_cast<double>(value[b]);
+        for (std::size_t b = 0; b < output.size(); ++b)
+            output[b] += weights[j] * static_cast<double>(value[b]);
     }
     return output;
 }

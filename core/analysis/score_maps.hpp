@@ -31,7 +31,8 @@ struct ScoreMapInfo {
 inline constexpr std::array<ScoreMapInfo, score_map_count> score_map_table{{
     {"softmax", "exp(s) / Σ exp(s)", "Every key gets some weight, and the weights sum to 1."},
     {"softmax + 1", "exp(s) / (1 + Σ exp(s))",
-     "Softmax beside a key of score 0 and value 0, so that a row may look at nothing (Miller 2023, “Attention is off by "
+     "Softmax beside a key of score 0 and value 0, so that a row may look at nothing (Miller 2023, "
+     "“Attention is off by "
      "one”)."},
     {"sparsemax", "max(s − τ, 0), Σ = 1",
      "The nearest weights that sum to 1; keys far below the best get exactly 0 (Martins & Astudillo 2016)."},
@@ -42,7 +43,8 @@ inline constexpr std::array<ScoreMapInfo, score_map_count> score_map_table{{
     {"ReLU²/n", "max(s, 0)² / n",
      "Each key for itself; a score below 0 gets nothing (Wortsman et al. 2023). Weights need not sum to 1."},
     {"linear", "φ(q)·φ(k) / Σ φ(q)·φ(k)",
-     "No exponential of q · k: with φ = elu + 1 the sums over keys can be shared by all queries (Katharopoulos et al. "
+     "No exponential of q · k: with φ = elu + 1 the sums over keys can be shared by all queries "
+     "(Katharopoulos et al. "
      "2020). It takes q and k as they are, without the temperature."},
 }};
 constexpr const ScoreMapInfo& info(ScoreMap map) { return score_map_table[static_cast<std::size_t>(map)]; }

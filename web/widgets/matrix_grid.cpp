@@ -147,7 +147,7 @@ struct Painter {
         const double value = grid.values->at(r, c);
         const bool open = !grid.allowed || grid.allowed(r, c);
         const float rounding = metrics.numbers ? 3.0f : 1.0f;
-        const ImU32 fill = !grid.texts.empty()                              ? t.raised
+        const ImU32 fill = !grid.texts.empty()                         ? t.raised
                            : open && !(std::isinf(value) && value < 0) ? fill_of(scale, value)
                                                                        : t.masked;
         list->AddRectFilled(min, max, fill, rounding);

@@ -12,7 +12,9 @@ using namespace attn::test;
 
 namespace {
 
-Gibbs at(const std::vector<double>& scores, double temperature) { return gibbs(levels_of(scores), temperature); }
+Gibbs at(const std::vector<double>& scores, double temperature) {
+    return gibbs(levels_of(scores), temperature);
+}
 
 // The definitions, term by term in long double.
 struct Reference {
@@ -86,7 +88,8 @@ TEST_CASE("dF/dT = −S, d⟨E⟩/dT = C and dS/dT = C/T, by central differences
             CHECK(std::abs((more.free_energy - less.free_energy) / (2 * h) + g.entropy) <=
                   1e-6 * (1 + g.entropy) + rounding);
             const double wild = 1 + g.heat_capacity * (1 + std::pow(size_of(scores) / t, 2));
-            CHECK(std::abs((more.energy - less.energy) / (2 * h) - g.heat_capacity) <= 1e-7 * wild + rounding);
+            CHECK(std::abs((more.energy - less.energy) / (2 * h) - g.heat_capacity) <=
+                  1e-7 * wild + rounding);
             CHECK(std::abs((more.entropy - less.entropy) / (2 * h) - g.heat_capacity / t) <=
                   (1e-7 * wild + rounding) / t);
         }

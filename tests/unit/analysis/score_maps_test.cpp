@@ -22,7 +22,8 @@ MappedRow mapped(ScoreMap map, const std::vector<double>& scores, double tempera
 }
 
 // The τ at which Σ f(s_j − τ) is 1, by bisection.
-std::vector<double> by_bisection(std::vector<long double> scores, const std::function<long double(long double)>& f) {
+std::vector<double> by_bisection(std::vector<long double> scores,
+                                 const std::function<long double(long double)>& f) {
     long double low = -3, high = 0;
     const long double most = std::ranges::max(scores);
     for (long double& score : scores) score -= most;
@@ -84,12 +85,15 @@ TEST_CASE("every map of scores is its reference, at every temperature") {
                 const auto map = static_cast<ScoreMap>(i);
                 const MappedRow row = mapped(map, scores, t);
                 const std::vector<double> expected = by_definition(map, scores, t);
-                INFO(info(map).name << " of " << scores.size() << " scores, the first " << scores[0] << ", T " << t);
+                INFO(info(map).name << " of " << scores.size() << " scores, the first " << scores[0] << ", T "
+                                    << t);
                 double sum = 0;
                 Index support = 0;
                 for (std::size_t j = 0; j < scores.size(); ++j) {
                     // τ of scores near 1e6 over T is only known to 1e-10.
-                    REQUIRE(std::abs(row.weights[j] - expected[j]) <= weight_rounding * (1 + expected[j]) + 1e-16 * std::abs(scores[j] == -infinite ? 0 : scores[j] / t));
+                    REQUIRE(std::abs(row.weights[j] - expected[j]) <=
+                            weight_rounding * (1 + expected[j]) +
+                                1e-16 * std::abs(scores[j] == -infinite ? 0 : scores[j] / t));
                     sum += row.weights[j];
                     support += row.weights[j] > 0;
                     if (scores[j] == -infinite) REQUIRE(row.weights[j] == 0);
@@ -130,7 +134,8 @@ TEST_CASE("softmax, sparsemax and entmax do not change when all scores are raise
 
 TEST_CASE("maps have limits at T → 0 and T → ∞") {
     const std::vector<double> scores{2, 5, -infinite, 5, -1}, low{-2, -2, -3}, zero{0, -1};
-    for (const ScoreMap map : {ScoreMap::softmax, ScoreMap::softmax_one, ScoreMap::sparsemax, ScoreMap::entmax}) {
+    for (const ScoreMap map :
+         {ScoreMap::softmax, ScoreMap::softmax_one, ScoreMap::sparsemax, ScoreMap::entmax}) {
         INFO(info(map).name);
         const std::vector<double> weights = mapped(map, scores, 0).weights;
         for (std::size_t j = 0; j < weights.size(); ++j)
@@ -139,7 +144,8 @@ TEST_CASE("maps have limits at T → 0 and T → ∞") {
     CHECK(mapped(ScoreMap::softmax_one, low, 0).sum == 0);
     CHECK(mapped(ScoreMap::softmax_one, zero, 0).weights == std::vector<double>{0.5, 0});
     CHECK(mapped(ScoreMap::sigmoid, scores, 0).weights == std::vector<double>{1, 1, 0, 1, 0});
-    CHECK(mapped(ScoreMap::relu_squared, scores, 0).weights == std::vector<double>{infinite, infinite, 0, infinite, 0});
+    CHECK(mapped(ScoreMap::relu_squared, scores, 0).weights ==
+          std::vector<double>{infinite, infinite, 0, infinite, 0});
     for (const ScoreMap map : {ScoreMap::softmax, ScoreMap::sparsemax, ScoreMap::entmax}) {
         const std::vector<double> weights = mapped(map, scores, infinite).weights;
         INFO(info(map).name);
@@ -172,7 +178,8 @@ TEST_CASE("at T = 1 softmax is what the run computed, and its output, too") {
             record->stage(Stage::masked, head, {query, query + 1}, {0, n}, scores);
             const MappedRow row = mapped(ScoreMap::softmax, {scores.begin(), scores.end()});
             const std::vector<float> weights = record->weights(head, query);
-            const std::vector<double> output = mapped_output(row.weights, record->v().heads().head(record->kv_head(head)));
+            const std::vector<double> output =
+                mapped_output(row.weights, record->v().heads().head(record->kv_head(head)));
             // The kernels' weights are good to some units of 6e-8, and an output sums 30 of them times values of about 2.
             for (std::size_t j = 0; j < weights.size(); ++j)
                 CHECK(std::abs(row.weights[j] - static_cast<double>(weights[j])) < 1e-6);
@@ -188,7 +195,9 @@ TEST_CASE("linear attention is its sums over keys, which all queries share") {
     Tensor q({1, n, d}), k({1, n, d}), v({1, n, d});
     for (Tensor* tensor : {&q, &k, &v})
         for (float& each : tensor->values()) each = static_cast<float>(random.normal());
-    const auto phi = [](float x) { return x > 0 ? static_cast<long double>(x) + 1 : std::exp(static_cast<long double>(x)); };
+    const auto phi = [](float x) {
+        return x > 0 ? static_cast<long double>(x) + 1 : std::exp(static_cast<long double>(x));
+    };
     for (const Index query : {0, 7, 24}) {
         std::vector<double> scores(n, 0.0);
         for (Index j = query + 1; j < n; ++j) scores[static_cast<std::size_t>(j)] = -infinite;  // causal
@@ -199,17 +208,21 @@ TEST_CASE("linear attention is its sums over keys, which all queries share") {
                 const long double feature = phi(k.heads().head(0)(j, a));
                 z[static_cast<std::size_t>(a)] += feature;
                 for (Index b = 0; b < d; ++b)
-                    s[static_cast<std::size_t>(a * d + b)] += feature * static_cast<long double>(v.heads().head(0)(j, b));
+                    s[static_cast<std::size_t>(a * d + b)] +=
+                        feature * static_cast<long double>(v.heads().head(0)(j, b));
             }
         long double below = 0;
-        for (Index a = 0; a < d; ++a) below += phi(q.heads().head(0)(query, a)) * z[static_cast<std::size_t>(a)];
-        const MappedRow row = linear_row({q.heads().head(0).row(query), d}, k.heads().head(0), levels_of(scores));
+        for (Index a = 0; a < d; ++a)
+            below += phi(q.heads().head(0)(query, a)) * z[static_cast<std::size_t>(a)];
+        const MappedRow row =
+            linear_row({q.heads().head(0).row(query), d}, k.heads().head(0), levels_of(scores));
         const std::vector<double> output = mapped_output(row.weights, v.heads().head(0));
         for (Index b = 0; b < d; ++b) {
             long double above = 0;
             for (Index a = 0; a < d; ++a)
                 above += phi(q.heads().head(0)(query, a)) * s[static_cast<std::size_t>(a * d + b)];
-            CHECK(std::abs(output[static_cast<std::size_t>(b)] - static_cast<double>(above / below)) < weight_rounding);
+            CHECK(std::abs(output[static_cast<std::size_t>(b)] - static_cast<double>(above / below)) <
+                  weight_rounding);
         }
         CHECK(row.sum == Catch::Approx(1).epsilon(weight_rounding));
         CHECK(row.support == query + 1);

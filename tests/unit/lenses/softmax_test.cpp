@@ -23,7 +23,8 @@ std::optional<Explained> why(const Visit& visit, const CellRef& cell) {
     return lens_in(visit).explain(subject_in(visit), {{s.layer, s.head}, cell});
 }
 double number(const Visit& visit, GibbsNumber which, GibbsPlace place = GibbsPlace::dial) {
-    const auto found = why(visit, own(softmax_rows::number + static_cast<Index>(which), static_cast<Index>(place)));
+    const auto found =
+        why(visit, own(softmax_rows::number + static_cast<Index>(which), static_cast<Index>(place)));
     REQUIRE(found);
     return found->f64;
 }
@@ -55,9 +56,9 @@ TEST_CASE("Softmax is there for every subject that has scores, and speaks of the
         INFO(subject);
         screen.visit.perform(OpenSubject{subject});
         open(screen);
-        for (const char* part : {"softmax/number/0/0", "softmax/weight/0/0", "softmax/measure/0/0",
-                                 "chart/softmax-energy", "chart/softmax-entropy", "chart/softmax-capacity",
-                                 "chart/softmax-queries"})
+        for (const char* part :
+             {"softmax/number/0/0", "softmax/weight/0/0", "softmax/measure/0/0", "chart/softmax-energy",
+              "chart/softmax-entropy", "chart/softmax-capacity", "chart/softmax-queries"})
             CHECK(screen.shows(part));
         CHECK(screen.shows("softmax/head/1/1") == (subject != worked_subject));
         CHECK(spoken(screen.visit).starts_with("At T = 1, "));
@@ -82,8 +83,10 @@ TEST_CASE("the numbers of a row are those of its scores, at the dial, at the pea
         CHECK(number(screen.visit, GibbsNumber::energy) == Catch::Approx(energy).epsilon(1e-12));
         CHECK(number(screen.visit, GibbsNumber::entropy) == Catch::Approx(entropy).epsilon(1e-12));
         CHECK(number(screen.visit, GibbsNumber::keys) == Catch::Approx(std::exp(entropy)).epsilon(1e-12));
-        CHECK(number(screen.visit, GibbsNumber::free_energy) == Catch::Approx(-t * std::log(z)).epsilon(1e-12));
-        CHECK(number(screen.visit, GibbsNumber::heat_capacity) == Catch::Approx(squares / (t * t)).epsilon(1e-9));
+        CHECK(number(screen.visit, GibbsNumber::free_energy) ==
+              Catch::Approx(-t * std::log(z)).epsilon(1e-12));
+        CHECK(number(screen.visit, GibbsNumber::heat_capacity) ==
+              Catch::Approx(squares / (t * t)).epsilon(1e-9));
     };
     expect(1);
     screen.visit.perform(SetSoftmax{{.temperature = 0.05}});
@@ -113,7 +116,8 @@ TEST_CASE("its temperature, what it shows and its pin are in the link and in und
     screen.click("softmax/shown/outputs");
     screen.settle();
     CHECK(to_fragment(screen.visit.state()) == "v=1&lens=softmax&softmax.t=inf&softmax.shown=outputs");
-    CHECK(parse_fragment("v=1&lens=softmax&softmax.t=inf&softmax.shown=outputs").state == screen.visit.state());
+    CHECK(parse_fragment("v=1&lens=softmax&softmax.t=inf&softmax.shown=outputs").state ==
+          screen.visit.state());
     CHECK(screen.shows("softmax/output/6/3"));
     screen.click("softmax/output/2/1");
     CHECK(screen.visit.state().pin == own(softmax_rows::output + 2, 1));
@@ -125,7 +129,8 @@ TEST_CASE("its temperature, what it shows and its pin are in the link and in und
     CHECK(screen.visit.state().of<SoftmaxState>() == SoftmaxState{});
     CHECK_FALSE(apply(default_state(), SetSoftmax{{.temperature = -1}}));
     CHECK_FALSE(apply(default_state(), SetSoftmax{{.temperature = std::nan("")}}));
-    for (const char* bad : {"v=1&softmax.t=-1", "v=1&softmax.t=nan", "v=1&softmax.t=", "v=1&softmax.shown=all"})
+    for (const char* bad :
+         {"v=1&softmax.t=-1", "v=1&softmax.t=nan", "v=1&softmax.t=", "v=1&softmax.shown=all"})
         CHECK_FALSE(parse_fragment(bad).note.empty());
 }
 
@@ -150,7 +155,9 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
                 }
                 cells.push_back(own(softmax_rows::measure + map, static_cast<Index>(MapMeasure::sum)));
                 cells.push_back(own(softmax_rows::measure + map, static_cast<Index>(MapMeasure::support)));
-                if (t > 0) cells.push_back(own(softmax_rows::measure + map, static_cast<Index>(MapMeasure::difference)));
+                if (t > 0)
+                    cells.push_back(
+                        own(softmax_rows::measure + map, static_cast<Index>(MapMeasure::difference)));
             }
             cells.push_back(own(softmax_rows::query, 1));
             cells.push_back(own(softmax_rows::head, 0));
@@ -234,7 +241,8 @@ TEST_CASE("a row without keys, an infinite score and finished weights are said i
     screen.visit.perform(Select{{0, 0, 0, {}, {}}});
     open(screen);
     CHECK(screen.shows("softmax/refused"));
-    CHECK(spoken(screen.visit) == "The mask hides every key from “cat”, so it has no distribution. Choose another query.");
+    CHECK(spoken(screen.visit) ==
+          "The mask hides every key from “cat”, so it has no distribution. Choose another query.");
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
     screen.visit.perform(Select{{0, 0, 2, {}, {}}});
     screen.settle();
@@ -244,7 +252,8 @@ TEST_CASE("a row without keys, an infinite score and finished weights are said i
     screen.visit.perform(SetSource{Source::scores});
     screen.visit.perform(SetCell{{Stage::raw, 2, 0}, HUGE_VAL});
     screen.settle();
-    CHECK(spoken(screen.visit) == "A score of this row is infinite, so it has no energy. Choose another query.");
+    CHECK(spoken(screen.visit) ==
+          "A score of this row is infinite, so it has no energy. Choose another query.");
     CHECK(screen.shows("softmax/refused"));
     screen.visit.perform(SetCell{{Stage::raw, 2, 0}, 1});
     screen.settle();
@@ -271,7 +280,8 @@ TEST_CASE("the tables of Softmax are what it shows") {
     CHECK(tables[0].title == "Weights, “mat”, T = 1");
     CHECK(tables[0].values.rows == 3);
     CHECK(tables[0].values.cols == 7);
-    CHECK(tables[0].values.at(0, 0) == Catch::Approx(0.367859).margin(5e-7));  // as the tutorials' exact values have it
+    CHECK(tables[0].values.at(0, 0) ==
+          Catch::Approx(0.367859).margin(5e-7));  // as the tutorials' exact values have it
     CHECK(tables[1].values.at(0, 0) == Catch::Approx(0.662476).margin(5e-7));
     CHECK(tables[2].values.at(0, 2) == 0);
     CHECK(tables[3].columns.size() == 4);

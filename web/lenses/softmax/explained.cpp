@@ -42,7 +42,7 @@ EnergyLevels exact_levels(Subject& subject, const Record& record, HeadIndex head
 }
 
 void note_step(Explained& out, std::string name, std::string arithmetic, double value, bool current = false,
-              std::optional<CellPlace> at = {}) {
+               std::optional<CellPlace> at = {}) {
     out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, at});
 }
 
@@ -58,7 +58,8 @@ std::optional<Explained> SoftmaxLens::explain(Subject& subject, const CellPlace&
     if (!subject.attention()) return std::nullopt;
     update(subject);
     if (!row_.record) return std::nullopt;
-    if (!kept_ || kept_->row != row_ || kept_->temperature != temperature() || kept_->cell != place.cell || !kept_->why)
+    if (!kept_ || kept_->row != row_ || kept_->temperature != temperature() || kept_->cell != place.cell ||
+        !kept_->why)
         kept_ = Kept{row_, temperature(), place.cell, explain_own(subject, place.cell)};
     return kept_->why;
 }
@@ -68,7 +69,8 @@ std::optional<Explained> SoftmaxLens::explain_own(Subject& subject, const CellRe
         const Index i = cell.row - first;
         return i >= 0 && i < static_cast<Index>(count) ? std::optional(i) : std::nullopt;
     };
-    if (cell.row >= softmax_rows::head) return explain_head(subject, {cell.row - softmax_rows::head, cell.col});
+    if (cell.row >= softmax_rows::head)
+        return explain_head(subject, {cell.row - softmax_rows::head, cell.col});
     if (cell.row == softmax_rows::query) {
         if (cell.col >= row_.record->queries()) return std::nullopt;
         return explain_number(subject, GibbsNumber::keys, temperature(), cell.col);
@@ -77,11 +79,13 @@ std::optional<Explained> SoftmaxLens::explain_own(Subject& subject, const CellRe
     if (const auto number = offset(softmax_rows::number, gibbs_number_count)) {
         if (cell.col >= gibbs_place_count) return std::nullopt;
         const auto here = gibbs_at(static_cast<GibbsPlace>(cell.col));
-        return here ? explain_number(subject, static_cast<GibbsNumber>(*number), here->temperature, row_.query)
-                    : std::nullopt;
+        return here
+                   ? explain_number(subject, static_cast<GibbsNumber>(*number), here->temperature, row_.query)
+                   : std::nullopt;
     }
     if (const auto number = offset(softmax_rows::curve, gibbs_number_count))
-        return explain_number(subject, static_cast<GibbsNumber>(*number), curve_temperature(cell.col), row_.query);
+        return explain_number(subject, static_cast<GibbsNumber>(*number), curve_temperature(cell.col),
+                              row_.query);
     if (const auto map = offset(softmax_rows::weight, score_map_count))
         return explain_weight(subject, static_cast<ScoreMap>(*map), cell.col);
     if (const auto map = offset(softmax_rows::measure, score_map_count); map && cell.col < map_measure_count)
@@ -91,7 +95,9 @@ std::optional<Explained> SoftmaxLens::explain_own(Subject& subject, const CellRe
     return std::nullopt;
 }
 
-CellPlace SoftmaxLens::place_of(Index row, Index col) const { return Places{row_.head}(Stage::lens, row, col); }
+CellPlace SoftmaxLens::place_of(Index row, Index col) const {
+    return Places{row_.head}(Stage::lens, row, col);
+}
 
 std::optional<SoftmaxLens::ExactRow> SoftmaxLens::exact_row(Subject& subject, Index query) const {
     auto run = energy_levels(score_row_of(*row_.record, row_.head.head, query));
@@ -102,7 +108,8 @@ std::optional<SoftmaxLens::ExactRow> SoftmaxLens::exact_row(Subject& subject, In
 
 // ---- The Gibbs distribution -------------------------------------------------------------------------------
 
-std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumber number, double t, Index query) {
+std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumber number, double t,
+                                                     Index query) {
     const auto row = exact_row(subject, query);
     if (!row) return std::nullopt;
     const Attention& attention = *subject.attention();
@@ -111,16 +118,17 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
     const std::vector<double> weights = gibbs_weights(levels, t);
     const bool limit = t == 0 || std::isinf(t), dialled = t == temperature() && query == row_.query;
     Explained out;
-    out.title = std::string(symbol_of(number)) + " of " + in_quotes(label_at(attention.query_names(), query)) + ", " +
-                temperature_text(t);
+    out.title = std::string(symbol_of(number)) + " of " +
+                in_quotes(label_at(attention.query_names(), query)) + ", " + temperature_text(t);
     out.provenance = head_text(row_.head, attention.layers()) + " · computed from its scores";
     out.f32 = static_cast<double>(static_cast<float>(gibbs_number(gibbs(row->run, t), number)));
     out.f64 = gibbs_number(now, number);
     const Places places{row_.head};
     const auto operand = [&](Index key, double left, double right, bool of_score) {
-        out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), left, right, left * right,
-                                dialled ? std::optional(place_of(softmax_rows::weight, key)) : std::nullopt,
-                                of_score ? std::optional(places(score_stage(attention), query, key)) : std::nullopt});
+        out.operands.push_back(
+            {in_quotes(label_at(attention.key_names(), key)), left, right, left * right,
+             dialled ? std::optional(place_of(softmax_rows::weight, key)) : std::nullopt,
+             of_score ? std::optional(places(score_stage(attention), query, key)) : std::nullopt});
     };
     const auto each = [&](auto&& right, bool of_score = false) {
         for (Index key = 0; key < std::ssize(weights); ++key)
@@ -160,25 +168,30 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
                 out.operands_title = "exp((s − max s) / T), whose sum is Z · exp(−max s / T)";
                 double sum = 0;
                 for (Index key = 0; key < std::ssize(weights); ++key)
-                    if (const double above = levels.above[static_cast<std::size_t>(key)]; !std::isinf(above)) {
+                    if (const double above = levels.above[static_cast<std::size_t>(key)];
+                        !std::isinf(above)) {
                         const double factor = above == 0 ? 1 : std::exp(-above / t);
                         sum += factor;
-                        out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), factor, 1, factor,
-                                                std::nullopt, std::nullopt});
+                        out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), factor, 1,
+                                                factor, std::nullopt, std::nullopt});
                     }
                 out.left_name = "factors";
                 out.right_name = "ones";
                 add_line(out, "z", "sum(factors)", sum);
-                add_line(out, "free", "0 - " + in_expression(levels.highest) + " - " + temperature_written + " * log(z)",
+                add_line(out, "free",
+                         "0 - " + in_expression(levels.highest) + " - " + temperature_written + " * log(z)",
                          out.f64);
                 note_step(out, "−T ln Z", "−" + four(levels.highest) + " − T ln " + four(sum), out.f64, true);
             }
             note_step(out, "⟨E⟩ − T·S",
-                     limit ? "" : four(now.energy) + " − " + fixed(t, 3) + " × " + four(now.entropy), closing);
+                      limit ? "" : four(now.energy) + " − " + fixed(t, 3) + " × " + four(now.entropy),
+                      closing);
             if (limit)
-                out.note = t == 0 ? "At T → 0 the entropy counts for nothing: F is the lowest energy."
-                                  : "At T → ∞ the entropy outweighs everything: F falls without end, unless there is "
-                                    "only one key.";
+                out.note =
+                    t == 0
+                        ? "At T → 0 the entropy counts for nothing: F is the lowest energy."
+                        : "At T → ∞ the entropy outweighs everything: F falls without end, unless there is "
+                          "only one key.";
             else
                 out.note = "The two ways to F differ by " + fixed(std::abs(out.f64 - closing), 1) + ".";
             break;
@@ -199,8 +212,8 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
     for (Index other = 0; dialled && other < gibbs_number_count; ++other)
         if (static_cast<GibbsNumber>(other) != number)
             note_step(out, symbol_of(static_cast<GibbsNumber>(other)), "",
-                     gibbs_number(now, static_cast<GibbsNumber>(other)), false,
-                     place_of(softmax_rows::number + other, static_cast<Index>(GibbsPlace::dial)));
+                      gibbs_number(now, static_cast<GibbsNumber>(other)), false,
+                      place_of(softmax_rows::number + other, static_cast<Index>(GibbsPlace::dial)));
     return out;
 }
 
@@ -223,14 +236,16 @@ std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, ScoreMap 
     if (!exact || !run || key >= row_.record->keys()) return std::nullopt;
     const Attention& attention = *subject.attention();
     const MappedRow& mapped = *exact->row(map);
-    const double t = temperature(), s = levels.scores[j], below = levels.above[j] == 0 ? 0 : -levels.above[j] / t;
+    const double t = temperature(), s = levels.scores[j],
+                 below = levels.above[j] == 0 ? 0 : -levels.above[j] / t;
     Explained out;
-    out.title = std::string(info(map).name) + "[" + in_quotes(label_at(attention.query_names(), row_.query)) + ", " +
-                in_quotes(label_at(attention.key_names(), key)) + "]";
+    out.title = std::string(info(map).name) + "[" + in_quotes(label_at(attention.query_names(), row_.query)) +
+                ", " + in_quotes(label_at(attention.key_names(), key)) + "]";
     out.provenance = head_text(row_.head, attention.layers()) + " · " + temperature_text(t);
     out.f32 = static_cast<double>(static_cast<float>(run->weights[j]));
     out.f64 = mapped.weights[j];
-    out.formula = map == ScoreMap::linear ? info(map).formula : std::string(info(map).formula) + ", s = score / T";
+    out.formula =
+        map == ScoreMap::linear ? info(map).formula : std::string(info(map).formula) + ", s = score / T";
     out.note = info(map).meaning;
     out.masked = std::isinf(levels.above[j]);
     const Places places{row_.head};
@@ -241,7 +256,8 @@ std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, ScoreMap 
         return out;
     }
     const std::string scaled = in_expression(s) + " / " + in_expression(t),
-                      shifted = "(" + in_expression(s) + " - " + in_expression(levels.highest) + ") / " + in_expression(t),
+                      shifted = "(" + in_expression(s) + " - " + in_expression(levels.highest) + ") / " +
+                                in_expression(t),
                       common = in_expression(mapped.common);
     if (map != ScoreMap::linear) note_step(out, "s", four(s) + " / " + fixed(t, 3), s / t);
     switch (map) {
@@ -313,8 +329,8 @@ std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, ScoreMap
     out.provenance = head_text(row_.head, attention.layers()) + " · " + temperature_text(temperature());
     out.note = info(map).meaning;
     const auto add = [&](Index key, double left) {
-        out.operands.push_back(
-            {in_quotes(label_at(attention.key_names(), key)), left, 1, left, place_of(row, key), std::nullopt});
+        out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), left, 1, left,
+                                place_of(row, key), std::nullopt});
     };
     if (measure == MapMeasure::difference) {
         const auto difference = maps_->difference(map), f64 = exact->difference(map);
@@ -327,7 +343,8 @@ std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, ScoreMap
         std::vector<Term> terms;
         double usual = 0, off = 0;
         for (std::size_t b = 0; b < exact->output(map).size(); ++b) {
-            const double of_softmax = exact->output(ScoreMap::softmax)[b], d = exact->output(map)[b] - of_softmax;
+            const double of_softmax = exact->output(ScoreMap::softmax)[b],
+                         d = exact->output(map)[b] - of_softmax;
             usual += of_softmax * of_softmax;
             off += d * d;
             terms.push_back({static_cast<Index>(b), d, d});
@@ -344,7 +361,8 @@ std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, ScoreMap
         return out;
     }
     const bool counts = measure == MapMeasure::support;
-    out.title = counts ? std::string("Keys of ") + info(map).name + " over 0" : std::string("Σ w of ") + info(map).name;
+    out.title = counts ? std::string("Keys of ") + info(map).name + " over 0"
+                       : std::string("Σ w of ") + info(map).name;
     out.f32 = counts ? static_cast<double>(run.support) : static_cast<double>(static_cast<float>(run.sum));
     out.f64 = counts ? static_cast<double>(mapped.support) : mapped.sum;
     out.formula = counts ? "how many j have w_j > 0" : "Σ_j w_j";
@@ -370,7 +388,8 @@ std::optional<Explained> SoftmaxLens::explain_output(Subject& subject, ScoreMap 
     const ConstMatrix v = row_.record->v().heads().head(row_.record->kv_head(row_.head.head));
     Explained out;
     out.title = std::string("Output of ") + info(map).name + "[" +
-                in_quotes(label_at(attention.query_names(), row_.query)) + ", " + std::to_string(component) + "]";
+                in_quotes(label_at(attention.query_names(), row_.query)) + ", " + std::to_string(component) +
+                "]";
     out.provenance = head_text(row_.head, attention.layers()) + " · " + temperature_text(temperature());
     out.f32 = static_cast<double>(static_cast<float>(maps_->output(map)[b]));
     out.f64 = exact->output(map)[b];
@@ -381,8 +400,8 @@ std::optional<Explained> SoftmaxLens::explain_output(Subject& subject, ScoreMap 
         const double weight = mapped.weights[static_cast<std::size_t>(key)];
         if (std::isinf(levels.above[static_cast<std::size_t>(key)])) continue;
         const double value = weight == 0 ? 0 : static_cast<double>(v(key, component));
-        out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), weight, value, weight * value,
-                                place_of(softmax_rows::weight + static_cast<Index>(map), key),
+        out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), weight, value,
+                                weight * value, place_of(softmax_rows::weight + static_cast<Index>(map), key),
                                 places(Stage::v, key, component)});
     }
     out.left_name = "weights";
@@ -418,20 +437,21 @@ std::optional<Explained> SoftmaxLens::explain_head(Subject& subject, HeadIndex h
             const RowChain chain = row_chain(*record, head.head, row.query);
             for (std::size_t j = 0; j < scores.size(); ++j)
                 if (!std::isinf(scores[j])) scores[j] = chain.at(static_cast<Index>(j)).masked;
-            if (const auto levels = energy_levels(scores)) effective = gibbs(*levels, temperature()).effective_keys();
+            if (const auto levels = energy_levels(scores))
+                effective = gibbs(*levels, temperature()).effective_keys();
         }
         const double share = 1 / (static_cast<double>(row.seen) * count);
-        out.operands.push_back({in_quotes(label_at(attention.query_names(), row.query)), effective, share,
-                                effective * share,
-                                chosen ? std::optional(place_of(softmax_rows::query, row.query)) : std::nullopt,
-                                std::nullopt});
+        out.operands.push_back(
+            {in_quotes(label_at(attention.query_names(), row.query)), effective, share, effective * share,
+             chosen ? std::optional(place_of(softmax_rows::query, row.query)) : std::nullopt, std::nullopt});
         out.f64 += effective * share;
     }
     out.left_name = "keys";
     out.right_name = "shares";
     add_line(out, "share", "dot(keys, shares)", out.f64);
-    out.note = "1 is a head that spreads evenly over all that it may see, and near 0 one that picks a single key "
-               "among many.";
+    out.note =
+        "1 is a head that spreads evenly over all that it may see, and near 0 one that picks a single key "
+        "among many.";
     return out;
 }
 

@@ -10,8 +10,8 @@ namespace {
 constexpr Index cells_a_step = Index{1} << 14;  // about a millisecond of exponentials and logarithms
 
 Index point_at(double temperature) {
-    return temperature_origin +
-           static_cast<Index>(std::lround(std::log10(temperature) * static_cast<double>(temperatures_a_decade)));
+    return temperature_origin + static_cast<Index>(std::lround(std::log10(temperature) *
+                                                               static_cast<double>(temperatures_a_decade)));
 }
 
 }  // namespace
@@ -65,9 +65,11 @@ bool RowMaps::step(const EnergyLevels& levels) {
         row.mapped = mapped_row(map, levels, temperature_);
     } else if (with_vectors_) {
         const float* q = record_->q().heads().head(head_).row(query_);
-        row.mapped = linear_row({q, static_cast<std::size_t>(record_->d_k())}, record_->k().heads().head(kv), levels);
+        row.mapped =
+            linear_row({q, static_cast<std::size_t>(record_->d_k())}, record_->k().heads().head(kv), levels);
     }
-    if (row.mapped && with_values_) row.output = mapped_output(row.mapped->weights, record_->v().heads().head(kv));
+    if (row.mapped && with_values_)
+        row.output = mapped_output(row.mapped->weights, record_->v().heads().head(kv));
     return next_ < rows_.size();
 }
 

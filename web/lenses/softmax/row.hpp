@@ -30,7 +30,9 @@ class RowCurves {
     double low() const { return curve_temperature(first_); }
     double high() const { return curve_temperature(last_); }
     Index first() const { return first_; }
-    const std::vector<Gibbs>& points() const { return points_; }  // from the first on, as far as they are computed
+    const std::vector<Gibbs>& points() const {
+        return points_;
+    }  // from the first on, as far as they are computed
     const HeatCapacityPeak& peak() const { return peak_; }
 
   private:
@@ -43,14 +45,18 @@ class RowCurves {
 // The row at one temperature through all maps.
 class RowMaps {
   public:
-    RowMaps(std::shared_ptr<const Record> record, Index head, Index query, double temperature, bool with_vectors,
-            bool with_values);
+    RowMaps(std::shared_ptr<const Record> record, Index head, Index query, double temperature,
+            bool with_vectors, bool with_values);
 
     bool step(const EnergyLevels& levels);  // one map; true while there is more to do
     // Nothing until it is computed, and of the linear one without q and k.
-    const std::optional<MappedRow>& row(ScoreMap map) const { return rows_[static_cast<std::size_t>(map)].mapped; }
+    const std::optional<MappedRow>& row(ScoreMap map) const {
+        return rows_[static_cast<std::size_t>(map)].mapped;
+    }
     // Σ w v, [d_v]; empty without values.
-    const std::vector<double>& output(ScoreMap map) const { return rows_[static_cast<std::size_t>(map)].output; }
+    const std::vector<double>& output(ScoreMap map) const {
+        return rows_[static_cast<std::size_t>(map)].output;
+    }
     // ‖output − softmax's‖ / ‖softmax's‖; nothing without values, and where it is no number.
     std::optional<double> difference(ScoreMap map) const;
 

@@ -59,7 +59,8 @@ Status SetSoftmax::apply(State& state) const {
 }
 
 std::string SetSoftmax::describe(const State& before) const {
-    if (softmax.temperature != before.of<SoftmaxState>().temperature) return temperature_text(softmax.temperature);
+    if (softmax.temperature != before.of<SoftmaxState>().temperature)
+        return temperature_text(softmax.temperature);
     return std::string(shown_keys[static_cast<std::size_t>(softmax.shown)]);
 }
 
@@ -109,7 +110,8 @@ void SoftmaxLens::update(Subject& subject) {
             refused_ = "The scores of this head are being computed.";
         } else if (row.query < 0 || attention.keys() == 0) {
             refused_ = "There is no query here, or no key to look at.";
-        } else if (auto levels = energy_levels(score_row_of(*row.record, row.head.head, row.query)); !levels) {
+        } else if (auto levels = energy_levels(score_row_of(*row.record, row.head.head, row.query));
+                   !levels) {
             refused_ = levels.error().message + " Choose another query.";
         } else if (levels->keys == 0) {
             refused_ = "The mask hides every key from " + query_name(subject) +
@@ -179,8 +181,8 @@ std::vector<Table> SoftmaxLens::tables(Subject& subject) {
             maps.emplace_back(info(there.back()).name);
         }
     const std::string at = ", " + query_name(subject) + ", " + temperature_text(temperature());
-    const auto filled = [&](std::string title, std::vector<std::string> rows, std::vector<std::string> columns,
-                            auto&& value) {
+    const auto filled = [&](std::string title, std::vector<std::string> rows,
+                            std::vector<std::string> columns, auto&& value) {
         Table table{std::move(title), std::move(columns), std::move(rows), {}};
         table.values = Matrix(std::ssize(table.row_labels), std::ssize(table.columns));
         for (Index r = 0; r < table.values.rows; ++r)
@@ -205,7 +207,9 @@ std::vector<Table> SoftmaxLens::tables(Subject& subject) {
     }
     all.push_back(filled("Maps" + at, maps, {"Σ w", "keys over 0", "output off by"}, [&](Index r, Index c) {
         const MappedRow& row = *maps_->row(map_at(r));
-        return c == 0 ? row.sum : c == 1 ? static_cast<double>(row.support) : maps_->difference(map_at(r)).value_or(NAN);
+        return c == 0   ? row.sum
+               : c == 1 ? static_cast<double>(row.support)
+                        : maps_->difference(map_at(r)).value_or(NAN);
     }));
     std::vector<std::string> places;
     std::vector<Gibbs> numbers;
@@ -216,19 +220,24 @@ std::vector<Table> SoftmaxLens::tables(Subject& subject) {
         }
     all.push_back(filled("Gibbs distribution, " + query_name(subject), {"⟨E⟩", "S", "e^S", "F", "C"}, places,
                          [&](Index r, Index c) {
-                             return gibbs_number(numbers[static_cast<std::size_t>(c)], static_cast<GibbsNumber>(r));
+                             return gibbs_number(numbers[static_cast<std::size_t>(c)],
+                                                 static_cast<GibbsNumber>(r));
                          }));
     return all;
 }
 
 Guide SoftmaxLens::guide(Subject&) const {
-    return {"Softmax as physics",
-            "Softmax is the Gibbs distribution of statistical mechanics: a key with score s is a state with energy "
-            "E = −s, and its weight is exp(−E/T)/Z. At T = 1 it is the head as it is.\n\n"
-            "⟨E⟩ is the mean energy, S the entropy in nats, and e^S how many keys of equal weight would have that "
-            "entropy. F = −T ln Z = ⟨E⟩ − T·S. The heat capacity C = d⟨E⟩/dT peaks where the row makes up its mind.\n\n"
-            "Below are other ways to turn the same scores into weights, and how far each takes the output from "
-            "softmax’s."};
+    return {
+        "Softmax as physics",
+        "Softmax is the Gibbs distribution of statistical mechanics: a key with score s is a state with "
+        "energy "
+        "E = −s, and its weight is exp(−E/T)/Z. At T = 1 it is the head as it is.\n\n"
+        "⟨E⟩ is the mean energy, S the entropy in nats, and e^S how many keys of equal weight would have "
+        "that "
+        "entropy. F = −T ln Z = ⟨E⟩ − T·S. The heat capacity C = d⟨E⟩/dT peaks where the row makes up its "
+        "mind.\n\n"
+        "Below are other ways to turn the same scores into weights, and how far each takes the output from "
+        "softmax’s."};
 }
 
 }  // namespace attn::app

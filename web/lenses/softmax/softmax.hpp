@@ -97,7 +97,8 @@ class SoftmaxLens final : public Lens {
     std::string query_name(Subject& subject) const;
 
     std::optional<Explained> explain_own(Subject& subject, const CellRef& cell);
-    std::optional<Explained> explain_number(Subject& subject, GibbsNumber number, double temperature, Index query);
+    std::optional<Explained> explain_number(Subject& subject, GibbsNumber number, double temperature,
+                                            Index query);
     std::optional<Explained> explain_weight(Subject& subject, ScoreMap map, Index key);
     std::optional<Explained> explain_measure(Subject& subject, ScoreMap map, MapMeasure measure);
     std::optional<Explained> explain_output(Subject& subject, ScoreMap map, Index component);

@@ -24,7 +24,8 @@ constexpr float curve_height = 196, queries_height = 210, left_share = 0.46f, ga
 constexpr float most_cell = 48, names_width = 92, measures_width = 330;
 constexpr Index fewest_keys = 6, most_keys = 24, most_components = 24;
 
-constexpr std::array<const char*, gibbs_number_count> number_names{"⟨E⟩", "S, nats", "e^S, keys", "F", "C, nats"};
+constexpr std::array<const char*, gibbs_number_count> number_names{"⟨E⟩", "S, nats", "e^S, keys", "F",
+                                                                   "C, nats"};
 
 // Of a dial that is dragged.
 double three_digits(double value) {
@@ -58,15 +59,17 @@ std::vector<Index> best_keys(const EnergyLevels& levels, Index count) {
     std::vector<Index> keys;
     for (Index key = 0; key < std::ssize(levels.above); ++key) keys.push_back(key);
     count = std::min(count, std::ssize(keys));
-    std::ranges::partial_sort(keys, keys.begin() + count, {},
-                              [&](Index key) { return std::pair(levels.above[static_cast<std::size_t>(key)], key); });
+    std::ranges::partial_sort(keys, keys.begin() + count, {}, [&](Index key) {
+        return std::pair(levels.above[static_cast<std::size_t>(key)], key);
+    });
     keys.resize(static_cast<std::size_t>(count));
     std::ranges::sort(keys);
     return keys;
 }
 
 // Draws the grid at the cursor, and answers what is done to its cells.
-std::optional<ui::CellAt> draw_grid(const ui::MatrixGrid& grid, float width, auto&& cell_of, const Drawing& drawing) {
+std::optional<ui::CellAt> draw_grid(const ui::MatrixGrid& grid, float width, auto&& cell_of,
+                                    const Drawing& drawing) {
     const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
     const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
     const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
@@ -89,16 +92,18 @@ void SoftmaxLens::set(SoftmaxState wanted) const {
 
 void SoftmaxLens::draw_controls(const Drawing& drawing, Subject& subject) {
     SoftmaxState softmax = state().of<SoftmaxState>();
-    const double low = curves_ ? curves_->low() : least_temperature, high = curves_ ? curves_->high() : most_temperature;
+    const double low = curves_ ? curves_->low() : least_temperature,
+                 high = curves_ ? curves_->high() : most_temperature;
     const char* format = softmax.temperature == 0 ? "→ 0" : std::isinf(softmax.temperature) ? "→ ∞" : "%.3g";
     ImGui::BeginGroup();
-    if (const auto t = ui::slider("softmax/t", "temperature T", std::clamp(softmax.temperature, low, high), low, high,
-                                  format, true))
+    if (const auto t = ui::slider("softmax/t", "temperature T", std::clamp(softmax.temperature, low, high),
+                                  low, high, format, true))
         softmax.temperature = three_digits(*t);
     ImGui::EndGroup();
     ui::next_control(ui::need::named_choices);
     ImGui::BeginGroup();
-    const auto preset = [&](const char* name, const char* label, std::optional<double> t, const Status& possible) {
+    const auto preset = [&](const char* name, const char* label, std::optional<double> t,
+                            const Status& possible) {
         if (ui::button(name, label, possible) && t) softmax.temperature = *t;
     };
     preset("softmax/zero", "T → 0", 0, ok());
@@ -108,9 +113,10 @@ void SoftmaxLens::draw_controls(const Drawing& drawing, Subject& subject) {
     const bool searched = curves_ && curves_->peak().done();
     ImGui::SameLine(0, 6);
     preset("softmax/peak", "peak of C", peak ? std::optional(peak->temperature) : std::nullopt,
-           peak       ? ok()
-           : searched ? Error{"All scores of this row are equal: its heat capacity is 0 at every temperature."}
-                      : Error{"The peak is still being looked for."});
+           peak ? ok()
+           : searched
+               ? Error{"All scores of this row are equal: its heat capacity is 0 at every temperature."}
+               : Error{"The peak is still being looked for."});
     ImGui::SameLine(0, 6);
     preset("softmax/infinity", "T → ∞", HUGE_VAL, ok());
     ImGui::EndGroup();
@@ -119,10 +125,10 @@ void SoftmaxLens::draw_controls(const Drawing& drawing, Subject& subject) {
         ui::next_control(ui::need::stepper);
         ImGui::BeginGroup();
         const Index last = attention.queries() - 1;
-        if (const auto query = ui::stepper(
-                "softmax/query", "query", std::to_string(row_.query),
-                {row_.query - 1, row_.query > 0 ? "" : "This is the first query."},
-                {row_.query + 1, row_.query < last ? "" : "This is the last query."}))
+        if (const auto query =
+                ui::stepper("softmax/query", "query", std::to_string(row_.query),
+                            {row_.query - 1, row_.query > 0 ? "" : "This is the first query."},
+                            {row_.query + 1, row_.query < last ? "" : "This is the last query."}))
             parts::choose_tokens(drawing, *query, drawing.selection().key);
         ImGui::EndGroup();
     }
@@ -165,11 +171,12 @@ void SoftmaxLens::draw_numbers(const Drawing& drawing, float width) {
             if (static_cast<Index>(places[c]) == pin->col) grid.pinned = {pin->row, static_cast<Index>(c)};
     draw_grid(grid, width, cell_of, drawing);
     const double t = temperature();
-    const std::string closing =
-        t == 0 || std::isinf(t)
-            ? "F = ⟨E⟩ − T·S at every temperature between the two limits."
-            : "F = ⟨E⟩ − T·S: " + fixed(now_.energy, 6) + " − " + fixed(t, 3) + " × " + fixed(now_.entropy, 6) + " = " +
-                  fixed(now_.energy - t * now_.entropy, 6) + ", and −T ln Z = " + fixed(now_.free_energy, 6) + ".";
+    const std::string closing = t == 0 || std::isinf(t)
+                                    ? "F = ⟨E⟩ − T·S at every temperature between the two limits."
+                                    : "F = ⟨E⟩ − T·S: " + fixed(now_.energy, 6) + " − " + fixed(t, 3) +
+                                          " × " + fixed(now_.entropy, 6) + " = " +
+                                          fixed(now_.energy - t * now_.entropy, 6) +
+                                          ", and −T ln Z = " + fixed(now_.free_energy, 6) + ".";
     ui::caption(closing.c_str());
     ui::landmark_item("softmax/closing");
 }
@@ -178,8 +185,8 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
     const double low = curves_->low(), high = curves_->high(), t = temperature();
     const auto dial = t >= low && t <= high ? std::optional(now_) : std::nullopt;
     const std::vector<Gibbs>& points = curves_->points();
-    const auto drawn = [&](const char* name, const char* title, ui::ChartAxis y, std::vector<ui::ChartCurve> curves,
-                           std::initializer_list<GibbsNumber> numbers) {
+    const auto drawn = [&](const char* name, const char* title, ui::ChartAxis y,
+                           std::vector<ui::ChartCurve> curves, std::initializer_list<GibbsNumber> numbers) {
         const ui::Chart chart{.name = name,
                               .title = title,
                               .x = {"temperature T", low, high, true},
@@ -212,7 +219,8 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
     energies.push_back(of("F", 1, [](const Gibbs& g) { return g.free_energy; }));
     for (double& y : energies.back().y)
         if (y < energy.low) y = NAN;
-    drawn("softmax-energy", "Mean and free energy", energy, energies, {GibbsNumber::energy, GibbsNumber::free_energy});
+    drawn("softmax-energy", "Mean and free energy", energy, energies,
+          {GibbsNumber::energy, GibbsNumber::free_energy});
 
     std::vector<ui::ChartCurve> entropies{of("S", 2, [](const Gibbs& g) { return g.entropy; })};
     ui::ChartCurve most;
@@ -306,7 +314,8 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
     const Index d_v = with_values_ ? row_.record->d_v() : 0;
     std::vector<Index> shown;
     if (outputs)
-        for (Index b = 0; b < std::min(d_v, std::clamp(fitting, fewest_keys, most_components)); ++b) shown.push_back(b);
+        for (Index b = 0; b < std::min(d_v, std::clamp(fitting, fewest_keys, most_components)); ++b)
+            shown.push_back(b);
     else
         shown = best_keys(curves_->levels(), std::clamp(fitting, fewest_keys, most_keys));
     for (const Index each : shown)
@@ -322,8 +331,9 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
     grid.title = outputs ? "Outputs" : "Weights";
     const Index all = outputs ? d_v : attention.keys();
     grid.notation = std::ssize(shown) == all ? ""
-                    : outputs ? "the first " + std::to_string(shown.size()) + " of " + many(all, "component")
-                              : "the " + std::to_string(shown.size()) + " best of " + with_commas(all) + " keys";
+                    : outputs
+                        ? "the first " + std::to_string(shown.size()) + " of " + many(all, "component")
+                        : "the " + std::to_string(shown.size()) + " best of " + with_commas(all) + " keys";
     grid.values = &values;
     grid.row_labels = names;
     grid.column_labels = columns;
@@ -331,13 +341,16 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
     grid.column_axis = outputs ? "component" : "key";
     grid.is_signed = outputs;
     grid.allowed = [&](Index, Index c) {
-        return outputs || !std::isinf(curves_->levels().above[static_cast<std::size_t>(shown[static_cast<std::size_t>(c)])]);
+        return outputs ||
+               !std::isinf(
+                   curves_->levels().above[static_cast<std::size_t>(shown[static_cast<std::size_t>(c)])]);
     };
     const Index first = outputs ? softmax_rows::output : softmax_rows::weight;
     const auto& pin = state().pin;
     const auto pinned_in = [&](Index first_row, auto&& column_of) -> std::optional<ui::CellAt> {
         if (!pin || pin->stage != Stage::lens) return std::nullopt;
-        const auto row = std::ranges::find(maps, pin->row - first_row, [](ScoreMap map) { return static_cast<Index>(map); });
+        const auto row = std::ranges::find(maps, pin->row - first_row,
+                                           [](ScoreMap map) { return static_cast<Index>(map); });
         const std::optional<Index> col = column_of(pin->col);
         if (row == maps.end() || !col) return std::nullopt;
         return ui::CellAt{row - maps.begin(), *col};
@@ -347,7 +360,8 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
         return found == shown.end() ? std::nullopt : std::optional<Index>(found - shown.begin());
     });
     const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
-        return own_cell(first + static_cast<Index>(map_at(at.first)), shown[static_cast<std::size_t>(at.second)]);
+        return own_cell(first + static_cast<Index>(map_at(at.first)),
+                        shown[static_cast<std::size_t>(at.second)]);
     };
     ImGui::BeginGroup();
     draw_grid(grid, room, cell_of, drawing);
@@ -369,7 +383,8 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
         const MappedRow& row = *maps_->row(map_at(r));
         const auto difference = maps_->difference(map_at(r));
         const std::array each{row.sum, static_cast<double>(row.support), difference.value_or(NAN)};
-        const std::array texts{fixed(row.sum, 4), with_commas(row.support), difference ? percent(*difference) : "–"};
+        const std::array texts{fixed(row.sum, 4), with_commas(row.support),
+                               difference ? percent(*difference) : "–"};
         for (Index c = 0; c < measured; ++c) {
             numbers.at(r, c) = each[static_cast<std::size_t>(c)];
             measures.texts.push_back(texts[static_cast<std::size_t>(c)]);
@@ -378,9 +393,8 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
     measures.values = &numbers;
     measures.row_labels = names;
     measures.column_labels = heads;
-    measures.pinned = pinned_in(softmax_rows::measure, [&](Index col) {
-        return col < measured ? std::optional(col) : std::nullopt;
-    });
+    measures.pinned = pinned_in(
+        softmax_rows::measure, [&](Index col) { return col < measured ? std::optional(col) : std::nullopt; });
     ImGui::BeginGroup();
     draw_grid(
         measures, beside ? measures_width : width,
@@ -410,8 +424,11 @@ void SoftmaxLens::draw_heads(const Drawing& drawing, const Attention& attention,
         attention.queries() > HeadKeys::rows_a_head
             ? " Over " + std::to_string(HeadKeys::rows_a_head) + " evenly spaced queries."
             : "";
-    ui::caption(("How many of the keys in sight a head uses: the mean of e^S over the keys that each query may see. "
-                 "Click a head to look at it." + sampled).c_str());
+    ui::caption(
+        ("How many of the keys in sight a head uses: the mean of e^S over the keys that each query may see. "
+         "Click a head to look at it." +
+         sampled)
+            .c_str());
     grid.name = "softmax/head";
     grid.title = "Effective share of keys";
     grid.notation = temperature_text(temperature());
@@ -424,7 +441,8 @@ void SoftmaxLens::draw_heads(const Drawing& drawing, const Attention& attention,
         grid.pinned = {pin->row - softmax_rows::head, pin->col};
     const auto clicked = draw_grid(
         grid, width,
-        [&](ui::CellAt at) { return std::optional(own_cell(softmax_rows::head + at.first, at.second)); }, drawing);
+        [&](ui::CellAt at) { return std::optional(own_cell(softmax_rows::head + at.first, at.second)); },
+        drawing);
     if (clicked) parts::choose_head(drawing, {clicked->first, clicked->second});
 }
 
@@ -434,7 +452,8 @@ void SoftmaxLens::draw(const Drawing& drawing, Subject& subject) {
     const Attention& attention = *subject.attention();
     while (!drawing.deadline.passed() && step(attention)) continue;
     ui::caption(
-        "Drag the temperature: toward 0 only the best key is left, and far up all keys count the same. T = 1 is the "
+        "Drag the temperature: toward 0 only the best key is left, and far up all keys count the same. T = 1 "
+        "is the "
         "head as it is.");
     draw_controls(drawing, subject);
     update(subject);
