@@ -255,8 +255,12 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
         for (const std::string& label : grid.row_labels) widest = std::max(widest, text_size(label).x);
         metrics.label_width = std::clamp(widest + 9, 24.0f, 96.0f);
     }
-    Type mono(Face::mono, size_small);
     float widest = 0;
+    if (!grid.texts.empty()) {
+        Type small(Face::regular, size_small);
+        for (const std::string& label : grid.column_labels) widest = std::max(widest, text_size(label).x);
+    }
+    Type mono(Face::mono, size_small);
     for (Index r = 0; r < grid.values->rows; ++r)
         for (Index c = 0; c < grid.values->cols; ++c)
             widest = std::max(widest, text_size(text_of(grid, r, c)).x);

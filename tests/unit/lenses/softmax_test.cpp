@@ -5,6 +5,7 @@
 
 #include "app/copied.hpp"
 #include "app/link.hpp"
+#include "subjects/tensors/commands.hpp"
 #include "subjects/worked/commands.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
@@ -262,14 +263,63 @@ TEST_CASE("a row without keys, an infinite score and finished weights are said i
     CHECK_FALSE(screen.shows("softmax/weight/6/0"));
     CHECK_FALSE(why(screen.visit, own(softmax_rows::weight + 6, 0)));
 
-    TensorsVisit tensors;
-    tensors.visit.perform(OpenSubject{tensors_subject});
-    tensors.visit.perform(OpenLens{"softmax"});
-    tensors.drop({{"attention.npy", weights_npy({2, 5, 5})}});
-    REQUIRE(subject_in(tensors.visit).attention());
-    const auto missing = lens_in(tensors.visit).missing(subject_in(tensors.visit));
+    const auto dropped = [](TensorsVisit& tensors, const Drop& files) {
+        tensors.visit.perform(OpenSubject{tensors_subject});
+        tensors.visit.perform(OpenLens{"softmax"});
+        tensors.drop(files);
+        REQUIRE(subject_in(tensors.visit).attention());
+    };
+    TensorsVisit finished, infected;
+    dropped(finished, {{"attention.npy", weights_npy({2, 5, 5})}});
+    const auto missing = lens_in(finished.visit).missing(subject_in(finished.visit));
     REQUIRE(missing);
     CHECK(missing->sentence.ends_with('.'));
+
+    Tensor q = random_tensor({6, 4}, 1);
+    q.matrix()(3, 2) = std::nanf("");
+    dropped(infected, {{"q.npy", write_npy({6, 4}, q.values())}, {"k.npy", normal_npy({6, 4}, 2)}});
+    infected.visit.perform(SetTensorRule{{}});
+    infected.work();
+    CHECK_FALSE(lens_in(infected.visit).missing(subject_in(infected.visit)));
+    CHECK(spoken(infected.visit).starts_with("At T = 1, query 5 uses "));
+    infected.visit.perform(Select{{0, 0, 3, {}, {}}});
+    CHECK(spoken(infected.visit) ==
+          "A score of this row is not a number, so it has no energy. Choose another query.");
+    CHECK_FALSE(why(infected.visit, own(0, 1)));
+    // Without values there are no outputs to compare.
+    infected.visit.perform(Select{{0, 0, 2, {}, {}}});
+    CHECK(lens_in(infected.visit).tables(subject_in(infected.visit)).size() == 3);
+    CHECK(why(infected.visit, own(softmax_rows::weight + 2, 0)));
+    CHECK_FALSE(why(infected.visit, own(softmax_rows::output, 0)));
+}
+
+TEST_CASE("a row of 16,384 keys is worked through in slices of a few milliseconds, and says the same") {
+    constexpr Index n = 16'384, d = 64;
+    Tensor q = random_tensor({1, n, d}, 1), k = random_tensor({1, n, d}, 2), v = random_tensor({1, n, d}, 3);
+    auto prepared = Record::prepare(std::move(q), std::move(k), std::move(v), {});
+    REQUIRE(prepared);
+    const auto record = std::make_shared<const Record>(*std::move(prepared));
+    auto levels = energy_levels(score_row_of(*record, 0, n - 1));
+    REQUIRE(levels);
+    RowCurves curves(*levels);
+    RowMaps maps(record, 0, n - 1, 1, true, true);
+    EffectiveKeys rows(record, 0, 1, HeadKeys::rows_a_head);
+    int slices = 0;
+    while (maps.step(*levels)) ++slices;
+    while (curves.step()) ++slices;
+    while (rows.step()) ++slices;
+    CHECK(slices > 200);
+    CHECK(curves.points().size() == 4 * temperatures_a_decade + 1);
+    REQUIRE(curves.peak().peak());
+    CHECK(rows.rows().size() == HeadKeys::rows_a_head);
+    CHECK(rows.rows().back().query == n - 1);
+    CHECK(rows.rows().back().effective == Catch::Approx(gibbs(*levels, 1).effective_keys()).epsilon(1e-12));
+    for (std::size_t i = 0; i < score_map_count; ++i) {
+        const auto map = static_cast<ScoreMap>(i);
+        REQUIRE(maps.row(map));
+        CHECK(maps.output(map).size() == d);
+        CHECK(maps.difference(map));
+    }
 }
 
 TEST_CASE("the tables of Softmax are what it shows") {

@@ -23,8 +23,8 @@ Stage score_stage(const Attention& attention) {
     return last;
 }
 
-EnergyLevels exact_levels(Subject& subject, const Record& record, HeadIndex head, Index query,
-                          const EnergyLevels& run) {
+EnergyLevels in_double(Subject& subject, const Record& record, HeadIndex head, Index query,
+                       const EnergyLevels& run) {
     std::vector<double> scores = run.scores;
     std::optional<RowChain> chain;
     const Places places{head};
@@ -99,29 +99,45 @@ CellPlace SoftmaxLens::place_of(Index row, Index col) const {
     return Places{row_.head}(Stage::lens, row, col);
 }
 
-std::optional<SoftmaxLens::ExactRow> SoftmaxLens::exact_row(Subject& subject, Index query) const {
-    auto run = energy_levels(score_row_of(*row_.record, row_.head.head, query));
-    if (!run || run->keys == 0) return std::nullopt;
-    EnergyLevels exact = exact_levels(subject, *row_.record, row_.head, query, *run);
-    return ExactRow{*std::move(run), std::move(exact)};
+const EnergyLevels& SoftmaxLens::exact_levels(Subject& subject) {
+    if (!exact_ || exact_->row != row_)
+        exact_ = Exact{row_, in_double(subject, *row_.record, row_.head, row_.query, curves_->levels())};
+    return exact_->levels;
+}
+
+const RowMaps* SoftmaxLens::exact_maps(Subject& subject, ScoreMap map) {
+    if (!maps_->row(map)) return nullptr;
+    const EnergyLevels& levels = exact_levels(subject);
+    if (!exact_->maps || exact_->temperature != temperature()) {
+        exact_->temperature = temperature();
+        exact_->maps.emplace(row_.record, row_.head.head, row_.query, temperature(), with_vectors_,
+                             with_values_);
+    }
+    exact_->maps->compute(ScoreMap::softmax, levels);
+    exact_->maps->compute(map, levels);
+    return &*exact_->maps;
 }
 
 // ---- The Gibbs distribution -------------------------------------------------------------------------------
 
 std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumber number, double t,
                                                      Index query) {
-    const auto row = exact_row(subject, query);
-    if (!row) return std::nullopt;
+    const bool own = curves_ && query == row_.query;
+    const auto elsewhere = own ? Result<EnergyLevels>(Error{})
+                               : energy_levels(score_row_of(*row_.record, row_.head.head, query));
+    if (!own && (!elsewhere || elsewhere->keys == 0)) return std::nullopt;
     const Attention& attention = *subject.attention();
-    const EnergyLevels& levels = row->exact;
+    const EnergyLevels& run = own ? curves_->levels() : *elsewhere;
+    const EnergyLevels levels =
+        own ? exact_levels(subject) : in_double(subject, *row_.record, row_.head, query, run);
     const Gibbs now = gibbs(levels, t);
     const std::vector<double> weights = gibbs_weights(levels, t);
-    const bool limit = t == 0 || std::isinf(t), dialled = t == temperature() && query == row_.query;
+    const bool limit = t == 0 || std::isinf(t), dialled = t == temperature() && own;
     Explained out;
     out.title = std::string(symbol_of(number)) + " of " +
                 in_quotes(label_at(attention.query_names(), query)) + ", " + temperature_text(t);
     out.provenance = head_text(row_.head, attention.layers()) + " · computed from its scores";
-    out.f32 = static_cast<double>(static_cast<float>(gibbs_number(gibbs(row->run, t), number)));
+    out.f32 = static_cast<double>(static_cast<float>(gibbs_number(gibbs(run, t), number)));
     out.f64 = gibbs_number(now, number);
     const Places places{row_.head};
     const auto operand = [&](Index key, double left, double right, bool of_score) {
@@ -219,21 +235,12 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
 
 // ---- The maps ---------------------------------------------------------------------------------------------
 
-std::optional<RowMaps> SoftmaxLens::exact_maps(Subject& subject, EnergyLevels& levels) const {
-    auto row = exact_row(subject, row_.query);
-    if (!row) return std::nullopt;
-    levels = std::move(row->exact);
-    RowMaps maps(row_.record, row_.head.head, row_.query, temperature(), with_vectors_, with_values_);
-    while (maps.step(levels)) continue;
-    return maps;
-}
-
 std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, ScoreMap map, Index key) {
-    EnergyLevels levels;
-    const auto exact = exact_maps(subject, levels);
+    const RowMaps* exact = exact_maps(subject, map);
     const auto j = static_cast<std::size_t>(key);
+    if (!exact || key >= row_.record->keys()) return std::nullopt;
+    const EnergyLevels& levels = exact_levels(subject);
     const auto& run = maps_->row(map);
-    if (!exact || !run || key >= row_.record->keys()) return std::nullopt;
     const Attention& attention = *subject.attention();
     const MappedRow& mapped = *exact->row(map);
     const double t = temperature(), s = levels.scores[j],
@@ -319,9 +326,9 @@ std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, ScoreMap 
 }
 
 std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, ScoreMap map, MapMeasure measure) {
-    EnergyLevels levels;
-    const auto exact = exact_maps(subject, levels);
-    if (!exact || !maps_->row(map)) return std::nullopt;
+    const RowMaps* exact = exact_maps(subject, map);
+    if (!exact) return std::nullopt;
+    const EnergyLevels& levels = exact_levels(subject);
     const Attention& attention = *subject.attention();
     const MappedRow &run = *maps_->row(map), &mapped = *exact->row(map);
     const Index row = softmax_rows::weight + static_cast<Index>(map);
@@ -379,10 +386,10 @@ std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, ScoreMap
 }
 
 std::optional<Explained> SoftmaxLens::explain_output(Subject& subject, ScoreMap map, Index component) {
-    EnergyLevels levels;
-    const auto exact = exact_maps(subject, levels);
+    const RowMaps* exact = exact_maps(subject, map);
     const auto b = static_cast<std::size_t>(component);
-    if (!exact || b >= maps_->output(map).size() || b >= exact->output(map).size()) return std::nullopt;
+    if (!exact || b >= maps_->output(map).size()) return std::nullopt;
+    const EnergyLevels& levels = exact_levels(subject);
     const Attention& attention = *subject.attention();
     const MappedRow& mapped = *exact->row(map);
     const ConstMatrix v = row_.record->v().heads().head(row_.record->kv_head(row_.head.head));

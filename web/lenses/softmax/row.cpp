@@ -58,8 +58,13 @@ RowMaps::RowMaps(std::shared_ptr<const Record> record, Index head, Index query, 
 
 bool RowMaps::step(const EnergyLevels& levels) {
     if (next_ == rows_.size()) return false;
-    const auto map = static_cast<ScoreMap>(next_);
-    Row& row = rows_[next_++];
+    compute(static_cast<ScoreMap>(next_++), levels);
+    return next_ < rows_.size();
+}
+
+void RowMaps::compute(ScoreMap map, const EnergyLevels& levels) {
+    Row& row = rows_[static_cast<std::size_t>(map)];
+    if (row.mapped) return;
     const Index kv = record_->kv_head(head_);
     if (map != ScoreMap::linear) {
         row.mapped = mapped_row(map, levels, temperature_);
@@ -70,7 +75,6 @@ bool RowMaps::step(const EnergyLevels& levels) {
     }
     if (row.mapped && with_values_)
         row.output = mapped_output(row.mapped->weights, record_->v().heads().head(kv));
-    return next_ < rows_.size();
 }
 
 std::optional<double> RowMaps::difference(ScoreMap map) const {

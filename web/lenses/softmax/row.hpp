@@ -49,6 +49,7 @@ class RowMaps {
             bool with_vectors, bool with_values);
 
     bool step(const EnergyLevels& levels);  // one map; true while there is more to do
+    void compute(ScoreMap map, const EnergyLevels& levels);
     // Nothing until it is computed, and of the linear one without q and k.
     const std::optional<MappedRow>& row(ScoreMap map) const {
         return rows_[static_cast<std::size_t>(map)].mapped;

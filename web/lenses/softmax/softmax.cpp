@@ -90,6 +90,21 @@ std::optional<Missing> SoftmaxLens::missing(Subject& subject) const {
 
 // ---- What is looked at ------------------------------------------------------------------------------------
 
+// A record keeps the whole run that it is of.
+void SoftmaxLens::follow(const State&, Change) {
+    if (row_.record && &lens_in(visit()) != this) forget();
+}
+
+void SoftmaxLens::forget() {
+    row_ = {};
+    curves_.reset();
+    maps_.reset();
+    queries_.reset();
+    heads_.reset();
+    exact_.reset();
+    kept_.reset();
+}
+
 void SoftmaxLens::update(Subject& subject) {
     const Attention& attention = *subject.attention();
     const Selection& s = state().selection;
@@ -165,7 +180,7 @@ std::string SoftmaxLens::spoken(Subject& subject) {
     if (!refused_.empty()) return refused_;
     const Index seen = curves_->levels().keys;
     return "At " + temperature_text(temperature()) + ", " + query_name(subject) + " uses " +
-           fixed(now_.effective_keys(), 1) + " of the " + many(seen, "key") + " that it may see.";
+           fixed(now_.effective_keys(), 2) + " of the " + many(seen, "key") + " that it may see.";
 }
 
 std::vector<Table> SoftmaxLens::tables(Subject& subject) {

@@ -55,6 +55,7 @@ class SoftmaxLens final : public Lens {
   public:
     using Lens::Lens;
 
+    void follow(const State& before, Change how) override;
     std::optional<Missing> missing(Subject& subject) const override;
     bool suits(Subject&) const override { return true; }
     void draw(const Drawing& drawing, Subject& subject) override;
@@ -78,9 +79,12 @@ class SoftmaxLens final : public Lens {
         double temperature = 1;
         bool operator==(const HeadsOf&) const = default;
     };
-    // A row in f32 as the run has it, and the same in double.
-    struct ExactRow {
-        EnergyLevels run, exact;
+    // The row in double, and what was asked of it through the maps.
+    struct Exact {
+        Row row;
+        EnergyLevels levels;
+        double temperature = 1;
+        std::optional<RowMaps> maps{};
     };
     struct Kept {
         Row row;
@@ -90,6 +94,7 @@ class SoftmaxLens final : public Lens {
     };
 
     void update(Subject& subject);
+    void forget();
     bool step(const Attention& attention);  // true while there is more to do
     double temperature() const { return state().of<SoftmaxState>().temperature; }
     // Nothing until the peak is found, and where there is none.
@@ -103,9 +108,9 @@ class SoftmaxLens final : public Lens {
     std::optional<Explained> explain_measure(Subject& subject, ScoreMap map, MapMeasure measure);
     std::optional<Explained> explain_output(Subject& subject, ScoreMap map, Index component);
     std::optional<Explained> explain_head(Subject& subject, HeadIndex head);
-    std::optional<ExactRow> exact_row(Subject& subject, Index query) const;
-    // The row of the dial through all maps, in double from exact scores.
-    std::optional<RowMaps> exact_maps(Subject& subject, EnergyLevels& levels) const;
+    const EnergyLevels& exact_levels(Subject& subject);
+    // Holds softmax and this map; null where the run has no such map.
+    const RowMaps* exact_maps(Subject& subject, ScoreMap map);
     CellPlace place_of(Index row, Index col) const;
 
     void draw_controls(const Drawing& drawing, Subject& subject);
@@ -126,6 +131,7 @@ class SoftmaxLens final : public Lens {
     std::optional<EffectiveKeys> queries_;  // of the chosen head
     HeadsOf heads_of_;
     std::optional<HeadKeys> heads_;
+    std::optional<Exact> exact_;
     std::optional<Kept> kept_;
 };
 

@@ -20,8 +20,8 @@ namespace attn::app {
 
 namespace {
 
-constexpr float curve_height = 196, queries_height = 210, left_share = 0.46f, gap_below = 10;
-constexpr float most_cell = 48, names_width = 92, measures_width = 330;
+constexpr float curve_height = 172, queries_height = 190, left_share = 0.46f, gap_below = 10;
+constexpr float least_cell = 40, names_width = 92, measures_width = 310;
 constexpr Index fewest_keys = 6, most_keys = 24, most_components = 24;
 
 constexpr std::array<const char*, gibbs_number_count> number_names{"⟨E⟩", "S, nats", "e^S, keys", "F",
@@ -217,8 +217,6 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
     ui::ChartAxis energy = ui::fitted("energy, in units of the scores", energies, false);
     energy.low -= energy.high - energy.low;
     energies.push_back(of("F", 1, [](const Gibbs& g) { return g.free_energy; }));
-    for (double& y : energies.back().y)
-        if (y < energy.low) y = NAN;
     drawn("softmax-energy", "Mean and free energy", energy, energies,
           {GibbsNumber::energy, GibbsNumber::free_energy});
 
@@ -249,31 +247,34 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
 
 void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attention, float width) {
     if (!queries_ || attention.queries() < 2) return;
+    // The query that is looked at may lie between those that were chosen evenly.
+    std::vector<EffectiveKeys::Row> rows = queries_->rows();
+    if (const auto at = std::ranges::lower_bound(rows, row_.query, {}, &EffectiveKeys::Row::query);
+        curves_ && (at == rows.end() || at->query != row_.query))
+        rows.insert(at, {row_.query, curves_->levels().keys, now_.effective_keys()});
     ui::ChartCurve used, seen;
     used.name = "e^S";
     used.colour = ui::series_colour(0);
-    used.points = queries_->rows().size() <= 32;
+    used.points = rows.size() <= 32;
     seen.name = "keys in sight";
     seen.colour = ui::theme().dim;
     seen.dashed = true;
     double most_used = 0, most_seen = 0;
-    for (const EffectiveKeys::Row& row : queries_->rows()) {
+    for (const EffectiveKeys::Row& row : rows) {
         used.x.push_back(static_cast<double>(row.query));
         used.y.push_back(row.effective);
+        seen.x.push_back(static_cast<double>(row.query));
+        seen.y.push_back(static_cast<double>(row.seen));
         most_used = std::max(most_used, row.effective);
         most_seen = std::max(most_seen, static_cast<double>(row.seen));
     }
     // Where a row uses few of very many keys, the axis shows these few.
     constexpr double most_above = 3;
     const double top = std::max(1.05 * std::min(most_seen, most_above * most_used), 1.0);
-    for (const EffectiveKeys::Row& row : queries_->rows()) {
-        seen.x.push_back(static_cast<double>(row.query));
-        seen.y.push_back(static_cast<double>(row.seen) <= top ? static_cast<double>(row.seen) : NAN);
-    }
     const ui::Chart chart{.name = "softmax-queries",
                           .title = "Effective keys, query by query",
-                          .x = {"query", 0, static_cast<double>(attention.queries() - 1)},
-                          .y = {"keys", 0, top},
+                          .x = {"query", 0, static_cast<double>(attention.queries() - 1), false, true},
+                          .y = {"keys", 0, top, false, true},
                           .marked = static_cast<double>(row_.query)};
     const std::array curves{used, seen};
     const ui::ChartReply reply = ui::chart(chart, width, queries_height, curves);
@@ -281,7 +282,7 @@ void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attentio
         if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != row_.query)
             parts::choose_tokens(drawing, query, drawing.selection().key);
     if (!reply.over || reply.over->curve != 0) return;
-    const CellRef cell = own_cell(softmax_rows::query, queries_->rows()[reply.over->point].query);
+    const CellRef cell = own_cell(softmax_rows::query, rows[reply.over->point].query);
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
 }
@@ -308,7 +309,7 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
     const auto map_at = [&](Index row) { return maps[static_cast<std::size_t>(row)]; };
     const bool beside = width >= ui::two_unequal_columns;
     const float room = beside ? width - measures_width - ui::column_gap : width;
-    const auto fitting = static_cast<Index>((room - names_width) / most_cell);
+    const auto fitting = static_cast<Index>((room - names_width) / least_cell);
 
     // The larger grid comes first, what it adds up to beside it.
     const Index d_v = with_values_ ? row_.record->d_v() : 0;
