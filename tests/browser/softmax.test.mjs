@@ -1,12 +1,13 @@
 // Softmax: the temperature of a row, its numbers against formulas, and the other maps of the same scores.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
-import { near } from './lib/numbers.mjs';
+import { near as allNear } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
 
 const own = { number: 0, weight: 10, measure: 20, output: 30, head: 60 };  // rows of the lens's cells
 const [energy, entropy, keys, free, capacity] = [0, 1, 2, 3, 4], dial = 1, peak = 2;
 
+const near = (actual, expected, tolerance, what) => allNear([actual], [expected], tolerance, what);
 const sum = (list, of = (each) => each) => list.reduce((all, each, i) => all + of(each, i), 0);
 
 // The Gibbs distribution of scores at a temperature, term by term.
@@ -14,6 +15,13 @@ function gibbs(scores, t) {
     const most = Math.max(...scores), factors = scores.map((s) => Math.exp((s - most) / t)), z = sum(factors);
     const p = factors.map((each) => each / z), mean = -sum(scores, (s, j) => p[j] * s), s = -sum(p, (each) => each && each * Math.log(each));
     return [mean, s, Math.exp(s), -most - t * Math.log(z), sum(scores, (each, j) => p[j] * ((-each - mean) / t) ** 2)];
+}
+
+// Clicks what may first have to scroll into view, once that is over.
+async function press(explorer, name) {
+    await explorer.reveal(name);
+    await explorer.settled();
+    await explorer.click(name);
 }
 
 const told = (explorer, row, column) => explorer.explain('number', row, column);
@@ -33,13 +41,16 @@ test('Softmax: the temperature is dragged on its slider and on a curve, and the 
     const row = (await explorer.matrix('scaled')).at(-1);
     await agrees(explorer, row, 1e-7);
     await explorer.drag('softmax/t', -40);
+    await explorer.settled();
     const cold = await explorer.until('a lower temperature', () => temperature(explorer), (t) => t < 1);
     await agrees(explorer, row, 1e-6);
-    const { left, right, y } = await explorer.reveal('chart/softmax-capacity');
+    await explorer.reveal('chart/softmax-capacity');
+    await explorer.settled();
+    const { left, right, y } = await explorer.rect('chart/softmax-capacity');
     await explorer.page.mouse.click(left + (right - left) / 2, y);
     await explorer.until('the temperature of the place', () => temperature(explorer), (t) => Math.abs(Math.log(t)) < 0.05 && t !== cold);
     await agrees(explorer, row, 1e-6);
-    await explorer.click('softmax/peak');
+    await press(explorer, 'softmax/peak');
     await explorer.until('the peak', () => explorer.linked('softmax.t'), (t) => t !== undefined && Math.abs(Number(t) - 1) > 0.2);
     await agrees(explorer, row, 1e-6);
     // No temperature near the peak has a larger heat capacity.
@@ -49,27 +60,31 @@ test('Softmax: the temperature is dragged on its slider and on a curve, and the 
     }
     const { spoken, fragment } = await explorer.state();
     assert.match(spoken, /^At T = [\d.]+, “mat” uses [\d.]+ of the 3 keys that it may see\.$/);
-    await explorer.page.reload();
-    await explorer.started();
+    await explorer.visit('v=1&lens=scale');
+    await explorer.untilState('another lens', ({ lens }) => lens === 'scale');
+    await explorer.visit(fragment);
+    await explorer.untilState('the link', ({ lens }) => lens === 'softmax');
     await explorer.settled();
-    assert.equal((await explorer.state()).fragment, fragment, 'the link opens it as it was');
-    await explorer.click('softmax/zero');
+    const again = await explorer.state();
+    assert.deepEqual([again.fragment, again.spoken], [fragment, spoken], 'the link opens it as it was');
+    await press(explorer, 'softmax/zero');
     await explorer.until('the limit', () => explorer.linked('softmax.t'), (link) => link === '0');
     near((await told(explorer, keys, dial)).f64, 1, 1e-12);
-    await explorer.click('softmax/infinity');
+    await press(explorer, 'softmax/infinity');
     await explorer.until('the other limit', () => explorer.linked('softmax.t'), (link) => link === 'inf');
     near((await told(explorer, keys, dial)).f64, 3, 1e-12);
 });
 
 test('Softmax: a model’s head, query by query, and what stands in softmax’s place', { fragment: 'v=1&lens=softmax' }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.dismiss();  // the model's notice lies over the heads
     await explorer.click('lens/softmax');
     await explorer.untilState('the lens', ({ subject, lens }) => subject === 'sentence' && lens === 'softmax');
     await explorer.settled();
     const [layer, head, query] = [1, 2, tiny.ids.length - 2];
-    await explorer.click(`softmax/head/${layer}/${head}`);
+    await press(explorer, `softmax/head/${layer}/${head}`);
     await explorer.untilState('the head', (state) => state.layer === layer && state.head === head);
-    await explorer.click('softmax/query/less');
+    await press(explorer, 'softmax/query/less');
     await explorer.untilState('the query', (state) => state.query === query);
     await explorer.settled();
     // The golden weights give the scores up to a constant.
@@ -93,8 +108,8 @@ test('Softmax: a model’s head, query by query, and what stands in softmax’s 
     const shares = tiny.attention[0][1].map((row, i) => gibbs(row.slice(0, i + 1).map(Math.log), t)[keys] / (i + 1));
     near((await told(explorer, own.head, 1)).f32, sum(shares) / shares.length, 1e-4, 'the share of a head');
     // A weight leads to its score, and Back returns.
-    await explorer.click('softmax/weight/0/0');
-    const { pin } = await explorer.untilState('the weight', (state) => state.pin?.[0] === 'number');
+    await press(explorer, 'softmax/weight/0/0');
+    const { pin } = await explorer.untilState('the weight', (state) => state.pin?.[0] === 'number' && state.pin[1] === own.weight);
     await explorer.click('inspector/step/0');
     await explorer.untilState('the score', (state) => state.pin?.[0] !== 'number' && state.lens !== 'softmax');
     await explorer.click('inspector/back');

@@ -238,6 +238,16 @@ std::vector<Table> SoftmaxLens::tables(Subject& subject) {
                              return gibbs_number(numbers[static_cast<std::size_t>(c)],
                                                  static_cast<GibbsNumber>(r));
                          }));
+    if (attention.layers() * attention.heads() > 1) {
+        std::vector<std::string> layers, heads;
+        for (Index i = 0; i < attention.layers(); ++i) layers.push_back("layer " + std::to_string(i));
+        for (Index i = 0; i < attention.heads(); ++i) heads.push_back("head " + std::to_string(i));
+        all.push_back(filled("Effective share of keys, " + temperature_text(temperature()), layers, heads,
+                             [&](Index r, Index c) {
+                                 const EffectiveKeys* keys = heads_->of({r, c});
+                                 return keys ? keys->share() : NAN;
+                             }));
+    }
     return all;
 }
 
