@@ -10,6 +10,7 @@
 #include "lenses/overview/overview.hpp"
 #include "lenses/scale/scale.hpp"
 #include "lenses/tiles/tiles.hpp"
+#include "lenses/softmax/softmax.hpp"
 
 namespace attn::app {
 
@@ -33,6 +34,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale_links(), make<ScaleLens>},
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>},
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>},
+        LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax_links(), make<SoftmaxLens>},
     };
     // clang-format on
     return list;

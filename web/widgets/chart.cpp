@@ -14,7 +14,8 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float tick_width = 52, title_height = 24, legend_height = 20, x_axis_height = 36;
+constexpr float tick_width = 52, title_height = 24, legend_height = 20, x_axis_height = 36,
+                y_title_height = 18;
 constexpr std::array round_numbers{1.0, 2.0, 5.0};
 
 double along(const ChartAxis& axis, double value) {
@@ -32,8 +33,7 @@ std::string tick_text(double value, double step) {
     if (value == 0) return "0";
     if (const double size = std::abs(value); size >= 1e6 || size < 1e-4) return app::fixed(value, 4);
     const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
-    if (decimals == 0 && value >= 1000)
-        return app::with_commas(static_cast<std::ptrdiff_t>(std::llround(value)));
+    if (decimals == 0 && value >= 1000) return app::with_commas(std::lround(value));
     return app::fixed(value, decimals);
 }
 
@@ -45,7 +45,8 @@ struct Area {
         return min.x + (max.x - min.x) * static_cast<float>(std::clamp(along(chart.x, value), -1.0, 2.0));
     }
     float y(double value) const {
-        return max.y - (max.y - min.y) * static_cast<float>(std::clamp(along(chart.y, value), 0.0, 1.0));
+        // What lies beyond the axis is cut off, and does not bend the line that leads there.
+        return max.y - (max.y - min.y) * static_cast<float>(std::clamp(along(chart.y, value), -3.0, 4.0));
     }
     ImVec2 at(double to_x, double to_y) const { return {x(to_x), y(to_y)}; }
 };
@@ -82,7 +83,7 @@ void draw_axes(ImDrawList* list, const Area& area) {
         free = left + wide;
     }
     Type regular(Face::regular, 12);
-    draw_text(list, {area.min.x + 4, area.min.y - 1}, t.dim, y_axis.title + " ↑");
+    draw_text(list, {area.min.x + 4, area.min.y - y_title_height}, t.dim, y_axis.title + " ↑");
     const std::string x_title = x_axis.title + " →";
     draw_text(list, {area.max.x - text_size(x_title).x, floor + 19}, t.dim, x_title);
 }
@@ -214,6 +215,7 @@ std::vector<double> axis_ticks(const ChartAxis& axis, int wanted) {
             step = times * power;
             break;
         }
+    if (axis.whole) step = std::max(step, 1.0);
     // Counted, so that 0 is 0.
     for (double i = std::ceil(axis.low / step - 1e-9); i * step <= axis.high + 1e-9 * step; ++i)
         keep(i * step);
@@ -237,7 +239,7 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
     const ImVec2 at = ImGui::GetCursorScreenPos();
     Area area{
         {at.x + tick_width, at.y + title_height}, {at.x + width - 6, at.y + height - x_axis_height}, chart};
-    area.min.y += 18 + draw_legend(nullptr, area, {at.x, at.y + title_height}, width, curves);
+    area.min.y += y_title_height + draw_legend(nullptr, area, {at.x, at.y + title_height}, width, curves);
     ImGui::PushID(chart.name.c_str());
     ImGui::InvisibleButton("chart", {width, height});
     ImGui::PopID();

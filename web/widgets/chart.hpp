@@ -15,6 +15,7 @@ struct ChartAxis {
     std::string title;  // with its unit: "entropy, nats"
     double low = 0, high = 1;
     bool logarithmic = false;  // low > 0
+    bool whole = false;        // of positions and counts: its ticks are whole numbers
 };
 
 struct ChartCurve {

@@ -45,6 +45,11 @@ std::string label_of(std::span<const std::string> labels, Index i) {
     return i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
 }
 
+std::string text_of(const MatrixGrid& grid, Index row, Index col) {
+    if (grid.texts.empty()) return app::rounded(grid.values->at(row, col), grid.decimals);
+    return grid.texts[static_cast<std::size_t>(row * grid.values->cols + col)];
+}
+
 float top_of_cells(const GridMetrics& metrics) {
     return matrix_title_height + notation_height + header_height * metrics.scale;
 }
@@ -117,6 +122,7 @@ struct Painter {
         const float row_width = text_size(row).x, column_width = text_size(column).x;
         draw_text(list, {first.x - 8 - row_width, y}, t.dim, row);
         draw_text(list, {std::max(last.x - column_width, first.x), y}, t.dim, column);
+        if (!grid.texts.empty()) return;
         // The colour bar is drawn if there is room between the titles.
         const float bar_left = first.x, bar_right = last.x - column_width - 10;
         Type mono(Face::mono, size_axis * std::min(metrics.scale, 1.0f));
@@ -141,14 +147,16 @@ struct Painter {
         const double value = grid.values->at(r, c);
         const bool open = !grid.allowed || grid.allowed(r, c);
         const float rounding = metrics.numbers ? 3.0f : 1.0f;
-        const ImU32 fill = open && !(std::isinf(value) && value < 0) ? fill_of(scale, value) : t.masked;
+        const ImU32 fill = !grid.texts.empty()                         ? t.raised
+                           : open && !(std::isinf(value) && value < 0) ? fill_of(scale, value)
+                                                                       : t.masked;
         list->AddRectFilled(min, max, fill, rounding);
         const bool has_number = metrics.numbers && (open || value != 0);
         if (!open && metrics.cell_width >= 14 && !has_number)  // a hatch, because hidden is not zero
             list->AddLine({min.x + 4, max.y - 4}, {max.x - 4, min.y + 4}, with_alpha(t.dim, 0.45f), 1);
         if (has_number) {
             Type mono(Face::mono, size_small * metrics.scale);
-            const std::string text = app::rounded(value, grid.decimals);
+            const std::string text = text_of(grid, r, c);
             const ImVec2 size = text_size(text);
             const float room = max.x - min.x - 2;
             const ImVec2 where{min.x + std::max((max.x - min.x - size.x) / 2, 1.0f),
@@ -204,6 +212,7 @@ std::shared_ptr<const CellGrid> cells_of(const MatrixGrid& grid, const GridMetri
     for (Index c = 0; c < m.cols; ++c)
         cells->column_names.push_back(heard(grid.column_labels, grid.column_axis, c));
     cells->values = m.values;
+    cells->words = grid.texts;
     if (grid.allowed)
         for (Index r = 0; r < m.rows; ++r)
             for (Index c = 0; c < m.cols; ++c)
@@ -246,10 +255,15 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
         for (const std::string& label : grid.row_labels) widest = std::max(widest, text_size(label).x);
         metrics.label_width = std::clamp(widest + 9, 24.0f, 96.0f);
     }
-    Type mono(Face::mono, size_small);
     float widest = 0;
-    for (double value : grid.values->values)
-        widest = std::max(widest, text_size(app::rounded(value, grid.decimals)).x);
+    if (!grid.texts.empty()) {
+        Type small(Face::regular, size_small);
+        for (const std::string& label : grid.column_labels) widest = std::max(widest, text_size(label).x);
+    }
+    Type mono(Face::mono, size_small);
+    for (Index r = 0; r < grid.values->rows; ++r)
+        for (Index c = 0; c < grid.values->cols; ++c)
+            widest = std::max(widest, text_size(text_of(grid, r, c)).x);
     metrics.cell_width = std::clamp(widest + 9, 40.0f, 84.0f);
     const float room =
         (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "app/matrix.hpp"
 #include "widgets/theme.hpp"
@@ -21,6 +22,8 @@ struct MatrixGrid {
     std::string title;     // "Scores QKᵀ"
     std::string notation;  // "R[i, j] = Q[i, a] K[j, a]"
     const app::Matrix* values = nullptr;
+    // Written instead of the values, [rows · cols], where these are of several kinds; they have no colours then.
+    std::vector<std::string> texts{};
     const app::Matrix* before = nullptr;         // cells that differ are marked as changed; null: none are
     std::span<const std::string> row_labels;     // fewer than rows: indices
     std::span<const std::string> column_labels;  // fewer than columns: indices

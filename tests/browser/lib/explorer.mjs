@@ -4,7 +4,7 @@ import { colours, decode } from './png.mjs';
 
 // The keys of stages by their names in landmarks.
 const stages = Object.fromEntries(
-    ['X', 'W_Q', 'W_K', 'W_V', 'Q', 'K', 'V', 'raw', 'scaled', 'capped', 'masked', 'weight', 'contribution', 'projected', 'output']
+    ['X', 'W_Q', 'W_K', 'W_V', 'Q', 'K', 'V', 'raw', 'scaled', 'capped', 'masked', 'weight', 'contribution', 'projected', 'output', 'number']
         .map((key) => [key.toLowerCase(), key]));
 
 /** @import { CDPSession, Page } from 'playwright-core' */

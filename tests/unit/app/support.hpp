@@ -18,6 +18,7 @@
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/scale/scale.hpp"
 #include "lenses/tiles/tiles.hpp"
+#include "lenses/softmax/softmax.hpp"
 #include "runs/training_state.hpp"
 #include "subjects/sentence/commands.hpp"
 #include "subjects/tensors/commands.hpp"
@@ -56,7 +57,7 @@ inline void check_valid(const app::State& s) {
     REQUIRE(app::find_subject(s.subject));
     REQUIRE(app::find_lens(s.lens));
     REQUIRE(app::subject_of(s).may_select(s, s.selection));
-    if (s.pin) REQUIRE(app::subject_of(s).may_pin(s, *s.pin));
+    if (s.pin) REQUIRE(app::may_pin(s, *s.pin));
     for (const app::SubjectEntry& subject : app::subject_list()) {
         const app::Looks& looks = app::looks_of(s, subject.key);
         REQUIRE(is_of_pairs(looks.map.stage));
@@ -81,7 +82,7 @@ inline void check_valid(const app::State& s) {
     if (s.subject == app::worked_subject) {
         if (s.selection.query) REQUIRE(*s.selection.query < w.queries());
         if (s.selection.key) REQUIRE(*s.selection.key < w.keys());
-        if (s.pin) {
+        if (s.pin && s.pin->stage != Stage::lens) {
             const app::MatrixShape shape = app::shape_of(w, s.pin->stage);
             REQUIRE(s.pin->row < shape.rows);
             REQUIRE(s.pin->col < shape.cols);
@@ -163,6 +164,10 @@ class RandomCommands {
             {"SetTileSize", 1,
              [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
             {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
+            {"SetSoftmax", 1,
+             [](R& r, const State&) -> Command {
+                 return SetSoftmax{{r.number(), static_cast<SoftmaxShown>(r.below(2))}};
+             }},
             {"SetTrainingMaps", 1,
              [](R& r, const State&) -> Command {
                  return SetTrainingMaps{static_cast<TrainingMaps>(r.below(2))};

@@ -80,7 +80,7 @@ void TensorsSubject::fit_selection() {
     selection.head = std::min(selection.head, set->heads() - 1);
     if (selection.query && *selection.query >= set->queries()) selection.query.reset();
     if (selection.key && *selection.key >= set->keys()) selection.key.reset();
-    if (const auto& pin = state().pin; pin && !is_measured(pin->stage)) {
+    if (const auto& pin = state().pin; pin && pin->stage != Stage::lens && !is_measured(pin->stage)) {
         const bool of_keys = pin->stage == Stage::k || pin->stage == Stage::v;
         const Index rows = pin->words ? set->query_words().count()
                            : of_keys  ? set->keys()

@@ -1,0 +1,94 @@
+// What lens Softmax computes, in slices: one row of a head at all temperatures, the same row through the maps that have been
+// put in softmax's place, and how many keys the heads use.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analysis/effective_keys.hpp"
+#include "analysis/gibbs.hpp"
+#include "analysis/score_maps.hpp"
+#include "runs/attention.hpp"
+
+namespace attn::app {
+
+// A point of a curve has a number i, and stands at T = 10^((i − temperature_origin) / temperatures_a_decade).
+inline constexpr Index temperatures_a_decade = 40, temperature_origin = 2000;
+inline constexpr double least_temperature = 0.01, most_temperature = 100;  // of the dial
+double curve_temperature(Index point);
+
+// One row of scores, and its numbers at temperatures that lie evenly on a logarithmic axis.
+class RowCurves {
+  public:
+    explicit RowCurves(EnergyLevels levels);
+
+    bool step();  // true while there is more to do
+    const EnergyLevels& levels() const { return *levels_; }
+    // The temperatures from here to there, which hold the dial's and the peak of the heat capacity.
+    double low() const { return curve_temperature(first_); }
+    double high() const { return curve_temperature(last_); }
+    Index first() const { return first_; }
+    const std::vector<Gibbs>& points() const {
+        return points_;
+    }  // from the first on, as far as they are computed
+    const HeatCapacityPeak& peak() const { return peak_; }
+
+  private:
+    std::shared_ptr<const EnergyLevels> levels_;
+    HeatCapacityPeak peak_;
+    Index first_, last_;
+    std::vector<Gibbs> points_;
+};
+
+// The row at one temperature through all maps.
+class RowMaps {
+  public:
+    RowMaps(std::shared_ptr<const Record> record, Index head, Index query, double temperature,
+            bool with_vectors, bool with_values);
+
+    bool step(const EnergyLevels& levels);  // one map; true while there is more to do
+    void compute(ScoreMap map, const EnergyLevels& levels);
+    // Nothing until it is computed, and of the linear one without q and k.
+    const std::optional<MappedRow>& row(ScoreMap map) const {
+        return rows_[static_cast<std::size_t>(map)].mapped;
+    }
+    // Σ w v, [d_v]; empty without values.
+    const std::vector<double>& output(ScoreMap map) const {
+        return rows_[static_cast<std::size_t>(map)].output;
+    }
+    // ‖output − softmax's‖ / ‖softmax's‖; nothing without values, and where it is no number.
+    std::optional<double> difference(ScoreMap map) const;
+
+  private:
+    struct Row {
+        std::optional<MappedRow> mapped;
+        std::vector<double> output;
+    };
+    std::shared_ptr<const Record> record_;
+    Index head_, query_;
+    double temperature_;
+    bool with_vectors_, with_values_;
+    std::size_t next_ = 0;
+    std::array<Row, score_map_count> rows_;
+};
+
+// The effective keys of every head.
+class HeadKeys {
+  public:
+    static constexpr Index rows_a_head = 32;
+
+    HeadKeys(const Attention& attention, double temperature);
+
+    // True while there is more to do. Heads whose run is not there yet wait.
+    bool step(const Attention& attention);
+    const EffectiveKeys* of(HeadIndex head) const;  // null until it is measured
+
+  private:
+    double temperature_;
+    Index heads_;
+    std::vector<std::optional<EffectiveKeys>> all_;  // [layers · heads]
+};
+
+}  // namespace attn::app

@@ -1,0 +1,268 @@
+#include "lenses/softmax/softmax.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "app/format.hpp"
+#include "app/link_text.hpp"
+#include "subjects/reading.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr Index queries_shown = 256;  // of the chosen head
+constexpr std::array<std::string_view, 2> shown_keys{"weights", "outputs"};
+
+constexpr LinkRow softmax_rows_of_links[] = {
+    {"softmax.t", "a temperature from 0 to inf",
+     [](State& s, const std::string& value) {
+         const auto temperature = read_number(value);
+         SoftmaxState softmax = s.of<SoftmaxState>();
+         softmax.temperature = temperature.value_or(-1);
+         return take(s, SetSoftmax{softmax});
+     },
+     [](const State& s, const State& usual) -> std::optional<std::string> {
+         const double temperature = s.of<SoftmaxState>().temperature;
+         if (temperature == usual.of<SoftmaxState>().temperature) return std::nullopt;
+         return shortest(temperature);
+     }},
+    {"softmax.shown", "weights or outputs",
+     [](State& s, const std::string& value) {
+         const auto shown = index_of(shown_keys, value);
+         if (!shown) return false;
+         s.edit<SoftmaxState>().shown = static_cast<SoftmaxShown>(*shown);
+         return true;
+     },
+     [](const State& s, const State& usual) -> std::optional<std::string> {
+         const SoftmaxShown shown = s.of<SoftmaxState>().shown;
+         if (shown == usual.of<SoftmaxState>().shown) return std::nullopt;
+         return std::string(shown_keys[static_cast<std::size_t>(shown)]);
+     }},
+};
+
+bool has_stage(const Attention& attention, Stage stage) {
+    const std::vector<Stage> stages = attention.stages();
+    return std::ranges::find(stages, stage) != stages.end();
+}
+
+}  // namespace
+
+LinkRows softmax_links() { return {softmax_rows_of_links}; }
+
+Status SetSoftmax::apply(State& state) const {
+    if (!(softmax.temperature >= 0)) return Error{"A temperature is a number from 0 up."};
+    state.edit<SoftmaxState>() = softmax;
+    return ok();
+}
+
+std::string SetSoftmax::describe(const State& before) const {
+    if (softmax.temperature != before.of<SoftmaxState>().temperature)
+        return temperature_text(softmax.temperature);
+    return std::string(shown_keys[static_cast<std::size_t>(softmax.shown)]);
+}
+
+std::string temperature_text(double temperature) {
+    if (temperature == 0) return "T → 0";
+    if (std::isinf(temperature)) return "T → ∞";
+    char text[32];
+    std::snprintf(text, sizeof text, "T = %.3g", temperature);
+    return text;
+}
+
+double gibbs_number(const Gibbs& gibbs, GibbsNumber number) {
+    switch (number) {
+        case GibbsNumber::energy: return gibbs.energy;
+        case GibbsNumber::entropy: return gibbs.entropy;
+        case GibbsNumber::keys: return gibbs.effective_keys();
+        case GibbsNumber::free_energy: return gibbs.free_energy;
+        case GibbsNumber::heat_capacity: break;
+    }
+    return gibbs.heat_capacity;
+}
+
+std::optional<Missing> SoftmaxLens::missing(Subject& subject) const {
+    if (!subject.attention()->finished()) return std::nullopt;
+    return Missing{"These weights came finished. A temperature needs the scores they were made of."};
+}
+
+// ---- What is looked at ------------------------------------------------------------------------------------
+
+// A record keeps the whole run that it is of.
+void SoftmaxLens::follow(const State&, Change) {
+    if (row_.record && &lens_in(visit()) != this) forget();
+}
+
+void SoftmaxLens::forget() {
+    row_ = {};
+    curves_.reset();
+    maps_.reset();
+    queries_.reset();
+    heads_.reset();
+    exact_.reset();
+    kept_.reset();
+}
+
+void SoftmaxLens::update(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const Selection& s = state().selection;
+    Row row{nullptr, {std::min(s.layer, attention.layers() - 1), std::min(s.head, attention.heads() - 1)}, 0};
+    row.record = attention.record(row.head.layer);
+    const Index last = attention.queries() - 1;
+    row.query = std::min(s.query.value_or(last), last);
+    const bool other_head = row.record != row_.record || row.head != row_.head;
+    if (row != row_ || !row.record) {
+        row_ = row;
+        curves_.reset();
+        maps_.reset();
+        kept_.reset();
+        refused_.clear();
+        with_vectors_ = has_stage(attention, Stage::raw);
+        with_values_ = has_stage(attention, Stage::contribution);
+        if (!row.record) {
+            refused_ = "The scores of this head are being computed.";
+        } else if (row.query < 0 || attention.keys() == 0) {
+            refused_ = "There is no query here, or no key to look at.";
+        } else if (auto levels = energy_levels(score_row_of(*row.record, row.head.head, row.query));
+                   !levels) {
+            refused_ = levels.error().message + " Choose another query.";
+        } else if (levels->keys == 0) {
+            refused_ = "The mask hides every key from " + query_name(subject) +
+                       ", so it has no distribution. Choose another query.";
+        } else {
+            curves_.emplace(*std::move(levels));
+            coldest_ = gibbs(curves_->levels(), 0);
+            hottest_ = gibbs(curves_->levels(), HUGE_VAL);
+        }
+    }
+    if (curves_ && (!maps_ || maps_at_ != temperature())) {
+        maps_at_ = temperature();
+        now_ = gibbs(curves_->levels(), maps_at_);
+        maps_.emplace(row_.record, row_.head.head, row_.query, maps_at_, with_vectors_, with_values_);
+    }
+    const HeadsOf heads_of{state().subject, attention.version(), temperature()};
+    if (other_head || heads_of != heads_of_) {
+        queries_.reset();
+        if (row_.record) queries_.emplace(row_.record, row_.head.head, temperature(), queries_shown);
+    }
+    if (!heads_ || heads_of != heads_of_) heads_.emplace(attention, temperature());
+    heads_of_ = heads_of;
+}
+
+bool SoftmaxLens::step(const Attention& attention) {
+    if (maps_ && maps_->step(curves_->levels())) return true;
+    if (curves_ && curves_->step()) return true;
+    if (queries_ && !queries_->done() && queries_->step()) return true;
+    return heads_ && heads_->step(attention);
+}
+
+std::optional<Gibbs> SoftmaxLens::gibbs_at(GibbsPlace place) const {
+    if (!curves_) return std::nullopt;
+    switch (place) {
+        case GibbsPlace::zero: return coldest_;
+        case GibbsPlace::dial: return now_;
+        case GibbsPlace::infinity: return hottest_;
+        case GibbsPlace::peak: break;
+    }
+    return curves_->peak().peak();
+}
+
+std::string SoftmaxLens::query_name(Subject& subject) const {
+    return query_in_words(*subject.attention(), row_.query);
+}
+
+// ---- What it says -----------------------------------------------------------------------------------------
+
+std::string SoftmaxLens::spoken(Subject& subject) {
+    update(subject);
+    if (!refused_.empty()) return refused_;
+    const Index seen = curves_->levels().keys;
+    return "At " + temperature_text(temperature()) + ", " + query_name(subject) + " uses " +
+           fixed(now_.effective_keys(), 2) + " of the " + many(seen, "key") + " that it may see.";
+}
+
+std::vector<Table> SoftmaxLens::tables(Subject& subject) {
+    update(subject);
+    if (!refused_.empty()) return {};
+    while (maps_->step(curves_->levels()) || curves_->step()) continue;
+    const Attention& attention = *subject.attention();
+    std::vector<std::string> maps;
+    std::vector<ScoreMap> there;
+    for (std::size_t i = 0; i < score_map_count; ++i)
+        if (maps_->row(static_cast<ScoreMap>(i))) {
+            there.push_back(static_cast<ScoreMap>(i));
+            maps.emplace_back(info(there.back()).name);
+        }
+    const std::string at = ", " + query_name(subject) + ", " + temperature_text(temperature());
+    const auto filled = [&](std::string title, std::vector<std::string> rows,
+                            std::vector<std::string> columns, auto&& value) {
+        Table table{std::move(title), std::move(columns), std::move(rows), {}};
+        table.values = Matrix(std::ssize(table.row_labels), std::ssize(table.columns));
+        for (Index r = 0; r < table.values.rows; ++r)
+            for (Index c = 0; c < table.values.cols; ++c) table.values.at(r, c) = value(r, c);
+        return table;
+    };
+    const auto map_at = [&](Index r) { return there[static_cast<std::size_t>(r)]; };
+    // Keys are rows: there may be many of them.
+    std::vector<std::string> keys, components;
+    for (Index key = 0; key < std::min(attention.keys(), table_row_limit); ++key)
+        keys.push_back(attention.key_names()[static_cast<std::size_t>(key)]);
+    std::vector<Table> all;
+    all.push_back(filled("Weights" + at, keys, maps, [&](Index r, Index c) {
+        return maps_->row(map_at(c))->weights[static_cast<std::size_t>(r)];
+    }));
+    if (with_values_) {
+        for (Index b = 0; b < row_.record->d_v(); ++b) components.push_back(std::to_string(b));
+        all.push_back(filled("Outputs" + at, maps, components, [&](Index r, Index c) {
+            return maps_->output(map_at(r))[static_cast<std::size_t>(c)];
+        }));
+        if (state().of<SoftmaxState>().shown == SoftmaxShown::outputs) std::swap(all[0], all[1]);
+    }
+    all.push_back(filled("Maps" + at, maps, {"Σ w", "keys over 0", "output off by"}, [&](Index r, Index c) {
+        const MappedRow& row = *maps_->row(map_at(r));
+        return c == 0   ? row.sum
+               : c == 1 ? static_cast<double>(row.support)
+                        : maps_->difference(map_at(r)).value_or(NAN);
+    }));
+    std::vector<std::string> places;
+    std::vector<Gibbs> numbers;
+    for (Index place = 0; place < gibbs_place_count; ++place)
+        if (const auto here = gibbs_at(static_cast<GibbsPlace>(place))) {
+            places.push_back(temperature_text(here->temperature));
+            numbers.push_back(*here);
+        }
+    all.push_back(filled("Gibbs distribution, " + query_name(subject), {"⟨E⟩", "S", "e^S", "F", "C"}, places,
+                         [&](Index r, Index c) {
+                             return gibbs_number(numbers[static_cast<std::size_t>(c)],
+                                                 static_cast<GibbsNumber>(r));
+                         }));
+    if (attention.layers() * attention.heads() > 1) {
+        std::vector<std::string> layers, heads;
+        for (Index i = 0; i < attention.layers(); ++i) layers.push_back("layer " + std::to_string(i));
+        for (Index i = 0; i < attention.heads(); ++i) heads.push_back("head " + std::to_string(i));
+        all.push_back(filled("Effective share of keys, " + temperature_text(temperature()), layers, heads,
+                             [&](Index r, Index c) {
+                                 const EffectiveKeys* keys = heads_->of({r, c});
+                                 return keys ? keys->share() : NAN;
+                             }));
+    }
+    return all;
+}
+
+Guide SoftmaxLens::guide(Subject&) const {
+    return {
+        "Softmax as physics",
+        "Softmax is the Gibbs distribution of statistical mechanics: a key with score s is a state with "
+        "energy "
+        "E = −s, and its weight is exp(−E/T)/Z. At T = 1 it is the head as it is.\n\n"
+        "⟨E⟩ is the mean energy, S the entropy in nats, and e^S how many keys of equal weight would have "
+        "that "
+        "entropy. F = −T ln Z = ⟨E⟩ − T·S. The heat capacity C = d⟨E⟩/dT peaks where the row makes up its "
+        "mind.\n\n"
+        "Below are other ways to turn the same scores into weights, and how far each takes the output from "
+        "softmax’s."};
+}
+
+}  // namespace attn::app

@@ -1,0 +1,138 @@
+// Lens Softmax: one row of scores as a Gibbs distribution, with its temperature as a dial, beside what has been put in
+// softmax's place; and how many keys each head uses of those that it may see.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lenses/lens.hpp"
+#include "lenses/softmax/row.hpp"
+
+namespace attn::app {
+
+// Of the row through all maps.
+enum class SoftmaxShown { weights, outputs };
+
+struct SoftmaxState {
+    double temperature = 1;  // 0 … ∞, over that of the head itself
+    SoftmaxShown shown = SoftmaxShown::weights;
+    bool operator==(const SoftmaxState&) const = default;
+};
+
+struct SetSoftmax {
+    SoftmaxState softmax;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows softmax_links();
+
+// "T → 0", "T = 0.417", "T → ∞"
+std::string temperature_text(double temperature);
+
+enum class GibbsNumber { energy, entropy, keys, free_energy, heat_capacity };
+inline constexpr Index gibbs_number_count = 5;
+double gibbs_number(const Gibbs& gibbs, GibbsNumber number);
+enum class GibbsPlace { zero, dial, peak, infinity };
+inline constexpr Index gibbs_place_count = 4;
+enum class MapMeasure { sum, support, difference };
+inline constexpr Index map_measure_count = 3;
+
+// The rows of the lens's own cells, Stage::lens.
+namespace softmax_rows {
+inline constexpr Index number = 0;    // + GibbsNumber; the column is a GibbsPlace
+inline constexpr Index weight = 10;   // + ScoreMap; the column is a key
+inline constexpr Index measure = 20;  // + ScoreMap; the column is a MapMeasure
+inline constexpr Index output = 30;   // + ScoreMap; the column is a component
+inline constexpr Index curve = 40;    // + GibbsNumber; the column is the number of a point
+inline constexpr Index query = 50;    // the column is a query of the chosen head
+inline constexpr Index head = 60;     // + layer; the column is a head
+}  // namespace softmax_rows
+
+class SoftmaxLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    void follow(const State& before, Change how) override;
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject&) const override { return true; }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    std::string spoken(Subject& subject) override;
+    std::vector<Table> tables(Subject& subject) override;
+    Guide guide(Subject& subject) const override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+
+  private:
+    // The row that is looked at.
+    struct Row {
+        std::shared_ptr<const Record> record;
+        HeadIndex head;
+        Index query = 0;
+        bool operator==(const Row&) const = default;
+    };
+    struct HeadsOf {
+        std::string_view subject;
+        std::uint64_t version = 0;  // of the attention
+        double temperature = 1;
+        bool operator==(const HeadsOf&) const = default;
+    };
+    // The row in double, and what was asked of it through the maps.
+    struct Exact {
+        Row row;
+        EnergyLevels levels;
+        double temperature = 1;
+        std::optional<RowMaps> maps{};
+    };
+    struct Kept {
+        Row row;
+        double temperature;
+        CellRef cell;
+        std::optional<Explained> why;
+    };
+
+    void update(Subject& subject);
+    void forget();
+    bool step(const Attention& attention);  // true while there is more to do
+    double temperature() const { return state().of<SoftmaxState>().temperature; }
+    // Nothing until the peak is found, and where there is none.
+    std::optional<Gibbs> gibbs_at(GibbsPlace place) const;
+    std::string query_name(Subject& subject) const;
+
+    std::optional<Explained> explain_own(Subject& subject, const CellRef& cell);
+    std::optional<Explained> explain_number(Subject& subject, GibbsNumber number, double temperature,
+                                            Index query);
+    std::optional<Explained> explain_weight(Subject& subject, ScoreMap map, Index key);
+    std::optional<Explained> explain_measure(Subject& subject, ScoreMap map, MapMeasure measure);
+    std::optional<Explained> explain_output(Subject& subject, ScoreMap map, Index component);
+    std::optional<Explained> explain_head(Subject& subject, HeadIndex head);
+    const EnergyLevels& exact_levels(Subject& subject);
+    // Holds softmax and this map; null where the run has no such map.
+    const RowMaps* exact_maps(Subject& subject, ScoreMap map);
+    CellPlace place_of(Index row, Index col) const;
+
+    void draw_controls(const Drawing& drawing, Subject& subject);
+    void draw_numbers(const Drawing& drawing, float width);
+    void draw_curves(const Drawing& drawing, float width);
+    void draw_queries(const Drawing& drawing, const Attention& attention, float width);
+    void draw_maps(const Drawing& drawing, const Attention& attention, float width);
+    void draw_heads(const Drawing& drawing, const Attention& attention, float width);
+    void set(SoftmaxState wanted) const;
+
+    Row row_;
+    std::string refused_;  // why the row has no numbers; empty if it has
+    bool with_vectors_ = false, with_values_ = false;
+    std::optional<RowCurves> curves_;
+    Gibbs now_, coldest_, hottest_;  // of the row: at the dial, and the limits
+    std::optional<RowMaps> maps_;
+    double maps_at_ = 1;
+    std::optional<EffectiveKeys> queries_;  // of the chosen head
+    HeadsOf heads_of_;
+    std::optional<HeadKeys> heads_;
+    std::optional<Exact> exact_;
+    std::optional<Kept> kept_;
+};
+
+}  // namespace attn::app

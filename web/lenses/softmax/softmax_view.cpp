@@ -1,0 +1,491 @@
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "app/format.hpp"
+#include "lenses/softmax/softmax.hpp"
+#include "parts/part.hpp"
+#include "subjects/explain.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/matrix_grid.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float curve_height = 172, queries_height = 190, left_share = 0.46f, gap_below = 10;
+constexpr float least_cell = 40, names_width = 92, measures_width = 310;
+constexpr Index fewest_keys = 6, most_keys = 24, most_components = 24;
+
+constexpr std::array<const char*, gibbs_number_count> number_names{"⟨E⟩", "S, nats", "e^S, keys", "F",
+                                                                   "C, nats"};
+
+// Of a dial that is dragged.
+double three_digits(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", value);
+    return std::strtod(text, nullptr);
+}
+
+ui::ChartCurve curve_of(const char* name, std::size_t colour, const std::vector<Gibbs>& points,
+                        const std::optional<Gibbs>& dial, double (*value)(const Gibbs&)) {
+    ui::ChartCurve curve;
+    curve.name = name;
+    curve.colour = ui::series_colour(colour);
+    bool placed = !dial;
+    const auto add = [&](const Gibbs& gibbs) {
+        curve.x.push_back(gibbs.temperature);
+        curve.y.push_back(value(gibbs));
+    };
+    for (const Gibbs& point : points) {
+        if (!placed && dial->temperature <= point.temperature) {
+            placed = true;
+            if (dial->temperature < point.temperature) add(*dial);
+        }
+        add(point);
+    }
+    return curve;
+}
+
+// The keys with the highest scores, in the row's order.
+std::vector<Index> best_keys(const EnergyLevels& levels, Index count) {
+    std::vector<Index> keys;
+    for (Index key = 0; key < std::ssize(levels.above); ++key) keys.push_back(key);
+    count = std::min(count, std::ssize(keys));
+    std::ranges::partial_sort(keys, keys.begin() + count, {}, [&](Index key) {
+        return std::pair(levels.above[static_cast<std::size_t>(key)], key);
+    });
+    keys.resize(static_cast<std::size_t>(count));
+    std::ranges::sort(keys);
+    return keys;
+}
+
+// Draws the grid at the cursor, and answers what is done to its cells.
+std::optional<ui::CellAt> draw_grid(const ui::MatrixGrid& grid, float width, auto&& cell_of,
+                                    const Drawing& drawing) {
+    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
+    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
+    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
+    if (reply.hovered)
+        if (const auto cell = cell_of(*reply.hovered)) drawing.now.cell = *cell;
+    if (!reply.clicked) return std::nullopt;
+    if (const auto cell = cell_of(*reply.clicked)) parts::pin(drawing, *cell);
+    return reply.clicked;
+}
+
+CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
+
+}  // namespace
+
+void SoftmaxLens::set(SoftmaxState wanted) const {
+    if (wanted != state().of<SoftmaxState>()) visit().perform(SetSoftmax{wanted}, ui::gesture());
+}
+
+void SoftmaxLens::draw_controls(const Drawing& drawing, Subject& subject) {
+    SoftmaxState softmax = state().of<SoftmaxState>();
+    const double low = curves_ ? curves_->low() : least_temperature,
+                 high = curves_ ? curves_->high() : most_temperature;
+    const char* format = softmax.temperature == 0 ? "→ 0" : std::isinf(softmax.temperature) ? "→ ∞" : "%.3g";
+    ImGui::BeginGroup();
+    if (const auto t = ui::slider("softmax/t", "temperature T", std::clamp(softmax.temperature, low, high),
+                                  low, high, format, true))
+        softmax.temperature = three_digits(*t);
+    ImGui::EndGroup();
+    ui::next_control(ui::need::named_choices);
+    ImGui::BeginGroup();
+    const auto preset = [&](const char* name, const char* label, std::optional<double> t,
+                            const Status& possible) {
+        if (ui::button(name, label, possible) && t) softmax.temperature = *t;
+    };
+    preset("softmax/zero", "T → 0", 0, ok());
+    ImGui::SameLine(0, 6);
+    preset("softmax/one", "T = 1", 1, ok());
+    const auto peak = gibbs_at(GibbsPlace::peak);
+    const bool searched = curves_ && curves_->peak().done();
+    ImGui::SameLine(0, 6);
+    preset("softmax/peak", "peak of C", peak ? std::optional(peak->temperature) : std::nullopt,
+           peak ? ok()
+           : searched
+               ? Error{"All scores of this row are equal: its heat capacity is 0 at every temperature."}
+               : Error{"The peak is still being looked for."});
+    ImGui::SameLine(0, 6);
+    preset("softmax/infinity", "T → ∞", HUGE_VAL, ok());
+    ImGui::EndGroup();
+    const Attention& attention = *subject.attention();
+    if (attention.queries() > 1) {
+        ui::next_control(ui::need::stepper);
+        ImGui::BeginGroup();
+        const Index last = attention.queries() - 1;
+        if (const auto query =
+                ui::stepper("softmax/query", "query", std::to_string(row_.query),
+                            {row_.query - 1, row_.query > 0 ? "" : "This is the first query."},
+                            {row_.query + 1, row_.query < last ? "" : "This is the last query."}))
+            parts::choose_tokens(drawing, *query, drawing.selection().key);
+        ImGui::EndGroup();
+    }
+    set(softmax);
+}
+
+void SoftmaxLens::draw_numbers(const Drawing& drawing, float width) {
+    ui::MatrixGrid grid;
+    grid.name = "softmax/number";
+    grid.title = "The row as a Gibbs distribution";
+    grid.notation = "energies E = −score, weights p = exp(−E / T) / Z";
+    grid.row_axis = "number";
+    grid.column_axis = "temperature";
+    std::vector<std::string> rows(number_names.begin(), number_names.end()), columns;
+    std::vector<GibbsPlace> places;
+    std::vector<Gibbs> numbers;
+    for (Index i = 0; i < gibbs_place_count; ++i) {
+        const auto place = static_cast<GibbsPlace>(i);
+        const auto here = gibbs_at(place);
+        if (!here) continue;
+        places.push_back(place);
+        numbers.push_back(*here);
+        columns.push_back(place == GibbsPlace::peak ? "peak of C" : temperature_text(here->temperature));
+    }
+    Matrix values(gibbs_number_count, std::ssize(places));
+    for (Index r = 0; r < values.rows; ++r)
+        for (Index c = 0; c < values.cols; ++c) {
+            values.at(r, c) = gibbs_number(numbers[static_cast<std::size_t>(c)], static_cast<GibbsNumber>(r));
+            grid.texts.push_back(fixed(values.at(r, c), 4));
+        }
+    grid.values = &values;
+    grid.row_labels = rows;
+    grid.column_labels = columns;
+    const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
+        return own_cell(softmax_rows::number + at.first,
+                        static_cast<Index>(places[static_cast<std::size_t>(at.second)]));
+    };
+    if (const auto& pin = state().pin; pin && pin->stage == Stage::lens && pin->row < gibbs_number_count)
+        for (std::size_t c = 0; c < places.size(); ++c)
+            if (static_cast<Index>(places[c]) == pin->col) grid.pinned = {pin->row, static_cast<Index>(c)};
+    draw_grid(grid, width, cell_of, drawing);
+    const double t = temperature();
+    const std::string closing = t == 0 || std::isinf(t)
+                                    ? "F = ⟨E⟩ − T·S at every temperature between the two limits."
+                                    : "F = ⟨E⟩ − T·S: " + fixed(now_.energy, 6) + " − " + fixed(t, 3) +
+                                          " × " + fixed(now_.entropy, 6) + " = " +
+                                          fixed(now_.energy - t * now_.entropy, 6) +
+                                          ", and −T ln Z = " + fixed(now_.free_energy, 6) + ".";
+    ui::caption(closing.c_str());
+    ui::landmark_item("softmax/closing");
+}
+
+void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
+    const double low = curves_->low(), high = curves_->high(), t = temperature();
+    const auto dial = t >= low && t <= high ? std::optional(now_) : std::nullopt;
+    const std::vector<Gibbs>& points = curves_->points();
+    const auto drawn = [&](const char* name, const char* title, ui::ChartAxis y,
+                           std::vector<ui::ChartCurve> curves, std::initializer_list<GibbsNumber> numbers) {
+        const ui::Chart chart{.name = name,
+                              .title = title,
+                              .x = {"temperature T", low, high, true},
+                              .y = std::move(y),
+                              .marked = std::clamp(t, low, high)};
+        const ui::ChartReply reply = ui::chart(chart, width, curve_height, curves);
+        if (reply.held) {
+            SoftmaxState softmax = state().of<SoftmaxState>();
+            softmax.temperature = three_digits(*reply.held);
+            set(softmax);
+        }
+        if (!reply.over || reply.over->curve >= numbers.size()) return;
+        // Points of the curve have a number; the dial's are those of the table.
+        const Index number = static_cast<Index>(numbers.begin()[reply.over->curve]);
+        const double there = curves[reply.over->curve].x[reply.over->point];
+        CellRef cell = own_cell(softmax_rows::number + number, static_cast<Index>(GibbsPlace::dial));
+        const auto point = std::ranges::find(points, there, &Gibbs::temperature);
+        if (point != points.end())
+            cell = own_cell(softmax_rows::curve + number, curves_->first() + (point - points.begin()));
+        drawing.now.cell = cell;
+        if (reply.clicked) parts::pin(drawing, cell);
+    };
+    const auto of = [&](const char* name, std::size_t colour, double (*value)(const Gibbs&)) {
+        return curve_of(name, colour, points, dial, value);
+    };
+    std::vector<ui::ChartCurve> energies{of("⟨E⟩", 0, [](const Gibbs& g) { return g.energy; })};
+    // F falls without end; the axis keeps to where ⟨E⟩ is, and as far again below it.
+    ui::ChartAxis energy = ui::fitted("energy, in units of the scores", energies, false);
+    energy.low -= energy.high - energy.low;
+    energies.push_back(of("F", 1, [](const Gibbs& g) { return g.free_energy; }));
+    drawn("softmax-energy", "Mean and free energy", energy, energies,
+          {GibbsNumber::energy, GibbsNumber::free_energy});
+
+    std::vector<ui::ChartCurve> entropies{of("S", 2, [](const Gibbs& g) { return g.entropy; })};
+    ui::ChartCurve most;
+    most.name = "ln " + std::to_string(curves_->levels().keys) + ", all keys alike";
+    most.colour = ui::theme().dim;
+    most.dashed = true;
+    most.x = {low, high};
+    most.y.assign(2, std::log(static_cast<double>(curves_->levels().keys)));
+    entropies.push_back(std::move(most));
+    const ui::ChartAxis entropy = ui::fitted("entropy, nats", entropies, true);
+    drawn("softmax-entropy", "Entropy", entropy, entropies, {GibbsNumber::entropy});
+
+    std::vector<ui::ChartCurve> capacities{of("C", 3, [](const Gibbs& g) { return g.heat_capacity; })};
+    if (const auto peak = curves_->peak().peak()) {
+        ui::ChartCurve top;
+        top.name = "peak, " + temperature_text(peak->temperature);
+        top.colour = ui::series_colour(5);
+        top.points = true;
+        top.x = {peak->temperature};
+        top.y = {peak->heat_capacity};
+        capacities.push_back(std::move(top));
+    }
+    const ui::ChartAxis capacity = ui::fitted("heat capacity, nats", capacities, true);
+    drawn("softmax-capacity", "Heat capacity", capacity, capacities, {GibbsNumber::heat_capacity});
+}
+
+void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attention, float width) {
+    if (!queries_ || attention.queries() < 2) return;
+    // The query that is looked at may lie between those that were chosen evenly.
+    std::vector<EffectiveKeys::Row> rows = queries_->rows();
+    if (const auto at = std::ranges::lower_bound(rows, row_.query, {}, &EffectiveKeys::Row::query);
+        curves_ && (at == rows.end() || at->query != row_.query))
+        rows.insert(at, {row_.query, curves_->levels().keys, now_.effective_keys()});
+    ui::ChartCurve used, seen;
+    used.name = "e^S";
+    used.colour = ui::series_colour(0);
+    used.points = rows.size() <= 32;
+    seen.name = "keys in sight";
+    seen.colour = ui::theme().dim;
+    seen.dashed = true;
+    double most_used = 0, most_seen = 0;
+    for (const EffectiveKeys::Row& row : rows) {
+        used.x.push_back(static_cast<double>(row.query));
+        used.y.push_back(row.effective);
+        seen.x.push_back(static_cast<double>(row.query));
+        seen.y.push_back(static_cast<double>(row.seen));
+        most_used = std::max(most_used, row.effective);
+        most_seen = std::max(most_seen, static_cast<double>(row.seen));
+    }
+    // Where a row uses few of very many keys, the axis shows these few.
+    constexpr double most_above = 3;
+    const double top = std::max(1.05 * std::min(most_seen, most_above * most_used), 1.0);
+    const ui::Chart chart{.name = "softmax-queries",
+                          .title = "Effective keys, query by query",
+                          .x = {"query", 0, static_cast<double>(attention.queries() - 1), false, true},
+                          .y = {"keys", 0, top, false, true},
+                          .marked = static_cast<double>(row_.query)};
+    const std::array curves{used, seen};
+    const ui::ChartReply reply = ui::chart(chart, width, queries_height, curves);
+    if (reply.held)
+        if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != row_.query)
+            parts::choose_tokens(drawing, query, drawing.selection().key);
+    if (!reply.over || reply.over->curve != 0) return;
+    const CellRef cell = own_cell(softmax_rows::query, rows[reply.over->point].query);
+    drawing.now.cell = cell;
+    if (reply.clicked) parts::pin(drawing, cell);
+}
+
+void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, float width) {
+    ui::section("Beside softmax", true);
+    SoftmaxState softmax = state().of<SoftmaxState>();
+    if (with_values_) {
+        static constexpr std::array<const char*, 2> names{"weights", "outputs"};
+        ui::next_control(ui::need::choices);
+        if (const auto chosen = ui::choice("softmax/shown", names, static_cast<int>(softmax.shown))) {
+            softmax.shown = static_cast<SoftmaxShown>(*chosen);
+            set(softmax);
+        }
+    }
+    const bool outputs = with_values_ && softmax.shown == SoftmaxShown::outputs;
+    std::vector<ScoreMap> maps;
+    std::vector<std::string> names, columns;
+    for (std::size_t i = 0; i < score_map_count; ++i)
+        if (const auto map = static_cast<ScoreMap>(i); maps_->row(map)) {
+            maps.push_back(map);
+            names.emplace_back(info(map).name);
+        }
+    const auto map_at = [&](Index row) { return maps[static_cast<std::size_t>(row)]; };
+    const bool beside = width >= ui::two_unequal_columns;
+    const float room = beside ? width - measures_width - ui::column_gap : width;
+    const auto fitting = static_cast<Index>((room - names_width) / least_cell);
+
+    // The larger grid comes first, what it adds up to beside it.
+    const Index d_v = with_values_ ? row_.record->d_v() : 0;
+    std::vector<Index> shown;
+    if (outputs)
+        for (Index b = 0; b < std::min(d_v, std::clamp(fitting, fewest_keys, most_components)); ++b)
+            shown.push_back(b);
+    else
+        shown = best_keys(curves_->levels(), std::clamp(fitting, fewest_keys, most_keys));
+    for (const Index each : shown)
+        columns.push_back(outputs ? std::to_string(each) : label_at(attention.key_names(), each));
+    Matrix values(std::ssize(maps), std::ssize(shown));
+    for (Index r = 0; r < values.rows; ++r)
+        for (Index c = 0; c < values.cols; ++c) {
+            const auto at = static_cast<std::size_t>(shown[static_cast<std::size_t>(c)]);
+            values.at(r, c) = outputs ? maps_->output(map_at(r))[at] : maps_->row(map_at(r))->weights[at];
+        }
+    ui::MatrixGrid grid;
+    grid.name = outputs ? "softmax/output" : "softmax/weight";
+    grid.title = outputs ? "Outputs" : "Weights";
+    const Index all = outputs ? d_v : attention.keys();
+    grid.notation = std::ssize(shown) == all ? ""
+                    : outputs
+                        ? "the first " + std::to_string(shown.size()) + " of " + many(all, "component")
+                        : "the " + std::to_string(shown.size()) + " best of " + with_commas(all) + " keys";
+    grid.values = &values;
+    grid.row_labels = names;
+    grid.column_labels = columns;
+    grid.row_axis = "map";
+    grid.column_axis = outputs ? "component" : "key";
+    grid.is_signed = outputs;
+    grid.allowed = [&](Index, Index c) {
+        return outputs ||
+               !std::isinf(
+                   curves_->levels().above[static_cast<std::size_t>(shown[static_cast<std::size_t>(c)])]);
+    };
+    const Index first = outputs ? softmax_rows::output : softmax_rows::weight;
+    const auto& pin = state().pin;
+    const auto pinned_in = [&](Index first_row, auto&& column_of) -> std::optional<ui::CellAt> {
+        if (!pin || pin->stage != Stage::lens) return std::nullopt;
+        const auto row = std::ranges::find(maps, pin->row - first_row,
+                                           [](ScoreMap map) { return static_cast<Index>(map); });
+        const std::optional<Index> col = column_of(pin->col);
+        if (row == maps.end() || !col) return std::nullopt;
+        return ui::CellAt{row - maps.begin(), *col};
+    };
+    grid.pinned = pinned_in(first, [&](Index col) -> std::optional<Index> {
+        const auto found = std::ranges::find(shown, col);
+        return found == shown.end() ? std::nullopt : std::optional<Index>(found - shown.begin());
+    });
+    const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
+        return own_cell(first + static_cast<Index>(map_at(at.first)),
+                        shown[static_cast<std::size_t>(at.second)]);
+    };
+    ImGui::BeginGroup();
+    draw_grid(grid, room, cell_of, drawing);
+    ImGui::EndGroup();
+    if (!outputs && drawing.now.cell && drawing.now.cell->stage == Stage::lens &&
+        drawing.now.cell->row >= softmax_rows::weight && drawing.now.cell->row < softmax_rows::measure)
+        drawing.point(row_.query, drawing.now.cell->col);
+
+    if (beside) ImGui::SameLine(0, ui::column_gap);
+    ui::MatrixGrid measures;
+    measures.name = "softmax/measure";
+    measures.title = "Sum, support, difference";
+    measures.row_axis = "map";
+    measures.column_axis = "measure";
+    const Index measured = with_values_ ? map_measure_count : map_measure_count - 1;
+    const std::vector<std::string> heads{"Σ w", "keys > 0", "output off"};
+    Matrix numbers(std::ssize(maps), measured);
+    for (Index r = 0; r < numbers.rows; ++r) {
+        const MappedRow& row = *maps_->row(map_at(r));
+        const auto difference = maps_->difference(map_at(r));
+        const std::array each{row.sum, static_cast<double>(row.support), difference.value_or(NAN)};
+        const std::array texts{fixed(row.sum, 4), with_commas(row.support),
+                               difference ? percent(*difference) : "–"};
+        for (Index c = 0; c < measured; ++c) {
+            numbers.at(r, c) = each[static_cast<std::size_t>(c)];
+            measures.texts.push_back(texts[static_cast<std::size_t>(c)]);
+        }
+    }
+    measures.values = &numbers;
+    measures.row_labels = names;
+    measures.column_labels = heads;
+    measures.pinned = pinned_in(
+        softmax_rows::measure, [&](Index col) { return col < measured ? std::optional(col) : std::nullopt; });
+    ImGui::BeginGroup();
+    draw_grid(
+        measures, beside ? measures_width : width,
+        [&](ui::CellAt at) -> std::optional<CellRef> {
+            return own_cell(softmax_rows::measure + static_cast<Index>(map_at(at.first)), at.second);
+        },
+        drawing);
+    ImGui::EndGroup();
+    if (!with_vectors_) ui::caption("Linear attention is made of q and k, and here the scores were given.");
+    if (temperature() == 0 && curves_->levels().highest > 0)
+        ui::caption("Toward T = 0, ReLU² grows without end where a score is positive.");
+}
+
+void SoftmaxLens::draw_heads(const Drawing& drawing, const Attention& attention, float width) {
+    const Index layers = attention.layers(), heads = attention.heads();
+    if (layers * heads < 2) return;
+    Matrix values(layers, heads);
+    ui::MatrixGrid grid;
+    grid.allowed = [&](Index r, Index c) { return !std::isnan(values.at(r, c)); };
+    for (Index r = 0; r < layers; ++r)
+        for (Index c = 0; c < heads; ++c) {
+            const EffectiveKeys* keys = heads_->of({r, c});
+            values.at(r, c) = keys ? keys->share() : NAN;
+        }
+    ui::section("All heads");
+    const std::string sampled =
+        attention.queries() > HeadKeys::rows_a_head
+            ? " Over " + std::to_string(HeadKeys::rows_a_head) + " evenly spaced queries."
+            : "";
+    ui::caption(
+        ("How many of the keys in sight a head uses: the mean of e^S over the keys that each query may see. "
+         "Click a head to look at it." +
+         sampled)
+            .c_str());
+    grid.name = "softmax/head";
+    grid.title = "Effective share of keys";
+    grid.notation = temperature_text(temperature());
+    grid.values = &values;
+    grid.row_axis = "layer";
+    grid.column_axis = "head";
+    grid.lit_row = row_.head.layer;
+    grid.lit_column = row_.head.head;
+    if (const auto& pin = state().pin; pin && pin->stage == Stage::lens && pin->row >= softmax_rows::head)
+        grid.pinned = {pin->row - softmax_rows::head, pin->col};
+    const auto clicked = draw_grid(
+        grid, width,
+        [&](ui::CellAt at) { return std::optional(own_cell(softmax_rows::head + at.first, at.second)); },
+        drawing);
+    if (clicked) parts::choose_head(drawing, {clicked->first, clicked->second});
+}
+
+void SoftmaxLens::draw(const Drawing& drawing, Subject& subject) {
+    const ui::TightLabels tight;
+    update(subject);
+    const Attention& attention = *subject.attention();
+    while (!drawing.deadline.passed() && step(attention)) continue;
+    ui::caption(
+        "Drag the temperature: toward 0 only the best key is left, and far up all keys count the same. T = 1 "
+        "is the "
+        "head as it is.");
+    draw_controls(drawing, subject);
+    update(subject);
+    ImGui::Dummy({0, 6});
+    const float width = ImGui::GetContentRegionAvail().x;
+    const bool beside = width >= ui::two_unequal_columns;
+    if (curves_) {
+        while (maps_->step(curves_->levels()) && !drawing.deadline.passed()) continue;
+        const float left = beside ? std::floor((width - ui::column_gap) * left_share) : width;
+        ui::column("numbers", left, [&](float w) {
+            draw_numbers(drawing, w);
+            ImGui::Dummy({0, gap_below});
+            draw_queries(drawing, attention, w);
+        });
+        if (beside) ImGui::SameLine(0, ui::column_gap);
+        ui::column("curves", beside ? width - left - ui::column_gap : width,
+                   [&](float w) { draw_curves(drawing, w); });
+        ImGui::Dummy({0, gap_below});
+        draw_maps(drawing, attention, width);
+    } else {
+        ui::paragraph(refused_, ui::theme().text);
+        ui::landmark_item("softmax/refused");
+        draw_queries(drawing, attention, width);
+    }
+    ImGui::Dummy({0, gap_below});
+    draw_heads(drawing, attention, width);
+    if (step(attention))
+        drawing.visit.continue_with([this, &subject, row = row_, of = heads_of_] {
+            const Attention* now = subject.attention();
+            return now && now->version() == of.version && row_ == row && heads_of_ == of && step(*now);
+        });
+}
+
+}  // namespace attn::app
