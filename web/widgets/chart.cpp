@@ -86,7 +86,28 @@ void draw_axes(ImDrawList* list, const Area& area) {
     draw_text(list, {area.max.x - text_size(x_title).x, floor + 19}, t.dim, x_title);
 }
 
+// Where a bar begins and ends along the axis.
+std::pair<float, float> bar_ends(const Area& area, const ChartCurve& curve, std::size_t i) {
+    const std::size_t last = curve.x.size() - 1;
+    if (last == 0) return {area.min.x, area.max.x};
+    const auto between = [&](std::size_t a) { return (area.x(curve.x[a]) + area.x(curve.x[a + 1])) / 2; };
+    const float from = i > 0 ? between(i - 1) : 2 * area.x(curve.x[0]) - between(0),
+                to = i < last ? between(i) : 2 * area.x(curve.x[last]) - between(last - 1);
+    return {from, to};
+}
+
+void draw_bars(ImDrawList* list, const Area& area, const ChartCurve& curve) {
+    const float zero = area.y(0);
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+        if (!std::isfinite(curve.y[i])) continue;
+        const auto [from, to] = bar_ends(area, curve, i);
+        const float y = area.y(curve.y[i]), gap = to - from > 4 ? 1.0f : 0.0f;
+        list->AddRectFilled({from + gap, std::min(y, zero)}, {to - gap, std::max(y, zero)}, curve.colour);
+    }
+}
+
 void draw_curve(ImDrawList* list, const Area& area, const ChartCurve& curve) {
+    if (curve.bars) return draw_bars(list, area, curve);
     const auto good = [&](std::size_t i) { return std::isfinite(curve.y[i]); };
     for (std::size_t i = 1; i < curve.band_low.size(); ++i) {
         const ImVec2 corners[]{
@@ -130,6 +151,14 @@ std::optional<ChartReply::Point> point_under(const Area& area, std::span<const C
     constexpr float reach = 24;
     std::optional<ChartReply::Point> found;
     float least = reach;
+    // A bar takes all that is above and below it.
+    for (std::size_t c = 0; c < curves.size(); ++c)
+        for (std::size_t i = 0; curves[c].bars && i < curves[c].x.size(); ++i) {
+            const auto [from, to] = bar_ends(area, curves[c], i);
+            const bool in_height = mouse.y >= area.min.y && mouse.y <= area.max.y;
+            if (in_height && mouse.x >= from && mouse.x < to && std::isfinite(curves[c].y[i]))
+                return ChartReply::Point{c, i};
+        }
     for (std::size_t c = 0; c < curves.size(); ++c)
         for (std::size_t i = 0; i < curves[c].x.size(); ++i) {
             if (!std::isfinite(curves[c].y[i])) continue;
@@ -161,6 +190,7 @@ std::string told(const Chart& chart, const ChartCurve& curve, std::size_t i) {
                        number_text(curve.y[i]);
     if (!curve.band_low.empty())
         text += ", from " + number_text(curve.band_low[i]) + " to " + number_text(curve.band_high[i]);
+    if (!curve.notes.empty()) text += "\n" + curve.notes[i];
     return text;
 }
 

@@ -102,3 +102,32 @@ TEST_CASE("a chart tells its curves where the mark is, and the mark is dragged a
     CHECK(over->curve == 1);
     CHECK(over->point == 0);
 }
+
+TEST_CASE("bars reach halfway to their neighbours, and take what is above and below them") {
+    Screen screen;
+    const std::array curves{ui::ChartCurve{.name = "counted",
+                                           .colour = 0xff0000ff,
+                                           .x = {0.5, 1.5, 2.5},
+                                           .y = {4, 0, 2},
+                                           .bars = true,
+                                           .notes = {"a", "b", "c"}},
+                            ui::ChartCurve{.name = "expected", .colour = 0xff00ff00, .x = {1}, .y = {3}}};
+    const ui::Chart chart{
+        .name = "bars", .title = "Counted", .x = {"score", 0, 3}, .y = ui::fitted("pairs", curves, true)};
+    drawn(chart, curves);
+    const auto [min, max] = ui::landmarks().at("chart/bars");
+    const auto over = [&](float share, float height) {
+        ImGui::GetIO().AddMousePosEvent(min.x + (max.x - min.x) * share, max.y - (max.y - min.y) * height);
+        drawn(chart, curves);
+        return drawn(chart, curves).over;
+    };
+    for (const float height : {0.05f, 0.95f})
+        for (std::size_t bar = 0; bar < 3; ++bar)
+            for (const float within : {0.02f, 0.5f, 0.98f}) {
+                const auto found = over((static_cast<float>(bar) + within) / 3, height);
+                REQUIRE(found);
+                CHECK(found->curve == 0);
+                CHECK(found->point == bar);
+            }
+    CHECK_FALSE(over(0.5f, -0.2f));
+}
