@@ -65,25 +65,25 @@ RowOfHead row_of_scores(std::span<const double> scores) {
 RuledRow::RuledRow(const RowOfHead& row, std::string rule, double scale)
     : name(std::move(rule)), record(ruled(row, scale)), weights(record.weights(row.head, row.query)) {
     const RowChain chain = row_chain(record, row.head, row.query);
-    for (Index key = 0; key < record.keys(); ++key) exact.push_back(chain.at(key).weight);
+    for (Index key = 0; key < record.keys(); ++key) {
+        const CellExplanation cell = chain.at(key);
+        scores.push_back(cell.masked);
+        exact.push_back(cell.weight);
+    }
     saturation = saturation_of(std::vector<double>(weights.begin(), weights.end()));
     exact_saturation = saturation_of(exact);
 }
 
-std::vector<Index> strongest_keys(const RuledRow& rule, const RowOfHead& row) {
+std::vector<Index> strongest_keys(const RuledRow& rule) {
+    const auto score = [&](Index key) { return rule.scores[static_cast<std::size_t>(key)]; };
     std::vector<Index> keys;
-    for (Index key = 0; key < rule.record.keys(); ++key)
-        if (rule.record.spec().mask.allows(row.head, row.query, key)) keys.push_back(key);
-    const RowChain chain = row_chain(rule.record, row.head, row.query);
-    std::vector<double> scores;
-    for (Index key = 0; key < rule.record.keys(); ++key) {
-        const double score = chain.at(key).masked;
-        scores.push_back(std::isnan(score) ? -HUGE_VAL : score);
-    }
+    for (Index key = 0; key < std::ssize(rule.scores); ++key)
+        if (score(key) != -HUGE_VAL) keys.push_back(key);
+    // Those that are NaN come last.
     std::ranges::sort(keys, [&](Index a, Index b) {
-        const double first = scores[static_cast<std::size_t>(a)],
-                     second = scores[static_cast<std::size_t>(b)];
-        return first != second ? first > second : a < b;
+        const bool odd_a = std::isnan(score(a)), odd_b = std::isnan(score(b));
+        if (odd_a != odd_b) return odd_b;
+        return odd_a || score(a) == score(b) ? a < b : score(a) > score(b);
     });
     return keys;
 }

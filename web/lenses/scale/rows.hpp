@@ -43,12 +43,12 @@ struct RuledRow {
     std::string name;  // "1/√64"
     Record record;     // in which this row alone has weights
     std::vector<float> weights;
-    std::vector<double> exact;  // the weights in double
+    std::vector<double> scores, exact;  // masked scores and weights in double
     Saturation saturation, exact_saturation;
 };
 
-// Returns the keys that a row may see, those with the highest scores first.
-std::vector<Index> strongest_keys(const RuledRow& rule, const RowOfHead& row);
+// Returns the keys that the row may see, those with the highest scores first.
+std::vector<Index> strongest_keys(const RuledRow& rule);
 
 // Rows of seeded normal q and k under four rules, over d_k: of the first d_k components of several seeds' vectors.
 class ScaleCurves {

@@ -128,7 +128,7 @@ ScaleLens::Row ScaleLens::made_row(const RowFrom& from, Subject& subject) const 
         made.rules.emplace_back(made.row, "1/√" + d, scale_of(1, from.components, 0));
         made.rules.emplace_back(made.row, "1/" + d, scale_of(2, from.components, 0));
     }
-    made.keys = strongest_keys(made.rules.front(), made.row);
+    made.keys = strongest_keys(made.rules.front());
     return made;
 }
 
