@@ -88,7 +88,28 @@ void draw_axes(ImDrawList* list, const Area& area) {
     draw_text(list, {area.max.x - text_size(x_title).x, floor + 19}, t.dim, x_title);
 }
 
+// Where a bar begins and ends along the axis.
+std::pair<float, float> bar_ends(const Area& area, const ChartCurve& curve, std::size_t i) {
+    const std::size_t last = curve.x.size() - 1;
+    if (last == 0) return {area.min.x, area.max.x};
+    const auto between = [&](std::size_t a) { return (area.x(curve.x[a]) + area.x(curve.x[a + 1])) / 2; };
+    const float from = i > 0 ? between(i - 1) : 2 * area.x(curve.x[0]) - between(0),
+                to = i < last ? between(i) : 2 * area.x(curve.x[last]) - between(last - 1);
+    return {from, to};
+}
+
+void draw_bars(ImDrawList* list, const Area& area, const ChartCurve& curve) {
+    const float zero = area.y(0);
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+        if (!std::isfinite(curve.y[i])) continue;
+        const auto [from, to] = bar_ends(area, curve, i);
+        const float y = area.y(curve.y[i]), gap = to - from > 4 ? 1.0f : 0.0f;
+        list->AddRectFilled({from + gap, std::min(y, zero)}, {to - gap, std::max(y, zero)}, curve.colour);
+    }
+}
+
 void draw_curve(ImDrawList* list, const Area& area, const ChartCurve& curve) {
+    if (curve.bars) return draw_bars(list, area, curve);
     const auto good = [&](std::size_t i) { return std::isfinite(curve.y[i]); };
     for (std::size_t i = 1; i < curve.band_low.size(); ++i) {
         const ImVec2 corners[]{
@@ -132,6 +153,14 @@ std::optional<ChartReply::Point> point_under(const Area& area, std::span<const C
     constexpr float reach = 24;
     std::optional<ChartReply::Point> found;
     float least = reach;
+    // A bar takes all that is above and below it.
+    for (std::size_t c = 0; c < curves.size(); ++c)
+        for (std::size_t i = 0; curves[c].bars && i < curves[c].x.size(); ++i) {
+            const auto [from, to] = bar_ends(area, curves[c], i);
+            const bool in_height = mouse.y >= area.min.y && mouse.y <= area.max.y;
+            if (in_height && mouse.x >= from && mouse.x < to && std::isfinite(curves[c].y[i]))
+                return ChartReply::Point{c, i};
+        }
     for (std::size_t c = 0; c < curves.size(); ++c)
         for (std::size_t i = 0; i < curves[c].x.size(); ++i) {
             if (!std::isfinite(curves[c].y[i])) continue;
@@ -163,29 +192,95 @@ std::string told(const Chart& chart, const ChartCurve& curve, std::size_t i) {
                        number_text(curve.y[i]);
     if (!curve.band_low.empty())
         text += ", from " + number_text(curve.band_low[i]) + " to " + number_text(curve.band_high[i]);
+    if (!curve.notes.empty()) text += "\n" + curve.notes[i];
     return text;
 }
 
-// Names the curves, with their values at the mark, and returns the height that this takes.
-float draw_legend(ImDrawList* list, const Area& area, ImVec2 at, float width,
-                  std::span<const ChartCurve> curves) {
+// The names of the curves, with their values at the mark.
+struct Legend {
+    struct Entry {
+        std::size_t curve;
+        std::optional<std::size_t> point;  // at the mark
+        std::string text;
+        ImVec2 min, max;
+    };
+    std::vector<Entry> entries;
+    float height = 0;
+};
+
+Legend legend_of(const Area& area, ImVec2 at, float width, std::span<const ChartCurve> curves) {
     Type mono(Face::mono, 12);
+    Legend legend;
     ImVec2 to = at;
-    for (const ChartCurve& curve : curves) {
+    for (std::size_t c = 0; c < curves.size(); ++c) {
+        const ChartCurve& curve = curves[c];
         if (curve.name.empty()) continue;
-        std::string text = curve.name;
-        if (area.chart.marked)
-            if (const auto i = nearest(area, curve, *area.chart.marked))
-                text += " " + number_text(curve.y[*i]);
-        const float wide = text_size(text).x + 16;
+        Legend::Entry entry{c, std::nullopt, curve.name, {}, {}};
+        if (area.chart.marked) entry.point = nearest(area, curve, *area.chart.marked);
+        if (entry.point) entry.text += " " + number_text(curve.y[*entry.point]);
+        const float wide = text_size(entry.text).x + 16;
         if (to.x > at.x && to.x + wide > at.x + width) to = {at.x, to.y + legend_height};
-        if (list) {
-            list->AddRectFilled({to.x, to.y + 6}, {to.x + 10, to.y + 9}, curve.colour, 1.5f);
-            draw_text_within(list, {to.x + 14, to.y}, width - 14, theme().dim, text);
-        }
+        entry.min = to;
+        entry.max = {std::min(to.x + wide, at.x + width), to.y + legend_height};
+        legend.entries.push_back(std::move(entry));
         to.x += wide + 14;
     }
-    return to.y + legend_height - at.y;
+    legend.height = to.y + legend_height - at.y;
+    return legend;
+}
+
+void draw_legend(ImDrawList* list, const Legend& legend, float width, std::span<const ChartCurve> curves) {
+    Type mono(Face::mono, 12);
+    for (const Legend::Entry& entry : legend.entries) {
+        const ImVec2 at = entry.min;
+        list->AddRectFilled({at.x, at.y + 6}, {at.x + 10, at.y + 9}, curves[entry.curve].colour, 1.5f);
+        draw_text_within(list, {at.x + 14, at.y}, width - 14, theme().dim, entry.text);
+    }
+}
+
+bool lies_in(ImVec2 point, ImVec2 min, ImVec2 max) {
+    return point.x >= min.x && point.x < max.x && point.y >= min.y && point.y < max.y;
+}
+
+// What can be reached without a mouse: the values at the mark, and bars.
+std::optional<ChartReply::Point> asked_point(const Area& area, const Legend& legend,
+                                             std::span<const ChartCurve> curves, bool& pressed) {
+    constexpr std::size_t most_bars = 256;
+    const std::string key = "chart/" + area.chart.name;
+    std::optional<ChartReply::Point> found;
+    const auto answer = [&](const std::string& prefix, auto&& point_of) {
+        const auto asked = asked_place(prefix);
+        if (!asked) return;
+        found = point_of(static_cast<std::size_t>(asked->col));
+        pressed = found && asked->pressed && take_press();
+    };
+    for (const Legend::Entry& entry : legend.entries)
+        if (entry.point)
+            semantic_place(Role::button, key + "/at-mark/" + std::to_string(entry.curve),
+                           area.chart.y.title + ", " + entry.text, entry.min, entry.max);
+    answer(key + "/at-mark/", [&](std::size_t curve) -> std::optional<ChartReply::Point> {
+        for (const Legend::Entry& entry : legend.entries)
+            if (entry.curve == curve && entry.point) return ChartReply::Point{curve, *entry.point};
+        return std::nullopt;
+    });
+    for (std::size_t c = 0; c < curves.size(); ++c) {
+        const ChartCurve& curve = curves[c];
+        if (!curve.bars) continue;
+        const std::string bars = key + "/bars/" + std::to_string(c);
+        const SemanticGroup group(Role::listbox, bars, curve.name);
+        const std::size_t count = std::min(curve.x.size(), most_bars);
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto [from, to] = bar_ends(area, curve, i);
+            semantic_place(Role::option, bars + "/" + std::to_string(i),
+                           app::shortest(static_cast<float>(curve.x[i])) + ": " + number_text(curve.y[i]),
+                           {from, area.min.y}, {to, area.max.y})
+                .on = false;
+        }
+        answer(bars + "/", [&](std::size_t i) -> std::optional<ChartReply::Point> {
+            return i < count ? std::optional(ChartReply::Point{c, i}) : std::nullopt;
+        });
+    }
+    return found;
 }
 
 }  // namespace
@@ -239,7 +334,8 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
     const ImVec2 at = ImGui::GetCursorScreenPos();
     Area area{
         {at.x + tick_width, at.y + title_height}, {at.x + width - 6, at.y + height - x_axis_height}, chart};
-    area.min.y += y_title_height + draw_legend(nullptr, area, {at.x, at.y + title_height}, width, curves);
+    const Legend legend = legend_of(area, {at.x, at.y + title_height}, width, curves);
+    area.min.y += y_title_height + legend.height;
     ImGui::PushID(chart.name.c_str());
     ImGui::InvisibleButton("chart", {width, height});
     ImGui::PopID();
@@ -250,7 +346,7 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
         Type semibold(Face::semibold, size_body);
         draw_text_within(list, at, width, theme().text, chart.title);
     }
-    draw_legend(list, area, {at.x, at.y + title_height}, width, curves);
+    draw_legend(list, legend, width, curves);
     draw_axes(list, area);
     list->PushClipRect({area.min.x - 4, area.min.y - 4}, {area.max.x + 4, area.max.y + 4}, true);
     for (const ChartCurve& curve : curves) draw_curve(list, area, curve);
@@ -267,28 +363,39 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
         if (i && !curve.name.empty())
             values += (values.empty() ? "" : ", ") + curve.name + " " + number_text(curve.y[*i]);
     }
+    const ImVec2 mouse = ImGui::GetMousePos();
     if (chart.marked) {
         const auto asked = semantic_slider(
             "chart/" + chart.name, chart.title,
             chart.x.title + " " + app::shortest(static_cast<float>(*chart.marked)) + ": " + values,
             {*chart.marked, chart.x.low, chart.x.high}, chart.x.logarithmic);
+        // A press on the legend is no drag of the mark.
         if (asked)
             reply.held = *asked;
-        else if (held)
-            reply.held = at_share(chart.x, static_cast<double>((ImGui::GetMousePos().x - area.min.x) /
-                                                               (area.max.x - area.min.x)));
+        else if (held && ImGui::GetIO().MouseClickedPos[0].y >= area.min.y)
+            reply.held =
+                at_share(chart.x, static_cast<double>((mouse.x - area.min.x) / (area.max.x - area.min.x)));
     } else {
         semantic_item(Role::img, "chart/" + chart.name, chart.title).value = std::move(values);
     }
-    if (!hovered) return reply;
-    reply.over = point_under(area, curves, ImGui::GetMousePos());
+    if (hovered) {
+        reply.over = point_under(area, curves, mouse);
+        for (const Legend::Entry& entry : legend.entries)
+            if (entry.point && lies_in(mouse, entry.min, entry.max)) reply.over = {entry.curve, *entry.point};
+        reply.clicked = reply.over && released && !dragged();
+    }
+    bool pressed = false;
+    if (const auto asked = asked_point(area, legend, curves, pressed); asked && (!reply.over || pressed)) {
+        reply.over = asked;
+        reply.clicked = pressed;
+    }
     if (!reply.over) return reply;
     const ChartCurve& curve = curves[reply.over->curve];
     const ImVec2 point = area.at(curve.x[reply.over->point], curve.y[reply.over->point]);
     list->AddCircle(point, 5, theme().text, 0, 1.5f);
-    tooltip_at({point.x - 8, point.y - 8}, {point.x + 8, point.y + 8},
-               told(chart, curve, reply.over->point).c_str());
-    reply.clicked = released && !dragged();
+    if (hovered)
+        tooltip_at({point.x - 8, point.y - 8}, {point.x + 8, point.y + 8},
+                   told(chart, curve, reply.over->point).c_str());
     return reply;
 }
 

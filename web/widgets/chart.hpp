@@ -1,5 +1,5 @@
-// Draws curves over an axis of real numbers: with their bands, their measured points, and a place on the axis that can be
-// dragged.
+// Draws curves over an axis of real numbers: with their bands, their measured points or as bars, and a place on the axis
+// that can be dragged.
 #pragma once
 
 #include <optional>
@@ -25,6 +25,8 @@ struct ChartCurve {
     std::vector<double> band_low{}, band_high{};  // around y; empty: none
     bool dashed = false;
     bool points = false;  // shows where it was measured
+    bool bars = false;    // is drawn as a bar from 0 to each point, which reach halfway to their neighbours
+    std::vector<std::string> notes = {};  // further words about each point; empty: none
 };
 
 struct Chart {
@@ -32,7 +34,7 @@ struct Chart {
     std::string title;
     ChartAxis x, y;
     std::optional<double>
-        marked;  // shown as a vertical line, with the curves' values there; it can be dragged
+        marked{};  // shown as a vertical line, with the curves' values there; it can be dragged
 };
 
 struct ChartReply {

@@ -3,6 +3,10 @@
 
 #include <imgui.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+
 namespace attn::ui {
 
 // In a window at least this wide, the rail, the lens and the inspector are side by side; a narrower one is
@@ -31,6 +35,22 @@ void column(const char* name, float width, auto&& draw) {
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     draw(ImGui::GetContentRegionAvail().x);
     ImGui::EndChild();
+}
+
+// Draws columns of equal widths, as many beside each other as have the least one, and the others below.
+template <class... Draw>
+void columns(const char* name, float least, float gap, Draw&&... draw) {
+    const float width = ImGui::GetContentRegionAvail().x;
+    const int all = sizeof...(draw),
+              beside = std::clamp(static_cast<int>((width + gap) / (least + gap)), 1, all);
+    const float each =
+        std::floor((width - gap * static_cast<float>(beside - 1)) / static_cast<float>(beside));
+    int i = 0;
+    const auto next = [&](auto& one) {
+        if (i % beside > 0) ImGui::SameLine(0, gap);
+        column((name + std::to_string(i++)).c_str(), each, one);
+    };
+    (next(draw), ...);
 }
 
 }  // namespace attn::ui

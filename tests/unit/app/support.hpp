@@ -152,8 +152,12 @@ class RandomCommands {
 
             {"SetScale", 1,
              [](R& r, const State&) -> Command {
-                 return SetScale{{static_cast<ScaleVectors>(r.below(2)), r.below(5000),
-                                  static_cast<std::uint32_t>(r.random_.bits())}};
+                 return SetScale{{.vectors = static_cast<ScaleVectors>(r.below(2)),
+                                  .components = r.below(5000),
+                                  .seed = static_cast<std::uint32_t>(r.random_.bits()),
+                                  .row = static_cast<ScaleRow>(r.below(4)),
+                                  .keys = r.below(70),
+                                  .own = r.yes() ? r.share() * 10 : r.number()}};
              }},
             {"SetGradient", 1,
              [](R& r, const State&) -> Command {

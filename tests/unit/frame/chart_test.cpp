@@ -82,7 +82,9 @@ TEST_CASE("a chart tells its curves where the mark is, and the mark is dragged a
                           .y = ui::fitted("nats", curves, true),
                           .marked = 80};
     drawn(chart, curves);
-    REQUIRE(ui::semantics().size() == 1);
+    // The values at the mark can be reached, too.
+    REQUIRE(ui::semantics().size() == 3);
+    CHECK(ui::semantics().back().name == "nats, largest 0.2500");
     const ui::Node& node = ui::semantics().front();
     CHECK(node.role == ui::Role::slider);
     CHECK(node.value == "d_k 80: entropy 2.0000, largest 0.2500");
@@ -101,4 +103,69 @@ TEST_CASE("a chart tells its curves where the mark is, and the mark is dragged a
     REQUIRE(over);
     CHECK(over->curve == 1);
     CHECK(over->point == 0);
+}
+
+TEST_CASE("bars reach halfway to their neighbours, and take what is above and below them") {
+    Screen screen;
+    const std::array curves{ui::ChartCurve{.name = "counted",
+                                           .colour = 0xff0000ff,
+                                           .x = {0.5, 1.5, 2.5},
+                                           .y = {4, 0, 2},
+                                           .bars = true,
+                                           .notes = {"a", "b", "c"}},
+                            ui::ChartCurve{.name = "expected", .colour = 0xff00ff00, .x = {1}, .y = {3}}};
+    const ui::Chart chart{
+        .name = "bars", .title = "Counted", .x = {"score", 0, 3}, .y = ui::fitted("pairs", curves, true)};
+    drawn(chart, curves);
+    const auto [min, max] = ui::landmarks().at("chart/bars");
+    const auto over = [&](float share, float height) {
+        ImGui::GetIO().AddMousePosEvent(min.x + (max.x - min.x) * share, max.y - (max.y - min.y) * height);
+        drawn(chart, curves);
+        return drawn(chart, curves).over;
+    };
+    for (const float height : {0.05f, 0.95f})
+        for (std::size_t bar = 0; bar < 3; ++bar)
+            for (const float within : {0.02f, 0.5f, 0.98f}) {
+                const auto found = over((static_cast<float>(bar) + within) / 3, height);
+                REQUIRE(found);
+                CHECK(found->curve == 0);
+                CHECK(found->point == bar);
+            }
+    CHECK_FALSE(over(0.5f, -0.2f));
+}
+
+TEST_CASE("without a mouse, the values at the mark and the bars are reached and pressed") {
+    Screen screen;
+    const std::array curves{
+        ui::ChartCurve{.name = "entropy", .colour = 0xff0000ff, .x = {1, 10, 100}, .y = {0.5, 1, 2}},
+        ui::ChartCurve{
+            .name = "counted", .colour = 0xff00ff00, .x = {1, 10, 100}, .y = {3, 1, 2}, .bars = true}};
+    const ui::Chart chart{.name = "test",
+                          .title = "Rows",
+                          .x = {"d_k", 1, 100, true},
+                          .y = ui::fitted("nats", curves, true),
+                          .marked = 10};
+    const auto focused = [&](const char* key) {
+        ui::focus_node(key, -1, -1);
+        return drawn(chart, curves);
+    };
+    const ui::ChartReply at_mark = focused("chart/test/at-mark/0"), bar = focused("chart/test/bars/1/2");
+    REQUIRE(at_mark.over);
+    CHECK(at_mark.over->curve == 0);
+    CHECK(at_mark.over->point == 1);
+    CHECK_FALSE(at_mark.clicked);
+    REQUIRE(bar.over);
+    CHECK(bar.over->curve == 1);
+    CHECK(bar.over->point == 2);
+    ui::focus_node("", -1, -1);
+    CHECK_FALSE(drawn(chart, curves).over);
+    ui::ask({.key = "chart/test/bars/1/0"});
+    ImGui::NewFrame();
+    ui::clear_semantics();
+    ImGui::Begin("a chart alone");
+    const ui::ChartReply pressed = ui::chart(chart, 600, 300, curves);
+    ImGui::End();
+    ImGui::Render();
+    CHECK(pressed.clicked);
+    CHECK(pressed.over->point == 0);
 }

@@ -4,25 +4,51 @@
 #include <cmath>
 #include <numeric>
 
+#include "analysis/dot_products.hpp"
 #include "analysis/moments.hpp"
 #include "app/link.hpp"
 #include "unit/app/support.hpp"
+#include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
 
 namespace {
 
 ScaleLens& scale_in(const Screen& screen) { return static_cast<ScaleLens&>(lens_in(screen.visit)); }
+
+void finish(auto& job) {
+    while (job.step()) continue;
+}
+
+// A head with these q and k, row by row.
+RowOfHead head_of(Index queries, Index keys, Index d, std::vector<float> q, std::vector<float> k,
+                  Mask mask = {}) {
+    AttentionSpec spec;
+    spec.mask = std::move(mask);
+    auto record =
+        Record::run(Tensor({1, queries, d}, q), Tensor({1, keys, d}, k), Tensor({1, keys, 1}), spec);
+    REQUIRE(record);
+    return {std::make_shared<const Record>(std::move(*record))};
+}
+
+std::vector<float> normal_numbers(std::uint64_t seed, Index count, float size = 1) {
+    Random random(seed);
+    std::vector<float> numbers;
+    for (Index i = 0; i < count; ++i) numbers.push_back(size * static_cast<float>(random.normal()));
+    return numbers;
+}
 
 }  // namespace
 
 TEST_CASE("the variance of q · k of normal vectors is the number of their components") {
     for (const Index d : {1, 4, 64, 1024}) {
         DotProducts products(d, scale_pairs, 7);
-        while (products.step()) continue;
+        finish(products);
         REQUIRE(std::ssize(products.values()) == scale_pairs);
         const Moments moments = moments_of(products.values());
         // The standard error of a variance over n draws is √((κ − 1) / n) of it, with a kurtosis κ = 3 + 6 / d of
@@ -34,8 +60,8 @@ TEST_CASE("the variance of q · k of normal vectors is the number of their compo
               4 * std::sqrt(static_cast<double>(d) / static_cast<double>(scale_pairs)));
     }
     DotProducts again(64, 10, 7), other(64, 10, 8);
-    while (again.step()) continue;
-    while (other.step()) continue;
+    finish(again);
+    finish(other);
     CHECK(again.values() != other.values());
 }
 
@@ -43,8 +69,8 @@ TEST_CASE("of a head, all of its components give its raw scores, and the first o
     Screen screen;
     screen.open_sentence();
     const auto record = sentence_in(screen.visit).run()->record(1);
-    DotProducts all(record, 2, 4096, scale_pairs);
-    while (all.step()) continue;
+    DotProducts all(HeadPairs(record, 2), 4096);
+    finish(all);
     std::vector<float> expected, first;
     for (Index i = 0; i < record->queries(); ++i)
         for (Index j = 0; j <= i; ++j) {
@@ -55,19 +81,165 @@ TEST_CASE("of a head, all of its components give its raw scores, and the first o
     CHECK(all.components() == record->d_k());
     for (std::size_t i = 0; i < expected.size(); ++i)
         CHECK(all.values()[i] == Catch::Approx(expected[i]).epsilon(1e-5).margin(1e-6));
-    DotProducts one(record, 2, 1, scale_pairs);
-    while (one.step()) continue;
+    DotProducts one(HeadPairs(record, 2), 1);
+    finish(one);
     for (std::size_t i = 0; i < first.size(); ++i)
         CHECK(one.values()[i] == Catch::Approx(first[i]).margin(1e-6));
-    DotProducts some(record, 2, 1, 5);
-    while (some.step()) continue;
+    DotProducts some(HeadPairs(record, 2, 5), 1);
+    finish(some);
     CHECK(some.values().size() <= 5);
 }
 
-TEST_CASE("every value is counted in one bin") {
-    const std::vector<float> values{-5, -1, -0.999f, 0, 0.5f, 0.999f, 1, 70, std::nanf("")};
-    const auto counts = histogram_of(values, 1, 4);
-    CHECK(counts == std::vector<Index>{3, 0, 1, 4});
+TEST_CASE("every value is counted in one bin, and scores that are not finite in none") {
+    const std::vector<float> values{-5, -1, -0.999f, 0, 0.5f, 0.999f, 1, 70};
+    CHECK(bins_of(values, 1, 4) == std::vector<Index>{3, 0, 1, 4});
+    const RowOfHead head = head_of(1, 4, 1, {1}, {2, std::nanf(""), INFINITY, -3});
+    DotProducts products(HeadPairs(head.record, 0), 1);
+    finish(products);
+    CHECK(products.values() == std::vector<float>{2, -3});
+    CHECK(products.odd() == 2);
+    ComponentVariances variances(HeadPairs(head.record, 0));
+    finish(variances);
+    CHECK(variances.counted() == 2);
+    CHECK(variances.own(0) == 6.25);
+}
+
+TEST_CASE("the histogram expects as many pairs in a bin as the density says") {
+    for (const Index d : {1, 2, 64, 4096}) {
+        DotProducts products(d, scale_pairs, 3);
+        finish(products);
+        const ScaleHistogram all(products, false);
+        INFO("d " << d);
+        CHECK_THAT(std::accumulate(all.expected.begin(), all.expected.end(), 0.0),
+                   WithinRel(static_cast<double>(scale_pairs), 1e-12));
+        CHECK(std::accumulate(all.counts.begin(), all.counts.end(), Index{0}) == scale_pairs);
+        double chi_squared = 0;
+        Index bins = 0;
+        for (std::size_t bin = 0; bin < all.counts.size(); ++bin) {
+            if (all.expected[bin] < 5) continue;
+            const double off = static_cast<double>(all.counts[bin]) - all.expected[bin];
+            chi_squared += off * off / all.expected[bin];
+            ++bins;
+        }
+        // χ² of n bins is n ± √(2n); four of these are allowed.
+        const auto n = static_cast<double>(bins);
+        CHECK(chi_squared < n + 4 * std::sqrt(2 * n));
+        CHECK(all.x.size() == all.density.size());
+        CHECK(all.density.front() == all.density.back());
+    }
+}
+
+TEST_CASE("the rules' rows are softmax of the scaled scores, with masked and fully masked rows") {
+    for (const std::uint64_t seed : {1, 2, 3})
+        for (const float size : {0.01f, 1.0f, 30.0f}) {
+            constexpr Index n = 12, d = 9;
+            RowOfHead head = head_of(n, n, d, normal_numbers(seed, n * d, size),
+                                     normal_numbers(seed + 9, n * d, size), Mask::causal(-1));
+            for (head.query = 0; head.query < n; ++head.query) {
+                const RuledRow as_it_is(head, "as it is", static_cast<double>(head.record->scale()));
+                CHECK(as_it_is.weights == head.record->weights(0, head.query));
+                for (const double scale : {1e-4, 1.0, 2.0 / 3, 10.0}) {
+                    const RuledRow rule(head, "a rule", scale);
+                    std::vector<double> scores;
+                    for (Index key = 0; key < head.query; ++key) {
+                        double score = 0;
+                        for (Index a = 0; a < d; ++a)
+                            score += static_cast<double>(head.record->q().heads().head(0)(head.query, a)) *
+                                     static_cast<double>(head.record->k().heads().head(0)(key, a));
+                        scores.push_back(score);
+                    }
+                    const std::vector<double> expected =
+                        softmax(scores, static_cast<double>(static_cast<float>(scale)));
+                    REQUIRE(strongest_keys(rule).size() == scores.size());
+                    double largest = 0;
+                    for (const double score : scores) largest = std::max(largest, std::abs(score) * scale);
+                    for (Index key = 0; key < n; ++key) {
+                        const auto at = static_cast<std::size_t>(key);
+                        const double weight = key < head.query ? expected[at] : 0;
+                        CHECK_THAT(rule.exact[at], WithinAbs(weight, 1e-13 * (1 + largest)));
+                        // A score of size s is rounded by about s · d · 2⁻²⁴, and so is the exponent.
+                        CHECK_THAT(static_cast<double>(rule.weights[at]),
+                                   WithinAbs(weight, 2e-6 + 1e-6 * largest * weight));
+                    }
+                }
+            }
+        }
+    RowOfHead nothing = head_of(2, 2, 1, {1, 1}, {3, 4}, Mask::causal(-1));
+    const RuledRow masked(nothing, "masked", 1);
+    CHECK(masked.weights == std::vector<float>{0, 0});
+    CHECK(masked.exact_saturation.entropy == 0);
+    CHECK(strongest_keys(masked).empty());
+    RowOfHead odd = head_of(1, 2, 1, {1}, {std::nanf(""), 4});
+    CHECK(std::isnan(RuledRow(odd, "NaN", 1).exact_saturation.entropy));
+    CHECK(strongest_keys(RuledRow(odd, "NaN", 1)) == std::vector<Index>{1, 0});
+}
+
+TEST_CASE("the curves are the rows of their seeds, first the one that is shown") {
+    constexpr Index keys = 5;
+    ScaleCurves curves(11, keys, 0.3);
+    finish(curves);
+    REQUIRE(curves.done());
+    for (std::size_t p = 0; p < ScaleCurves::points().size(); p += 5) {
+        const Index d = ScaleCurves::points()[p];
+        for (const Index seed : {Index{0}, ScaleCurves::seeds - 1}) {
+            const RowOfHead row = seeded_row(static_cast<std::uint32_t>(11 + seed), keys, d);
+            for (std::size_t r = 0; r < scale_rules; ++r) {
+                const RuledRow rule(row, "", scale_of(r, d, 0.3));
+                INFO("d " << d << ", rule " << r);
+                // The rule's scale is a float, so that its scores of size √d differ by their 2⁻²⁴.
+                for (const RowMeasure m : {RowMeasure::entropy, RowMeasure::largest, RowMeasure::gradient})
+                    CHECK_THAT(curves.value(m, r, p, seed),
+                               WithinAbs(measured(rule.exact_saturation, m), 1e-5));
+            }
+        }
+    }
+    const auto at = [&](RowMeasure m, std::size_t rule, Index d) {
+        const auto found = std::ranges::find(ScaleCurves::points(), d);
+        return curves.over_seeds(m, rule, static_cast<std::size_t>(found - ScaleCurves::points().begin()));
+    };
+    // What the lens is about, for 16 rows of 5 keys.
+    CHECK(at(RowMeasure::largest, 0, 4096).mean > 0.95);
+    CHECK(at(RowMeasure::gradient, 0, 4096).mean < 0.05);
+    CHECK(at(RowMeasure::largest, 1, 4096).mean < 0.7);
+    CHECK(at(RowMeasure::entropy, 2, 4096).least > 0.999 * std::log(5.0));
+    // 80 scores: the standard error of their mean square is √(2/80) of it at large d.
+    CHECK_THAT(at(RowMeasure::variance, 1, 4096).mean, WithinAbs(1, 4 * std::sqrt(2.0 / 80)));
+    CHECK_THAT(at(RowMeasure::variance, 0, 4096).mean,
+               WithinRel(4096 * at(RowMeasure::variance, 1, 4096).mean, 1e-12));
+    for (const RowMeasure m : {RowMeasure::entropy, RowMeasure::largest, RowMeasure::gradient})
+        for (std::size_t r = 0; r < scale_rules; ++r) {
+            const auto spread = at(m, r, 64);
+            CHECK(spread.least <= spread.mean);
+            CHECK(spread.mean <= spread.most);
+        }
+    ScaleCurves other(11, keys, 7);
+    other.step();
+    finish(other);
+    other.use(0.3);
+    CHECK(other.over_seeds(RowMeasure::entropy, 3, 9).mean ==
+          curves.over_seeds(RowMeasure::entropy, 3, 9).mean);
+}
+
+TEST_CASE("the variance of a head's scores is that of its components and what is between them") {
+    constexpr Index n = 20, d = 7;
+    const RowOfHead head = head_of(n, n, d, normal_numbers(1, n * d), normal_numbers(2, n * d));
+    ComponentVariances variances(HeadPairs(head.record, 0));
+    finish(variances);
+    CHECK(variances.counted() == n * n);
+    std::vector<double> sums(static_cast<std::size_t>(n * n), 0.0);
+    for (Index a = 0; a < d; ++a) {
+        std::vector<double> products;
+        for (Index i = 0; i < n; ++i)
+            for (Index j = 0; j < n; ++j) {
+                products.push_back(static_cast<double>(head.record->q().heads().head(0)(i, a)) *
+                                   static_cast<double>(head.record->k().heads().head(0)(j, a)));
+                sums[static_cast<std::size_t>(i * n + j)] += products.back();
+            }
+        CHECK_THAT(variances.own(a),
+                   WithinRel(moments_of(std::span<const double>(products)).variance, 1e-12));
+        CHECK_THAT(variances.of_first(a + 1),
+                   WithinRel(moments_of(std::span<const double>(sums)).variance, 1e-12));
+    }
 }
 
 TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in the link") {
@@ -76,7 +248,7 @@ TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in 
         screen.visit.perform(OpenSubject{subject.key});
         screen.visit.perform(OpenLens{"scale"});
         screen.settle();
-        if (subject_in(screen.visit).attention()) CHECK(screen.shows("scale/histogram"));
+        if (subject_in(screen.visit).attention()) CHECK(screen.shows("chart/products"));
     }
     screen.visit.perform(OpenSubject{worked_subject});
     screen.settle();
@@ -84,16 +256,94 @@ TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in 
     CHECK(scale_in(screen)
               .spoken(subject_in(screen.visit))
               .starts_with("Over 64 components, q · k spreads by ± "));
+    CHECK(screen.shows("chart/entropy"));
     screen.click("scale/vectors/of this head");
     screen.settle();
     // The example has 4 components, and 9 pairs.
     CHECK(scale_in(screen).products(subject_in(screen.visit)).values().size() == 9);
     CHECK(scale_in(screen).spoken(subject_in(screen.visit)).starts_with("Over 4 components"));
+    CHECK(screen.shows("chart/components"));
+    CHECK_FALSE(screen.shows("chart/entropy"));
     CHECK(to_fragment(screen.visit.state()) == "v=1&lens=scale&scale.d=64,head");
     CHECK(parse_fragment("v=1&lens=scale&scale.d=64,head").state == screen.visit.state());
     screen.visit.undo();
     CHECK(screen.visit.state().of<ScaleState>() == ScaleState{});
-    CHECK_FALSE(apply(default_state(), SetScale{{.components = 0}}));
-    CHECK_FALSE(parse_fragment("v=1&scale.d=5000").note.empty());
-    CHECK(scale_in(screen).tables(subject_in(screen.visit)).front().values.rows == table_row_limit);
+    for (const ScalePreset& preset : scale_presets()) {
+        const ScaleState expected = preset.from(screen.visit.state().of<ScaleState>());
+        screen.click("scale/preset/" + std::string(preset.title));
+        CHECK(screen.visit.state().of<ScaleState>() == expected);
+        CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
+    }
+    screen.visit.perform(SetScale{{.seed = 9, .row = ScaleRow::two, .keys = 17, .own = 0.1}});
+    CHECK(to_fragment(screen.visit.state()) ==
+          "v=1&lens=scale&scale.d=64,normal,9&scale.row=2,17&scale.own=0.1");
+    CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
+    CHECK(refusal(default_state(), SetScale{{.components = 0}}) ==
+          "Vectors here have 1 to 4,096 components.");
+    CHECK(refusal(default_state(), SetScale{{.keys = 65}}) == "A seeded row has 2 to 64 keys.");
+    CHECK(refusal(default_state(), SetScale{{.own = NAN}}) == "A scale of your own is from 0.0001 to 10.");
+    for (const char* bad :
+         {"scale.d=5000", "scale.row=3", "scale.row=seeded,1", "scale.own=-1", "scale.own="})
+        CHECK_FALSE(parse_fragment(std::string("v=1&") + bad).note.empty());
+}
+
+TEST_CASE("each number of Scale explains itself, and numbers that do not exist say nothing") {
+    Screen screen;
+    screen.open_sentence();
+    screen.visit.perform(OpenLens{"scale"});
+    const auto explained_at = [&](ScaleNumber number, Index column) {
+        const Selection& s = screen.visit.state().selection;
+        return scale_in(screen).explain(subject_in(screen.visit),
+                                        {{s.layer, s.head}, cell_of(number, column)});
+    };
+    const auto check = [&](ScaleNumber number, Index columns) {
+        for (Index column = 0; column < columns; ++column) {
+            const auto why = explained_at(number, column);
+            INFO("number " << static_cast<Index>(number) << ", column " << column);
+            REQUIRE(why);
+            CHECK_FALSE(why->title.empty());
+            CHECK(std::isfinite(why->f64));
+            CHECK_THAT(why->f32, WithinAbs(why->f64, 1e-5 * (1 + std::abs(why->f64))));
+            if (!why->lines.empty()) CHECK(why->lines.back().value == why->f64);
+        }
+        CHECK_FALSE(explained_at(number, columns));
+        CHECK_FALSE(explained_at(number, position_limit - 1));
+    };
+    for (const ScaleRow rows : {ScaleRow::seeded, ScaleRow::hundred, ScaleRow::ninety}) {
+        screen.visit.perform(SetScale{{.components = 40, .row = rows, .keys = 6}});
+        screen.settle();
+        const Index keys = std::ssize(scale_in(screen).rules(subject_in(screen.visit)).front().weights);
+        check(ScaleNumber::pairs, ScaleHistogram::bins);
+        check(ScaleNumber::weight, keys * 4);
+        check(ScaleNumber::measure, 12);
+        check(ScaleNumber::curve, 16 * std::ssize(ScaleCurves::points()));
+        CHECK_FALSE(explained_at(ScaleNumber::component, 0));
+        CHECK_FALSE(explained_at(ScaleNumber::grown, 0));
+    }
+    screen.visit.perform(SetScale{{.row = ScaleRow::two}});
+    const auto printed = explained_at(ScaleNumber::weight, 0);
+    REQUIRE(printed);
+    CHECK(printed->note == "“Attention: The Heart of Transformers” prints 0.5; exact is 0.599021.");
+
+    screen.visit.perform(Select{{1, 2, 4, {}, {}}});
+    screen.visit.perform(SetScale{{.vectors = ScaleVectors::head}});
+    screen.settle();
+    const auto record = sentence_in(screen.visit).run()->record(1);
+    check(ScaleNumber::pairs, ScaleHistogram::bins);
+    check(ScaleNumber::weight, record->keys() * 4);
+    check(ScaleNumber::measure, 12);
+    check(ScaleNumber::component, record->d_k());
+    check(ScaleNumber::grown, record->d_k());
+    CHECK_FALSE(explained_at(ScaleNumber::curve, 0));
+    CHECK_FALSE(
+        scale_in(screen).explain(subject_in(screen.visit), {{1, 2}, {.stage = Stage::lens, .row = 6}}));
+    // Without a scale, the weight of key 1 is that of the raw scores, and its terms lead on to q and k.
+    const auto weight = explained_at(ScaleNumber::weight, 1 * 4 + 1);
+    double sum = 0;
+    for (Index key = 0; key <= 4; ++key)
+        sum += std::exp(static_cast<double>(record->cell(Stage::raw, 2, 4, key)));
+    CHECK_THAT(weight->f64,
+               WithinAbs(std::exp(static_cast<double>(record->cell(Stage::raw, 2, 4, 1))) / sum, 1e-6));
+    CHECK(weight->operands.front().left_at == CellPlace{{1, 2}, {Stage::q, 4, 0}});
+    CHECK(weight->operands.front().right_at == CellPlace{{1, 2}, {Stage::k, 1, 0}});
 }

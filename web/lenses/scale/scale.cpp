@@ -1,125 +1,165 @@
 #include "lenses/scale/scale.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "analysis/moments.hpp"
+#include "analysis/dot_products.hpp"
 #include "app/format.hpp"
-#include "app/link_text.hpp"
-#include "tensor/random.hpp"
 
 namespace attn::app {
 
-namespace {
-
-constexpr Index components_a_step = Index{1} << 15;
-constexpr std::array<std::string_view, 2> vector_keys{"normal", "head"};
-
-// "64", "20,head", "64,normal,7": components, vectors, seed.
-constexpr LinkRow scale_rows[] = {
-    {"scale.d", "a number of components from 1 to 4,096, and normal or head, and a seed, as 64,normal,7",
-     [](State& s, const std::string& value) {
-         const auto parts = split(value, ',');
-         const auto components = read_integer<Index>(parts[0]);
-         const auto vectors = parts.size() > 1 ? index_of(vector_keys, parts[1]) : 0;
-         const auto seed = parts.size() > 2 ? read_integer<std::uint32_t>(parts[2]) : ScaleState{}.seed;
-         if (!components || !vectors || !seed || parts.size() > 3) return false;
-         return take(s, SetScale{{static_cast<ScaleVectors>(*vectors), *components, *seed}});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const ScaleState& scale = s.of<ScaleState>();
-         if (scale == ScaleState{}) return std::nullopt;
-         std::string text = std::to_string(scale.components);
-         const bool other_seed = scale.seed != ScaleState{}.seed;
-         if (scale.vectors != ScaleVectors::normal || other_seed)
-             text.append(",").append(vector_keys[static_cast<std::size_t>(scale.vectors)]);
-         if (other_seed) text += "," + std::to_string(scale.seed);
-         return text;
-     }},
-};
-
-}  // namespace
-
-LinkRows scale_links() { return {scale_rows}; }
-
-Status SetScale::apply(State& state) const {
-    if (scale.components < 1 || scale.components > scale_components_limit)
-        return Error{"Vectors here have 1 to " + with_commas(scale_components_limit) + " components."};
-    state.edit<ScaleState>() = scale;
-    return ok();
+CellRef cell_of(ScaleNumber number, Index column) {
+    return {.stage = Stage::lens, .row = static_cast<Index>(number), .col = column};
 }
-std::string SetScale::describe(const State&) const { return "d_k " + std::to_string(scale.components); }
+Index column_of(Index of, std::size_t rule) {
+    return of * static_cast<Index>(scale_rules) + static_cast<Index>(rule);
+}
+Index column_of(RowMeasure measure, std::size_t rule, std::size_t point) {
+    return column_of(static_cast<Index>(measure), rule) * std::ssize(ScaleCurves::points()) +
+           static_cast<Index>(point);
+}
 
-DotProducts::DotProducts(Index components, Index pairs, std::uint32_t seed)
-    : components_(components), pairs_(pairs), seed_(seed) {}
-
-DotProducts::DotProducts(std::shared_ptr<const Record> record, Index head, Index components, Index pairs)
-    : record_(std::move(record)),
-      head_(head),
-      components_(std::min(components, record_->d_k())),
-      pairs_(std::min(pairs, record_->queries() * record_->keys())) {}
-
-bool DotProducts::step() {
-    const Index end = std::min(next_ + std::max(components_a_step / components_, Index{1}), pairs_);
-    for (; next_ < end; ++next_) {
-        double sum = 0;
-        if (!record_) {
-            Random random(mixed(seed_, static_cast<std::uint64_t>(next_)));
-            for (Index a = 0; a < components_; ++a) sum += random.normal() * random.normal();
-        } else {
-            const Index cells = record_->queries() * record_->keys(), cell = next_ * cells / pairs_;
-            const Index query = cell / record_->keys(), key = cell % record_->keys();
-            if (!record_->spec().mask.allows(head_, query, key)) continue;
-            const float *q = record_->q().heads().head(head_).row(query),
-                        *k = record_->k().heads().head(record_->kv_head(head_)).row(key);
-            for (Index a = 0; a < components_; ++a)
-                sum += static_cast<double>(q[a]) * static_cast<double>(k[a]);
-        }
-        values_.push_back(static_cast<float>(sum));
+ScaleHistogram::ScaleHistogram(const DotProducts& products, bool of_head) {
+    constexpr double reach_in_spreads = 4;
+    constexpr int points =
+        200;  // even, so that none is at 0, where the density of a single product is infinite
+    const Index d = products.components();
+    auto variance = static_cast<double>(d);
+    // That of normal vectors is known before there are any.
+    if (of_head) variance = std::max(variance, moments_of(std::span(products.values())).variance);
+    reach = reach_in_spreads * std::sqrt(variance);
+    counts = bins_of(products.values(), reach, bins);
+    pairs = std::ssize(products.values());
+    const auto all = static_cast<double>(pairs);
+    // The probability up to an edge, by symmetry. The outermost bins have the tails.
+    const auto up_to = [&](Index edge_of, auto&& within) {
+        if (edge_of == 0 || edge_of == bins) return edge_of == 0 ? 0.0 : 1.0;
+        const double at = edge(edge_of);
+        return 0.5 + std::copysign(within(std::abs(at)), at) / 2;
+    };
+    const auto fill = [&](std::vector<double>& out, auto&& within) {
+        for (Index bin = 0; bin < bins; ++bin)
+            out.push_back(all * (up_to(bin + 1, within) - up_to(bin, within)));
+    };
+    fill(expected, [&](double to) { return dot_product_within(d, to); });
+    fill(normal, [&](double to) { return std::erf(to / std::sqrt(2 * static_cast<double>(d))); });
+    for (int i = 0; i < points; ++i) {
+        x.push_back(reach * (2.0 * i / (points - 1) - 1));
+        density.push_back(i < points / 2 ? all * (edge(1) - edge(0)) * dot_product_density(d, x.back())
+                                         : density[static_cast<std::size_t>(points - 1 - i)]);
     }
-    return !done();
 }
 
-std::vector<Index> histogram_of(const std::vector<float>& values, double reach, Index bins) {
-    std::vector<Index> counts(static_cast<std::size_t>(bins), 0);
-    for (const float value : values) {
-        if (!std::isfinite(value)) continue;
-        const double place = (static_cast<double>(value) / reach + 1) / 2 * static_cast<double>(bins);
-        const auto bin = std::clamp(place, 0.0, static_cast<double>(bins) - 1);
-        ++counts[static_cast<std::size_t>(bin)];
-    }
-    return counts;
-}
-
-std::shared_ptr<const Record> ScaleLens::record_of(Subject& subject, const State& state) {
+ScaleLens::Source ScaleLens::source(Subject& subject) const {
     const Attention* attention = subject.attention();
-    const Selection& s = state.selection;
-    if (state.of<ScaleState>().vectors != ScaleVectors::head || !attention) return nullptr;
-    if (s.layer >= attention->layers() || s.head >= attention->heads()) return nullptr;
-    return attention->record(s.layer);
+    const Selection& s = state().selection;
+    if (state().of<ScaleState>().vectors != ScaleVectors::head || !attention) return {};
+    if (s.layer >= attention->layers() || s.head >= attention->heads()) return {};
+    auto record = attention->record(s.layer);
+    if (!record || record->queries() == 0 || record->keys() == 0) return {};
+    return {std::move(record), attention->version(), s.layer, s.head};
+}
+
+Index ScaleLens::query_of(const Source& source) const {
+    if (!source.record) return 0;
+    const Index last = source.record->queries() - 1;
+    return std::min(state().selection.query.value_or(last), last);
 }
 
 const DotProducts& ScaleLens::products(Subject& subject) {
-    const auto record = record_of(subject, state());
-    Shown now{state().of<ScaleState>()};
-    if (record) {
-        now.version = subject.attention()->version();
-        now.layer = state().selection.layer;
-        now.head = state().selection.head;
+    const ScaleState& now = state().of<ScaleState>();
+    ProductsFrom from{source(subject), now.components, now.seed};
+    if (!products_ || products_->from != from) {
+        const bool of_head = from.source.record != nullptr;
+        DotProducts products =
+            of_head ? DotProducts(HeadPairs(from.source.record, from.source.head), now.components)
+                    : DotProducts(now.components, scale_pairs, now.seed);
+        products.step();
+        products_.emplace(std::move(from), std::move(products));
+        histogram_.reset();
     }
-    if (shown_ != now) {
-        shown_ = now;
-        record ? products_.emplace(record, now.head, now.scale.components, scale_pairs)
-               : products_.emplace(now.scale.components, scale_pairs, now.scale.seed);
-        products_->step();
-    }
-    return *products_;
+    return products_->what;
 }
+
+const ScaleHistogram& ScaleLens::histogram(Subject& subject) {
+    const DotProducts& counted = products(subject);
+    const Index values = std::ssize(counted.values());
+    if (!histogram_ || histogram_->from != values)
+        histogram_.emplace(values, ScaleHistogram(counted, products_->from.source.record != nullptr));
+    return histogram_->what;
+}
+
+const ComponentVariances* ScaleLens::variances(Subject& subject) {
+    Source from = source(subject);
+    if (!from.record) return nullptr;
+    if (!variances_ || variances_->from != from) {
+        ComponentVariances variances(HeadPairs(from.record, from.head));
+        variances.step();
+        variances_.emplace(std::move(from), std::move(variances));
+    }
+    return &variances_->what;
+}
+
+const ScaleCurves& ScaleLens::curves() {
+    const ScaleState& now = state().of<ScaleState>();
+    const CurvesFrom from{now.keys, now.seed};
+    if (!curves_ || curves_->from != from) curves_.emplace(from, ScaleCurves(now.seed, now.keys, now.own));
+    curves_->what.use(now.own);
+    return curves_->what;
+}
+
+ScaleLens::Row ScaleLens::made_row(const RowFrom& from, Subject& subject) const {
+    Row made;
+    const PrintedRow* printed = printed_row(from.row);
+    if (from.source.record) {
+        made.row = {from.source.record, from.source.head, from.query};
+        made.names = subject.attention()->key_names();
+        const auto own = static_cast<double>(from.source.record->scale());
+        made.rules.emplace_back(made.row, "as it is", own);
+        made.rules.emplace_back(made.row, "left out", 1);
+        made.rules.emplace_back(made.row, "doubled", 2 * own);
+    } else {
+        made.row =
+            printed ? row_of_scores(printed->scores) : seeded_row(from.seed, from.keys, from.components);
+        for (Index key = 0; key < made.row.record->keys(); ++key)
+            made.names.push_back("key " + std::to_string(key));
+        const std::string d = std::to_string(from.components);
+        made.rules.emplace_back(made.row, scale_rule_names[0], scale_of(0, from.components, 0));
+        made.rules.emplace_back(made.row, "1/√" + d, scale_of(1, from.components, 0));
+        made.rules.emplace_back(made.row, "1/" + d, scale_of(2, from.components, 0));
+    }
+    made.keys = strongest_keys(made.rules.front());
+    return made;
+}
+
+const ScaleLens::Row& ScaleLens::row(Subject& subject) {
+    const ScaleState& now = state().of<ScaleState>();
+    RowFrom from{source(subject)};
+    if (from.source.record) {
+        from.query = query_of(from.source);
+    } else {
+        from.row = now.row;
+        from.components = now.components;
+        if (now.row == ScaleRow::seeded) from.keys = now.keys, from.seed = now.seed;
+    }
+    if (!row_ || row_->from != from) {
+        Row made = made_row(from, subject);
+        row_.emplace(std::move(from), std::move(made));
+    }
+    Row& row = row_->what;
+    if (row.rules.size() < scale_rules || row.own != now.own) {
+        if (row.rules.size() == scale_rules) row.rules.pop_back();
+        row.own = now.own;
+        row.rules.emplace_back(row.row, scale_rule_names[3], now.own);
+    }
+    return row;
+}
+
+const std::vector<RuledRow>& ScaleLens::rules(Subject& subject) { return row(subject).rules; }
 
 std::string ScaleLens::spoken(Subject& subject) {
     const DotProducts& shown = products(subject);
-    const double spread = std::sqrt(moments_of(shown.values()).variance);
+    const double spread = std::sqrt(moments_of(std::span(shown.values())).variance);
     const std::string d = std::to_string(shown.components());
     return "Over " + d + (shown.components() == 1 ? " component" : " components") + ", q · k spreads by ± " +
            fixed(spread, 2) + "; divided by √" + d + ", by ± " +
@@ -127,13 +167,65 @@ std::string ScaleLens::spoken(Subject& subject) {
 }
 
 std::vector<Table> ScaleLens::tables(Subject& subject) {
-    const std::vector<float>& values = products(subject).values();
-    Table table{"q · k", {"q · k"}, {}, Matrix(std::min(std::ssize(values), table_row_limit), 1)};
-    for (Index i = 0; i < table.values.rows; ++i) {
-        table.row_labels.push_back("pair " + std::to_string(i));
-        table.values.at(i, 0) = static_cast<double>(values[static_cast<std::size_t>(i)]);
+    std::vector<Table> tables;
+    const Row& shown = row(subject);
+    const Index keys = std::min(std::ssize(shown.names), table_row_limit);
+    Table weights{
+        "Weights", {}, {shown.names.begin(), shown.names.begin() + keys}, Matrix(keys, scale_rules)};
+    Table measures{"Row", {}, {}, Matrix(row_measures, scale_rules)};
+    for (std::size_t m = 0; m < row_measures; ++m) measures.row_labels.push_back(row_measure_names[m]);
+    for (std::size_t r = 0; r < scale_rules; ++r) {
+        const RuledRow& rule = shown.rules[r];
+        const auto column = static_cast<Index>(r);
+        weights.columns.push_back(rule.name);
+        measures.columns.push_back(rule.name);
+        for (Index key = 0; key < keys; ++key)
+            weights.values.at(key, column) = rule.exact[static_cast<std::size_t>(key)];
+        for (std::size_t m = 0; m < row_measures; ++m)
+            measures.values.at(static_cast<Index>(m), column) =
+                measured(rule.exact_saturation, static_cast<RowMeasure>(m));
     }
-    return {std::move(table)};
+    tables.push_back(std::move(weights));
+    tables.push_back(std::move(measures));
+
+    const ScaleHistogram& counted = histogram(subject);
+    Table bins{"q · k, pairs", {"from", "counted", "exact", "normal"}, {}, Matrix(ScaleHistogram::bins, 4)};
+    for (Index bin = 0; bin < ScaleHistogram::bins; ++bin) {
+        const auto at = static_cast<std::size_t>(bin);
+        bins.row_labels.push_back("bin " + std::to_string(bin));
+        bins.values.at(bin, 0) = counted.edge(bin);
+        bins.values.at(bin, 1) = static_cast<double>(counted.counts[at]);
+        bins.values.at(bin, 2) = counted.expected[at];
+        bins.values.at(bin, 3) = counted.normal[at];
+    }
+    tables.push_back(std::move(bins));
+
+    if (const ComponentVariances* of = variances(subject)) {
+        const Index rows = std::min(of->components(), table_row_limit);
+        Table table{"Variance over components", {"q_a k_a", "sum of the first"}, {}, Matrix(rows, 2)};
+        for (Index a = 0; a < rows; ++a) {
+            table.row_labels.push_back(std::to_string(a));
+            table.values.at(a, 0) = of->own(a);
+            table.values.at(a, 1) = of->of_first(a + 1);
+        }
+        tables.push_back(std::move(table));
+        return tables;
+    }
+    const ScaleCurves& over = curves();
+    for (std::size_t m = 0; over.seeds_done() > 0 && m < curve_measures; ++m) {
+        const auto points = ScaleCurves::points();
+        Table table{
+            std::string(row_measure_names[m]) + " over d_k", {}, {}, Matrix(std::ssize(points), scale_rules)};
+        table.columns.assign(scale_rule_names.begin(), scale_rule_names.end());
+        for (std::size_t p = 0; p < points.size(); ++p) {
+            table.row_labels.push_back(std::to_string(points[p]));
+            for (std::size_t r = 0; r < scale_rules; ++r)
+                table.values.at(static_cast<Index>(p), static_cast<Index>(r)) =
+                    over.over_seeds(static_cast<RowMeasure>(m), r, p).mean;
+        }
+        tables.push_back(std::move(table));
+    }
+    return tables;
 }
 
 Guide ScaleLens::guide(Subject&) const {
@@ -142,7 +234,9 @@ Guide ScaleLens::guide(Subject&) const {
             "variance 1, each product has variance 1 and their sum has variance d_k (Vaswani et al. 2017, "
             "arXiv 1706.03762, section 3.2.1).\n\n"
             "Large scores make softmax put everything on one key, where its gradient is almost 0. Dividing "
-            "by √d_k brings the variance back to 1, whatever d_k is."};
+            "by √d_k brings the variance back to 1, whatever d_k is. Dividing by d_k makes all weights alike "
+            "instead.\n\n"
+            "Hover over a bar or a curve to see where its number comes from; click to keep it."};
 }
 
 }  // namespace attn::app

@@ -1,59 +1,50 @@
-// Lens Scale: why scores are divided by √d_k. Dot products of d components spread by √d; the histogram shows it, on
-// seeded normal vectors, or on the chosen head's own q and k as far as their first d components go.
+// Lens Scale: why scores are divided by √d_k. Dot products of d components spread by √d, and a row of softmax over
+// such scores ends up on one key, where no gradient passes. It shows this on seeded normal vectors beside the theory,
+// and on the chosen head's own q and k: how their products vary, and its rows under another scale.
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "lenses/lens.hpp"
+#include "lenses/scale/products.hpp"
+#include "lenses/scale/rows.hpp"
+#include "lenses/scale/state.hpp"
+
+namespace attn::ui {
+struct ChartReply;
+}
 
 namespace attn::app {
 
-inline constexpr Index scale_components_limit = 4096, scale_pairs = 2048;
-
-enum class ScaleVectors { normal, head };
-
-struct ScaleState {
-    ScaleVectors vectors = ScaleVectors::normal;
-    Index components = 64;  // d; a head has fewer at most
-    std::uint32_t seed = 1;
-    bool operator==(const ScaleState&) const = default;
+// The lens's own numbers are the rows of Stage::lens; what the columns are:
+enum class ScaleNumber : Index {
+    pairs,      // bin
+    weight,     // key · 4 + rule
+    measure,    // measure · 4 + rule
+    curve,      // (measure · 4 + rule) · points + point
+    component,  // component
+    grown,      // components − 1
 };
 
-struct SetScale {
-    ScaleState scale;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
+// How many pairs have which q · k, beside the theory of standard normal vectors.
+struct ScaleHistogram {
+    static constexpr Index bins = 41;
+
+    ScaleHistogram(const DotProducts& products, bool of_head);
+    double edge(Index bin) const {
+        return reach * (2 * static_cast<double>(bin) / static_cast<double>(bins) - 1);
+    }
+
+    double reach;                          // it goes from −reach to reach
+    Index pairs;                           // in all bins
+    std::vector<Index> counts;             // [bins]
+    std::vector<double> expected, normal;  // [bins], exactly and in the limit of large d
+    std::vector<double> x, density;        // the exact density as a curve, in pairs a bin
 };
-
-LinkRows scale_links();
-
-// Dot products q · k, made in slices of about a millisecond.
-class DotProducts {
-  public:
-    // Of `pairs` pairs of vectors with `components` standard normal components each (tensor/random.hpp).
-    DotProducts(Index components, Index pairs, std::uint32_t seed);
-    // Of the first `components` of a head's q and k, over at most `pairs` of the pairs that its mask allows, evenly
-    // chosen.
-    DotProducts(std::shared_ptr<const Record> record, Index head, Index components, Index pairs);
-
-    bool step();  // true while there is more to do
-    bool done() const { return next_ >= pairs_; }
-    const std::vector<float>& values() const { return values_; }
-    Index components() const { return components_; }
-
-  private:
-    std::shared_ptr<const Record> record_;  // null: normal vectors
-    Index head_ = 0, components_, pairs_;
-    std::uint32_t seed_ = 0;
-    Index next_ = 0;  // a pair, or a query and key among all
-    std::vector<float> values_;
-};
-
-// Counts values in bins of one width over [−reach, reach]; those outside are in the outermost bins.
-std::vector<Index> histogram_of(const std::vector<float>& values, double reach, Index bins);
 
 class ScaleLens final : public Lens {
   public:
@@ -62,26 +53,97 @@ class ScaleLens final : public Lens {
     std::optional<Missing> missing(Subject&) const override { return std::nullopt; }
     bool suits(Subject&) const override { return true; }
     void draw(const Drawing& drawing, Subject& subject) override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
     std::string spoken(Subject& subject) override;
     std::vector<Table> tables(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
-    // What is shown: a head where its vectors are chosen and there are some. Computed anew where that has changed.
+    // What is shown: of a head, where its vectors are chosen and there are some. Computed anew when that changes.
     const DotProducts& products(Subject& subject);
+    const std::vector<RuledRow>& rules(Subject& subject);
+    const ScaleCurves& curves();                            // of seeded vectors
+    const ComponentVariances* variances(Subject& subject);  // null: no head
 
   private:
-    struct Shown {
-        ScaleState scale;
-        std::uint64_t version = 0;  // of the attention; 0: normal vectors
+    struct Source {
+        std::shared_ptr<const Record> record;  // null: seeded vectors
+        std::uint64_t version = 0;             // of the attention
         Index layer = 0, head = 0;
-        bool operator==(const Shown&) const = default;
+        bool operator==(const Source&) const = default;
     };
-    static std::shared_ptr<const Record> record_of(Subject& subject, const State& state);
-    void draw_controls(Subject& subject);
-    void draw_histogram(const DotProducts& products, float width) const;
+    Source source(Subject& subject) const;
+    Index query_of(const Source& source) const;  // the chosen one, or the last
 
-    std::optional<Shown> shown_;
-    std::optional<DotProducts> products_;
+    // Something computed, and what from.
+    template <class From, class What>
+    struct Kept {
+        From from;
+        What what;
+    };
+    struct ProductsFrom {
+        Source source;
+        Index components = 0;
+        std::uint32_t seed = 0;
+        bool operator==(const ProductsFrom&) const = default;
+    };
+    struct RowFrom {
+        Source source;
+        Index query = 0;
+        ScaleRow row = ScaleRow::seeded;
+        Index keys = 0, components = 0;
+        std::uint32_t seed = 0;
+        bool operator==(const RowFrom&) const = default;
+    };
+    struct Row {
+        RowOfHead row;
+        std::vector<RuledRow> rules;
+        std::vector<Index> keys;  // that it may see, the highest scores first
+        std::vector<std::string> names;
+        double own = 0;
+    };
+    struct CurvesFrom {
+        Index keys = 0;
+        std::uint32_t seed = 0;
+        bool operator==(const CurvesFrom&) const = default;
+    };
+    Row made_row(const RowFrom& from, Subject& subject) const;
+    const Row& row(Subject& subject);
+
+    const ScaleHistogram& histogram(Subject& subject);
+
+    void draw_presets();
+    void draw_controls(Subject& subject);
+    void draw_histogram(const Drawing& drawing, Subject& subject, float width);
+    void draw_components(const Drawing& drawing, const ComponentVariances& of, float width);
+    void draw_grown(const Drawing& drawing, const ComponentVariances& of, float width);
+    void draw_row_controls(const Drawing& drawing, Subject& subject);
+    void draw_rules(const Drawing& drawing, Subject& subject);
+    void draw_rule(const Drawing& drawing, const Row& shown, std::size_t rule, float width);
+    void draw_curve(const Drawing& drawing, RowMeasure measure, float width);
+    // Explains what is under the cursor and, where the chart's mark was dragged, sets d.
+    void answer(const Drawing& drawing, const ui::ChartReply& reply, const std::optional<CellRef>& cell);
+
+    std::optional<Explained> explain_pairs(Subject& subject, Index bin);
+    std::optional<Explained> explain_weight(Subject& subject, HeadIndex head, Index key, std::size_t rule);
+    std::optional<Explained> explain_measure(Subject& subject, HeadIndex head, RowMeasure measure,
+                                             std::size_t rule);
+    std::optional<Explained> explain_curve(Subject& subject, RowMeasure measure, std::size_t rule,
+                                           std::size_t point);
+    std::optional<Explained> explain_component(Subject& subject, HeadIndex head, Index component);
+    std::optional<Explained> explain_grown(Subject& subject, Index components);
+
+    std::optional<Kept<ProductsFrom, DotProducts>> products_;
+    std::optional<Kept<Index, ScaleHistogram>> histogram_;  // of so many values of products_
+    std::optional<Kept<Source, ComponentVariances>> variances_;
+    std::optional<Kept<RowFrom, Row>> row_;
+    std::optional<Kept<CurvesFrom, ScaleCurves>> curves_;
 };
+
+CellRef cell_of(ScaleNumber number, Index column);
+// The place of a weight, a measure or a point of a curve among the columns of its row.
+Index column_of(Index of, std::size_t rule);
+Index column_of(RowMeasure measure, std::size_t rule, std::size_t point);
+inline constexpr std::array row_measure_names{"entropy", "largest weight", "‖∂A/∂S‖", "variance"};
 
 }  // namespace attn::app

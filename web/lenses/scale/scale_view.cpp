@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 
-#include "analysis/moments.hpp"
 #include "app/format.hpp"
 #include "lenses/scale/scale.hpp"
+#include "parts/part.hpp"
+#include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -16,11 +16,42 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index bins = 41;
-constexpr float plot_height = 240, most_plot_width = 720, axis_height = 38;
-constexpr double reach_in_spreads = 4;
+constexpr float chart_height = 300, chart_gap = 28, least_chart = 320, least_curve = 270;
+
+ui::ChartCurve dashed(const char* name, std::vector<double> x, std::vector<double> y) {
+    return {.name = name, .colour = ui::theme().dim, .x = std::move(x), .y = std::move(y), .dashed = true};
+}
 
 }  // namespace
+
+void ScaleLens::answer(const Drawing& drawing, const ui::ChartReply& reply,
+                       const std::optional<CellRef>& cell) {
+    if (reply.held) {
+        ScaleState scale = state().of<ScaleState>();
+        scale.components =
+            std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{1}, scale_components_limit);
+        if (scale != state().of<ScaleState>()) visit().perform(SetScale{scale}, ui::gesture());
+    }
+    if (!cell) return;
+    drawing.now.cell = cell;
+    if (reply.clicked) parts::pin(drawing, *cell);
+}
+
+void ScaleLens::draw_presets() {
+    const auto presets = scale_presets();
+    const ScaleState& now = state().of<ScaleState>();
+    std::vector<const char*> titles;
+    int taken = -1;
+    for (const ScalePreset& preset : presets) {
+        if (preset.from(now) == now) taken = static_cast<int>(titles.size());
+        titles.push_back(preset.title);
+    }
+    ui::label("examples");
+    ImGui::BeginGroup();
+    if (const auto chosen = ui::choice("scale/preset", titles, taken))
+        visit().perform(SetScale{presets[static_cast<std::size_t>(*chosen)].from(now)});
+    ImGui::EndGroup();
+}
 
 void ScaleLens::draw_controls(Subject& subject) {
     ScaleState scale = state().of<ScaleState>();
@@ -29,22 +60,22 @@ void ScaleLens::draw_controls(Subject& subject) {
         attention ? attention->record(std::min(state().selection.layer, attention->layers() - 1)) : nullptr;
     static constexpr std::array<const char*, 2> names{"seeded normal", "of this head"};
     ImGui::BeginGroup();
-    ui::label("vectors");
+    ui::label("q and k");
     ImGui::BeginDisabled(!record);
     if (const auto chosen = ui::choice("scale/vectors", names, record ? static_cast<int>(scale.vectors) : 0))
         scale.vectors = static_cast<ScaleVectors>(*chosen);
     ImGui::EndDisabled();
     ImGui::EndGroup();
     if (!record) ui::tooltip("There are no q and k here: the weights were given finished.");
-    const bool of_head = record && scale.vectors == ScaleVectors::head;
-    const Index most = of_head ? record->d_k() : scale_components_limit;
+    const Source shown = source(subject);
+    const Index most = shown.record ? shown.record->d_k() : scale_components_limit;
     ui::next_control(ui::need::slider);
     ImGui::BeginGroup();
     if (const auto d = ui::slider("scale/d", "d_k", static_cast<double>(std::min(scale.components, most)), 1,
                                   static_cast<double>(most), "%.0f", true))
         scale.components = std::clamp(static_cast<Index>(std::lround(*d)), Index{1}, most);
     ImGui::EndGroup();
-    if (!of_head) {
+    if (!shown.record) {
         ui::next_control(ui::need::stepper);
         ImGui::BeginGroup();
         if (const auto seed = ui::stepper("scale/seed", "seed", static_cast<Index>(scale.seed), 0, 999'999))
@@ -54,83 +85,138 @@ void ScaleLens::draw_controls(Subject& subject) {
     if (scale != state().of<ScaleState>()) visit().perform(SetScale{scale}, ui::gesture());
 }
 
-void ScaleLens::draw_histogram(const DotProducts& shown, float width) const {
+void ScaleLens::draw_histogram(const Drawing& drawing, Subject& subject, float width) {
     const ui::Theme& t = ui::theme();
-    const Moments moments = moments_of(shown.values());
-    const auto d = static_cast<double>(shown.components());
-    // The same axis for all d of normal vectors would hide what changes: it grows with what is expected.
-    const double reach = std::max(reach_in_spreads * std::sqrt(std::max(d, moments.variance)), 1e-6);
-    const std::vector<Index> counts = histogram_of(shown.values(), reach, bins);
-    const auto most = static_cast<float>(std::max(std::ranges::max(counts), Index{1}));
-    const ImVec2 corner = ImGui::GetCursorScreenPos();
-    const ImVec2 end{corner.x + width, corner.y + plot_height};
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddRectFilled(corner, end, t.surface, 6);
-    list->AddRect(corner, end, t.border, 6);
-    const float bar = width / static_cast<float>(bins), room = plot_height - 16;
-    ImGui::InvisibleButton("histogram", {width, plot_height});
-    ui::landmark_item("scale/histogram");
-    ui::semantic_item(ui::Role::img, "scale/histogram", "Histogram of q · k");
-    const float at = ImGui::GetMousePos().x - corner.x;
-    const bool hovered = ImGui::IsItemHovered();
-    const auto over = static_cast<std::size_t>(std::clamp(at / bar, 0.0f, bins - 1.0f));
-    const auto edge = [&](std::size_t bin) {
-        return reach * (2 * static_cast<double>(bin) / static_cast<double>(bins) - 1);
-    };
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        const float left = corner.x + static_cast<float>(i) * bar;
-        const float high = room * static_cast<float>(counts[i]) / most;
-        list->AddRectFilled({left + 1, end.y - high}, {left + bar - 1, end.y},
-                            hovered && over == i ? t.accent : ui::with_alpha(t.accent, 0.6f), 2);
+    const ScaleHistogram& all = histogram(subject);
+    const DotProducts& counted = products_->what;
+    const bool of_head = products_->from.source.record != nullptr;
+    ui::ChartCurve bars{
+        .name = of_head ? "this head" : "counted", .colour = ui::with_alpha(t.accent, 0.6f), .bars = true};
+    for (Index bin = 0; bin < ScaleHistogram::bins; ++bin) {
+        const auto at = static_cast<std::size_t>(bin);
+        bars.x.push_back((all.edge(bin) + all.edge(bin + 1)) / 2);
+        bars.y.push_back(static_cast<double>(all.counts[at]));
+        bars.notes.push_back("exact: " + fixed(all.expected[at], 1) +
+                             ", normal limit: " + fixed(all.normal[at], 1));
     }
-    // N(0, d) as these bins would count it.
-    const auto expected = [&](double x) {
-        const double density = std::exp(-x * x / (2 * d)) / std::sqrt(2 * std::numbers::pi * d);
-        return static_cast<double>(shown.values().size()) * density * 2 * reach / static_cast<double>(bins);
-    };
-    constexpr int pieces = 120;
-    ImVec2 before{};
-    for (int i = 0; i <= pieces; ++i) {
-        const double x = reach * (2.0 * i / pieces - 1);
-        const float y = end.y - room * std::min(static_cast<float>(expected(x)) / most, 1.05f);
-        const ImVec2 now{corner.x + width * static_cast<float>(i) / pieces, y};
-        if (i > 0) list->AddLine(before, now, t.changed, 2);
-        before = now;
-    }
-    ui::Type mono(ui::Face::mono, 12);
-    for (const double share : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
-        const std::string text = share == 0 ? "0" : fixed(share * reach, reach < 10 ? 1 : 0);
-        const float x = corner.x + width * static_cast<float>(share + 1) / 2;
-        const float half = ui::text_size(text).x / 2;
-        ui::draw_text(list, {std::clamp(x - half, corner.x, end.x - 2 * half), end.y + 4}, t.dim, text);
-    }
-    const std::string axis = "q · k →";
-    ui::draw_text(list, {end.x - ui::text_size(axis).x, end.y + 20}, t.dim, axis);
-    ui::draw_text(list, {corner.x + 8, corner.y + 6}, t.dim, "pairs ↑");
-    ImGui::Dummy({width, axis_height});
-    if (hovered)
-        ui::tooltip((std::to_string(counts[over]) + " of " + std::to_string(shown.values().size()) +
-                     " pairs have q · k from " + fixed(edge(over), 2) + " to " + fixed(edge(over + 1), 2))
-                        .c_str());
-    const std::string measured = "q · k of " + std::to_string(shown.values().size()) + " pairs: mean " +
-                                 fixed(moments.mean, 3) + ", variance " + fixed(moments.variance, 2) +
-                                 " beside d_k = " + std::to_string(shown.components()) +
-                                 ". The line is the normal density with variance d_k.";
-    ui::caption(measured.c_str());
+    ui::ChartCurve exact{.name = of_head ? "standard normal, exact" : "exact density",
+                         .colour = t.changed,
+                         .x = all.x,
+                         .y = all.density};
+    const double highest = std::max(1.15 * std::ranges::max(bars.y), 1.0);
+    // The density of one product is infinite at 0.
+    for (double& y : exact.y)
+        if (y > highest) y = HUGE_VAL;
+    const ui::ChartCurve limit = dashed("normal limit", bars.x, all.normal);
+    const ui::Chart chart{.name = "products",
+                          .title = "q · k of " + with_commas(all.pairs) + " pairs",
+                          .x = {"q · k", -all.reach, all.reach},
+                          .y = {"pairs in a bin", 0, highest}};
+    const std::array curves{bars, exact, limit};
+    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    std::optional<CellRef> cell;
+    if (reply.over && reply.over->curve == 0)
+        cell = cell_of(ScaleNumber::pairs, static_cast<Index>(reply.over->point));
+    answer(drawing, reply, cell);
+
+    const Moments moments = moments_of(std::span(counted.values()));
+    const auto d = static_cast<double>(counted.components());
+    std::string told = "Variance " + fixed(moments.variance, 2) +
+                       " beside d_k = " + std::to_string(counted.components()) + ", mean " +
+                       fixed(moments.mean, 3) + ".";
+    if (of_head)
+        told += " That is " + fixed(moments.variance / d, 2) + " a component; standard normal ones have 1.";
+    if (counted.odd() > 0)
+        told += " Left out: " + many(counted.odd(), "score") + " that " +
+                (counted.odd() == 1 ? "is" : "are") + " NaN or infinite.";
+    ui::caption(told.c_str());
     ui::landmark_item("scale/measured");
+}
+
+void ScaleLens::draw_grown(const Drawing& drawing, const ComponentVariances& of, float width) {
+    const Index d = of.components();
+    ui::ChartCurve measured{.name = "this head", .colour = ui::theme().accent},
+        alone{.name = "Σ of each alone", .colour = ui::theme().changed};
+    double own = 0;
+    for (Index a = 0; a < d; ++a) {
+        measured.x.push_back(static_cast<double>(a + 1));
+        measured.y.push_back(of.of_first(a + 1));
+        alone.y.push_back(own += of.own(a));
+    }
+    alone.x = measured.x;
+    const std::array curves{measured, alone, dashed("standard normal", measured.x, measured.x)};
+    const ui::Chart chart{.name = "grown",
+                          .title = "Variance over the first components",
+                          .x = {"components", 1, std::max(static_cast<double>(d), 2.0)},
+                          .y = ui::fitted("variance of q · k", curves, true),
+                          .marked = static_cast<double>(std::min(state().of<ScaleState>().components, d))};
+    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    std::optional<CellRef> cell;
+    if (reply.over && reply.over->curve == 0)
+        cell = cell_of(ScaleNumber::grown, static_cast<Index>(reply.over->point));
+    answer(drawing, reply, cell);
+    ui::caption("Between the two curves are the covariances of the products.");
+}
+
+void ScaleLens::draw_components(const Drawing& drawing, const ComponentVariances& of, float width) {
+    const auto d = static_cast<double>(of.components());
+    ui::ChartCurve bars{.name = "q_a k_a", .colour = ui::with_alpha(ui::theme().accent, 0.6f), .bars = true};
+    for (Index a = 0; a < of.components(); ++a) {
+        bars.x.push_back(static_cast<double>(a));
+        bars.y.push_back(of.own(a));
+    }
+    const std::array curves{bars, dashed("standard normal", {-0.5, d - 0.5}, {1, 1})};
+    const ui::Chart chart{.name = "components",
+                          .title = "Variance of each component’s product",
+                          .x = {"component a", -0.5, d - 0.5},
+                          .y = ui::fitted("variance of q_a k_a", curves, true)};
+    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    std::optional<CellRef> cell;
+    if (reply.over && reply.over->curve == 0)
+        cell = cell_of(ScaleNumber::component, static_cast<Index>(reply.over->point));
+    answer(drawing, reply, cell);
+    ui::caption(("Over " + with_commas(of.counted()) + " pairs that the mask allows.").c_str());
 }
 
 void ScaleLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
-    ui::caption(
-        "Drag d_k and watch the scores spread. Everything is computed, from seeded normal vectors or from "
-        "this head's own q and k.");
+    const ComponentVariances* of_head = variances(subject);
+    ui::caption(of_head ? "Look at a row with its scale left out or doubled, and at which components its "
+                          "scores come from."
+                        : "Drag d_k up: the scores spread, and without a scale softmax puts everything on "
+                          "one key.");
+    draw_presets();
     draw_controls(subject);
     ImGui::Dummy({0, 6});
-    const DotProducts& shown = products(subject);
-    draw_histogram(shown, std::min(ImGui::GetContentRegionAvail().x, most_plot_width));
-    if (!shown.done())
-        drawing.visit.continue_with([this, begun = shown_] { return shown_ == begun && products_->step(); });
+    const auto histogram = [&](float width) { draw_histogram(drawing, subject, width); };
+    if (of_head) {
+        ui::columns("scale/head", least_chart, chart_gap, histogram,
+                    [&](float width) { draw_grown(drawing, *of_head, width); });
+        draw_components(drawing, *of_head, ImGui::GetContentRegionAvail().x);
+        draw_rules(drawing, subject);
+    } else {
+        const auto curve = [&](RowMeasure measure) {
+            return [this, &drawing, measure](float width) { draw_curve(drawing, measure, width); };
+        };
+        ui::columns("scale/normal", least_chart, chart_gap, histogram, curve(RowMeasure::variance));
+        draw_rules(drawing, subject);
+        ui::section("The same over d_k");
+        const Index seeds = curves().seeds_done();
+        ui::caption((many(ScaleCurves::seeds, "seed") + ": their mean, and a band that holds all of them." +
+                     (seeds < ScaleCurves::seeds ? " " + std::to_string(seeds) + " are drawn so far." : ""))
+                        .c_str());
+        ui::columns("scale/curves", least_curve, chart_gap, curve(RowMeasure::entropy),
+                    curve(RowMeasure::largest), curve(RowMeasure::gradient));
+        if (!curves_->what.done())
+            drawing.visit.continue_with(
+                [this, from = curves_->from] { return curves_->from == from && curves_->what.step(); });
+    }
+    if (!products_->what.done())
+        drawing.visit.continue_with(
+            [this, from = products_->from] { return products_->from == from && products_->what.step(); });
+    if (of_head && !of_head->done())
+        drawing.visit.continue_with(
+            [this, from = variances_->from] { return variances_->from == from && variances_->what.step(); });
 }
 
 }  // namespace attn::app

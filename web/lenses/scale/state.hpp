@@ -1,0 +1,57 @@
+// What a person can choose in lens Scale.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app/command.hpp"
+#include "app/link_rows.hpp"
+
+namespace attn::app {
+
+inline constexpr Index scale_components_limit = 4096, scale_least_keys = 2, scale_most_keys = 64;
+inline constexpr double scale_least_own = 1e-4, scale_most_own = 10;
+
+enum class ScaleVectors { normal, head };
+enum class ScaleRow {
+    seeded,
+    hundred,
+    two,
+    ninety
+};  // of seeded q and k, or of scores that a tutorial prints
+
+struct ScaleState {
+    ScaleVectors vectors = ScaleVectors::normal;
+    Index components = 64;  // d; a head has fewer at most
+    std::uint32_t seed = 1;
+    ScaleRow row = ScaleRow::seeded;
+    Index keys = 8;     // of a seeded row
+    double own = 0.25;  // the scale of the fourth rule
+    bool operator==(const ScaleState&) const = default;
+};
+
+struct SetScale {
+    ScaleState scale;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows scale_links();
+
+// A row of scores in a tutorial, with the weights that are printed there.
+struct PrintedRow {
+    std::string_view key, scores_text, tutorial;
+    std::span<const double> scores;
+    std::span<const std::string_view> weights;
+};
+const PrintedRow* printed_row(ScaleRow row);  // null: seeded
+
+struct ScalePreset {
+    const char* title;
+    ScaleState (*from)(ScaleState now);
+};
+std::span<const ScalePreset> scale_presets();
+
+}  // namespace attn::app
