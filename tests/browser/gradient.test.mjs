@@ -1,0 +1,97 @@
+// Lens Gradient: every slope of an output's loss against central differences of an attention of its own.
+import assert from 'node:assert/strict';
+import { tiny } from './lib/models.mjs';
+import { attention, multiply, near } from './lib/numbers.mjs';
+import { test } from './lib/suite.mjs';
+import { npy, written } from './lib/tensors.mjs';
+
+const cats = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.1, 0.4], [0.6, 0.2, 0.7, 0.3]];
+const identity = cats[0].map((_, r) => cats[0].map((__, c) => Number(r === c)));
+const h = 1e-5;  // of a central difference, which is off by about its square, and by 1e-16 / h
+const exact = 1e-8, single = 1e-5;
+
+// As web/lenses/gradient/slopes.hpp lists them.
+const slopes = ['output', 'weight', 'masked', 'raw', 'q', 'k', 'v', 'x', 'w_q', 'w_k', 'w_v', 'jacobian'];
+const slope = (explorer, of, row, col) => explorer.ask('explain', 'number', row, slopes.indexOf(of) + slopes.length * col, 0, 0);
+
+// Compares the gradient with the slope of `loss`, a function of the inputs, at every number of one of them.
+async function agrees(explorer, loss, inputs, of, rows = inputs[of].keys()) {
+    for (const row of rows) {
+        for (const col of inputs[of][row].keys()) {
+            const at = (by) => loss({ ...inputs, [of]: inputs[of].map((line, r) => line.map((x, c) => x + (r === row && c === col ? by : 0))) });
+            const expected = (at(h) - at(-h)) / (2 * h), { f32, f64 } = await slope(explorer, of, row, col);
+            near([f64], [expected], exact, `∂L/∂${of}[${row}, ${col}]`);
+            near([f32], [expected], single, `∂L/∂${of}[${row}, ${col}] in f32`);
+        }
+    }
+}
+
+const distance = (a, b) => a.reduce((sum, x, i) => sum + (x - b[i]) ** 2 / 2, 0);
+
+test('a step along the gradient raises the component that it is asked for, as its slope says', { fragment: 'v=1&lens=gradient' }, async (explorer) => {
+    assert.match((await explorer.state()).spoken, /^To raise component 0 of the output of “mat”, the head would look more at “cat” \(∂L\/∂S 0\.\d+\) and less at “sat”/);
+    const output = ({ x, w_q, w_k, w_v }) => attention({ q: multiply(x, w_q), k: multiply(x, w_k), v: multiply(x, w_v) }).output;
+    const inputs = { x: cats, w_q: identity, w_k: identity, w_v: identity };
+    for (const of of ['x', 'w_q', 'w_k', 'w_v']) {
+        await agrees(explorer, (all) => output(all)[2][0], inputs, of);
+    }
+    const before = (await explorer.matrix('output'))[2][0];
+    await explorer.click('gradient/step');
+    const after = await explorer.until('the output to rise', async () => (await explorer.matrix('output'))[2][0], (now) => now > before);
+    assert.equal((await explorer.state()).last_edit, 'a step along the gradient');
+    assert.ok(after > before + 0.1, `a step of 0.5 along slopes of about 1 takes ${before} to ${after}`);
+    await explorer.press('Control+Z');
+    await explorer.until('the output as it was', async () => (await explorer.matrix('output'))[2][0], (now) => now === before);
+});
+
+test('a slope explains itself, is found again by moving what it belongs to, and leads on and back', { fragment: 'v=1&lens=gradient' }, async (explorer) => {
+    await explorer.hover('gradient/dS/2/1');
+    const cell = `number,2,${slopes.indexOf('masked') + slopes.length},0,0`;
+    await explorer.untilState('the inspector to show it', ({ shown }) => shown?.join() === cell);
+    await explorer.click('gradient/dQ/2/3');
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'number');
+    const pinned = (await explorer.state()).fragment;
+    await explorer.page.mouse.move(2, 2);
+    await explorer.click('inspector/operand/0/right');
+    await explorer.untilState('the key', ({ pin }) => pin?.slice(0, 3).join() === 'K,0,3');
+    await explorer.click('inspector/back');
+    await explorer.untilState('the way back', ({ lens, fragment }) => lens === 'gradient' && fragment === pinned);
+    await explorer.visit(pinned);
+    await explorer.untilState('what was pinned', ({ pin }) => pin?.[0] === 'number');
+});
+
+test('on tensors with a causal mask: the gradient of a distance', { fragment: 'v=1&subject=tensors&lens=gradient&rule=causal&query=2&gradient.loss=value,1' }, async (explorer) => {
+    const q = [[1, 0], [0, 2], [1, 1]], k = [[1, 1], [2, 0], [0, 1]], v = [[1, 2], [2, 0], [3, -1]];
+    await explorer.drop(...written({ 'q.npy': npy([3, 2], q.flat()), 'k.npy': npy([3, 2], k.flat()), 'v.npy': npy([3, 2], v.flat()) }));
+    await explorer.until('the tensors', () => explorer.tensors(), ({ open, phase }) => open && phase === null);
+    await explorer.click('lens/gradient');
+    await explorer.click('gradient/loss/come near a value');
+    await explorer.until('the loss', () => explorer.linked('gradient.loss'), (loss) => loss?.startsWith('value'));
+    const { spoken } = await explorer.state();
+    assert.match(spoken, /^To bring the output of query 2 nearer to the value of key \d/);
+    const target = Number((await explorer.linked('gradient.loss')).split(',')[1]);
+    const loss = (all) => distance(attention({ ...all, allowed: (i, j) => j <= i }).output[2], all.v[target]);
+    for (const of of ['q', 'k', 'v']) {
+        await agrees(explorer, loss, { q, k, v }, of, of === 'q' ? [2] : undefined);
+    }
+    assert.equal(await explorer.rect('gradient/step'), undefined);
+});
+
+test('with the keyboard alone: in a sentence another query is asked, and a slope is pinned', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('lens/gradient');
+    await explorer.settled();
+    const { page } = explorer;
+    await page.getByRole('spinbutton', { name: 'output of' }).focus();
+    await page.keyboard.press('ArrowDown');
+    await explorer.untilState('the query before', ({ query }) => query === tiny.ids.length - 2);
+    const grid = page.getByRole('grid', { name: /^∂L\/∂K/ });
+    await grid.getByRole('gridcell').first().focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await explorer.untilState('the pin', ({ pin }) => pin?.join() === `number,0,${slopes.indexOf('k') + slopes.length},0,0`);
+    const { f32, f64, operands } = await slope(explorer, 'k', 0, 1);
+    near([f32], [f64], single, 'in f32');
+    near([operands[0][2]], [f64], 1e-15, 'its operands');
+    assert.deepEqual(await explorer.notices('error'), []);
+});
