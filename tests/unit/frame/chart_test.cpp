@@ -102,3 +102,10 @@ TEST_CASE("a chart tells its curves where the mark is, and the mark is dragged a
     CHECK(over->curve == 1);
     CHECK(over->point == 0);
 }
+
+TEST_CASE("ticks of positions and counts are whole numbers") {
+    CHECK(ui::axis_ticks({.title = "query", .low = 0, .high = 2, .whole = true}, 8) ==
+          std::vector<double>{0, 1, 2});
+    CHECK(ui::axis_ticks({.title = "query", .low = 0, .high = 13, .whole = true}, 3) ==
+          std::vector<double>{0, 5, 10});
+}
