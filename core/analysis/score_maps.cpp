@@ -97,20 +97,29 @@ double linear_feature(double x) { return x > 0 ? x + 1 : std::exp(x); }
 
 MappedRow linear_row(std::span<const float> q, ConstMatrix k, const EnergyLevels& levels) {
     MappedRow row;
-    row.weights.assign(levels.above.size(), 0);
+    add_linear_products(row, q, k, levels, {0, k.rows});
+    divide_linear_products(row);
+    return row;
+}
+
+void add_linear_products(MappedRow& row, std::span<const float> q, ConstMatrix k, const EnergyLevels& levels,
+                         Range keys) {
+    row.weights.resize(levels.above.size());
     std::vector<double> features;
     for (const float each : q) features.push_back(linear_feature(static_cast<double>(each)));
-    for (std::size_t j = 0; j < row.weights.size(); ++j) {
+    for (Index key = keys.begin; key < keys.end; ++key) {
+        const auto j = static_cast<std::size_t>(key);
         if (hidden(levels, j)) continue;
-        const float* key = k.row(static_cast<Index>(j));
         for (std::size_t a = 0; a < features.size(); ++a)
-            row.weights[j] += features[a] * linear_feature(static_cast<double>(key[a]));
+            row.weights[j] += features[a] * linear_feature(static_cast<double>(k.row(key)[a]));
         row.common += row.weights[j];
     }
+}
+
+void divide_linear_products(MappedRow& row) {
     if (row.common != 0)
         for (double& weight : row.weights) weight /= row.common;
     count(row);
-    return row;
 }
 
 std::vector<double> mapped_output(std::span<const double> weights, ConstMatrix v) {

@@ -64,6 +64,10 @@ MappedRow mapped_row(ScoreMap map, const EnergyLevels& levels, double temperatur
 
 // q is [d_k], k [n_k, d_k]; `levels` says which keys are hidden. All weights are 0 where every φ(q) · φ(k_j) is.
 MappedRow linear_row(std::span<const float> q, ConstMatrix k, const EnergyLevels& levels);
+// The same in parts, for long rows: products φ(q) · φ(k_j) of a range of keys after the other, then the weights.
+void add_linear_products(MappedRow& row, std::span<const float> q, ConstMatrix k, const EnergyLevels& levels,
+                         Range keys);
+void divide_linear_products(MappedRow& row);
 double linear_feature(double x);  // elu(x) + 1 = x + 1 above 0, else exp(x)
 
 // Σ_j w_j v_j, [d_v]; v is [n_k, d_v]. A weight of 0 takes nothing from its value, not even from an infinite one.

@@ -169,3 +169,10 @@ TEST_CASE("without a mouse, the values at the mark and the bars are reached and 
     CHECK(pressed.clicked);
     CHECK(pressed.over->point == 0);
 }
+
+TEST_CASE("ticks of positions and counts are whole numbers") {
+    CHECK(ui::axis_ticks({.title = "query", .low = 0, .high = 2, .whole = true}, 8) ==
+          std::vector<double>{0, 1, 2});
+    CHECK(ui::axis_ticks({.title = "query", .low = 0, .high = 13, .whole = true}, 3) ==
+          std::vector<double>{0, 5, 10});
+}

@@ -113,8 +113,8 @@ const RowMaps* SoftmaxLens::exact_maps(Subject& subject, ScoreMap map) {
         exact_->maps.emplace(row_.record, row_.head.head, row_.query, temperature(), with_vectors_,
                              with_values_);
     }
-    exact_->maps->compute(ScoreMap::softmax, levels);
-    exact_->maps->compute(map, levels);
+    exact_->maps->compute(ScoreMap::softmax, levels, *maps_);
+    exact_->maps->compute(map, levels, *maps_);
     return &*exact_->maps;
 }
 

@@ -7,7 +7,8 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index cells_a_step = Index{1} << 14;  // about a millisecond of exponentials and logarithms
+// Each about a millisecond of exponentials and logarithms.
+constexpr Index cells_a_step = Index{1} << 14, features_a_step = Index{1} << 17;
 
 Index point_at(double temperature) {
     return temperature_origin + static_cast<Index>(std::lround(std::log10(temperature) *
@@ -58,23 +59,37 @@ RowMaps::RowMaps(std::shared_ptr<const Record> record, Index head, Index query, 
 
 bool RowMaps::step(const EnergyLevels& levels) {
     if (next_ == rows_.size()) return false;
-    compute(static_cast<ScoreMap>(next_++), levels);
-    return next_ < rows_.size();
+    const auto map = static_cast<ScoreMap>(next_);
+    if (map != ScoreMap::linear) {
+        finish(map, mapped_row(map, levels, temperature_));
+    } else if (with_vectors_) {
+        const ConstMatrix q = record_->q().heads().head(head_),
+                          k = record_->k().heads().head(record_->kv_head(head_));
+        const Index end =
+            std::min(linear_next_ + std::max<Index>(features_a_step / record_->d_k(), 1), record_->keys());
+        add_linear_products(linear_, {q.row(query_), static_cast<std::size_t>(q.cols)}, k, levels,
+                            {linear_next_, end});
+        linear_next_ = end;
+        if (end < record_->keys()) return true;
+        divide_linear_products(linear_);
+        finish(map, std::move(linear_));
+    }
+    return ++next_ < rows_.size();
 }
 
-void RowMaps::compute(ScoreMap map, const EnergyLevels& levels) {
+void RowMaps::finish(ScoreMap map, MappedRow mapped) {
     Row& row = rows_[static_cast<std::size_t>(map)];
-    if (row.mapped) return;
-    const Index kv = record_->kv_head(head_);
-    if (map != ScoreMap::linear) {
-        row.mapped = mapped_row(map, levels, temperature_);
-    } else if (with_vectors_) {
-        const float* q = record_->q().heads().head(head_).row(query_);
-        row.mapped =
-            linear_row({q, static_cast<std::size_t>(record_->d_k())}, record_->k().heads().head(kv), levels);
-    }
-    if (row.mapped && with_values_)
-        row.output = mapped_output(row.mapped->weights, record_->v().heads().head(kv));
+    row.mapped = std::move(mapped);
+    if (with_values_)
+        row.output = mapped_output(row.mapped->weights, record_->v().heads().head(record_->kv_head(head_)));
+}
+
+void RowMaps::compute(ScoreMap map, const EnergyLevels& levels, const RowMaps& run) {
+    Row& row = rows_[static_cast<std::size_t>(map)];
+    if (map == ScoreMap::linear)
+        row = run.rows_[static_cast<std::size_t>(map)];
+    else if (!row.mapped)
+        finish(map, mapped_row(map, levels, temperature_));
 }
 
 std::optional<double> RowMaps::difference(ScoreMap map) const {

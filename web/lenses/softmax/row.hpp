@@ -48,8 +48,9 @@ class RowMaps {
     RowMaps(std::shared_ptr<const Record> record, Index head, Index query, double temperature,
             bool with_vectors, bool with_values);
 
-    bool step(const EnergyLevels& levels);  // one map; true while there is more to do
-    void compute(ScoreMap map, const EnergyLevels& levels);
+    bool step(const EnergyLevels& levels);  // a map, or a part of it; true while there is more to do
+    // At once; the linear one is taken over, as it is made of q and k as they are.
+    void compute(ScoreMap map, const EnergyLevels& levels, const RowMaps& run);
     // Nothing until it is computed, and of the linear one without q and k.
     const std::optional<MappedRow>& row(ScoreMap map) const {
         return rows_[static_cast<std::size_t>(map)].mapped;
@@ -71,6 +72,9 @@ class RowMaps {
     double temperature_;
     bool with_vectors_, with_values_;
     std::size_t next_ = 0;
+    MappedRow linear_;  // as far as it is computed
+    Index linear_next_ = 0;
+    void finish(ScoreMap map, MappedRow mapped);
     std::array<Row, score_map_count> rows_;
 };
 
