@@ -143,8 +143,7 @@ void TilesLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     ui::caption(
         "Press Step: each tile of keys changes the running maximum, sum and output of its queries. After the "
-        "last tile "
-        "of a row they give what a softmax over the whole row gives.");
+        "last tile of a row, they are what a softmax over the whole row gives.");
     if (const auto before = shown(subject)) {
         play(drawing, *before);
         draw_controls(drawing, *before);
@@ -156,9 +155,10 @@ void TilesLens::draw(const Drawing& drawing, Subject& subject) {
     OnlineWalk& walked = walk(*now);
     while (!walked.done() && !drawing.deadline.passed()) walked.step();
     if (!walked.done())
-        visit().continue_with([this, of = walked_] { return of == walked_ && walk_->step(); });
+        visit().continue_with([this, of = walked_] { return walk_ && of == walked_ && walk_->step(); });
     if (!covered.done())
-        visit().continue_with([this, of = covered.grid()] { return cover_->grid() == of && cover_->step(); });
+        visit().continue_with(
+            [this, of = covered.grid()] { return cover_ && cover_->grid() == of && cover_->step(); });
     if (covered.grid().size != state().of<TilesState>().size)
         ui::caption(("So many tokens would make more than " + with_commas(tiles_limit) + " tiles; they are " +
                      times(covered.grid().size) + " here.")
