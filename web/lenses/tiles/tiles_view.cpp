@@ -74,7 +74,7 @@ void TilesLens::draw_steps(const Shown& now) {
             play_.reset();
         } else {
             const bool at_end = next == now.tile;
-            play_ = Play{ui::gesture(), now_ms() + (at_end ? 0 : play_ms)};
+            play_ = Play{ui::gesture(), now_ms() + (at_end ? play_ms : 0)};
             if (at_end) visit().perform(SetTile{0}, play_->gesture);
         }
     }
