@@ -72,7 +72,7 @@ TEST_CASE("tile sizes and tiles are refused with one sentence, and stand in the 
     }
 }
 
-TEST_CASE("Step goes through the example's tiles; in the end they give the naive order's output") {
+TEST_CASE("Forward goes through the example's tiles; in the end they give the naive order's output") {
     Screen screen;
     open_tiles(screen, worked_subject);
     CHECK(shown(screen).grid.count() == 4);
@@ -81,10 +81,10 @@ TEST_CASE("Step goes through the example's tiles; in the end they give the naive
               .spoken(subject_in(screen.visit))
               .starts_with("Tile 1 of 4: the first keys that “cat” sees"));
     for (const Index tile : {1, 2, 3}) {
-        screen.click("tiles/step");
+        screen.click("tiles/forward");
         CHECK(screen.visit.state().of<TilesState>().tile == tile);
     }
-    screen.click("tiles/step");  // there are no more
+    screen.click("tiles/forward");  // there are no more
     CHECK(screen.visit.state().of<TilesState>().tile == 3);
     screen.settle();
     CHECK(screen.shows("tiles/equal"));
@@ -207,7 +207,7 @@ TEST_CASE("tiles above the diagonal are skipped, also when the walk goes on by i
     screen.visit.perform(OpenLens{"tiles"});
     screen.settle();
     CHECK(tiles_in(screen).cover(shown(screen)).skipped_tiles() == 3);
-    screen.click("tiles/step");
+    screen.click("tiles/forward");
     CHECK(screen.visit.state().of<TilesState>().tile == 3);
     screen.visit.perform(SetTile{1});
     CHECK(tiles_in(screen).spoken(subject_in(screen.visit)) ==
@@ -225,7 +225,7 @@ TEST_CASE("tiles above the diagonal are skipped, also when the walk goes on by i
     screen.visit.undo();  // all of it is one step
     CHECK(screen.visit.state().of<TilesState>().tile == 0);
     screen.click("tiles/play");
-    screen.click("tiles/step");
+    screen.click("tiles/forward");
     CHECK_FALSE(tiles_in(screen).playing());
 }
 
