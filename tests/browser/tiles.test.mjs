@@ -50,7 +50,7 @@ test('each step updates maximum, sum and output; after the last one they are the
     assert.match((await explorer.state()).spoken, /^Tile 1 of 4: the first keys that “cat” sees set its maximum to 0\.96\.$/);
     for (const [tile, [queries, seen, before]] of [[[0, 1], 2, 0], [[0, 1], 3, 2], [[2], 2, 0], [[2], 3, 2]].entries()) {
         if (tile > 0) {
-            await explorer.click('tiles/step');
+            await explorer.click('tiles/forward');
             await untilTile(explorer, tile);
         }
         await agrees(explorer, { scores, values: cats, queries, seen, before });
@@ -89,7 +89,7 @@ test('in a sentence, tiles above the diagonal are skipped, and Play goes to the 
         async (__, column) => Number(String((await explorer.explain(name, row, column)).f64).replace('inf', 'Infinity'))))));
     const scores = await stage('masked', n, n), values = await stage('v', n, 4);
     const across = Math.ceil(n / 2), last = across * across - 1;
-    await explorer.click('tiles/step');
+    await explorer.click('tiles/forward');
     await untilTile(explorer, across);  // the rest of the first row is skipped
     await agrees(explorer, { scores, values, queries: [2, 3], seen: 2, before: 0, tolerance: 1e-5 });
     await explorer.click('tiles/map/0/1');
@@ -121,7 +121,7 @@ test('on tensors with a past, with 1 × 1 tiles and the kernel’s own', async (
     await explorer.click('tiles/keys/less');
     await explorer.until('tiles of 1 × 1', () => explorer.linked('tiles.size'), (size) => size === '1,1');
     for (const tile of [1, 2, 3, 4]) {
-        await explorer.click('tiles/step');
+        await explorer.click('tiles/forward');
         await untilTile(explorer, tile);
         await agrees(explorer, { scores, values: v, queries: [0], seen: tile + 1, before: tile });
     }
@@ -146,7 +146,7 @@ test('the keyboard alone reaches and uses all of it', { fragment: 'v=1&lens=tile
         await found.focus();
         await found.press(key);
     };
-    await press('button', 'Step');
+    await press('button', 'Forward');
     await untilTile(explorer, 1);
     await press('button', 'Back');
     await untilTile(explorer, 0);

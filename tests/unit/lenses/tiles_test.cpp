@@ -72,7 +72,7 @@ TEST_CASE("tile sizes and tiles are refused with one sentence, and stand in the 
     }
 }
 
-TEST_CASE("Step goes through the example's tiles; in the end they give the naive order's output") {
+TEST_CASE("Forward goes through the example's tiles; in the end they give the naive order's output") {
     Screen screen;
     open_tiles(screen, worked_subject);
     CHECK(shown(screen).grid.count() == 4);
@@ -81,10 +81,10 @@ TEST_CASE("Step goes through the example's tiles; in the end they give the naive
               .spoken(subject_in(screen.visit))
               .starts_with("Tile 1 of 4: the first keys that “cat” sees"));
     for (const Index tile : {1, 2, 3}) {
-        screen.click("tiles/step");
+        screen.click("tiles/forward");
         CHECK(screen.visit.state().of<TilesState>().tile == tile);
     }
-    screen.click("tiles/step");  // there are no more
+    screen.click("tiles/forward");  // there are no more
     CHECK(screen.visit.state().of<TilesState>().tile == 3);
     screen.settle();
     CHECK(screen.shows("tiles/equal"));
@@ -161,6 +161,26 @@ TEST_CASE("every number of a tile explains itself, and its copies calculate it")
         CHECK_FALSE(tiles_in(screen).explain(subject_in(screen.visit), {{1, 2}, none}));
 }
 
+TEST_CASE("the sentence is about the row that a tile changes most, or the chosen one") {
+    Screen screen;
+    open_tiles(screen, tensors_subject);
+    // With d_k = 1 and q = 1, a score is a key.
+    const std::vector<float> q{1, 1, 2}, k{0, 1, 3};
+    drop(screen,
+         {{"q.npy", write_npy({3, 1}, q)}, {"k.npy", write_npy({3, 1}, k)}, {"v.npy", write_npy({3, 1}, k)}});
+    screen.visit.perform(SetTileSize{{3, 2}});
+    screen.visit.perform(SetTile{1});
+    screen.settle();
+    const auto said = [&] { return tiles_in(screen).spoken(subject_in(screen.visit)); };
+    CHECK(said() ==
+          "Tile 2 of 2: the maximum of “2” grows from 2.00 to 6.00, so all that was summed up shrinks by × "
+          "0.02.");
+    screen.visit.perform(Select{{0, 0, 1, {}, {}}});
+    CHECK(said() ==
+          "Tile 2 of 2: the maximum of “1” grows from 1.00 to 3.00, so all that was summed up shrinks by × "
+          "0.14.");
+}
+
 TEST_CASE("one follows a tile's number to the values, and comes back to it") {
     Screen screen;
     open_tiles(screen, worked_subject);
@@ -187,7 +207,7 @@ TEST_CASE("tiles above the diagonal are skipped, also when the walk goes on by i
     screen.visit.perform(OpenLens{"tiles"});
     screen.settle();
     CHECK(tiles_in(screen).cover(shown(screen)).skipped_tiles() == 3);
-    screen.click("tiles/step");
+    screen.click("tiles/forward");
     CHECK(screen.visit.state().of<TilesState>().tile == 3);
     screen.visit.perform(SetTile{1});
     CHECK(tiles_in(screen).spoken(subject_in(screen.visit)) ==
@@ -205,7 +225,7 @@ TEST_CASE("tiles above the diagonal are skipped, also when the walk goes on by i
     screen.visit.undo();  // all of it is one step
     CHECK(screen.visit.state().of<TilesState>().tile == 0);
     screen.click("tiles/play");
-    screen.click("tiles/step");
+    screen.click("tiles/forward");
     CHECK_FALSE(tiles_in(screen).playing());
 }
 
@@ -296,7 +316,7 @@ TEST_CASE("of 16,384 tokens the map has blocks, and not all rows of a tile are s
     screen.visit.perform(OpenSubject{tensors_subject});
     drop(screen, {{"q.npy", normal_npy({1, 16384, 16}, 1)},
                   {"k.npy", normal_npy({1, 16384, 16}, 2)},
-                  {"v.npy", normal_npy({1, 16384, 4}, 3)}});
+                  {"v.npy", normal_npy({1, 16384, 64}, 3)}});
     screen.visit.perform(OpenLens{"tiles"});
     screen.settle();
     CHECK(shown(screen).grid.size == TileSize{64, 64});
@@ -308,8 +328,5 @@ TEST_CASE("of 16,384 tokens the map has blocks, and not all rows of a tile are s
     CHECK(
         screen.shows("tiles/weights/7488/4096"));  // tile 40,000: row 156 of 48 queries, column 64 of 64 keys
     CHECK(ImGui::GetDrawData()->TotalVtxCount < 60'000);
-    const double begun = now_ms();
-    screen.draw(20);
-    INFO("a frame takes " << (now_ms() - begun) / 20 << " ms");
     CHECK(explained(screen, tile_cell(TilePart::naive, 7488, 0)).operands.size() == 16384);
 }

@@ -129,8 +129,7 @@ void draw_blocks(const Picture& picture) {
             const std::string text = std::to_string(picture.first_tile(row, first) + 1);
             const ImVec2 room = ui::text_size(text);
             if (fate != Fate::skipped && max.x - min.x > room.x + 6 && low.y - min.y > room.y + 4)
-                ui::draw_text(list, {(min.x + max.x - room.x) / 2, (min.y + low.y - room.y) / 2},
-                              ink_of(fate), text);
+                ui::draw_text(list, {min.x + 4, low.y - room.y - 3}, ink_of(fate), text);
         }
 }
 

@@ -133,6 +133,36 @@ void TilesLens::follow(const State& before, Change how) {
     // Whoever goes elsewhere does not find the walk going on when they come back.
     if (how != Change::command || before.lens != state().lens || before.subject != state().subject)
         play_.reset();
+    State same = before;
+    same.edit<TilesState>() = state().of<TilesState>();
+    same.selection = state().selection;
+    same.pin = state().pin;
+    if (same != state()) forget();
+}
+
+// Lets go of the head, which may be large and no longer there.
+void TilesLens::forget() {
+    cover_.reset();
+    covered_.reset();
+    walk_.reset();
+    walked_ = {};
+    naive_.clear();
+    two_rows_.reset();
+}
+
+// The chosen query, or the one that the tile changes most.
+Index TilesLens::told_query(const Shown& now, const OnlineWalk& walked) const {
+    const auto chosen = state().selection.query;
+    if (chosen && *chosen >= now.rows.begin && *chosen < now.rows.end) return *chosen;
+    Index told = now.rows.begin;
+    float least = 1;
+    for (Index query = now.rows.begin; query < now.rows.end; ++query) {
+        const float factor = walked.row(query).step(now.col()).factor;
+        if (walked.row(query).before(now.col()).sum == 0 || !(factor < least)) continue;
+        told = query;
+        least = factor;
+    }
+    return told;
 }
 
 std::string TilesLens::spoken(Subject& subject) {
@@ -142,9 +172,8 @@ std::string TilesLens::spoken(Subject& subject) {
     if (cover(now).skipped(now.tile))
         return place + "the mask hides all of it, so nothing is read and nothing is computed.";
     const OnlineWalk& walked = walk(now);
-    const Index query =
-        std::clamp(state().selection.query.value_or(now.rows.begin), now.rows.begin, now.rows.end - 1);
-    if (walked.row(query).tiles() <= now.col()) return place + "its numbers are being computed.";
+    if (walked.row(now.rows.begin).tiles() <= now.col()) return place + "its numbers are being computed.";
+    const Index query = told_query(now, walked);
     const std::string name =
         curly_quoted(subject.attention()->query_names()[static_cast<std::size_t>(query)]);
     const RunningRow<float>& before = walked.row(query).before(now.col());

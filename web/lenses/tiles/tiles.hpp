@@ -111,6 +111,8 @@ class TilesLens final : public Lens {
         double next_ms;
     };
     const TwoRows& rows_of(const Shown& shown, Index query);
+    void forget();
+    Index told_query(const Shown& shown, const OnlineWalk& walk) const;
     void play(const Drawing& drawing, const Shown& shown);
     void draw_controls(const Drawing& drawing, const Shown& shown);
     void draw_steps(const Shown& shown);

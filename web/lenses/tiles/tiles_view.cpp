@@ -67,14 +67,14 @@ void TilesLens::draw_steps(const Shown& now) {
     };
     if (ui::button("tiles/back", "Back", back != now.tile)) go(back);
     ImGui::SameLine(0, 6);
-    if (ui::button("tiles/step", "Step", next != now.tile)) go(next);
+    if (ui::button("tiles/forward", "Forward", next != now.tile)) go(next);
     ImGui::SameLine(0, 6);
     if (ui::button("tiles/play", play_ ? "Pause" : "Play", now.grid.count() > 1)) {
         if (play_) {
             play_.reset();
         } else {
             const bool at_end = next == now.tile;
-            play_ = Play{ui::gesture(), now_ms() + (at_end ? 0 : play_ms)};
+            play_ = Play{ui::gesture(), now_ms() + (at_end ? play_ms : 0)};
             if (at_end) visit().perform(SetTile{0}, play_->gesture);
         }
     }
@@ -142,9 +142,9 @@ void TilesLens::draw_cost(const View& view, float width) {
 void TilesLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     ui::caption(
-        "Press Step: each tile of keys changes the running maximum, sum and output of its queries. After the "
-        "last tile "
-        "of a row they give what a softmax over the whole row gives.");
+        "Press Forward: each tile of keys changes the running maximum, sum and output of its queries. After "
+        "the "
+        "last tile of a row, they are what a softmax over the whole row gives.");
     if (const auto before = shown(subject)) {
         play(drawing, *before);
         draw_controls(drawing, *before);
@@ -156,9 +156,10 @@ void TilesLens::draw(const Drawing& drawing, Subject& subject) {
     OnlineWalk& walked = walk(*now);
     while (!walked.done() && !drawing.deadline.passed()) walked.step();
     if (!walked.done())
-        visit().continue_with([this, of = walked_] { return of == walked_ && walk_->step(); });
+        visit().continue_with([this, of = walked_] { return walk_ && of == walked_ && walk_->step(); });
     if (!covered.done())
-        visit().continue_with([this, of = covered.grid()] { return cover_->grid() == of && cover_->step(); });
+        visit().continue_with(
+            [this, of = covered.grid()] { return cover_ && cover_->grid() == of && cover_->step(); });
     if (covered.grid().size != state().of<TilesState>().size)
         ui::caption(("So many tokens would make more than " + with_commas(tiles_limit) + " tiles; they are " +
                      times(covered.grid().size) + " here.")
@@ -167,17 +168,19 @@ void TilesLens::draw(const Drawing& drawing, Subject& subject) {
     const View view{drawing, subject, *now, covered};
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_columns;
-    const float left = beside ? map_width : width;
+    if (!beside) {
+        draw_map(view, width);
+        draw_numbers(view, width);
+        return draw_cost(view, width);
+    }
     ImGui::BeginGroup();
-    ui::column("map", left, [&](float w) {
+    ui::column("map", map_width, [&](float w) {
         draw_map(view, w);
-        ImGui::Dummy({0, 8});
         draw_cost(view, w);
     });
     ImGui::EndGroup();
-    if (beside) ImGui::SameLine(0, ui::column_gap);
-    ui::column("numbers", beside ? width - left - ui::column_gap : width,
-               [&](float w) { draw_numbers(view, w); });
+    ImGui::SameLine(0, ui::column_gap);
+    ui::column("numbers", width - map_width - ui::column_gap, [&](float w) { draw_numbers(view, w); });
 }
 
 }  // namespace attn::app
