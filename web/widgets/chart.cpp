@@ -32,7 +32,7 @@ std::string tick_text(double value, double step) {
     if (value == 0) return "0";
     if (const double size = std::abs(value); size >= 1e6 || size < 1e-4) return app::fixed(value, 4);
     const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
-    if (decimals == 0 && value >= 1000) return app::with_commas(std::llround(value));
+    if (decimals == 0 && value >= 1000) return app::with_commas(std::lround(value));
     return app::fixed(value, decimals);
 }
 
@@ -81,7 +81,7 @@ void draw_axes(ImDrawList* list, const Area& area) {
         free = left + wide;
     }
     Type regular(Face::regular, 12);
-    draw_text(list, {area.min.x + 4, area.min.y - 1}, t.dim, y_axis.title + " ↑");
+    draw_text(list, {area.min.x, area.min.y - ImGui::GetFontSize() - 4}, t.dim, y_axis.title + " ↑");
     const std::string x_title = x_axis.title + " →";
     draw_text(list, {area.max.x - text_size(x_title).x, floor + 19}, t.dim, x_title);
 }

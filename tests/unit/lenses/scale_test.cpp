@@ -104,6 +104,20 @@ TEST_CASE("every value is counted in one bin, and scores that are not finite in 
     CHECK(variances.own(0) == 6.25);
 }
 
+TEST_CASE("the pairs of a large head are all over it") {
+    constexpr Index n = 60'000;  // more pairs than 32 bits count
+    auto record = Record::prepare(Tensor({1, n, 1}), Tensor({1, n, 1}), Tensor({1, n, 0}), {});
+    REQUIRE(record);
+    const HeadPairs pairs(std::make_shared<const Record>(std::move(*record)), 0);
+    CHECK(pairs.count() == scale_pairs);
+    for (Index i = 0; i < pairs.count(); ++i) {
+        const auto pair = pairs.at(i);
+        REQUIRE(pair);
+        CHECK(pair->query == i * n / scale_pairs);
+        CHECK(pair->key < n);
+    }
+}
+
 TEST_CASE("the histogram expects as many pairs in a bin as the density says") {
     for (const Index d : {1, 2, 64, 4096}) {
         DotProducts products(d, scale_pairs, 3);
@@ -197,20 +211,29 @@ TEST_CASE("the curves are the rows of their seeds, first the one that is shown")
         const auto found = std::ranges::find(ScaleCurves::points(), d);
         return curves.over_seeds(m, rule, static_cast<std::size_t>(found - ScaleCurves::points().begin()));
     };
-    // What the lens is about, for 16 rows of 5 keys.
+    // What the lens is about, for 32 rows of 5 keys.
     CHECK(at(RowMeasure::largest, 0, 4096).mean > 0.95);
     CHECK(at(RowMeasure::gradient, 0, 4096).mean < 0.05);
     CHECK(at(RowMeasure::largest, 1, 4096).mean < 0.7);
-    CHECK(at(RowMeasure::entropy, 2, 4096).least > 0.999 * std::log(5.0));
-    // 80 scores: the standard error of their mean square is √(2/80) of it at large d.
-    CHECK_THAT(at(RowMeasure::variance, 1, 4096).mean, WithinAbs(1, 4 * std::sqrt(2.0 / 80)));
+    CHECK(at(RowMeasure::entropy, 2, 4096).low > 0.999 * std::log(5.0));
+    // 160 scores: the standard error of their mean square is √(2/160) of it at large d.
+    CHECK_THAT(at(RowMeasure::variance, 1, 4096).mean, WithinAbs(1, 4 * std::sqrt(2.0 / 160)));
     CHECK_THAT(at(RowMeasure::variance, 0, 4096).mean,
                WithinRel(4096 * at(RowMeasure::variance, 1, 4096).mean, 1e-12));
     for (const RowMeasure m : {RowMeasure::entropy, RowMeasure::largest, RowMeasure::gradient})
         for (std::size_t r = 0; r < scale_rules; ++r) {
             const auto spread = at(m, r, 64);
-            CHECK(spread.least <= spread.mean);
-            CHECK(spread.mean <= spread.most);
+            Index below = 0, above = 0;
+            double sum = 0;
+            for (Index seed = 0; seed < ScaleCurves::seeds; ++seed) {
+                const double value = curves.value(m, r, 11, seed);
+                below += value < spread.low;
+                above += value > spread.high;
+                sum += value / static_cast<double>(ScaleCurves::seeds);
+            }
+            CHECK(below == 3);
+            CHECK(above == 3);
+            CHECK_THAT(spread.mean, WithinAbs(sum, 1e-14));
         }
     ScaleCurves other(11, keys, 7);
     other.step();

@@ -204,9 +204,9 @@ std::optional<Explained> ScaleLens::explain_curve(Subject& subject, RowMeasure m
     add_mean(out, values, now.seed);
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
     const ScaleCurves::Spread spread = over.over_seeds(measure, rule, point);
-    out.steps = {{"least", "", four(spread.least)},
+    out.steps = {{"10th percentile", "", four(spread.low)},
                  {"mean", "", four(spread.mean), true},
-                 {"most", "", four(spread.most)}};
+                 {"90th percentile", "", four(spread.high)}};
     if (measure == RowMeasure::variance)
         out.note =
             "The scores' mean is known to be 0, so their mean square is their variance. In theory it is "

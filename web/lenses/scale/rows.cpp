@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/moments.hpp"
 #include "attention/explain.hpp"
 #include "tensor/random.hpp"
 
@@ -147,14 +148,12 @@ double ScaleCurves::value(RowMeasure measure, std::size_t rule, std::size_t poin
 }
 
 ScaleCurves::Spread ScaleCurves::over_seeds(RowMeasure measure, std::size_t rule, std::size_t point) const {
-    Spread spread{0, HUGE_VAL, -HUGE_VAL};
-    for (Index seed = 0; seed < seeds_done_; ++seed) {
-        const double number = value(measure, rule, point, seed);
-        spread.mean += number / static_cast<double>(seeds_done_);
-        spread.least = std::min(spread.least, number);
-        spread.most = std::max(spread.most, number);
-    }
-    return spread;
+    std::vector<double> values;
+    for (Index seed = 0; seed < seeds_done_; ++seed) values.push_back(value(measure, rule, point, seed));
+    std::ranges::sort(values);
+    const std::size_t tenth = values.size() / 10;
+    return {moments_of(std::span<const double>(values)).mean, values[tenth],
+            values[values.size() - 1 - tenth]};
 }
 
 }  // namespace attn::app

@@ -27,9 +27,8 @@ constexpr double most_gradient = 0.5;  // ‖∂A/∂S‖_F of two even weights,
 ui::ChartAxis decades(std::string title, std::span<const ui::ChartCurve> curves) {
     double low = HUGE_VAL, high = 0;
     for (const ui::ChartCurve& curve : curves)
-        for (const auto* numbers : {&curve.y, &curve.band_low, &curve.band_high})
-            for (const double number : *numbers)
-                if (number > 0) low = std::min(low, number), high = std::max(high, number);
+        for (const double number : curve.y)
+            if (number > 0) low = std::min(low, number), high = std::max(high, number);
     if (!(low < high)) low = 1, high = 10;
     return {std::move(title), std::pow(10, std::floor(std::log10(low))),
             std::pow(10, std::ceil(std::log10(high))), true};
@@ -169,16 +168,15 @@ void ScaleLens::draw_curve(const Drawing& drawing, RowMeasure measure, float wid
             const ScaleCurves::Spread spread = over.over_seeds(measure, r, p);
             curve.x.push_back(static_cast<double>(ScaleCurves::points()[p]));
             curve.y.push_back(spread.mean);
-            curve.band_low.push_back(spread.least);
-            curve.band_high.push_back(spread.most);
+            curve.band_low.push_back(spread.low);
+            curve.band_high.push_back(spread.high);
         }
         drawn.push_back(std::move(curve));
     }
     const bool of_variance = measure == RowMeasure::variance;
     if (of_variance) {
-        const auto end = static_cast<double>(scale_components_limit);
-        drawn.push_back(
-            {.name = "d_k", .colour = ui::theme().dim, .x = {1, end}, .y = {1, end}, .dashed = true});
+        const std::vector<double> d(ScaleCurves::points().begin(), ScaleCurves::points().end());
+        drawn.push_back({.name = "d_k", .colour = ui::theme().dim, .x = d, .y = d, .dashed = true});
     }
     const double most = measure == RowMeasure::entropy   ? std::log(static_cast<double>(now.keys))
                         : measure == RowMeasure::largest ? 1
