@@ -104,6 +104,18 @@ TEST_CASE("every value is counted in one bin, and scores that are not finite in 
     CHECK(variances.own(0) == 6.25);
 }
 
+TEST_CASE("the strongest keys come first, whatever comes after them") {
+    const std::vector<float> scores = normal_numbers(4, 500, 40);
+    const RowOfHead head = head_of(1, 500, 1, {1}, scores);
+    const RuledRow rule(head, "", 1);
+    const std::vector<Index> first = strongest_keys(rule, 8), all = strongest_keys(rule, 500);
+    REQUIRE(first.size() == 500);
+    CHECK(std::equal(first.begin(), first.begin() + 8, all.begin()));
+    CHECK(std::ranges::is_sorted(all, std::ranges::greater(),
+                                 [&](Index key) { return scores[static_cast<std::size_t>(key)]; }));
+    CHECK(std::ranges::is_permutation(first, all));
+}
+
 TEST_CASE("the pairs of a large head are all over it") {
     constexpr Index n = 60'000;  // more pairs than 32 bits count
     auto record = Record::prepare(Tensor({1, n, 1}), Tensor({1, n, 1}), Tensor({1, n, 0}), {});
@@ -164,7 +176,7 @@ TEST_CASE("the rules' rows are softmax of the scaled scores, with masked and ful
                     }
                     const std::vector<double> expected =
                         softmax(scores, static_cast<double>(static_cast<float>(scale)));
-                    REQUIRE(strongest_keys(rule).size() == scores.size());
+                    REQUIRE(strongest_keys(rule, n).size() == scores.size());
                     double largest = 0;
                     for (const double score : scores) largest = std::max(largest, std::abs(score) * scale);
                     for (Index key = 0; key < n; ++key) {
@@ -182,10 +194,10 @@ TEST_CASE("the rules' rows are softmax of the scaled scores, with masked and ful
     const RuledRow masked(nothing, "masked", 1);
     CHECK(masked.weights == std::vector<float>{0, 0});
     CHECK(masked.exact_saturation.entropy == 0);
-    CHECK(strongest_keys(masked).empty());
+    CHECK(strongest_keys(masked, 2).empty());
     RowOfHead odd = head_of(1, 2, 1, {1}, {std::nanf(""), 4});
     CHECK(std::isnan(RuledRow(odd, "NaN", 1).exact_saturation.entropy));
-    CHECK(strongest_keys(RuledRow(odd, "NaN", 1)) == std::vector<Index>{1, 0});
+    CHECK(strongest_keys(RuledRow(odd, "NaN", 1), 2) == std::vector<Index>{1, 0});
 }
 
 TEST_CASE("the curves are the rows of their seeds, first the one that is shown") {

@@ -75,13 +75,14 @@ RuledRow::RuledRow(const RowOfHead& row, std::string rule, double scale)
     exact_saturation = saturation_of(exact);
 }
 
-std::vector<Index> strongest_keys(const RuledRow& rule) {
+std::vector<Index> strongest_keys(const RuledRow& rule, std::size_t first) {
     const auto score = [&](Index key) { return rule.scores[static_cast<std::size_t>(key)]; };
     std::vector<Index> keys;
     for (Index key = 0; key < std::ssize(rule.scores); ++key)
         if (score(key) != -HUGE_VAL) keys.push_back(key);
     // Those that are NaN come last.
-    std::ranges::sort(keys, [&](Index a, Index b) {
+    const auto middle = keys.begin() + std::min(std::ssize(keys), static_cast<std::ptrdiff_t>(first));
+    std::ranges::partial_sort(keys, middle, [&](Index a, Index b) {
         const bool odd_a = std::isnan(score(a)), odd_b = std::isnan(score(b));
         if (odd_a != odd_b) return odd_b;
         return odd_a || score(a) == score(b) ? a < b : score(a) > score(b);

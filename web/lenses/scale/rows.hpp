@@ -47,8 +47,8 @@ struct RuledRow {
     Saturation saturation, exact_saturation;
 };
 
-// Returns the keys that the row may see, those with the highest scores first.
-std::vector<Index> strongest_keys(const RuledRow& rule);
+// Returns the keys that the row may see; the first ones, as many as asked for, are those with the highest scores.
+std::vector<Index> strongest_keys(const RuledRow& rule, std::size_t first);
 
 // Rows of seeded normal q and k under four rules, over d_k: of the first d_k components of several seeds' vectors.
 class ScaleCurves {

@@ -20,7 +20,6 @@ namespace attn::app {
 namespace {
 
 constexpr float curve_height = 260, rule_gap = 20, least_rule = 196;
-constexpr std::size_t keys_shown = 8;
 constexpr double most_gradient = 0.5;  // ‖∂A/∂S‖_F of two even weights, which no other row exceeds
 
 // The powers of ten around the numbers of curves.
@@ -79,6 +78,9 @@ void ScaleLens::draw_rules(const Drawing& drawing, Subject& subject) {
         ui::caption(
             "Entropy in nats, the largest weight, and the length of ∂A/∂S, which a gradient is "
             "multiplied by; then the weights, the highest score first.");
+    if (shown.rules.size() < scale_rules)
+        drawing.visit.continue_with(
+            [this, from = row_->from] { return row_->from == from && row_->what.step(); });
     ui::columns(
         "scale/rules", least_rule, rule_gap, [&](float width) { draw_rule(drawing, shown, 0, width); },
         [&](float width) { draw_rule(drawing, shown, 1, width); },
@@ -87,6 +89,7 @@ void ScaleLens::draw_rules(const Drawing& drawing, Subject& subject) {
 }
 
 void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t r, float width) {
+    if (r >= shown.rules.size()) return;
     const RuledRow& rule = shown.rules[r];
     const std::string number = std::to_string(r);
     {
@@ -131,7 +134,7 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
                    : cell_of(ScaleNumber::weight, column_of(key, r));
     };
     bars.clear();
-    const std::size_t count = std::min(shown.keys.size(), keys_shown);
+    const std::size_t count = std::min(shown.keys.size(), scale_keys_shown);
     double rest = 0;
     for (std::size_t i = 0; i < shown.keys.size(); ++i) {
         const Index key = shown.keys[i];
