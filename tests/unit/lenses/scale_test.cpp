@@ -322,6 +322,47 @@ TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in 
         CHECK_FALSE(parse_fragment(std::string("v=1&") + bad).note.empty());
 }
 
+TEST_CASE("a row of many keys comes scale by scale, and a head with NaN leaves the view") {
+    Screen screen;
+    const auto drop = [&](const Shape& q, const Shape& k, float odd) {
+        Tensor keys = random_tensor(k, 2);
+        keys.data()[0] = odd;
+        const Drop files{{"q.npy", normal_npy(q, 1)}, {"k.npy", write_npy(k, keys.values())}};
+        OwnTensors& own = tensors_in(screen.visit).own();
+        for (const auto& [name, bytes] : files) {
+            auto to = own.buffer(name, bytes.size());
+            REQUIRE(to);
+            std::ranges::copy(bytes, *to);
+        }
+        own.arrived();
+        screen.settle();
+    };
+    screen.visit.perform(OpenSubject{tensors_subject});
+    screen.visit.perform(OpenLens{"scale"});
+    screen.visit.perform(SetScale{{.vectors = ScaleVectors::head, .own = 0.5}});
+    drop({2, 64}, {6000, 64}, 1);
+    REQUIRE(subject_in(screen.visit).attention());
+    screen.visit.perform(Select{{0, 0, 0, {}, {}}});
+    screen.draw();
+    CHECK(scale_in(screen).rules(subject_in(screen.visit)).size() < scale_rules);
+    CHECK_FALSE(scale_in(screen).tables(subject_in(screen.visit)).empty());
+    CHECK_FALSE(scale_in(screen).explain(subject_in(screen.visit),
+                                         {{0, 0}, cell_of(ScaleNumber::weight, column_of(0, 3))}));
+    screen.settle();
+    const auto& rules = scale_in(screen).rules(subject_in(screen.visit));
+    REQUIRE(rules.size() == scale_rules);
+    CHECK(rules[3].record.scale() == 0.5f);
+    for (const RuledRow& rule : rules)
+        CHECK_THAT(std::accumulate(rule.exact.begin(), rule.exact.end(), 0.0), WithinAbs(1, 1e-12));
+    CHECK(screen.shows("scale/row/3/7"));
+    CHECK(screen.shows("scale/row/3/8"));  // “5992 more”
+
+    drop({3, 2}, {3, 2}, std::nanf(""));
+    CHECK(scale_in(screen).products(subject_in(screen.visit)).odd() == 3);
+    CHECK(screen.shows("chart/products"));
+    CHECK(screen.shows("scale/row/0/0"));
+}
+
 TEST_CASE("each number of Scale explains itself, and numbers that do not exist say nothing") {
     Screen screen;
     screen.open_sentence();
