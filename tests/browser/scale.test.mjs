@@ -95,11 +95,11 @@ test('d_k is dragged up: without a scale, softmax ends up on one key', { fragmen
     assert.ok(largest[0] > 0.9 && largest[1] < 0.7, `the largest weights ${before} became ${largest}`);
     assert.ok(entropy[2] > entropy[1] && entropy[1] > entropy[0] && gradient[0] < gradient[1]);
 
-    // The curves at 1,024, from the rows of all 16 seeds.
+    // The curves at 1,024, from the rows of all 32 seeds.
     await complete(explorer);
     const over = await table(explorer, 'entropy over d_k');
-    const seeds = Array.from({ length: 16 }, (_, i) => seededScores(1 + i, 8, 1024));
-    const means = seededScales(1024).map((scale) => sum(seeds.map((scores) => measured(softmax(scores, scale))[0])) / 16);
+    const seeds = Array.from({ length: 32 }, (_, i) => seededScores(1 + i, 8, 1024));
+    const means = seededScales(1024).map((scale) => sum(seeds.map((scores) => measured(softmax(scores, scale))[0])) / 32);
     near(over.rows[19], means, 2e-6, 'the mean entropy at d_k = 1,024');
 
     const state = await explorer.state();
@@ -184,7 +184,7 @@ test('a head of one\'s own tensors: its rows with the scale left out and doubled
         const scores = (query) => k.map((key) => dot(q[query], key));
         await agrees(explorer, scores(n - 1), scales);
         await explorer.click('scale/query/less');
-        await explorer.untilState('another query', ({ selection }) => selection.query === n - 2);
+        await explorer.untilState('another query', ({ query }) => query === n - 2);
         await explorer.settled();
         const [, , gradient] = await agrees(explorer, scores(n - 2), scales);
         assert.ok(gradient[1] < gradient[0], 'without its scale, less of a gradient passes');

@@ -104,6 +104,32 @@ TEST_CASE("every value is counted in one bin, and scores that are not finite in 
     CHECK(variances.own(0) == 6.25);
 }
 
+TEST_CASE("the strongest keys come first, whatever comes after them") {
+    const std::vector<float> scores = normal_numbers(4, 500, 40);
+    const RowOfHead head = head_of(1, 500, 1, {1}, scores);
+    const RuledRow rule(head, "", 1);
+    const std::vector<Index> first = strongest_keys(rule, 8), all = strongest_keys(rule, 500);
+    REQUIRE(first.size() == 500);
+    CHECK(std::equal(first.begin(), first.begin() + 8, all.begin()));
+    CHECK(std::ranges::is_sorted(all, std::ranges::greater(),
+                                 [&](Index key) { return scores[static_cast<std::size_t>(key)]; }));
+    CHECK(std::ranges::is_permutation(first, all));
+}
+
+TEST_CASE("the pairs of a large head are all over it") {
+    constexpr Index n = 60'000;  // more pairs than 32 bits count
+    auto record = Record::prepare(Tensor({1, n, 1}), Tensor({1, n, 1}), Tensor({1, n, 0}), {});
+    REQUIRE(record);
+    const HeadPairs pairs(std::make_shared<const Record>(std::move(*record)), 0);
+    CHECK(pairs.count() == scale_pairs);
+    for (Index i = 0; i < pairs.count(); ++i) {
+        const auto pair = pairs.at(i);
+        REQUIRE(pair);
+        CHECK(pair->query == i * n / scale_pairs);
+        CHECK(pair->key < n);
+    }
+}
+
 TEST_CASE("the histogram expects as many pairs in a bin as the density says") {
     for (const Index d : {1, 2, 64, 4096}) {
         DotProducts products(d, scale_pairs, 3);
@@ -150,7 +176,7 @@ TEST_CASE("the rules' rows are softmax of the scaled scores, with masked and ful
                     }
                     const std::vector<double> expected =
                         softmax(scores, static_cast<double>(static_cast<float>(scale)));
-                    REQUIRE(strongest_keys(rule).size() == scores.size());
+                    REQUIRE(strongest_keys(rule, n).size() == scores.size());
                     double largest = 0;
                     for (const double score : scores) largest = std::max(largest, std::abs(score) * scale);
                     for (Index key = 0; key < n; ++key) {
@@ -168,10 +194,10 @@ TEST_CASE("the rules' rows are softmax of the scaled scores, with masked and ful
     const RuledRow masked(nothing, "masked", 1);
     CHECK(masked.weights == std::vector<float>{0, 0});
     CHECK(masked.exact_saturation.entropy == 0);
-    CHECK(strongest_keys(masked).empty());
+    CHECK(strongest_keys(masked, 2).empty());
     RowOfHead odd = head_of(1, 2, 1, {1}, {std::nanf(""), 4});
     CHECK(std::isnan(RuledRow(odd, "NaN", 1).exact_saturation.entropy));
-    CHECK(strongest_keys(RuledRow(odd, "NaN", 1)) == std::vector<Index>{1, 0});
+    CHECK(strongest_keys(RuledRow(odd, "NaN", 1), 2) == std::vector<Index>{1, 0});
 }
 
 TEST_CASE("the curves are the rows of their seeds, first the one that is shown") {
@@ -197,20 +223,29 @@ TEST_CASE("the curves are the rows of their seeds, first the one that is shown")
         const auto found = std::ranges::find(ScaleCurves::points(), d);
         return curves.over_seeds(m, rule, static_cast<std::size_t>(found - ScaleCurves::points().begin()));
     };
-    // What the lens is about, for 16 rows of 5 keys.
+    // What the lens is about, for 32 rows of 5 keys.
     CHECK(at(RowMeasure::largest, 0, 4096).mean > 0.95);
     CHECK(at(RowMeasure::gradient, 0, 4096).mean < 0.05);
     CHECK(at(RowMeasure::largest, 1, 4096).mean < 0.7);
-    CHECK(at(RowMeasure::entropy, 2, 4096).least > 0.999 * std::log(5.0));
-    // 80 scores: the standard error of their mean square is √(2/80) of it at large d.
-    CHECK_THAT(at(RowMeasure::variance, 1, 4096).mean, WithinAbs(1, 4 * std::sqrt(2.0 / 80)));
+    CHECK(at(RowMeasure::entropy, 2, 4096).low > 0.999 * std::log(5.0));
+    // 160 scores: the standard error of their mean square is √(2/160) of it at large d.
+    CHECK_THAT(at(RowMeasure::variance, 1, 4096).mean, WithinAbs(1, 4 * std::sqrt(2.0 / 160)));
     CHECK_THAT(at(RowMeasure::variance, 0, 4096).mean,
                WithinRel(4096 * at(RowMeasure::variance, 1, 4096).mean, 1e-12));
     for (const RowMeasure m : {RowMeasure::entropy, RowMeasure::largest, RowMeasure::gradient})
         for (std::size_t r = 0; r < scale_rules; ++r) {
             const auto spread = at(m, r, 64);
-            CHECK(spread.least <= spread.mean);
-            CHECK(spread.mean <= spread.most);
+            Index below = 0, above = 0;
+            double sum = 0;
+            for (Index seed = 0; seed < ScaleCurves::seeds; ++seed) {
+                const double value = curves.value(m, r, 11, seed);
+                below += value < spread.low;
+                above += value > spread.high;
+                sum += value / static_cast<double>(ScaleCurves::seeds);
+            }
+            CHECK(below == 3);
+            CHECK(above == 3);
+            CHECK_THAT(spread.mean, WithinAbs(sum, 1e-14));
         }
     ScaleCurves other(11, keys, 7);
     other.step();
@@ -285,6 +320,47 @@ TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in 
     for (const char* bad :
          {"scale.d=5000", "scale.row=3", "scale.row=seeded,1", "scale.own=-1", "scale.own="})
         CHECK_FALSE(parse_fragment(std::string("v=1&") + bad).note.empty());
+}
+
+TEST_CASE("a row of many keys comes scale by scale, and a head with NaN leaves the view") {
+    Screen screen;
+    const auto drop = [&](const Shape& q, const Shape& k, float odd) {
+        Tensor keys = random_tensor(k, 2);
+        keys.data()[0] = odd;
+        const Drop files{{"q.npy", normal_npy(q, 1)}, {"k.npy", write_npy(k, keys.values())}};
+        OwnTensors& own = tensors_in(screen.visit).own();
+        for (const auto& [name, bytes] : files) {
+            auto to = own.buffer(name, bytes.size());
+            REQUIRE(to);
+            std::ranges::copy(bytes, *to);
+        }
+        own.arrived();
+        screen.settle();
+    };
+    screen.visit.perform(OpenSubject{tensors_subject});
+    screen.visit.perform(OpenLens{"scale"});
+    screen.visit.perform(SetScale{{.vectors = ScaleVectors::head, .own = 0.5}});
+    drop({2, 64}, {6000, 64}, 1);
+    REQUIRE(subject_in(screen.visit).attention());
+    screen.visit.perform(Select{{0, 0, 0, {}, {}}});
+    screen.draw();
+    CHECK(scale_in(screen).rules(subject_in(screen.visit)).size() < scale_rules);
+    CHECK_FALSE(scale_in(screen).tables(subject_in(screen.visit)).empty());
+    CHECK_FALSE(scale_in(screen).explain(subject_in(screen.visit),
+                                         {{0, 0}, cell_of(ScaleNumber::weight, column_of(0, 3))}));
+    screen.settle();
+    const auto& rules = scale_in(screen).rules(subject_in(screen.visit));
+    REQUIRE(rules.size() == scale_rules);
+    CHECK(rules[3].record.scale() == 0.5f);
+    for (const RuledRow& rule : rules)
+        CHECK_THAT(std::accumulate(rule.exact.begin(), rule.exact.end(), 0.0), WithinAbs(1, 1e-12));
+    CHECK(screen.shows("scale/row/3/7"));
+    CHECK(screen.shows("scale/row/3/8"));  // “5992 more”
+
+    drop({3, 2}, {3, 2}, std::nanf(""));
+    CHECK(scale_in(screen).products(subject_in(screen.visit)).odd() == 3);
+    CHECK(screen.shows("chart/products"));
+    CHECK(screen.shows("scale/row/0/0"));
 }
 
 TEST_CASE("each number of Scale explains itself, and numbers that do not exist say nothing") {

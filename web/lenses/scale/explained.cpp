@@ -87,14 +87,15 @@ std::optional<Explained> ScaleLens::explain_pairs(Subject& subject, Index bin) {
 std::optional<Explained> ScaleLens::explain_weight(Subject& subject, HeadIndex head, Index key,
                                                    std::size_t rule) {
     const Row& shown = row(subject);
-    if (key >= std::ssize(shown.names)) return std::nullopt;
+    if (key >= std::ssize(shown.names) || rule >= shown.rules.size()) return std::nullopt;
     const RuledRow& ruled = shown.rules[rule];
     const bool of_head = row_->from.source.record != nullptr;
     const CellExplanation why =
         attn::explain(ruled.record, Stage::weight, shown.row.head, shown.row.query, key);
     const PrintedRow* printed = of_head ? nullptr : printed_row(row_->from.row);
     Explained out;
-    out.title = "Weight of " + in_quotes(shown.names[static_cast<std::size_t>(key)]) + ", " + ruled.name;
+    out.title = "Weight of " + in_quotes(shown.names[static_cast<std::size_t>(key)]) +
+                (of_head ? " (" + std::to_string(key) + "), " : ", ") + ruled.name;
     out.provenance = of_head   ? "this head's q and k under another scale"
                      : printed ? "scores of “" + std::string(printed->tutorial) + "”"
                                : "q and k from seed " + std::to_string(row_->from.seed);
@@ -129,6 +130,7 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, HeadIndex 
                                                     std::size_t rule) {
     if (measure > RowMeasure::gradient) return std::nullopt;
     const Row& shown = row(subject);
+    if (rule >= shown.rules.size()) return std::nullopt;
     const RuledRow& ruled = shown.rules[rule];
     const std::span<const double> weights = ruled.exact;
     Explained out;
@@ -204,9 +206,9 @@ std::optional<Explained> ScaleLens::explain_curve(Subject& subject, RowMeasure m
     add_mean(out, values, now.seed);
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
     const ScaleCurves::Spread spread = over.over_seeds(measure, rule, point);
-    out.steps = {{"least", "", four(spread.least)},
+    out.steps = {{"10th percentile", "", four(spread.low)},
                  {"mean", "", four(spread.mean), true},
-                 {"most", "", four(spread.most)}};
+                 {"90th percentile", "", four(spread.high)}};
     if (measure == RowMeasure::variance)
         out.note =
             "The scores' mean is known to be 0, so their mean square is their variance. In theory it is "

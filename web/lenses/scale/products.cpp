@@ -16,11 +16,14 @@ Index pairs_a_step(Index components) { return std::max(components_a_step / compo
 }  // namespace
 
 HeadPairs::HeadPairs(std::shared_ptr<const Record> record, Index head, Index most)
-    : record_(std::move(record)), head_(head), count_(std::min(most, record_->queries() * record_->keys())) {}
+    : record_(std::move(record)),
+      head_(head),
+      cells_(std::int64_t{record_->queries()} * record_->keys()),
+      count_(static_cast<Index>(std::min(std::int64_t{most}, cells_))) {}
 
 std::optional<HeadPairs::Pair> HeadPairs::at(Index i) const {
-    const Index cell = i * (record_->queries() * record_->keys()) / count_;
-    const Pair pair{cell / record_->keys(), cell % record_->keys()};
+    const std::int64_t cell = i * cells_ / count_;
+    const Pair pair{static_cast<Index>(cell / record_->keys()), static_cast<Index>(cell % record_->keys())};
     return record_->spec().mask.allows(head_, pair.query, pair.key) ? std::optional(pair) : std::nullopt;
 }
 

@@ -30,7 +30,9 @@ class HeadPairs {
 
   private:
     std::shared_ptr<const Record> record_;
-    Index head_, count_;
+    Index head_;
+    std::int64_t cells_;  // all pairs, of which there may be more than an Index counts
+    Index count_;
 };
 
 // Dot products q · k.

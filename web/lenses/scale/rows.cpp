@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/moments.hpp"
 #include "attention/explain.hpp"
 #include "tensor/random.hpp"
 
@@ -74,13 +75,14 @@ RuledRow::RuledRow(const RowOfHead& row, std::string rule, double scale)
     exact_saturation = saturation_of(exact);
 }
 
-std::vector<Index> strongest_keys(const RuledRow& rule) {
+std::vector<Index> strongest_keys(const RuledRow& rule, std::size_t first) {
     const auto score = [&](Index key) { return rule.scores[static_cast<std::size_t>(key)]; };
     std::vector<Index> keys;
     for (Index key = 0; key < std::ssize(rule.scores); ++key)
         if (score(key) != -HUGE_VAL) keys.push_back(key);
     // Those that are NaN come last.
-    std::ranges::sort(keys, [&](Index a, Index b) {
+    const auto middle = keys.begin() + std::min(std::ssize(keys), static_cast<std::ptrdiff_t>(first));
+    std::ranges::partial_sort(keys, middle, [&](Index a, Index b) {
         const bool odd_a = std::isnan(score(a)), odd_b = std::isnan(score(b));
         if (odd_a != odd_b) return odd_b;
         return odd_a || score(a) == score(b) ? a < b : score(a) > score(b);
@@ -147,14 +149,12 @@ double ScaleCurves::value(RowMeasure measure, std::size_t rule, std::size_t poin
 }
 
 ScaleCurves::Spread ScaleCurves::over_seeds(RowMeasure measure, std::size_t rule, std::size_t point) const {
-    Spread spread{0, HUGE_VAL, -HUGE_VAL};
-    for (Index seed = 0; seed < seeds_done_; ++seed) {
-        const double number = value(measure, rule, point, seed);
-        spread.mean += number / static_cast<double>(seeds_done_);
-        spread.least = std::min(spread.least, number);
-        spread.most = std::max(spread.most, number);
-    }
-    return spread;
+    std::vector<double> values;
+    for (Index seed = 0; seed < seeds_done_; ++seed) values.push_back(value(measure, rule, point, seed));
+    std::ranges::sort(values);
+    const std::size_t tenth = values.size() / 10;
+    return {moments_of(std::span<const double>(values)).mean, values[tenth],
+            values[values.size() - 1 - tenth]};
 }
 
 }  // namespace attn::app

@@ -47,13 +47,13 @@ struct RuledRow {
     Saturation saturation, exact_saturation;
 };
 
-// Returns the keys that the row may see, those with the highest scores first.
-std::vector<Index> strongest_keys(const RuledRow& rule);
+// Returns the keys that the row may see; the first ones, as many as asked for, are those with the highest scores.
+std::vector<Index> strongest_keys(const RuledRow& rule, std::size_t first);
 
 // Rows of seeded normal q and k under four rules, over d_k: of the first d_k components of several seeds' vectors.
 class ScaleCurves {
   public:
-    static constexpr Index seeds = 16;
+    static constexpr Index seeds = 32;
     static std::span<const Index> points();  // of d_k, 1 to 4,096
 
     ScaleCurves(std::uint32_t first_seed, Index keys, double own);
@@ -65,7 +65,7 @@ class ScaleCurves {
 
     double value(RowMeasure measure, std::size_t rule, std::size_t point, Index seed) const;
     struct Spread {
-        double mean, least, most;
+        double mean, low, high;  // a tenth of the seeds lies below low, and as many above high
     };
     Spread over_seeds(RowMeasure measure, std::size_t rule, std::size_t point) const;  // of those done
 

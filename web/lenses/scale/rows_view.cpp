@@ -20,16 +20,14 @@ namespace attn::app {
 namespace {
 
 constexpr float curve_height = 260, rule_gap = 20, least_rule = 196;
-constexpr std::size_t keys_shown = 8;
 constexpr double most_gradient = 0.5;  // ‖∂A/∂S‖_F of two even weights, which no other row exceeds
 
 // The powers of ten around the numbers of curves.
 ui::ChartAxis decades(std::string title, std::span<const ui::ChartCurve> curves) {
     double low = HUGE_VAL, high = 0;
     for (const ui::ChartCurve& curve : curves)
-        for (const auto* numbers : {&curve.y, &curve.band_low, &curve.band_high})
-            for (const double number : *numbers)
-                if (number > 0) low = std::min(low, number), high = std::max(high, number);
+        for (const double number : curve.y)
+            if (number > 0) low = std::min(low, number), high = std::max(high, number);
     if (!(low < high)) low = 1, high = 10;
     return {std::move(title), std::pow(10, std::floor(std::log10(low))),
             std::pow(10, std::ceil(std::log10(high))), true};
@@ -80,6 +78,9 @@ void ScaleLens::draw_rules(const Drawing& drawing, Subject& subject) {
         ui::caption(
             "Entropy in nats, the largest weight, and the length of ∂A/∂S, which a gradient is "
             "multiplied by; then the weights, the highest score first.");
+    if (shown.rules.size() < scale_rules)
+        drawing.visit.continue_with(
+            [this, from = row_->from] { return row_->from == from && row_->what.step(); });
     ui::columns(
         "scale/rules", least_rule, rule_gap, [&](float width) { draw_rule(drawing, shown, 0, width); },
         [&](float width) { draw_rule(drawing, shown, 1, width); },
@@ -88,6 +89,7 @@ void ScaleLens::draw_rules(const Drawing& drawing, Subject& subject) {
 }
 
 void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t r, float width) {
+    if (r >= shown.rules.size()) return;
     const RuledRow& rule = shown.rules[r];
     const std::string number = std::to_string(r);
     {
@@ -132,7 +134,7 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
                    : cell_of(ScaleNumber::weight, column_of(key, r));
     };
     bars.clear();
-    const std::size_t count = std::min(shown.keys.size(), keys_shown);
+    const std::size_t count = std::min(shown.keys.size(), scale_keys_shown);
     double rest = 0;
     for (std::size_t i = 0; i < shown.keys.size(); ++i) {
         const Index key = shown.keys[i];
@@ -169,16 +171,15 @@ void ScaleLens::draw_curve(const Drawing& drawing, RowMeasure measure, float wid
             const ScaleCurves::Spread spread = over.over_seeds(measure, r, p);
             curve.x.push_back(static_cast<double>(ScaleCurves::points()[p]));
             curve.y.push_back(spread.mean);
-            curve.band_low.push_back(spread.least);
-            curve.band_high.push_back(spread.most);
+            curve.band_low.push_back(spread.low);
+            curve.band_high.push_back(spread.high);
         }
         drawn.push_back(std::move(curve));
     }
     const bool of_variance = measure == RowMeasure::variance;
     if (of_variance) {
-        const auto end = static_cast<double>(scale_components_limit);
-        drawn.push_back(
-            {.name = "d_k", .colour = ui::theme().dim, .x = {1, end}, .y = {1, end}, .dashed = true});
+        const std::vector<double> d(ScaleCurves::points().begin(), ScaleCurves::points().end());
+        drawn.push_back({.name = "d_k", .colour = ui::theme().dim, .x = d, .y = d, .dashed = true});
     }
     const double most = measure == RowMeasure::entropy   ? std::log(static_cast<double>(now.keys))
                         : measure == RowMeasure::largest ? 1

@@ -108,6 +108,13 @@ const ScaleCurves& ScaleLens::curves() {
     return curves_->what;
 }
 
+bool ScaleLens::Row::step() {
+    const std::size_t rule = rules.size();
+    if (rule < scale_rules) rules.emplace_back(row, rule_names[rule], scales[rule]);
+    if (rule == 0) keys = strongest_keys(rules.front(), scale_keys_shown);
+    return rules.size() < scale_rules;
+}
+
 ScaleLens::Row ScaleLens::made_row(const RowFrom& from, Subject& subject) const {
     Row made;
     const PrintedRow* printed = printed_row(from.row);
@@ -115,24 +122,23 @@ ScaleLens::Row ScaleLens::made_row(const RowFrom& from, Subject& subject) const 
         made.row = {from.source.record, from.source.head, from.query};
         made.names = subject.attention()->key_names();
         const auto own = static_cast<double>(from.source.record->scale());
-        made.rules.emplace_back(made.row, "as it is", own);
-        made.rules.emplace_back(made.row, "left out", 1);
-        made.rules.emplace_back(made.row, "doubled", 2 * own);
+        made.rule_names = {"as it is", "left out", "doubled", scale_rule_names.back()};
+        made.scales = {own, 1, 2 * own};
     } else {
         made.row =
             printed ? row_of_scores(printed->scores) : seeded_row(from.seed, from.keys, from.components);
         for (Index key = 0; key < made.row.record->keys(); ++key)
             made.names.push_back("key " + std::to_string(key));
         const std::string d = std::to_string(from.components);
-        made.rules.emplace_back(made.row, scale_rule_names[0], scale_of(0, from.components, 0));
-        made.rules.emplace_back(made.row, "1/√" + d, scale_of(1, from.components, 0));
-        made.rules.emplace_back(made.row, "1/" + d, scale_of(2, from.components, 0));
+        made.rule_names = {scale_rule_names[0], "1/√" + d, "1/" + d, scale_rule_names[3]};
+        for (std::size_t rule = 0; rule < scale_rules; ++rule)
+            made.scales[rule] = scale_of(rule, from.components, 0);
     }
-    made.keys = strongest_keys(made.rules.front());
     return made;
 }
 
 const ScaleLens::Row& ScaleLens::row(Subject& subject) {
+    constexpr Index at_once = Index{1} << 18;  // multiply-adds, of which a rule has a row's scores
     const ScaleState& now = state().of<ScaleState>();
     RowFrom from{source(subject)};
     if (from.source.record) {
@@ -147,11 +153,13 @@ const ScaleLens::Row& ScaleLens::row(Subject& subject) {
         row_.emplace(std::move(from), std::move(made));
     }
     Row& row = row_->what;
-    if (row.rules.size() < scale_rules || row.own != now.own) {
+    if (row.scales.back() != now.own) {
+        row.scales.back() = now.own;
         if (row.rules.size() == scale_rules) row.rules.pop_back();
-        row.own = now.own;
-        row.rules.emplace_back(row.row, scale_rule_names[3], now.own);
     }
+    const Record& record = *row.row.record;
+    if (row.rules.empty() || record.keys() * record.d_k() <= at_once)
+        while (row.step() && record.keys() * record.d_k() <= at_once) continue;
     return row;
 }
 
@@ -170,11 +178,13 @@ std::vector<Table> ScaleLens::tables(Subject& subject) {
     std::vector<Table> tables;
     const Row& shown = row(subject);
     const Index keys = std::min(std::ssize(shown.names), table_row_limit);
-    Table weights{
-        "Weights", {}, {shown.names.begin(), shown.names.begin() + keys}, Matrix(keys, scale_rules)};
-    Table measures{"Row", {}, {}, Matrix(row_measures, scale_rules)};
+    Table weights{"Weights",
+                  {},
+                  {shown.names.begin(), shown.names.begin() + keys},
+                  Matrix(keys, std::ssize(shown.rules))};
+    Table measures{"Row", {}, {}, Matrix(row_measures, std::ssize(shown.rules))};
     for (std::size_t m = 0; m < row_measures; ++m) measures.row_labels.push_back(row_measure_names[m]);
-    for (std::size_t r = 0; r < scale_rules; ++r) {
+    for (std::size_t r = 0; r < shown.rules.size(); ++r) {
         const RuledRow& rule = shown.rules[r];
         const auto column = static_cast<Index>(r);
         weights.columns.push_back(rule.name);

@@ -46,6 +46,9 @@ struct ScaleHistogram {
     std::vector<double> x, density;        // the exact density as a curve, in pairs a bin
 };
 
+// So many keys of a row are shown one by one.
+inline constexpr std::size_t scale_keys_shown = 8;
+
 class ScaleLens final : public Lens {
   public:
     using Lens::Lens;
@@ -61,7 +64,7 @@ class ScaleLens final : public Lens {
 
     // What is shown: of a head, where its vectors are chosen and there are some. Computed anew when that changes.
     const DotProducts& products(Subject& subject);
-    const std::vector<RuledRow>& rules(Subject& subject);
+    const std::vector<RuledRow>& rules(Subject& subject);   // of a long row at first fewer than all
     const ScaleCurves& curves();                            // of seeded vectors
     const ComponentVariances* variances(Subject& subject);  // null: no head
 
@@ -97,10 +100,12 @@ class ScaleLens final : public Lens {
     };
     struct Row {
         RowOfHead row;
-        std::vector<RuledRow> rules;
-        std::vector<Index> keys;  // that it may see, the highest scores first
-        std::vector<std::string> names;
-        double own = 0;
+        std::array<std::string, scale_rules> rule_names;
+        std::array<double, scale_rules> scales{};
+        std::vector<std::string> names;  // of the keys
+        std::vector<RuledRow> rules;  // at least the first; those of long rows are made one after the other
+        std::vector<Index> keys;      // that it may see, the highest scores first
+        bool step();                  // makes the next rule; true while there is more to do
     };
     struct CurvesFrom {
         Index keys = 0;

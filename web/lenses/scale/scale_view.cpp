@@ -192,17 +192,20 @@ void ScaleLens::draw(const Drawing& drawing, Subject& subject) {
     if (of_head) {
         ui::columns("scale/head", least_chart, chart_gap, histogram,
                     [&](float width) { draw_grown(drawing, *of_head, width); });
-        draw_components(drawing, *of_head, ImGui::GetContentRegionAvail().x);
         draw_rules(drawing, subject);
+        ImGui::Dummy({0, 8});
+        draw_components(drawing, *of_head, ImGui::GetContentRegionAvail().x);
     } else {
         const auto curve = [&](RowMeasure measure) {
             return [this, &drawing, measure](float width) { draw_curve(drawing, measure, width); };
         };
         ui::columns("scale/normal", least_chart, chart_gap, histogram, curve(RowMeasure::variance));
         draw_rules(drawing, subject);
+        ImGui::Dummy({0, 8});
         ui::section("The same over d_k");
         const Index seeds = curves().seeds_done();
-        ui::caption((many(ScaleCurves::seeds, "seed") + ": their mean, and a band that holds all of them." +
+        ui::caption((many(ScaleCurves::seeds, "seed") +
+                     ": their mean, and a band without the lowest and the highest tenth." +
                      (seeds < ScaleCurves::seeds ? " " + std::to_string(seeds) + " are drawn so far." : ""))
                         .c_str());
         ui::columns("scale/curves", least_curve, chart_gap, curve(RowMeasure::entropy),
