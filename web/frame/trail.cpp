@@ -14,10 +14,11 @@ Selection chosen_with(Selection selection, const CellPlace& place) {
     selection.head = place.head.head;
     if (cell.second || cell.words) return selection;
     const Stage stage = cell.stage;
-    if (is_of_pairs(stage)) {
+    if (is_of_pairs(stage) || stage == Stage::exponential) {
         selection.query = cell.row;
         selection.key = cell.col;
-    } else if (stage == Stage::x || stage == Stage::q || stage == Stage::output) {
+    } else if (stage == Stage::x || stage == Stage::q || stage == Stage::output ||
+               is_of_softmax(stage)) {
         selection.query = cell.row;
     } else if (stage == Stage::k || stage == Stage::v) {
         selection.key = cell.row;

@@ -108,7 +108,7 @@ void SentenceSubject::fit_selection() {
     if (const TextRun* second = compared_run();
         second && selection.counterpart && *selection.counterpart >= second->tokens())
         selection.counterpart.reset();
-    if (const auto& pin = state().pin) {
+    if (const auto& pin = state().pin; pin && rows_are_tokens(pin->stage)) {
         const TextRun* owner = run_of(*pin);
         const Index tokens = !owner ? position_limit : pin->words ? owner->words.count() : owner->tokens();
         if (pin->row >= tokens || (is_of_pairs(pin->stage) && pin->col >= tokens))

@@ -22,7 +22,8 @@ bool tensors_may_select(const State&, const Selection&) { return true; }
 
 bool tensors_may_pin(const State&, const CellRef& cell) {
     if (cell.second || (cell.words && cell.stage != Stage::weight)) return false;
-    if (cell.stage > Stage::output && cell.stage != Stage::head_score) return false;
+    if (cell.stage > Stage::output && !is_of_softmax(cell.stage) && cell.stage != Stage::head_score)
+        return false;
     return cell.stage >= Stage::q && cell.row >= 0 && cell.row < position_limit && cell.col >= 0 &&
            cell.col < position_limit;  // there are no projections to show
 }
@@ -80,7 +81,7 @@ void TensorsSubject::fit_selection() {
     selection.head = std::min(selection.head, set->heads() - 1);
     if (selection.query && *selection.query >= set->queries()) selection.query.reset();
     if (selection.key && *selection.key >= set->keys()) selection.key.reset();
-    if (const auto& pin = state().pin; pin && !is_measured(pin->stage)) {
+    if (const auto& pin = state().pin; pin && rows_are_tokens(pin->stage)) {
         const bool of_keys = pin->stage == Stage::k || pin->stage == Stage::v;
         const Index rows = pin->words ? set->query_words().count()
                            : of_keys  ? set->keys()
