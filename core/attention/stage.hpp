@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -80,9 +81,15 @@ enum class Stage {
     loss,         // [steps, 1]
     curve,        // [steps, scores], of one head
 
+    // Of a map of a stage of pairs, which is the number of the column (stage_of_pairs).
+    row_entropy,   // [n_q, stages], −Σ w ln w of its weights
+    row_total,     // [n_q, stages]
+    column_total,  // [n_k, stages]
+    marked_total,  // [1, stages], of the part that is marked
+
     lens,  // a number of the lens that is open, which says what its row and column are
 };
-inline constexpr int stage_count = 62;
+inline constexpr int stage_count = 66;
 
 struct StageInfo {
     std::string_view key;     // in links, and in the names of files
@@ -152,6 +159,10 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {"difference", "Difference", "difference", "first − second"},
     {"loss", "Loss", "loss", "loss"},
     {"curve", "Score", "curve", "head score"},
+    {"row_entropy", "Entropy", "entropy of a row", "entropy"},
+    {"row_total", "Total", "sum of a row", "sum"},
+    {"column_total", "Total", "sum of a column", "sum"},
+    {"marked_total", "Total", "sum of a part", "sum"},
     {"number", "Number", "number", "number"},
 }};
 constexpr const StageInfo& info(Stage stage) { return stage_table[static_cast<std::size_t>(stage)]; }
@@ -167,6 +178,16 @@ constexpr std::optional<Stage> stage_by_key(std::string_view key) {
 
 // Rows are queries and columns are keys.
 constexpr bool is_of_pairs(Stage stage) { return stage >= Stage::raw && stage <= Stage::projected; }
+// Stages of pairs by their number, from 0 on.
+constexpr std::int64_t number_of_pairs(Stage stage) {
+    return static_cast<std::int64_t>(stage) - static_cast<std::int64_t>(Stage::raw);
+}
+constexpr std::optional<Stage> stage_of_pairs(std::int64_t number) {
+    if (number < 0 || number > number_of_pairs(Stage::projected)) return std::nullopt;
+    return static_cast<Stage>(number + static_cast<std::int64_t>(Stage::raw));
+}
+// A sum over a part of a map.
+constexpr bool is_of_map(Stage stage) { return stage >= Stage::row_entropy && stage <= Stage::marked_total; }
 constexpr bool is_of_softmax(Stage stage) { return stage >= Stage::exponential && stage <= Stage::row_sum; }
 // What lies in a model's files.
 constexpr bool is_stored(Stage stage) {

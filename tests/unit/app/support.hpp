@@ -54,7 +54,7 @@ inline void check_valid(const app::State& s) {
     REQUIRE(app::find_subject(s.subject));
     REQUIRE(app::find_lens(s.lens));
     REQUIRE(app::subject_of(s).may_select(s, s.selection));
-    if (s.pin) REQUIRE(app::subject_of(s).may_pin(s, *s.pin));
+    if (s.pin) REQUIRE(app::may_pin(s, *s.pin));
     for (const app::SubjectEntry& subject : app::subject_list()) {
         const app::Looks& looks = app::looks_of(s, subject.key);
         REQUIRE(is_of_pairs(looks.map.stage));
@@ -133,6 +133,12 @@ class RandomCommands {
                  if (r.below(4) == 0) return ShowWindow{{}, r.some_subject()};
                  const Bookmark place = r.bookmark();
                  return ShowWindow{Window{place.queries, place.keys}, r.some_subject()};
+             }},
+            {"MarkPart", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(4) == 0) return MarkPart{{}, r.some_subject()};
+                 const Bookmark place = r.bookmark();
+                 return MarkPart{Window{place.queries, place.keys}, r.some_subject()};
              }},
             {"SetHeads", 1,
              [](R& r, const State&) -> Command {

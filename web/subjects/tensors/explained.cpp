@@ -35,7 +35,7 @@ std::string place_in_file(const OpenTensor& tensor, const Place& at) {
            (tensor.unpacked ? tensor.shown + ", unpacked" : tensor.file);
 }
 
-void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at) {
+void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at, const CellPlace& row) {
     const DType dtype = tensor.array.dtype;
     out.f64 = tensor.value(at.layer, at.head, at.row, at.column);
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
@@ -44,7 +44,7 @@ void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at) {
         sum += tensor.value(at.layer, at.head, at.row, key);
     out.steps.push_back({"weight", "as stored", fixed(out.f64, 6), true});
     add_line(out, "weight", in_expression(out.f64), out.f64);
-    out.steps.push_back({"Σ of the row", "of what is stored", fixed(sum, 6), false});
+    out.steps.push_back({"Σ of the row", "of what is stored", fixed(sum, 6), false, row});
     out.note = "Stored as " + std::string(name(dtype)) + " at " + place_in_file(tensor, at);
     if (tensor.begin) out.note += ": " + hexadecimal(tensor.element(at.layer, at.head, at.row, at.column));
     out.note += ".";
@@ -104,7 +104,8 @@ std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at,
                            cell.col >= 0 && cell.col < set.keys();
         if (!there) return std::nullopt;
         out.title = std::string(symbol(cell.stage)) + "[" + names.query + ", " + names.key + "]";
-        explain_stored(out, set.weights_of(layer), {set.layer_within(layer), head, cell.row, cell.col});
+        explain_stored(out, set.weights_of(layer), {set.layer_within(layer), head, cell.row, cell.col},
+                       Places{{layer, head}}(Stage::row_total, cell.row, number_of_pairs(Stage::weight)));
         leave_out_first_key(out, cell, stored_weights(set, layer, head)(cell.row, 0), first_key);
         return out;
     }

@@ -82,8 +82,9 @@ void TensorsSubject::fit_selection() {
     if (selection.query && *selection.query >= set->queries()) selection.query.reset();
     if (selection.key && *selection.key >= set->keys()) selection.key.reset();
     if (const auto& pin = state().pin; pin && rows_are_tokens(pin->stage)) {
-        const bool of_keys = pin->stage == Stage::k || pin->stage == Stage::v;
-        const Index rows = pin->words ? set->query_words().count()
+        const bool of_keys =
+            pin->stage == Stage::k || pin->stage == Stage::v || pin->stage == Stage::column_total;
+        const Index rows = pin->words ? (of_keys ? set->key_words() : set->query_words()).count()
                            : of_keys  ? set->keys()
                                       : set->queries(),
                     cols = pin->words ? set->key_words().count() : set->keys();
@@ -96,6 +97,9 @@ void TensorsSubject::fit_selection() {
 std::optional<Explained> TensorsSubject::explain_at(const CellPlace& place) {
     const CellRef& cell = place.cell;
     if (open() && cell.stage == Stage::head_score) return scores_.of(*own_.open(), cell);
+    if (open() && is_of_map(cell.stage) && place.head.layer < open()->layers() &&
+        place.head.head < open()->heads())
+        return sums_.of(visit(), *own_.open(), place, [&](const CellPlace& at) { return explain_at(at); });
     return open() ? explain_tensor_cell(*open(), place.head, cell) : std::nullopt;
 }
 
