@@ -53,22 +53,22 @@ enum class Stage {
     up,              // [n, d_ff], MLP input · W_up, which the active gate multiplies
 
     // What its files hold.
-    w_o,         // [d_v, d_model], of one head
-    w_gate,      // [d_model, d_ff]
-    w_up,        // [d_model, d_ff]
-    w_down,      // [d_ff, d_model]
-    w_head,      // [d_model, vocabulary]
-    b_q,         // [1, d_k], of one head, as b_k and b_v
+    w_o,     // [d_v, d_model], of one head
+    w_gate,  // [d_model, d_ff]
+    w_up,    // [d_model, d_ff]
+    w_down,  // [d_ff, d_model]
+    w_head,  // [d_model, vocabulary]
+    b_q,     // [1, d_k], of one head, as b_k and b_v
     b_k,
     b_v,
-    b_o,         // [1, d_model]
-    b_gate,      // [1, d_ff]
-    b_up,        // [1, d_ff]
-    b_down,      // [1, d_model]
-    b_head,      // [1, vocabulary]
-    norm_gain,   // [3, d_model], of the norms before a layer's heads, before its MLP, and after the last layer
-    norm_bias,   // [3, d_model]
-    w_token,     // [vocabulary, d_model], the rows that embeddings are
+    b_o,        // [1, d_model]
+    b_gate,     // [1, d_ff]
+    b_up,       // [1, d_ff]
+    b_down,     // [1, d_model]
+    b_head,     // [1, vocabulary]
+    norm_gain,  // [3, d_model], of the norms before a layer's heads, before its MLP, and after the last layer
+    norm_bias,  // [3, d_model]
+    w_token,    // [vocabulary, d_model], the rows that embeddings are
     w_position,  // [positions, d_model]
 
     // What is measured.

@@ -68,8 +68,7 @@ void Frame::draw_sheet(const Rect& sheet) {
         scrolled = ImGui::GetScrollY();
         ImGui::EndChild();
     });
-    if (closes || sheet_.closed_by_finger(at, end, scrolled, now_.cell.has_value()))
-        close_explanation();
+    if (closes || sheet_.closed_by_finger(at, end, scrolled, now_.cell.has_value())) close_explanation();
 }
 
 // Draws the same behind one button, for phones.

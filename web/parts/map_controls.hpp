@@ -25,7 +25,7 @@ std::string marked_part(const ui::MapView& view);
 class MapFinder {
   public:
     struct Touch {
-        std::optional<ui::MapCell> gone;                // the cell that it jumped to
+        std::optional<ui::MapCell> gone;               // the cell that it jumped to
         bool over_sums = false, sums_clicked = false;  // those of the marked rectangle
     };
     Touch draw(ui::MapView& view, const ui::MapPicture& picture, float width);

@@ -46,9 +46,9 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
         pinned && is_of_pairs(pinned->stage) && pinned->words == of_words && !pinned->second)
         picture.pinned = ui::MapCell{pinned->row, pinned->col};
 
-    if (const auto& pinned = drawing.state().pin;
-        pinned && is_of_map(pinned->stage) && pinned->words == of_words && !pinned->second &&
-        pinned->stage != Stage::marked_total)
+    if (const auto& pinned = drawing.state().pin; pinned && is_of_map(pinned->stage) &&
+                                                  pinned->words == of_words && !pinned->second &&
+                                                  pinned->stage != Stage::marked_total)
         picture.pinned_margin = ui::MarginCell{pinned->stage != Stage::column_total, pinned->row};
 
     const bool told = follow_window(drawing, *picture.map);

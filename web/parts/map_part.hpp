@@ -42,8 +42,8 @@ class MapPart {
         bool given = false;                   // whether it is a link's, and not what a person moved to
     } window_;
     std::optional<app::Window> marked_;  // the part that is marked in the State, as far as it is drawn
-    std::pair<Index, Index> size_{};  // of the last map
-    std::string announced_;           // the sums announced last
+    std::pair<Index, Index> size_{};     // of the last map
+    std::string announced_;              // the sums announced last
 };
 
 }  // namespace attn::parts

@@ -84,9 +84,10 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         return;
     }
     line("exponential", exponential_expression(last, c), c.exponential);
-    const auto of_softmax = [&](std::string name, std::string arithmetic, double value, Stage stage, Index col) {
-        out.steps.push_back({std::move(name), std::move(arithmetic), four(value), false,
-                             places(stage, cell.row, col)});
+    const auto of_softmax = [&](std::string name, std::string arithmetic, double value, Stage stage,
+                                Index col) {
+        out.steps.push_back(
+            {std::move(name), std::move(arithmetic), four(value), false, places(stage, cell.row, col)});
     };
     of_softmax("row maximum", "", c.row_max, Stage::row_max, 0);
     of_softmax("exp(s − max)", "exp(" + four(c.masked - c.row_max) + ")", c.exponential, Stage::exponential,

@@ -76,7 +76,8 @@ void explain_norm(const Around& a, Index which, const Tensor& input, Stage of) {
     add_terms(a.out, terms, a.row(of), centred ? PlaceOf() : a.row(of), {"x", "x"});
     add_step(a.out, "x", name + "[" + a.column() + "]", why.x, a.places(of, a.cell.row, a.cell.col));
     if (centred) add_step(a.out, "mean", "", why.mean);
-    add_step(a.out, centred ? "variance" : "mean of x²", centred ? "Σ (x − mean)² / " + size : four(sum) + " / " + size, why.variance);
+    add_step(a.out, centred ? "variance" : "mean of x²",
+             centred ? "Σ (x − mean)² / " + size : four(sum) + " / " + size, why.variance);
     const double unit = (why.x - why.mean) / std::sqrt(why.variance + why.epsilon);
     add_step(a.out, "normalised", four(why.x - why.mean) + " / √(" + four(why.variance) + " + ε)", unit);
     a.out.f64 = why.value();
@@ -119,8 +120,8 @@ void explain_active_gate(const Around& a) {
     const auto x = a.values(a.at(a.layer()).mlp_input);
     const LinearSum gate = explain_linear(*a.block().gate, x, a.cell.col);
     const Activation activation = a.config().activation;
-    a.out.f32 = static_cast<double>(
-        static_cast<float>(activated(activation, static_cast<double>(gate.f32()))));
+    a.out.f32 =
+        static_cast<double>(static_cast<float>(activated(activation, static_cast<double>(gate.f32()))));
     a.out.f64 = activated(activation, gate.value());
     a.out.formula = "act(Gate[" + a.token() + ", " + a.column() + "])";
     add_step(a.out, "gate", "MLP input · W_gate", gate.value(),
@@ -135,13 +136,12 @@ void explain_hidden(const Around& a) {
     const LinearSum up = explain_linear(a.block().up, x, a.cell.col);
     const Activation activation = a.config().activation;
     if (a.block().gate) {
-        const double active =
-            activated(activation, explain_linear(*a.block().gate, x, a.cell.col).value());
+        const double active = activated(activation, explain_linear(*a.block().gate, x, a.cell.col).value());
         const CellPlace active_at = a.places(Stage::active_gate, a.cell.row, a.cell.col),
                         up_at = a.places(Stage::up, a.cell.row, a.cell.col);
         a.out.f64 = active * up.value();
-        a.out.formula = "Active gate[" + a.token() + ", " + a.column() + "] · Up[" + a.token() + ", " +
-                        a.column() + "]";
+        a.out.formula =
+            "Active gate[" + a.token() + ", " + a.column() + "] · Up[" + a.token() + ", " + a.column() + "]";
         a.out.operands_title = "Active gate · Up";
         a.out.operands.push_back({"", active, up.value(), a.out.f64, active_at, up_at});
         a.out.left_name = "active";

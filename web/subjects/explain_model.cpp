@@ -54,7 +54,8 @@ struct VectorView {
 };
 VectorView vector_of(const Around& a) {
     const auto bias = [](const Linear& linear, Index first, Index size) {
-        return linear.bias.size() ? VectorView{linear.name + ".bias", &linear.bias, first, size} : VectorView{};
+        return linear.bias.size() ? VectorView{linear.name + ".bias", &linear.bias, first, size}
+                                  : VectorView{};
     };
     const auto of_head = [&](Stage stage, Index heads) {
         const Index head = a.places.head.head * heads / a.config().heads;
@@ -87,8 +88,9 @@ VectorView vector_of(const Around& a) {
 // Returns the place of a number in the model's files, in words.
 std::string place_told(const StoredAt& place) {
     if (!place.weight) return "";
-    return "Stored as " + std::string(attn::name(place.weight->dtype)) + " in " + place.weight->name + ", at byte " +
-           with_commas(static_cast<std::ptrdiff_t>(place.byte)) + " of " + place.weight->file + ".";
+    return "Stored as " + std::string(attn::name(place.weight->dtype)) + " in " + place.weight->name +
+           ", at byte " + with_commas(static_cast<std::ptrdiff_t>(place.byte)) + " of " + place.weight->file +
+           ".";
 }
 
 void stored(const Around& a, double value, const StoredAt& place) {
@@ -102,8 +104,8 @@ void stored(const Around& a, double value, const StoredAt& place) {
 void explain_row(const Around& a, const WeightView& table, Stage stage, Index row) {
     a.out.f64 = element(table, a.cell.col, row);
     const std::string name(symbol(stage));
-    a.out.steps.push_back({name, "row " + std::to_string(row), fixed(a.out.f64, 6), true,
-                           a.places(stage, row, a.cell.col)});
+    a.out.steps.push_back(
+        {name, "row " + std::to_string(row), fixed(a.out.f64, 6), true, a.places(stage, row, a.cell.col)});
     a.out.note = place_told(stored_at(a.model(), table, a.cell.col, row));
 }
 
@@ -158,15 +160,9 @@ void explain_kept(const Around& a) {
             break;
         case Stage::residual: residual(a, a.layer()); break;
         case Stage::final_residual: residual(a, a.config().layers); break;
-        case Stage::normalised:
-            explain_norm(a, 0, layer.residual_in, Stage::residual);
-            break;
-        case Stage::mlp_input:
-            explain_norm(a, 1, layer.residual_middle, Stage::middle);
-            break;
-        case Stage::final_norm:
-            explain_norm(a, 2, a.trace().final_residual(), Stage::final_residual);
-            break;
+        case Stage::normalised: explain_norm(a, 0, layer.residual_in, Stage::residual); break;
+        case Stage::mlp_input: explain_norm(a, 1, layer.residual_middle, Stage::middle); break;
+        case Stage::final_norm: explain_norm(a, 2, a.trace().final_residual(), Stage::final_residual); break;
         case Stage::attended: explain_attended(a); break;
         case Stage::middle:
             explain_sum(a,
@@ -200,9 +196,8 @@ bool explain_unkept(const Around& a) {
         const Index head = a.places.head.head,
                     own = of_query ? head : a.at(a.layer()).attention.kv_head(head);
         const Stage turned = of_query ? Stage::q : Stage::k;
-        return of_linear(
-            explain_component(a.trace(), turned, a.layer(), own, a.cell.row, a.cell.col).own,
-            Stage::normalised, of_query ? Stage::w_q : Stage::w_k, "Norm");
+        return of_linear(explain_component(a.trace(), turned, a.layer(), own, a.cell.row, a.cell.col).own,
+                         Stage::normalised, of_query ? Stage::w_q : Stage::w_k, "Norm");
     }
     const bool of_gate = stage == Stage::gate || stage == Stage::active_gate || stage == Stage::up;
     if (!of_gate || !a.block().gate || !within(a.block().up.weight.out)) return false;
@@ -280,8 +275,8 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
                   partner + "] · sin φ";
     out.operands_title = "Its pair, turned by its position";
     const auto operand = [&](const char* which, const LinearSum& sum, double by, Index component) {
-        out.operands.push_back({which, sum.value(), by, sum.value() * by,
-                                places(unturned, cell.row, component)});
+        out.operands.push_back(
+            {which, sum.value(), by, sum.value() * by, places(unturned, cell.row, component)});
     };
     operand("own", why.own, why.cosine, cell.col);
     operand("partner", why.partner, why.sine, why.partner_component);

@@ -100,10 +100,10 @@ Explained MapSumExplainer::explained(Attention& attention, const CellExplainer& 
         return attention.has_tokens() ? in_quotes(name) : name;
     };
     const std::string of_map(symbol(part_->choice.stage));
-    const std::string where =
-        of_row      ? name_of(queries, cell.row) + ", ·"
-        : of_column ? "·, " + name_of(keys, cell.row)
-                    : "queries " + ends_of(window.queries) + ", keys " + ends_of(window.keys);
+    const std::string where = of_row ? name_of(queries, cell.row) + ", ·"
+                              : of_column
+                                  ? "·, " + name_of(keys, cell.row)
+                                  : "queries " + ends_of(window.queries) + ", keys " + ends_of(window.keys);
     Explained out;
     out.title = (entropy ? "Entropy of " : "Σ ") + of_map + "[" + where + "]";
     out.provenance = head_text(place.head, attention.layers(), ", ") + " · " + attention.title();

@@ -40,7 +40,7 @@ struct FlowTouch {
     std::optional<Edge> edge;         // or the edge
     bool clicked = false;
     bool heard = false;  // without the cursor
-    Index cut = 0;  // number of rows in view that keep fewer edges than make up the share
+    Index cut = 0;       // number of rows in view that keep fewer edges than make up the share
 };
 
 class FlowView {
@@ -74,7 +74,8 @@ class FlowView {
     void act(const Frame& frame, FlowTouch& touch);
     static void hear_edges(std::span<const FlowTouch::Edge> told, FlowTouch& touch);
     void draw_edges(const FlowPicture& picture, const Frame& frame, FlowTouch& touch) const;
-    void tell_edges(const FlowPicture& picture, const Frame& frame, std::span<const FlowTouch::Edge> told) const;
+    void tell_edges(const FlowPicture& picture, const Frame& frame,
+                    std::span<const FlowTouch::Edge> told) const;
     void draw_line(const FlowPicture& picture, const Frame& frame) const;
     void draw_column(const FlowPicture& picture, const Frame& frame, bool of_keys) const;
 

@@ -66,23 +66,21 @@ std::shared_ptr<const CellGrid> heard_cells(const Strip& of, Index one, std::opt
     for (Index i = shown.begin; i < shown.end; ++i) {
         cells->values.push_back(of.values[static_cast<std::size_t>(i)]);
         (of.of_rows ? cells->row_names : cells->column_names)
-            .push_back(i < std::ssize(of.names) ? of.names[static_cast<std::size_t>(i)]
-                                                   : std::to_string(i));
+            .push_back(i < std::ssize(of.names) ? of.names[static_cast<std::size_t>(i)] : std::to_string(i));
     }
     (of.of_rows ? cells->column_names : cells->row_names).push_back(what);
     cells->decimals = 3;
-    const float at =
-        of.axis.begin + (static_cast<float>(shown.begin) - of.axis.first) * of.axis.cell;
+    const float at = of.axis.begin + (static_cast<float>(shown.begin) - of.axis.first) * of.axis.cell;
     cells->at = of.of_rows ? ImVec2{of.min.x, at} : ImVec2{at, of.min.y};
-    cells->cell = of.of_rows ? ImVec2{of.max.x - of.min.x, of.axis.cell}
-                                : ImVec2{of.axis.cell, of.max.y - of.min.y};
+    cells->cell =
+        of.of_rows ? ImVec2{of.max.x - of.min.x, of.axis.cell} : ImVec2{of.axis.cell, of.max.y - of.min.y};
     if (chosen) cells->chosen = of.of_rows ? std::pair(*chosen, Index{0}) : std::pair(Index{0}, *chosen);
     return cells;
 }
 
 // Makes a strip that can be pointed at, clicked and heard.
-void touch_strip(const Strip& of, const std::string& key, const char* title, const Margins& m,
-                 auto told, MarginTouch& touch) {
+void touch_strip(const Strip& of, const std::string& key, const char* title, const Margins& m, auto told,
+                 MarginTouch& touch) {
     const Index count = std::ssize(of.values);
     const ImVec2 size{of.max.x - of.min.x, of.max.y - of.min.y};
     if (size.x < 1 || size.y < 1) return;
@@ -92,8 +90,7 @@ void touch_strip(const Strip& of, const std::string& key, const char* title, con
     std::optional<Index> over;
     if (ImGui::IsItemHovered()) {
         const ImVec2 mouse = ImGui::GetMousePos();
-        const float place =
-            of.axis.first + ((of.of_rows ? mouse.y : mouse.x) - of.axis.begin) / of.axis.cell;
+        const float place = of.axis.first + ((of.of_rows ? mouse.y : mouse.x) - of.axis.begin) / of.axis.cell;
         over = static_cast<Index>(std::clamp(place, static_cast<float>(of.axis.shown.begin),
                                              static_cast<float>(of.axis.shown.end - 1)));
         tooltip_at_cursor(told(*over).c_str());

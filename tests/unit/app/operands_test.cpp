@@ -149,7 +149,8 @@ TEST_CASE("a row without anything to look at has no exponentials, and infinite s
     FakePage page;
     Visit visit(page);
     visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
-    const auto sum = explained(visit, {Stage::row_sum, 0, 0}), most = explained(visit, {Stage::row_max, 0, 0});
+    const auto sum = explained(visit, {Stage::row_sum, 0, 0}),
+               most = explained(visit, {Stage::row_max, 0, 0});
     REQUIRE((sum && most));
     CHECK(sum->f64 == 0);
     CHECK(sum->f32 == 0);

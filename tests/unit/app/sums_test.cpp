@@ -78,7 +78,6 @@ TEST_CASE("rows and columns of a model's maps explain their sums, without the fi
                     check_sum(visit, sum_cell(Stage::row_entropy, i, of, sink), row.entropy, row.cells);
             }
     CHECK_FALSE(explained(visit, sum_cell(Stage::row_total, 5, Stage::weight)));
-    CHECK_FALSE(explained(visit, sum_cell(Stage::column_total, 0, Stage::capped)));  // there is no soft cap
     CHECK(refusal(visit.state(), Pin{sum_cell(Stage::row_total, 0, Stage::raw, Sink::hidden)}) ==
           "There is no such cell to pin.");
 }
@@ -104,7 +103,8 @@ TEST_CASE("the part of a map that is marked explains its sum, mean and strongest
     CHECK(explained(visit, strongest.at->cell)->f64 == most);
     visit.perform(MarkPart{Window{{3, 9}, {0, 2}}});
     CHECK_FALSE(explained(visit, cell));  // the text is shorter
-    CHECK(refusal(visit.state(), MarkPart{Window{{-1, 2}, {0, 2}}}) == "There is no such part of a map to mark.");
+    CHECK(refusal(visit.state(), MarkPart{Window{{-1, 2}, {0, 2}}}) ==
+          "There is no such part of a map to mark.");
 }
 
 TEST_CASE("sums of the worked example and of own tensors, with rows that are masked as a whole") {

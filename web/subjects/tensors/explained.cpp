@@ -95,7 +95,8 @@ std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at,
     };
     const bool pairs = is_of_pairs(cell.stage), of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
     const auto key_at = [&](Index key) { return read_as(set.key_names(), key); };
-    const CellNames names{read_as(set.query_names(), cell.row), key_at(of_keys ? cell.row : cell.col), key_at};
+    const CellNames names{read_as(set.query_names(), cell.row), key_at(of_keys ? cell.row : cell.col),
+                          key_at};
     const CellPlace first_key = Places{{layer, head}}(Stage::weight, cell.row, 0);
     Explained out;
     out.provenance = provenance;

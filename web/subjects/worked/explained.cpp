@@ -64,7 +64,8 @@ std::optional<Explained> explain_worked_cell(const WorkedState& worked, const Wo
     const bool scores_given = worked.source == Source::scores;
     using Kind = WorkedExplanation::Kind;
     if (why.kind == Kind::softmax) {
-        explain_softmax(out, run.record, worked_row(worked, run, cell.row), spec_of(worked), places, cell, names);
+        explain_softmax(out, run.record, worked_row(worked, run, cell.row), spec_of(worked), places, cell,
+                        names);
         return out;
     }
     if (why.kind == Kind::projection) {
