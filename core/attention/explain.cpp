@@ -105,6 +105,15 @@ RowChain row_chain(const Record& record, Index head, Index query) {
     return RowChain(score_row(record, head, query));
 }
 
+float SoftmaxRow::exponential(float masked) const {
+    if (std::isinf(max) && !std::isnan(masked)) return max > 0 && masked == max ? 1.0f : 0.0f;
+    return std::exp(masked - max);
+}
+
+SoftmaxRow softmax_row(const Record& record, Index head, Index query) {
+    return {record.row_max().matrix()(head, query), std::exp(record.row_log_sum().matrix()(head, query))};
+}
+
 std::vector<Term> dot_terms(const Record& record, Index head, Index query, Index key) {
     const ConstMatrix q = record.q().heads().head(head), k = record.k().heads().head(record.kv_head(head));
     std::vector<Term> terms;

@@ -64,6 +64,13 @@ class RowChain {
 // Builds the chain of one query's row.
 RowChain row_chain(const Record& record, Index head, Index query);
 
+// What the softmax of a row is made of, as the run has it.
+struct SoftmaxRow {
+    float max = 0, sum = 0;
+    float exponential(float masked) const;
+};
+SoftmaxRow softmax_row(const Record& record, Index head, Index query);
+
 // Returns Q[i,a] · K[j,a] for all a.
 std::vector<Term> dot_terms(const Record& record, Index head, Index query, Index key);
 

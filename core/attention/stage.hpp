@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -26,6 +27,11 @@ enum class Stage {
     projected,
     output,  // [n_q, d_v]
 
+    // What a softmax makes of the masked scores m of a row: exp(m − max) / Σ exp(m − max) is the weight.
+    exponential,  // [n_q, n_k], exp(m − max)
+    row_max,      // [n_q, 1]
+    row_sum,      // [n_q, 1], Σ exp(m − max)
+
     // What a model computes around its heads (model/trace.hpp). Rows are tokens, unless said otherwise.
     embedding,       // [n, d_model]
     position,        // [n, d_model]
@@ -40,11 +46,30 @@ enum class Stage {
     final_residual,  // [n, d_model]
     final_norm,      // [n, d_model]
     logit,           // [n, vocabulary]
-    w_o,             // [d_v, d_model], of one head
-    w_gate,          // [d_model, d_ff]
-    w_up,            // [d_model, d_ff]
-    w_down,          // [d_ff, d_model]
-    w_head,          // [d_model, vocabulary]
+    unturned_q,      // [n, d_k], before its rotary position
+    unturned_k,      // [n, d_k]
+    gate,            // [n, d_ff], MLP input · W_gate
+    active_gate,     // [n, d_ff]
+    up,              // [n, d_ff], MLP input · W_up, which the active gate multiplies
+
+    // What its files hold.
+    w_o,     // [d_v, d_model], of one head
+    w_gate,  // [d_model, d_ff]
+    w_up,    // [d_model, d_ff]
+    w_down,  // [d_ff, d_model]
+    w_head,  // [d_model, vocabulary]
+    b_q,     // [1, d_k], of one head, as b_k and b_v
+    b_k,
+    b_v,
+    b_o,        // [1, d_model]
+    b_gate,     // [1, d_ff]
+    b_up,       // [1, d_ff]
+    b_down,     // [1, d_model]
+    b_head,     // [1, vocabulary]
+    norm_gain,  // [3, d_model], of the norms before a layer's heads, before its MLP, and after the last layer
+    norm_bias,  // [3, d_model]
+    w_token,    // [vocabulary, d_model], the rows that embeddings are
+    w_position,  // [positions, d_model]
 
     // What is measured.
     probability,  // [1, vocabulary], of the next token
@@ -56,9 +81,15 @@ enum class Stage {
     loss,         // [steps, 1]
     curve,        // [steps, scores], of one head
 
+    // Of a map of a stage of pairs, which is the number of the column (stage_of_pairs).
+    row_entropy,   // [n_q, stages], −Σ w ln w of its weights
+    row_total,     // [n_q, stages]
+    column_total,  // [n_k, stages]
+    marked_total,  // [1, stages], of the part that is marked
+
     lens,  // a number of the lens that is open, which says what its row and column are
 };
-inline constexpr int stage_count = 42;
+inline constexpr int stage_count = 66;
 
 struct StageInfo {
     std::string_view key;     // in links, and in the names of files
@@ -82,6 +113,9 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {"contribution", "Contribution", "contribution", "weight × ‖V‖"},
     {"projected", "Projected", "projected", "weight × ‖V W_O‖"},
     {"output", "Output", "output", "output"},
+    {"exponential", "Exp", "exponentials", "exp(score − max)"},
+    {"row_max", "Max", "row maximum", "score"},
+    {"row_sum", "Sum", "row sum", "Σ exp(score − max)"},
     {"embedding", "Embedding", "embedding", "embedding"},
     {"position", "Position", "position", "position embedding"},
     {"residual", "Residual", "residual", "residual"},
@@ -95,11 +129,28 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {"final_residual", "Final residual", "final residual", "residual"},
     {"final_norm", "Final norm", "final norm", "normalised residual"},
     {"logit", "Logit", "logit", "logit"},
+    {"unturned_q", "Unturned Q", "unturned Q", "query"},
+    {"unturned_k", "Unturned K", "unturned K", "key"},
+    {"gate", "Gate", "gate", "gate"},
+    {"active_gate", "Active gate", "active gate", "active gate"},
+    {"up", "Up", "up", "hidden unit"},
     {"W_O", "W_O", "W_O", "weight matrix"},
     {"W_gate", "W_gate", "W_gate", "weight matrix"},
     {"W_up", "W_up", "W_up", "weight matrix"},
     {"W_down", "W_down", "W_down", "weight matrix"},
     {"W_head", "W_head", "W_head", "weight matrix"},
+    {"b_Q", "b_Q", "b_Q", "bias"},
+    {"b_K", "b_K", "b_K", "bias"},
+    {"b_V", "b_V", "b_V", "bias"},
+    {"b_O", "b_O", "b_O", "bias"},
+    {"b_gate", "b_gate", "b_gate", "bias"},
+    {"b_up", "b_up", "b_up", "bias"},
+    {"b_down", "b_down", "b_down", "bias"},
+    {"b_head", "b_head", "b_head", "bias"},
+    {"norm_gain", "Gain", "norm gain", "gain"},
+    {"norm_bias", "Bias", "norm bias", "bias"},
+    {"W_E", "W_E", "W_E", "embedding"},
+    {"W_pos", "W_pos", "W_pos", "position embedding"},
     {"probability", "Probability", "probability", "probability"},
     {"gradient", "Gradient", "gradient", "∂loss/∂weight"},
     {"score", "Score", "head score", "head score"},
@@ -108,6 +159,10 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {"difference", "Difference", "difference", "first − second"},
     {"loss", "Loss", "loss", "loss"},
     {"curve", "Score", "curve", "head score"},
+    {"row_entropy", "Entropy", "entropy of a row", "entropy"},
+    {"row_total", "Total", "sum of a row", "sum"},
+    {"column_total", "Total", "sum of a column", "sum"},
+    {"marked_total", "Total", "sum of a part", "sum"},
     {"number", "Number", "number", "number"},
 }};
 constexpr const StageInfo& info(Stage stage) { return stage_table[static_cast<std::size_t>(stage)]; }
@@ -123,12 +178,31 @@ constexpr std::optional<Stage> stage_by_key(std::string_view key) {
 
 // Rows are queries and columns are keys.
 constexpr bool is_of_pairs(Stage stage) { return stage >= Stage::raw && stage <= Stage::projected; }
-// What a model computes around its heads, and its weights.
-constexpr bool is_of_model(Stage stage) {
-    return (stage >= Stage::embedding && stage <= Stage::w_head) ||
+// Stages of pairs by their number, from 0 on.
+constexpr std::int64_t number_of_pairs(Stage stage) {
+    return static_cast<std::int64_t>(stage) - static_cast<std::int64_t>(Stage::raw);
+}
+constexpr std::optional<Stage> stage_of_pairs(std::int64_t number) {
+    if (number < 0 || number > number_of_pairs(Stage::projected)) return std::nullopt;
+    return static_cast<Stage>(number + static_cast<std::int64_t>(Stage::raw));
+}
+// A sum over a part of a map.
+constexpr bool is_of_map(Stage stage) { return stage >= Stage::row_entropy && stage <= Stage::marked_total; }
+constexpr bool is_of_softmax(Stage stage) { return stage >= Stage::exponential && stage <= Stage::row_sum; }
+// What lies in a model's files.
+constexpr bool is_stored(Stage stage) {
+    return (stage >= Stage::w_o && stage <= Stage::w_position) ||
            (stage >= Stage::w_q && stage <= Stage::w_v);
 }
+// What a model computes around its heads, and its weights.
+constexpr bool is_of_model(Stage stage) {
+    return (stage >= Stage::embedding && stage < Stage::w_o) || is_stored(stage);
+}
 constexpr bool is_measured(Stage stage) { return stage >= Stage::probability && stage <= Stage::curve; }
+constexpr bool rows_are_tokens(Stage stage) {
+    const bool of_tokens = !is_measured(stage) || stage == Stage::gradient || stage == Stage::difference;
+    return of_tokens && !is_stored(stage) && stage != Stage::lens;
+}
 // A step of the chain that ends in a weight.
 constexpr bool is_score_or_weight(Stage stage) { return stage >= Stage::raw && stage <= Stage::weight; }
 // Among the stages of pairs: weights and what is made of them are never negative.

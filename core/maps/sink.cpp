@@ -1,5 +1,6 @@
 #include "maps/sink.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -22,9 +23,14 @@ class SinklessMap final : public Map {
     }
 
     void cells(const MapWindow& window, MatrixView<float> out, std::span<double> entropy) const override {
-        map_->cells(window, out, {});
-        if (window.keys.begin == 0 && window.keys.size() > 0)
-            for (Index r = 0; r < out.rows; ++r) out(r, 0) = masked_cell;
+        // The entropy of weights that stay as they are is that of the other keys.
+        const std::span<double> as_they_are = weights_ ? std::span<double>() : entropy;
+        MapWindow others = window;
+        others.keys.begin = std::max(window.keys.begin, std::min(Index{1}, window.keys.end));
+        const Index first = others.keys.begin - window.keys.begin;
+        for (Index r = 0; first > 0 && r < out.rows; ++r) out(r, 0) = masked_cell;
+        if (others.keys.size() > 0)
+            map_->cells(others, {out.data + first, out.rows, out.cols - first, out.row_stride}, as_they_are);
         if (!weights_) return;
         std::vector<float> sinks(static_cast<std::size_t>(out.rows));
         weights_->cells({window.queries, {0, 1}, window.step}, {sinks.data(), out.rows, 1, 1});

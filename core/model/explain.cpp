@@ -33,10 +33,22 @@ StoredAt stored_at(const Model& model, const WeightView& view, Index in, Index o
     return {};
 }
 
+StoredAt stored_at(const Model& model, std::string_view vector, Index i) {
+    const Weight* weight = model.weight(vector);
+    if (!weight) return {};
+    return {weight, weight->offset + static_cast<std::size_t>(i) * byte_size(weight->dtype)};
+}
+
 double LinearSum::value() const {
     double sum = bias;
     for (const Term& term : terms) sum += term.product();
     return sum;
+}
+
+float LinearSum::f32() const {
+    float sum = 0;
+    for (const Term& term : terms) sum += static_cast<float>(term.left) * static_cast<float>(term.right);
+    return sum + static_cast<float>(bias);
 }
 
 LinearSum explain_linear(const LinearView& linear, std::span<const float> x, Index out) {
@@ -100,8 +112,8 @@ VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, 
     if (stage == Stage::v || half == 0) return out;
     // Component a < half and a + half are one pair, which the position turns by its angle.
     const bool first = component < half;
-    const double angle =
-        static_cast<double>(token) * rotary[static_cast<std::size_t>(first ? component : component - half)];
+    out.frequency = rotary[static_cast<std::size_t>(first ? component : component - half)];
+    const double angle = static_cast<double>(token) * out.frequency;
     out.partner_component = first ? component + half : component - half;
     out.partner = projected(out.partner_component);
     out.cosine = std::cos(angle);

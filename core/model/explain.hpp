@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "attention/explain.hpp"
@@ -18,12 +19,14 @@ struct StoredAt {
     std::size_t byte = 0;
 };
 StoredAt stored_at(const Model& model, const WeightView& weight, Index in, Index out);
+StoredAt stored_at(const Model& model, std::string_view vector, Index i);
 
 // Σ_i x[i] · W[i, out] + bias[out], of one row.
 struct LinearSum {
     std::vector<Term> terms;
     double bias = 0;
     double value() const;
+    float f32() const;  // added up in single precision, for what no run keeps
 };
 LinearSum explain_linear(const LinearView& linear, std::span<const float> x, Index out);
 
@@ -47,6 +50,7 @@ QkvColumn qkv_column(const Model& model, Stage stage, Index layer, Index head, I
 struct VectorComponent {
     LinearSum own, partner;
     Index partner_component = -1;  // −1: none
+    double frequency = 0;          // radians per position
     double cosine = 1, sine = 0;
     double value() const;
 };

@@ -122,6 +122,18 @@ test('a part is marked with Shift, summed up, and let go', async (explorer) => {
     await explorer.until('nothing marked', () => explorer.rect('map/forget'), (rect) => !rect);
 });
 
+test('a bar below the map is a number: it explains itself, stays when it is clicked, and is in the link', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    const strip = await explorer.reveal('map/columns'), column = await explorer.rect('map/5/2');
+    await explorer.page.mouse.click(column.x, strip.y);
+    await explorer.untilState('the sum of a column', ({ pin }) => pin?.[0] === 'column_total' && pin[1] === 2);
+    assert.equal(await explorer.linked('pin'), 'column_total.2.4');
+    const sum = first.reduce((all, row, query) => (query >= 2 ? all + row[2] : all), 0);
+    const told = await explorer.until('the explanation', () => explorer.page.textContent('#live'), (text) => text?.startsWith('Σ Weights['));
+    assert.ok(Math.abs(Number(told.match(/ is (\S+)\./)?.[1]) - sum) < 2e-4, told);
+    await explorer.until('the value in double', () => explorer.rect('inspector/f64'));
+});
+
 test('two fingers make the map larger', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     const { x, y } = await explorer.reveal('map/3/1');

@@ -77,6 +77,15 @@ Status Select::apply(State& state) const {
 std::string Select::describe(const State&) const { return "selection"; }
 
 bool may_pin(const State& state, const CellRef& cell) {
+    if (is_of_map(cell.stage)) {  // where a cell that it sums may be
+        const auto summed = stage_of_pairs(cell.col);
+        const bool of_column = cell.stage == Stage::column_total;
+        CellRef one = cell;
+        one.stage = summed.value_or(Stage::weight);
+        one.row = of_column ? 0 : cell.row;
+        one.col = of_column ? cell.row : 0;
+        return summed && (cell.stage != Stage::marked_total || cell.row == 0) && may_pin(state, one);
+    }
     // The first key is left out of weights and of what is made of them.
     if (cell.sink != Sink::shown && (!is_of_pairs(cell.stage) || is_signed(cell.stage))) return false;
     if (cell.stage != Stage::lens) return subject_of(state).may_pin(state, cell);

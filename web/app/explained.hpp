@@ -26,7 +26,8 @@ struct Explained {
     bool recomputed = true;  // false: only the run had what f64 would be computed from
 
     std::string formula;  // "Σ_a Q[cat, a] · K[sat, a]"
-    // The operands of a sum, one per row, and where each of them stands.
+    // The operands of a sum, one per row, and where each of them stands. A product is what left and right make: their
+    // product or, with another sign, a function of their difference.
     struct Operand {
         std::string name;
         double left = 0;
@@ -35,6 +36,7 @@ struct Explained {
         std::optional<CellPlace> left_at = {}, right_at = {}, product_at = {};
     };
     std::string operands_title;
+    const char* sign = "×";
     std::vector<Operand> operands;
 
     // The chain of steps that the cell belongs to: "scaled", "1.27 × 0.5", "0.635".

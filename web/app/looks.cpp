@@ -92,6 +92,16 @@ Status ShowWindow::apply(State& state) const {
 }
 std::string ShowWindow::describe(const State&) const { return "part of the map"; }
 
+Status MarkPart::apply(State& state) const {
+    return change(state, *this, [&](Looks& looks) -> Status {
+        if (part && (!lies_within_limits(part->queries) || !lies_within_limits(part->keys)))
+            return Error{"There is no such part of a map to mark."};
+        looks.marked = part;
+        return ok();
+    });
+}
+std::string MarkPart::describe(const State&) const { return part ? "part marked" : "part unmarked"; }
+
 Status SetHeads::apply(State& state) const {
     return change(state, *this, [&](Looks& looks) -> Status {
         if (heads.against && !heads.by) return Error{"Choose a horizontal score first."};

@@ -73,6 +73,7 @@ struct Window {
 struct Looks {
     MapChoice map;
     std::optional<Window> window = {};  // without one, the whole map is
+    std::optional<Window> marked = {};  // the part that is summed up
     HeadsChoice heads;
     FlowChoice flow;
     std::vector<Bookmark> bookmarks;
@@ -93,6 +94,13 @@ struct SetMap {
 struct ShowWindow {
     static constexpr bool navigation = true;
     std::optional<Window> window;
+    std::string_view subject = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+struct MarkPart {
+    static constexpr bool navigation = true;
+    std::optional<Window> part;
     std::string_view subject = {};
     Status apply(State& state) const;
     std::string describe(const State& before) const;
@@ -147,10 +155,10 @@ std::optional<std::string> unless_initial(const Value& value, std::string (*writ
 }
 
 // Makes the link rows of a subject's looks. `Keys` names the subject and its keys: struct { static constexpr
-// std::string_view subject, map, window, heads, flow, bookmarks; }
+// std::string_view subject, map, window, marked, heads, flow, bookmarks; }
 template <class Keys>
 struct LooksRows {
-    static constexpr std::array<LinkRow, 5> rows{{
+    static constexpr std::array<LinkRow, 6> rows{{
         {Keys::map,
          "raw, scaled, capped, masked, weight, contribution or projected, and of strongest or mean, linear, "
          "log or rank, sink, nosink or renormalised, tokens or words, and the least share that is shown, 0 "
@@ -169,6 +177,15 @@ struct LooksRows {
          },
          [](const State& s, const State&) {
              return unless_initial(looks_of(s, Keys::subject).window, write_window);
+         }},
+        {Keys::marked,
+         "the part of the map that is summed up, as 0-12.3-9: first and last query, first and last key",
+         [](State& s, const std::string& text) {
+             const auto part = read_window(text);
+             return part && take(s, MarkPart{part, Keys::subject});
+         },
+         [](const State& s, const State&) {
+             return unless_initial(looks_of(s, Keys::subject).marked, write_window);
          }},
         {Keys::bookmarks,
          "parts of maps, as 4.7.0-12.3-9: layer, head, first and last query, first and last key",

@@ -90,16 +90,19 @@ void Frame::draw_explanation() {
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
     ui::wrapped_text(guide.text);
     ImGui::PopStyleColor();
+    ImGui::Dummy({0, 12});
     draw_head_told();
 }
 
-// Says what the chosen head is named after.
-void Frame::draw_head_told() {
+std::string Frame::head_told() const {
     const Selection& s = visit_.state().selection;
     const NamedHeads* named = subject_in(visit_).named_heads();
-    const std::string told = named ? named->told({s.layer, s.head}) : "";
+    return named ? named->told({s.layer, s.head}) : "";
+}
+
+void Frame::draw_head_told() {
+    const std::string told = head_told();
     if (told.empty()) return;
-    ImGui::Dummy({0, 12});
     {
         ui::Type semibold(ui::Face::semibold, 18);
         ImGui::TextUnformatted("What this head does");

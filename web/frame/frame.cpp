@@ -140,9 +140,25 @@ void Frame::draw_chosen_head(float right, float room, float middle) {
     const ImVec2 min{right - size.x, middle - size.y / 2}, max{right, middle + size.y / 2};
     ui::draw_text(ImGui::GetWindowDrawList(), min, ui::theme().dim, text);
     ui::landmark("head-name", min, max);
+    if (name.empty()) return ui::semantic_text(text, min, max);
+    if (ImGui::GetMainViewport()->Size.x < ui::wide_window) return draw_head_button(text, min, max);
     ui::semantic_text(text, min, max);
-    if (!name.empty() && ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max))
-        ui::tooltip_at(min, max, named->told({s.layer, s.head}).c_str());
+    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max))
+        ui::tooltip_at(min, max, head_told().c_str());
+}
+
+// On a phone, there is no inspector beside the lens: the name opens the sheet with what it says.
+void Frame::draw_head_button(const std::string& text, ImVec2 min, ImVec2 max) {
+    constexpr float finger = 10;
+    ImGui::SetCursorScreenPos({min.x, min.y - finger});
+    if (ImGui::InvisibleButton("head-name", {max.x - min.x, max.y - min.y + 2 * finger},
+                               ImGuiButtonFlags_EnableNav)) {
+        tells_head_ = !tells_head_;
+        if (visit_.state().pin) visit_.perform(Pin{std::nullopt});
+    }
+    ui::semantic_item(ui::Role::button, "head-name", text + ", what this head does");
+    ui::node_opens(tells_head_);
+    ImGui::GetWindowDrawList()->AddLine({min.x, max.y}, max, ui::with_alpha(ui::theme().accent, 0.6f));
 }
 
 bool Frame::draw_lens_button(const LensEntry& lens, float width) {
@@ -279,8 +295,13 @@ void Frame::shortcuts() {
     if (ImGui::Shortcut(ImGuiMod_Ctrl | ImGuiKey_Z, ImGuiInputFlags_RouteGlobal)) visit_.undo();
     if (ImGui::Shortcut(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, ImGuiInputFlags_RouteGlobal))
         visit_.redo();
-    if (visit_.state().pin && ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteGlobal))
-        visit_.perform(Pin{std::nullopt});
+    if ((visit_.state().pin || tells_head_) && ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteGlobal))
+        close_explanation();
+}
+
+void Frame::close_explanation() {
+    tells_head_ = false;
+    if (visit_.state().pin) visit_.perform(Pin{std::nullopt});
 }
 
 void Frame::pasted(const std::string& text) {

@@ -65,15 +65,18 @@ class Frame {
     void go_to(std::string_view lens, const Selection& selection, const CellRef& cell);
     void follow(const CellRef& from, const CellPlace& place);
     void go_back();
+    std::string head_told() const;  // what the chosen head is named after; empty if that is nothing
     void draw_head_told();
     void draw_sheet(const Rect& sheet);
     void draw_number(const PinnedInput& input);
     std::optional<PinnedInput> pinned_input() const;
     void draw_status(float width);
     void shortcuts();
+    void close_explanation();
     void announce_pin();
     // Draws which head is chosen and what it is named after, to the left of `right`, if there is room.
     void draw_chosen_head(float right, float room, float middle);
+    void draw_head_button(const std::string& text, ImVec2 min, ImVec2 max);
 
     Visit& visit_;
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
@@ -85,7 +88,8 @@ class Frame {
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::string spoken_;
     std::optional<CellRef> announced_;
-    Hover read_;  // what the explanation is of, if not of the pinned cell
+    bool tells_head_ = false;  // the sheet of a phone says what the chosen head does
+    Hover read_;               // what the explanation is of, if not of the pinned cell
     // The numbers that operands were followed from, and the pin at the trail's end: another pin ends it.
     struct Stop {
         std::string_view lens;

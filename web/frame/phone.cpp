@@ -23,7 +23,9 @@ void Frame::draw_narrow(const Rect& window) {
     const auto [at, size] = window;
     const float top = phone_tabs_height + phone_menu_height;
     // The sheet does not open for a hovered cell: it would slip under the finger before it is pressed.
-    const bool explains = visit_.state().pin.has_value();
+    const bool pinned = visit_.state().pin.has_value();
+    tells_head_ = tells_head_ && !pinned && !head_told().empty();
+    const bool explains = pinned || tells_head_;
     const float bottom = at.y + size.y - status_height;
     const float sheet = explains ? std::floor(size.y * sheet_share) : 0;
     panel("tabs", at, {size.x, phone_tabs_height}, t.surface, {8, 6}, [&] { draw_tabs(size.x - 16); });
@@ -39,7 +41,7 @@ void Frame::draw_narrow(const Rect& window) {
     list->AddLine({at.x, bottom - sheet}, {at.x + size.x, bottom - sheet}, t.border);
 }
 
-// Draws the explanation of the pinned cell. What changes an input, and what the change does, stay in view above
+// Draws the explanation of the pinned cell, or of the chosen head. What changes an input, and what the change does, stay in view above
 // it.
 void Frame::draw_sheet(const Rect& sheet) {
     const ImVec2 at = sheet.at, end{at.x + sheet.size.x, at.y + sheet.size.y};
@@ -61,13 +63,12 @@ void Frame::draw_sheet(const Rect& sheet) {
             room = width;
         }
         ImGui::BeginChild("explanation", {room, 0});
-        draw_explanation();
+        tells_head_ ? draw_head_told() : draw_explanation();
         ui::scroll_by_drag();
         scrolled = ImGui::GetScrollY();
         ImGui::EndChild();
     });
-    if (closes || sheet_.closed_by_finger(at, end, scrolled, now_.cell.has_value()))
-        visit_.perform(Pin{std::nullopt});
+    if (closes || sheet_.closed_by_finger(at, end, scrolled, now_.cell.has_value())) close_explanation();
 }
 
 // Draws the same behind one button, for phones.

@@ -14,12 +14,13 @@ Selection chosen_with(Selection selection, const CellPlace& place) {
     selection.head = place.head.head;
     if (cell.second || cell.words) return selection;
     const Stage stage = cell.stage;
-    if (is_of_pairs(stage)) {
+    if (is_of_pairs(stage) || stage == Stage::exponential) {
         selection.query = cell.row;
         selection.key = cell.col;
-    } else if (stage == Stage::x || stage == Stage::q || stage == Stage::output) {
+    } else if (stage == Stage::x || stage == Stage::q || stage == Stage::output || is_of_softmax(stage) ||
+               stage == Stage::row_entropy || stage == Stage::row_total) {
         selection.query = cell.row;
-    } else if (stage == Stage::k || stage == Stage::v) {
+    } else if (stage == Stage::k || stage == Stage::v || stage == Stage::column_total) {
         selection.key = cell.row;
     }
     return selection;

@@ -212,7 +212,7 @@ void FlowPart::act(const Frame& frame, const ui::FlowTouch& touch, std::span<con
                                  " → " + app::curly_quoted(frame.keys.names[static_cast<std::size_t>(key)]) +
                                  "  " + app::fixed(static_cast<double>(touch.edge->edge.weight), 4) +
                                  (heads.size() > 1 ? "\n" + frame.name_of(head) : "");
-        ui::tooltip_at_cursor(text.c_str());
+        if (!touch.heard) ui::tooltip_at_cursor(text.c_str());
         if (!touch.clicked) return;
         choose_head(drawing, head);
         pin(drawing, cell);
@@ -289,7 +289,9 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
     std::rotate(heads.begin(), heads.begin() + place, heads.begin() + place + 1);
     std::rotate(colours.begin(), colours.begin() + place, colours.begin() + place + 1);
     std::vector<ui::FlowSeries> series;
-    for (std::size_t i = 0; i < heads.size(); ++i) series.push_back({&flows_.of(heads[i]), colours[i]});
+    for (std::size_t i = 0; i < heads.size(); ++i)
+        series.push_back(
+            {&flows_.of(heads[i]), colours[i], heads.size() > 1 ? frame.name_of(heads[i]) : std::string()});
     const app::Selection& s = drawing.selection();
     const auto query = frame.queries.shown(s.query), key = frame.keys.shown(s.key);
     ui::FlowPicture picture{.version = source,

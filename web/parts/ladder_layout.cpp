@@ -26,7 +26,8 @@ constexpr std::array arrangements{Arrangement{1.6f, false, 27, 18},
                                   usual,
                                   Arrangement{1, true, 27, 18},
                                   Arrangement{0.85f, true, 27, 10},
-                                  Arrangement{0.85f, true, 20, 6, 0.92f}};
+                                  Arrangement{0.85f, true, 20, 6, 0.92f},
+                                  Arrangement{0.85f, true, 17.5f, 1, 0.92f}};
 
 struct Line {
     float top, height, right;

@@ -216,8 +216,32 @@ std::optional<ui::MapCell> MapFinder::next_bright(ui::MapView& view, const ui::M
     return go(view, picture, {cell.query, cell.key});
 }
 
-std::optional<ui::MapCell> MapFinder::draw(ui::MapView& view, const ui::MapPicture& picture, float width) {
-    std::optional<ui::MapCell> gone;
+// Writes the sums of the marked rectangle, which explain themselves.
+void MapFinder::draw_sums(ui::MapView& view, Touch& touch) {
+    const std::string sums = marked_part(view);
+    if (sums.empty()) {
+        ui::caption("Summing up the marked part");
+    } else {
+        const ui::Type small(ui::Face::regular, ui::size_small);
+        const std::string text = ui::wrapped(sums, ImGui::GetContentRegionAvail().x - ui::need::icon);
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        touch.sums_clicked =
+            ImGui::InvisibleButton("marked", ui::text_size(text), ImGuiButtonFlags_EnableNav);
+        ui::landmark_item("map/marked");
+        ui::semantic_item(ui::Role::button, "map/marked", sums);
+        const bool hovered = ImGui::IsItemHovered();
+        touch.over_sums = hovered || ui::focus_is_in("map/marked");
+        if (hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+        ui::draw_text(ImGui::GetWindowDrawList(), at, hovered ? ui::theme().text : ui::theme().dim, text);
+    }
+    ImGui::SameLine(0, 8);
+    if (ui::button("map/forget", "×")) view.forget_brush();
+    ui::rename_node("Unmark");
+}
+
+MapFinder::Touch MapFinder::draw(ui::MapView& view, const ui::MapPicture& picture, float width) {
+    Touch touch;
+    std::optional<ui::MapCell>& gone = touch.gone;
     ImGui::PushID("find");
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
     ImGui::SetNextItemWidth(std::min(ui::menu_width, width * 0.4f));
@@ -262,16 +286,10 @@ std::optional<ui::MapCell> MapFinder::draw(ui::MapView& view, const ui::MapPictu
     if (ui::button("map/in", "+")) view.zoom_by(1.5f);
     ui::rename_node("Zoom in");
     ui::tooltip("Zoom in (or Ctrl + scroll); a double click shows all of it");
-    if (view.brushed()) {
-        const std::string sums = marked_part(view);
-        ui::caption(sums.empty() ? "Summing up the marked part" : sums.c_str());
-        ImGui::SameLine(0, 8);
-        if (ui::button("map/forget", "×")) view.forget_brush();
-        ui::rename_node("Unmark");
-    }
+    if (view.brushed()) draw_sums(view, touch);
     ImGui::PopStyleVar();
     ImGui::PopID();
-    return gone;
+    return touch;
 }
 
 }  // namespace attn::parts

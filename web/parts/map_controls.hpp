@@ -24,10 +24,14 @@ std::string marked_part(const ui::MapView& view);
 // zooms, and gives the sums of the marked rectangle.
 class MapFinder {
   public:
-    // Returns the cell that it jumped to.
-    std::optional<ui::MapCell> draw(ui::MapView& view, const ui::MapPicture& picture, float width);
+    struct Touch {
+        std::optional<ui::MapCell> gone;               // the cell that it jumped to
+        bool over_sums = false, sums_clicked = false;  // those of the marked rectangle
+    };
+    Touch draw(ui::MapView& view, const ui::MapPicture& picture, float width);
 
   private:
+    static void draw_sums(ui::MapView& view, Touch& touch);
     struct Place {
         std::optional<Index> query, key;
     };

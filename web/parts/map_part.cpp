@@ -46,15 +46,23 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
         pinned && is_of_pairs(pinned->stage) && pinned->words == of_words && !pinned->second)
         picture.pinned = ui::MapCell{pinned->row, pinned->col};
 
+    if (const auto& pinned = drawing.state().pin; pinned && is_of_map(pinned->stage) &&
+                                                  pinned->words == of_words && !pinned->second &&
+                                                  pinned->stage != Stage::marked_total)
+        picture.pinned_margin = ui::MarginCell{pinned->stage != Stage::column_total, pinned->row};
+
     const bool told = follow_window(drawing, *picture.map);
+    follow_mark(drawing, *picture.map);
     const ui::MapTouch touch = view_.draw(picture, width, most_height, drawing.deadline);
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     keep_window(drawing, told);
     if (touch.more && !attention.paused()) drawing.visit.continue_with([this] { return view_.step(); });
+    const bool sinkless = choice.sink != Sink::shown && !is_signed(choice.stage);
+    const auto cell_of = [&](Stage stage, Index row, Index col) {
+        return app::CellRef{stage, row, col, false, of_words, sinkless ? choice.sink : Sink::shown};
+    };
     if (touch.over) {
-        const bool sinkless = choice.sink != Sink::shown && !is_signed(choice.stage);
-        const app::CellRef cell{choice.stage, touch.over->query, touch.over->key,
-                                false,        of_words,          sinkless ? choice.sink : Sink::shown};
+        const app::CellRef cell = cell_of(choice.stage, touch.over->query, touch.over->key);
         drawing.point(queries.token(cell.row), keys.token(cell.col));
         drawing.now.cell = cell;
         clicks_.answer(drawing, touch, [&] {
@@ -62,10 +70,24 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
             choose_tokens(drawing, queries.token(cell.row), keys.token(cell.col));
         });
     }
+    // What is summed up is a number, too.
+    const auto sum = [&](Stage stage, Index row, bool clicked) {
+        const app::CellRef cell = cell_of(stage, row, number_of_pairs(choice.stage));
+        drawing.now.cell = cell;
+        if (clicked) pin(drawing, cell);
+    };
+    if (const auto& margin = touch.margin.over) {
+        const Stage of_row = choice.stage == Stage::weight ? Stage::row_entropy : Stage::row_total;
+        sum(margin->of_row ? of_row : Stage::column_total, margin->at, touch.margin.clicked);
+        margin->of_row ? drawing.point(queries.token(margin->at), std::nullopt)
+                       : drawing.point(std::nullopt, keys.token(margin->at));
+    }
     announce_marked(drawing.visit);
     draw_places(drawing, attention, view_, choice, width);
-    if (const auto found = finder_.draw(view_, picture, width))
-        choose_tokens(drawing, queries.token(found->query), keys.token(found->key));
+    const MapFinder::Touch found = finder_.draw(view_, picture, width);
+    if (found.gone) choose_tokens(drawing, queries.token(found.gone->query), keys.token(found.gone->key));
+    keep_mark(drawing);
+    if (found.over_sums) sum(Stage::marked_total, 0, found.sums_clicked);
     ui::next_control(ui::need::icon);
     if (save_menu(drawing.visit, {view_, picture, attention, choice})) ui::scroll_to(min, max);
 }
@@ -111,6 +133,26 @@ void MapPart::keep_window(const app::Drawing& drawing, bool told) {
     window_.of_state = now;
     window_.given = false;
     drawing.visit.perform(app::ShowWindow{now}, ui::gesture());
+}
+
+// Marks the part that the State names, if the map has it.
+void MapPart::follow_mark(const app::Drawing& drawing, const Map& map) {
+    const auto& marked = app::looks_of(drawing.state()).marked;
+    const bool fits = marked && marked->queries.end <= map.queries() && marked->keys.end <= map.keys();
+    const auto shown = fits ? marked : std::nullopt;
+    if (shown == marked_) return;
+    shown ? view_.brush({shown->queries, shown->keys}) : view_.forget_brush();
+    marked_ = shown;
+}
+
+// Makes what a person has marked part of the State.
+void MapPart::keep_mark(const app::Drawing& drawing) {
+    if (ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+    const auto& brushed = view_.brushed();
+    const auto now = brushed ? std::optional(app::Window{brushed->queries, brushed->keys}) : std::nullopt;
+    if (now == marked_) return;
+    marked_ = now;
+    drawing.visit.perform(app::MarkPart{now}, ui::gesture());
 }
 
 // Announces the sums of the marked part to screen readers.

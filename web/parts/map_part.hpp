@@ -27,6 +27,8 @@ class MapPart {
         app::MapChoice choice;
     };
     void announce_marked(app::Visit& visit);
+    void follow_mark(const app::Drawing& drawing, const Map& map);
+    void keep_mark(const app::Drawing& drawing);
     // How many queries the map has in common with the one that was drawn last.
     Index kept_since_last(const app::Attention& attention, HeadIndex head, const app::MapChoice& choice);
 
@@ -39,8 +41,9 @@ class MapPart {
         std::optional<app::Window> in_view;   // what that came to, which has the shape of the map's frame
         bool given = false;                   // whether it is a link's, and not what a person moved to
     } window_;
-    std::pair<Index, Index> size_{};  // of the last map
-    std::string announced_;           // the sums announced last
+    std::optional<app::Window> marked_;  // the part that is marked in the State, as far as it is drawn
+    std::pair<Index, Index> size_{};     // of the last map
+    std::string announced_;              // the sums announced last
 };
 
 }  // namespace attn::parts

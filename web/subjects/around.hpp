@@ -36,6 +36,11 @@ struct Around {
     }
 };
 
+// A step that is a number of its own.
+inline void add_step(Explained& out, const char* name, std::string arithmetic, double value,
+                     const CellPlace& at) {
+    out.steps.push_back({name, std::move(arithmetic), four(value), false, at});
+}
 inline void add_step(Explained& out, const char* name, std::string arithmetic, double value,
                      bool current = false) {
     out.steps.push_back({name, std::move(arithmetic), four(value), current});
@@ -47,8 +52,11 @@ void explain_linear(const Around& a, const LinearSum& sum, const PlaceOf& left, 
 // A sum of numbers of the same row and column.
 void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, CellPlace>> parts,
                  std::initializer_list<const Tensor*> tensors);
-void explain_norm(const Around& a, const Norm& norm, const Tensor& input, Stage of);
-void explain_hidden(const Around& a);           // of the MLP
+// `which` is the norm's row in Stage::norm_gain.
+void explain_norm(const Around& a, Index which, const Tensor& input, Stage of);
+const Norm& norm_of(const Around& a, Index which);
+void explain_hidden(const Around& a);  // of the MLP
+void explain_active_gate(const Around& a);
 void explain_attended(const Around& a);         // what all heads of a layer add
 void explain_projected_value(const Around& a);  // v W_O
 

@@ -1,11 +1,21 @@
 #include "subjects/explain.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "app/format.hpp"
 
 namespace attn::app {
+
+namespace {
+
+std::string exponential_expression(const std::string& score, const CellExplanation& c) {
+    return std::isfinite(c.masked - c.row_max) ? "exp(" + score + " - " + in_expression(c.row_max) + ")"
+                                               : in_expression(c.exponential);
+}
+
+}  // namespace
 
 std::string four(double value) { return fixed(value, 4); }
 
@@ -37,7 +47,6 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text, std::string score) {
     bool reached = false;  // the current stage, with which the lines end
-    Stage before_softmax = Stage::scaled;
     std::string last;
     const auto line = [&](const char* name, std::string expression, double value) {
         if (!reached) add_line(out, name, std::move(expression), value);
@@ -46,7 +55,6 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
     const auto step = [&](Stage stage, std::string name, std::string arithmetic, double value) {
         const bool own = stage == current;
         reached = reached || own;
-        if (stage != Stage::raw && stage != Stage::weight) before_softmax = stage;
         out.steps.push_back({std::move(name), std::move(arithmetic), four(value), own,
                              own ? std::nullopt : std::optional(places(stage, cell.row, cell.col))});
     };
@@ -75,19 +83,84 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
              c.allowed ? "the row has nothing to look at" : "exactly 0: the mask forbids it", 0);
         return;
     }
-    line("exponential",
-         std::isfinite(c.masked - c.row_max) ? "exp(" + last + " - " + in_expression(c.row_max) + ")"
-                                             : in_expression(c.exponential),
-         c.exponential);
-    const bool own_maximum = current == before_softmax && cell.col == c.max_key;
-    out.steps.push_back(
-        {"row maximum", "", four(c.row_max), false,
-         own_maximum ? std::nullopt : std::optional(places(before_softmax, cell.row, c.max_key))});
-    out.steps.push_back(
-        {"exp(s − max)", "exp(" + four(c.masked - c.row_max) + ")", four(c.exponential), false});
-    out.steps.push_back({"Σ of the row", "", four(c.row_sum), false});
+    line("exponential", exponential_expression(last, c), c.exponential);
+    const auto of_softmax = [&](std::string name, std::string arithmetic, double value, Stage stage,
+                                Index col) {
+        out.steps.push_back(
+            {std::move(name), std::move(arithmetic), four(value), false, places(stage, cell.row, col)});
+    };
+    of_softmax("row maximum", "", c.row_max, Stage::row_max, 0);
+    of_softmax("exp(s − max)", "exp(" + four(c.masked - c.row_max) + ")", c.exponential, Stage::exponential,
+               cell.col);
+    of_softmax("Σ of the row", "", c.row_sum, Stage::row_sum, 0);
     line("weight", "exponential / " + in_expression(c.row_sum), c.weight);
     step(Stage::weight, "weight", four(c.exponential) + " / " + four(c.row_sum), c.weight);
+}
+
+Stage before_softmax(const AttentionSpec& spec) {
+    if (!spec.mask.is_everything() || !spec.bias.empty()) return Stage::masked;
+    return spec.softcap > 0 ? Stage::capped : Stage::scaled;
+}
+
+void explain_softmax(Explained& out, const Record& record, const RowChain& row, const AttentionSpec& spec,
+                     const Places& places, const CellRef& cell, const CellNames& names) {
+    const SoftmaxRow run = softmax_row(record, places.head.head, cell.row);
+    const auto score_at = [&](Index key) { return places(before_softmax(spec), cell.row, key); };
+    const CellPlace max_at = places(Stage::row_max, cell.row, 0);
+    out.title = std::string(symbol(cell.stage)) + "[" + names.query + "]";
+    if (cell.stage == Stage::exponential) {
+        const CellExplanation c = row.at(cell.col);
+        out.title = std::string(symbol(cell.stage)) + "[" + names.query + ", " + names.key + "]";
+        out.masked = !c.allowed;
+        out.f32 = static_cast<double>(
+            run.exponential(record.cell(Stage::masked, places.head.head, cell.row, cell.col)));
+        out.f64 = c.exponential;
+        out.formula = "exp(s − max)";
+        out.steps.push_back({"score", "", four(c.masked), false, score_at(cell.col)});
+        out.steps.push_back({"row maximum", "", four(c.row_max), false, max_at});
+        out.steps.push_back(
+            {"exp(s − max)", "exp(" + four(c.masked - c.row_max) + ")", four(c.exponential), true});
+        add_line(out, "score", in_expression(c.masked), c.masked);
+        add_line(out, "exponential", exponential_expression("score", c), c.exponential);
+        return;
+    }
+    std::vector<CellExplanation> cells;
+    std::vector<Index> keys;  // those that the mask allows
+    for (Index key = 0; key < record.keys(); ++key) {
+        cells.push_back(row.at(key));
+        if (cells.back().allowed) keys.push_back(key);
+    }
+    const auto of = [&](Index key) -> const CellExplanation& { return cells[static_cast<std::size_t>(key)]; };
+    if (keys.empty()) out.note = "The mask leaves this row nothing to look at.";
+    if (cell.stage == Stage::row_max) {
+        constexpr std::ptrdiff_t most = 8;
+        out.f32 = static_cast<double>(run.max);
+        out.f64 = row.row_max();
+        out.formula = "max_j s[" + names.query + ", j]";
+        const auto shown = keys.begin() + std::min(most, std::ssize(keys));
+        std::ranges::partial_sort(keys, shown, [&](Index a, Index b) {
+            return of(a).masked != of(b).masked ? of(a).masked > of(b).masked : a < b;
+        });
+        for (const Index key : std::span(keys.begin(), shown))
+            out.steps.push_back({names.key_at(key), key == keys.front() ? "the largest" : "",
+                                 four(of(key).masked), false, score_at(key)});
+        out.steps.push_back({"row maximum", "of " + std::to_string(keys.size()), four(out.f64), true});
+        return;
+    }
+    out.f32 = static_cast<double>(run.sum);
+    out.f64 = row.row_sum();
+    out.formula = "Σ_j exp(s[" + names.query + ", j] − max)";
+    out.operands_title = "exp(s − max) of each key";
+    out.sign = "−";
+    Explained::Vector exponentials{"exponentials", {}};
+    for (const Index key : keys) {
+        const CellExplanation& c = of(key);
+        out.operands.push_back({names.key_at(key), c.masked, c.row_max, c.exponential, score_at(key), max_at,
+                                places(Stage::exponential, cell.row, key)});
+        exponentials.values.push_back(c.exponential);
+    }
+    out.vectors.push_back(std::move(exponentials));
+    add_line(out, "row_sum", "sum(exponentials)", out.f64);
 }
 
 std::string formula_of(Stage stage, const CellNames& names, Index col, bool scores_given) {
@@ -140,12 +213,17 @@ bool explain_cell(Explained& out, const Record& record, const Places& places, co
     const Index head = places.head.head;
     const bool of_keys = stage == Stage::k || stage == Stage::v, pairs = is_of_pairs(stage);
     const Index rows = of_keys ? record.keys() : record.queries();
-    const Index cols = pairs                                         ? record.keys()
+    const Index cols = pairs || stage == Stage::exponential          ? record.keys()
+                       : is_of_softmax(stage)                        ? 1
                        : stage == Stage::v || stage == Stage::output ? record.d_v()
                        : stage == Stage::q || stage == Stage::k      ? record.d_k()
                                                                      : 0;
     if (cell.row < 0 || cell.row >= rows || cell.col < 0 || cell.col >= cols) return false;
     if (stage == Stage::projected && !projected) return false;
+    if (is_of_softmax(stage)) {
+        explain_softmax(out, record, row_chain(record, head, cell.row), record.spec(), places, cell, names);
+        return true;
+    }
     out.title = std::string(symbol(stage)) + "[" + (of_keys ? names.key : names.query) + ", " +
                 (pairs ? names.key : std::to_string(cell.col)) + "]";
     out.formula = formula_of(stage, names, cell.col);
@@ -188,8 +266,11 @@ bool explain_cell(Explained& out, const Record& record, const Places& places, co
         add_terms(
             out, why.terms, [&](Index j) { return places(Stage::weight, cell.row, j); },
             [&](Index j) { return places(Stage::v, j, cell.col); }, {"weights", "v"});
-        for (auto& operand : out.operands)
-            operand.product_at = places(Stage::contribution, cell.row, std::stol(operand.name));
+        for (std::size_t i = 0; i < out.operands.size(); ++i) {
+            const Index key = why.terms[i].index;
+            out.operands[i].name = names.key_at(key);
+            out.operands[i].product_at = places(Stage::contribution, cell.row, key);
+        }
         add_line(out, "output", "dot(weights, v)", out.f64);
         return true;
     }

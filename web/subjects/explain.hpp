@@ -14,10 +14,11 @@
 
 namespace attn::app {
 
-// How the query and the key of a cell are written.
+// How the query and the key of a cell are written, and any other key.
 struct CellNames {
     std::string query;
     std::string key;
+    std::function<std::string(Index)> key_at = [](Index key) { return std::to_string(key); };
 };
 
 // Says where the numbers around a cell stand: those of its head, in its text.
@@ -45,6 +46,11 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 // is the expression of the raw score, or empty where it is given.
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text, std::string score);
+// The stage that the softmax takes.
+Stage before_softmax(const AttentionSpec& spec);
+// Explains a stage of the softmax: of `row` in double, and as the record has it.
+void explain_softmax(Explained& out, const Record& record, const RowChain& row, const AttentionSpec& spec,
+                     const Places& places, const CellRef& cell, const CellNames& names);
 std::string formula_of(Stage stage, const CellNames& names, Index col, bool scores_given = false);
 std::string operands_title_of(Stage stage, const CellNames& names, Index col);
 
@@ -54,8 +60,8 @@ struct ProjectedValue {
     double f32_norm = 0;
 };
 
-// Adds the title, the value, the operands and the chain of a head's cell: a stage of pairs, the output, or a
-// component of q, k or v. Returns false if the head has no such cell. Projected contributions need `projected`.
+// Adds the title, the value, the operands and the chain of a head's cell: a stage of pairs or of the softmax, the
+// output, or a component of q, k or v. Returns false if the head has no such cell. Projected contributions need `projected`.
 bool explain_cell(Explained& out, const Record& record, const Places& places, const CellRef& cell,
                   const CellNames& names,
                   const std::function<ProjectedValue(Index key)>& projected = nullptr);
@@ -77,10 +83,11 @@ using TokenWeights = std::function<TokenWeight(Index query, Index key)>;
 void explain_words(Explained& out, const WordPair& pair, const Places& places, const TokenWeights& weight);
 TokenWeights token_weights(const Record& record, Index head);
 
-// Changes the explanation of a cell to that of a map without the first key, of which the row's weight is `first`.
-void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight& first);
+// Changes the explanation of a cell to that of a map without the first key, of which the row's weight is `first` and
+// stands there.
+void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight& first, const CellPlace& at);
 // The same between words; `first` is the first key's pair with the cell's query.
-void leave_out_first_word(Explained& out, const CellRef& cell, const WordPair& first,
+void leave_out_first_word(Explained& out, const CellRef& cell, const WordPair& first, const Places& places,
                           const TokenWeights& weight);
 
 // Explains a number that a model computes around its heads, or one of its weights.

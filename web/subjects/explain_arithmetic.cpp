@@ -5,6 +5,23 @@
 
 namespace attn::app {
 
+namespace {
+
+Stage bias_of(Stage weights) {
+    switch (weights) {
+        case Stage::w_q: return Stage::b_q;
+        case Stage::w_k: return Stage::b_k;
+        case Stage::w_v: return Stage::b_v;
+        case Stage::w_o: return Stage::b_o;
+        case Stage::w_gate: return Stage::b_gate;
+        case Stage::w_up: return Stage::b_up;
+        case Stage::w_down: return Stage::b_down;
+        default: return Stage::b_head;
+    }
+}
+
+}  // namespace
+
 void explain_linear(const Around& a, const LinearSum& sum, const PlaceOf& left, Stage weights,
                     const std::string& x) {
     const std::string w(symbol(weights));
@@ -14,7 +31,10 @@ void explain_linear(const Around& a, const LinearSum& sum, const PlaceOf& left, 
     add_terms(a.out, sum.terms, left, a.weights(weights), {"x", "w"});
     const double plain = sum.value() - sum.bias;
     add_step(a.out, "Σ", "", plain, sum.bias == 0);
-    if (sum.bias != 0) add_step(a.out, "+ bias", four(plain) + " + " + four(sum.bias), sum.value(), true);
+    if (sum.bias != 0) {
+        add_step(a.out, "bias", "", sum.bias, a.places(bias_of(weights), 0, a.cell.col));
+        add_step(a.out, "+ bias", four(plain) + " + " + four(sum.bias), sum.value(), true);
+    }
     a.out.f64 = sum.value();
     add_line(a.out, "value", "dot(x, w) + " + in_expression(sum.bias), a.out.f64);
 }
@@ -32,7 +52,12 @@ void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, C
     add_line(a.out, "value", "sum(a)", a.out.f64);
 }
 
-void explain_norm(const Around& a, const Norm& norm, const Tensor& input, Stage of) {
+const Norm& norm_of(const Around& a, Index which) {
+    return which == 0 ? a.block().attention_norm : which == 1 ? a.block().mlp_norm : a.network().final_norm;
+}
+
+void explain_norm(const Around& a, Index which, const Tensor& input, Stage of) {
+    const Norm& norm = norm_of(a, which);
     const auto x = a.values(input);
     const Normalised why = explain_norm(norm, x, a.cell.col);
     const bool centred = norm.kind == Norm::Kind::layer;
@@ -49,16 +74,18 @@ void explain_norm(const Around& a, const Norm& norm, const Tensor& input, Stage 
     a.out.operands_title = centred ? name + "[" + a.token() + ", ·] / " + size + ": the mean"
                                    : name + "[" + a.token() + ", ·]², for the mean square";
     add_terms(a.out, terms, a.row(of), centred ? PlaceOf() : a.row(of), {"x", "x"});
-    a.out.steps.push_back({"x", name + "[" + a.column() + "]", four(why.x), false, a.row(of)(a.cell.col)});
+    add_step(a.out, "x", name + "[" + a.column() + "]", why.x, a.places(of, a.cell.row, a.cell.col));
     if (centred) add_step(a.out, "mean", "", why.mean);
-    add_step(a.out, centred ? "variance" : "mean of x²", centred ? "" : four(sum) + " / " + size,
-             why.variance);
+    add_step(a.out, centred ? "variance" : "mean of x²",
+             centred ? "Σ (x − mean)² / " + size : four(sum) + " / " + size, why.variance);
     const double unit = (why.x - why.mean) / std::sqrt(why.variance + why.epsilon);
     add_step(a.out, "normalised", four(why.x - why.mean) + " / √(" + four(why.variance) + " + ε)", unit);
     a.out.f64 = why.value();
-    add_step(a.out, "× gain",
-             four(unit) + " × " + four(why.gain) + (norm.bias.size() ? " + " + four(why.bias) : ""),
-             a.out.f64, true);
+    const bool shifted = norm.bias.size() > 0;
+    add_step(a.out, "gain", "", why.gain, a.places(Stage::norm_gain, which, a.cell.col));
+    if (shifted) add_step(a.out, "bias", "", why.bias, a.places(Stage::norm_bias, which, a.cell.col));
+    add_step(a.out, shifted ? "× gain + bias" : "× gain",
+             four(unit) + " × " + four(why.gain) + (shifted ? " + " + four(why.bias) : ""), a.out.f64, true);
     if (centred) {
         add_line(a.out, "mean", "sum(x) / " + size, why.mean);
         add_line(a.out, "variance", "spread(x, mean) / " + size, why.variance);
@@ -89,35 +116,46 @@ std::string activation_expression(Activation activation) {
 
 }  // namespace
 
+void explain_active_gate(const Around& a) {
+    const auto x = a.values(a.at(a.layer()).mlp_input);
+    const LinearSum gate = explain_linear(*a.block().gate, x, a.cell.col);
+    const Activation activation = a.config().activation;
+    a.out.f32 =
+        static_cast<double>(static_cast<float>(activated(activation, static_cast<double>(gate.f32()))));
+    a.out.f64 = activated(activation, gate.value());
+    a.out.formula = "act(Gate[" + a.token() + ", " + a.column() + "])";
+    add_step(a.out, "gate", "MLP input · W_gate", gate.value(),
+             a.places(Stage::gate, a.cell.row, a.cell.col));
+    add_step(a.out, "activation", "of " + four(gate.value()), a.out.f64, true);
+    add_line(a.out, "x_in", in_expression(gate.value()), gate.value());
+    add_line(a.out, "active", activation_expression(activation), a.out.f64);
+}
+
 void explain_hidden(const Around& a) {
     const auto x = a.values(a.at(a.layer()).mlp_input);
     const LinearSum up = explain_linear(a.block().up, x, a.cell.col);
+    const Activation activation = a.config().activation;
+    if (a.block().gate) {
+        const double active = activated(activation, explain_linear(*a.block().gate, x, a.cell.col).value());
+        const CellPlace active_at = a.places(Stage::active_gate, a.cell.row, a.cell.col),
+                        up_at = a.places(Stage::up, a.cell.row, a.cell.col);
+        a.out.f64 = active * up.value();
+        a.out.formula =
+            "Active gate[" + a.token() + ", " + a.column() + "] · Up[" + a.token() + ", " + a.column() + "]";
+        a.out.operands_title = "Active gate · Up";
+        a.out.operands.push_back({"", active, up.value(), a.out.f64, active_at, up_at});
+        a.out.left_name = "active";
+        a.out.right_name = "up";
+        add_line(a.out, "value", "dot(active, up)", a.out.f64);
+        return;
+    }
     explain_linear(a, up, a.row(Stage::mlp_input), Stage::w_up, "MLP input");
     for (auto& each : a.out.steps) each.current = false;
     a.out.lines.clear();
-    const Activation activation = a.config().activation;
-    double in = up.value();
-    if (a.block().gate) {
-        const LinearSum gate = explain_linear(*a.block().gate, x, a.cell.col);
-        Explained::Vector column{"w_gate", {}};
-        for (const Term& term : gate.terms) column.values.push_back(term.right);
-        a.out.vectors.push_back(std::move(column));
-        add_step(a.out, "gate", "MLP input · W_gate", gate.value());
-        in = gate.value();
-        add_line(a.out, "x_in", "dot(x, w_gate) + " + in_expression(gate.bias), in);
-        add_line(a.out, "up", "dot(x, w) + " + in_expression(up.bias), up.value());
-    } else {
-        add_line(a.out, "x_in", "dot(x, w) + " + in_expression(up.bias), in);
-    }
-    const double active = activated(activation, in);
-    add_step(a.out, "activation", "of " + four(in), active, !a.block().gate);
-    add_line(a.out, "active", activation_expression(activation), active);
-    a.out.f64 = active;
-    if (a.block().gate) {
-        a.out.f64 = active * up.value();
-        add_step(a.out, "× up", four(active) + " × " + four(up.value()), a.out.f64, true);
-        add_line(a.out, "value", "active * up", a.out.f64);
-    }
+    a.out.f64 = activated(activation, up.value());
+    add_step(a.out, "activation", "of " + four(up.value()), a.out.f64, true);
+    add_line(a.out, "x_in", "dot(x, w) + " + in_expression(up.bias), up.value());
+    add_line(a.out, "active", activation_expression(activation), a.out.f64);
     a.out.formula = "act(" + a.out.formula + ")";
 }
 
@@ -150,14 +188,12 @@ void explain_projected_value(const Around& a) {
     const Index head = a.places.head.head, d = record.d_v();
     const ConstMatrix v = record.v().heads().head(record.kv_head(head));
     LinearSum sum;
-    float f32 = 0;
     for (Index b = 0; b < d; ++b) {
         const double weight = element(a.block().attention_out.weight, head * d + b, a.cell.col);
         sum.terms.push_back({b, static_cast<double>(v(a.cell.row, b)), weight});
-        f32 += v(a.cell.row, b) * static_cast<float>(weight);
     }
     explain_linear(a, sum, a.row(Stage::v), Stage::w_o, "V");
-    a.out.f32 = static_cast<double>(f32);
+    a.out.f32 = static_cast<double>(sum.f32());
 }
 
 }  // namespace attn::app

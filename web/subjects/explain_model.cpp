@@ -1,18 +1,26 @@
 // Explains what a model computes around its heads: each number by those before it, back to the embeddings, and each
 // weight by its place in a file.
+#include <array>
+#include <cmath>
+
 #include "subjects/around.hpp"
 
 namespace attn::app {
 
 namespace {
 
-// The view of a stage's weight matrix, and where in it the head's part begins.
+// The view of a stage's weight matrix, and where in it the head's part begins. Rows are what goes in, except in tables
+// of embeddings.
 struct View {
     const WeightView* weight = nullptr;
     Index first_in = 0, first_out = 0, rows = 0, cols = 0;
+    bool table = false;
 };
 View view_of(const Around& a) {
     const auto whole = [](const WeightView& weight) { return View{&weight, 0, 0, weight.in, weight.out}; };
+    const auto table = [](const WeightView& weight) {
+        return View{&weight, 0, 0, weight.out, weight.in, true};
+    };
     const auto vector = [&](Stage stage, Index heads) {
         const Index head = a.places.head.head * heads / a.config().heads;
         const QkvColumn first = qkv_column(a.model(), stage, a.layer(), head, 0);
@@ -31,19 +39,74 @@ View view_of(const Around& a) {
         case Stage::w_up: return whole(a.block().up.weight);
         case Stage::w_down: return whole(a.block().down.weight);
         case Stage::w_head: return whole(a.network().head.weight);
+        case Stage::w_token: return table(a.network().token_embedding);
+        case Stage::w_position:
+            return a.network().position_embedding ? table(*a.network().position_embedding) : View{};
         default: return {};
     }
 }
 
-void stored(const Around& a, const WeightView& view, Index in, Index out) {
-    a.out.f64 = element(view, in, out);
-    a.out.f32 = static_cast<double>(static_cast<float>(a.out.f64));
-    const StoredAt place = stored_at(a.model(), view, in, out);
-    a.out.steps.push_back({"value", "as stored", fixed(a.out.f64, 6), true});
-    if (place.weight)
-        a.out.note = "Stored as " + std::string(name(place.weight->dtype)) + " in " + place.weight->name +
-                     ", at byte " + with_commas(static_cast<std::ptrdiff_t>(place.byte)) + " of " +
-                     place.weight->file + ".";
+// The vector of a stage, and where in it the head's part begins.
+struct VectorView {
+    std::string name;  // in the files
+    const Tensor* values = nullptr;
+    Index first = 0, size = 0;
+};
+VectorView vector_of(const Around& a) {
+    const auto bias = [](const Linear& linear, Index first, Index size) {
+        return linear.bias.size() ? VectorView{linear.name + ".bias", &linear.bias, first, size}
+                                  : VectorView{};
+    };
+    const auto of_head = [&](Stage stage, Index heads) {
+        const Index head = a.places.head.head * heads / a.config().heads;
+        const QkvColumn first = qkv_column(a.model(), stage, a.layer(), head, 0);
+        return bias(*first.linear, first.out, a.config().head_dim);
+    };
+    const auto whole = [&](const Linear& linear) { return bias(linear, 0, linear.bias.size()); };
+    switch (a.cell.stage) {
+        case Stage::b_q: return of_head(Stage::q, a.config().heads);
+        case Stage::b_k: return of_head(Stage::k, a.config().kv_heads);
+        case Stage::b_v: return of_head(Stage::v, a.config().kv_heads);
+        case Stage::b_o: return whole(a.block().attention_out);
+        case Stage::b_gate: return a.block().gate ? whole(*a.block().gate) : VectorView{};
+        case Stage::b_up: return whole(a.block().up);
+        case Stage::b_down: return whole(a.block().down);
+        case Stage::b_head: return whole(a.network().head);
+        case Stage::norm_gain:
+        case Stage::norm_bias: {
+            if (a.cell.row < 0 || a.cell.row > 2) return {};
+            const Norm& norm = norm_of(a, a.cell.row);
+            const bool gain = a.cell.stage == Stage::norm_gain;
+            const Tensor& values = gain ? norm.gain : norm.bias;
+            if (values.size() == 0) return {};
+            return {norm.name + (gain ? ".weight" : ".bias"), &values, 0, values.size()};
+        }
+        default: return {};
+    }
+}
+
+// Returns the place of a number in the model's files, in words.
+std::string place_told(const StoredAt& place) {
+    if (!place.weight) return "";
+    return "Stored as " + std::string(attn::name(place.weight->dtype)) + " in " + place.weight->name +
+           ", at byte " + with_commas(static_cast<std::ptrdiff_t>(place.byte)) + " of " + place.weight->file +
+           ".";
+}
+
+void stored(const Around& a, double value, const StoredAt& place) {
+    a.out.f64 = value;
+    a.out.f32 = static_cast<double>(static_cast<float>(value));
+    a.out.steps.push_back({"value", "as stored", fixed(value, 6), true});
+    a.out.note = place_told(place);
+}
+
+// A row of a table of embeddings, which a run takes as it is.
+void explain_row(const Around& a, const WeightView& table, Stage stage, Index row) {
+    a.out.f64 = element(table, a.cell.col, row);
+    const std::string name(symbol(stage));
+    a.out.steps.push_back(
+        {name, "row " + std::to_string(row), fixed(a.out.f64, 6), true, a.places(stage, row, a.cell.col)});
+    a.out.note = place_told(stored_at(a.model(), table, a.cell.col, row));
 }
 
 // The numbers of all tokens that the run kept; null for other stages.
@@ -88,24 +151,18 @@ void explain_kept(const Around& a) {
     const auto id = static_cast<Index>(a.trace().ids()[static_cast<std::size_t>(a.cell.row)]);
     switch (a.cell.stage) {
         case Stage::embedding:
-            stored(a, a.network().token_embedding, a.cell.col, id);
+            explain_row(a, a.network().token_embedding, Stage::w_token, id);
             a.out.formula = "row " + std::to_string(id) + " of the embedding, the id of " + a.token();
             break;
         case Stage::position:
-            stored(a, *a.network().position_embedding, a.cell.col, a.cell.row);
+            explain_row(a, *a.network().position_embedding, Stage::w_position, a.cell.row);
             a.out.formula = "row " + std::to_string(a.cell.row) + " of the position embedding";
             break;
         case Stage::residual: residual(a, a.layer()); break;
         case Stage::final_residual: residual(a, a.config().layers); break;
-        case Stage::normalised:
-            explain_norm(a, a.block().attention_norm, layer.residual_in, Stage::residual);
-            break;
-        case Stage::mlp_input:
-            explain_norm(a, a.block().mlp_norm, layer.residual_middle, Stage::middle);
-            break;
-        case Stage::final_norm:
-            explain_norm(a, a.network().final_norm, a.trace().final_residual(), Stage::final_residual);
-            break;
+        case Stage::normalised: explain_norm(a, 0, layer.residual_in, Stage::residual); break;
+        case Stage::mlp_input: explain_norm(a, 1, layer.residual_middle, Stage::middle); break;
+        case Stage::final_norm: explain_norm(a, 2, a.trace().final_residual(), Stage::final_residual); break;
         case Stage::attended: explain_attended(a); break;
         case Stage::middle:
             explain_sum(a,
@@ -122,6 +179,35 @@ void explain_kept(const Around& a) {
     }
 }
 
+// Explains what a run computes and does not keep. Returns false if there is no such number.
+bool explain_unkept(const Around& a) {
+    const auto within = [&](Index cols) {
+        return a.cell.row >= 0 && a.cell.row < a.run.tokens() && a.cell.col >= 0 && a.cell.col < cols;
+    };
+    const auto of_linear = [&](const LinearSum& sum, Stage x, Stage weights, const char* name) {
+        explain_linear(a, sum, a.row(x), weights, name);
+        a.out.f32 = static_cast<double>(sum.f32());
+        return true;
+    };
+    const Stage stage = a.cell.stage;
+    if (stage == Stage::unturned_q || stage == Stage::unturned_k) {
+        if (a.network().rotary.empty() || !within(a.config().head_dim)) return false;
+        const bool of_query = stage == Stage::unturned_q;
+        const Index head = a.places.head.head,
+                    own = of_query ? head : a.at(a.layer()).attention.kv_head(head);
+        const Stage turned = of_query ? Stage::q : Stage::k;
+        return of_linear(explain_component(a.trace(), turned, a.layer(), own, a.cell.row, a.cell.col).own,
+                         Stage::normalised, of_query ? Stage::w_q : Stage::w_k, "Norm");
+    }
+    const bool of_gate = stage == Stage::gate || stage == Stage::active_gate || stage == Stage::up;
+    if (!of_gate || !a.block().gate || !within(a.block().up.weight.out)) return false;
+    if (stage == Stage::active_gate) return explain_active_gate(a), true;
+    const bool gate = stage == Stage::gate;
+    return of_linear(explain_linear(gate ? *a.block().gate : a.block().up,
+                                    a.values(a.at(a.layer()).mlp_input), a.cell.col),
+                     Stage::mlp_input, gate ? Stage::w_gate : Stage::w_up, "MLP input");
+}
+
 }  // namespace
 
 std::optional<Explained> explain_model_cell(const TextRun& run, const Places& places, const CellRef& cell) {
@@ -134,7 +220,20 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
     if (const View view = view_of(a); view.weight) {
         if (!within(view.rows, view.cols)) return std::nullopt;
         out.title += std::to_string(cell.row) + ", " + a.column() + "]";
-        stored(a, *view.weight, view.first_in + cell.row, view.first_out + cell.col);
+        const Index in = view.table ? cell.col : view.first_in + cell.row,
+                    to = view.table ? cell.row : view.first_out + cell.col;
+        stored(a, element(*view.weight, in, to), stored_at(a.model(), *view.weight, in, to));
+        return out;
+    }
+    if (const VectorView view = vector_of(a); view.values) {
+        constexpr std::array norms{"before the heads, ", "before the MLP, ", "after the last layer, "};
+        const bool of_norm = cell.stage == Stage::norm_gain || cell.stage == Stage::norm_bias;
+        if (!within(of_norm ? std::ssize(norms) : 1, view.size)) return std::nullopt;
+        if (of_norm) out.title += norms[static_cast<std::size_t>(cell.row)];
+        out.title += a.column() + "]";
+        const Index i = view.first + cell.col;
+        stored(a, static_cast<double>(view.values->values()[static_cast<std::size_t>(i)]),
+               stored_at(a.model(), view.name, i));
         return out;
     }
     out.title += a.token() + ", " + a.column() + "]";
@@ -144,6 +243,7 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
         explain_kept(a);
         return out;
     }
+    if (explain_unkept(a)) return out;
     if (cell.stage == Stage::value_out && within(run.tokens(), a.config().d_model)) {
         explain_projected_value(a);
         return out;
@@ -165,26 +265,29 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
                 own = cell.stage == Stage::q ? head : run.record_at(a.layer()).kv_head(head);
     const Stage w = cell.stage == Stage::q ? Stage::w_q : cell.stage == Stage::k ? Stage::w_k : Stage::w_v;
     const VectorComponent why = explain_component(*run.run, cell.stage, a.layer(), own, cell.row, cell.col);
-    explain_linear(a, why.own, a.row(Stage::normalised), w, "Norm");
-    if (why.partner_component < 0) return;
-    for (auto& each : out.steps) each.current = false;
-    out.lines.clear();
-    Explained::Vector column{"w_partner", {}};
-    for (const Term& term : why.partner.terms) column.values.push_back(term.right);
-    out.vectors.push_back(std::move(column));
-    const double partner = why.partner.value();
-    const std::string other = std::to_string(why.partner_component);
+    if (why.partner_component < 0) return explain_linear(a, why.own, a.row(Stage::normalised), w, "Norm");
+    // Su et al. 2021, arXiv 2104.09864: a pair of components turns by an angle that grows with the position.
+    const Stage unturned = cell.stage == Stage::q ? Stage::unturned_q : Stage::unturned_k;
+    const std::string name = std::string(symbol(unturned)) + "[" + a.token() + ", ",
+                      partner = std::to_string(why.partner_component);
     out.f64 = why.value();
-    add_step(out, "partner", "component " + other + " of its pair", partner);
-    add_step(
-        out, "turned",
-        four(why.own.value()) + " × " + four(why.cosine) + " + " + four(partner) + " × " + four(why.sine),
-        out.f64, true);
-    add_line(out, "own", "dot(x, w) + " + in_expression(why.own.bias), why.own.value());
-    add_line(out, "partner", "dot(x, w_partner) + " + in_expression(why.partner.bias), partner);
-    add_line(out, "turned", "own * " + in_expression(why.cosine) + " + partner * " + in_expression(why.sine),
-             out.f64);
-    out.formula += ", turned with component " + other + " by its position's angle";
+    out.formula = name + a.column() + "] · cos φ " + (why.partner_component > cell.col ? "− " : "+ ") + name +
+                  partner + "] · sin φ";
+    out.operands_title = "Its pair, turned by its position";
+    const auto operand = [&](const char* which, const LinearSum& sum, double by, Index component) {
+        out.operands.push_back(
+            {which, sum.value(), by, sum.value() * by, places(unturned, cell.row, component)});
+    };
+    operand("own", why.own, why.cosine, cell.col);
+    operand("partner", why.partner, why.sine, why.partner_component);
+    const double position = static_cast<double>(cell.row), angle = position * why.frequency;
+    add_step(out, "angle φ", "position " + std::to_string(cell.row) + " × " + four(why.frequency), angle);
+    add_step(out, "cos φ", "", std::cos(angle));
+    add_step(out, "sin φ", "", std::sin(angle));
+    add_step(out, "turned", "component " + a.column() + " with " + partner, out.f64, true);
+    out.left_name = "unturned";
+    out.right_name = "turn";
+    add_line(out, "turned", "dot(unturned, turn)", out.f64);
 }
 
 }  // namespace attn::app

@@ -24,11 +24,11 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
         };
         const TokenWeights weights = token_weights(record, head);
         explain_words(out, pair(cell.col), places, weights);
-        leave_out_first_word(out, cell, pair(0), weights);
+        leave_out_first_word(out, cell, pair(0), places, weights);
         return out;
     }
     const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
-    const CellNames names{name(cell.row), name(of_keys ? cell.row : cell.col)};
+    const CellNames names{name(cell.row), name(of_keys ? cell.row : cell.col), name};
     const auto projected = [&](Index key) {
         const WeightView& w_o =
             run.run->model()->network().blocks[static_cast<std::size_t>(layer)].attention_out.weight;
@@ -44,10 +44,10 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
         return value;
     };
     if (!explain_cell(out, record, places, cell, names, projected)) return std::nullopt;
-    if (is_of_pairs(cell.stage)) leave_out_first_key(out, cell, token_weights(record, head)(cell.row, 0));
+    if (is_of_pairs(cell.stage))
+        leave_out_first_key(out, cell, token_weights(record, head)(cell.row, 0),
+                            places(Stage::weight, cell.row, 0));
     if (cell.stage == Stage::q || of_keys) explain_projection(out, run, places, cell);
-    if (cell.stage == Stage::output)
-        for (auto& operand : out.operands) operand.name = name(std::stol(operand.name));
     if (cell.stage == Stage::v) out.note = "A value vector: the normalised residual of this token times W_V.";
     if (cell.stage == Stage::q || cell.stage == Stage::k)
         out.note = "Component " + std::to_string(cell.col) + " of the " + (of_keys ? "key" : "query") +

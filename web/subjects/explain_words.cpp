@@ -84,7 +84,7 @@ TokenWeights token_weights(const Record& record, Index head) {
     };
 }
 
-void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight& first) {
+void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight& first, const CellPlace& at) {
     if (cell.sink == Sink::shown) return;
     if (cell.col == 0) {
         out.masked = true;
@@ -98,7 +98,7 @@ void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight&
     const double before = out.f64, left = first.allowed ? 1 - first.f64 : 1,
                  left_f32 = first.allowed ? 1 - first.f32 : 1;
     for (auto& step : out.steps) step.current = false;
-    out.steps.push_back({"first key", "", four(first.f64), false});
+    out.steps.push_back({"first key", "", four(first.f64), false, at});
     out.f64 = left > 0 ? before / left : 0;
     if (out.lines.empty()) add_line(out, "weight", in_expression(before), before);
     const std::string last = out.lines.back().name;
@@ -112,12 +112,14 @@ void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight&
                four(first.f64) + ".";
 }
 
-void leave_out_first_word(Explained& out, const CellRef& cell, const WordPair& first,
+void leave_out_first_word(Explained& out, const CellRef& cell, const WordPair& first, const Places& places,
                           const TokenWeights& weight) {
     if (cell.sink == Sink::shown) return;
     Explained of_first;
-    explain_words(of_first, first, {}, weight);
-    leave_out_first_key(out, cell, {!of_first.masked, of_first.f32, of_first.f64});
+    explain_words(of_first, first, places, weight);
+    CellPlace at = places(Stage::weight, cell.row, 0);
+    at.cell.words = true;
+    leave_out_first_key(out, cell, {!of_first.masked, of_first.f32, of_first.f64}, at);
 }
 
 }  // namespace attn::app

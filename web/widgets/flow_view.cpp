@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "render/flow.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/flow_told.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/semantics.hpp"
 
@@ -61,12 +62,6 @@ std::vector<Index> marked(std::optional<Index> first, std::optional<Index> secon
     for (const auto& each : {first, second})
         if (each) all.push_back(*each);
     return all;
-}
-
-// Returns the edges drawn strong in a series: those of the word under the cursor or chosen.
-const EdgeList* own_edges(const FlowPicture& picture, const FlowSeries& series) {
-    if (picture.query) return &series.flow->from(*picture.query);
-    return picture.key ? &series.flow->into(*picture.key) : nullptr;
 }
 
 // What the strong edges give to a word at their other end.
@@ -307,7 +302,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
 
     // This finds the edge that is hovered over.
     const ImVec2 mouse = ImGui::GetMousePos();
-    const bool looks = ImGui::IsItemHovered() && !touch.query && !touch.key;
+    const bool looks = ImGui::IsItemHovered() && !touch.query && !touch.key && !touch.heard;
     const auto place = [](const Words& words, std::uint32_t i) { return words.places[i]; };
     std::size_t named = 0;
     float nearest = edge_reach;
@@ -343,6 +338,32 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
     ImGui::GetWindowDrawList()->AddPolyline(
         line.data(), static_cast<int>(line.size()), theme().text, 0,
         edge_width(edge.weight, frame.shape.is_loop(line.front().x, line.back().x)));
+}
+
+void FlowView::hear_edges(std::span<const FlowTouch::Edge> told, FlowTouch& touch) {
+    const auto asked = asked_place("flow/strongest/");
+    if (!asked || asked->col >= std::ssize(told)) return;
+    touch.query.reset();
+    touch.key.reset();
+    touch.edge = told[static_cast<std::size_t>(asked->col)];
+    touch.clicked = asked->pressed;
+    touch.heard = true;
+}
+
+void FlowView::tell_edges(const FlowPicture& picture, const Frame& frame,
+                          std::span<const FlowTouch::Edge> told) const {
+    if (told.empty()) return;
+    constexpr float reach = 8;
+    const SemanticGroup group(Role::listbox, "flow/strongest", "Strongest edges");
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        const FlowEdge& edge = told[i].edge;
+        const ImVec2 at = frame.point(queries_.places[edge.query], keys_.places[edge.key], 0.5f);
+        const ImVec2 inside{std::clamp(at.x, frame.min.x, std::max(frame.min.x, frame.max.x)),
+                            std::clamp(at.y, frame.min.y, std::max(frame.min.y, frame.max.y))};
+        semantic_place(Role::option, "flow/strongest/" + std::to_string(i), ui::told(picture, told[i]),
+                       {inside.x - reach, inside.y - reach}, {inside.x + reach, inside.y + reach})
+            .on = false;
+    }
 }
 
 // ---- Words ------------------------------------------------------------------------------------------------
@@ -462,6 +483,8 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
             if (place < 0 || place > room_) scroll_ = std::max(place + scrolled_ - room_ / 2, 0.0f);
         }
     }
+    const std::vector<FlowTouch::Edge> told = told_edges(picture, frame.queries);
+    hear_edges(told, touch);
     draw_edges(picture, frame, touch);
     if (columns) {
         draw_column(picture, frame, false);
@@ -469,6 +492,7 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     } else {
         draw_line(picture, frame);
     }
+    tell_edges(picture, frame, told);
     if (touch.query || touch.key || touch.edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     ImGui::EndChild();
     return touch;

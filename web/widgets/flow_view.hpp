@@ -17,6 +17,7 @@ namespace attn::ui {
 struct FlowSeries {
     HeadFlow* flow;
     ImU32 colour;
+    std::string name = {};  // of its head, where there are several
 };
 
 struct FlowPicture {
@@ -38,7 +39,8 @@ struct FlowTouch {
     std::optional<Index> query, key;  // the word under the cursor
     std::optional<Edge> edge;         // or the edge
     bool clicked = false;
-    Index cut = 0;  // number of rows in view that keep fewer edges than make up the share
+    bool heard = false;  // without the cursor
+    Index cut = 0;       // number of rows in view that keep fewer edges than make up the share
 };
 
 class FlowView {
@@ -70,7 +72,10 @@ class FlowView {
     std::pair<float, float> columns(float width) const;
     Frame frame(const FlowPicture& picture, float width, float height) const;
     void act(const Frame& frame, FlowTouch& touch);
+    static void hear_edges(std::span<const FlowTouch::Edge> told, FlowTouch& touch);
     void draw_edges(const FlowPicture& picture, const Frame& frame, FlowTouch& touch) const;
+    void tell_edges(const FlowPicture& picture, const Frame& frame,
+                    std::span<const FlowTouch::Edge> told) const;
     void draw_line(const FlowPicture& picture, const Frame& frame) const;
     void draw_column(const FlowPicture& picture, const Frame& frame, bool of_keys) const;
 

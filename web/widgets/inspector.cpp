@@ -64,6 +64,7 @@ void operands(const app::Explained& why, InspectorReply& reply) {
         sum += o.product;
         if (std::isfinite(o.product)) largest = std::max(largest, std::abs(o.product));
     }
+    const bool multiplied = std::string_view(why.sign) == "×";
     // If not all operands fit, the largest come first, since they decide the result.
     std::vector<const app::Explained::Operand*> order;
     for (const auto& o : why.operands) order.push_back(&o);
@@ -96,7 +97,7 @@ void operands(const app::Explained& why, InspectorReply& reply) {
         const ImVec2 at = ImGui::GetCursorScreenPos();
         if (named) draw_text_within(list, at, name_width - 6, theme().dim, o.name);
         right_aligned(at.x + start + digit * 7, at.y, theme().text, app::fixed(o.left, 3));
-        draw_text(list, {at.x + start + digit * 7.5f, at.y}, theme().dim, "×");
+        draw_text(list, {at.x + start + digit * 7.5f, at.y}, theme().dim, why.sign);
         right_aligned(at.x + start + digit * 16, at.y, theme().text, app::fixed(o.right, 3));
         if (bar_right - bar_left > 16 && largest > 0 && std::isfinite(o.product)) {
             const float middle = (bar_left + bar_right) / 2;
@@ -120,8 +121,9 @@ void operands(const app::Explained& why, InspectorReply& reply) {
         number("/right", at.x + start + digit * 16, app::fixed(o.right, 3), o.right_at);
         number("/product", at.x + width, product, o.product_at);
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
-        semantic_text(Role::paragraph, o.name + " " + app::fixed(o.left, 3) + " × " + app::fixed(o.right, 3) +
-                                           " = " + app::fixed(o.product, 4));
+        semantic_text(Role::paragraph, o.name + " " + app::fixed(o.left, 3) + " " + why.sign + " " +
+                                           app::fixed(o.right, 3) + (multiplied ? " = " : ": ") +
+                                           app::fixed(o.product, 4));
     }
     const ImVec2 at = ImGui::GetCursorScreenPos();
     list->AddLine({at.x, at.y}, {at.x + width, at.y}, theme().border);

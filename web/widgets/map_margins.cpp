@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 
 #include "app/format.hpp"
 #include "widgets/axis_labels.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/map_cells.hpp"
 
 namespace attn::ui {
 
@@ -41,7 +43,76 @@ ImVec2 margins_size(Index tokens) {
     return {margin_gap + strip + ruler_width(tokens), margin_gap + strip + number_size + tick + 4};
 }
 
-void draw_margins(const MapSums* sums, const Margins& m) {
+namespace {
+
+// What is drawn of an axis: the sums of its cells that are in view, in a strip.
+struct Strip {
+    const Margins::Axis& axis;
+    std::span<const double> values;
+    std::span<const std::string> names;
+    bool of_rows;
+    ImVec2 min, max;
+};
+
+// The sums as they are heard: those in view or, where these are too many, one.
+std::shared_ptr<const CellGrid> heard_cells(const Strip& of, Index one, std::optional<Index> chosen,
+                                            const char* what) {
+    auto cells = std::make_shared<CellGrid>();
+    const Range shown = can_be_told(of.axis.shown, {0, 1}) ? of.axis.shown : Range{one, one + 1};
+    const Index count = std::ssize(of.values);
+    cells->rows = of.of_rows ? count : 1;
+    cells->cols = of.of_rows ? 1 : count;
+    (of.of_rows ? cells->first_row : cells->first_col) = shown.begin;
+    for (Index i = shown.begin; i < shown.end; ++i) {
+        cells->values.push_back(of.values[static_cast<std::size_t>(i)]);
+        (of.of_rows ? cells->row_names : cells->column_names)
+            .push_back(i < std::ssize(of.names) ? of.names[static_cast<std::size_t>(i)] : std::to_string(i));
+    }
+    (of.of_rows ? cells->column_names : cells->row_names).push_back(what);
+    cells->decimals = 3;
+    const float at = of.axis.begin + (static_cast<float>(shown.begin) - of.axis.first) * of.axis.cell;
+    cells->at = of.of_rows ? ImVec2{of.min.x, at} : ImVec2{at, of.min.y};
+    cells->cell =
+        of.of_rows ? ImVec2{of.max.x - of.min.x, of.axis.cell} : ImVec2{of.axis.cell, of.max.y - of.min.y};
+    if (chosen) cells->chosen = of.of_rows ? std::pair(*chosen, Index{0}) : std::pair(Index{0}, *chosen);
+    return cells;
+}
+
+// Makes a strip that can be pointed at, clicked and heard.
+void touch_strip(const Strip& of, const std::string& key, const char* title, const Margins& m, auto told,
+                 MarginTouch& touch) {
+    const Index count = std::ssize(of.values);
+    const ImVec2 size{of.max.x - of.min.x, of.max.y - of.min.y};
+    if (size.x < 1 || size.y < 1) return;
+    ImGui::SetCursorScreenPos(of.min);
+    ImGui::InvisibleButton(key.c_str(), size);
+    landmark_item(key);
+    std::optional<Index> over;
+    if (ImGui::IsItemHovered()) {
+        const ImVec2 mouse = ImGui::GetMousePos();
+        const float place = of.axis.first + ((of.of_rows ? mouse.y : mouse.x) - of.axis.begin) / of.axis.cell;
+        over = static_cast<Index>(std::clamp(place, static_cast<float>(of.axis.shown.begin),
+                                             static_cast<float>(of.axis.shown.end - 1)));
+        tooltip_at_cursor(told(*over).c_str());
+        touch.clicked = ImGui::IsItemDeactivated() && !dragged();
+    } else if (const auto asked = asked_cell(key)) {
+        const Index at = of.of_rows ? asked->row : asked->col;
+        if (at >= 0 && at < count) {
+            over = at;
+            touch.clicked = asked->pressed;
+        }
+    }
+    if (over) touch.over = MarginCell{of.of_rows, *over};
+    const std::optional<Index> chosen =
+        m.pinned && m.pinned->of_row == of.of_rows ? std::optional(m.pinned->at) : std::nullopt;
+    const Index one = std::clamp(over.value_or(chosen.value_or(of.axis.shown.begin)), Index{0}, count - 1);
+    semantic_place(Role::grid, key, title, of.min, of.max).grid =
+        heard_cells(of, one, chosen, m.weights && of.of_rows ? "entropy" : "sum");
+}
+
+}  // namespace
+
+MarginTouch draw_margins(const MapSums* sums, const Margins& m) {
     const Theme& t = theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
     const float left = m.right + margin_gap, top = m.bottom + margin_gap;
@@ -53,14 +124,17 @@ void draw_margins(const MapSums* sums, const Margins& m) {
         const auto ink = [&](bool on) { return on ? t.accent : with_alpha(t.dim, 0.55f); };
         const auto inset = [](const Margins::Axis& axis) { return axis.cell >= 4 ? 1.0f : 0.0f; };
         list->PushClipRect({m.keys.begin, m.queries.begin}, {left + strip, end.y}, true);
-        bars(m.queries, m.weights ? sums->entropies : sums->queries, m.pointed_query,
+        const auto marked = [&](bool of_row, std::optional<Index> pointed) {
+            return m.pinned && m.pinned->of_row == of_row ? std::optional(m.pinned->at) : pointed;
+        };
+        bars(m.queries, m.weights ? sums->entropies : sums->queries, marked(true, m.pointed_query),
              [&](float a, float b, float length, bool on) {
                  list->AddRectFilled({left, a}, {left + std::max(length * strip, 1.0f), b - inset(m.queries)},
                                      ink(on));
              });
         list->PopClipRect();
         list->PushClipRect({m.keys.begin, m.queries.begin}, {end.x, top + strip}, true);
-        bars(m.keys, sums->keys, m.pointed_key, [&](float a, float b, float length, bool on) {
+        bars(m.keys, sums->keys, marked(false, m.pointed_key), [&](float a, float b, float length, bool on) {
             list->AddRectFilled({a, top}, {b - inset(m.keys), top + std::max(length * strip, 1.0f)}, ink(on));
         });
         list->PopClipRect();
@@ -84,20 +158,9 @@ void draw_margins(const MapSums* sums, const Margins& m) {
         draw_text(list, {x - text_size(text).x / 2, below + tick + 1}, t.dim, text);
     });
 
-    const auto says = [&](const char* name, ImVec2 a, ImVec2 b, const std::string& text) {
-        landmark(name, a, b);
-        if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(a, b)) tooltip_at_cursor(text.c_str());
-    };
-    const auto under = [](const Margins::Axis& axis, float mouse) {
-        // Where there is no mouse, it is too far away for an Index.
-        return static_cast<Index>(std::clamp(axis.first + (mouse - axis.begin) / axis.cell,
-                                             static_cast<float>(axis.shown.begin),
-                                             static_cast<float>(axis.shown.end - 1)));
-    };
-    if (!sums || m.queries.shown.size() <= 0 || m.keys.shown.size() <= 0) return;
-    const ImVec2 mouse = ImGui::GetMousePos();
-    const Index query = under(m.queries, mouse.y), key = under(m.keys, mouse.x);
-    const auto value = [](const std::vector<double>& values, Index i) {
+    MarginTouch touch;
+    if (!sums || m.queries.shown.size() <= 0 || m.keys.shown.size() <= 0) return touch;
+    const auto value = [](std::span<const double> values, Index i) {
         return app::fixed(values[static_cast<std::size_t>(i)], 3);
     };
     const auto named = [](const char* side, std::span<const std::string> names, Index i) {
@@ -105,15 +168,30 @@ void draw_margins(const MapSums* sums, const Margins& m) {
                (i < std::ssize(names) ? app::curly_quoted(names[static_cast<std::size_t>(i)])
                                       : std::to_string(i));
     };
-    const std::string row = named("query", m.query_names, query), column = named("key", m.key_names, key);
-    says("map/rows", {left, m.queries.begin}, {right, end.y},
-         m.weights ? row + ": entropy " + value(sums->entropies, query) +
-                         " nats, −Σ w ln w. 0: it looks at one key alone."
-                   : row + ": its cells sum to " + value(sums->queries, query));
-    says("map/columns", {m.keys.begin, top}, {end.x, below},
-         m.weights
-             ? column + " receives " + value(sums->keys, key) + " in all: the sum of its column's weights"
-             : column + ": its cells sum to " + value(sums->keys, key));
+    const Strip rows{m.queries,
+                     m.weights ? std::span(sums->entropies) : std::span(sums->queries),
+                     m.query_names,
+                     true,
+                     {left, m.queries.begin},
+                     {right, end.y}},
+        columns{m.keys, sums->keys, m.key_names, false, {m.keys.begin, top}, {end.x, below}};
+    touch_strip(
+        rows, m.name + "/rows", m.weights ? "Entropy of each row" : "Sum of each row", m,
+        [&](Index i) {
+            const std::string row = named("query", m.query_names, i), number = value(rows.values, i);
+            return m.weights ? row + ": entropy " + number + " nats, −Σ w ln w. 0: it looks at one key alone."
+                             : row + ": its cells sum to " + number;
+        },
+        touch);
+    touch_strip(
+        columns, m.name + "/columns", "Sum of each column", m,
+        [&](Index i) {
+            const std::string column = named("key", m.key_names, i), number = value(columns.values, i);
+            return m.weights ? column + " receives " + number + " in all: the sum of its column's weights"
+                             : column + ": its cells sum to " + number;
+        },
+        touch);
+    return touch;
 }
 
 }  // namespace attn::ui

@@ -1,5 +1,5 @@
-// Draws next to a map of weights or contributions what each row and column sums up to, and rulers of
-// positions.
+// Draws next to a map of weights or contributions what each row and column sums up to, and rulers of positions. Each of
+// the sums can be pointed at, clicked, and reached without the picture.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,19 @@
 
 namespace attn::ui {
 
+// The sum of a row, or of a column.
+struct MarginCell {
+    bool of_row = true;
+    Index at = 0;
+    bool operator==(const MarginCell&) const = default;
+};
+struct MarginTouch {
+    std::optional<MarginCell> over;
+    bool clicked = false;
+};
+
 struct Margins {
+    std::string name;  // of the map
     struct Axis {
         float begin, cell;  // points
         float first;        // index of the cell that begins there
@@ -20,6 +32,7 @@ struct Margins {
     Axis queries, keys;
     float right = 0, bottom = 0;  // edges of the map
     std::optional<Index> pointed_query, pointed_key;
+    std::optional<MarginCell> pinned{};
     std::span<const std::string> query_names{}, key_names{};  // of all cells, or none
     bool weights = true;  // rows then show their entropy, because they all sum to 1
 };
@@ -27,6 +40,6 @@ struct Margins {
 // Returns how much room the margins take to the right of a map and below it, for this many tokens per side.
 ImVec2 margins_size(Index tokens);
 // `sums` is null while unknown; the rulers are drawn anyway.
-void draw_margins(const MapSums* sums, const Margins& margins);
+MarginTouch draw_margins(const MapSums* sums, const Margins& margins);
 
 }  // namespace attn::ui

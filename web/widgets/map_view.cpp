@@ -9,7 +9,6 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/map_cells.hpp"
-#include "widgets/map_margins.hpp"
 
 namespace attn::ui {
 
@@ -343,8 +342,10 @@ void draw_labels(AxisLabels rows, AxisLabels columns, const MapPicture& picture,
 
 }  // namespace
 
-void MapView::draw_margins(const Plot& plot, const MapPicture& picture) {
+MarginTouch MapView::draw_margins(const Plot& plot, const MapPicture& picture) {
     Margins margins;
+    margins.name = picture.name;
+    margins.pinned = picture.pinned_margin;
     margins.queries = {plot.min.y, plot.cell.y, plot.first.y, plot.queries()};
     margins.keys = {plot.min.x, plot.cell.x, plot.first.x, plot.keys()};
     margins.right = plot.max().x;
@@ -354,7 +355,7 @@ void MapView::draw_margins(const Plot& plot, const MapPicture& picture) {
     margins.weights = picture.choice.stage == Stage::weight;
     margins.query_names = picture.query_names;
     margins.key_names = picture.key_names;
-    ui::draw_margins(tiles_.sums(), margins);
+    return ui::draw_margins(tiles_.sums(), margins);
 }
 
 // ---- The rectangle ----------------------------------------------------------------------------------------
@@ -413,7 +414,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
         zoom_ = 1;
         first_query_ = first_key_ = 0;
     }
-    if (n_q != queries_ || n_k != keys_) forget_brush();
+    if (brushed_ && (brushed_->queries.end > n_q || brushed_->keys.end > n_k)) forget_brush();
     queries_ = n_q;
     keys_ = n_k;
     const bool is_new = picture.map != tiles_.map();
@@ -485,7 +486,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     rows.cell = plot.cell.y;
     columns.cell = plot.cell.x;
     draw_labels(rows, columns, picture, plot.min, plot.max());
-    if (margins) draw_margins(plot, picture);
+    if (margins) touch.margin = draw_margins(plot, picture);
     if (!picture.being_measured) {
         const auto cells = told_cells(picture, tiles_, plot.queries(), plot.keys(), heard_);
         cells->at = {plot.x(cells->first_col), plot.y(cells->first_row)};

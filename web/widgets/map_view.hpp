@@ -11,6 +11,7 @@
 #include "app/looks.hpp"
 #include "maps/tiles.hpp"
 #include "widgets/heatmap.hpp"
+#include "widgets/map_margins.hpp"
 #include "widgets/scroll.hpp"
 
 namespace attn::ui {
@@ -33,13 +34,15 @@ struct MapPicture {
     int decimals = 2;                     // of numbers in cells
     std::optional<Index> query{}, key{};  // the marked row and column
     std::optional<MapCell> pointed{}, pinned{};
+    std::optional<MarginCell> pinned_margin{};
 };
 
 struct MapTouch {
     std::optional<MapCell> over;  // under the cursor
     bool clicked = false;         // whether it was clicked, which may be the first half of a double click
     bool double_clicked = false;
-    bool more = false;  // more to compute: see MapView::step
+    MarginTouch margin;  // what is beside and below the map
+    bool more = false;   // more to compute: see MapView::step
 };
 
 // The sums over a rectangle.
@@ -72,6 +75,7 @@ class MapView {
 
     bool brushing = false;      // a drag marks a rectangle
     bool colours_open = false;  // the colour controls are shown
+    // A rectangle that reaches beyond the map is not there.
     const std::optional<MapWindow>& brushed() const { return brushed_; }
     void brush(const MapWindow& window);
     void forget_brush();
@@ -89,7 +93,7 @@ class MapView {
     void draw_cells(const Plot& plot, const ColourScale& scale, Index level);
     void draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale);
     void draw_marks(const Plot& plot, const MapPicture& picture);
-    void draw_margins(const Plot& plot, const MapPicture& picture);
+    MarginTouch draw_margins(const Plot& plot, const MapPicture& picture);
     // Answers what the page's own elements are asked.
     void hear(Plot& plot, const MapPicture& picture, MapTouch& touch);
     void start_sums();

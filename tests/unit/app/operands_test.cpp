@@ -2,8 +2,11 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 
+#include "app/link.hpp"
+#include "support/numbers.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/visit.hpp"
 #include "unit/model/models.hpp"
@@ -50,7 +53,8 @@ struct Walk {
         // All of them would be far too many; the first and the last lead everywhere.
         for (const std::size_t i : {std::size_t{0}, why->operands.size() - 1}) {
             if (why->operands.empty()) break;
-            for (const auto& at : {why->operands[i].left_at, why->operands[i].right_at})
+            const auto& operand = why->operands[i];
+            for (const auto& at : {operand.left_at, operand.right_at, operand.product_at})
                 if (at) from(*at, most - 1);
         }
         for (const auto& step : why->steps) {
@@ -87,12 +91,121 @@ TEST_CASE("the operands of a model's numbers lead back to its embeddings and wei
               Stage::embedding,  Stage::middle,    Stage::attended,   Stage::mlp_output,
               Stage::mlp_hidden, Stage::mlp_input, Stage::final_norm, Stage::final_residual,
               Stage::w_o,        Stage::w_up,      Stage::w_down,     Stage::w_head,
-              Stage::value_out}) {
+              Stage::value_out,  Stage::row_max,   Stage::row_sum,    Stage::exponential,
+              Stage::norm_gain,  Stage::w_token}) {
             INFO(symbol(stage));
             CHECK(walk.seen.contains(stage));
         }
-        CHECK(walk.seen.contains(Stage::position) == (std::string_view(model) == "gpt2-f32"));
+        const std::string_view name = model;
+        const bool gpt2 = name == "gpt2-f32", turned = !gpt2;
+        const auto only_if = [&](bool expected, std::initializer_list<Stage> stages) {
+            for (const Stage stage : stages) {
+                INFO(symbol(stage));
+                CHECK(walk.seen.contains(stage) == expected);
+            }
+        };
+        only_if(true, {Stage::b_q, Stage::b_k, Stage::b_v});
+        only_if(name != "qwen2-linear-f32", {Stage::b_o});
+        only_if(gpt2, {Stage::position, Stage::w_position, Stage::norm_bias, Stage::b_up, Stage::b_down});
+        only_if(turned, {Stage::unturned_q, Stage::unturned_k, Stage::gate, Stage::active_gate, Stage::up,
+                         Stage::w_gate});
     }
+}
+
+TEST_CASE("what a softmax makes of a row is recomputed from the row's scores") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "llama3-scaled-f32");
+    const auto f64 = [&](Stage stage, Index row, Index col) {
+        const auto why = explained(visit, {stage, row, col});
+        REQUIRE(why);
+        // A few roundings of f32 for each of the at most five scores.
+        CHECK(same(why->f32, why->f64));
+        return why->f64;
+    };
+    for (Index query = 0; query < 5; ++query) {
+        double most = -infinity, sum = 0;
+        for (Index key = 0; key <= query; ++key) most = std::max(most, f64(Stage::masked, query, key));
+        for (Index key = 0; key <= query; ++key) {
+            const double exponential = std::exp(f64(Stage::masked, query, key) - most);
+            CHECK(f64(Stage::exponential, query, key) == Catch::Approx(exponential).epsilon(1e-15));
+            sum += exponential;
+        }
+        CHECK(f64(Stage::row_max, query, 0) == most);
+        CHECK(f64(Stage::row_sum, query, 0) == Catch::Approx(sum).epsilon(1e-15));
+        const auto why = explained(visit, {Stage::row_sum, query, 0});
+        CHECK(std::ssize(why->operands) == query + 1);
+        for (const auto& operand : why->operands) {
+            CHECK(operand.left_at->cell.stage == Stage::masked);
+            CHECK(operand.product_at->cell.stage == Stage::exponential);
+        }
+    }
+    CHECK_FALSE(explained(visit, {Stage::row_sum, 2, 1}));
+    CHECK_FALSE(explained(visit, {Stage::row_max, 5, 0}));
+    CHECK_FALSE(explained(visit, {Stage::exponential, 0, 5}));
+}
+
+TEST_CASE("a row without anything to look at has no exponentials, and infinite scores share") {
+    FakePage page;
+    Visit visit(page);
+    visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
+    const auto sum = explained(visit, {Stage::row_sum, 0, 0}),
+               most = explained(visit, {Stage::row_max, 0, 0});
+    REQUIRE((sum && most));
+    CHECK(sum->f64 == 0);
+    CHECK(sum->f32 == 0);
+    CHECK(sum->operands.empty());
+    CHECK(sum->note == "The mask leaves this row nothing to look at.");
+    CHECK(most->f64 == -infinity);
+    visit.perform(OpenPreset{PresetId::information_flow});
+    visit.perform(SetCell{{Stage::raw, 1, 0}, infinity});
+    visit.perform(SetCell{{Stage::raw, 1, 2}, infinity});
+    CHECK(explained(visit, {Stage::row_max, 1, 0})->f64 == infinity);
+    CHECK(explained(visit, {Stage::row_sum, 1, 0})->f64 == 2);
+    CHECK(explained(visit, {Stage::exponential, 1, 1})->f64 == 0);
+    CHECK(explained(visit, {Stage::exponential, 1, 2})->f32 == 1);
+    Walk{worked_in(visit)}.from({{}, {Stage::row_sum, 0, 0}}, 20);
+}
+
+TEST_CASE("biases, gains and tables lie in the file where they say, and are in links") {
+    for (const char* model : {"gpt2-f32", "qwen2-linear-f32"}) {
+        INFO(model);
+        FakePage page;
+        Visit visit(page);
+        open_golden(visit, model);
+        const auto file = read_file(source_dir() / "tests/golden/model" / model / "model.safetensors");
+        int found = 0;
+        for (const Stage stage : {Stage::b_q, Stage::b_k, Stage::b_v, Stage::b_o, Stage::b_up, Stage::b_down,
+                                  Stage::norm_gain, Stage::norm_bias, Stage::w_token, Stage::w_position}) {
+            INFO(symbol(stage));
+            const CellRef cell{.stage = stage, .col = 3};
+            visit.perform(Select{{1, 1, {}, {}, {}}});
+            const auto why = explained(visit, cell);
+            if (!why) continue;
+            ++found;
+            const std::string told = "at byte ";
+            std::string digits = why->note.substr(why->note.find(told) + told.size());
+            digits = digits.substr(0, digits.find(' '));
+            std::erase(digits, ',');
+            float value = 0;
+            std::memcpy(&value, file.data() + std::stoul(digits), sizeof value);
+            CHECK(why->f64 == static_cast<double>(value));
+            visit.perform(Pin{cell});
+            CHECK(visit.state().pin == cell);
+            const State linked = parse_fragment(to_fragment(visit.state())).state;
+            CHECK(linked.pin == cell);
+            CHECK_FALSE(explained(visit, {.stage = stage, .row = 1'000, .col = 0}));
+            CHECK_FALSE(explained(visit, {.stage = stage, .row = 0, .col = 1'000}));
+        }
+        CHECK(found == (std::string_view(model) == "gpt2-f32" ? 10 : 5));
+    }
+    // The rows of a matrix of weights are no tokens, so a short text does not unpin them.
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    visit.perform(Pin{CellRef{Stage::w_up, 12, 3}});
+    visit.perform(Select{{1, 1, {}, {}, {}}});
+    CHECK(visit.state().pin == CellRef{Stage::w_up, 12, 3});
 }
 
 TEST_CASE("a q component has an f64 of its own") {

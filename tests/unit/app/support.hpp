@@ -82,7 +82,7 @@ inline void check_valid(const app::State& s) {
     if (s.subject == app::worked_subject) {
         if (s.selection.query) REQUIRE(*s.selection.query < w.queries());
         if (s.selection.key) REQUIRE(*s.selection.key < w.keys());
-        if (s.pin && s.pin->stage != Stage::lens) {
+        if (s.pin && s.pin->stage != Stage::lens && !is_of_map(s.pin->stage)) {
             const app::MatrixShape shape = app::shape_of(w, s.pin->stage);
             REQUIRE(s.pin->row < shape.rows);
             REQUIRE(s.pin->col < shape.cols);
@@ -136,6 +136,12 @@ class RandomCommands {
                  if (r.below(4) == 0) return ShowWindow{{}, r.some_subject()};
                  const Bookmark place = r.bookmark();
                  return ShowWindow{Window{place.queries, place.keys}, r.some_subject()};
+             }},
+            {"MarkPart", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(4) == 0) return MarkPart{{}, r.some_subject()};
+                 const Bookmark place = r.bookmark();
+                 return MarkPart{Window{place.queries, place.keys}, r.some_subject()};
              }},
             {"SetHeads", 1,
              [](R& r, const State&) -> Command {

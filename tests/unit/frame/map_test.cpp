@@ -10,7 +10,7 @@ using namespace attn::test;
 namespace {
 
 struct MapScreen : Screen {
-    explicit MapScreen(Index words = 18) {
+    explicit MapScreen(Index words = 18, ImVec2 size = {1440, 846}) : Screen(size) {
         open_sentence(words);
         visit.perform(OpenLens{"overview"});
         settle();
@@ -117,4 +117,77 @@ TEST_CASE("a dragged slider takes the number that it shows") {
     const double set = worked_of(screen.visit.state()).temperature;
     CHECK(set != 1);
     CHECK(set == std::round(set * 100) / 100);
+}
+
+TEST_CASE("what stands beside a map explains itself under the cursor, without it, and when it is clicked") {
+    MapScreen screen(6, {1440, 1600});
+    const CellRef row{Stage::row_entropy, 3, number_of_pairs(Stage::weight)},
+        column{Stage::column_total, 1, number_of_pairs(Stage::weight)};
+    const auto over = [&](const std::string& strip, const std::string& cell, bool across) {
+        const Rect at = rect(cell), to = rect(strip);
+        ImGui::GetIO().AddMousePosEvent(across ? (at.left + at.right) / 2 : (to.left + to.right) / 2,
+                                        across ? (to.top + to.bottom) / 2 : (at.top + at.bottom) / 2);
+        screen.draw(2);
+    };
+    over("map/rows", "map/3/0", false);
+    CHECK(screen.frame.explained_cell() == row);
+    over("map/columns", "map/5/1", true);
+    CHECK(screen.frame.explained_cell() == column);
+    ImGui::GetIO().AddMouseButtonEvent(0, true);
+    screen.draw();
+    ImGui::GetIO().AddMouseButtonEvent(0, false);
+    screen.draw(2);
+    CHECK(screen.visit.state().pin == column);
+    CHECK(screen.shows("inspector/f64"));
+
+    screen.hover("subject/worked");
+    const auto grid = [](const std::string& key) {
+        const auto found = std::ranges::find(ui::semantics(), key, &ui::Node::key);
+        REQUIRE(found != ui::semantics().end());
+        CHECK(found->role == ui::Role::grid);
+        return *found->grid;
+    };
+    CHECK(grid("map/rows").rows == 6);
+    CHECK(grid("map/rows").column_names == std::vector<std::string>{"entropy"});
+    CHECK(grid("map/rows").row_names[3] == "word3");
+    CHECK(grid("map/columns").chosen == std::pair(Index{0}, Index{1}));
+    ui::focus_node("map/rows", 3, 0);
+    screen.draw(2);
+    CHECK(screen.frame.explained_cell() == row);
+    ui::ask({ui::Ask::Kind::press, "map/rows", 3, 0});
+    screen.draw(2);
+    CHECK(screen.visit.state().pin == row);
+    ui::focus_node("", -1, -1);
+}
+
+TEST_CASE("a part is marked for good: in the link, and its sums are a number") {
+    MapScreen screen(18, {1440, 1600});
+    const auto marked = [&] { return looks_of(screen.visit.state()).marked; };
+    const auto drag = [&](const std::string& from, const std::string& to) {
+        screen.hold(ImGuiMod_Shift, [&] {
+            screen.hover(from);
+            ImGui::GetIO().AddMouseButtonEvent(0, true);
+            screen.draw();
+            screen.hover(to);
+            CHECK_FALSE(marked());  // not before the button is let go
+            ImGui::GetIO().AddMouseButtonEvent(0, false);
+            screen.draw(2);
+        });
+        screen.settle();
+    };
+    drag("map/9/3", "map/12/5");
+    CHECK(marked() == Window{{9, 13}, {3, 6}});
+    CHECK(screen.page.url.find("sentence.marked=9-12.3-5") != std::string::npos);
+    screen.click("map/marked");
+    REQUIRE(screen.visit.state().pin);
+    CHECK(*screen.visit.state().pin == CellRef{Stage::marked_total, 0, number_of_pairs(Stage::weight)});
+    const std::string link = screen.page.url;
+    screen.click("map/forget");
+    CHECK_FALSE(marked());
+    CHECK_FALSE(screen.shows("map/marked"));
+    screen.visit.open_fragment(link);
+    screen.settle();
+    CHECK(marked() == Window{{9, 13}, {3, 6}});
+    CHECK(screen.shows("map/marked"));
+    CHECK(screen.visit.state().pin->stage == Stage::marked_total);
 }

@@ -167,3 +167,55 @@ TEST_CASE("a cell that a finger drags is the one that is explained, wherever the
     phone.draw(3);
     CHECK(phone.frame.explained_cell() == CellRef{Stage::x, 0, 0});
 }
+
+TEST_CASE("a tap on the chosen head's name says what the head does, in a sheet that closes as others do") {
+    Phone phone;
+    phone.visit.perform(Pin{});
+    Files files;
+    for (const char* file : {"config.json", "model.safetensors", "scores.json"})
+        files[file] = read_file(source_dir() / "models/storyteller" / file);
+    load_files(phone.visit, "storyteller", files);
+    phone.visit.perform(SetText{"some words"});
+    phone.visit.tokens({Box::first, "some words", {5, 6, 7}, {"a", "b", "c"}, 3});
+    phone.visit.perform(Select{{3, 0, {}, {}, {}}});
+    phone.settle();
+    CHECK_FALSE(phone.shows("panel/inspector"));
+    const auto open = [&] {
+        phone.click("head-name");
+        phone.draw(3);
+        REQUIRE(phone.shows("heads/told"));
+        CHECK(phone.in_view("head-name", "panel/lenses"));
+    };
+    open();
+    phone.click("head-name");
+    phone.draw(3);
+    CHECK_FALSE(phone.shows("panel/inspector"));
+    open();
+    phone.click("sheet/close");
+    phone.draw(2);
+    CHECK_FALSE(phone.shows("heads/told"));
+    open();
+    phone.press(ImGuiKey_Escape);
+    CHECK_FALSE(phone.shows("heads/told"));
+    open();
+    const ImVec2 sheet = phone.middle("panel/inspector");
+    phone.swipe({sheet.x, sheet.y - 60}, {sheet.x + 4, sheet.y + 60});
+    CHECK_FALSE(phone.shows("heads/told"));
+    // A pinned cell takes its place, and the name takes that of the cell.
+    open();
+    phone.visit.perform(Pin{CellRef{Stage::weight, 1, 0}});
+    phone.draw(5);
+    CHECK_FALSE(phone.shows("heads/told"));
+    CHECK(phone.shows("inspector/f32"));
+    open();
+    CHECK_FALSE(phone.explains());
+    // A head without a name has nothing to open.
+    const NamedHeads& named = *subject_in(phone.visit).named_heads();
+    for (Index head = 0; head < 8; ++head) {
+        if (!named.name({0, head}).empty()) continue;
+        phone.visit.perform(Select{{0, head, {}, {}, {}}});
+        phone.settle();
+        CHECK_FALSE(phone.shows("panel/inspector"));
+        break;
+    }
+}

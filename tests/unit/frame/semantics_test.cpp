@@ -264,3 +264,41 @@ TEST_CASE("only what has changed is given to the page, and a page at rest gives 
     CHECK_FALSE(changed.contains("w_q"));
     CHECK_FALSE(changed.contains("lens/overview"));
 }
+
+TEST_CASE("the strongest edges of a flow are read out, and lead to their weights") {
+    for (const FlowForm form : {FlowForm::arcs, FlowForm::columns}) {
+        Screen screen;
+        screen.open_sentence();
+        screen.visit.perform(OpenLens{"overview"});
+        FlowChoice flow = looks_of(screen.visit.state()).flow;
+        flow.form = form;
+        flow.mass = 1;
+        screen.visit.perform(SetFlow{flow});
+        screen.visit.perform(Select{{1, 2, 4, {}, {}}});
+        screen.settle();
+        const TextRun& run = *sentence_in(screen.visit).run();
+        std::vector<std::pair<float, Index>> weights;
+        for (Index key = 0; key <= 4; ++key)
+            weights.emplace_back(run.record_at(1).cell(Stage::weight, 2, 4, key), key);
+        std::ranges::sort(weights, std::greater{});
+        CHECK(node("flow/strongest").role == ui::Role::listbox);
+        for (std::size_t i = 0; i < weights.size(); ++i)
+            CHECK(node("flow/strongest/" + std::to_string(i)).name ==
+                  "word4 → word" + std::to_string(weights[i].second) + ", " +
+                      fixed(static_cast<double>(weights[i].first), 2));
+        CHECK_FALSE(found("flow/strongest/5"));
+        const CellRef second{Stage::weight, 4, weights[1].second};
+        ui::focus_node("flow/strongest/1", -1, -1);
+        screen.draw(3);
+        CHECK(screen.frame.explained_cell() == second);
+        press(screen, "flow/strongest/1");
+        CHECK(screen.visit.state().pin == second);
+        ui::focus_node("", -1, -1);
+        check_nodes();
+        // With several heads, each edge says whose it is.
+        flow.heads = {{0, 0}};
+        screen.visit.perform(SetFlow{flow});
+        screen.settle();
+        CHECK(node("flow/strongest/0").name.find(", layer ") != std::string::npos);
+    }
+}

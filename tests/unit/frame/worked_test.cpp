@@ -63,9 +63,8 @@ TEST_CASE("the output stays in view, with a mask, a soft cap or a fourth token, 
     screen.visit.perform(Resize{Axis::queries, 3});
     screen.visit.perform(SetSoftcap{2});
     in_view("output/2/3");
-    // With all three there is not enough room, but the output begins in view.
     screen.visit.perform(Resize{Axis::queries, 4});
-    in_view("output/0/3");
+    in_view("output/3/3");
 }
 
 TEST_CASE("cells grow in a window with room for them") {

@@ -80,11 +80,18 @@ TEST_CASE("Its coverage and entropy belong to the keys that are left", "[maps]")
     std::vector<float> cells(12 * 12);
     std::vector<double> entropies(12);
     map->cells(whole(*map), {cells.data(), 12, 12, 12}, entropies);
-    for (std::size_t i = 1; i < 12; ++i) {
-        double expected = 0;
-        for (std::size_t j = 1; j <= i; ++j)
-            expected -=
-                static_cast<double>(cells[i * 12 + j]) * std::log(static_cast<double>(cells[i * 12 + j]));
-        CHECK(std::abs(entropies[i] - expected) <= 1e-12);
-    }
+    const auto check_entropies = [&](double bound) {
+        for (std::size_t i = 1; i < 12; ++i) {
+            double expected = 0;
+            for (std::size_t j = 1; j <= i; ++j)
+                expected -=
+                    static_cast<double>(cells[i * 12 + j]) * std::log(static_cast<double>(cells[i * 12 + j]));
+            CHECK(std::abs(entropies[i] - expected) <= bound);
+        }
+    };
+    check_entropies(1e-12);
+    // Where the others stay as they are, the kernels sum their entropy, in f32.
+    entropies.assign(12, 0);
+    without_first_key(weights)->cells(whole(*map), {cells.data(), 12, 12, 12}, entropies);
+    check_entropies(1e-6);
 }

@@ -6,15 +6,17 @@ bool Overview::shows(Subject& subject, const CellRef& cell) const {
     const Attention* attention = subject.attention();
     if (!attention || cell.second) return false;
     const bool vectors = attention->record(0) != nullptr;
-    return is_of_pairs(cell.stage) || ((cell.stage == Stage::q || cell.stage == Stage::k) && vectors) ||
+    return is_of_pairs(cell.stage) || is_of_map(cell.stage) ||
+           ((cell.stage == Stage::q || cell.stage == Stage::k) && vectors) ||
            cell.stage == Stage::head_score || cell.stage == Stage::probability;
 }
 
 std::vector<Command> Overview::reveal(Subject& subject, const CellRef& cell) const {
-    if (!is_of_pairs(cell.stage)) return {};
+    const Stage stage = is_of_map(cell.stage) ? stage_of_pairs(cell.col).value_or(Stage::weight) : cell.stage;
+    if (!is_of_pairs(stage)) return {};
     MapChoice map = looks_of(state()).map;
-    if (map.stage == cell.stage || subject.attention()->stage_for(cell.stage) != cell.stage) return {};
-    map.stage = cell.stage;
+    if (map.stage == stage || subject.attention()->stage_for(stage) != stage) return {};
+    map.stage = stage;
     return {SetMap{map}};
 }
 

@@ -33,10 +33,13 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     out.f64 = likelihood(logit) / sum;
     out.f32 = static_cast<double>(static_cast<float>(found->probability));
     out.formula = "exp((logit − best) / temperature) / Σ";
-    out.steps.push_back({"logit", "id " + std::to_string(found->id), four(logit), false,
-                         CellPlace{{state().selection.layer, state().selection.head},
-                                   {.stage = Stage::logit, .row = run()->tokens() - 1, .col = cell.col}}});
-    out.steps.push_back({"best logit", "", four(best), false});
+    const auto add_logit = [&](const char* name, const Candidate& of) {
+        out.steps.push_back({name, "id " + std::to_string(of.id), four(static_cast<double>(of.logit)), false,
+                             CellPlace{{state().selection.layer, state().selection.head},
+                                       {.stage = Stage::logit, .row = run()->tokens() - 1, .col = of.id}}});
+    };
+    add_logit("logit", *found);
+    add_logit("best logit", all.front());
     out.steps.push_back({"exp(…)",
                          "exp(" + four(logit - best) + " / " + shortest(now().sampling.temperature) + ")",
                          four(likelihood(logit)), false});

@@ -86,7 +86,8 @@ constexpr LinkRow sentence_rows[] = {
 
 struct LooksKeys {
     static constexpr std::string_view subject = sentence_subject, map = "map", heads = "heads", flow = "flow",
-                                      bookmarks = "places", window = "sentence.window";
+                                      bookmarks = "places", window = "sentence.window",
+                                      marked = "sentence.marked";
 };
 constexpr auto all_rows = joined(sentence_rows, LooksRows<LooksKeys>::rows);
 

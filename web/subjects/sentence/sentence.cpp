@@ -108,7 +108,7 @@ void SentenceSubject::fit_selection() {
     if (const TextRun* second = compared_run();
         second && selection.counterpart && *selection.counterpart >= second->tokens())
         selection.counterpart.reset();
-    if (const auto& pin = state().pin; pin && pin->stage != Stage::lens) {
+    if (const auto& pin = state().pin; pin && rows_are_tokens(pin->stage)) {
         const TextRun* owner = run_of(*pin);
         const Index tokens = !owner ? position_limit : pin->words ? owner->words.count() : owner->tokens();
         if (pin->row >= tokens || (is_of_pairs(pin->stage) && pin->col >= tokens))
@@ -497,11 +497,13 @@ const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, run(), state
 
 std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
     const CellRef& cell = place.cell;
-    const TextRun* shown = run_of(cell);
+    TextRun* shown = run_of(cell);
     const HeadIndex s = place.head;
     if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;
     if (cell.stage == Stage::head_score) return scores_.of(*run(), cell);
     if (cell.stage == Stage::probability) return explain_next(cell);
+    if (is_of_map(cell.stage))
+        return sums_.of(visit(), *shown, place, [&](const CellPlace& at) { return explain_at(at); });
     auto out = explain_run_cell(*shown, s, cell);
     if (out)
         out->provenance = "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head) +

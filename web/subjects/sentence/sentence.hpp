@@ -9,6 +9,7 @@
 #include "model/generate.hpp"
 #include "runs/text_run.hpp"
 #include "subjects/explain_measured.hpp"
+#include "subjects/explain_sums.hpp"
 #include "subjects/head_ladder.hpp"
 #include "subjects/sentence/commands.hpp"
 #include "subjects/sentence/model_intake.hpp"
@@ -167,6 +168,7 @@ class SentenceSubject final : public Subject {
     HeadNaming naming_;  // of model_
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
+    MapSumExplainer sums_;
     // Every token that the sampling keeps, for explanations.
     struct Kept {
         std::uint64_t version = 0;  // of the run

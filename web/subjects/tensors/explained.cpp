@@ -35,7 +35,7 @@ std::string place_in_file(const OpenTensor& tensor, const Place& at) {
            (tensor.unpacked ? tensor.shown + ", unpacked" : tensor.file);
 }
 
-void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at) {
+void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at, const CellPlace& row) {
     const DType dtype = tensor.array.dtype;
     out.f64 = tensor.value(at.layer, at.head, at.row, at.column);
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
@@ -44,7 +44,7 @@ void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at) {
         sum += tensor.value(at.layer, at.head, at.row, key);
     out.steps.push_back({"weight", "as stored", fixed(out.f64, 6), true});
     add_line(out, "weight", in_expression(out.f64), out.f64);
-    out.steps.push_back({"Σ of the row", "of what is stored", fixed(sum, 6), false});
+    out.steps.push_back({"Σ of the row", "of what is stored", fixed(sum, 6), false, row});
     out.note = "Stored as " + std::string(name(dtype)) + " at " + place_in_file(tensor, at);
     if (tensor.begin) out.note += ": " + hexadecimal(tensor.element(at.layer, at.head, at.row, at.column));
     out.note += ".";
@@ -72,7 +72,7 @@ std::optional<Explained> explain_words_of_set(const TensorSet& set, Index layer,
     const TokenWeights weights = record ? token_weights(*record, head) : stored_weights(set, layer, head);
     Explained out;
     explain_words(out, pair(cell.col), {{layer, head}}, weights);
-    leave_out_first_word(out, cell, pair(0), weights);
+    leave_out_first_word(out, cell, pair(0), {{layer, head}}, weights);
     return out;
 }
 
@@ -94,8 +94,10 @@ std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at,
         return set.has_tokens() ? in_quotes(name) : name;
     };
     const bool pairs = is_of_pairs(cell.stage), of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
-    const CellNames names{read_as(set.query_names(), cell.row),
-                          read_as(set.key_names(), pairs ? cell.col : cell.row)};
+    const auto key_at = [&](Index key) { return read_as(set.key_names(), key); };
+    const CellNames names{read_as(set.query_names(), cell.row), key_at(of_keys ? cell.row : cell.col),
+                          key_at};
+    const CellPlace first_key = Places{{layer, head}}(Stage::weight, cell.row, 0);
     Explained out;
     out.provenance = provenance;
     if (set.finished()) {
@@ -103,22 +105,21 @@ std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at,
                            cell.col >= 0 && cell.col < set.keys();
         if (!there) return std::nullopt;
         out.title = std::string(symbol(cell.stage)) + "[" + names.query + ", " + names.key + "]";
-        explain_stored(out, set.weights_of(layer), {set.layer_within(layer), head, cell.row, cell.col});
-        leave_out_first_key(out, cell, stored_weights(set, layer, head)(cell.row, 0));
+        explain_stored(out, set.weights_of(layer), {set.layer_within(layer), head, cell.row, cell.col},
+                       Places{{layer, head}}(Stage::row_total, cell.row, number_of_pairs(Stage::weight)));
+        leave_out_first_key(out, cell, stored_weights(set, layer, head)(cell.row, 0), first_key);
         return out;
     }
     const auto record = set.record(layer);
     if (!record || !explain_cell(out, *record, {{layer, head}}, cell, names)) return std::nullopt;
     const Index kv_head = record->kv_head(head);
-    if (cell.stage == Stage::output)
-        for (auto& operand : out.operands) operand.name = read_as(set.key_names(), std::stol(operand.name));
     if (pairs && cell.sink != Sink::shown) {
-        leave_out_first_key(out, cell, token_weights(*record, head)(cell.row, 0));
+        leave_out_first_key(out, cell, token_weights(*record, head)(cell.row, 0), first_key);
     } else if (pairs) {
         const OpenTensor &q = *set.input("Q"), &k = *set.input("K");
         out.note = "Q[" + names.query + ", ·] begins at " + place_in_file(q, {layer, head, cell.row, 0}) +
                    ", K[" + names.key + ", ·] at " + place_in_file(k, {layer, kv_head, cell.col, 0}) + ".";
-    } else if (cell.stage != Stage::output) {
+    } else if (cell.stage == Stage::q || of_keys) {
         const OpenTensor& input = *set.input(cell.stage == Stage::q   ? "Q"
                                              : cell.stage == Stage::k ? "K"
                                                                       : "V");

@@ -22,7 +22,8 @@ bool tensors_may_select(const State&, const Selection&) { return true; }
 
 bool tensors_may_pin(const State&, const CellRef& cell) {
     if (cell.second || (cell.words && cell.stage != Stage::weight)) return false;
-    if (cell.stage > Stage::output && cell.stage != Stage::head_score) return false;
+    if (cell.stage > Stage::output && !is_of_softmax(cell.stage) && cell.stage != Stage::head_score)
+        return false;
     return cell.stage >= Stage::q && cell.row >= 0 && cell.row < position_limit && cell.col >= 0 &&
            cell.col < position_limit;  // there are no projections to show
 }
@@ -80,9 +81,10 @@ void TensorsSubject::fit_selection() {
     selection.head = std::min(selection.head, set->heads() - 1);
     if (selection.query && *selection.query >= set->queries()) selection.query.reset();
     if (selection.key && *selection.key >= set->keys()) selection.key.reset();
-    if (const auto& pin = state().pin; pin && pin->stage != Stage::lens && !is_measured(pin->stage)) {
-        const bool of_keys = pin->stage == Stage::k || pin->stage == Stage::v;
-        const Index rows = pin->words ? set->query_words().count()
+    if (const auto& pin = state().pin; pin && rows_are_tokens(pin->stage)) {
+        const bool of_keys =
+            pin->stage == Stage::k || pin->stage == Stage::v || pin->stage == Stage::column_total;
+        const Index rows = pin->words ? (of_keys ? set->key_words() : set->query_words()).count()
                            : of_keys  ? set->keys()
                                       : set->queries(),
                     cols = pin->words ? set->key_words().count() : set->keys();
@@ -95,6 +97,9 @@ void TensorsSubject::fit_selection() {
 std::optional<Explained> TensorsSubject::explain_at(const CellPlace& place) {
     const CellRef& cell = place.cell;
     if (open() && cell.stage == Stage::head_score) return scores_.of(*own_.open(), cell);
+    if (open() && is_of_map(cell.stage) && place.head.layer < open()->layers() &&
+        place.head.head < open()->heads())
+        return sums_.of(visit(), *own_.open(), place, [&](const CellPlace& at) { return explain_at(at); });
     return open() ? explain_tensor_cell(*open(), place.head, cell) : std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "subjects/explain_measured.hpp"
+#include "subjects/explain_sums.hpp"
 #include "subjects/head_ladder.hpp"
 #include "subjects/subject.hpp"
 #include "subjects/tensors/commands.hpp"
@@ -81,6 +82,7 @@ class TensorsSubject final : public Subject {
     Files files_{*this};
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
+    MapSumExplainer sums_;
     std::map<std::string, Index> stepped_;  // the number in each question's stepper, by the question's id
 };
 

@@ -41,7 +41,8 @@ constexpr LinkRow training_rows[] = {
 struct LooksKeys {
     static constexpr std::string_view subject = training_subject, map = "training.map",
                                       heads = "training.heads", flow = "training.flow",
-                                      bookmarks = "training.places", window = "training.window";
+                                      bookmarks = "training.places", window = "training.window",
+                                      marked = "training.marked";
 };
 constexpr auto all_rows = joined(training_rows, LooksRows<LooksKeys>::rows);
 

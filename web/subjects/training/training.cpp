@@ -127,10 +127,12 @@ const NamedHeads* TrainingSubject::named_heads() {
 
 std::optional<Explained> TrainingSubject::explain_at(const CellPlace& place) {
     const CellRef& cell = place.cell;
-    const auto* run = static_cast<const TextRun*>(cell.second ? second() : attention());
+    auto* run = static_cast<TextRun*>(cell.second ? second() : attention());
     const HeadIndex s = place.head;
     if (!run || s.layer >= run->layers() || s.head >= run->heads()) return std::nullopt;
     if (cell.stage == Stage::head_score) return scores_.of(*shown_.run, cell);
+    if (is_of_map(cell.stage))
+        return sums_.of(visit(), *run, place, [&](const CellPlace& at) { return explain_at(at); });
     auto out = explain_run_cell(*run, s, cell);
     if (out)
         out->provenance =

@@ -7,6 +7,7 @@
 
 #include "runs/text_run.hpp"
 #include "subjects/explain_measured.hpp"
+#include "subjects/explain_sums.hpp"
 #include "subjects/head_ladder.hpp"
 #include "subjects/subject.hpp"
 
@@ -74,6 +75,7 @@ class TrainingSubject final : public Subject {
     HeadNaming naming_;  // of the network that was shown when the runs last rested
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
+    MapSumExplainer sums_;
     bool more_settings_ = false;
 };
 

@@ -34,7 +34,7 @@ std::optional<Explained> explain_worked_words(const WorkedState& worked, const W
     Explained out;
     out.provenance = "computed";
     explain_words(out, pair(cell.col), {{}, cell.second}, worked_weights(worked, run));
-    leave_out_first_word(out, cell, pair(0), worked_weights(worked, run));
+    leave_out_first_word(out, cell, pair(0), {{}, cell.second}, worked_weights(worked, run));
     return out;
 }
 
@@ -59,9 +59,15 @@ std::optional<Explained> explain_worked_cell(const WorkedState& worked, const Wo
     const auto column_of = [&](Stage stage, Index col) -> PlaceOf {
         return [places, stage, col](Index a) { return places(stage, a, col); };
     };
-    const CellNames names{label_at(worked.query_labels, cell.row), label_at(worked.key_labels, cell.col)};
+    const auto key_at = [&](Index key) { return label_at(worked.key_labels, key); };
+    const CellNames names{label_at(worked.query_labels, cell.row), key_at(cell.col), key_at};
     const bool scores_given = worked.source == Source::scores;
     using Kind = WorkedExplanation::Kind;
+    if (why.kind == Kind::softmax) {
+        explain_softmax(out, run.record, worked_row(worked, run, cell.row), spec_of(worked), places, cell,
+                        names);
+        return out;
+    }
     if (why.kind == Kind::projection) {
         const std::string_view w = cell.stage == Stage::q ? "W_Q" : cell.stage == Stage::k ? "W_K" : "W_V";
         const Stage weights = cell.stage == Stage::q   ? Stage::w_q
@@ -107,7 +113,8 @@ std::optional<Explained> explain_worked_cell(const WorkedState& worked, const Wo
     }
     out.note = note_of(worked, cell, out.f64);
     if (is_of_pairs(cell.stage) && cell.sink != Sink::shown)
-        leave_out_first_key(out, cell, worked_weights(worked, run)(cell.row, 0));
+        leave_out_first_key(out, cell, worked_weights(worked, run)(cell.row, 0),
+                            places(Stage::weight, cell.row, 0));
     return out;
 }
 

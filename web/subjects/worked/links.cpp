@@ -220,7 +220,7 @@ constexpr LinkRow worked_rows[] = {
 struct LooksKeys {
     static constexpr std::string_view subject = worked_subject, map = "worked.map", heads = "worked.heads",
                                       flow = "worked.flow", bookmarks = "worked.places",
-                                      window = "worked.window";
+                                      window = "worked.window", marked = "worked.marked";
 };
 constexpr auto all_rows = joined(worked_rows, LooksRows<LooksKeys>::rows);
 

@@ -164,6 +164,11 @@ std::optional<Command> WorkedSubject::take_over(const HeadCopy& head) const { re
 
 std::optional<Explained> WorkedSubject::explain_at(const CellPlace& place) {
     const CellRef& cell = place.cell;
+    if (is_of_map(cell.stage)) {
+        Attention* shown = cell.second ? second() : attention();
+        const auto cell_at = [&](const CellPlace& at) { return explain_at(at); };
+        return shown ? sums_.of(visit(), *shown, place, cell_at) : std::nullopt;
+    }
     if (!cell.second) return explain_worked_cell(now(), *run_, cell);
     return second() ? explain_worked_cell(original_for_, *original_run_, cell) : std::nullopt;
 }

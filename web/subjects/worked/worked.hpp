@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "subjects/explain_sums.hpp"
 #include "subjects/subject.hpp"
 #include "subjects/worked/label_menu.hpp"
 #include "subjects/worked/ladder.hpp"
@@ -68,6 +69,7 @@ class WorkedSubject final : public Subject {
     LabelMenu label_menu_;
     int seed_ = 42;          // in the field
     bool unfolded_ = false;  // whether the settings are shown, if there is little room
+    MapSumExplainer sums_;
 };
 
 }  // namespace attn::app

@@ -112,6 +112,8 @@ MatrixShape shape_of(const WorkedState& state, Stage id) {
             return state.d_v() == 0 ? MatrixShape{} : MatrixShape{state.queries(), state.d_v()};
         default: break;
     }
+    if (id == Stage::row_max || id == Stage::row_sum) return {state.queries(), 1};
+    if (id == Stage::exponential) return {state.queries(), state.keys()};
     if (id == Stage::contribution && state.d_v() == 0) return {};
     return is_score_or_weight(id) || id == Stage::contribution ? MatrixShape{state.queries(), state.keys()}
                                                                : MatrixShape{};
@@ -196,10 +198,10 @@ Matrix WorkedRun::matrix(const WorkedState& state, Stage id) const {
         default: break;
     }
     Tensor cells({1, rows, cols});
-    if (is_given_stage(state, id)) {
-        const auto scores = cells.heads().head(0);
+    if (is_given_stage(state, id) || is_of_softmax(id)) {
+        const auto each = cells.heads().head(0);
         for (Index i = 0; i < rows; ++i)
-            for (Index j = 0; j < cols; ++j) scores(i, j) = given_stage(state, id, i, j);
+            for (Index j = 0; j < cols; ++j) each(i, j) = value(state, {id, i, j});
     } else {
         record.stage(id, 0, {0, rows}, {0, cols}, cells.values());
     }
@@ -215,13 +217,18 @@ float WorkedRun::value(const WorkedState& state, CellRef cell) const {
         case Stage::k: return record.k().heads().head(0)(row, col);
         case Stage::v: return record.v().heads().head(0)(row, col);
         case Stage::output: return record.output().heads().head(0)(row, col);
+        case Stage::row_max: return softmax_row(record, 0, row).max;
+        case Stage::row_sum: return softmax_row(record, 0, row).sum;
+        case Stage::exponential:
+            return softmax_row(record, 0, row).exponential(record.cell(Stage::masked, 0, row, col));
         default: break;
     }
     return is_given_stage(state, id) ? given_stage(state, id, row, col) : record.cell(id, 0, row, col);
 }
 
 bool rows_are_queries(Stage stage) {
-    return stage == Stage::x || stage == Stage::q || is_of_pairs(stage) || stage == Stage::output;
+    return stage == Stage::x || stage == Stage::q || is_of_pairs(stage) || is_of_softmax(stage) ||
+           stage == Stage::output;
 }
 bool rows_are_keys(Stage stage) { return stage == Stage::k || stage == Stage::v; }
 
@@ -232,6 +239,10 @@ std::string cell_name(const WorkedState& state, CellRef cell) {
     return text + "]";
 }
 
+RowChain worked_row(const WorkedState& state, const WorkedRun& run, Index query) {
+    return RowChain(score_row(state, run, query));
+}
+
 WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run, CellRef cell) {
     using Kind = WorkedExplanation::Kind;
     const Stage id = cell.stage;
@@ -240,7 +251,7 @@ WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run,
     WorkedExplanation out;
     if (is_score_or_weight(id) || id == Stage::contribution) {
         out.kind = Kind::stage;
-        out.cell = RowChain(score_row(state, run, row)).at(col);
+        out.cell = worked_row(state, run, row).at(col);
         out.cell.f64 = out.cell.chain_value(id);
         if (id == Stage::contribution) {
             double squares = 0;
@@ -249,9 +260,15 @@ WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run,
         }
         for (Index a = 0; id != Stage::contribution && a < run.q.cols; ++a)
             out.cell.terms.push_back({a, run.q.at(row, a), run.k.at(col, a)});
+    } else if (is_of_softmax(id)) {
+        out.kind = Kind::softmax;
+        out.cell = worked_row(state, run, row).at(col);
+        out.cell.f64 = id == Stage::row_max   ? out.cell.row_max
+                       : id == Stage::row_sum ? out.cell.row_sum
+                                              : out.cell.exponential;
     } else if (id == Stage::output) {
         out.kind = Kind::output;
-        const RowChain chain(score_row(state, run, row));
+        const RowChain chain = worked_row(state, run, row);
         for (Index j = 0; j < state.keys(); ++j)
             out.cell.terms.push_back({j, chain.at(j).weight, run.v.at(j, col)});
         for (const Term& term : out.cell.terms) out.cell.f64 += term.product();

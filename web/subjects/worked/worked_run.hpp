@@ -36,13 +36,16 @@ std::string cell_name(const WorkedState& state, CellRef cell);
 bool rows_are_queries(Stage stage);
 bool rows_are_keys(Stage stage);
 
+// The chain of a query's row, from the numbers as typed.
+RowChain worked_row(const WorkedState& state, const WorkedRun& run, Index query);
+
 // Explains why the cell has its value.
 struct WorkedExplanation {
-    enum class Kind { input, projection, stage, output };
+    enum class Kind { input, projection, stage, softmax, output };
     Kind kind = Kind::input;
     std::string provenance;  // "from example A", "changed; example A has 0.5 here", "computed"
-    // f32 is what the run has; f64 and the terms come from the numbers as typed. The chain is for stages and
-    // given scores.
+    // f32 is what the run has; f64 and the terms come from the numbers as typed. The chain is for stages, cells of the
+    // softmax and given scores.
     CellExplanation cell;
 };
 WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run, CellRef cell);

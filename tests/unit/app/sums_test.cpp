@@ -1,0 +1,156 @@
+// Checks that rows, columns and the marked part of a map explain what they sum up to.
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/link.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/tensors_visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+CellRef sum_cell(Stage sum, Index at, Stage of, Sink sink = Sink::shown, bool words = false) {
+    return {sum, at, number_of_pairs(of), false, words, sink};
+}
+
+// Sums the cells of a window in double, each as it explains itself; masked ones do not count.
+struct Summed {
+    double sum = 0, entropy = 0;
+    int cells = 0;
+};
+Summed summed(const Visit& visit, const Window& window, const CellRef& like) {
+    Summed all;
+    for (Index q = window.queries.begin; q < window.queries.end; ++q)
+        for (Index k = window.keys.begin; k < window.keys.end; ++k) {
+            CellRef cell = like;
+            cell.row = q;
+            cell.col = k;
+            const auto why = explained(visit, cell);
+            REQUIRE(why);
+            if (why->masked) continue;
+            ++all.cells;
+            all.sum += why->f64;
+            if (why->f64 > 0) all.entropy -= why->f64 * std::log(why->f64);
+        }
+    return all;
+}
+
+// The bound of f32 is some roundings of each cell's, relative to their sum.
+void check_sum(const Visit& visit, const CellRef& cell, double f64, int cells) {
+    INFO(symbol(cell.stage) << " " << cell.row << " of " << cell.col);
+    const auto why = explained(visit, cell);
+    REQUIRE(why);
+    CHECK(why->recomputed);
+    CHECK(std::ssize(why->operands) == cells);
+    CHECK(why->f64 == Catch::Approx(f64).epsilon(1e-14).margin(1e-15));
+    CHECK(why->f32 == Catch::Approx(f64).epsilon(1e-5).margin(1e-6));
+    for (const auto& operand : why->operands) {
+        REQUIRE(operand.left_at);
+        const auto there = explained(visit, operand.left_at->cell);
+        REQUIRE(there);
+        CHECK(there->f64 == operand.left);
+    }
+    CHECK(refusal(visit.state(), Pin{CellRef{cell.stage, -1, cell.col}}) == "There is no such cell to pin.");
+    CHECK(refusal(visit.state(), Pin{CellRef{cell.stage, 0, 7}}) == "There is no such cell to pin.");
+    const State pinned = after(visit.state(), Pin{cell});
+    CHECK(parse_fragment(to_fragment(pinned)).state.pin == cell);
+}
+
+}  // namespace
+
+TEST_CASE("rows and columns of a model's maps explain their sums, without the first key too") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    visit.perform(Select{{1, 2, {}, {}, {}}});
+    for (const Stage of : {Stage::weight, Stage::contribution, Stage::projected})
+        for (const Sink sink : {Sink::shown, Sink::hidden, Sink::renormalised})
+            for (Index i = 0; i < 5; ++i) {
+                const CellRef like{of, 0, 0, false, false, sink};
+                const Summed row = summed(visit, {{i, i + 1}, {0, 5}}, like),
+                             column = summed(visit, {{0, 5}, {i, i + 1}}, like);
+                check_sum(visit, sum_cell(Stage::row_total, i, of, sink), row.sum, row.cells);
+                check_sum(visit, sum_cell(Stage::column_total, i, of, sink), column.sum, column.cells);
+                if (of == Stage::weight)
+                    check_sum(visit, sum_cell(Stage::row_entropy, i, of, sink), row.entropy, row.cells);
+            }
+    CHECK_FALSE(explained(visit, sum_cell(Stage::row_total, 5, Stage::weight)));
+    CHECK(refusal(visit.state(), Pin{sum_cell(Stage::row_total, 0, Stage::raw, Sink::hidden)}) ==
+          "There is no such cell to pin.");
+}
+
+TEST_CASE("the part of a map that is marked explains its sum, mean and strongest cell") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    const CellRef cell = sum_cell(Stage::marked_total, 0, Stage::weight);
+    CHECK_FALSE(explained(visit, cell));
+    const Window part{{2, 5}, {1, 4}};
+    visit.perform(MarkPart{part});
+    CHECK(parse_fragment(to_fragment(visit.state())).state == visit.state());
+    const Summed all = summed(visit, part, {Stage::weight, 0, 0});
+    CHECK(all.cells == 8);
+    check_sum(visit, cell, all.sum, all.cells);
+    const auto why = explained(visit, cell);
+    const auto& strongest = why->steps.back();
+    CHECK(strongest.name == "strongest");
+    REQUIRE(strongest.at);
+    double most = 0;
+    for (const auto& operand : why->operands) most = std::max(most, operand.left);
+    CHECK(explained(visit, strongest.at->cell)->f64 == most);
+    visit.perform(MarkPart{Window{{3, 9}, {0, 2}}});
+    CHECK_FALSE(explained(visit, cell));  // the text is shorter
+    CHECK(refusal(visit.state(), MarkPart{Window{{-1, 2}, {0, 2}}}) ==
+          "There is no such part of a map to mark.");
+}
+
+TEST_CASE("sums of the worked example and of own tensors, with rows that are masked as a whole") {
+    FakePage page;
+    Visit visit(page);
+    visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
+    for (Index i = 0; i < 3; ++i) {
+        const Summed row = summed(visit, {{i, i + 1}, {0, 3}}, {Stage::weight, 0, 0}),
+                     column = summed(visit, {{0, 3}, {i, i + 1}}, {Stage::weight, 0, 0});
+        check_sum(visit, sum_cell(Stage::row_entropy, i, Stage::weight), row.entropy, row.cells);
+        check_sum(visit, sum_cell(Stage::column_total, i, Stage::weight), column.sum, column.cells);
+    }
+    CHECK(explained(visit, sum_cell(Stage::row_entropy, 0, Stage::weight))->operands.empty());
+
+    TensorsVisit own;
+    own.drop({{"attention.npy", weights_npy({2, 4, 6, 6})}});
+    REQUIRE(own.open());
+    own.visit.perform(Select{{1, 3, {}, {}, {}}});
+    for (Index i = 0; i < 6; ++i) {
+        const Summed row = summed(own.visit, {{i, i + 1}, {0, 6}}, {Stage::weight, 0, 0});
+        check_sum(own.visit, sum_cell(Stage::row_total, i, Stage::weight), row.sum, 6);
+    }
+    // The sum of a stored row leads there.
+    const auto stored = explained(own.visit, {Stage::weight, 2, 3});
+    REQUIRE(stored->steps.back().at);
+    CHECK(stored->steps.back().at->cell == sum_cell(Stage::row_total, 2, Stage::weight));
+}
+
+TEST_CASE("a sum of too many cells says so, and is added up in slices") {
+    TensorsVisit own;
+    own.drop({{"q.npy", normal_npy({1, 1500, 8}, 1)}, {"k.npy", normal_npy({1, 1500, 8}, 2)}});
+    REQUIRE(own.open());
+    const auto row = explained(own.visit, sum_cell(Stage::row_total, 7, Stage::weight));
+    REQUIRE(row);
+    CHECK_FALSE(row->recomputed);
+    CHECK(row->f32 == Catch::Approx(1).epsilon(1e-5));
+    CHECK(row->note == "There are 1,500 cells here, too many to go through each of them again in double.");
+    own.visit.perform(MarkPart{Window{{0, 1500}, {0, 1500}}});
+    const CellRef all = sum_cell(Stage::marked_total, 0, Stage::weight);
+    auto why = explained(own.visit, all);
+    REQUIRE(why);
+    CHECK(why->note.starts_with("It is being added up: "));
+    for (int frames = 0; frames < 1000 && std::isnan(why->f32); ++frames) {
+        own.visit.begin_frame();
+        why = explained(own.visit, all);
+        while (own.visit.frame_computes() && own.visit.work(4)) break;
+    }
+    CHECK(why->f32 == Catch::Approx(1500).epsilon(1e-5));
+}
