@@ -15,6 +15,7 @@
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/ladder/ladder.hpp"
+#include "lenses/masks/masks.hpp"
 #include "lenses/scale/scale.hpp"
 #include "runs/training_state.hpp"
 #include "subjects/sentence/commands.hpp"
@@ -151,6 +152,10 @@ class RandomCommands {
              [](R& r, const State&) -> Command {
                  return SetScale{{static_cast<ScaleVectors>(r.below(2)), r.below(5000),
                                   static_cast<std::uint32_t>(r.random_.bits())}};
+             }},
+            {"TryMask", 1,
+             [](R& r, const State&) -> Command {
+                 return TryMask{{r.mask(3), r.below(4) ? 0 : r.below(20'000) - 5, r.below(5) - 2, r.yes()}};
              }},
             {"SetTrainingMaps", 1,
              [](R& r, const State&) -> Command {
@@ -305,6 +310,22 @@ class RandomCommands {
         if (yes()) plan.changes.push_back({below(300), values()});
         if (yes()) plan.text = text();
         return plan;
+    }
+
+    Mask mask(Index levels) {
+        if (levels > 0 && yes()) {
+            switch (below(3)) {
+                case 0: return mask(levels - 1) & mask(levels - 1);
+                case 1: return mask(levels - 1) | mask(levels - 1);
+                default: return !mask(levels - 1);
+            }
+        }
+        if (below(3) == 0) {
+            const Index side = below(100);  // the largest are too long for a link
+            return app::painted_from(Mask::strided(1 + below(5)), 0, side, side);
+        }
+        return app::mask_atoms()[static_cast<std::size_t>(below(std::ssize(app::mask_atoms())))].make(
+            below(3000));
     }
 
     app::Axis axis() { return static_cast<app::Axis>(below(5)); }
