@@ -11,7 +11,7 @@ enum class EmptyRow {
     zeros,    // it takes nothing: ONNX Attention, opset 24, and this page
     uniform,  // hidden scores become a large negative number, the same for all, so all keys share
     nan,      // hidden scores become −inf; then 0 / 0 by IEEE 754
-    sink,     // one more score of 0 takes what is left: softmax_1 of Xiao et al. 2023, arXiv 2309.17453, eq. 2
+    sink,  // one more score of 0 takes what is left: softmax_1 of Xiao et al. 2023, arXiv 2309.17453, eq. 2
 };
 inline constexpr int empty_row_count = 4;
 

@@ -47,8 +47,8 @@ std::int64_t MaskCounting::count_tiles(Range queries) {
         const auto row = std::span(allowed).first(static_cast<std::size_t>(keys.size()));
         for (Index query = queries.begin; query < queries.end; ++query) {
             if (coverage == Coverage::some) mask_.row(head_, query, keys.begin, row);
-            kept(query) += coverage == Coverage::all ? keys.size()
-                                                     : std::accumulate(row.begin(), row.end(), Index{0});
+            kept(query) +=
+                coverage == Coverage::all ? keys.size() : std::accumulate(row.begin(), row.end(), Index{0});
         }
     }
     for (Index query = queries.begin; query < queries.end; ++query) counts_.kept_cells += kept(query);

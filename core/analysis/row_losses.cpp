@@ -25,7 +25,8 @@ Result<RowLosses> RowLosses::without_mask(const Record& record, Mask mask, Index
 bool RowLosses::step() {
     constexpr Index cells_a_step = Index{1} << 16;
     const Index n_k = weights_->keys(), n_q = std::ssize(lost_);
-    const Range queries{next_, std::min(n_q, next_ + std::max(cells_a_step / std::max(n_k, Index{1}), Index{1}))};
+    const Range queries{next_,
+                        std::min(n_q, next_ + std::max(cells_a_step / std::max(n_k, Index{1}), Index{1}))};
     if (record_) {
         const Index kv_head = record_->kv_head(head_);
         record_->measure(queries, 1, {kv_head, kv_head + 1});

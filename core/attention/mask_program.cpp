@@ -52,7 +52,8 @@ class Writer {
                 return text + axes("torch.arange") + tables_ + "allowed = (" + cells + ").expand(n_q, n_k)\n";
             case MaskProgram::flex_attention:
                 return text + tables_ + "\n\ndef mask_mod(b, h, q_idx, kv_idx):\n    return " + cells +
-                       "\n\n\nblock_mask = create_block_mask(mask_mod, B=None, H=None, Q_LEN=n_q, KV_LEN=n_k, "
+                       "\n\n\nblock_mask = create_block_mask(mask_mod, B=None, H=None, Q_LEN=n_q, "
+                       "KV_LEN=n_k, "
                        "device=device)\n";
             case MaskProgram::jax:
                 return text + axes("jnp.arange") + tables_ + "allowed = jnp.broadcast_to(" + cells +
@@ -149,7 +150,8 @@ class Writer {
             std::vector<Index> list;
             for (Index i = 0; i < std::min(std::ssize(documents), size); ++i)
                 list.push_back(
-                    counted.try_emplace(documents[static_cast<std::size_t>(i)], std::ssize(counted)).first->second);
+                    counted.try_emplace(documents[static_cast<std::size_t>(i)], std::ssize(counted))
+                        .first->second);
             return list;
         };
         const std::string query = table("document_of_query", runs(counts(m.query, queries_), queries_, "-1")),
@@ -166,8 +168,9 @@ class Writer {
         const auto axis = [&](const std::string& position, Index size, Index positions) {
             return Axis{position + " // " + in_digits(m.block), size, (positions + m.block - 1) / m.block};
         };
-        return looked_up("blocks", axis(q_, m.query_blocks, queries_), axis(k_, m.key_blocks, keys_), false,
-                         [&](Index r, Index c) { return m.allowed[static_cast<std::size_t>(r * m.key_blocks + c)]; });
+        return looked_up(
+            "blocks", axis(q_, m.query_blocks, queries_), axis(k_, m.key_blocks, keys_), false,
+            [&](Index r, Index c) { return m.allowed[static_cast<std::size_t>(r * m.key_blocks + c)]; });
     }
     std::string write(const GlobalLocal& m) {
         std::string near = "(abs(" + q_ + " - " + k_ + ") <= " + in_digits(m.radius) + ")";
@@ -178,7 +181,8 @@ class Writer {
         if (tokens.empty()) return near;
         std::string list;
         for (const Index token : tokens) list += (list.empty() ? "" : ", ") + in_digits(token);
-        const std::string name = table("is_global", "[i in {" + list + "} for i in range(" + in_digits(size) + ")]");
+        const std::string name =
+            table("is_global", "[i in {" + list + "} for i in range(" + in_digits(size) + ")]");
         return "(" + near + " | " + name + "[" + q_ + "] | " + name + "[" + k_ + "])";
     }
     std::string write(const PaintedBits& m) {

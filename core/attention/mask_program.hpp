@@ -9,7 +9,8 @@ namespace attn {
 
 enum class MaskProgram { torch, flex_attention, jax, numpy };
 inline constexpr int mask_program_count = 4;
-inline constexpr const char* mask_program_names[mask_program_count] = {"PyTorch", "FlexAttention", "JAX", "NumPy"};
+inline constexpr const char* mask_program_names[mask_program_count] = {"PyTorch", "FlexAttention", "JAX",
+                                                                       "NumPy"};
 
 // The program leaves a boolean array [queries, keys] in `allowed`, true where the query may look at the key, as
 // PyTorch's scaled_dot_product_attention and jax.nn.dot_product_attention take it. That of FlexAttention (Dong et al.

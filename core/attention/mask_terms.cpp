@@ -15,7 +15,8 @@ struct Cases : F... {
 template <class Result, class... F>
 Result by_kind(const Mask& mask, Result otherwise, F... cases) {
     const Mask::Node* node = Mask::Node::of(mask);
-    return node ? std::visit(Cases{cases..., [&](const auto&) { return otherwise; }}, node->value) : otherwise;
+    return node ? std::visit(Cases{cases..., [&](const auto&) { return otherwise; }}, node->value)
+                : otherwise;
 }
 
 // What is below the term's "not", and whether there is one.
@@ -29,7 +30,8 @@ std::pair<Mask, bool> plain(const Mask& term) {
 MaskTerms terms_of(const Mask& mask) {
     if (mask.is_everything()) return {};
     return by_kind(
-        mask, MaskTerms{Join::all, {mask}}, [](const Conjunction& m) { return MaskTerms{Join::all, m.operands}; },
+        mask, MaskTerms{Join::all, {mask}},
+        [](const Conjunction& m) { return MaskTerms{Join::all, m.operands}; },
         [](const Disjunction& m) { return MaskTerms{Join::any, m.operands}; });
 }
 
@@ -92,13 +94,14 @@ Mask with_number(const Mask& term, std::size_t number, Index value) {
 
 std::optional<Mask> with_cell_changed(const Mask& term, Index query, Index key) {
     const auto [mask, negated] = plain(term);
-    const auto changed = by_kind(mask, std::optional<Mask>(), [&](const PaintedBits& m) -> std::optional<Mask> {
-        if (m.heads != 1 || query < 0 || query >= m.rows || key < 0 || key >= m.cols) return std::nullopt;
-        PaintedBits bits = m;
-        std::uint8_t& cell = bits.allowed[static_cast<std::size_t>(query * m.cols + key)];
-        cell = !cell;
-        return Mask::painted(std::move(bits));
-    });
+    const auto changed =
+        by_kind(mask, std::optional<Mask>(), [&](const PaintedBits& m) -> std::optional<Mask> {
+            if (m.heads != 1 || query < 0 || query >= m.rows || key < 0 || key >= m.cols) return std::nullopt;
+            PaintedBits bits = m;
+            std::uint8_t& cell = bits.allowed[static_cast<std::size_t>(query * m.cols + key)];
+            cell = !cell;
+            return Mask::painted(std::move(bits));
+        });
     return changed && negated ? std::optional(!*changed) : changed;
 }
 

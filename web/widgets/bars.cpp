@@ -20,12 +20,12 @@ std::optional<Index> bar_list(const std::string& name, const std::string& title,
     Type mono(Face::mono, size_small);
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    float name_width = least_name, number_width = least_number;
+    float name_width = least_name, number_room = least_number;
     for (const Bar& bar : bars) {
         name_width = std::max(name_width, std::min(text_size(bar.name).x, most_name));
-        number_width = std::max(number_width, text_size(bar.number).x);
+        number_room = std::max(number_room, text_size(bar.number).x);
     }
-    const float room = std::max(width - name_width - number_width - 2 * bar_gap, 20.0f);
+    const float room = std::max(width - name_width - number_room - 2 * bar_gap, 20.0f);
     std::optional<Index> hovered;
     const SemanticGroup group(Role::listbox, name, title);
     for (Index i = 0; i < std::ssize(bars); ++i) {

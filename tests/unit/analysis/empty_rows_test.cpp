@@ -9,7 +9,7 @@ using namespace attn;
 
 namespace {
 
-constexpr EmptyRow all[] = {EmptyRow::zeros, EmptyRow::uniform, EmptyRow::nan, EmptyRow::sink};
+constexpr EmptyRow every_convention[] = {EmptyRow::zeros, EmptyRow::uniform, EmptyRow::nan, EmptyRow::sink};
 
 template <class Real>
 RowWeights<Real> under(EmptyRow convention, const std::vector<Real>& scores,
@@ -27,7 +27,8 @@ TEST_CASE("a row without a key is zeros, uniform, NaN, or all the sink's", "[ana
     for (const double weight : under(EmptyRow::nan, scores, none).weights) CHECK(std::isnan(weight));
     CHECK(under(EmptyRow::sink, scores, none).weights == std::vector<double>{0, 0, 0, 0});
     CHECK(under(EmptyRow::sink, scores, none).sink == 1);
-    for (const EmptyRow convention : all) CHECK(under<double>(convention, {}, {}).weights.empty());
+    for (const EmptyRow convention : every_convention)
+        CHECK(under<double>(convention, {}, {}).weights.empty());
 }
 
 TEST_CASE("where a key is allowed, the first three are softmax, and a sink takes the rest", "[analysis]") {
@@ -46,7 +47,7 @@ TEST_CASE("where a key is allowed, the first three are softmax, and a sink takes
         // The definition, term by term.
         double sum = 0;
         for (std::size_t j = 0; j < scores.size(); ++j) sum += allowed[j] ? std::exp(scores[j]) : 0;
-        for (const EmptyRow convention : all) {
+        for (const EmptyRow convention : every_convention) {
             const bool sink = convention == EmptyRow::sink;
             const auto wide = under(convention, scores, allowed);
             const auto half = under(convention, narrow, allowed);
@@ -54,7 +55,8 @@ TEST_CASE("where a key is allowed, the first three are softmax, and a sink takes
                 const double expected = allowed[j] ? std::exp(scores[j]) / (sum + (sink ? 1 : 0)) : 0;
                 // A double's exp and 40 sums; a float's exp of a difference up to 160, which is off by 80 half units.
                 CHECK(wide.weights[j] == Catch::Approx(expected).epsilon(1e-12));
-                CHECK(static_cast<double>(half.weights[j]) == Catch::Approx(expected).epsilon(2e-5).margin(1e-38));
+                CHECK(static_cast<double>(half.weights[j]) ==
+                      Catch::Approx(expected).epsilon(2e-5).margin(1e-38));
                 if (!allowed[j]) CHECK(wide.weights[j] == 0);
             }
             CHECK(wide.sink == Catch::Approx(sink ? 1 / (1 + sum) : 0.0).epsilon(1e-12));
@@ -63,7 +65,7 @@ TEST_CASE("where a key is allowed, the first three are softmax, and a sink takes
 }
 
 TEST_CASE("large scores do not overflow", "[analysis]") {
-    for (const EmptyRow convention : all) {
+    for (const EmptyRow convention : every_convention) {
         const auto row = under<float>(convention, {1e30f, -1e30f, 0}, {1, 1, 1});
         CHECK(row.weights == std::vector<float>{1, 0, 0});
         CHECK(row.sink == 0);

@@ -77,29 +77,31 @@ TEST_CASE("the tiles that are skipped are those that the kernel skips", "[analys
         Mask mask;
         std::set<std::tuple<Index, Index, Index, Index>> hidden;
     };
-    constexpr Index n_q = 500, n_k = 410, d = 8;
-    const Tensor q = random_tensor({1, n_q, d}, 1), k = random_tensor({1, n_k, d}, 2), v = random_tensor({1, n_k, d}, 3);
-    for (const Mask& mask : {Mask::causal(), Mask::window(15, 0), Mask::prefix(100), Mask::global_local({70}, 9),
-                             Mask::strided(200), Mask::padding(0), Mask()}) {
+    static constexpr Index n_q = 500, n_k = 410, d = 8;
+    const Tensor q = random_tensor({1, n_q, d}, 1), k = random_tensor({1, n_k, d}, 2),
+                 v = random_tensor({1, n_k, d}, 3);
+    for (const Mask& mask : {Mask::causal(), Mask::window(15, 0), Mask::prefix(100),
+                             Mask::global_local({70}, 9), Mask::strided(200), Mask::padding(0), Mask()}) {
         Asked asked{mask, {}};
         AttentionCall call = attention_call(q, k, v);
-        call.rule = {.self = &asked,
-                     .row =
-                         [](const void* self, Index head, Index query, Index key, std::span<std::uint8_t> out) {
-                             static_cast<const Asked*>(self)->mask.row(head, query, key, out);
-                         },
-                     .tile =
-                         [](const void* self, Index head, Range queries, Range keys) {
-                             auto& a = *static_cast<Asked*>(const_cast<void*>(self));
-                             const Coverage coverage = a.mask.tile(head, queries, keys);
-                             const bool whole = queries.begin % attention_tile_queries == 0 &&
-                                                queries.end == std::min(queries.begin + attention_tile_queries, n_q) &&
-                                                keys.begin % attention_tile_keys == 0 &&
-                                                keys.end == std::min(keys.begin + attention_tile_keys, n_k);
-                             if (whole && coverage == Coverage::none)
-                                 a.hidden.emplace(queries.begin, queries.end, keys.begin, keys.end);
-                             return coverage;
-                         }};
+        call.rule = {
+            .self = &asked,
+            .row =
+                [](const void* self, Index head, Index query, Index key, std::span<std::uint8_t> out) {
+                    static_cast<const Asked*>(self)->mask.row(head, query, key, out);
+                },
+            .tile =
+                [](const void* self, Index head, Range queries, Range keys) {
+                    auto& a = *static_cast<Asked*>(const_cast<void*>(self));
+                    const Coverage coverage = a.mask.tile(head, queries, keys);
+                    const bool whole = queries.begin % attention_tile_queries == 0 &&
+                                       queries.end == std::min(queries.begin + attention_tile_queries, n_q) &&
+                                       keys.begin % attention_tile_keys == 0 &&
+                                       keys.end == std::min(keys.begin + attention_tile_keys, n_k);
+                    if (whole && coverage == Coverage::none)
+                        a.hidden.emplace(queries.begin, queries.end, keys.begin, keys.end);
+                    return coverage;
+                }};
         run(default_kernels(), call);
         INFO(mask.text());
         CHECK(counted(mask, n_q, n_k).skipped == std::ssize(asked.hidden));

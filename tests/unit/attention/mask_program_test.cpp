@@ -78,12 +78,13 @@ void check_programs(MaskProgram form, const char* library, const std::string& as
         const auto size = [&] { return 1 + static_cast<Index>(random.below(24)); };
         cases.push_back({random_mask(random, 16, 2), 0, size(), size()});
     }
-    cases.push_back({{Mask::painted({2, 1, 2, {1, 0, 0, 1}}), [](Index, Index k) { return k == 1; }}, 1, 3, 3});
+    cases.push_back(
+        {{Mask::painted({2, 1, 2, {1, 0, 0, 1}}), [](Index, Index k) { return k == 1; }}, 1, 3, 3});
     cases.push_back({{Mask::painted({2, 1, 2, {1, 0, 0, 1}}), [](Index, Index) { return false; }}, 2, 3, 3});
     std::string text;
     for (const Case& c : cases)
-        text += mask_program(c.both.mask, c.head, c.n_q, c.n_k, form) + "print(\"\".join(\"01\"[int(c)] for c in " +
-                as_list + "))\n\n";
+        text += mask_program(c.both.mask, c.head, c.n_q, c.n_k, form) +
+                "print(\"\".join(\"01\"[int(c)] for c in " + as_list + "))\n\n";
     const auto file =
         std::filesystem::temp_directory_path() / ("attn-masks-" + std::to_string(getpid()) + library + ".py");
     std::ofstream(file) << text;
@@ -111,7 +112,7 @@ TEST_CASE("the PyTorch text, run, is the mask", "[unit][mask]") {
     check_programs(MaskProgram::torch, "torch", "allowed.reshape(-1).tolist()");
 }
 TEST_CASE("the FlexAttention text, run, is the mask", "[unit][mask]") {
-    check_programs(MaskProgram::flex_attention, "torch",
+    check_programs(MaskProgram::flex_attention, "torch.nn.attention.flex_attention",
                    "mask_mod(0, 0, torch.arange(n_q, device=device)[:, None], torch.arange(n_k, "
                    "device=device)[None, :]).expand(n_q, n_k).reshape(-1).tolist()");
 }

@@ -62,7 +62,8 @@ TEST_CASE("the numbers of a term are read and set", "[unit][mask]") {
     for (int i = 0; i < 300; ++i) {
         const Mask term = random_atom(random, 20).mask;
         const auto numbers = numbers_of(term);
-        for (std::size_t n = 0; n < numbers.size(); ++n) CHECK(with_number(term, n, numbers[n].value) == term);
+        for (std::size_t n = 0; n < numbers.size(); ++n)
+            CHECK(with_number(term, n, numbers[n].value) == term);
     }
 }
 

@@ -133,7 +133,7 @@ TEST_CASE("Hostile text costs nothing", "[unit][mask]") {
     CHECK_THAT(failure("same_document([0*1048576,1])"), EndsWith("it must have at most 1048576 numbers"));
     std::string deep = "causal(0)";
     for (int i = 0; i < 10'000; ++i) deep = "!(" + deep + ")";
-    CHECK_THAT(failure(deep), StartsWith("mask: at character 33 the expression is nested too deeply"));
+    CHECK_THAT(failure(deep), StartsWith("mask: at character 34 the expression is nested too deeply"));
     CHECK_THAT(failure(std::string(1000000, '(')),
                StartsWith("mask: at character 34 the expression is nested"));
     CHECK_THAT(failure(std::string(1000000, '!')),

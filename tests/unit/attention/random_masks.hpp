@@ -15,7 +15,9 @@ struct TwoWays {
 };
 
 inline TwoWays random_atom(Random& random, Index size) {
-    const auto below = [&](Index n) { return static_cast<Index>(random.below(static_cast<std::uint64_t>(n))); };
+    const auto below = [&](Index n) {
+        return static_cast<Index>(random.below(static_cast<std::uint64_t>(n)));
+    };
     const auto bits = [&](Index count) {
         std::vector<std::uint8_t> all(static_cast<std::size_t>(count));
         for (std::uint8_t& b : all) b = below(3) != 0;
@@ -49,7 +51,8 @@ inline TwoWays random_atom(Random& random, Index size) {
             const Index block = 1 + below(size), rows = below(6), cols = below(6);
             const auto allowed = bits(rows * cols);
             return {Mask::block_sparse(block, rows, cols, allowed), [=](Index q, Index k) {
-                        return q < rows * block && k < cols * block && at(allowed, q / block * cols + k / block);
+                        return q < rows * block && k < cols * block &&
+                               at(allowed, q / block * cols + k / block);
                     }};
         }
         case 7: {
@@ -62,7 +65,8 @@ inline TwoWays random_atom(Random& random, Index size) {
                     }};
         }
         case 8: {
-            const Index rows = below(3) == 0 ? 1 : below(size + 4), cols = below(3) == 0 ? 1 : below(size + 4);
+            const Index rows = below(3) == 0 ? 1 : below(size + 4),
+                        cols = below(3) == 0 ? 1 : below(size + 4);
             const auto allowed = bits(rows * cols);
             return {Mask::painted({1, rows, cols, allowed}), [=](Index q, Index k) {
                         const Index r = rows == 1 ? 0 : q, c = cols == 1 ? 0 : k;
@@ -89,7 +93,8 @@ inline TwoWays random_mask(Random& random, Index size, int levels) {
     const TwoWays a = random_mask(random, size, levels - 1);
     if (kind == 2) return {!a.mask, [a](Index q, Index k) { return !a.allows(q, k); }};
     const TwoWays b = random_mask(random, size, levels - 1);
-    if (kind == 0) return {a.mask & b.mask, [a, b](Index q, Index k) { return a.allows(q, k) && b.allows(q, k); }};
+    if (kind == 0)
+        return {a.mask & b.mask, [a, b](Index q, Index k) { return a.allows(q, k) && b.allows(q, k); }};
     return {a.mask | b.mask, [a, b](Index q, Index k) { return a.allows(q, k) || b.allows(q, k); }};
 }
 

@@ -11,7 +11,8 @@ TEST_CASE("a mask's map is 1 where it allows and 0 where it does not, in every w
     for (const Mask& mask : all_masks(n_q, n_k)) {
         INFO(mask.text().substr(0, 100));
         const MapPointer map = mask_map(mask, 0, n_q, n_k);
-        for (const MapWindow& window : {whole(*map), MapWindow{{3, 149}, {60, 140}, 7}, MapWindow{{64, 65}, {1, 2}}}) {
+        for (const MapWindow& window :
+             {whole(*map), MapWindow{{3, 149}, {60, 140}, 7}, MapWindow{{64, 65}, {1, 2}}}) {
             const std::vector<float> cells = cells_of(*map, window);
             for (Index r = 0; r < window.rows(); ++r)
                 for (Index k = 0; k < window.keys.size(); ++k)

@@ -17,9 +17,7 @@ constexpr const char* empty_row_names[empty_row_count] = {"zeros", "uniform", "N
 
 std::string with_commas_64(std::int64_t n) { return with_commas(static_cast<std::ptrdiff_t>(n)); }
 
-std::string between(Range range) {
-    return std::to_string(range.begin) + "–" + std::to_string(range.end - 1);
-}
+std::string between(Range range) { return std::to_string(range.begin) + "–" + std::to_string(range.end - 1); }
 
 Explained of_number(std::string title, double value) {
     Explained out;
@@ -50,7 +48,8 @@ Explained MasksLens::explain_cell(const CellRef& cell) const {
     const Index head = looked.head.head;
     const bool allowed = looked.mask.allows(head, cell.row, cell.col);
     const auto seen = [](bool yes) { return std::string(yes ? "seen" : "hidden"); };
-    Explained out = of_number("Mask[" + query_name(cell.row) + ", " + key_name(cell.col) + "]", allowed ? 1 : 0);
+    Explained out =
+        of_number("Mask[" + query_name(cell.row) + ", " + key_name(cell.col) + "]", allowed ? 1 : 0);
     out.provenance = "computed from the expression";
     out.formula = looked.mask.text().substr(0, 200);
     out.steps.push_back({"distance", "key − query",
@@ -60,13 +59,14 @@ Explained MasksLens::explain_cell(const CellRef& cell) const {
     for (const Mask& term : terms.terms) {
         std::string numbers;
         for (const TermNumber& number : numbers_of(term))
-            numbers += (numbers.empty() ? "" : ", ") + std::string(number.name) + " " + std::to_string(number.value);
+            numbers +=
+                (numbers.empty() ? "" : ", ") + std::string(number.name) + " " + std::to_string(number.value);
         out.steps.push_back({name_of(term), numbers, seen(term.allows(head, cell.row, cell.col))});
     }
     out.steps.push_back({"mask",
-                         terms.terms.size() < 2          ? ""
+                         terms.terms.size() < 2    ? ""
                          : terms.join == Join::all ? "all of them"
-                                                         : "any of them",
+                                                   : "any of them",
                          seen(allowed), true});
     const auto tile = [](Index at, Index side, Index n) {
         return Range{at / side * side, std::min(n, (at / side + 1) * side)};
@@ -99,21 +99,24 @@ std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
         out.steps.push_back({"of all", all, with_commas_64(of)});
         out.steps.push_back({"share", "", fixed(out.f64, 4), true});
         add_line(out, "share",
-                 in_expression(static_cast<double>(part)) + " / " + in_expression(static_cast<double>(of)), out.f64);
+                 in_expression(static_cast<double>(part)) + " / " + in_expression(static_cast<double>(of)),
+                 out.f64);
         return out;
     };
     switch (number) {
         case MaskNumber::kept: {
-            Explained out =
-                share("Cells that the mask keeps", counts.kept_cells, counts.cells(), "kept", "queries × keys");
+            Explained out = share("Cells that the mask keeps", counts.kept_cells, counts.cells(), "kept",
+                                  "queries × keys");
             out.formula = "Σ_q keys that q may look at / (n_q · n_k)";
             return out;
         }
         case MaskNumber::skipped: {
-            Explained out = share("Tiles that the kernel skips", counts.skipped, counts.tiles, "skipped", "tiles");
-            out.note = "The fused kernel computes tiles of " + std::to_string(attention_tile_queries) +
-                       " queries × " + std::to_string(attention_tile_keys) +
-                       " keys. It asks the mask about each of them and skips those in which nothing is allowed.";
+            Explained out =
+                share("Tiles that the kernel skips", counts.skipped, counts.tiles, "skipped", "tiles");
+            out.note =
+                "The fused kernel computes tiles of " + std::to_string(attention_tile_queries) +
+                " queries × " + std::to_string(attention_tile_keys) +
+                " keys. It asks the mask about each of them and skips those in which nothing is allowed.";
             return out;
         }
         case MaskNumber::multiply_adds: {
@@ -129,8 +132,8 @@ std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
             return out;
         }
         case MaskNumber::without_key: {
-            Explained out = share("Queries without a key", counts.rows_without_key(), counts.queries, "without",
-                                  "queries");
+            Explained out = share("Queries without a key", counts.rows_without_key(), counts.queries,
+                                  "without", "queries");
             out.note = "This page gives such a query weights of 0 and an output of 0.";
             return out;
         }
@@ -145,7 +148,8 @@ std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
             out.steps.push_back({"ratio", "", fixed(race_->ratio(), 4), true});
             out.note = "Seeded normal vectors, one thread. The next measurement differs a little.";
             out.recomputed = false;
-            add_line(out, "ratio", in_expression(race_->masked_ms()) + " / " + in_expression(race_->whole_ms()),
+            add_line(out, "ratio",
+                     in_expression(race_->masked_ms()) + " / " + in_expression(race_->whole_ms()),
                      race_->ratio());
             return out;
         }
@@ -169,7 +173,8 @@ std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) const {
                 empty_row_names[static_cast<std::size_t>(convention)];
     out.f32 = static_cast<double>(of_sink ? narrow.sink : narrow.weights[at]);
     out.f64 = of_sink ? wide.sink : wide.weights[at];
-    out.provenance = "query " + query_name(example.query) + (record_ ? ", scores of this head" : ", scores of 0");
+    out.provenance =
+        "query " + query_name(example.query) + (record_ ? ", scores of this head" : ", scores of 0");
     switch (convention) {
         case EmptyRow::zeros: out.formula = "0 if no key is allowed"; break;
         case EmptyRow::uniform: out.formula = "softmax(s where allowed, else the least float)"; break;
@@ -178,9 +183,10 @@ std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) const {
     }
     if (!of_sink) {
         const bool allowed = example.allowed[at] != 0;
-        out.steps.push_back({"score", allowed ? "seen" : "hidden by the mask", fixed(example.scores[at], 4), false,
-                             record_ ? std::optional(CellPlace{looked_->head, {Stage::scaled, cell.row, place}})
-                                     : std::nullopt});
+        out.steps.push_back(
+            {"score", allowed ? "seen" : "hidden by the mask", fixed(example.scores[at], 4), false,
+             record_ ? std::optional(CellPlace{looked_->head, {Stage::scaled, cell.row, place}})
+                     : std::nullopt});
     }
     double sum = 0;
     for (const double weight : wide.weights) sum += weight;
@@ -189,20 +195,26 @@ std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) const {
     add_line(out, "weight", in_expression(out.f64), out.f64);
     switch (convention) {
         case EmptyRow::zeros:
-            out.note = "A query without a key takes nothing. So do the ONNX Attention operator from opset 24 on, and "
-                       "this page.";
+            out.note =
+                "A query without a key takes nothing. So do the ONNX Attention operator from opset 24 on, "
+                "and "
+                "this page.";
             break;
         case EmptyRow::uniform:
-            out.note = "Hidden scores become the least number that a float holds, as many libraries do it. If that is "
-                       "all there is, every hidden key gets the same share.";
+            out.note =
+                "Hidden scores become the least number that a float holds, as many libraries do it. If that "
+                "is "
+                "all there is, every hidden key gets the same share.";
             break;
         case EmptyRow::nan:
-            out.note = "Hidden scores become −∞. If that is all there is, −∞ − (−∞) is not a number, and it spreads "
-                       "to everything after it.";
+            out.note =
+                "Hidden scores become −∞. If that is all there is, −∞ − (−∞) is not a number, and it spreads "
+                "to everything after it.";
             break;
         case EmptyRow::sink:
-            out.note = "One more score of 0 that belongs to no key takes what the keys leave: softmax₁ (Xiao et al. "
-                       "2023, arXiv 2309.17453).";
+            out.note =
+                "One more score of 0 that belongs to no key takes what the keys leave: softmax₁ (Xiao et al. "
+                "2023, arXiv 2309.17453).";
             break;
     }
     return out;
@@ -212,7 +224,8 @@ std::optional<Explained> MasksLens::explain_lost(const CellPlace& place) const {
     const Index query = place.cell.row, head = place.head.head;
     const bool of_all = place.cell.col == mask_cell::lost_of_all;
     const auto& losses = of_all ? lost_of_all_ : lost_of_own_;
-    if (!losses || !losses->done() || (!of_all && place.cell.col != mask_cell::lost_of_own)) return std::nullopt;
+    if (!losses || !losses->done() || (!of_all && place.cell.col != mask_cell::lost_of_own))
+        return std::nullopt;
     Explained out;
     out.title = "Weight that " + query_name(query) + " loses";
     out.provenance = of_all ? "of the weights without any mask" : "of this head's weights as they are";
@@ -231,7 +244,9 @@ std::optional<Explained> MasksLens::explain_lost(const CellPlace& place) const {
     for (Index key = 0; key < looked_->keys; ++key) {
         if (looked_->mask.allows(head, query, key)) continue;
         const float stored = row ? 0 : losses->weights().cell(query, key);
-        const double weight = row ? row->at(key).weight : stored == masked_cell ? 0 : static_cast<double>(stored);
+        const double weight = row                     ? row->at(key).weight
+                              : stored == masked_cell ? 0
+                                                      : static_cast<double>(stored);
         if (weight == 0) continue;
         out.operands.push_back({label_at(key_names_, key), weight, 1, weight,
                                 places(of_all ? Stage::scaled : Stage::weight, query, key)});
@@ -243,7 +258,8 @@ std::optional<Explained> MasksLens::explain_lost(const CellPlace& place) const {
     else if (counting_->done() && counting_->counts().kept[static_cast<std::size_t>(query)] == 0)
         out.note = "No key is left to it, so all of it is lost.";
     else
-        out.note = "Softmax gives what is lost to the keys that are left, each in proportion to its own weight.";
+        out.note =
+            "Softmax gives what is lost to the keys that are left, each in proportion to its own weight.";
     return out;
 }
 
@@ -252,7 +268,8 @@ std::optional<Explained> MasksLens::explain_probability(const CellRef& cell) con
     if (!run.done() || cell.row >= std::ssize(run.after())) return std::nullopt;
     const auto id = static_cast<std::size_t>(cell.row);
     const double before = probabilities_of(run.before())[id], after = probabilities_of(run.after())[id];
-    const std::vector<std::string> names = visit().page().ids_to_text(std::vector{static_cast<std::int32_t>(id)});
+    const std::vector<std::string> names =
+        visit().page().ids_to_text(std::vector{static_cast<std::int32_t>(id)});
     Explained out;
     out.title = "Probability of " + in_quotes(names.empty() ? std::to_string(id) : names.front());
     out.provenance = "next token, under the mask, temperature 1";
@@ -267,8 +284,9 @@ std::optional<Explained> MasksLens::explain_probability(const CellRef& cell) con
     out.steps.push_back({"log Σ exp", "over the vocabulary", fixed(log_sum, 4)});
     out.steps.push_back({"probability", "under the mask", fixed(after, 4), true});
     out.steps.push_back({"logit", "as it is", fixed(static_cast<double>(run.before()[id]), 4)});
-    out.steps.push_back({"probability", "as it is", fixed(before, 4), false,
-                         CellPlace{looked_->head, {.stage = Stage::logit, .row = run.length() - 1, .col = cell.row}}});
+    out.steps.push_back(
+        {"probability", "as it is", fixed(before, 4), false,
+         CellPlace{looked_->head, {.stage = Stage::logit, .row = run.length() - 1, .col = cell.row}}});
     add_line(out, "probability", "exp(" + in_expression(logit) + " - " + in_expression(log_sum) + ")", after);
     return out;
 }

@@ -17,7 +17,10 @@ namespace {
 Mask documents(Index size) {
     std::vector<std::int32_t> of(static_cast<std::size_t>(size));
     for (Index i = 0; i < size; ++i)
-        of[static_cast<std::size_t>(i)] = 10 * i < size ? 0 : 10 * i < 3 * size ? 1 : 10 * i < 6 * size ? 2 : 3;
+        of[static_cast<std::size_t>(i)] = 10 * i < size       ? 0
+                                          : 10 * i < 3 * size ? 1
+                                          : 10 * i < 6 * size ? 2
+                                                              : 3;
     return Mask::same_document(of, of);
 }
 
@@ -27,8 +30,7 @@ Mask blocks(Index size) {
     const Index block = std::max<Index>((size + 7) / 8, 1), count = (size + block - 1) / block;
     std::vector<std::uint8_t> allowed;
     for (Index row = 0; row < count; ++row)
-        for (Index col = 0; col < count; ++col)
-            allowed.push_back(col == 0 || col == row || col + 1 == row);
+        for (Index col = 0; col < count; ++col) allowed.push_back(col == 0 || col == row || col + 1 == row);
     return Mask::block_sparse(block, count, count, std::move(allowed));
 }
 
@@ -217,7 +219,8 @@ bool MasksLens::step() {
 
 bool MasksLens::step_wanted() const {
     const auto lasts = [](const auto& job) { return job && !job->done(); };
-    return lasts(counting_) || lasts(lost_of_all_) || lasts(lost_of_own_) || lasts(race_) || masked_run_.working();
+    return lasts(counting_) || lasts(lost_of_all_) || lasts(lost_of_own_) || lasts(race_) ||
+           masked_run_.working();
 }
 
 std::vector<double> MasksLens::scores_of(Index query) const {
@@ -253,11 +256,12 @@ std::string MasksLens::spoken(Subject& subject) {
     if (!counting_->done()) return "Counting what this mask keeps.";
     const auto number = [](std::int64_t n) { return with_commas(static_cast<std::ptrdiff_t>(n)); };
     const double cells = std::max(static_cast<double>(counts.cells()), 1.0);
-    std::string text = "This mask keeps " + number(counts.kept_cells) + " of " + number(counts.cells()) + " cells (" +
-                       percent(static_cast<double>(counts.kept_cells) / cells) + ")";
+    std::string text = "This mask keeps " + number(counts.kept_cells) + " of " + number(counts.cells()) +
+                       " cells (" + percent(static_cast<double>(counts.kept_cells) / cells) + ")";
     const Index without = counts.rows_without_key();
     if (without == 0) return text + ", and every query has a key.";
-    return text + ", and " + number(without) + (without == 1 ? " query has no key." : " queries have no key.");
+    return text + ", and " + number(without) +
+           (without == 1 ? " query has no key." : " queries have no key.");
 }
 
 std::vector<Table> MasksLens::tables(Subject& subject) {
@@ -286,11 +290,13 @@ std::vector<Table> MasksLens::tables(Subject& subject) {
 }
 
 Guide MasksLens::guide(Subject&) const {
-    return {"What a mask does",
-            "A mask says which keys each query may look at. A hidden key has a weight of exactly 0: its score is "
-            "taken as −∞ before softmax, so what it would have had goes to the keys that are left.\n\n"
-            "A kernel that computes attention tile by tile skips the tiles in which nothing is allowed. That is why a "
-            "window makes long texts cheap, and why a stride, which leaves something in every tile, does not."};
+    return {
+        "What a mask does",
+        "A mask says which keys each query may look at. A hidden key has a weight of exactly 0: its score is "
+        "taken as −∞ before softmax, so what it would have had goes to the keys that are left.\n\n"
+        "A kernel that computes attention tile by tile skips the tiles in which nothing is allowed. That is "
+        "why a "
+        "window makes long texts cheap, and why a stride, which leaves something in every tile, does not."};
 }
 
 }  // namespace attn::app

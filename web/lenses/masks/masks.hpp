@@ -57,11 +57,11 @@ std::optional<Mask> repainted(const Mask& mask, Index query, Index key);
 // of its own from `first` on.
 namespace mask_cell {
 inline constexpr Index first = 900'000;
-inline constexpr Index count = first;                 // of row MaskNumber
-inline constexpr Index lost_of_all = first + 1;       // of a query: of its weights without any mask
-inline constexpr Index lost_of_own = first + 2;       // of its weights as they are
-inline constexpr Index probability = first + 3;       // of the next token with this id
-inline constexpr Index empty = first + 100;           // + convention · empty_columns + place: of a query
+inline constexpr Index count = first;            // of row MaskNumber
+inline constexpr Index lost_of_all = first + 1;  // of a query: of its weights without any mask
+inline constexpr Index lost_of_own = first + 2;  // of its weights as they are
+inline constexpr Index probability = first + 3;  // of the next token with this id
+inline constexpr Index empty = first + 100;      // + convention · empty_columns + place: of a query
 inline constexpr Index empty_columns = 16;
 }  // namespace mask_cell
 enum class MaskNumber { kept, skipped, multiply_adds, without_key, time };
@@ -95,7 +95,9 @@ class MasksLens final : public Lens {
     const RowLosses* lost_of_own() const { return lost_of_own_ ? &*lost_of_own_ : nullptr; }
     const MaskedRun& masked_run() const { return masked_run_; }
     const KernelRace* race() const { return race_ ? &*race_ : nullptr; }
-    void start_race() { race_.emplace(looked_->mask, looked_->head.head, looked_->queries, looked_->keys, d_k_, d_v_); }
+    void start_race() {
+        race_.emplace(looked_->mask, looked_->head.head, looked_->queries, looked_->keys, d_k_, d_v_);
+    }
 
     // A query without a key, if there is one, else the one that is looked at, under a convention: the weights of its
     // first keys, then the sink's.

@@ -74,8 +74,8 @@ void MasksLens::draw_text() {
     {
         ui::Type mono(ui::Face::mono, ui::size_body);
         changed = ImGui::InputText("##mask", typed_.text.data(), typed_.text.capacity() + 1,
-                                   ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackEdit, keep_text,
-                                   &field);
+                                   ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackEdit,
+                                   keep_text, &field);
     }
     ui::landmark_item("masks/text");
     ui::semantic_field(ui::Role::textbox, "masks/text", "Mask as text", typed_.text);
@@ -190,7 +190,9 @@ void MasksLens::draw_settings(Subject& subject) {
     group(ui::need::named_choices, [&] {
         ui::label("off by one");
         if (const auto chosen = ui::choice("masks/off", std::array{"no", "one key fewer", "one key more"},
-                                           tried.shift < 0 ? 1 : tried.shift > 0 ? 2 : 0))
+                                           tried.shift < 0   ? 1
+                                           : tried.shift > 0 ? 2
+                                                             : 0))
             tried.shift = *chosen == 1 ? -1 : *chosen == 2 ? 1 : 0;
     });
     if (shifted(now().mask, 1) == now().mask)
@@ -218,7 +220,8 @@ void MasksLens::draw(const Drawing& drawing, Subject& subject) {
     look(subject);
     const ui::TightLabels tight;
     ui::caption(
-        "Choose “window of 16” and then “any n”: the larger n, the more tiles the kernel skips. Point at a cell to "
+        "Choose “window of 16” and then “any n”: the larger n, the more tiles the kernel skips. Point at a "
+        "cell to "
         "see which term hides it.");
     draw_presets();
     draw_text();
@@ -232,7 +235,8 @@ void MasksLens::draw(const Drawing& drawing, Subject& subject) {
         draw_counts(drawing, width);
         draw_empty_rows(drawing, width);
     } else {
-        const float left = std::floor((width - ui::column_gap) * 0.52f), right = width - ui::column_gap - left;
+        const float left = std::floor((width - ui::column_gap) * 0.52f),
+                    right = width - ui::column_gap - left;
         ui::column("mask", left, [&](float wide) { draw_map(drawing, wide); });
         ImGui::SameLine(0, ui::column_gap);
         ui::column("counts", right, [&](float wide) {

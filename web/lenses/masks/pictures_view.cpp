@@ -55,7 +55,8 @@ void MasksLens::draw_map(const Drawing& drawing, float width) {
         if (picture.key && *picture.key >= looked_->keys) picture.key.reset();
     }
     const auto cell_of = [&](const std::optional<CellRef>& cell) -> std::optional<ui::MapCell> {
-        if (!cell || cell->stage != Stage::lens || cell->row >= looked_->queries || cell->col >= looked_->keys)
+        if (!cell || cell->stage != Stage::lens || cell->row >= looked_->queries ||
+            cell->col >= looked_->keys)
             return std::nullopt;
         return ui::MapCell{cell->row, cell->col};
     };
@@ -69,7 +70,8 @@ void MasksLens::draw_map(const Drawing& drawing, float width) {
     if (of_subject()) drawing.point(cell.row, cell.col);
     clicks_.answer(drawing, touch, [&] {
         MasksState tried = now();
-        if (const auto painted = now().shift == 0 ? repainted(now().mask, cell.row, cell.col) : std::nullopt) {
+        if (const auto painted =
+                now().shift == 0 ? repainted(now().mask, cell.row, cell.col) : std::nullopt) {
             tried.mask = *painted;
             return set(tried);
         }
@@ -99,8 +101,9 @@ void MasksLens::draw_counts(const Drawing& drawing, float width) {
     bar("multiply-adds", adds(counts.computed), adds(counts.cells()));
     bar("queries, no key", counts.rows_without_key(), counts.queries);
     if (race_ && race_->done())
-        bars.push_back({"kernel's time", static_cast<float>(race_->ratio()),
-                        percent(race_->ratio()) + " of " + fixed(race_->whole_ms() / race_->passes(), 2) + " ms"});
+        bars.push_back(
+            {"kernel's time", static_cast<float>(race_->ratio()),
+             percent(race_->ratio()) + " of " + fixed(race_->whole_ms() / race_->passes(), 2) + " ms"});
     if (!counting_->done()) return ui::caption("Counting.");
     const auto over = ui::bar_list("masks/counts", "What it leaves", width, bars, 1, ui::sequential_scale(1),
                                    bar_name_width);
@@ -116,7 +119,8 @@ void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
     Matrix weights(empty_row_count, shown + 1);
     for (int i = 0; i < empty_row_count; ++i) {
         const auto row = weights_under<double>(static_cast<EmptyRow>(i), example.scores, example.allowed);
-        for (Index key = 0; key < shown; ++key) weights.at(i, key) = row.weights[static_cast<std::size_t>(key)];
+        for (Index key = 0; key < shown; ++key)
+            weights.at(i, key) = row.weights[static_cast<std::size_t>(key)];
         weights.at(i, shown) = row.sink;
     }
     static const std::vector<std::string> conventions{"zeros", "uniform", "NaN", "sink"};
@@ -125,8 +129,8 @@ void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
     ui::MatrixGrid grid;
     grid.name = "masks/empty";
     grid.title = example.without_key ? "A query without a key" : "No query is without a key";
-    grid.notation = "Weights of " + name + (shown < looked_->keys ? " on its first keys" : "") +
-                    ", by four conventions";
+    grid.notation =
+        "Weights of " + name + (shown < looked_->keys ? " on its first keys" : "") + ", by four conventions";
     grid.values = &weights;
     grid.row_labels = conventions;
     grid.column_labels = keys;
@@ -134,8 +138,7 @@ void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
     grid.column_axis = "key";
     const auto cell_of = [&](ui::CellAt at) {
         const Index place = at.second == shown ? mask_cell::empty_columns - 1 : at.second;
-        return lens_cell(example.query,
-                         mask_cell::empty + at.first * mask_cell::empty_columns + place);
+        return lens_cell(example.query, mask_cell::empty + at.first * mask_cell::empty_columns + place);
     };
     for (Index r = 0; r < weights.rows; ++r)
         for (Index c = 0; c < weights.cols; ++c)
@@ -148,10 +151,11 @@ void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
     if (reply.hovered) point(drawing, cell_of(*reply.hovered), false);
     if (reply.clicked) point(drawing, cell_of(*reply.clicked), true);
     const Index without = counting_->counts().rows_without_key();
-    ui::caption(example.without_key ? ((without == 1 ? "One query" : with_commas(without) + " queries") +
-                                       " may look at nothing. What becomes of that is a convention, and models differ.")
-                                          .c_str()
-                                    : "The first three agree here, and a sink takes its share of every row.");
+    ui::caption(example.without_key
+                    ? ((without == 1 ? "One query" : with_commas(without) + " queries") +
+                       " may look at nothing. What becomes of that is a convention, and models differ.")
+                          .c_str()
+                    : "The first three agree here, and a sink takes its share of every row.");
 }
 
 void MasksLens::draw_losses(const Drawing& drawing, float width) {
@@ -188,7 +192,8 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
     ui::Chart chart{.name = "masks/lost",
                     .title = "What each query loses",
                     .x = {"query", 0, last, false},
-                    .y = {"weight on hidden keys", 0, 1, false}};
+                    .y = {"weight on hidden keys", 0, 1, false},
+                    .marked = {}};
     // Weights from a file may be of any size.
     if (const ui::ChartAxis all = ui::fitted(chart.y.title, curves, true); all.high > 1.2 || all.low < 0)
         chart.y = all;
@@ -210,7 +215,8 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
     if (const Status run = masked_run_.follow(*subject.attention(), looked_->mask); !run)
         return ui::caption((run.error().message + ".").c_str());
     if (!masked_run_.done()) return ui::caption("The model runs under this mask.");
-    if (masked_run_.tokens().empty()) return ui::caption("The logits are not finite, so there are no probabilities.");
+    if (masked_run_.tokens().empty())
+        return ui::caption("The logits are not finite, so there are no probabilities.");
     ui::caption(("In every layer and head this mask takes the place of the model's own. It moves " +
                  percent(masked_run_.moved()) + " of the probability, at temperature 1.")
                     .c_str());
@@ -218,7 +224,8 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
     const std::vector<std::string> names = visit().page().ids_to_text(masked_run_.tokens());
     const std::vector<double> before = probabilities_of(masked_run_.before()),
                               after = probabilities_of(masked_run_.after());
-    const auto list = [&](const char* name, const char* title, const std::vector<double>& shares, float wide) {
+    const auto list = [&](const char* name, const char* title, const std::vector<double>& shares,
+                          float wide) {
         std::vector<ui::Bar> bars;
         float most = 0;
         for (std::size_t i = 0; i < masked_run_.tokens().size(); ++i) {
@@ -229,7 +236,8 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
         ui::caption(title);
         const auto over = ui::bar_list(name, title, wide, bars, most, ui::sequential_scale(1));
         if (over)
-            point(drawing, lens_cell(masked_run_.tokens()[static_cast<std::size_t>(*over)], mask_cell::probability),
+            point(drawing,
+                  lens_cell(masked_run_.tokens()[static_cast<std::size_t>(*over)], mask_cell::probability),
                   ui::clicked());
     };
     const bool two = width >= ui::two_columns;
