@@ -23,7 +23,7 @@ Result<RowLosses> RowLosses::without_mask(const Record& record, Mask mask, Index
 }
 
 bool RowLosses::step() {
-    constexpr Index cells_a_step = Index{1} << 16;
+    constexpr Index cells_a_step = Index{1} << 17;
     const Index n_k = weights_->keys(), n_q = std::ssize(lost_);
     const Range queries{next_,
                         std::min(n_q, next_ + std::max(cells_a_step / std::max(n_k, Index{1}), Index{1}))};

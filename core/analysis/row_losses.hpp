@@ -16,7 +16,7 @@ class RowLosses {
     // Of the weights that a head would have without any mask.
     static Result<RowLosses> without_mask(const Record& record, Mask mask, Index head);
 
-    bool step();  // about 2^16 cells; true while there is more to do
+    bool step();  // about 2^17 cells; true while there is more to do
     bool done() const { return next_ >= std::ssize(lost_); }
     const std::vector<double>& lost() const { return lost_; }  // [queries]; NaN until it is computed
     const Map& weights() const { return *weights_; }

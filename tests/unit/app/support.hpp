@@ -55,7 +55,7 @@ inline void check_valid(const app::State& s) {
     REQUIRE(app::find_subject(s.subject));
     REQUIRE(app::find_lens(s.lens));
     REQUIRE(app::subject_of(s).may_select(s, s.selection));
-    if (s.pin) REQUIRE(app::subject_of(s).may_pin(s, *s.pin));
+    if (s.pin) REQUIRE(app::may_pin(s, *s.pin));
     for (const app::SubjectEntry& subject : app::subject_list()) {
         const app::Looks& looks = app::looks_of(s, subject.key);
         REQUIRE(is_of_pairs(looks.map.stage));
@@ -80,7 +80,7 @@ inline void check_valid(const app::State& s) {
     if (s.subject == app::worked_subject) {
         if (s.selection.query) REQUIRE(*s.selection.query < w.queries());
         if (s.selection.key) REQUIRE(*s.selection.key < w.keys());
-        if (s.pin) {
+        if (s.pin && s.pin->stage != Stage::lens) {
             const app::MatrixShape shape = app::shape_of(w, s.pin->stage);
             REQUIRE(s.pin->row < shape.rows);
             REQUIRE(s.pin->col < shape.cols);

@@ -1,5 +1,6 @@
 // Explains the numbers of the lens: cells of the mask, what it leaves, and what becomes of rows.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -37,7 +38,7 @@ std::optional<Explained> MasksLens::explain(Subject& subject, const CellPlace& p
         return explain_cell(cell);
     }
     if (cell.col == mask_cell::count) return explain_count(static_cast<MaskNumber>(cell.row));
-    if (cell.col == mask_cell::probability) return explain_probability(cell);
+    if (cell.col == mask_cell::probability) return explain_probability(subject, cell);
     if (cell.row >= looked.queries) return std::nullopt;
     if (cell.col >= mask_cell::empty) return explain_empty(cell);
     return explain_lost({looked.head, cell});
@@ -263,13 +264,12 @@ std::optional<Explained> MasksLens::explain_lost(const CellPlace& place) const {
     return out;
 }
 
-std::optional<Explained> MasksLens::explain_probability(const CellRef& cell) const {
+std::optional<Explained> MasksLens::explain_probability(Subject& subject, const CellRef& cell) const {
     const MaskedRun& run = masked_run_;
     if (!run.done() || cell.row >= std::ssize(run.after())) return std::nullopt;
     const auto id = static_cast<std::size_t>(cell.row);
-    const double before = probabilities_of(run.before())[id], after = probabilities_of(run.after())[id];
-    const std::vector<std::string> names =
-        visit().page().ids_to_text(std::vector{static_cast<std::int32_t>(id)});
+    const double before = run.chances_before()[id], after = run.chances_after()[id];
+    const std::vector<std::string> names = subject.token_texts(std::array{static_cast<std::int32_t>(id)});
     Explained out;
     out.title = "Probability of " + in_quotes(names.empty() ? std::to_string(id) : names.front());
     out.provenance = "next token, under the mask, temperature 1";

@@ -54,8 +54,10 @@ bool MaskedRun::step() {
         return false;
     }
     after_ = last_logits(**trace);
-    const std::vector<double> p = probabilities_of(before_), q = probabilities_of(after_);
-    for (std::size_t i = 0; i < p.size(); ++i) moved_ += std::abs(p[i] - q[i]) / 2;
+    chances_before_ = probabilities_of(before_);
+    chances_after_ = probabilities_of(after_);
+    for (std::size_t i = 0; i < before_.size(); ++i)
+        moved_ += std::abs(chances_before_[i] - chances_after_[i]) / 2;
     for (const auto* logits : {&before_, &after_})
         for (const Candidate& c : next_token_distribution(*logits, {.temperature = 1}, likeliest))
             if (std::ranges::find(tokens_, c.id) == tokens_.end()) tokens_.push_back(c.id);

@@ -24,6 +24,9 @@ class MaskedRun {
     // The logits at the text's last token, [vocabulary].
     const std::vector<float>& before() const { return before_; }
     const std::vector<float>& after() const { return after_; }
+    // Their softmax, in double.
+    const std::vector<double>& chances_before() const { return chances_before_; }
+    const std::vector<double>& chances_after() const { return chances_after_; }
     // Tokens that either run finds likeliest, the likeliest as it is first.
     const std::vector<std::int32_t>& tokens() const { return tokens_; }
     Index length() const { return length_; }  // of the text, in tokens
@@ -36,6 +39,7 @@ class MaskedRun {
     std::optional<Forward> forward_;
     std::optional<Error> failure_;
     std::vector<float> before_, after_;
+    std::vector<double> chances_before_, chances_after_;
     std::vector<std::int32_t> tokens_;
     Index length_ = 0;
     double moved_ = 0;

@@ -136,7 +136,7 @@ class MasksLens final : public Lens {
     std::optional<Explained> explain_count(MaskNumber number) const;
     std::optional<Explained> explain_empty(const CellRef& cell) const;
     std::optional<Explained> explain_lost(const CellPlace& place) const;
-    std::optional<Explained> explain_probability(const CellRef& cell) const;
+    std::optional<Explained> explain_probability(Subject& subject, const CellRef& cell) const;
 
     std::optional<Looked> looked_;
     std::shared_ptr<const Record> record_;  // of the subject, where its size is used and it has vectors

@@ -200,6 +200,13 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
     if (const auto query = drawing.selection().query; query && *query < looked_->queries)
         chart.marked = static_cast<double>(*query);
     const ui::ChartReply reply = ui::chart(chart, std::min(width, most_chart_width), chart_height, curves);
+    const std::vector<double>& own = lost_of_own_->lost();
+    if (const auto odd = std::ranges::count_if(own, [](double lost) { return std::isnan(lost); });
+        odd > 0 && lost_of_own_->done())
+        ui::caption((with_commas(odd) +
+                     (odd == 1 ? " query has weights" : " queries have weights") +
+                     " that are not numbers, so the curve has gaps.")
+                        .c_str());
     if (reply.held)
         parts::choose_tokens(drawing, std::clamp<Index>(std::lround(*reply.held), 0, looked_->queries - 1),
                              drawing.selection().key);
@@ -221,9 +228,7 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
                  percent(masked_run_.moved()) + " of the probability, at temperature 1.")
                     .c_str());
     ui::landmark_item("masks/moved");
-    const std::vector<std::string> names = visit().page().ids_to_text(masked_run_.tokens());
-    const std::vector<double> before = probabilities_of(masked_run_.before()),
-                              after = probabilities_of(masked_run_.after());
+    const std::vector<std::string> names = subject.token_texts(masked_run_.tokens());
     const auto list = [&](const char* name, const char* title, const std::vector<double>& shares,
                           float wide) {
         std::vector<ui::Bar> bars;
@@ -242,9 +247,9 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
     };
     const bool two = width >= ui::two_columns;
     const float each = two ? (width - ui::column_gap) / 2 : width;
-    ui::column("before", each, [&](float wide) { list("masks/before", "as it is", before, wide); });
+    ui::column("before", each, [&](float wide) { list("masks/before", "as it is", masked_run_.chances_before(), wide); });
     if (two) ImGui::SameLine(0, ui::column_gap);
-    ui::column("after", each, [&](float wide) { list("masks/after", "under this mask", after, wide); });
+    ui::column("after", each, [&](float wide) { list("masks/after", "under this mask", masked_run_.chances_after(), wide); });
 }
 
 }  // namespace attn::app
