@@ -58,17 +58,18 @@ TEST_CASE("cells, rows and tiles are those of a plain count", "[analysis]") {
 }
 
 TEST_CASE("the count of a mask of 16,384 queries is that of its formula", "[analysis]") {
-    constexpr std::int64_t n = 16'384;
-    const MaskCounts causal = counted(Mask::causal(), n, n);
+    constexpr Index size = 16'384;
+    constexpr std::int64_t n = size;
+    const MaskCounts causal = counted(Mask::causal(), size, size);
     CHECK(causal.kept_cells == n * (n + 1) / 2);
     CHECK(causal.rows_without_key() == 0);
     CHECK(causal.tiles == 342 * 256);
-    const MaskCounts window = counted(Mask::window(15, 0), n, n);
+    const MaskCounts window = counted(Mask::window(15, 0), size, size);
     CHECK(window.kept_cells == 16 * n - 15 * 16 / 2);
-    const MaskCounts strided = counted(Mask::strided(8), n, n);
+    const MaskCounts strided = counted(Mask::strided(8), size, size);
     CHECK(strided.kept_cells == n * n / 8);
     CHECK(strided.skipped == 0);
-    CHECK(counted(Mask::causal(-1), n, n).rows_without_key() == 1);
+    CHECK(counted(Mask::causal(-1), size, size).rows_without_key() == 1);
     CHECK(MaskCounts::multiply_adds(10, 64, 32) == 960);
 }
 

@@ -16,8 +16,6 @@ namespace {
 
 constexpr const char* empty_row_names[empty_row_count] = {"zeros", "uniform", "NaN", "sink"};
 
-std::string with_commas_64(std::int64_t n) { return with_commas(static_cast<std::ptrdiff_t>(n)); }
-
 std::string between(Range range) { return std::to_string(range.begin) + "–" + std::to_string(range.end - 1); }
 
 Explained of_number(std::string title, double value) {
@@ -96,8 +94,8 @@ std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
                           const char* all) {
         Explained out = of_number(title, of ? static_cast<double>(part) / static_cast<double>(of) : 0);
         out.provenance = "counted";
-        out.steps.push_back({name, "", with_commas_64(part)});
-        out.steps.push_back({"of all", all, with_commas_64(of)});
+        out.steps.push_back({name, "", with_commas(part)});
+        out.steps.push_back({"of all", all, with_commas(of)});
         out.steps.push_back({"share", "", fixed(out.f64, 4), true});
         add_line(out, "share",
                  in_expression(static_cast<double>(part)) + " / " + in_expression(static_cast<double>(of)),
@@ -126,9 +124,9 @@ std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
                                   "without a mask");
             out.formula = "cells of the tiles that are left · (d_k + d_v)";
             out.steps.insert(out.steps.begin(),
-                             {{"cells", "of the tiles left", with_commas_64(counts.computed)},
+                             {{"cells", "of the tiles left", with_commas(counts.computed)},
                               {"each", "d_k + d_v", std::to_string(d_k_) + " + " + std::to_string(d_v_)}});
-            out.steps.push_back({"needed", "for the cells kept", with_commas_64(adds(counts.kept_cells))});
+            out.steps.push_back({"needed", "for the cells kept", with_commas(adds(counts.kept_cells))});
             out.note = "For one head: a score takes d_k multiply-adds, and its weight d_v more on the value.";
             return out;
         }

@@ -138,7 +138,7 @@ std::string TryMask::describe(const State& before) const {
     constexpr std::size_t most = 60;
     const MasksState& was = before.of<MasksState>();
     if (tried.size != was.size)
-        return tried.size ? "mask of " + with_commas(tried.size) + " queries" : "mask of the subject's size";
+        return tried.size ? "mask of " + with_commas(tried.size) + " queries" : "mask of these tokens";
     if (tried.shift != was.shift) return tried.shift ? "mask off by one" : "mask as written";
     if (tried.runs != was.runs) return tried.runs ? "model under the mask" : "model as it is";
     const std::string text = tried.mask.text();
@@ -254,13 +254,13 @@ std::string MasksLens::spoken(Subject& subject) {
     look(subject);
     const MaskCounts& counts = counting_->counts();
     if (!counting_->done()) return "Counting what this mask keeps.";
-    const auto number = [](std::int64_t n) { return with_commas(static_cast<std::ptrdiff_t>(n)); };
     const double cells = std::max(static_cast<double>(counts.cells()), 1.0);
-    std::string text = "This mask keeps " + number(counts.kept_cells) + " of " + number(counts.cells()) +
-                       " cells (" + percent(static_cast<double>(counts.kept_cells) / cells) + ")";
+    std::string text = "This mask keeps " + with_commas(counts.kept_cells) + " of " +
+                       with_commas(counts.cells()) + " cells (" +
+                       percent(static_cast<double>(counts.kept_cells) / cells) + ")";
     const Index without = counts.rows_without_key();
     if (without == 0) return text + ", and every query has a key.";
-    return text + ", and " + number(without) +
+    return text + ", and " + with_commas(without) +
            (without == 1 ? " query has no key." : " queries have no key.");
 }
 

@@ -27,7 +27,7 @@ CellRef lens_cell(Index row, Index col) { return {.stage = Stage::lens, .row = r
 // "1.23 million": a large count in few letters.
 std::string in_short(std::int64_t n) {
     const auto value = static_cast<double>(n);
-    if (n < 100'000) return with_commas(static_cast<std::ptrdiff_t>(n));
+    if (n < 100'000) return with_commas(n);
     if (n < 1'000'000'000) return fixed(value / 1e6, n < 10'000'000 ? 2 : 1) + " M";
     return fixed(value / 1e9, n < 10'000'000'000 ? 2 : 1) + " G";
 }
@@ -203,8 +203,7 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
     const std::vector<double>& own = lost_of_own_->lost();
     if (const auto odd = std::ranges::count_if(own, [](double lost) { return std::isnan(lost); });
         odd > 0 && lost_of_own_->done())
-        ui::caption((with_commas(odd) +
-                     (odd == 1 ? " query has weights" : " queries have weights") +
+        ui::caption((with_commas(odd) + (odd == 1 ? " query has weights" : " queries have weights") +
                      " that are not numbers, so the curve has gaps.")
                         .c_str());
     if (reply.held)
@@ -247,9 +246,12 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
     };
     const bool two = width >= ui::two_columns;
     const float each = two ? (width - ui::column_gap) / 2 : width;
-    ui::column("before", each, [&](float wide) { list("masks/before", "as it is", masked_run_.chances_before(), wide); });
+    ui::column("before", each,
+               [&](float wide) { list("masks/before", "as it is", masked_run_.chances_before(), wide); });
     if (two) ImGui::SameLine(0, ui::column_gap);
-    ui::column("after", each, [&](float wide) { list("masks/after", "under this mask", masked_run_.chances_after(), wide); });
+    ui::column("after", each, [&](float wide) {
+        list("masks/after", "under this mask", masked_run_.chances_after(), wide);
+    });
 }
 
 }  // namespace attn::app
