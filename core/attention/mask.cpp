@@ -86,6 +86,38 @@ void fill_row(const Padding& m, Index, Index, Index first, std::span<std::uint8_
     fill_run(first, m.visible_keys, first, out);
 }
 
+void fill_row(const SameDocument& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
+    std::ranges::fill(out, std::uint8_t{0});
+    if (!contains(m.query, q)) return;
+    const std::int32_t document = m.query[static_cast<std::size_t>(q)];
+    const Index end = std::min(first + std::ssize(out), std::ssize(m.key));
+    for (Index k = std::max<Index>(first, 0); k < end; ++k)
+        out[static_cast<std::size_t>(k - first)] = m.key[static_cast<std::size_t>(k)] == document;
+}
+void fill_row(const Strided& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
+    std::ranges::fill(out, std::uint8_t{0});
+    // The first key from `first` on whose distance is a multiple of the stride.
+    const Index rest = (q - first) % m.stride, to = rest < 0 ? rest + m.stride : rest;
+    for (Index i = to; i < std::ssize(out); i += m.stride) out[static_cast<std::size_t>(i)] = 1;
+}
+void fill_row(const BlockSparse& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
+    for (Index i = 0; i < std::ssize(out);) {
+        const Index end = std::min(((first + i) / m.block + 1) * m.block - first, std::ssize(out));
+        std::fill(out.begin() + i, out.begin() + end, std::uint8_t{allows(m, 0, q, first + i)});
+        i = end;
+    }
+}
+void fill_row(const GlobalLocal& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
+    if (is_global(m, q)) {
+        std::ranges::fill(out, std::uint8_t{1});
+        return;
+    }
+    fill_run(q - m.radius, q + m.radius + 1, first, out);
+    for (auto token = std::ranges::lower_bound(m.tokens, first);
+         token != m.tokens.end() && *token < first + std::ssize(out); ++token)
+        out[static_cast<std::size_t>(*token - first)] = 1;
+}
+
 template <class Combine>
 void combine_rows(const std::vector<Mask>& operands, Index head, Index q, Index first,
                   std::span<std::uint8_t> out, Combine combine) {
@@ -152,7 +184,12 @@ Coverage tile(const Prefix& m, Index, Range queries, Range keys) {
     const Distances d(queries, keys);
     return either(keys.end <= m.length || d.highest <= 0, keys.begin >= m.length && d.lowest > 0);
 }
-Coverage tile(const Strided& m, Index, Range, Range) { return all_or_some(m.stride == 1); }
+Coverage tile(const Strided& m, Index, Range queries, Range keys) {
+    const Distances d(queries, keys);
+    // The largest multiple that is not above the highest distance.
+    const Index rest = d.highest % m.stride, multiple = d.highest - (rest < 0 ? rest + m.stride : rest);
+    return either(m.stride == 1, multiple < d.lowest);
+}
 Coverage tile(const BlockSparse& m, Index, Range queries, Range keys) {
     bool all = true, none = true;
     for (Index row = queries.begin / m.block; row <= (queries.end - 1) / m.block; ++row)
@@ -174,7 +211,17 @@ Coverage tile(const GlobalLocal& m, Index, Range queries, Range keys) {
         -m.radius <= d.lowest && d.highest <= m.radius,
         (d.highest < -m.radius || m.radius < d.lowest) && !any_global(queries) && !any_global(keys));
 }
-Coverage tile(const PaintedBits&, Index, Range, Range) { return Coverage::some; }
+Coverage tile(const PaintedBits& m, Index head, Range queries, Range keys) {
+    constexpr Index few = 64;  // a side; more cells are not looked through
+    if (queries.size() > few || keys.size() > few) return Coverage::some;
+    bool all = true, none = true;
+    for (Index q = queries.begin; q < queries.end; ++q)
+        for (Index k = keys.begin; k < keys.end; ++k) {
+            (allows(m, head, q, k) ? none : all) = false;
+            if (!all && !none) return Coverage::some;
+        }
+    return either(all, none);
+}
 Coverage tile(const Conjunction& m, Index head, Range queries, Range keys) {
     bool all = true;
     for (const Mask& operand : m.operands) {

@@ -3,11 +3,14 @@
 //   expression  = conjunction { "|" conjunction }
 //   conjunction = unary { "&" unary }
 //   unary       = "!" unary | "(" expression ")" | name [ "(" argument { "," argument } ")" ]
-//   argument    = integer | "[" [ integer { "," integer } ] "]" | bits
+//   argument    = integer | "[" [ run { "," run } ] "]" | bits
+//   run         = integer [ "*" count ], the integer so many times
 //   bits        = hexadecimal digits, four cells each, first cell in the highest bit
 //
-// The text may come from anyone: its length, depth and number of terms are bounded, and nothing is allocated that the
-// text itself does not hold.
+// The documents of keys may be left out where they are those of queries: same_document([0*5,1*3]).
+//
+// The text may come from anyone: its length, depth, number of terms and lengths of lists are bounded, and nothing else
+// is allocated that the text itself does not hold.
 
 #include <algorithm>
 #include <charconv>
@@ -21,6 +24,7 @@ namespace {
 constexpr std::size_t longest_text = std::size_t{1} << 22;  // a painted 4096×4096 has 2^22 digits
 constexpr int deepest_nesting = 32;
 constexpr int most_terms = 256;
+constexpr std::size_t longest_list = std::size_t{1} << 20;
 
 // --- writing --------------------------------------------------------------------------------------------
 
@@ -37,8 +41,18 @@ std::string digits(const std::vector<std::uint8_t>& bits) {
 
 template <class List>
 std::string list(const List& values) {
+    constexpr auto long_run = 4;
     std::string text = "[";
-    for (const auto v : values) text += (text.size() > 1 ? "," : "") + std::to_string(v);
+    const auto add = [&](const std::string& run) { text += (text.size() > 1 ? "," : "") + run; };
+    for (auto at = values.begin(); at != values.end();) {
+        const auto value = *at;
+        const auto end = std::find_if(at, values.end(), [&](auto other) { return other != value; });
+        if (end - at >= long_run) {
+            add(std::to_string(value) + "*" + std::to_string(end - at));
+            at = end;
+        }
+        for (; at != end; ++at) add(std::to_string(value));
+    }
     return text + "]";
 }
 
@@ -53,7 +67,10 @@ std::string number(Index n) { return std::to_string(n); }
 std::string write(const Causal& m) { return call("causal", {number(m.offset)}); }
 std::string write(const Window& m) { return call("window", {number(m.before), number(m.after)}); }
 std::string write(const Padding& m) { return call("padding", {number(m.visible_keys)}); }
-std::string write(const SameDocument& m) { return call("same_document", {list(m.query), list(m.key)}); }
+std::string write(const SameDocument& m) {
+    if (m.query == m.key) return call("same_document", {list(m.query)});
+    return call("same_document", {list(m.query), list(m.key)});
+}
 std::string write(const Prefix& m) { return call("prefix", {number(m.length)}); }
 std::string write(const Strided& m) { return call("strided", {number(m.stride)}); }
 std::string write(const BlockSparse& m) {
@@ -175,8 +192,8 @@ class Parser {
         }
         if (name == "same_document") {
             auto query = integers<std::int32_t>();
-            expect(',');
-            return Mask::same_document(std::move(query), integers<std::int32_t>());
+            auto key = take(',') ? integers<std::int32_t>() : query;
+            return Mask::same_document(std::move(query), std::move(key));
         }
         if (name == "global_local") {
             auto tokens = integers<Index>();
@@ -218,8 +235,14 @@ class Parser {
         std::vector<T> values;
         expect('[');
         if (take(']')) return values;
-        do values.push_back(static_cast<T>(integer(-position_limit)));
-        while (take(','));
+        do {
+            const auto value = static_cast<T>(integer(-position_limit));
+            const auto count = static_cast<std::size_t>(take('*') ? integer(1) : 1);
+            if (count > longest_list - values.size())
+                fail("a list is too long; it must have at most " + std::to_string(longest_list) + " numbers");
+            if (failed_) return {};
+            values.insert(values.end(), count, value);
+        } while (take(','));
         expect(']');
         return values;
     }

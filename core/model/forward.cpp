@@ -66,6 +66,7 @@ struct Forward::Run {
     std::shared_ptr<Trace> trace;
     std::shared_ptr<const Trace> before;
     Index kept = 0, room = 0;  // tokens
+    std::optional<Mask> mask;  // in place of the blocks' own
     RotaryTable rotary;        // of the tokens that are not kept
     // Of the layer that is being computed, until its LayerTrace holds them.
     Tensor residual, normalised, q, k, v;
@@ -181,7 +182,7 @@ void Forward::Run::project(const Slice& slice) {
 void Forward::Run::prepare(const Slice& slice) {
     AttentionSpec spec;
     spec.scale = block(slice).scale;
-    spec.mask = mask_of(block(slice));
+    spec.mask = mask ? *mask : mask_of(block(slice));
     auto attention =
         Record::prepare(std::move(q), std::move(k), std::move(v), std::move(spec), *trace->kernels_);
     if (!attention) {
@@ -262,6 +263,14 @@ Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<s
     if (Status fit = check(model->config(), ids); !fit) return fit.error();
     return Forward(
         std::make_unique<Run>(std::move(model), std::move(ids), kernels, slice_operations, nullptr));
+}
+
+Result<Forward> Forward::start_under(Mask mask, std::shared_ptr<const Model> model,
+                                     std::vector<std::int32_t> ids, const Kernels& kernels,
+                                     double slice_operations) {
+    auto forward = start(std::move(model), std::move(ids), kernels, slice_operations);
+    if (forward) forward->run_->mask = std::move(mask);
+    return forward;
 }
 
 Result<Forward> Forward::start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,

@@ -17,6 +17,11 @@ class Forward {
     // vocabulary, or there are more ids than the context holds.
     static Result<Forward> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
                                  const Kernels& kernels = default_kernels(), double slice_operations = 400e6);
+    // The same under another mask than the model's own, in every layer: what the model would do if it saw that.
+    static Result<Forward> start_under(Mask mask, std::shared_ptr<const Model> model,
+                                       std::vector<std::int32_t> ids,
+                                       const Kernels& kernels = default_kernels(),
+                                       double slice_operations = 400e6);
     // Continues a run of the same model: the rows of the tokens that both begin with are kept, and so is their memory
     // where that can be shared (Tensor::continued). The result has the bits of a run of its own.
     static Result<Forward> start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,

@@ -74,7 +74,7 @@ std::string head_text(HeadIndex head, std::ptrdiff_t layers, std::string_view be
     return text;
 }
 
-std::string with_commas(std::ptrdiff_t count) {
+std::string with_commas(std::int64_t count) {
     std::string text = std::to_string(count);
     for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
     return text;

@@ -1,6 +1,7 @@
 // Converts numbers to text and back.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ std::string percent(double share);
 std::string many(std::ptrdiff_t count, std::string_view what);
 // Returns "layer 2 · head 1"; without the layer where there is only one.
 std::string head_text(HeadIndex head, std::ptrdiff_t layers, std::string_view between = " · ");
-std::string with_commas(std::ptrdiff_t count);  // "16,384"; count >= 0
+std::string with_commas(std::int64_t count);  // "16,384"; count >= 0
 
 // Reads a text that is a decimal number, "inf" or "-inf" as a whole; nothing if it is none of these or out of
 // a double's range.

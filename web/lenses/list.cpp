@@ -7,6 +7,7 @@
 #include "lenses/curves/curves.hpp"
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
+#include "lenses/masks/masks.hpp"
 #include "lenses/overview/overview.hpp"
 #include "lenses/scale/scale.hpp"
 #include "lenses/tiles/tiles.hpp"
@@ -32,6 +33,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"compare", "Compare", see, "Two runs side by side, head by head", true, compare_links(), make<CompareLens>},
         LensEntry{"curves", "Curves", see, "A network while it learns", false, curves_links(), make<CurvesLens>},
         LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale_links(), make<ScaleLens>},
+        LensEntry{"masks", "Masks", understand, "Which keys a query may look at, and what that saves and costs", false, masks_links(), make<MasksLens>},
         LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax_links(), make<SoftmaxLens>},
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>},
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>},

@@ -54,12 +54,6 @@ Status check_length(std::size_t tokens, const TrainingPlan& plan) {
                  " needs more than that: paste more text, or make the sequences shorter."};
 }
 
-std::string piece(const TrainingData& data, std::int32_t id) {
-    if (!data.tokenizer) return symbol_name(id);
-    std::string storage;
-    return std::string(well_formed(data.tokenizer->token(id), storage));
-}
-
 std::vector<std::int32_t> random_twice(Index vocabulary, Index first, Index context) {
     const Index period = std::min(context / 2, (vocabulary - first) / 2);
     if (period < 2) return {};
@@ -81,6 +75,12 @@ std::string probe_text(const TrainingData& data) {
     text = data.tokenizer->decode(data.probe);
     while (!is_utf8(text)) text.pop_back();  // the text was cut within a character
     return text;
+}
+
+std::string piece_of(const TrainingData& data, std::int32_t id) {
+    if (!data.tokenizer) return symbol_name(id);
+    std::string storage;
+    return std::string(well_formed(data.tokenizer->token(id), storage));
 }
 
 std::string symbol_name(std::int32_t id) {
@@ -143,7 +143,7 @@ Result<TrainingData> training_data(const TrainingPlan& plan) {
         data.probe_targets.assign(data.probe.begin() + 1, data.probe.end());
         data.probe_targets.push_back(-1);
     }
-    for (const std::int32_t id : data.probe) data.probe_pieces.push_back(piece(data, id));
+    for (const std::int32_t id : data.probe) data.probe_pieces.push_back(piece_of(data, id));
     data.repeated = random_twice(data.vocabulary, data.tokenizer ? 0 : 1, plan.context);
     return data;
 }

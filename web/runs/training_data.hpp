@@ -39,6 +39,8 @@ Result<TrainingData> training_data(const TrainingPlan& plan);
 // character.
 std::string probe_text(const TrainingData& data);
 
+// Returns how a token of the data's vocabulary reads.
+std::string piece_of(const TrainingData& data, std::int32_t id);
 // Returns how symbol `id` of a symbol task reads: "|" for the separator, then A … Z, a … z and numbers.
 std::string symbol_name(std::int32_t id);
 // Returns the names of all symbols, as "| A … Z a … z 53 … 63".

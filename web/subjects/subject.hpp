@@ -58,6 +58,8 @@ class Subject : public Resident {
     virtual std::optional<Offer> offer_alone() const { return std::nullopt; }
     // Returns what its heads are named after; null while nothing was measured.
     virtual const NamedHeads* named_heads() { return nullptr; }
+    // Returns how tokens of its model's vocabulary read, if it has a model.
+    virtual std::vector<std::string> token_texts(std::span<const std::int32_t>) { return {}; }
     // Returns one head as matrices; null if it has no vectors to show.
     virtual const Ladder* ladder() { return nullptr; }
     // These are for a network that learns: which runs and which step are shown, and the runs themselves.

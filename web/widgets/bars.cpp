@@ -9,20 +9,23 @@
 namespace attn::ui {
 
 namespace {
-constexpr float line_height = 22, bar_height = 15, least_name = 24, most_name = 72, bar_number_width = 76,
-                bar_gap = 10;
+constexpr float line_height = 22, bar_height = 15, least_name = 24, least_number = 76, bar_gap = 10;
 }
 
 float bar_list_height(Index bars) { return static_cast<float>(bars) * line_height; }
 
 std::optional<Index> bar_list(const std::string& name, const std::string& title, float width,
-                              std::span<const Bar> bars, float most, const ColourScale& scale) {
+                              std::span<const Bar> bars, float most, const ColourScale& scale,
+                              float most_name) {
     Type mono(Face::mono, size_small);
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    float name_width = least_name;
-    for (const Bar& bar : bars) name_width = std::max(name_width, std::min(text_size(bar.name).x, most_name));
-    const float room = std::max(width - name_width - bar_number_width - 2 * bar_gap, 20.0f);
+    float name_width = least_name, number_room = least_number;
+    for (const Bar& bar : bars) {
+        name_width = std::max(name_width, std::min(text_size(bar.name).x, most_name));
+        number_room = std::max(number_room, text_size(bar.number).x);
+    }
+    const float room = std::max(width - name_width - number_room - 2 * bar_gap, 20.0f);
     std::optional<Index> hovered;
     const SemanticGroup group(Role::listbox, name, title);
     for (Index i = 0; i < std::ssize(bars); ++i) {

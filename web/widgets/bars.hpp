@@ -18,9 +18,11 @@ struct Bar {
 };
 
 // Draws one line per bar, its length in proportion to `most`, in the scale's colours, and advances the
-// cursor. Returns the bar under the mouse. Landmarks are "<name>/<place in the list>".
+// cursor. Returns the bar under the mouse. Landmarks are "<name>/<place in the list>". Names longer than `most_name`
+// are cut.
 std::optional<Index> bar_list(const std::string& name, const std::string& title, float width,
-                              std::span<const Bar> bars, float most, const ColourScale& scale);
+                              std::span<const Bar> bars, float most, const ColourScale& scale,
+                              float most_name = 72);
 float bar_list_height(Index bars);
 // Shows a text under this bar of the list that was drawn last.
 void bar_tooltip(Index bar, const char* text);

@@ -5,6 +5,7 @@
 // the other rows. So a query decoded against a cache has the same bits as in the full causal pass.
 #pragma once
 
+#include "kernels/attention_tiles.hpp"
 #include "kernels/exponentials.hpp"
 #include "kernels/portable_attention.hpp"
 #include "kernels/simd/exp.hpp"
@@ -14,8 +15,8 @@
 
 namespace attn::simd {
 
-inline constexpr Index tile_queries = 48;
-inline constexpr Index tile_keys = 64;
+inline constexpr Index tile_queries = attention_tile_queries;
+inline constexpr Index tile_keys = attention_tile_keys;
 inline constexpr Index tiles_per_block = 8;
 inline constexpr float infinity = __builtin_huge_valf();
 

@@ -16,6 +16,7 @@
 #include "lenses/curves/curves.hpp"
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
+#include "lenses/masks/masks.hpp"
 #include "lenses/scale/scale.hpp"
 #include "lenses/tiles/tiles.hpp"
 #include "lenses/softmax/softmax.hpp"
@@ -83,6 +84,7 @@ inline void check_valid(const app::State& s) {
         if (s.selection.query) REQUIRE(*s.selection.query < w.queries());
         if (s.selection.key) REQUIRE(*s.selection.key < w.keys());
         if (s.pin && s.pin->stage != Stage::lens && !is_of_map(s.pin->stage)) {
+        if (s.pin && s.pin->stage != Stage::lens) {
             const app::MatrixShape shape = app::shape_of(w, s.pin->stage);
             REQUIRE(s.pin->row < shape.rows);
             REQUIRE(s.pin->col < shape.cols);
@@ -177,6 +179,10 @@ class RandomCommands {
             {"SetSoftmax", 1,
              [](R& r, const State&) -> Command {
                  return SetSoftmax{{r.number(), static_cast<SoftmaxShown>(r.below(2))}};
+             }},
+            {"TryMask", 1,
+             [](R& r, const State&) -> Command {
+                 return TryMask{{r.mask(3), r.below(4) ? 0 : r.below(20'000) - 5, r.below(5) - 2, r.yes()}};
              }},
             {"SetTrainingMaps", 1,
              [](R& r, const State&) -> Command {
@@ -331,6 +337,22 @@ class RandomCommands {
         if (yes()) plan.changes.push_back({below(300), values()});
         if (yes()) plan.text = text();
         return plan;
+    }
+
+    Mask mask(Index levels) {
+        if (levels > 0 && yes()) {
+            switch (below(3)) {
+                case 0: return mask(levels - 1) & mask(levels - 1);
+                case 1: return mask(levels - 1) | mask(levels - 1);
+                default: return !mask(levels - 1);
+            }
+        }
+        if (below(3) == 0) {
+            const Index side = below(100);  // the largest are too long for a link
+            return app::painted_from(Mask::strided(1 + below(5)), 0, side, side);
+        }
+        return app::mask_atoms()[static_cast<std::size_t>(below(std::ssize(app::mask_atoms())))].make(
+            below(3000));
     }
 
     app::Axis axis() { return static_cast<app::Axis>(below(5)); }

@@ -5,6 +5,7 @@
 #include "tensor/random.hpp"
 
 using namespace attn;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -86,6 +87,20 @@ TEST_CASE("Precedence and spaces", "[unit][mask]") {
     CHECK(*Mask::parse("!causal(0) & padding(1)") == ((!Mask::causal()) & Mask::padding(1)));
 }
 
+TEST_CASE("Runs in lists are written once, and documents that are the same for keys, too", "[unit][mask]") {
+    std::vector<std::int32_t> documents(16'384, 3);
+    std::fill(documents.begin() + 10'000, documents.end(), -4);
+    const Mask mask = Mask::same_document(documents, documents);
+    CHECK(mask.text() == "same_document([3*10000,-4*6384])");
+    CHECK(*Mask::parse(mask.text()) == mask);
+    CHECK(*Mask::parse("same_document([0 * 2, 1], [0, 1*1])") == Mask::same_document({0, 0, 1}, {0, 1}));
+    CHECK(Mask::same_document({1, 1, 1, 2}, {1}).text() == "same_document([1,1,1,2],[1])");
+    CHECK(Mask::same_document({}, {}).text() == "same_document([])");
+    CHECK(*Mask::parse("global_local([4*3],1)") == Mask::global_local({4}, 1));
+    CHECK_THAT(failure("same_document([0*])"), StartsWith("mask: at character 18 a whole number is missing"));
+    CHECK_THAT(failure("same_document([0*0])"), StartsWith("mask: at character 18 a number is out of range"));
+}
+
 TEST_CASE("What is no mask is answered with one sentence", "[unit][mask]") {
     CHECK(failure("") ==
           "mask: at character 1 a term is missing; write for example causal(0), window(3,0), "
@@ -114,13 +129,18 @@ TEST_CASE("What is no mask is answered with one sentence", "[unit][mask]") {
 TEST_CASE("Hostile text costs nothing", "[unit][mask]") {
     CHECK_THAT(failure("painted(1000000000,1000000000,1000000000,f)"), StartsWith("mask:"));
     CHECK_THAT(failure("block_sparse(1,1000000000,1000000000,)"), StartsWith("mask:"));
+    CHECK_THAT(failure("same_document([0*1000000000])"), EndsWith("it must have at most 1048576 numbers"));
+    CHECK_THAT(failure("same_document([0*1048576,1])"), EndsWith("it must have at most 1048576 numbers"));
+    std::string deep = "causal(0)";
+    for (int i = 0; i < 10'000; ++i) deep = "!(" + deep + ")";
+    CHECK_THAT(failure(deep), StartsWith("mask: at character 34 the expression is nested too deeply"));
     CHECK_THAT(failure(std::string(1000000, '(')),
                StartsWith("mask: at character 34 the expression is nested"));
     CHECK_THAT(failure(std::string(1000000, '!')),
                StartsWith("mask: at character 34 the expression is nested"));
     std::string many = "causal(0)";
     for (int i = 0; i < 300; ++i) many += "|causal(0)";
-    CHECK_THAT(failure(many), Catch::Matchers::EndsWith("the expression is too long; use at most 256 terms"));
+    CHECK_THAT(failure(many), EndsWith("the expression is too long; use at most 256 terms"));
     CHECK_THAT(failure(std::string((std::size_t{1} << 22) + 1, ' ')),
                StartsWith("mask: the text is longer than"));
 }

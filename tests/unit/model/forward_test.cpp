@@ -126,3 +126,26 @@ TEST_CASE("ids that no run can take are refused in one sentence", "[model]") {
     CHECK(refusal(std::vector<std::int32_t>(19)) ==
           "19 tokens are more than the context of 18 that this model was made for");
 }
+
+TEST_CASE("a run under another mask: its own is the run as it is, and the narrowest takes the own value",
+          "[model]") {
+    const auto model = load(golden_folder("gpt2-f32"));
+    const auto under = [&](Mask mask) {
+        auto forward = Forward::start_under(std::move(mask), model, some_ids);
+        REQUIRE(forward);
+        auto trace = forward->finish();
+        REQUIRE(trace);
+        return *trace;
+    };
+    const auto as_it_is = run_forward(model, some_ids);
+    REQUIRE(as_it_is);
+    CHECK(under(Mask::causal())->final_residual() == (*as_it_is)->final_residual());
+    const auto narrow = under(Mask::window(0, 0));
+    for (const LayerTrace& layer : narrow->layers()) {
+        CHECK(layer.attention.spec().mask == Mask::window(0, 0));
+        // A weight of 1 on one's own key.
+        CHECK(layer.attention.output() == layer.attention.v());
+    }
+    CHECK_FALSE(narrow->final_residual() == (*as_it_is)->final_residual());
+    CHECK_FALSE(Forward::start_under(Mask(), model, {}));
+}

@@ -72,6 +72,9 @@ class SentenceSubject final : public Subject {
     std::optional<Offer> offer_second() const override;
     std::optional<Offer> offer_alone() const override;
     const NamedHeads* named_heads() override { return awaited_.empty() ? naming_.heads() : nullptr; }
+    std::vector<std::string> token_texts(std::span<const std::int32_t> ids) override {
+        return visit().page().ids_to_text(ids);
+    }
     const Ladder* ladder() override;
     std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;

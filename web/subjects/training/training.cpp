@@ -125,6 +125,14 @@ const NamedHeads* TrainingSubject::named_heads() {
 
 // ---- What it says -----------------------------------------------------------------------------------------
 
+std::vector<std::string> TrainingSubject::token_texts(std::span<const std::int32_t> ids) {
+    std::vector<std::string> texts;
+    const TrainingRun* run = runs_.shown();
+    if (!run) return texts;
+    for (const std::int32_t id : ids) texts.push_back(piece_of(run->data(), id));
+    return texts;
+}
+
 std::optional<Explained> TrainingSubject::explain_at(const CellPlace& place) {
     const CellRef& cell = place.cell;
     auto* run = static_cast<TextRun*>(cell.second ? second() : attention());

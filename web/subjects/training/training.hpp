@@ -35,6 +35,7 @@ class TrainingSubject final : public Subject {
     std::vector<Offer> offers() const override;
     std::optional<Offer> offer_second() const override;
     const NamedHeads* named_heads() override;
+    std::vector<std::string> token_texts(std::span<const std::int32_t> ids) override;
     const Ladder* ladder() override { return ladder_of(ladder_, attention(), state().selection); }
     const TrainingState* course() const override { return &now(); }
     TrainingRuns* runs() override { return &runs_; }

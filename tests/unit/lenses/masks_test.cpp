@@ -1,0 +1,263 @@
+#include "lenses/masks/masks.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "app/link.hpp"
+#include "attention/explain.hpp"
+#include "unit/app/support.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+MasksLens& masks_in(const Screen& screen) { return static_cast<MasksLens&>(lens_in(screen.visit)); }
+const MasksState& tried(const Screen& screen) { return screen.visit.state().of<MasksState>(); }
+
+void open(Screen& screen, const MasksState& state = {}) {
+    screen.visit.perform(OpenLens{"masks"});
+    screen.visit.perform(TryMask{state});
+    screen.settle();
+}
+std::string spoken(Screen& screen) { return masks_in(screen).spoken(subject_in(screen.visit)); }
+std::optional<Explained> explained_here(Screen& screen, Index row, Index col) {
+    const Selection& s = screen.visit.state().selection;
+    return masks_in(screen).explain(subject_in(screen.visit),
+                                    {{s.layer, s.head}, {.stage = Stage::lens, .row = row, .col = col}});
+}
+
+}  // namespace
+
+TEST_CASE("Masks is there for every subject and says what the mask keeps") {
+    Screen screen;
+    screen.open_sentence(6);
+    screen.train_some();
+    for (const SubjectEntry& subject : subject_list()) {
+        screen.visit.perform(OpenSubject{subject.key});
+        open(screen);
+        if (!subject_in(screen.visit).attention()) continue;
+        INFO(subject.key);
+        CHECK(screen.shows("masks/map"));
+        CHECK(screen.shows("masks/counted"));
+        const Index n = subject_in(screen.visit).attention()->queries();
+        CHECK(masks_in(screen).counting().counts().kept_cells == n * (n + 1) / 2);
+    }
+    screen.visit.perform(OpenSubject{sentence_subject});
+    screen.settle();
+    CHECK(spoken(screen) == "This mask keeps 21 of 36 cells (58 %), and every query has a key.");
+    screen.visit.perform(TryMask{{.shift = -1}});
+    screen.settle();
+    CHECK(spoken(screen) == "This mask keeps 15 of 36 cells (42 %), and 1 query has no key.");
+    screen.visit.perform(TryMask{{.mask = Mask::padding(0)}});
+    screen.settle();
+    CHECK(spoken(screen) == "This mask keeps 0 of 36 cells (0 %), and 6 queries have no key.");
+}
+
+TEST_CASE("a mask is in the link and in undo, with its size, its shift and the model") {
+    const State first = default_state();
+    const MasksState all{Mask::causal() & (Mask::padding(4) | !Mask::window(15, 0)), 4096, -1, true};
+    const State state = after(first, TryMask{all});
+    const std::string link = to_fragment(state);
+    CHECK(parse_fragment(link).state == state);
+    CHECK(parse_fragment(link).note.empty());
+    CHECK(to_fragment(after(state, TryMask{MasksState{}})) == to_fragment(first));
+    const State painted =
+        after(first, TryMask{{.mask = painted_from(Mask::strided(3), 0, 64, 64), .size = 64}});
+    CHECK(parse_fragment(to_fragment(painted)).state == painted);
+    CHECK(refusal(first, TryMask{{.size = 20'000}}) == "A mask here has 1 to 16,384 queries and keys.");
+    CHECK(refusal(first, TryMask{{.size = -1}}) == "A mask here has 1 to 16,384 queries and keys.");
+    CHECK(refusal(first, TryMask{{.shift = 2}}) == "A mask is off by one key here, or by none.");
+    Mask deep;
+    for (int i = 0; i < 60; ++i) deep = !deep;
+    CHECK(refusal(first, TryMask{{.mask = deep}}).ends_with("use fewer brackets"));
+    for (const char* wrong : {"v=1&masks.mask=causal", "v=1&masks.n=0", "v=1&masks.n=16385",
+                              "v=1&masks.off=2", "v=1&masks.off=0", "v=1&masks.run=0"}) {
+        INFO(wrong);
+        CHECK_FALSE(parse_fragment(wrong).note.empty());
+        CHECK(parse_fragment(wrong).state == first);
+    }
+}
+
+TEST_CASE("the mask is chosen, typed, put together and painted") {
+    Screen screen;
+    screen.open_sentence(6);
+    open(screen);
+    screen.click("masks/preset/window of 16");
+    CHECK(tried(screen).mask == Mask::window(15, 0));
+    screen.visit.undo();
+    CHECK(tried(screen).mask == Mask::causal());
+    screen.settle();
+
+    screen.click("masks/text");
+    screen.press(ImGuiKey_End);
+    screen.type(" & padding(3");
+    CHECK(screen.shows("masks/fault"));
+    CHECK(tried(screen).mask == Mask::causal());
+    screen.type(")");
+    CHECK_FALSE(screen.shows("masks/fault"));
+    CHECK(tried(screen).mask == (Mask::causal() & Mask::padding(3)));
+    screen.press(ImGuiKey_Enter);
+    screen.visit.undo();
+    CHECK(tried(screen).mask == Mask::causal());
+    screen.visit.redo();
+    screen.settle();
+
+    screen.click("masks/term/1/keys/more");
+    CHECK(tried(screen).mask == (Mask::causal() & Mask::padding(4)));
+    screen.settle();
+    screen.click("masks/term/0");
+    CHECK(tried(screen).mask == (!Mask::causal() & Mask::padding(4)));
+    screen.settle();
+    screen.click("masks/join/or");
+    CHECK(tried(screen).mask == (!Mask::causal() | Mask::padding(4)));
+    screen.settle();
+    screen.click("masks/term/0/remove");
+    CHECK(tried(screen).mask == Mask::padding(4));
+    screen.settle();
+    screen.click("masks/add");
+    screen.draw(3);
+    screen.click("masks/add/strided");
+    CHECK(tried(screen).mask == (Mask::padding(4) | Mask::strided(4)));
+    screen.settle();
+
+    screen.click("masks/paint");
+    const Mask painted = tried(screen).mask;
+    CHECK(painted == painted_from(Mask::padding(4) | Mask::strided(4), 0, 6, 6));
+    screen.settle();
+    screen.click("masks/map/1/5");
+    CHECK(tried(screen).mask.allows(0, 1, 5) != painted.allows(0, 1, 5));
+    CHECK(tried(screen).mask.allows(0, 1, 4) == painted.allows(0, 1, 4));
+}
+
+TEST_CASE("a text that is too long is not taken") {
+    Screen screen;
+    screen.open_sentence(6);
+    open(screen);
+    screen.click("masks/text");
+    screen.press(ImGuiKey_End);
+    screen.type(std::string(9000, ' ').c_str());
+    CHECK(screen.shows("masks/fault"));
+    CHECK(tried(screen).mask == Mask::causal());
+    screen.type(" | padding(2)");
+    CHECK(tried(screen).mask == (Mask::causal() | Mask::padding(2)));
+}
+
+TEST_CASE("a mask of 16,384 queries is counted and drawn in slices") {
+    Screen screen;
+    screen.open_sentence(6);
+    open(screen, {.mask = Mask::causal() & Mask::window(1023, 0), .size = mask_size_limit});
+    const MaskCounts& counts = masks_in(screen).counting().counts();
+    CHECK(counts.kept_cells == 1024LL * mask_size_limit - 1023 * 1024 / 2);
+    CHECK(counts.skipped > counts.tiles * 9 / 10);
+    CHECK(screen.shows("masks/map/complete"));
+    screen.click("masks/size/these tokens");
+    CHECK(tried(screen).size == 0);
+}
+
+TEST_CASE("what a mask shows explains itself") {
+    Screen screen;
+    screen.open_sentence(6);
+    screen.visit.perform(Select{{1, 2, {}, {}, {}}});
+    open(screen, {.mask = Mask::window(1, 0)});
+    const Record& record = sentence_in(screen.visit).run()->record_at(1);
+
+    const auto hidden = explained_here(screen, 4, 1);
+    REQUIRE(hidden);
+    CHECK(hidden->f64 == 0);
+    CHECK(hidden->title == "Mask[\"word4\", \"word1\"]");
+    CHECK(hidden->steps.back().value == fixed(static_cast<double>(record.cell(Stage::weight, 2, 4, 1)), 4));
+    CHECK(explained_here(screen, 4, 3)->f64 == 1);
+    CHECK_FALSE(explained_here(screen, 6, 0));
+
+    const auto kept = explained_here(screen, static_cast<Index>(MaskNumber::kept), mask_cell::count);
+    REQUIRE(kept);
+    CHECK(kept->f64 == 11.0 / 36);
+    CHECK_FALSE(explained_here(screen, static_cast<Index>(MaskNumber::time), mask_cell::count));
+    CHECK_FALSE(explained_here(screen, 77, mask_cell::count));
+
+    // The reference: softmax in double over all keys.
+    auto free_spec = record.spec();
+    free_spec.mask = {};
+    const auto whole = record.prepare_under(free_spec);
+    REQUIRE(whole);
+    for (Index query = 0; query < 6; ++query) {
+        double all = 0, own = 0;
+        for (Index key = 0; key < 6; ++key) {
+            if (key == query || key == query - 1) continue;
+            all += row_chain(*whole, 2, query).at(key).weight;
+            own += row_chain(record, 2, query).at(key).weight;
+        }
+        const auto of_all = explained_here(screen, query, mask_cell::lost_of_all),
+                   of_own = explained_here(screen, query, mask_cell::lost_of_own);
+        REQUIRE(of_all);
+        REQUIRE(of_own);
+        CHECK(of_all->f64 == Catch::Approx(all).margin(1e-12));
+        CHECK(of_own->f64 == Catch::Approx(own).margin(1e-12));
+        // Weights are within about 2^-20 of themselves in f32.
+        CHECK(std::abs(of_all->f32 - all) < 2e-6);
+        CHECK(std::abs(of_own->f32 - own) < 2e-6);
+    }
+    CHECK(screen.shows("chart/masks/lost"));
+    CHECK(table_in(screen.visit).values.at(4, 3) == 1);
+    CHECK(table_in(screen.visit).values.at(4, 1) == 0);
+}
+
+TEST_CASE("a query without a key, by four conventions") {
+    Screen screen;
+    screen.open_sentence(6);
+    open(screen, {.mask = Mask::causal(-1)});
+    const auto example = masks_in(screen).empty_example();
+    CHECK(example.without_key);
+    CHECK(example.query == 0);
+    CHECK(screen.shows("masks/empty/2/0"));
+    const auto weight = [&](EmptyRow convention, Index place) {
+        return explained_here(
+            screen, 0, mask_cell::empty + static_cast<Index>(convention) * mask_cell::empty_columns + place);
+    };
+    CHECK(weight(EmptyRow::zeros, 3)->f64 == 0);
+    CHECK(weight(EmptyRow::uniform, 3)->f64 == 1.0 / 6);
+    CHECK(std::isnan(weight(EmptyRow::nan, 3)->f64));
+    CHECK(weight(EmptyRow::sink, 3)->f64 == 0);
+    CHECK(weight(EmptyRow::sink, mask_cell::empty_columns - 1)->f64 == 1);
+    CHECK_FALSE(weight(EmptyRow::sink, 7));
+    screen.click("masks/empty/1/2");
+    CHECK(screen.visit.state().pin->stage == Stage::lens);
+}
+
+TEST_CASE("a model runs under the mask, and its own mask changes nothing") {
+    Screen screen;
+    screen.open_sentence(6);
+    open(screen, {.runs = true});
+    const MaskedRun& run = masks_in(screen).masked_run();
+    REQUIRE(run.done());
+    CHECK(run.after() == run.before());
+    CHECK(run.moved() == 0);
+    CHECK(screen.shows("masks/after/0"));
+    screen.visit.perform(TryMask{{.mask = Mask::window(0, 0), .runs = true}});
+    screen.settle();
+    REQUIRE(run.done());
+    CHECK(run.moved() > 0);
+    CHECK(run.moved() <= 1);
+    const auto why = explained_here(screen, run.tokens()[0], mask_cell::probability);
+    REQUIRE(why);
+    CHECK(why->f64 ==
+          Catch::Approx(probabilities_of(run.after())[static_cast<std::size_t>(run.tokens()[0])]));
+    CHECK(why->f32 == Catch::Approx(why->f64).epsilon(1e-5));
+}
+
+TEST_CASE("the race of the kernel ends, and its time explains itself") {
+    Screen screen;
+    screen.open_sentence(6);
+    open(screen, {.mask = Mask::window(15, 0), .size = 256});
+    screen.click("masks/measure");
+    screen.settle();
+    REQUIRE(masks_in(screen).race());
+    CHECK(masks_in(screen).race()->done());
+    const auto time = explained_here(screen, static_cast<Index>(MaskNumber::time), mask_cell::count);
+    REQUIRE(time);
+    CHECK(time->f32 == masks_in(screen).race()->ratio());
+}

@@ -1,0 +1,292 @@
+// Explains the numbers of the lens: cells of the mask, what it leaves, and what becomes of rows.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "app/format.hpp"
+#include "attention/explain.hpp"
+#include "kernels/attention_tiles.hpp"
+#include "lenses/masks/masks.hpp"
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr const char* empty_row_names[empty_row_count] = {"zeros", "uniform", "NaN", "sink"};
+
+std::string between(Range range) { return std::to_string(range.begin) + "–" + std::to_string(range.end - 1); }
+
+Explained of_number(std::string title, double value) {
+    Explained out;
+    out.title = std::move(title);
+    out.f32 = out.f64 = value;
+    return out;
+}
+
+}  // namespace
+
+std::optional<Explained> MasksLens::explain(Subject& subject, const CellPlace& place) {
+    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
+    const CellRef& cell = place.cell;
+    const Looked& looked = look(subject);
+    if (cell.col < mask_cell::first) {
+        if (cell.row >= looked.queries || cell.col >= looked.keys) return std::nullopt;
+        return explain_cell(cell);
+    }
+    if (cell.col == mask_cell::count) return explain_count(static_cast<MaskNumber>(cell.row));
+    if (cell.col == mask_cell::probability) return explain_probability(subject, cell);
+    if (cell.row >= looked.queries) return std::nullopt;
+    if (cell.col >= mask_cell::empty) return explain_empty(cell);
+    return explain_lost({looked.head, cell});
+}
+
+Explained MasksLens::explain_cell(const CellRef& cell) const {
+    const Looked& looked = *looked_;
+    const Index head = looked.head.head;
+    const bool allowed = looked.mask.allows(head, cell.row, cell.col);
+    const auto seen = [](bool yes) { return std::string(yes ? "seen" : "hidden"); };
+    Explained out =
+        of_number("Mask[" + query_name(cell.row) + ", " + key_name(cell.col) + "]", allowed ? 1 : 0);
+    out.provenance = "computed from the expression";
+    out.formula = looked.mask.text().substr(0, 200);
+    out.steps.push_back({"distance", "key − query",
+                         std::to_string(cell.col) + " − " + std::to_string(cell.row) + " = " +
+                             std::to_string(cell.col - cell.row)});
+    const MaskTerms terms = terms_of(looked.mask);
+    for (const Mask& term : terms.terms) {
+        std::string numbers;
+        for (const TermNumber& number : numbers_of(term))
+            numbers +=
+                (numbers.empty() ? "" : ", ") + std::string(number.name) + " " + std::to_string(number.value);
+        out.steps.push_back({name_of(term), numbers, seen(term.allows(head, cell.row, cell.col))});
+    }
+    out.steps.push_back({"mask",
+                         terms.terms.size() < 2    ? ""
+                         : terms.join == Join::all ? "all of them"
+                                                   : "any of them",
+                         seen(allowed), true});
+    const auto tile = [](Index at, Index side, Index n) {
+        return Range{at / side * side, std::min(n, (at / side + 1) * side)};
+    };
+    const Range queries = tile(cell.row, attention_tile_queries, looked.queries),
+                keys = tile(cell.col, attention_tile_keys, looked.keys);
+    const Coverage coverage = looked.mask.tile(head, queries, keys);
+    out.steps.push_back({"kernel tile", between(queries) + " × " + between(keys),
+                         coverage == Coverage::none  ? "skipped"
+                         : coverage == Coverage::all ? "computed whole"
+                                                     : "computed, then cut"});
+    if (lost_of_own_ && lost_of_own_->done()) {
+        const float weight = lost_of_own_->weights().cell(cell.row, cell.col);
+        const double own = weight == masked_cell ? 0 : static_cast<double>(weight);
+        out.steps.push_back({"weight", "of this head as it is", fixed(own, 4), false,
+                             CellPlace{looked.head, {Stage::weight, cell.row, cell.col}}});
+    }
+    add_line(out, "allowed", allowed ? "1" : "0", out.f64);
+    return out;
+}
+
+std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
+    const MaskCounts& counts = counting_->counts();
+    if (!counting_->done()) return std::nullopt;
+    const auto share = [](const char* title, std::int64_t part, std::int64_t of, const char* name,
+                          const char* all) {
+        Explained out = of_number(title, of ? static_cast<double>(part) / static_cast<double>(of) : 0);
+        out.provenance = "counted";
+        out.steps.push_back({name, "", with_commas(part)});
+        out.steps.push_back({"of all", all, with_commas(of)});
+        out.steps.push_back({"share", "", fixed(out.f64, 4), true});
+        add_line(out, "share",
+                 in_expression(static_cast<double>(part)) + " / " + in_expression(static_cast<double>(of)),
+                 out.f64);
+        return out;
+    };
+    switch (number) {
+        case MaskNumber::kept: {
+            Explained out = share("Cells that the mask keeps", counts.kept_cells, counts.cells(), "kept",
+                                  "queries × keys");
+            out.formula = "Σ_q keys that q may look at / (n_q · n_k)";
+            return out;
+        }
+        case MaskNumber::skipped: {
+            Explained out =
+                share("Tiles that the kernel skips", counts.skipped, counts.tiles, "skipped", "tiles");
+            out.note =
+                "The fused kernel computes tiles of " + std::to_string(attention_tile_queries) +
+                " queries × " + std::to_string(attention_tile_keys) +
+                " keys. It asks the mask about each of them and skips those in which nothing is allowed.";
+            return out;
+        }
+        case MaskNumber::multiply_adds: {
+            const auto adds = [&](std::int64_t of) { return MaskCounts::multiply_adds(of, d_k_, d_v_); };
+            Explained out = share("Multiply-adds left", adds(counts.computed), adds(counts.cells()), "left",
+                                  "without a mask");
+            out.formula = "cells of the tiles that are left · (d_k + d_v)";
+            out.steps.insert(out.steps.begin(),
+                             {{"cells", "of the tiles left", with_commas(counts.computed)},
+                              {"each", "d_k + d_v", std::to_string(d_k_) + " + " + std::to_string(d_v_)}});
+            out.steps.push_back({"needed", "for the cells kept", with_commas(adds(counts.kept_cells))});
+            out.note = "For one head: a score takes d_k multiply-adds, and its weight d_v more on the value.";
+            return out;
+        }
+        case MaskNumber::without_key: {
+            Explained out = share("Queries without a key", counts.rows_without_key(), counts.queries,
+                                  "without", "queries");
+            out.note = "This page gives such a query weights of 0 and an output of 0.";
+            return out;
+        }
+        case MaskNumber::time: {
+            if (!race_ || !race_->done()) return std::nullopt;
+            Explained out = of_number("Time of the kernel under the mask", race_->ratio());
+            out.provenance = "measured here, in this session";
+            const auto ms = [&](double all) { return fixed(all / race_->passes(), 3) + " ms"; };
+            out.steps.push_back({"masked", "a pass, one head", ms(race_->masked_ms())});
+            out.steps.push_back({"no mask", "a pass, one head", ms(race_->whole_ms())});
+            out.steps.push_back({"passes", "of both, in turn", std::to_string(race_->passes())});
+            out.steps.push_back({"ratio", "", fixed(race_->ratio(), 4), true});
+            out.note = "Seeded normal vectors, one thread. The next measurement differs a little.";
+            out.recomputed = false;
+            add_line(out, "ratio",
+                     in_expression(race_->masked_ms()) + " / " + in_expression(race_->whole_ms()),
+                     race_->ratio());
+            return out;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) const {
+    const Index code = cell.col - mask_cell::empty, place = code % mask_cell::empty_columns;
+    if (code / mask_cell::empty_columns >= empty_row_count) return std::nullopt;
+    const auto convention = static_cast<EmptyRow>(code / mask_cell::empty_columns);
+    const EmptyExample example = empty_example();
+    const bool of_sink = place + 1 == mask_cell::empty_columns;
+    if (example.query != cell.row || (!of_sink && place >= std::ssize(example.scores))) return std::nullopt;
+    const std::vector<float> scores(example.scores.begin(), example.scores.end());
+    const auto narrow = weights_under<float>(convention, scores, example.allowed);
+    const auto wide = weights_under<double>(convention, example.scores, example.allowed);
+    const auto at = static_cast<std::size_t>(place);
+    Explained out;
+    out.title = (of_sink ? "Weight of the sink" : "Weight of " + key_name(place)) + ", by " +
+                empty_row_names[static_cast<std::size_t>(convention)];
+    out.f32 = static_cast<double>(of_sink ? narrow.sink : narrow.weights[at]);
+    out.f64 = of_sink ? wide.sink : wide.weights[at];
+    out.provenance =
+        "query " + query_name(example.query) + (record_ ? ", scores of this head" : ", scores of 0");
+    switch (convention) {
+        case EmptyRow::zeros: out.formula = "0 if no key is allowed"; break;
+        case EmptyRow::uniform: out.formula = "softmax(s where allowed, else the least float)"; break;
+        case EmptyRow::nan: out.formula = "softmax(s where allowed, else −∞)"; break;
+        case EmptyRow::sink: out.formula = "exp(s) / (1 + Σ exp(s))"; break;
+    }
+    if (!of_sink) {
+        const bool allowed = example.allowed[at] != 0;
+        out.steps.push_back(
+            {"score", allowed ? "seen" : "hidden by the mask", fixed(example.scores[at], 4), false,
+             record_ ? std::optional(CellPlace{looked_->head, {Stage::scaled, cell.row, place}})
+                     : std::nullopt});
+    }
+    double sum = 0;
+    for (const double weight : wide.weights) sum += weight;
+    out.steps.push_back({"weight", "", fixed(out.f64, 4), true});
+    out.steps.push_back({"Σ of the row", "over the keys", fixed(sum, 4)});
+    add_line(out, "weight", in_expression(out.f64), out.f64);
+    switch (convention) {
+        case EmptyRow::zeros:
+            out.note =
+                "A query without a key takes nothing. So do the ONNX Attention operator from opset 24 on, "
+                "and "
+                "this page.";
+            break;
+        case EmptyRow::uniform:
+            out.note =
+                "Hidden scores become the least number that a float holds, as many libraries do it. If that "
+                "is "
+                "all there is, every hidden key gets the same share.";
+            break;
+        case EmptyRow::nan:
+            out.note =
+                "Hidden scores become −∞. If that is all there is, −∞ − (−∞) is not a number, and it spreads "
+                "to everything after it.";
+            break;
+        case EmptyRow::sink:
+            out.note =
+                "One more score of 0 that belongs to no key takes what the keys leave: softmax₁ (Xiao et al. "
+                "2023, arXiv 2309.17453).";
+            break;
+    }
+    return out;
+}
+
+std::optional<Explained> MasksLens::explain_lost(const CellPlace& place) const {
+    const Index query = place.cell.row, head = place.head.head;
+    const bool of_all = place.cell.col == mask_cell::lost_of_all;
+    const auto& losses = of_all ? lost_of_all_ : lost_of_own_;
+    if (!losses || !losses->done() || (!of_all && place.cell.col != mask_cell::lost_of_own))
+        return std::nullopt;
+    Explained out;
+    out.title = "Weight that " + query_name(query) + " loses";
+    out.provenance = of_all ? "of the weights without any mask" : "of this head's weights as they are";
+    out.f32 = losses->lost()[static_cast<std::size_t>(query)];
+    out.formula = "Σ_j weight[" + query_name(query) + ", j], j hidden by this mask";
+    out.operands_title = "Weights · 1 for each hidden key";
+    out.left_name = "weights";
+    out.right_name = "hidden";
+    std::optional<RowChain> row;
+    if (record_) {
+        AttentionSpec spec = record_->spec();
+        if (of_all) spec.mask = {};
+        if (const auto under = record_->prepare_under(std::move(spec))) row = row_chain(*under, head, query);
+    }
+    const Places places{place.head};
+    for (Index key = 0; key < looked_->keys; ++key) {
+        if (looked_->mask.allows(head, query, key)) continue;
+        const float stored = row ? 0 : losses->weights().cell(query, key);
+        const double weight = row                     ? row->at(key).weight
+                              : stored == masked_cell ? 0
+                                                      : static_cast<double>(stored);
+        if (weight == 0) continue;
+        out.operands.push_back({label_at(key_names_, key), weight, 1, weight,
+                                places(of_all ? Stage::scaled : Stage::weight, query, key)});
+        out.f64 += weight;
+    }
+    add_line(out, "lost", out.operands.empty() ? "0" : "dot(weights, hidden)", out.f64);
+    if (out.operands.empty())
+        out.note = "Nothing that this query looked at is hidden.";
+    else if (counting_->done() && counting_->counts().kept[static_cast<std::size_t>(query)] == 0)
+        out.note = "No key is left to it, so all of it is lost.";
+    else
+        out.note =
+            "Softmax gives what is lost to the keys that are left, each in proportion to its own weight.";
+    return out;
+}
+
+std::optional<Explained> MasksLens::explain_probability(Subject& subject, const CellRef& cell) const {
+    const MaskedRun& run = masked_run_;
+    if (!run.done() || cell.row >= std::ssize(run.after())) return std::nullopt;
+    const auto id = static_cast<std::size_t>(cell.row);
+    const double before = run.chances_before()[id], after = run.chances_after()[id];
+    const std::vector<std::string> names = subject.token_texts(std::array{static_cast<std::int32_t>(id)});
+    Explained out;
+    out.title = "Probability of " + in_quotes(names.empty() ? std::to_string(id) : names.front());
+    out.provenance = "next token, under the mask, temperature 1";
+    out.formula = "exp(logit − log Σ exp(logit))";
+    double most = -HUGE_VAL, sum = 0;
+    for (const float logit : run.after()) most = std::max(most, static_cast<double>(logit));
+    for (const float logit : run.after()) sum += std::exp(static_cast<double>(logit) - most);
+    const double logit = static_cast<double>(run.after()[id]), log_sum = most + std::log(sum);
+    out.f64 = after;
+    out.f32 = static_cast<double>(std::exp(run.after()[id] - static_cast<float>(log_sum)));
+    out.steps.push_back({"logit", "under the mask", fixed(logit, 4)});
+    out.steps.push_back({"log Σ exp", "over the vocabulary", fixed(log_sum, 4)});
+    out.steps.push_back({"probability", "under the mask", fixed(after, 4), true});
+    out.steps.push_back({"logit", "as it is", fixed(static_cast<double>(run.before()[id]), 4)});
+    out.steps.push_back(
+        {"probability", "as it is", fixed(before, 4), false,
+         CellPlace{looked_->head, {.stage = Stage::logit, .row = run.length() - 1, .col = cell.row}}});
+    add_line(out, "probability", "exp(" + in_expression(logit) + " - " + in_expression(log_sum) + ")", after);
+    return out;
+}
+
+}  // namespace attn::app

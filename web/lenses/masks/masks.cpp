@@ -1,0 +1,302 @@
+#include "lenses/masks/masks.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "app/format.hpp"
+#include "app/link_text.hpp"
+#include "attention/explain.hpp"
+#include "maps/mask_map.hpp"
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// Of four documents, each a little longer than the one before.
+Mask documents(Index size) {
+    std::vector<std::int32_t> of(static_cast<std::size_t>(size));
+    for (Index i = 0; i < size; ++i)
+        of[static_cast<std::size_t>(i)] = 10 * i < size       ? 0
+                                          : 10 * i < 3 * size ? 1
+                                          : 10 * i < 6 * size ? 2
+                                                              : 3;
+    return Mask::same_document(of, of);
+}
+
+// Eight blocks a side at most: those on the diagonal, those before them, and the first column (Zaheer et al. 2020,
+// arXiv 2007.14062, without its random blocks).
+Mask blocks(Index size) {
+    const Index block = std::max<Index>((size + 7) / 8, 1), count = (size + block - 1) / block;
+    std::vector<std::uint8_t> allowed;
+    for (Index row = 0; row < count; ++row)
+        for (Index col = 0; col < count; ++col) allowed.push_back(col == 0 || col == row || col + 1 == row);
+    return Mask::block_sparse(block, count, count, std::move(allowed));
+}
+
+constexpr std::array presets{
+    MaskPreset{"causal", [](Index) { return Mask::causal(); }},
+    MaskPreset{"window of 16", [](Index) { return Mask::window(15, 0); }},
+    MaskPreset{"causal documents", [](Index n) { return Mask::causal() & documents(n); }},
+    // Xiao et al. 2023, arXiv 2309.17453.
+    MaskPreset{"first keys and window",
+               [](Index) { return Mask::causal() & (Mask::padding(4) | Mask::window(15, 0)); }},
+    // Child et al. 2019, arXiv 1904.10509.
+    MaskPreset{"strided", [](Index) { return Mask::causal() & (Mask::window(7, 0) | Mask::strided(8)); }},
+    // Raffel et al. 2019, arXiv 1910.10683.
+    MaskPreset{"prefix", [](Index n) { return Mask::prefix(n / 4); }},
+    // Beltagy et al. 2020, arXiv 2004.05150.
+    MaskPreset{"global tokens", [](Index) { return Mask::global_local({0}, 4); }},
+    MaskPreset{"no mask", [](Index) { return Mask(); }},
+};
+
+constexpr std::array atoms{
+    MaskPreset{"causal", [](Index) { return Mask::causal(); }},
+    MaskPreset{"window", [](Index) { return Mask::window(15, 0); }},
+    MaskPreset{"strided", [](Index) { return Mask::strided(4); }},
+    MaskPreset{"blocks", blocks},
+    MaskPreset{"global", [](Index) { return Mask::global_local({0}, 2); }},
+    MaskPreset{"prefix", [](Index n) { return Mask::prefix(n / 4); }},
+    MaskPreset{"documents", documents},
+    MaskPreset{"padding", [](Index n) { return Mask::padding(n - n / 4); }},
+};
+
+constexpr LinkRow rows[] = {
+    {"masks.mask", "a mask, as causal(0) & window(15,0)",
+     [](State& s, const std::string& value) {
+         const auto mask = Mask::parse(value);
+         MasksState tried = s.of<MasksState>();
+         if (mask) tried.mask = *mask;
+         return mask && take(s, TryMask{tried});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const Mask& mask = s.of<MasksState>().mask;
+         return mask == MasksState{}.mask ? std::nullopt : std::optional(mask.text());
+     }},
+    {"masks.n", "a number of queries and keys from 1 to 16,384",
+     [](State& s, const std::string& value) {
+         const auto size = read_integer<Index>(value);
+         MasksState tried = s.of<MasksState>();
+         tried.size = size.value_or(0);
+         return tried.size > 0 && take(s, TryMask{tried});
+     },
+     [](const State& s, const State&) {
+         const Index size = s.of<MasksState>().size;
+         return size ? std::optional(std::to_string(size)) : std::nullopt;
+     }},
+    {"masks.off", "-1 or 1",
+     [](State& s, const std::string& value) {
+         const auto shift = read_integer<Index>(value);
+         MasksState tried = s.of<MasksState>();
+         tried.shift = shift.value_or(0);
+         return tried.shift != 0 && take(s, TryMask{tried});
+     },
+     [](const State& s, const State&) {
+         const Index shift = s.of<MasksState>().shift;
+         return shift ? std::optional(std::to_string(shift)) : std::nullopt;
+     }},
+    {"masks.run", "1",
+     [](State& s, const std::string& value) {
+         MasksState tried = s.of<MasksState>();
+         tried.runs = true;
+         return value == "1" && take(s, TryMask{tried});
+     },
+     [](const State& s, const State&) {
+         return s.of<MasksState>().runs ? std::optional<std::string>("1") : std::nullopt;
+     }},
+};
+
+void prune(State& state) {
+    if (!fits_into_a_link(state.of<MasksState>().mask.text()))
+        state.edit<MasksState>().mask = MasksState{}.mask;
+}
+
+std::vector<std::string> numbered(Index count) {
+    std::vector<std::string> names;
+    for (Index i = 0; i < count; ++i) names.push_back(std::to_string(i));
+    return names;
+}
+
+}  // namespace
+
+LinkRows masks_links() { return {.rows = rows, .prune = prune}; }
+
+std::span<const MaskPreset> mask_presets() { return presets; }
+std::span<const MaskPreset> mask_atoms() { return atoms; }
+
+Status TryMask::apply(State& state) const {
+    if (tried.size < 0 || tried.size > mask_size_limit)
+        return Error{"A mask here has 1 to " + with_commas(mask_size_limit) + " queries and keys."};
+    if (tried.shift < -1 || tried.shift > 1) return Error{"A mask is off by one key here, or by none."};
+    // What was put together may be deeper than what can be read.
+    if (const auto read = Mask::parse(tried.mask.text()); !read) return read.error();
+    state.edit<MasksState>() = tried;
+    return ok();
+}
+
+std::string TryMask::describe(const State& before) const {
+    constexpr std::size_t most = 60;
+    const MasksState& was = before.of<MasksState>();
+    if (tried.size != was.size)
+        return tried.size ? "mask of " + with_commas(tried.size) + " queries" : "mask of these tokens";
+    if (tried.shift != was.shift) return tried.shift ? "mask off by one" : "mask as written";
+    if (tried.runs != was.runs) return tried.runs ? "model under the mask" : "model as it is";
+    const std::string text = tried.mask.text();
+    return "mask " + (text.size() <= most ? text : text.substr(0, most) + "…");
+}
+
+Mask painted_from(const Mask& mask, Index head, Index queries, Index keys) {
+    PaintedBits bits{1, std::min(queries, painted_size_limit), std::min(keys, painted_size_limit), {}};
+    for (Index q = 0; q < bits.rows; ++q)
+        for (Index k = 0; k < bits.cols; ++k) bits.allowed.push_back(mask.allows(head, q, k));
+    return Mask::painted(std::move(bits));
+}
+
+std::optional<Mask> repainted(const Mask& mask, Index query, Index key) {
+    MaskTerms terms = terms_of(mask);
+    for (Mask& term : terms.terms)
+        if (const auto changed = with_cell_changed(term, query, key)) {
+            term = *changed;
+            return joined(terms);
+        }
+    return std::nullopt;
+}
+
+const MasksLens::Looked& MasksLens::look(Subject& subject) {
+    Attention& attention = *subject.attention();
+    const Selection& s = state().selection;
+    const bool chosen = s.layer < attention.layers() && s.head < attention.heads();
+    const HeadIndex head = chosen ? HeadIndex{s.layer, s.head} : HeadIndex{};
+    Looked looked{shifted(now().mask, now().shift), now().size, now().size, head, 0};
+    if (now().size == 0) {
+        looked.queries = attention.queries();
+        looked.keys = attention.keys();
+        looked.version = attention.version();
+    }
+    // Weights that are still being computed are asked for again.
+    const bool awaits = looked.version != 0 && !lost_of_own_;
+    if (looked_ == looked && !awaits) return *looked_;
+    const bool same_mask = looked_ && looked_->mask == looked.mask && looked_->queries == looked.queries &&
+                           looked_->keys == looked.keys && looked_->head.head == looked.head.head;
+    looked_ = looked;
+    if (!same_mask) {
+        map_ = mask_map(looked.mask, head.head, looked.queries, looked.keys);
+        counting_.emplace(looked.mask, head.head, looked.queries, looked.keys);
+        race_.reset();
+    }
+    lost_of_all_.reset();
+    lost_of_own_.reset();
+    record_ = looked.version != 0 ? attention.record(head.layer) : nullptr;
+    d_k_ = record_ ? record_->d_k() : 64;
+    d_v_ = record_ ? record_->d_v() : 64;
+    query_names_ = looked.version != 0 ? attention.query_names() : numbered(looked.queries);
+    key_names_ = looked.version != 0 ? attention.key_names() : numbered(looked.keys);
+    if (looked.version != 0) {
+        const bool measured = !attention.being_measured(Stage::weight);
+        const MapPointer own = attention.map(head.layer, head.head, {.stage = Stage::weight});
+        if (own && measured) lost_of_own_.emplace(own, looked.mask, head.head);
+        if (record_ && measured && !record_->spec().mask.is_everything())
+            if (auto all = RowLosses::without_mask(*record_, looked.mask, head.head))
+                lost_of_all_ = *std::move(all);
+    }
+    step();
+    return *looked_;
+}
+
+bool MasksLens::step() {
+    if (!counting_->done())
+        counting_->step();
+    else if (lost_of_all_ && !lost_of_all_->done())
+        lost_of_all_->step();
+    else if (lost_of_own_ && !lost_of_own_->done())
+        lost_of_own_->step();
+    else if (masked_run_.working())
+        masked_run_.step();
+    else if (race_)
+        race_->step();
+    return step_wanted();
+}
+
+bool MasksLens::step_wanted() const {
+    const auto lasts = [](const auto& job) { return job && !job->done(); };
+    return lasts(counting_) || lasts(lost_of_all_) || lasts(lost_of_own_) || lasts(race_) ||
+           masked_run_.working();
+}
+
+std::vector<double> MasksLens::scores_of(Index query) const {
+    std::vector<double> scores(static_cast<std::size_t>(looked_->keys));
+    if (!record_) return scores;
+    std::vector<float> raw(scores.size());
+    record_->stage(Stage::capped, looked_->head.head, {query, query + 1}, {0, looked_->keys}, raw);
+    std::ranges::copy(raw, scores.begin());
+    return scores;
+}
+
+MasksLens::EmptyExample MasksLens::empty_example() const {
+    EmptyExample example;
+    const std::vector<Index>& kept = counting_->counts().kept;
+    const auto empty = std::ranges::find(kept, 0);
+    example.without_key = counting_->done() && empty != kept.end();
+    if (example.without_key)
+        example.query = empty - kept.begin();
+    else if (const auto chosen = state().selection.query; chosen && *chosen < looked_->queries)
+        example.query = *chosen;
+    example.scores = scores_of(example.query);
+    example.allowed.resize(example.scores.size());
+    looked_->mask.row(looked_->head.head, example.query, 0, example.allowed);
+    return example;
+}
+
+std::string MasksLens::query_name(Index query) const { return in_quotes(label_at(query_names_, query)); }
+std::string MasksLens::key_name(Index key) const { return in_quotes(label_at(key_names_, key)); }
+
+std::string MasksLens::spoken(Subject& subject) {
+    look(subject);
+    const MaskCounts& counts = counting_->counts();
+    if (!counting_->done()) return "Counting what this mask keeps.";
+    const double cells = std::max(static_cast<double>(counts.cells()), 1.0);
+    std::string text = "This mask keeps " + with_commas(counts.kept_cells) + " of " +
+                       with_commas(counts.cells()) + " cells (" +
+                       percent(static_cast<double>(counts.kept_cells) / cells) + ")";
+    const Index without = counts.rows_without_key();
+    if (without == 0) return text + ", and every query has a key.";
+    return text + ", and " + with_commas(without) +
+           (without == 1 ? " query has no key." : " queries have no key.");
+}
+
+std::vector<Table> MasksLens::tables(Subject& subject) {
+    look(subject);
+    std::vector<Table> tables{table_of("Mask " + looked_->mask.text().substr(0, 60), *map_, query_names_,
+                                       key_names_, Stage::weight)};
+    Table lost{"Weight on hidden keys", {}, {}, {}};
+    std::vector<const RowLosses*> columns;
+    const auto add = [&](const std::optional<RowLosses>& losses, const char* name) {
+        if (!losses || !losses->done()) return;
+        columns.push_back(&*losses);
+        lost.columns.emplace_back(name);
+    };
+    add(lost_of_all_, "without any mask");
+    add(lost_of_own_, "as it is");
+    if (columns.empty()) return tables;
+    lost.values = Matrix(std::min(looked_->queries, table_row_limit), std::ssize(columns));
+    for (Index query = 0; query < lost.values.rows; ++query) {
+        lost.row_labels.push_back(label_at(query_names_, query));
+        for (Index c = 0; c < lost.values.cols; ++c)
+            lost.values.at(query, c) =
+                columns[static_cast<std::size_t>(c)]->lost()[static_cast<std::size_t>(query)];
+    }
+    tables.push_back(std::move(lost));
+    return tables;
+}
+
+Guide MasksLens::guide(Subject&) const {
+    return {
+        "What a mask does",
+        "A mask says which keys each query may look at. A hidden key has a weight of exactly 0: its score is "
+        "taken as −∞ before softmax, so what it would have had goes to the keys that are left.\n\n"
+        "A kernel that computes attention tile by tile skips the tiles in which nothing is allowed. That is "
+        "why a "
+        "window makes long texts cheap, and why a stride, which leaves something in every tile, does not."};
+}
+
+}  // namespace attn::app

@@ -1,0 +1,162 @@
+// Lens Masks: which keys a query may look at, as an expression that is put together or typed; what it leaves of
+// attention, what it saves, what every query loses by it, and what a model does under it.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/empty_rows.hpp"
+#include "analysis/mask_counts.hpp"
+#include "analysis/row_losses.hpp"
+#include "attention/mask_program.hpp"
+#include "attention/mask_terms.hpp"
+#include "lenses/lens.hpp"
+#include "lenses/masks/kernel_race.hpp"
+#include "lenses/masks/masked_run.hpp"
+#include "parts/part.hpp"
+#include "widgets/map_view.hpp"
+
+namespace attn::app {
+
+inline constexpr Index mask_size_limit = 16'384, painted_size_limit = 64;
+
+struct MasksState {
+    Mask mask = Mask::causal();
+    Index size = 0;     // queries and keys; 0: those of the subject
+    Index shift = 0;    // −1, 0 or 1 keys, by which the diagonal edges are off
+    bool runs = false;  // the model runs under the mask, too
+    bool operator==(const MasksState&) const = default;
+};
+
+struct TryMask {
+    MasksState tried;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows masks_links();
+
+// A mask that is worth a look, for so many queries and keys.
+struct MaskPreset {
+    const char* name;
+    Mask (*make)(Index size);
+};
+std::span<const MaskPreset> mask_presets();
+// The terms that can be added, as they begin.
+std::span<const MaskPreset> mask_atoms();
+// The mask cell by cell, so that single cells can be changed; at most painted_size_limit a side.
+Mask painted_from(const Mask& mask, Index head, Index queries, Index keys);
+// The mask with this cell changed, if a term of it is painted and has the cell.
+std::optional<Mask> repainted(const Mask& mask, Index query, Index key);
+
+// Cells of Stage::lens. A cell of the mask has its query as row and its key as column; every other number has a column
+// of its own from `first` on.
+namespace mask_cell {
+inline constexpr Index first = 900'000;
+inline constexpr Index count = first;            // of row MaskNumber
+inline constexpr Index lost_of_all = first + 1;  // of a query: of its weights without any mask
+inline constexpr Index lost_of_own = first + 2;  // of its weights as they are
+inline constexpr Index probability = first + 3;  // of the next token with this id
+inline constexpr Index empty = first + 100;      // + convention · empty_columns + place: of a query
+inline constexpr Index empty_columns = 16;
+}  // namespace mask_cell
+enum class MaskNumber { kept, skipped, multiply_adds, without_key, time };
+
+class MasksLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    std::optional<Missing> missing(Subject&) const override { return std::nullopt; }
+    bool suits(Subject&) const override { return true; }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+    std::vector<Table> tables(Subject& subject) override;
+    std::string spoken(Subject& subject) override;
+    Guide guide(Subject& subject) const override;
+
+    // What is looked at: the mask as it is used, and on what.
+    struct Looked {
+        Mask mask;
+        Index queries = 0, keys = 0;
+        HeadIndex head;
+        std::uint64_t version = 0;  // of the attention, where its size is used; else 0
+        bool operator==(const Looked&) const = default;
+    };
+    // Brings everything up to date and returns it; what takes longer is done by step().
+    const Looked& look(Subject& subject);
+    bool step();  // a slice of it; true while there is more to do
+    const MaskCounting& counting() const { return *counting_; }
+    const RowLosses* lost_of_all() const { return lost_of_all_ ? &*lost_of_all_ : nullptr; }
+    const RowLosses* lost_of_own() const { return lost_of_own_ ? &*lost_of_own_ : nullptr; }
+    const MaskedRun& masked_run() const { return masked_run_; }
+    const KernelRace* race() const { return race_ ? &*race_ : nullptr; }
+    void start_race() {
+        race_.emplace(looked_->mask, looked_->head.head, looked_->queries, looked_->keys, d_k_, d_v_);
+    }
+
+    // A query without a key, if there is one, else the one that is looked at, under a convention: the weights of its
+    // first keys, then the sink's.
+    struct EmptyExample {
+        Index query = 0;
+        bool without_key = false;
+        std::vector<double> scores;
+        std::vector<std::uint8_t> allowed;
+    };
+    EmptyExample empty_example() const;
+    // The scaled scores of a query of the head before any mask; zeros where the mask is not of the subject's size or
+    // there are no vectors.
+    std::vector<double> scores_of(Index query) const;
+    bool step_wanted() const;
+    bool of_subject() const { return looked_->version != 0; }
+
+  private:
+    const MasksState& now() const { return state().of<MasksState>(); }
+    void set(const MasksState& tried, std::uint64_t gesture = 0) { visit().perform(TryMask{tried}, gesture); }
+    std::string query_name(Index query) const;
+    std::string key_name(Index key) const;
+
+    void draw_presets();
+    void draw_text();
+    void draw_terms();
+    void draw_settings(Subject& subject);
+    void draw_copy();
+    void draw_map(const Drawing& drawing, float width);
+    void draw_counts(const Drawing& drawing, float width);
+    void draw_empty_rows(const Drawing& drawing, float width);
+    void draw_losses(const Drawing& drawing, float width);
+    void draw_model(const Drawing& drawing, Subject& subject, float width);
+    void point(const Drawing& drawing, const CellRef& cell, bool clicked);
+
+    Explained explain_cell(const CellRef& cell) const;
+    std::optional<Explained> explain_count(MaskNumber number) const;
+    std::optional<Explained> explain_empty(const CellRef& cell) const;
+    std::optional<Explained> explain_lost(const CellPlace& place) const;
+    std::optional<Explained> explain_probability(Subject& subject, const CellRef& cell) const;
+
+    std::optional<Looked> looked_;
+    std::shared_ptr<const Record> record_;  // of the subject, where its size is used and it has vectors
+    Index d_k_ = 64, d_v_ = 64;
+    std::vector<std::string> query_names_, key_names_;
+    MapPointer map_;
+    std::optional<MaskCounting> counting_;
+    std::optional<RowLosses> lost_of_all_, lost_of_own_;
+    std::optional<KernelRace> race_;
+    MaskedRun masked_run_;
+
+    ui::MapView view_;
+    parts::MapClicks clicks_;
+    Join joins_ = Join::all;  // how the next term is added
+    struct {
+        std::string text;  // as it was typed
+        Mask mask;         // that it stands for, or stood for before it was wrong
+        std::string fault;
+        bool fresh = false;  // whether it was ever set
+    } typed_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,254 @@
+// What is said and set: the expression as a text and as terms, its size, and copies of it.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/masks/masks.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::size_t longest_typed = 8000;
+constexpr float most_field_width = 620;
+
+// The text field's buffer. A text that is too long leaves what was there.
+struct Field {
+    std::string& text;
+    std::string before;
+    bool too_long = false;
+};
+
+int keep_text(ImGuiInputTextCallbackData* data) {
+    auto& field = *static_cast<Field*>(data->UserData);
+    if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
+        field.text.resize(static_cast<std::size_t>(data->BufTextLen));
+        data->Buf = field.text.data();
+    } else if (data->BufTextLen > static_cast<int>(longest_typed)) {
+        field.too_long = true;
+        data->DeleteChars(0, data->BufTextLen);
+        data->InsertChars(0, field.before.c_str());
+    }
+    return 0;
+}
+
+// Controls that keep together, on a line that breaks where they do not fit.
+void group(float width, auto draw) {
+    ui::next_control(width);
+    ImGui::BeginGroup();
+    draw();
+    ImGui::EndGroup();
+}
+
+}  // namespace
+
+void MasksLens::draw_presets() {
+    const Index size = std::max(looked_->queries, looked_->keys);
+    std::vector<const char*> names;
+    int taken = -1;
+    for (const MaskPreset& preset : mask_presets()) {
+        if (preset.make(size) == now().mask) taken = static_cast<int>(std::ssize(names));
+        names.push_back(preset.name);
+    }
+    if (const auto chosen = ui::choice("masks/preset", names, taken)) {
+        MasksState tried = now();
+        tried.mask = mask_presets()[static_cast<std::size_t>(*chosen)].make(size);
+        set(tried);
+    }
+}
+
+void MasksLens::draw_text() {
+    if (typed_.mask != now().mask || !typed_.fresh) {
+        typed_ = {now().mask.text(), now().mask, "", true};
+    }
+    ui::label("mask");
+    ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x, most_field_width));
+    Field field{typed_.text, typed_.text};
+    bool changed = false;
+    {
+        ui::Type mono(ui::Face::mono, ui::size_body);
+        changed = ImGui::InputText("##mask", typed_.text.data(), typed_.text.capacity() + 1,
+                                   ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackEdit,
+                                   keep_text, &field);
+    }
+    ui::landmark_item("masks/text");
+    ui::semantic_field(ui::Role::textbox, "masks/text", "Mask as text", typed_.text);
+    ui::tooltip(
+        "Terms: causal(0) window(15,0) padding(5) prefix(3) strided(4) global_local([0],2) "
+        "same_document([0*5,1*3]) block_sparse(…) painted(…) everything. & is and, | is or, ! is not.");
+    if (field.too_long) {
+        typed_.fault =
+            "That text is longer than " + with_commas(longest_typed) + " characters, so it was not taken.";
+    } else if (changed) {
+        typed_.fault.clear();
+        if (const auto mask = Mask::parse(typed_.text)) {
+            MasksState tried = now();
+            tried.mask = typed_.mask = *mask;
+            set(tried, ui::gesture());
+        } else {
+            typed_.fault = mask.error().message + ".";
+        }
+    }
+    if (typed_.fault.empty()) return;
+    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().error);
+    ui::wrapped_text(typed_.fault);
+    ImGui::PopStyleColor();
+    ui::landmark_item("masks/fault");
+}
+
+void MasksLens::draw_terms() {
+    const MaskTerms terms = terms_of(now().mask);
+    std::optional<MaskTerms> changed;
+    const Index most = std::max(mask_size_limit, looked_->keys);
+    for (std::size_t i = 0; i < terms.terms.size(); ++i) {
+        const Mask& term = terms.terms[i];
+        const std::string name = "masks/term/" + std::to_string(i), called = name_of(term);
+        const std::vector<TermNumber> numbers = numbers_of(term);
+        const float width = ui::need::button + ui::need::stepper * static_cast<float>(numbers.size());
+        if (i > 0) ui::next_control(width);
+        ImGui::BeginGroup();
+        ImGui::PushID(static_cast<int>(i));
+        if (i > 0) ui::label(terms.join == Join::all ? "and" : "or");
+        if (ui::button(name.c_str(), called.c_str())) (changed = terms)->terms[i] = negated(term);
+        ui::tooltip("Turn this term into its opposite");
+        for (std::size_t n = 0; n < numbers.size(); ++n) {
+            ImGui::SameLine(0, 10);
+            const std::string place = name + "/" + numbers[n].name;
+            if (const auto value = ui::stepper(place.c_str(), numbers[n].name, numbers[n].value,
+                                               std::max(numbers[n].least, -most), most))
+                (changed = terms)->terms[i] = with_number(term, n, *value);
+        }
+        ImGui::SameLine(0, 6);
+        if (ui::button((name + "/remove").c_str(), "×")) {
+            changed = terms;
+            changed->terms.erase(changed->terms.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        ui::rename_node("Remove " + called);
+        ImGui::PopID();
+        ImGui::EndGroup();
+    }
+    if (terms.terms.size() > 1) joins_ = terms.join;
+    const Index size = std::max(looked_->queries, looked_->keys);
+    std::vector<const char*> names;
+    for (const MaskPreset& atom : mask_atoms()) names.push_back(atom.name);
+    const auto adds = [&] {
+        if (const auto chosen = ui::menu("masks/add", "Add", names)) {
+            changed = terms;
+            changed->join = joins_;
+            changed->terms.push_back(mask_atoms()[static_cast<std::size_t>(*chosen)].make(size));
+        }
+        ui::tooltip("Add a term to the mask");
+        ImGui::SameLine(0, 6);
+        if (const auto join =
+                ui::choice("masks/join", std::array{"and", "or"}, joins_ == Join::all ? 0 : 1)) {
+            joins_ = *join == 0 ? Join::all : Join::any;
+            if (terms.terms.size() > 1) (changed = terms)->join = joins_;
+        }
+        ImGui::SameLine(0, 14);
+        const bool small = std::max(looked_->queries, looked_->keys) <= painted_size_limit;
+        const Status possible =
+            small ? ok() : Status(Error{"Cells are painted in masks of at most 64 queries and keys."});
+        if (ui::button("masks/paint", "Paint cells", possible)) {
+            MasksState tried = now();
+            tried.mask = painted_from(looked_->mask, looked_->head.head, looked_->queries, looked_->keys);
+            tried.shift = 0;
+            set(tried);
+        }
+        if (small) ui::tooltip("Makes each cell of the picture a switch");
+    };
+    if (terms.terms.empty()) {
+        adds();
+    } else {
+        group(ui::need::named_choices, adds);
+    }
+    if (!changed) return;
+    MasksState tried = now();
+    tried.mask = joined(*changed);
+    set(tried);
+}
+
+void MasksLens::draw_settings(Subject& subject) {
+    MasksState tried = now();
+    const bool own = tried.size > 0;
+    ImGui::BeginGroup();
+    ui::label("size");
+    if (const auto chosen = ui::choice("masks/size", std::array{"these tokens", "any n"}, own ? 1 : 0))
+        tried.size = *chosen == 0 ? 0 : std::clamp<Index>(looked_->queries, 64, mask_size_limit);
+    ImGui::EndGroup();
+    if (own)
+        group(ui::need::slider, [&] {
+            if (const auto n = ui::slider("masks/n", "n", static_cast<double>(tried.size), 1,
+                                          static_cast<double>(mask_size_limit), "%.0f", true))
+                tried.size = std::clamp<Index>(std::lround(*n), 1, mask_size_limit);
+        });
+    group(ui::need::named_choices, [&] {
+        ui::label("off by one");
+        if (const auto chosen = ui::choice("masks/off", std::array{"no", "one key fewer", "one key more"},
+                                           tried.shift < 0   ? 1
+                                           : tried.shift > 0 ? 2
+                                                             : 0))
+            tried.shift = *chosen == 1 ? -1 : *chosen == 2 ? 1 : 0;
+    });
+    if (shifted(now().mask, 1) == now().mask)
+        ui::tooltip("No term of this mask follows the diagonal, so nothing can be off by one.");
+    else
+        ui::tooltip("Moves the edges along the diagonal by one key, as < in place of ≤ does.");
+    group(ui::need::button, [&] {
+        if (const auto form = ui::menu("masks/copy", "Copy as", mask_program_names))
+            ImGui::SetClipboardText(mask_program(looked_->mask, looked_->head.head, looked_->queries,
+                                                 looked_->keys, static_cast<MaskProgram>(*form))
+                                        .c_str());
+        ui::tooltip("Lines of Python that make this mask");
+    });
+    if (subject.attention()->trace())
+        group(ui::need::choices, [&] {
+            ui::label("model");
+            if (const auto chosen =
+                    ui::choice("masks/model", std::array{"as it is", "under this mask"}, tried.runs ? 1 : 0))
+                tried.runs = *chosen == 1;
+        });
+    if (tried != now()) set(tried, ui::gesture());
+}
+
+void MasksLens::draw(const Drawing& drawing, Subject& subject) {
+    look(subject);
+    const ui::TightLabels tight;
+    ui::caption(
+        "Choose “window of 16” and then “any n”: the larger n, the more tiles the kernel skips. Point at a "
+        "cell to "
+        "see which term hides it.");
+    draw_presets();
+    draw_text();
+    draw_terms();
+    draw_settings(subject);
+    look(subject);
+    ImGui::Dummy({0, 6});
+    const float width = ImGui::GetContentRegionAvail().x;
+    if (width < ui::two_columns) {
+        draw_map(drawing, width);
+        draw_counts(drawing, width);
+        draw_empty_rows(drawing, width);
+    } else {
+        const float left = std::floor((width - ui::column_gap) * 0.52f),
+                    right = width - ui::column_gap - left;
+        ui::column("mask", left, [&](float wide) { draw_map(drawing, wide); });
+        ImGui::SameLine(0, ui::column_gap);
+        ui::column("counts", right, [&](float wide) {
+            draw_counts(drawing, wide);
+            ImGui::Dummy({0, 8});
+            draw_empty_rows(drawing, wide);
+        });
+    }
+    draw_losses(drawing, width);
+    if (now().runs && subject.attention()->trace()) draw_model(drawing, subject, width);
+    if (step_wanted())
+        drawing.visit.continue_with([this, begun = looked_] { return looked_ == begun && step(); });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,257 @@
+// What is seen: the mask, what it leaves, rows without a key, what each row loses, the model's next token.
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/masks/masks.hpp"
+#include "parts/part.hpp"
+#include "widgets/bars.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/matrix_grid.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float map_height = 460, chart_height = 230, most_chart_width = 720, bar_name_width = 120;
+constexpr Index keys_shown = 8, points_shown = 512;
+
+CellRef lens_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
+
+// "1.23 million": a large count in few letters.
+std::string in_short(std::int64_t n) {
+    const auto value = static_cast<double>(n);
+    if (n < 100'000) return with_commas(n);
+    if (n < 1'000'000'000) return fixed(value / 1e6, n < 10'000'000 ? 2 : 1) + " M";
+    return fixed(value / 1e9, n < 10'000'000'000 ? 2 : 1) + " G";
+}
+
+}  // namespace
+
+void MasksLens::point(const Drawing& drawing, const CellRef& cell, bool clicked) {
+    drawing.now.cell = cell;
+    if (clicked) parts::pin(drawing, cell);
+}
+
+void MasksLens::draw_map(const Drawing& drawing, float width) {
+    ui::MapPicture picture{.name = "masks/map",
+                           .map = map_,
+                           .query_names = query_names_,
+                           .key_names = key_names_,
+                           .choice = {.stage = Stage::contribution, .pooling = Pooling::mean},
+                           .title = "share of keys seen",
+                           .high = 1,
+                           .decimals = 0};
+    if (of_subject()) {
+        picture.query = drawing.selection().query;
+        picture.key = drawing.selection().key;
+        if (picture.query && *picture.query >= looked_->queries) picture.query.reset();
+        if (picture.key && *picture.key >= looked_->keys) picture.key.reset();
+    }
+    const auto cell_of = [&](const std::optional<CellRef>& cell) -> std::optional<ui::MapCell> {
+        if (!cell || cell->stage != Stage::lens || cell->row >= looked_->queries ||
+            cell->col >= looked_->keys)
+            return std::nullopt;
+        return ui::MapCell{cell->row, cell->col};
+    };
+    picture.pointed = cell_of(drawing.pointed.cell);
+    picture.pinned = cell_of(drawing.state().pin);
+    const ui::MapTouch touch = view_.draw(picture, width, map_height, drawing.deadline);
+    if (touch.more) drawing.visit.continue_with([this] { return view_.step(); });
+    if (!touch.over) return;
+    const CellRef cell = lens_cell(touch.over->query, touch.over->key);
+    drawing.now.cell = cell;
+    if (of_subject()) drawing.point(cell.row, cell.col);
+    clicks_.answer(drawing, touch, [&] {
+        MasksState tried = now();
+        if (const auto painted =
+                now().shift == 0 ? repainted(now().mask, cell.row, cell.col) : std::nullopt) {
+            tried.mask = *painted;
+            return set(tried);
+        }
+        parts::pin(drawing, cell);
+        if (of_subject()) parts::choose_tokens(drawing, cell.row, cell.col);
+    });
+}
+
+void MasksLens::draw_counts(const Drawing& drawing, float width) {
+    const MaskCounts& counts = counting_->counts();
+    ui::section("What it leaves", true);
+    ImGui::SameLine(0, 18);
+    const bool racing = race_ && !race_->done();
+    if (ui::button("masks/measure", racing ? "Measuring" : "Measure the time", !racing)) start_race();
+    ui::tooltip("Runs the kernel under this mask and without a mask, in turn, on seeded vectors");
+    const auto share = [](std::int64_t part, std::int64_t of) {
+        return of ? static_cast<double>(part) / static_cast<double>(of) : 0.0;
+    };
+    std::vector<ui::Bar> bars;
+    const auto bar = [&](const char* name, std::int64_t part, std::int64_t of) {
+        bars.push_back({name, static_cast<float>(share(part, of)),
+                        percent(share(part, of)) + " · " + in_short(part) + " of " + in_short(of)});
+    };
+    const auto adds = [&](std::int64_t cells) { return MaskCounts::multiply_adds(cells, d_k_, d_v_); };
+    bar("cells kept", counts.kept_cells, counts.cells());
+    bar("tiles skipped", counts.skipped, counts.tiles);
+    bar("multiply-adds", adds(counts.computed), adds(counts.cells()));
+    bar("queries, no key", counts.rows_without_key(), counts.queries);
+    if (race_ && race_->done())
+        bars.push_back(
+            {"kernel's time", static_cast<float>(race_->ratio()),
+             percent(race_->ratio()) + " of " + fixed(race_->whole_ms() / race_->passes(), 2) + " ms"});
+    if (!counting_->done()) return ui::caption("Counting.");
+    const auto over = ui::bar_list("masks/counts", "What it leaves", width, bars, 1, ui::sequential_scale(1),
+                                   bar_name_width);
+    if (over) point(drawing, lens_cell(*over, mask_cell::count), ui::clicked());
+    ui::landmark_item("masks/counted");
+}
+
+void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
+    if (!counting_->done() || looked_->queries == 0 || looked_->keys == 0) return;
+    const EmptyExample example = empty_example();
+    const std::string name = query_name(example.query);
+    const Index shown = std::min(keys_shown, looked_->keys);
+    Matrix weights(empty_row_count, shown + 1);
+    for (int i = 0; i < empty_row_count; ++i) {
+        const auto row = weights_under<double>(static_cast<EmptyRow>(i), example.scores, example.allowed);
+        for (Index key = 0; key < shown; ++key)
+            weights.at(i, key) = row.weights[static_cast<std::size_t>(key)];
+        weights.at(i, shown) = row.sink;
+    }
+    static const std::vector<std::string> conventions{"zeros", "uniform", "NaN", "sink"};
+    std::vector<std::string> keys(key_names_.begin(), key_names_.begin() + shown);
+    keys.emplace_back("sink");
+    ui::MatrixGrid grid;
+    grid.name = "masks/empty";
+    grid.title = example.without_key ? "A query without a key" : "No query is without a key";
+    grid.notation =
+        "Weights of " + name + (shown < looked_->keys ? " on its first keys" : "") + ", by four conventions";
+    grid.values = &weights;
+    grid.row_labels = conventions;
+    grid.column_labels = keys;
+    grid.row_axis = "convention";
+    grid.column_axis = "key";
+    const auto cell_of = [&](ui::CellAt at) {
+        const Index place = at.second == shown ? mask_cell::empty_columns - 1 : at.second;
+        return lens_cell(example.query, mask_cell::empty + at.first * mask_cell::empty_columns + place);
+    };
+    for (Index r = 0; r < weights.rows; ++r)
+        for (Index c = 0; c < weights.cols; ++c)
+            if (drawing.state().pin == cell_of({r, c})) grid.pinned = ui::CellAt{r, c};
+    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
+    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
+    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
+    ImGui::SetCursorScreenPos({at.x, at.y + size.y});
+    ImGui::Dummy({0, 0});
+    if (reply.hovered) point(drawing, cell_of(*reply.hovered), false);
+    if (reply.clicked) point(drawing, cell_of(*reply.clicked), true);
+    const Index without = counting_->counts().rows_without_key();
+    ui::caption(example.without_key
+                    ? ((without == 1 ? "One query" : with_commas(without) + " queries") +
+                       " may look at nothing. What becomes of that is a convention, and models differ.")
+                          .c_str()
+                    : "The first three agree here, and a sink takes its share of every row.");
+}
+
+void MasksLens::draw_losses(const Drawing& drawing, float width) {
+    if (!lost_of_own_) return;
+    std::vector<ui::ChartCurve> curves;
+    std::vector<Index> columns;
+    const auto add = [&](const std::optional<RowLosses>& losses, const char* name, Index column) {
+        if (!losses || !losses->done()) return;
+        ui::ChartCurve curve{
+            .name = name, .colour = ui::series_colour(curves.size()), .dashed = !curves.empty()};
+        const std::vector<double>& lost = losses->lost();
+        const Index n = std::ssize(lost), together = (n + points_shown - 1) / points_shown;
+        curve.points = n <= 64;
+        // Where points would share a pixel, a point is the mean of some, in a band from the least to the largest.
+        for (Index i = 0; i < n; i += together) {
+            const auto part = std::span(lost).subspan(static_cast<std::size_t>(i),
+                                                      static_cast<std::size_t>(std::min(together, n - i)));
+            double sum = 0;
+            for (const double each : part) sum += each;
+            curve.x.push_back(static_cast<double>(i));
+            curve.y.push_back(sum / static_cast<double>(part.size()));
+            if (together == 1) continue;
+            curve.band_low.push_back(std::ranges::min(part));
+            curve.band_high.push_back(std::ranges::max(part));
+        }
+        curves.push_back(std::move(curve));
+        columns.push_back(column);
+    };
+    add(lost_of_all_, "of the weights without any mask", mask_cell::lost_of_all);
+    add(lost_of_own_, "of this head as it is", mask_cell::lost_of_own);
+    if (curves.empty()) return ui::caption("Adding up what each query loses.");
+    ImGui::Dummy({0, 6});
+    const auto last = static_cast<double>(std::max<Index>(looked_->queries - 1, 1));
+    ui::Chart chart{.name = "masks/lost",
+                    .title = "What each query loses",
+                    .x = {"query", 0, last, false},
+                    .y = {"weight on hidden keys", 0, 1, false},
+                    .marked = {}};
+    // Weights from a file may be of any size.
+    if (const ui::ChartAxis all = ui::fitted(chart.y.title, curves, true); all.high > 1.2 || all.low < 0)
+        chart.y = all;
+    if (const auto query = drawing.selection().query; query && *query < looked_->queries)
+        chart.marked = static_cast<double>(*query);
+    const ui::ChartReply reply = ui::chart(chart, std::min(width, most_chart_width), chart_height, curves);
+    const std::vector<double>& own = lost_of_own_->lost();
+    if (const auto odd = std::ranges::count_if(own, [](double lost) { return std::isnan(lost); });
+        odd > 0 && lost_of_own_->done())
+        ui::caption((with_commas(odd) + (odd == 1 ? " query has weights" : " queries have weights") +
+                     " that are not numbers, so the curve has gaps.")
+                        .c_str());
+    if (reply.held)
+        parts::choose_tokens(drawing, std::clamp<Index>(std::lround(*reply.held), 0, looked_->queries - 1),
+                             drawing.selection().key);
+    if (!reply.over) return;
+    const auto at = static_cast<Index>(curves[reply.over->curve].x[reply.over->point]);
+    point(drawing, lens_cell(at, columns[reply.over->curve]), reply.clicked);
+    drawing.point(at, std::nullopt);
+}
+
+void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width) {
+    ImGui::Dummy({0, 6});
+    ui::section("Next token");
+    if (const Status run = masked_run_.follow(*subject.attention(), looked_->mask); !run)
+        return ui::caption((run.error().message + ".").c_str());
+    if (!masked_run_.done()) return ui::caption("The model runs under this mask.");
+    if (masked_run_.tokens().empty())
+        return ui::caption("The logits are not finite, so there are no probabilities.");
+    ui::caption(("In every layer and head this mask takes the place of the model's own. It moves " +
+                 percent(masked_run_.moved()) + " of the probability, at temperature 1.")
+                    .c_str());
+    ui::landmark_item("masks/moved");
+    const std::vector<std::string> names = subject.token_texts(masked_run_.tokens());
+    const auto list = [&](const char* name, const char* title, const std::vector<double>& shares,
+                          float wide) {
+        std::vector<ui::Bar> bars;
+        float most = 0;
+        for (std::size_t i = 0; i < masked_run_.tokens().size(); ++i) {
+            const double share = shares[static_cast<std::size_t>(masked_run_.tokens()[i])];
+            most = std::max(most, static_cast<float>(share));
+            bars.push_back({i < names.size() ? names[i] : "", static_cast<float>(share), fixed(share, 4)});
+        }
+        ui::caption(title);
+        const auto over = ui::bar_list(name, title, wide, bars, most, ui::sequential_scale(1));
+        if (over)
+            point(drawing,
+                  lens_cell(masked_run_.tokens()[static_cast<std::size_t>(*over)], mask_cell::probability),
+                  ui::clicked());
+    };
+    const bool two = width >= ui::two_columns;
+    const float each = two ? (width - ui::column_gap) / 2 : width;
+    ui::column("before", each,
+               [&](float wide) { list("masks/before", "as it is", masked_run_.chances_before(), wide); });
+    if (two) ImGui::SameLine(0, ui::column_gap);
+    ui::column("after", each, [&](float wide) {
+        list("masks/after", "under this mask", masked_run_.chances_after(), wide);
+    });
+}
+
+}  // namespace attn::app
