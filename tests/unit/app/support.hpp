@@ -84,7 +84,6 @@ inline void check_valid(const app::State& s) {
         if (s.selection.query) REQUIRE(*s.selection.query < w.queries());
         if (s.selection.key) REQUIRE(*s.selection.key < w.keys());
         if (s.pin && s.pin->stage != Stage::lens && !is_of_map(s.pin->stage)) {
-        if (s.pin && s.pin->stage != Stage::lens) {
             const app::MatrixShape shape = app::shape_of(w, s.pin->stage);
             REQUIRE(s.pin->row < shape.rows);
             REQUIRE(s.pin->col < shape.cols);
