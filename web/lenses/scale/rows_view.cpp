@@ -52,8 +52,8 @@ void ScaleLens::draw_row_controls(const Drawing& drawing, Subject& subject) {
                 ui::stepper("scale/keys", "keys", scale.keys, scale_least_keys, scale_most_keys))
             scale.keys = *keys;
     } else {
-        ui::label(("scores " + std::string(printed_row(scale.row)->scores_text)).c_str());
-        ImGui::NewLine();
+        ImGui::AlignTextToFramePadding();
+        ui::caption(("Scores " + std::string(printed_row(scale.row)->scores_text) + ".").c_str());
     }
     ImGui::EndGroup();
     ui::next_control(ui::need::slider);

@@ -138,7 +138,7 @@ ScaleLens::Row ScaleLens::made_row(const RowFrom& from, Subject& subject) const 
 }
 
 const ScaleLens::Row& ScaleLens::row(Subject& subject) {
-    constexpr Index at_once = Index{1} << 18;  // multiply-adds, of which a rule has a row's scores
+    constexpr Index at_once = Index{1} << 17;  // multiply-adds, of which a rule has a row's scores
     const ScaleState& now = state().of<ScaleState>();
     RowFrom from{source(subject)};
     if (from.source.record) {
