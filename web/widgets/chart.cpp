@@ -32,7 +32,7 @@ std::string tick_text(double value, double step) {
     if (value == 0) return "0";
     if (const double size = std::abs(value); size >= 1e6 || size < 1e-4) return app::fixed(value, 4);
     const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
-    if (decimals == 0 && value >= 1000) return app::with_commas(std::llround(value));
+    if (decimals == 0 && value >= 1000) return app::with_commas(std::lround(value));
     return app::fixed(value, decimals);
 }
 
