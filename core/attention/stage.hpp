@@ -3,7 +3,7 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -179,12 +179,12 @@ constexpr std::optional<Stage> stage_by_key(std::string_view key) {
 // Rows are queries and columns are keys.
 constexpr bool is_of_pairs(Stage stage) { return stage >= Stage::raw && stage <= Stage::projected; }
 // Stages of pairs by their number, from 0 on.
-constexpr std::int64_t number_of_pairs(Stage stage) {
-    return static_cast<std::int64_t>(stage) - static_cast<std::int64_t>(Stage::raw);
+constexpr std::ptrdiff_t number_of_pairs(Stage stage) {
+    return static_cast<std::ptrdiff_t>(stage) - static_cast<std::ptrdiff_t>(Stage::raw);
 }
-constexpr std::optional<Stage> stage_of_pairs(std::int64_t number) {
+constexpr std::optional<Stage> stage_of_pairs(std::ptrdiff_t number) {
     if (number < 0 || number > number_of_pairs(Stage::projected)) return std::nullopt;
-    return static_cast<Stage>(number + static_cast<std::int64_t>(Stage::raw));
+    return static_cast<Stage>(number + static_cast<std::ptrdiff_t>(Stage::raw));
 }
 // A sum over a part of a map.
 constexpr bool is_of_map(Stage stage) { return stage >= Stage::row_entropy && stage <= Stage::marked_total; }

@@ -343,8 +343,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
 void FlowView::hear_edges(std::span<const FlowTouch::Edge> told, FlowTouch& touch) {
     const auto asked = asked_place("flow/strongest/");
     if (!asked || asked->col >= std::ssize(told)) return;
-    touch.query.reset();
-    touch.key.reset();
+    touch.query = touch.key = std::nullopt;
     touch.edge = told[static_cast<std::size_t>(asked->col)];
     touch.clicked = asked->pressed;
     touch.heard = true;
@@ -352,7 +351,6 @@ void FlowView::hear_edges(std::span<const FlowTouch::Edge> told, FlowTouch& touc
 
 void FlowView::tell_edges(const FlowPicture& picture, const Frame& frame,
                           std::span<const FlowTouch::Edge> told) const {
-    if (told.empty()) return;
     constexpr float reach = 8;
     const SemanticGroup group(Role::listbox, "flow/strongest", "Strongest edges");
     for (std::size_t i = 0; i < told.size(); ++i) {
@@ -483,7 +481,7 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
             if (place < 0 || place > room_) scroll_ = std::max(place + scrolled_ - room_ / 2, 0.0f);
         }
     }
-    const std::vector<FlowTouch::Edge> told = told_edges(picture, frame.queries);
+    const auto told = told_edges(picture, frame.queries);
     hear_edges(told, touch);
     draw_edges(picture, frame, touch);
     if (columns) {
@@ -492,7 +490,7 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     } else {
         draw_line(picture, frame);
     }
-    tell_edges(picture, frame, told);
+    if (!told.empty()) tell_edges(picture, frame, told);
     if (touch.query || touch.key || touch.edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     ImGui::EndChild();
     return touch;
