@@ -147,7 +147,7 @@ test('the keyboard alone chooses, types, adds a term and paints', { fragment }, 
     await explorer.press('ArrowRight', 'Enter');
     await explorer.until('the window', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0)');
     await element('masks/text').focus();
-    await explorer.until('the keyboard to be in the field', () => explorer.page.evaluate(() => document.activeElement?.getAttribute('data-key')), (key) => key === 'masks/text');
+    await explorer.settled();
     await explorer.press('End');
     await explorer.page.keyboard.type(' & padding(2)');
     await explorer.until('the term', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0) & padding(2)');

@@ -162,13 +162,14 @@ std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) const {
     const auto convention = static_cast<EmptyRow>(code / mask_cell::empty_columns);
     const EmptyExample example = empty_example();
     const bool of_sink = place + 1 == mask_cell::empty_columns;
-    if (example.query != cell.row || (!of_sink && place >= std::ssize(example.scores))) return std::nullopt;
+    if (example.query != cell.row || (!of_sink && place >= example.shown.size())) return std::nullopt;
+    const Index key = example.shown.begin + place;
     const std::vector<float> scores(example.scores.begin(), example.scores.end());
     const auto narrow = weights_under<float>(convention, scores, example.allowed);
     const auto wide = weights_under<double>(convention, example.scores, example.allowed);
-    const auto at = static_cast<std::size_t>(place);
+    const auto at = static_cast<std::size_t>(key);
     Explained out;
-    out.title = (of_sink ? "Weight of the sink" : "Weight of " + key_name(place)) + ", by " +
+    out.title = (of_sink ? "Weight of the sink" : "Weight of " + key_name(key)) + ", by " +
                 empty_row_names[static_cast<std::size_t>(convention)];
     out.f32 = static_cast<double>(of_sink ? narrow.sink : narrow.weights[at]);
     out.f64 = of_sink ? wide.sink : wide.weights[at];
@@ -182,10 +183,10 @@ std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) const {
     }
     if (!of_sink) {
         const bool allowed = example.allowed[at] != 0;
-        out.steps.push_back(
-            {"score", allowed ? "seen" : "hidden by the mask", fixed(example.scores[at], 4), false,
-             record_ ? std::optional(CellPlace{looked_->head, {Stage::scaled, cell.row, place}})
-                     : std::nullopt});
+        out.steps.push_back({"score", allowed ? "seen" : "hidden by the mask", fixed(example.scores[at], 4),
+                             false,
+                             record_ ? std::optional(CellPlace{looked_->head, {Stage::scaled, cell.row, key}})
+                                     : std::nullopt});
     }
     double sum = 0;
     for (const double weight : wide.weights) sum += weight;

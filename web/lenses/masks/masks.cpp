@@ -244,6 +244,10 @@ MasksLens::EmptyExample MasksLens::empty_example() const {
     example.scores = scores_of(example.query);
     example.allowed.resize(example.scores.size());
     looked_->mask.row(looked_->head.head, example.query, 0, example.allowed);
+    const Index shown = std::min(looked_->keys, empty_decimals() == 2 ? Index{8} : Index{4});
+    const auto last = std::find(example.allowed.rbegin(), example.allowed.rend(), 1);
+    const Index end = std::max<Index>(example.allowed.rend() - last, shown);
+    example.shown = {end - shown, end};
     return example;
 }
 

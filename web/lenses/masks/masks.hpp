@@ -61,7 +61,7 @@ inline constexpr Index count = first;            // of row MaskNumber
 inline constexpr Index lost_of_all = first + 1;  // of a query: of its weights without any mask
 inline constexpr Index lost_of_own = first + 2;  // of its weights as they are
 inline constexpr Index probability = first + 3;  // of the next token with this id
-inline constexpr Index empty = first + 100;      // + convention · empty_columns + place: of a query
+inline constexpr Index empty = first + 100;  // + convention · empty_columns + key that is shown: of a query
 inline constexpr Index empty_columns = 16;
 }  // namespace mask_cell
 enum class MaskNumber { kept, skipped, multiply_adds, without_key, time };
@@ -99,15 +99,17 @@ class MasksLens final : public Lens {
         race_.emplace(looked_->mask, looked_->head.head, looked_->queries, looked_->keys, d_k_, d_v_);
     }
 
-    // A query without a key, if there is one, else the one that is looked at, under a convention: the weights of its
-    // first keys, then the sink's.
+    // A query without a key, if there is one, else the one that is looked at, and some of its keys.
     struct EmptyExample {
         Index query = 0;
         bool without_key = false;
+        Range shown;  // keys: the last ones that it sees, or the first where it sees none
         std::vector<double> scores;
         std::vector<std::uint8_t> allowed;
     };
     EmptyExample empty_example() const;
+    // As many as an equal share of all keys takes.
+    int empty_decimals() const { return looked_->keys <= 100 ? 2 : 5; }
     // The scaled scores of a query of the head before any mask; zeros where the mask is not of the subject's size or
     // there are no vectors.
     std::vector<double> scores_of(Index query) const;

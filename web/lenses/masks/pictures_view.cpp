@@ -20,7 +20,7 @@ namespace attn::app {
 namespace {
 
 constexpr float map_height = 460, chart_height = 230, most_chart_width = 720, bar_name_width = 120;
-constexpr Index keys_shown = 8, points_shown = 512;
+constexpr Index points_shown = 512;
 
 CellRef lens_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 
@@ -40,14 +40,15 @@ void MasksLens::point(const Drawing& drawing, const CellRef& cell, bool clicked)
 }
 
 void MasksLens::draw_map(const Drawing& drawing, float width) {
-    ui::MapPicture picture{.name = "masks/map",
-                           .map = map_,
-                           .query_names = query_names_,
-                           .key_names = key_names_,
-                           .choice = {.stage = Stage::contribution, .pooling = Pooling::mean},
-                           .title = "share of keys seen",
-                           .high = 1,
-                           .decimals = 0};
+    ui::MapPicture picture{
+        .name = "masks/map",
+        .map = map_,
+        .query_names = query_names_,
+        .key_names = key_names_,
+        .choice = {.stage = Stage::contribution, .pooling = Pooling::mean, .scaling = Scaling::logarithmic},
+        .title = "share of keys seen",
+        .high = 1,
+        .decimals = 0};
     if (of_subject()) {
         picture.query = drawing.selection().query;
         picture.key = drawing.selection().key;
@@ -101,9 +102,11 @@ void MasksLens::draw_counts(const Drawing& drawing, float width) {
     bar("multiply-adds", adds(counts.computed), adds(counts.cells()));
     bar("queries, no key", counts.rows_without_key(), counts.queries);
     if (race_ && race_->done())
-        bars.push_back(
-            {"kernel's time", static_cast<float>(race_->ratio()),
-             percent(race_->ratio()) + " of " + fixed(race_->whole_ms() / race_->passes(), 2) + " ms"});
+        bars.push_back({"kernel's time", static_cast<float>(race_->ratio()),
+                        percent(race_->ratio()) + " of " +
+                            rounded(race_->whole_ms() / race_->passes(),
+                                    race_->whole_ms() < 100 * race_->passes() ? 2 : 0) +
+                            " ms"});
     if (!counting_->done()) return ui::caption("Counting.");
     const auto over = ui::bar_list("masks/counts", "What it leaves", width, bars, 1, ui::sequential_scale(1),
                                    bar_name_width);
@@ -115,23 +118,25 @@ void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
     if (!counting_->done() || looked_->queries == 0 || looked_->keys == 0) return;
     const EmptyExample example = empty_example();
     const std::string name = query_name(example.query);
-    const Index shown = std::min(keys_shown, looked_->keys);
+    const Index shown = example.shown.size();
     Matrix weights(empty_row_count, shown + 1);
     for (int i = 0; i < empty_row_count; ++i) {
         const auto row = weights_under<double>(static_cast<EmptyRow>(i), example.scores, example.allowed);
         for (Index key = 0; key < shown; ++key)
-            weights.at(i, key) = row.weights[static_cast<std::size_t>(key)];
+            weights.at(i, key) = row.weights[static_cast<std::size_t>(example.shown.begin + key)];
         weights.at(i, shown) = row.sink;
     }
     static const std::vector<std::string> conventions{"zeros", "uniform", "NaN", "sink"};
-    std::vector<std::string> keys(key_names_.begin(), key_names_.begin() + shown);
+    std::vector<std::string> keys(key_names_.begin() + example.shown.begin,
+                                  key_names_.begin() + example.shown.end);
     keys.emplace_back("sink");
     ui::MatrixGrid grid;
     grid.name = "masks/empty";
     grid.title = example.without_key ? "A query without a key" : "No query is without a key";
     grid.notation =
-        "Weights of " + name + (shown < looked_->keys ? " on its first keys" : "") + ", by four conventions";
+        "Weights of " + name + (shown < looked_->keys ? " on some keys" : "") + ", by four conventions";
     grid.values = &weights;
+    grid.decimals = empty_decimals();
     grid.row_labels = conventions;
     grid.column_labels = keys;
     grid.row_axis = "convention";
