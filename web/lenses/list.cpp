@@ -10,8 +10,8 @@
 #include "lenses/masks/masks.hpp"
 #include "lenses/overview/overview.hpp"
 #include "lenses/scale/scale.hpp"
-#include "lenses/tiles/tiles.hpp"
 #include "lenses/softmax/softmax.hpp"
+#include "lenses/tiles/tiles.hpp"
 
 namespace attn::app {
 
