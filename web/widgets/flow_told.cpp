@@ -1,6 +1,7 @@
 #include "widgets/flow_told.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "app/format.hpp"
 
@@ -12,9 +13,12 @@ constexpr std::size_t most_told = 24;
 constexpr std::size_t most_compared = 4096;  // in every frame
 
 std::string word(std::span<const std::string> names, std::uint32_t i) {
+    constexpr std::string_view blank = "·";  // as tokens show one before them
     const std::string name = app::on_one_line(names[i]);
-    const auto begin = name.find_first_not_of(' ');
-    return begin == std::string::npos ? app::curly_quoted(name) : name.substr(begin);
+    std::string_view rest = name;
+    if (rest.starts_with(blank)) rest.remove_prefix(blank.size());
+    const auto begin = rest.find_first_not_of(' ');
+    return begin == std::string_view::npos ? app::curly_quoted(name) : std::string(rest.substr(begin));
 }
 
 }  // namespace
