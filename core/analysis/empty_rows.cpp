@@ -20,11 +20,11 @@ RowWeights<Real> weights_under(EmptyRow convention, std::span<const Real> scores
         std::ranges::fill(row.weights, Real{0});
         return row;
     }
-    Real sum = convention == EmptyRow::sink ? std::exp(-max) : 0;
-    row.sink = sum;
+    const Real of_sink = convention == EmptyRow::sink ? std::exp(-max) : 0;
+    Real sum = of_sink;
     for (Real& weight : row.weights) sum += weight = std::exp(weight - max);
     for (Real& weight : row.weights) weight /= sum;
-    row.sink /= sum;
+    if (convention == EmptyRow::sink) row.sink = of_sink / sum;
     return row;
 }
 

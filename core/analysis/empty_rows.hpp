@@ -20,7 +20,7 @@ inline constexpr int empty_row_count = 4;
 template <class Real>
 struct RowWeights {
     std::vector<Real> weights;  // [keys]
-    Real sink = 0;
+    Real sink = 0;              // where there is one
 };
 template <class Real>
 RowWeights<Real> weights_under(EmptyRow convention, std::span<const Real> scores,

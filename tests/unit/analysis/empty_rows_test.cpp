@@ -25,6 +25,7 @@ TEST_CASE("a row without a key is zeros, uniform, NaN, or all the sink's", "[ana
     CHECK(under(EmptyRow::zeros, scores, none).weights == std::vector<double>{0, 0, 0, 0});
     CHECK(under(EmptyRow::uniform, scores, none).weights == std::vector<double>{0.25, 0.25, 0.25, 0.25});
     for (const double weight : under(EmptyRow::nan, scores, none).weights) CHECK(std::isnan(weight));
+    CHECK(under(EmptyRow::nan, scores, none).sink == 0);
     CHECK(under(EmptyRow::sink, scores, none).weights == std::vector<double>{0, 0, 0, 0});
     CHECK(under(EmptyRow::sink, scores, none).sink == 1);
     for (const EmptyRow convention : every_convention)

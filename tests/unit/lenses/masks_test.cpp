@@ -210,7 +210,7 @@ TEST_CASE("a query without a key, by four conventions") {
     Screen screen;
     screen.open_sentence(6);
     open(screen, {.mask = Mask::causal(-1)});
-    const auto example = masks_in(screen).empty_example();
+    const auto& example = masks_in(screen).empty_example();
     CHECK(example.without_key);
     CHECK(example.query == 0);
     CHECK(screen.shows("masks/empty/2/0"));

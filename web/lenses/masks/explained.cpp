@@ -156,17 +156,17 @@ std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
     return std::nullopt;
 }
 
-std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) const {
+std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) {
     const Index code = cell.col - mask_cell::empty, place = code % mask_cell::empty_columns;
     if (code / mask_cell::empty_columns >= empty_row_count) return std::nullopt;
     const auto convention = static_cast<EmptyRow>(code / mask_cell::empty_columns);
-    const EmptyExample example = empty_example();
+    const EmptyExample& example = empty_example();
     const bool of_sink = place + 1 == mask_cell::empty_columns;
     if (example.query != cell.row || (!of_sink && place >= example.shown.size())) return std::nullopt;
     const Index key = example.shown.begin + place;
     const std::vector<float> scores(example.scores.begin(), example.scores.end());
     const auto narrow = weights_under<float>(convention, scores, example.allowed);
-    const auto wide = weights_under<double>(convention, example.scores, example.allowed);
+    const RowWeights<double>& wide = example.rows[static_cast<std::size_t>(convention)];
     const auto at = static_cast<std::size_t>(key);
     Explained out;
     out.title = (of_sink ? "Weight of the sink" : "Weight of " + key_name(key)) + ", by " +

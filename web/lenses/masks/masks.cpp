@@ -186,6 +186,7 @@ const MasksLens::Looked& MasksLens::look(Subject& subject) {
     }
     lost_of_all_.reset();
     lost_of_own_.reset();
+    empty_.reset();
     record_ = looked.version != 0 ? attention.record(head.layer) : nullptr;
     d_k_ = record_ ? record_->d_k() : 64;
     d_v_ = record_ ? record_->d_v() : 64;
@@ -232,7 +233,7 @@ std::vector<double> MasksLens::scores_of(Index query) const {
     return scores;
 }
 
-MasksLens::EmptyExample MasksLens::empty_example() const {
+const MasksLens::EmptyExample& MasksLens::empty_example() {
     EmptyExample example;
     const std::vector<Index>& kept = counting_->counts().kept;
     const auto empty = std::ranges::find(kept, 0);
@@ -241,6 +242,8 @@ MasksLens::EmptyExample MasksLens::empty_example() const {
         example.query = empty - kept.begin();
     else if (const auto chosen = state().selection.query; chosen && *chosen < looked_->queries)
         example.query = *chosen;
+    if (empty_ && empty_->query == example.query && empty_->without_key == example.without_key)
+        return *empty_;
     example.scores = scores_of(example.query);
     example.allowed.resize(example.scores.size());
     looked_->mask.row(looked_->head.head, example.query, 0, example.allowed);
@@ -248,7 +251,9 @@ MasksLens::EmptyExample MasksLens::empty_example() const {
     const auto last = std::find(example.allowed.rbegin(), example.allowed.rend(), 1);
     const Index end = std::max<Index>(example.allowed.rend() - last, shown);
     example.shown = {end - shown, end};
-    return example;
+    for (std::size_t i = 0; i < example.rows.size(); ++i)
+        example.rows[i] = weights_under<double>(static_cast<EmptyRow>(i), example.scores, example.allowed);
+    return empty_.emplace(std::move(example));
 }
 
 std::string MasksLens::query_name(Index query) const { return in_quotes(label_at(query_names_, query)); }

@@ -106,8 +106,9 @@ class MasksLens final : public Lens {
         Range shown;  // keys: the last ones that it sees, or the first where it sees none
         std::vector<double> scores;
         std::vector<std::uint8_t> allowed;
+        std::array<RowWeights<double>, empty_row_count> rows;  // under each convention
     };
-    EmptyExample empty_example() const;
+    const EmptyExample& empty_example();
     // As many as an equal share of all keys takes.
     int empty_decimals() const { return looked_->keys <= 100 ? 2 : 5; }
     // The scaled scores of a query of the head before any mask; zeros where the mask is not of the subject's size or
@@ -136,7 +137,7 @@ class MasksLens final : public Lens {
 
     Explained explain_cell(const CellRef& cell) const;
     std::optional<Explained> explain_count(MaskNumber number) const;
-    std::optional<Explained> explain_empty(const CellRef& cell) const;
+    std::optional<Explained> explain_empty(const CellRef& cell);
     std::optional<Explained> explain_lost(const CellPlace& place) const;
     std::optional<Explained> explain_probability(Subject& subject, const CellRef& cell) const;
 
@@ -147,6 +148,7 @@ class MasksLens final : public Lens {
     MapPointer map_;
     std::optional<MaskCounting> counting_;
     std::optional<RowLosses> lost_of_all_, lost_of_own_;
+    std::optional<EmptyExample> empty_;  // as long as it is of this query
     std::optional<KernelRace> race_;
     MaskedRun masked_run_;
 

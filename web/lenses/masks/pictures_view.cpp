@@ -116,12 +116,12 @@ void MasksLens::draw_counts(const Drawing& drawing, float width) {
 
 void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
     if (!counting_->done() || looked_->queries == 0 || looked_->keys == 0) return;
-    const EmptyExample example = empty_example();
+    const EmptyExample& example = empty_example();
     const std::string name = query_name(example.query);
     const Index shown = example.shown.size();
     Matrix weights(empty_row_count, shown + 1);
     for (int i = 0; i < empty_row_count; ++i) {
-        const auto row = weights_under<double>(static_cast<EmptyRow>(i), example.scores, example.allowed);
+        const RowWeights<double>& row = example.rows[static_cast<std::size_t>(i)];
         for (Index key = 0; key < shown; ++key)
             weights.at(i, key) = row.weights[static_cast<std::size_t>(example.shown.begin + key)];
         weights.at(i, shown) = row.sink;
