@@ -14,17 +14,17 @@ using namespace attn::test;
 
 namespace {
 
-constexpr Index heads = 4, kv_heads = 2, n = 7, d_k = 5, d_v = 3;
+constexpr Index head_count = 4, kv_head_count = 2, tokens = 7, key_width = 5, value_width = 3;
 
 Record record_under(AttentionSpec spec, float deviation = 1) {
-    return *Record::run(random_tensor({heads, n, d_k}, 1, deviation),
-                        random_tensor({kv_heads, n, d_k}, 2, deviation), random_tensor({kv_heads, n, d_v}, 3),
-                        std::move(spec));
+    return *Record::run(random_tensor({head_count, tokens, key_width}, 1, deviation),
+                        random_tensor({kv_head_count, tokens, key_width}, 2, deviation),
+                        random_tensor({kv_head_count, tokens, value_width}, 3), std::move(spec));
 }
 
 // Under the last, the first two queries see no key.
 std::vector<AttentionSpec> specs() {
-    const auto bias = std::make_shared<const Tensor>(random_tensor({1, n, n}, 4));
+    const auto bias = std::make_shared<const Tensor>(random_tensor({1, tokens, tokens}, 4));
     std::vector<AttentionSpec> all(6);
     all[1].scale = 0.3f;
     all[2].mask = Mask::causal();
@@ -66,8 +66,8 @@ TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
     for (const AttentionSpec& spec : specs()) {
         const Record record = record_under(spec);
         for (const RowLoss loss : {RowLoss{{}, 1}, RowLoss{3, 0}})
-            for (Index head = 0; head < heads; ++head)
-                for (Index query = 0; query < n; ++query) {
+            for (Index head = 0; head < head_count; ++head)
+                for (Index query = 0; query < tokens; ++query) {
                     INFO(spec.mask.text() << ", head " << head << ", query " << query);
                     const auto pass = row_pass<double>(record, head, query, loss);
                     const auto check = [&](Stage stage, Index rows, Index cols) {
@@ -81,10 +81,10 @@ TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
                                                slope) < 1e-8 * std::max(1.0, std::abs(slope)));
                             }
                     };
-                    check(Stage::q, n, d_k);
-                    check(Stage::k, n, d_k);
-                    check(Stage::v, n, d_v);
-                    for (Index key = 0; key < n; ++key) {
+                    check(Stage::q, tokens, key_width);
+                    check(Stage::k, tokens, key_width);
+                    check(Stage::v, tokens, value_width);
+                    for (Index key = 0; key < tokens; ++key) {
                         const auto j = static_cast<std::size_t>(key);
                         if (!pass.allowed[j]) continue;
                         const auto near = [&](Stage stage, double gradient) {
@@ -112,12 +112,12 @@ TEST_CASE("the gradient of a row is that of the kernels, for an output gradient 
         call.rule = spec.mask.rule();
         if (!spec.bias.empty()) {
             call.bias = spec.bias.values->heads();
-            call.bias.heads = heads;
+            call.bias.heads = head_count;
             call.bias.head_stride = 0;
         }
         AttentionPass whole(call);
         std::ranges::fill(whole.d_output.values(), 0.0f);
-        for (Index b = 0; b < d_v; ++b)
+        for (Index b = 0; b < value_width; ++b)
             whole.d_output.heads().head(head)(query, b) =
                 static_cast<float>(pass.d_output[static_cast<std::size_t>(b)]);
         const AttentionGradients kernels = differentiate(reference_backward(), whole);
@@ -125,13 +125,13 @@ TEST_CASE("the gradient of a row is that of the kernels, for an output gradient 
         const auto near = [](double a, float b) {
             CHECK(std::abs(a - static_cast<double>(b)) < 5e-7 * std::max(1.0, std::abs(a)));
         };
-        for (Index a = 0; a < d_k; ++a)
+        for (Index a = 0; a < key_width; ++a)
             near(pass.d_q[static_cast<std::size_t>(a)], kernels.d_q.heads().head(head)(query, a));
-        for (Index j = 0; j < n; ++j) {
-            for (Index a = 0; a < d_k; ++a)
+        for (Index j = 0; j < tokens; ++j) {
+            for (Index a = 0; a < key_width; ++a)
                 near(gradient_at(record, pass, head, query, Stage::k, j, a, loss.target),
                      kernels.d_k.heads().head(kv)(j, a));
-            for (Index b = 0; b < d_v; ++b)
+            for (Index b = 0; b < value_width; ++b)
                 near(gradient_at(record, pass, head, query, Stage::v, j, b, {}),
                      kernels.d_v.heads().head(kv)(j, b));
         }
@@ -141,16 +141,16 @@ TEST_CASE("the gradient of a row is that of the kernels, for an output gradient 
 TEST_CASE("in single precision a row's gradient is near that in double", "[analysis]") {
     for (const float deviation : {1.0f, 20.0f}) {
         const Record record = record_under(under(Mask::causal()), deviation);
-        for (Index query = 0; query < n; ++query) {
+        for (Index query = 0; query < tokens; ++query) {
             const auto f32 = row_pass<float>(record, 0, query, {2, 0});
             const auto f64 = row_pass<double>(record, 0, query, {2, 0});
             // A score is off by d_k + 2 roundings of the products that it is made of; a weight by as much as the score
             // and the row's sum are, twice; a gradient by what its three factors are.
             const ConstMatrix q = record.q().heads().head(0), k = record.k().heads().head(0);
             double products = 0, largest_k = 0, largest_slope = 0;
-            for (Index j = 0; j < n; ++j) {
+            for (Index j = 0; j < tokens; ++j) {
                 double sum = 0;
-                for (Index a = 0; a < d_k; ++a) {
+                for (Index a = 0; a < key_width; ++a) {
                     sum += std::abs(static_cast<double>(q(query, a)) * static_cast<double>(k(j, a)));
                     largest_k = std::max(largest_k, std::abs(static_cast<double>(k(j, a))));
                 }
@@ -158,10 +158,10 @@ TEST_CASE("in single precision a row's gradient is near that in double", "[analy
                 largest_slope = std::max(largest_slope, std::abs(f64.d_weight[static_cast<std::size_t>(j)]));
             }
             const double scale = static_cast<double>(record.scale());
-            const double score = (d_k + 2) * 0x1p-24 * products * scale, few = 0x1p-20;
+            const double score = (key_width + 2) * 0x1p-24 * products * scale, few = 0x1p-20;
             for (std::size_t a = 0; a < f64.d_q.size(); ++a)
                 CHECK(std::abs(static_cast<double>(f32.d_q[a]) - f64.d_q[a]) <
-                      n * largest_k * scale * largest_slope * (6 * score + few));
+                      tokens * largest_k * scale * largest_slope * (6 * score + few));
             for (std::size_t j = 0; j < f64.weight.size(); ++j)
                 CHECK(std::abs(static_cast<double>(f32.weight[j]) - f64.weight[j]) < 2 * score + few);
         }
@@ -174,7 +174,7 @@ TEST_CASE("a row that sees nothing has no gradient, and a weight of 0 takes noth
     const auto none = row_pass<double>(blind, 0, 3, {1, 0});
     for (const double d : none.d_q) CHECK(d == 0);
     for (const double d : none.d_raw) CHECK(d == 0);
-    CHECK(none.output == std::vector<double>(d_v, 0.0));
+    CHECK(none.output == std::vector<double>(value_width, 0.0));
 
     Tensor v = random_tensor({1, 3, 2}, 9);
     v.values()[4] = HUGE_VALF;  // of the key that the mask hides
@@ -189,18 +189,18 @@ TEST_CASE("the Jacobian of a softmax row is diag(a) - a a^T: symmetric, and its 
           "[analysis]") {
     const Record record = record_under({});
     const auto pass = row_pass<double>(record, 0, 0, {});
-    for (Index j = 0; j < n; ++j) {
+    for (Index j = 0; j < tokens; ++j) {
         double sum = 0;
-        for (Index k = 0; k < n; ++k) {
+        for (Index k = 0; k < tokens; ++k) {
             CHECK(weight_slope(pass.weight, j, k) == weight_slope(pass.weight, k, j));
             sum += weight_slope(pass.weight, j, k);
         }
         CHECK(std::abs(sum) < 1e-15);
     }
     // ∂L/∂masked is the Jacobian times ∂L/∂A.
-    for (Index k = 0; k < n; ++k) {
+    for (Index k = 0; k < tokens; ++k) {
         double sum = 0;
-        for (Index j = 0; j < n; ++j)
+        for (Index j = 0; j < tokens; ++j)
             sum += pass.d_weight[static_cast<std::size_t>(j)] * weight_slope(pass.weight, j, k);
         CHECK(std::abs(sum - pass.d_masked[static_cast<std::size_t>(k)]) < 1e-14);
     }

@@ -42,7 +42,7 @@ void reveal(Screen& screen, const std::string& name) {
     }
 }
 
-void open(Screen& screen) {
+void open_softmax(Screen& screen) {
     screen.visit.perform(OpenLens{"softmax"});
     screen.settle();
 }
@@ -56,7 +56,7 @@ TEST_CASE("Softmax is there for every subject that has scores, and speaks of the
     for (const std::string_view subject : {worked_subject, sentence_subject, training_subject}) {
         INFO(subject);
         screen.visit.perform(OpenSubject{subject});
-        open(screen);
+        open_softmax(screen);
         for (const char* part :
              {"softmax/number/0/0", "softmax/weight/0/0", "softmax/measure/0/0", "chart/softmax-energy",
               "chart/softmax-entropy", "chart/softmax-capacity", "chart/softmax-queries"})
@@ -69,7 +69,7 @@ TEST_CASE("Softmax is there for every subject that has scores, and speaks of the
 
 TEST_CASE("the numbers of a row are those of its scores, at the dial, at the peak and in the limits") {
     Screen screen;
-    open(screen);
+    open_softmax(screen);
     // cat, sat, mat: the scaled scores of the last query are 0.54, 0.275, 0.49.
     constexpr std::array scores{0.54, 0.275, 0.49};
     const auto expect = [&](double t) {
@@ -109,7 +109,7 @@ TEST_CASE("the numbers of a row are those of its scores, at the dial, at the pea
 
 TEST_CASE("its temperature, what it shows and its pin are in the link and in undo") {
     Screen screen;
-    open(screen);
+    open_softmax(screen);
     screen.click("softmax/zero");
     CHECK(to_fragment(screen.visit.state()) == "v=1&lens=softmax&softmax.t=0");
     screen.click("softmax/infinity");
@@ -141,7 +141,7 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
     for (const std::string_view subject : {worked_subject, sentence_subject})
         for (const double t : {0.0, 0.3, 1.0, 25.0, HUGE_VAL}) {
             screen.visit.perform(OpenSubject{subject});
-            open(screen);
+            open_softmax(screen);
             screen.visit.perform(SetSoftmax{{.temperature = t}});
             screen.settle();
             std::vector<CellRef> cells;
@@ -186,7 +186,7 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
 TEST_CASE("at T = 1 softmax and its output are the run’s own, on every query") {
     Screen screen;
     screen.open_sentence();
-    open(screen);
+    open_softmax(screen);
     const Record& record = sentence_in(screen.visit).run()->record_at(1);
     for (Index query = 0; query < record.queries(); ++query) {
         screen.visit.perform(Select{{1, 2, query, {}, {}}});
@@ -204,7 +204,7 @@ TEST_CASE("at T = 1 softmax and its output are the run’s own, on every query")
 TEST_CASE("a head is chosen by a click, a query by the stepper, and the temperature on a curve") {
     Screen screen;
     screen.open_sentence();
-    open(screen);
+    open_softmax(screen);
     screen.click("softmax/query/less");
     CHECK(screen.visit.state().selection.query == 4);
     screen.click("chart/softmax-entropy");
@@ -240,7 +240,7 @@ TEST_CASE("a row without keys, an infinite score and finished weights are said i
     Screen screen;
     screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
     screen.visit.perform(Select{{0, 0, 0, {}, {}}});
-    open(screen);
+    open_softmax(screen);
     CHECK(screen.shows("softmax/refused"));
     CHECK(spoken(screen.visit) ==
           "The mask hides every key from “cat”, so it has no distribution. Choose another query.");
@@ -324,7 +324,7 @@ TEST_CASE("a row of 16,384 keys is worked through in slices of a few millisecond
 
 TEST_CASE("the tables of Softmax are what it shows") {
     Screen screen;
-    open(screen);
+    open_softmax(screen);
     const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
     REQUIRE(tables.size() == 4);
     CHECK(tables[0].title == "Weights, “mat”, T = 1");
