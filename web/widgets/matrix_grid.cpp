@@ -126,8 +126,10 @@ struct Painter {
         // The colour bar is drawn if there is room between the titles.
         const float bar_left = first.x, bar_right = last.x - column_width - 10;
         Type mono(Face::mono, size_axis * std::min(metrics.scale, 1.0f));
-        const std::string least = scale.diverging ? app::fixed(-static_cast<double>(scale.most), 1) : "0";
-        const std::string most = app::fixed(static_cast<double>(scale.most), scale.most < 1 ? 2 : 1);
+        const int decimals = scale.most >= 1 ? 1 : scale.most >= 0.1f ? 2 : 3;
+        const std::string most = app::fixed(static_cast<double>(scale.most), decimals);
+        const std::string least =
+            scale.diverging ? app::fixed(-static_cast<double>(scale.most), std::max(decimals - 1, 1)) : "0";
         const float from = bar_left + text_size(least).x + 4, to = bar_right - text_size(most).x - 4;
         if (to - from < 24) return;
         draw_text(list, {bar_left, y}, t.dim, least);

@@ -269,15 +269,15 @@ std::string GradientLens::spoken(Subject& subject) {
 }
 
 Guide GradientLens::guide(Subject&) const {
-    return {"Backwards through one row",
-            "Above, the forward pass of one query; below each of its numbers, how much the loss grows when "
-            "that number "
-            "does. It is what training goes by.\n\n"
-            "Softmax gives a score the gradient A · (∂L/∂A − their mean): a key of almost no weight learns "
-            "almost "
-            "nothing, and what helps one key takes from the others (Rumelhart, Hinton & Williams 1986).\n\n"
-            "Every number is also found by moving what it is the slope of and computing the loss again: "
-            "click one."};
+    return {
+        "Backwards through one row",
+        "Above, the forward pass of one query. Below each number, its slope: how fast L, what you ask of the "
+        "output, grows when that number does. It is what training goes by.\n\n"
+        "Softmax gives a score the gradient A · (∂L/∂A − their mean): a key of almost no weight learns "
+        "almost "
+        "nothing, and what helps one key takes from the others (Rumelhart, Hinton & Williams 1986).\n\n"
+        "Every number is also found by moving what it is the slope of and computing the loss again: "
+        "click one."};
 }
 
 }  // namespace attn::app

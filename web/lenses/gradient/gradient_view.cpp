@@ -19,7 +19,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float most_grid_width = 460, gap = 22, line_gap = 16;
+constexpr float most_grid_width = 460, gap = 22, line_gap = 26, between = 6;
 
 std::string scientific(double value) {
     char text[32];
@@ -217,6 +217,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         above.is_signed = stage != Stage::weight;
         below.name = "gradient/d" + of;
         below.title = title_of(slope, query_labels.front());
+        below.notation = info(slope).formula;
         below.values = &back;
         below.is_signed = true;
         below.decimals = 3;
@@ -229,9 +230,9 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         const float room = std::min(width, most_grid_width);
         const ui::GridMetrics upper = ui::grid_metrics(above, room), lower = ui::grid_metrics(below, room);
         const ImVec2 first = ui::grid_size(above, upper), second = ui::grid_size(below, lower);
-        const ImVec2 at = shelf.place({std::max(first.x, second.x), first.y + second.y});
+        const ImVec2 at = shelf.place({std::max(first.x, second.x), first.y + between + second.y});
         answer(ui::draw_matrix_grid(above, upper, at), above, above_cell);
-        answer(ui::draw_matrix_grid(below, lower, {at.x, at.y + first.y}), below, below_cell);
+        answer(ui::draw_matrix_grid(below, lower, {at.x, at.y + first.y + between}), below, below_cell);
     };
     const auto of_row = [&](std::span<const float> numbers, Range range) {
         Matrix matrix(1, range.size());
@@ -263,7 +264,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     ui::MatrixGrid grid;
     grid.name = "gradient/jacobian";
     grid.title = title_of(Slope::jacobian, query_labels.front());
-    grid.notation = "diag(a) − a aᵀ";
+    grid.notation = info(Slope::jacobian).formula;
     grid.values = &jacobian;
     grid.is_signed = true;
     grid.decimals = 3;

@@ -9,18 +9,18 @@ namespace attn::app {
 namespace {
 
 constexpr std::array<SlopeInfo, slope_count> slope_table{{
-    {"O", Stage::output},
-    {"A", Stage::weight},
-    {"S", Stage::masked},
-    {"R", Stage::raw},
-    {"Q", Stage::q},
-    {"K", Stage::k},
-    {"V", Stage::v},
-    {"X", Stage::x},
-    {"W_Q", Stage::w_q},
-    {"W_K", Stage::w_k},
-    {"W_V", Stage::w_v},
-    {"softmax", Stage::weight},
+    {"O", Stage::output, "what is asked for"},
+    {"A", Stage::weight, "∂L/∂O Vᵀ"},
+    {"S", Stage::masked, "A · (∂L/∂A − mean)"},
+    {"R", Stage::raw, "scale · ∂L/∂S"},
+    {"Q", Stage::q, "∂L/∂R K"},
+    {"K", Stage::k, "∂L/∂Rᵀ Q"},
+    {"V", Stage::v, "Aᵀ ∂L/∂O"},
+    {"X", Stage::x, "∂L/∂Q W_Qᵀ + …"},
+    {"W_Q", Stage::w_q, "Xᵀ ∂L/∂Q"},
+    {"W_K", Stage::w_k, "Xᵀ ∂L/∂K"},
+    {"W_V", Stage::w_v, "Xᵀ ∂L/∂V"},
+    {"softmax", Stage::weight, "diag(a) − a aᵀ"},
 }};
 
 bool of_projections(Slope slope) { return slope >= Slope::x && slope <= Slope::w_v; }

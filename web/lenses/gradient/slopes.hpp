@@ -20,6 +20,7 @@ inline constexpr Index slope_count = 12;
 struct SlopeInfo {
     std::string_view of;  // "A", as a formula has it
     Stage stage;          // of the numbers that it is the slope for
+    const char* formula;  // with matrices, from what comes before it on the way back
 };
 const SlopeInfo& info(Slope slope);
 
