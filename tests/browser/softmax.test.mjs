@@ -8,13 +8,13 @@ const own = { number: 0, weight: 10, measure: 20, output: 30, head: 60 };  // ro
 const [energy, entropy, keys, free, capacity] = [0, 1, 2, 3, 4], dial = 1, peak = 2;
 
 const near = (actual, expected, tolerance, what) => allNear([actual], [expected], tolerance, what);
-const sum = (list, of = (each) => each) => list.reduce((all, each, i) => all + of(each, i), 0);
+const sum = (list) => list.reduce((all, each) => all + each, 0);
 
 // The Gibbs distribution of scores at a temperature, term by term.
 function gibbs(scores, t) {
     const most = Math.max(...scores), factors = scores.map((s) => Math.exp((s - most) / t)), z = sum(factors);
-    const p = factors.map((each) => each / z), mean = -sum(scores, (s, j) => p[j] * s), s = -sum(p, (each) => each && each * Math.log(each));
-    return [mean, s, Math.exp(s), -most - t * Math.log(z), sum(scores, (each, j) => p[j] * ((-each - mean) / t) ** 2)];
+    const p = factors.map((each) => each / z), mean = -sum(scores.map((s, j) => p[j] * s)), s = -sum(p.map((each) => each && each * Math.log(each)));
+    return [mean, s, Math.exp(s), -most - t * Math.log(z), sum(scores.map((each, j) => p[j] * ((-each - mean) / t) ** 2))];
 }
 
 // Clicks what may first have to scroll into view, once that is over.
@@ -99,7 +99,7 @@ test('Softmax: a model’s head, query by query, and what stands in softmax’s 
     let [low, high] = [Math.min(...scores) / t - 1, Math.max(...scores) / t];
     for (let i = 0; i < 80; ++i) {
         const middle = (low + high) / 2;
-        [low, high] = sum(scores, (each) => Math.max(each / t - middle, 0)) > 1 ? [middle, high] : [low, middle];
+        [low, high] = sum(scores.map((each) => Math.max(each / t - middle, 0))) > 1 ? [middle, high] : [low, middle];
     }
     for (const [key, score] of scores.entries()) {
         near((await told(explorer, own.weight + 2, key)).f64, Math.max(score / t - low, 0), 1e-4, `sparsemax of key ${key}`);
