@@ -2,6 +2,11 @@
 
 namespace attn::app {
 
+std::uint64_t Attention::new_version() {
+    static std::uint64_t versions = 0;
+    return ++versions;
+}
+
 MapPointer Attention::map(Index layer, Index head, const MapChoice& choice) {
     const Stage stage = stage_for(choice.stage);
     const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;

@@ -87,6 +87,9 @@ class Attention {
     virtual std::string instead() const { return "save one head's window"; }
 
   protected:
+    // A number that no attention had before, of whatever subject.
+    static std::uint64_t new_version();
+
     Attention() = default;
     Attention(const Attention&) = delete;
     Attention& operator=(const Attention&) = delete;

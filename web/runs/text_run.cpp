@@ -7,9 +7,10 @@
 namespace attn::app {
 
 namespace {
-std::uint64_t versions = 0;
+
 // So many rows of all heads are made before anything is shown of them.
 constexpr Index few_rows = 64;
+
 }  // namespace
 
 TextRun::TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> names, const std::string& text,
@@ -18,7 +19,7 @@ TextRun::TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> na
       pieces(std::move(names)),
       words(word_axis(pieces, text)),
       model_(std::move(model)),
-      version_(++versions) {}
+      version_(new_version()) {}
 
 Status TextRun::begin_overview(const TextRun* before) {
     logits = run->logits({tokens() - 1, tokens()});

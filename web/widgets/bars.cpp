@@ -40,7 +40,8 @@ std::optional<Index> bar_list(const std::string& name, const std::string& title,
         const float wide = std::min(text_size(bar.name).x, name_width);
         draw_text_within(list, {min.x + name_width - wide, text_y}, name_width, ink, bar.name);
         const float left = min.x + name_width + bar_gap, top = min.y + (line_height - bar_height) / 2;
-        const float length = most > 0 ? std::clamp(bar.value / most, 0.0f, 1.0f) * room : 0;
+        const float share = most > 0 ? bar.value / most : 0;
+        const float length = share > 0 ? std::min(share, 1.0f) * room : 0;  // none of NaN
         list->AddRectFilled({left, top}, {left + std::max(length, 1.5f), top + bar_height},
                             scale.colour(bar.value), 3);
         // The outline makes colours visible that are close to the page's own.

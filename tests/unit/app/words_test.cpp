@@ -169,6 +169,30 @@ TEST_CASE("what is saved of words is the map's, of all heads too") {
           std::vector<std::string>{"layer", "head", "query word", "key word"});
 }
 
+TEST_CASE("no two attentions have the same version, of whatever subjects") {
+    WordVisit v;
+    std::uint64_t last = 0;
+    const auto newest = [&](std::string_view subject) {
+        v.visit.perform(OpenSubject{subject});
+        const std::uint64_t version = subject_in(v.visit).attention()->version();
+        const bool newer = version > last;
+        last = version;
+        return newer;
+    };
+    for (const double value : {0.25, 0.75}) {
+        const std::int32_t other = value < 0.5 ? 4 : 5;
+        const std::string text = "x y " + std::to_string(other);
+        v.visit.text_typed(Box::first, text);
+        v.visit.tokens({Box::first, text, {3, 1, other}, {"x", "y", "z"}, 8});
+        finish(v.visit);
+        CHECK(newest(sentence_subject));
+        v.visit.perform(OpenSubject{worked_subject});
+        v.visit.perform(SetCell{{Stage::x, 0, 0}, value});
+        CHECK(newest(worked_subject));
+        v.visit.perform(OpenSubject{sentence_subject});
+    }
+}
+
 TEST_CASE("the table is that of the map's words") {
     WordVisit v;
     v.visit.perform(SetMap{{.unit = Unit::words}});

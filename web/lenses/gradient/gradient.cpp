@@ -114,6 +114,7 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
     else
         now.loss.component = std::min(asked.component, record->d_v() - 1);
     if (shown_ == now && slopes_) return &*slopes_;
+    check_begun_ = false;
     shown_ = now;
     const std::vector<Stage> stages = attention->stages();
     const bool scores_given = std::ranges::find(stages, Stage::raw) == stages.end();
@@ -155,8 +156,8 @@ std::optional<StepAlong> GradientLens::step(Subject& subject) const {
 }
 
 bool GradientLens::check_some(const Slopes& slopes) {
-    if (checked_ != shown_) {
-        checked_ = shown_;
+    if (!check_begun_) {
+        check_begun_ = true;
         check_ = {};
         const Range keys = keys_shown(slopes);
         for (const Slope slope :

@@ -81,7 +81,7 @@ class GradientLens final : public Lens {
 
     mutable std::optional<Shown> shown_;
     mutable std::optional<Slopes> slopes_;
-    std::optional<Shown> checked_;
+    mutable bool check_begun_ = false;  // of these slopes
     Check check_;
 };
 

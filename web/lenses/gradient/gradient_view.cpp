@@ -149,10 +149,10 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
 }
 
 void GradientLens::draw_check(const Drawing& drawing, const Slopes& slopes) {
-    if (checked_ != shown_ || check_.done < check_.cells.size())
+    if (!check_begun_ || check_.done < check_.cells.size())
         drawing.visit.continue_with(
             [this, begun = shown_] { return shown_ == begun && check_some(*slopes_); });
-    if (checked_ != shown_ || check_.done == 0) return;
+    if (!check_begun_ || check_.done == 0) return;
     const std::string text =
         "Central differences of " + std::to_string(check_.done) + " of " +
         std::to_string(check_.cells.size()) +

@@ -17,8 +17,6 @@ namespace attn::app {
 
 namespace {
 
-std::uint64_t tensor_versions = 0;
-
 std::vector<std::string> names_or_positions(const std::vector<std::string>& tokens, Index count) {
     std::vector<std::string> names;
     std::string storage;
@@ -87,7 +85,7 @@ double OpenTensor::value(Index layer, Index head, Index row, Index column) const
     return static_cast<double>(value);
 }
 
-TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(++tensor_versions), version_(serial_) {
+TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(new_version()), version_(serial_) {
     query_names_ = names_or_positions(parts_.matched.query_tokens, queries());
     key_names_ = names_or_positions(parts_.matched.key_tokens, keys());
     if (has_tokens()) {
@@ -157,7 +155,7 @@ void TensorSet::follow(const TensorRule& rule) {
     rule_ = rule;
     overview_.reset();
     forget_map();
-    version_ = ++tensor_versions;
+    version_ = new_version();
     std::vector<std::optional<RecordJob>> jobs;
     const auto of_layer = [](const auto& all, std::size_t layer) {
         return all.empty() ? typename std::decay_t<decltype(all)>::value_type()

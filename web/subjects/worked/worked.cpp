@@ -11,8 +11,6 @@ namespace attn::app {
 
 namespace {
 
-std::uint64_t versions = 0;
-
 // Presents the example as a single head, for maps and flows.
 class WorkedAttention final : public Attention {
   public:
@@ -21,7 +19,7 @@ class WorkedAttention final : public Attention {
           record_(run, &run->record),
           query_words_(word_axis(state_.query_labels)),
           key_words_(word_axis(state_.key_labels)),
-          version_(++versions) {}
+          version_(new_version()) {}
 
     std::uint64_t version() const override { return version_; }
     Index layers() const override { return 1; }
