@@ -44,7 +44,7 @@ TEST_CASE("where a key is allowed, the first three are softmax, and a sink takes
             scores.push_back(static_cast<double>(narrow.back()));
             allowed.push_back(random.below(2) == 0);
         }
-        allowed[random.below(allowed.size())] = 1;
+        allowed[static_cast<std::size_t>(random.below(allowed.size()))] = 1;
         // The definition, term by term.
         double sum = 0;
         for (std::size_t j = 0; j < scores.size(); ++j) sum += allowed[j] ? std::exp(scores[j]) : 0;

@@ -37,7 +37,7 @@ inline std::vector<std::vector<double>> score_rows() {
         for (const std::size_t n : {2u, 7u, 100u, 3000u}) {
             std::vector<double> row(n);
             for (double& score : row) score = random.below(5) == 0 ? -infinite : spread * random.normal();
-            row[random.below(n)] = spread;
+            row[static_cast<std::size_t>(random.below(n))] = spread;
             all.push_back(std::move(row));
         }
     return all;
