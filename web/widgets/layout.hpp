@@ -53,4 +53,32 @@ void columns(const char* name, float least, float gap, Draw&&... draw) {
     (next(draw), ...);
 }
 
+// Places what is drawn one after the other, in as many lines as it needs.
+class Lines {
+  public:
+    Lines(float width, ImVec2 gap) : corner_(ImGui::GetCursorScreenPos()), gap_(gap), width_(width) {}
+
+    ImVec2 place(ImVec2 size) {
+        if (x_ > 0 && x_ + size.x > width_) next_line();
+        const ImVec2 at{corner_.x + x_, corner_.y + y_};
+        x_ += size.x + gap_.x;
+        height_ = std::max(height_, size.y);
+        return at;
+    }
+    void next_line() {
+        y_ += height_ > 0 ? height_ + gap_.y : 0;
+        x_ = height_ = 0;
+    }
+    void finish() {
+        next_line();
+        ImGui::SetCursorScreenPos(corner_);
+        ImGui::Dummy({width_, y_});
+    }
+    float width() const { return width_; }
+
+  private:
+    ImVec2 corner_, gap_;
+    float width_, x_ = 0, y_ = 0, height_ = 0;
+};
+
 }  // namespace attn::ui

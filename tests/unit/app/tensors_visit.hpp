@@ -47,6 +47,17 @@ inline Bytes weights_npy(const Shape& shape, std::uint64_t seed = 1) {
     return write_npy(shape, random_weights(rows, shape.back(), seed));
 }
 
+// Hands over files as the page does; what becomes of them is work.
+inline void put(app::Visit& visit, const Drop& files) {
+    app::OwnTensors& own = tensors_in(visit).own();
+    for (const auto& [name, bytes] : files) {
+        auto to = own.buffer(name, bytes.size());
+        REQUIRE(to);
+        std::ranges::copy(bytes, *to);
+    }
+    own.arrived();
+}
+
 struct TensorsVisit {
     FakePage page;
     app::Visit visit{page};
@@ -55,14 +66,7 @@ struct TensorsVisit {
     app::TensorSet* open() { return own().open(); }
     const app::State& state() { return visit.state(); }
     const app::MapChoice& choice() { return app::looks_of(state(), app::tensors_subject).map; }
-    void put(const Drop& files) {
-        for (const auto& [name, bytes] : files) {
-            auto to = own().buffer(name, bytes.size());
-            REQUIRE(to);
-            std::ranges::copy(bytes, *to);
-        }
-        own().arrived();
-    }
+    void put(const Drop& files) { test::put(visit, files); }
     void drop(const Drop& files) {
         put(files);
         work();

@@ -327,14 +327,7 @@ TEST_CASE("a row of many keys comes scale by scale, and a head with NaN leaves t
     const auto drop = [&](const Shape& q, const Shape& k, float odd) {
         Tensor keys = random_tensor(k, 2);
         keys.data()[0] = odd;
-        const Drop files{{"q.npy", normal_npy(q, 1)}, {"k.npy", write_npy(k, keys.values())}};
-        OwnTensors& own = tensors_in(screen.visit).own();
-        for (const auto& [name, bytes] : files) {
-            auto to = own.buffer(name, bytes.size());
-            REQUIRE(to);
-            std::ranges::copy(bytes, *to);
-        }
-        own.arrived();
+        put(screen.visit, {{"q.npy", normal_npy(q, 1)}, {"k.npy", write_npy(k, keys.values())}});
         screen.settle();
     };
     screen.visit.perform(OpenSubject{tensors_subject});

@@ -41,13 +41,7 @@ void open_tiles(Screen& screen, std::string_view subject) {
 }
 
 void drop(Screen& screen, const Drop& files) {
-    OwnTensors& own = tensors_in(screen.visit).own();
-    for (const auto& [name, bytes] : files) {
-        auto to = own.buffer(name, bytes.size());
-        REQUIRE(to);
-        std::ranges::copy(bytes, *to);
-    }
-    own.arrived();
+    put(screen.visit, files);
     screen.settle();
 }
 

@@ -130,14 +130,12 @@ std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace
     if (!all || place.cell.second || !all->holds(cell.slope, cell.row, cell.col)) return std::nullopt;
     const Attention& attention = *subject.attention();
     Explained out;
-    const bool pair =
-        (cell.slope >= Slope::weight && cell.slope <= Slope::raw) || cell.slope == Slope::jacobian;
-    const bool of_key = cell.slope == Slope::k || cell.slope == Slope::v || cell.slope == Slope::jacobian;
-    const std::string row = cell.slope <= Slope::q   ? label_at(attention.query_names(), cell.row)
-                            : of_key                 ? label_at(attention.key_names(), cell.row)
-                            : cell.slope == Slope::x ? label_at(attention.query_names(), cell.row)
-                                                     : std::to_string(cell.row);
-    const std::string col = pair ? label_at(attention.key_names(), cell.col) : std::to_string(cell.col);
+    const std::string row = cell.slope <= Slope::q      ? label_at(attention.query_names(), cell.row)
+                            : rows_are_keys(cell.slope) ? label_at(attention.key_names(), cell.row)
+                            : cell.slope == Slope::x    ? label_at(attention.query_names(), cell.row)
+                                                        : std::to_string(cell.row);
+    const std::string col =
+        columns_are_keys(cell.slope) ? label_at(attention.key_names(), cell.col) : std::to_string(cell.col);
     out.title = (cell.slope == Slope::jacobian ? "∂A/∂S" : "∂L/∂" + std::string(info(cell.slope).of)) + "[" +
                 row + ", " + col + "]";
     out.provenance = head_text({state().selection.layer, state().selection.head}, attention.layers(), ", ") +
@@ -147,8 +145,7 @@ std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace
                                                ", " + std::to_string(all->loss().component) + "]");
     out.f64 = all->value(cell.slope, cell.row, cell.col);
     out.f32 = static_cast<double>(all->single(cell.slope, cell.row, cell.col));
-    out.masked =
-        pair && cell.slope != Slope::jacobian && !all->f64().allowed[static_cast<std::size_t>(cell.col)];
+    out.masked = is_of_pairs(cell.slope) && !all->f64().allowed[static_cast<std::size_t>(cell.col)];
     const Around around{out, *all, cell, {state().selection.layer, state().selection.head}};
     if (cell.slope == Slope::output)
         explain_output(around);
@@ -163,10 +160,8 @@ std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace
     if (out.formula.empty()) out.formula = formula_of(cell.slope, all->loss().target.has_value());
     if (const auto moved = all->difference(cell.slope, cell.row, cell.col)) {
         out.steps.push_back({"by moving it", "(L(+h) − L(−h)) / 2h", four(*moved), false, {}});
-        char off[32];
-        std::snprintf(off, sizeof off, "%.1e", std::abs(*moved - out.f64));
         out.note = "Moved a little up and down, the loss has this slope, too; the two differ by " +
-                   std::string(off) + ".";
+                   fixed(std::abs(*moved - out.f64), 3) + ".";
     }
     return out;
 }

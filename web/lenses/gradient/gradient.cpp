@@ -177,8 +177,7 @@ bool GradientLens::check_some(const Slopes& slopes) {
 }
 
 Matrix matrix_of(const Slopes& slopes, Slope slope, Range keys) {
-    const bool key_rows = slope == Slope::k || slope == Slope::v || slope == Slope::jacobian;
-    const bool key_columns = (slope >= Slope::weight && slope <= Slope::raw) || slope == Slope::jacobian;
+    const bool key_rows = rows_are_keys(slope), key_columns = columns_are_keys(slope);
     const Range rows = key_rows ? keys : slopes.rows(slope),
                 cols = key_columns ? keys : Range{0, slopes.cols(slope)};
     Matrix matrix(rows.size(), cols.size());
@@ -228,8 +227,7 @@ std::vector<Table> GradientLens::tables(Subject& subject) {
         const auto slope = static_cast<Slope>(i);
         if (!all->has(slope)) continue;
         Matrix matrix = matrix_of(*all, slope, keys);
-        const bool key_rows = slope == Slope::k || slope == Slope::v || slope == Slope::jacobian;
-        const bool key_columns = (slope >= Slope::weight && slope <= Slope::raw) || slope == Slope::jacobian;
+        const bool key_rows = rows_are_keys(slope), key_columns = columns_are_keys(slope);
         Table table{title_of(slope, query), names_of(key_columns ? keys.begin : 0, matrix.cols, key_columns),
                     slope <= Slope::q ? std::vector{query}
                                       : names_of(key_rows ? keys.begin : 0, matrix.rows, key_rows),

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "app/format.hpp"
 #include "lenses/gradient/gradient.hpp"
@@ -19,38 +18,8 @@ namespace attn::app {
 
 namespace {
 
-constexpr float most_grid_width = 460, gap = 22, line_gap = 26, between = 6;
-
-std::string scientific(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1e", value);
-    return text;
-}
-
-// Places matrices one after the other, in lines, each column of them from top to bottom.
-class Shelf {
-  public:
-    explicit Shelf(float width) : corner_(ImGui::GetCursorScreenPos()), width_(width) {}
-
-    ImVec2 place(ImVec2 size) {
-        if (x_ > 0 && x_ + size.x > width_) {
-            y_ += tallest_ + line_gap;
-            x_ = tallest_ = 0;
-        }
-        const ImVec2 at{corner_.x + x_, corner_.y + y_};
-        x_ += size.x + gap;
-        tallest_ = std::max(tallest_, size.y);
-        return at;
-    }
-    void end() const {
-        ImGui::SetCursorScreenPos({corner_.x, corner_.y + y_ + tallest_});
-        ImGui::Dummy({width_, 1});
-    }
-
-  private:
-    ImVec2 corner_;
-    float width_, x_ = 0, y_ = 0, tallest_ = 0;
-};
+constexpr float most_grid_width = 460, between = 6;
+constexpr ImVec2 gap{22, 26};
 
 std::vector<std::string> labels_of(std::span<const std::string> names, Range range) {
     std::vector<std::string> labels;
@@ -156,9 +125,8 @@ void GradientLens::draw_check(const Drawing& drawing, const Slopes& slopes) {
     const std::string text =
         "Central differences of " + std::to_string(check_.done) + " of " +
         std::to_string(check_.cells.size()) +
-        (check_.cells.size() < static_cast<std::size_t>(slopes.record().keys()) ? " inputs"
-                                                                                : " inputs in view") +
-        ": the largest is off by " + scientific(check_.worst) + ".";
+        (keys_shown(slopes).size() < slopes.record().keys() ? " inputs in view" : " inputs") +
+        ": the largest is off by " + fixed(check_.worst, 3) + ".";
     ui::caption(text.c_str());
     ui::landmark_item("gradient/check");
 }
@@ -171,14 +139,13 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
                                    query_labels = labels_of(attention.query_names(), one),
                                    all_labels = labels_of(attention.query_names(), {0, record.queries()});
     const float width = ImGui::GetContentRegionAvail().x;
-    Shelf shelf(width);
+    ui::Lines lines(width, gap);
     const HeadIndex head{state().selection.layer, state().selection.head};
     const auto allowed = [&](Index, Index col) {
         return slopes.f64().allowed[static_cast<std::size_t>(keys.begin + col)] != 0;
     };
     const auto label_grid = [&](ui::MatrixGrid& grid, Slope slope) {
-        const bool key_rows = slope == Slope::k || slope == Slope::v || slope == Slope::jacobian;
-        const bool key_columns = (slope >= Slope::weight && slope <= Slope::raw) || slope == Slope::jacobian;
+        const bool key_rows = rows_are_keys(slope), key_columns = columns_are_keys(slope);
         grid.first = {key_rows ? keys.begin : slopes.rows(slope).begin, key_columns ? keys.begin : 0};
         grid.row_labels = slope <= Slope::q   ? std::span(query_labels)
                           : key_rows          ? std::span(key_labels)
@@ -190,7 +157,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
                         : slope == Slope::x ? "token"
                                             : "component";
         grid.column_axis = key_columns ? "key" : "component";
-        if (slope >= Slope::weight && slope <= Slope::raw) grid.allowed = allowed;
+        if (is_of_pairs(slope)) grid.allowed = allowed;
     };
     const auto pin_of = [&](ui::MatrixGrid& grid, auto cell) {
         const auto& pin = state().pin;
@@ -230,7 +197,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         const float room = std::min(width, most_grid_width);
         const ui::GridMetrics upper = ui::grid_metrics(above, room), lower = ui::grid_metrics(below, room);
         const ImVec2 first = ui::grid_size(above, upper), second = ui::grid_size(below, lower);
-        const ImVec2 at = shelf.place({std::max(first.x, second.x), first.y + between + second.y});
+        const ImVec2 at = lines.place({std::max(first.x, second.x), first.y + between + second.y});
         answer(ui::draw_matrix_grid(above, upper, at), above, above_cell);
         answer(ui::draw_matrix_grid(below, lower, {at.x, at.y + first.y + between}), below, below_cell);
     };
@@ -272,8 +239,8 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     const auto cell = [](Index row, Index col) { return cell_of(Slope::jacobian, row, col); };
     pin_of(grid, cell);
     const ui::GridMetrics metrics = ui::grid_metrics(grid, std::min(width, most_grid_width));
-    answer(ui::draw_matrix_grid(grid, metrics, shelf.place(ui::grid_size(grid, metrics))), grid, cell);
-    shelf.end();
+    answer(ui::draw_matrix_grid(grid, metrics, lines.place(ui::grid_size(grid, metrics))), grid, cell);
+    lines.finish();
 }
 
 void GradientLens::draw(const Drawing& drawing, Subject& subject) {

@@ -236,8 +236,8 @@ std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col) const {
 std::optional<double> Slopes::difference(Slope slope, Index row, Index col) const {
     const std::vector<Moved> moved = moves(slope, row, col);
     // A score that is hidden cannot be moved.
-    const bool of_pair = slope >= Slope::weight && slope <= Slope::raw;
-    if (moved.empty() || (of_pair && !f64_.allowed[static_cast<std::size_t>(col)])) return std::nullopt;
+    if (moved.empty() || (is_of_pairs(slope) && !f64_.allowed[static_cast<std::size_t>(col)]))
+        return std::nullopt;
     const double h = difference_step * std::max(1.0, std::abs(input(slope, row, col)));
     return central_difference(*record_, head_, query_, loss_, moved, h);
 }

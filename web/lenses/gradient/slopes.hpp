@@ -23,6 +23,12 @@ struct SlopeInfo {
     const char* formula;  // with matrices, from what comes before it on the way back
 };
 const SlopeInfo& info(Slope slope);
+// One query and the keys.
+constexpr bool is_of_pairs(Slope slope) { return slope >= Slope::weight && slope <= Slope::raw; }
+constexpr bool rows_are_keys(Slope slope) {
+    return slope == Slope::k || slope == Slope::v || slope == Slope::jacobian;
+}
+constexpr bool columns_are_keys(Slope slope) { return is_of_pairs(slope) || slope == Slope::jacobian; }
 
 // A gradient's number as a cell of the lens: all rows and columns fit into one.
 CellRef cell_of(Slope slope, Index row, Index col);

@@ -20,35 +20,7 @@ namespace attn::app {
 namespace {
 
 constexpr Index most_components = 64;
-constexpr float gap_across = 22, gap_down = 14;
-
-// Places matrices one after the other, in as many lines as they need.
-class Lines {
-  public:
-    explicit Lines(float width) : corner_(ImGui::GetCursorScreenPos()), width_(width) {}
-
-    ImVec2 place(ImVec2 size) {
-        if (x_ > 0 && x_ + size.x > width_) next_line();
-        const ImVec2 at{corner_.x + x_, corner_.y + y_};
-        x_ += size.x + gap_across;
-        height_ = std::max(height_, size.y);
-        return at;
-    }
-    void next_line() {
-        y_ += height_ > 0 ? height_ + gap_down : 0;
-        x_ = height_ = 0;
-    }
-    void finish() {
-        next_line();
-        ImGui::SetCursorScreenPos(corner_);
-        ImGui::Dummy({width_, y_});
-    }
-    float width() const { return width_; }
-
-  private:
-    ImVec2 corner_;
-    float width_, x_ = 0, y_ = 0, height_ = 0;
-};
+constexpr ImVec2 gap{22, 14};
 
 // A matrix whose rows are the shown queries.
 struct Cells {
@@ -65,7 +37,7 @@ struct Cells {
     double unit = 1;  // what a 1 in the matrix stands for
 };
 
-void draw_cells(const TilesLens::View& view, Lines& lines, const Cells& cells) {
+void draw_cells(const TilesLens::View& view, ui::Lines& lines, const Cells& cells) {
     const Range rows = view.shown.rows;
     Matrix values(rows.size(), std::ssize(cells.columns));
     for (Index r = 0; r < values.rows; ++r)
@@ -161,7 +133,7 @@ void TilesLens::draw_numbers(const View& view, float width) {
     };
     const std::vector<std::string> keys(view.key_names().begin() + now.keys.begin,
                                         view.key_names().begin() + now.keys.end);
-    Lines lines(width);
+    ui::Lines lines(width, gap);
     const Stage scores = score_stage(record.spec());
     draw_cells(view, lines,
                {.name = "tiles/scores",
