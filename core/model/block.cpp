@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 
@@ -40,6 +41,14 @@ void normalise(const Kernels& kernels, const NormView& norm, ConstMatrix x, Matr
 void apply(const Kernels& kernels, const LinearView& linear, ConstMatrix x, MatrixView<float> y,
            Activation activation) {
     kernels.linear(x, linear.weight, linear.bias, activation, y);
+}
+
+void input_gradient(const Kernels& kernels, const WeightView& weight, ConstMatrix dy, MatrixView<float> dx) {
+    using enum WeightView::Layout;
+    WeightView turned = weight;
+    std::swap(turned.in, turned.out);
+    turned.layout = weight.layout == in_out ? out_in : in_out;
+    kernels.linear(dy, turned, {}, Activation::none, dx);
 }
 
 MatrixView<float> columns(MatrixView<float> m, Index first, Index count) {

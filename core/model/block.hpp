@@ -34,6 +34,9 @@ void normalise(const Kernels& kernels, const NormView& norm, ConstMatrix x,
 void apply(const Kernels& kernels, const LinearView& linear, ConstMatrix x, MatrixView<float> y,
            Activation activation = Activation::none);
 
+// dx = dy Wᵀ [rows, in], the gradient by x of y = x W.
+void input_gradient(const Kernels& kernels, const WeightView& weight, ConstMatrix dy, MatrixView<float> dx);
+
 MatrixView<float> columns(MatrixView<float> m, Index first, Index count);
 
 // The heads that lie side by side in the columns of a matrix.

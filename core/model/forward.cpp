@@ -13,7 +13,8 @@ namespace attn {
 // memory at least, and for 1,024 tokens 7 % more time.
 struct Forward::Run {
     Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
-        double slice_operations, std::shared_ptr<const Trace> before);
+        double slice_operations, std::shared_ptr<const Trace> before,
+        std::optional<SetHeadOutput> changed = {});
 
     struct Slice {
         void (Run::*work)(const Slice&);
@@ -22,8 +23,8 @@ struct Forward::Run {
         double operations = 0;
     };
 
-    // Cuts work on all tokens, at so many operations each, into slices of about slice_operations.
-    void plan(void (Run::*work)(const Slice&), Index layer, double operations_per_token);
+    // Cuts work on these tokens, at so many operations each, into slices of about slice_operations.
+    void plan(void (Run::*work)(const Slice&), Range tokens, Index layer, double operations_per_token);
     void plan_layer(Index layer);
 
     void enter(const Slice&);
@@ -38,22 +39,26 @@ struct Forward::Run {
     void leave(const Slice&);
     void finish(const Slice&);
 
-    // Returns a tensor for all tokens, which lie along that axis, with the rows that are kept of the one before.
-    Tensor begun(const Tensor* of_before, Index axis, Shape shape) const {
-        return of_before ? of_before->continued(axis, kept, trace->tokens(), room) : Tensor(std::move(shape));
+    // Returns how many tokens are as they were before, in what a layer computes: all, below a change.
+    Index kept_in(Index l) const { return changed && l < changed->head.layer ? trace->tokens() : kept; }
+    // Returns a tensor for all tokens, which lie along that axis, with so many rows of the one before.
+    Tensor begun(const Tensor* of_before, Index axis, Index rows, Shape shape) const {
+        return of_before ? of_before->continued(axis, rows, trace->tokens(), room) : Tensor(std::move(shape));
     }
     Tensor begun(Tensor Trace::* part) const {
-        return begun(before ? &(before.get()->*part) : nullptr, 0, width(trace->model_->config().d_model));
+        return begun(before ? &(before.get()->*part) : nullptr, 0, kept,
+                     width(trace->model_->config().d_model));
     }
     Tensor begun(Index l, Tensor LayerTrace::* part, Index columns) const {
-        return begun(before ? &(layer_before(l).*part) : nullptr, 0, width(columns));
+        return begun(before ? &(layer_before(l).*part) : nullptr, 0, kept_in(l), width(columns));
     }
     const LayerTrace& layer_before(Index l) const { return before->layers_[static_cast<std::size_t>(l)]; }
-    // What a layer reads; the last one leaves it as the final residual.
+    // What a layer reads, which the one before it writes; the last one leaves it as the final residual.
     Tensor begun_residual(Index l) const {
         const ModelConfig& config = trace->model_->config();
-        return l < config.layers ? begun(l, &LayerTrace::residual_in, config.d_model)
-                                 : begun(&Trace::final_residual_);
+        if (l == config.layers) return begun(&Trace::final_residual_);
+        return begun(before ? &layer_before(l).residual_in : nullptr, 0, l == 0 ? kept : kept_in(l - 1),
+                     width(config.d_model));
     }
     Range of_rotary(const Slice& slice) const { return {slice.tokens.begin - kept, slice.tokens.end - kept}; }
     Shape width(Index columns) const { return {trace->tokens(), columns}; }
@@ -65,9 +70,10 @@ struct Forward::Run {
 
     std::shared_ptr<Trace> trace;
     std::shared_ptr<const Trace> before;
-    Index kept = 0, room = 0;  // tokens
+    Index kept = 0, room = 0;  // tokens; kept: from the embedding to the logits
     std::optional<Mask> mask;  // in place of the blocks' own
-    RotaryTable rotary;        // of the tokens that are not kept
+    std::optional<SetHeadOutput> changed;
+    RotaryTable rotary;  // of the tokens that are not kept
     // Of the layer that is being computed, until its LayerTrace holds them.
     Tensor residual, normalised, q, k, v;
     double slice_operations;
@@ -89,30 +95,36 @@ Index room_for(Index tokens, Index context) {
 }  // namespace
 
 Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
-                  double operations_a_slice, std::shared_ptr<const Trace> continued)
-    : trace(new Trace), before(std::move(continued)), slice_operations(operations_a_slice) {
+                  double operations_a_slice, std::shared_ptr<const Trace> continued,
+                  std::optional<SetHeadOutput> change)
+    : trace(new Trace),
+      before(std::move(continued)),
+      changed(std::move(change)),
+      slice_operations(operations_a_slice) {
     const ModelConfig& config = model->config();
     const Index n = std::ssize(ids), pairs = std::ssize(model->network().rotary);
-    if (before) kept = common_beginning(ids, before->ids_);
-    room = room_for(n, config.context);
+    if (changed)
+        kept = changed->token;
+    else if (before)
+        kept = common_beginning(ids, before->ids_);
+    room = changed ? n : room_for(n, config.context);
     rotary = {Tensor({n - kept, pairs}), Tensor({n - kept, pairs})};
 
     trace->ids_ = std::move(ids);
     trace->kernels_ = &kernels;
     trace->model_ = std::move(model);
     slices.push_back({&Run::enter, 0, {}, 0});
-    plan(&Run::embed, 0, static_cast<double>(config.d_model + operations_per_angle * pairs));
+    plan(&Run::embed, {kept, n}, 0, static_cast<double>(config.d_model + operations_per_angle * pairs));
     for (Index l = 0; l < config.layers; ++l) plan_layer(l);
     slices.push_back({&Run::leave, 0, {}, 0});
-    plan(&Run::finish, 0, static_cast<double>(config.d_model));
+    plan(&Run::finish, {kept, n}, 0, static_cast<double>(config.d_model));
 }
 
-void Forward::Run::plan(void (Run::*work)(const Slice&), Index l, double operations_per_token) {
-    const Index n = trace->tokens();
+void Forward::Run::plan(void (Run::*work)(const Slice&), Range all, Index l, double operations_per_token) {
     const double most = std::max(1.0, slice_operations / operations_per_token);
-    const Index step = most < static_cast<double>(n) ? static_cast<Index>(most) : n;
-    for (Index begin = kept; begin < n; begin += step) {
-        const Range tokens{begin, std::min(n, begin + step)};
+    const Index step = most < static_cast<double>(all.end) ? static_cast<Index>(most) : all.end;
+    for (Index begin = all.begin; begin < all.end; begin += step) {
+        const Range tokens{begin, std::min(all.end, begin + step)};
         slices.push_back({work, l, tokens, operations_per_token * static_cast<double>(tokens.size())});
         operations += slices.back().operations;
     }
@@ -125,13 +137,14 @@ void Forward::Run::plan_layer(Index l) {
     const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
     const double gated = trace->model_->network().blocks[static_cast<std::size_t>(l)].gate ? 2 : 1;
 
+    const Range tokens{kept_in(l), trace->tokens()};
     slices.push_back({&Run::enter_layer, l, {}, 0});
-    plan(&Run::project, l, 2 * d * (q_width + 2 * kv_width));
+    plan(&Run::project, tokens, l, 2 * d * (q_width + 2 * kv_width));
     slices.push_back({&Run::prepare, l, {}, 0});
-    plan(&Run::attend, l, 4 * q_width * static_cast<double>(trace->tokens()));
-    plan(&Run::leave_attention, l, 2 * q_width * d);
-    plan(&Run::fill_hidden, l, 2 * gated * d * d_ff);
-    plan(&Run::leave_mlp, l, 2 * d_ff * d);
+    plan(&Run::attend, tokens, l, 4 * q_width * static_cast<double>(trace->tokens()));
+    plan(&Run::leave_attention, tokens, l, 2 * q_width * d);
+    plan(&Run::fill_hidden, tokens, l, 2 * gated * d * d_ff);
+    plan(&Run::leave_mlp, tokens, l, 2 * d_ff * d);
 }
 
 void Forward::Run::enter(const Slice&) {
@@ -163,7 +176,8 @@ void Forward::Run::enter_layer(const Slice& slice) {
     const Index n = trace->tokens();
     const Record* attention = before ? &layer_before(slice.layer).attention : nullptr;
     const auto heads = [&](const Tensor& (Record::*part)() const, Index count) {
-        return begun(attention ? &(attention->*part)() : nullptr, 1, {count, n, config.head_dim});
+        return begun(attention ? &(attention->*part)() : nullptr, 1, kept_in(slice.layer),
+                     {count, n, config.head_dim});
     };
     normalised = begun(slice.layer, &LayerTrace::attention_input, config.d_model);
     q = heads(&Record::q, config.heads);
@@ -182,7 +196,9 @@ void Forward::Run::project(const Slice& slice) {
 void Forward::Run::prepare(const Slice& slice) {
     AttentionSpec spec;
     spec.scale = block(slice).scale;
-    spec.mask = mask ? *mask : mask_of(block(slice));
+    spec.mask = changed ? layer_before(slice.layer).attention.spec().mask
+                : mask  ? *mask
+                        : mask_of(block(slice));
     auto attention =
         Record::prepare(std::move(q), std::move(k), std::move(v), std::move(spec), *trace->kernels_);
     if (!attention) {
@@ -190,7 +206,7 @@ void Forward::Run::prepare(const Slice& slice) {
         return;
     }
     const Index l = slice.layer, d = trace->model_->config().d_model, d_ff = trace->model_->config().d_ff;
-    if (before) attention->take_rows(layer_before(l).attention, kept, room);
+    if (before) attention->take_rows(layer_before(l).attention, kept_in(l), room);
     trace->layers_.push_back({.residual_in = std::move(residual),
                               .attention_input = std::move(normalised),
                               .attention = std::move(*attention),
@@ -208,7 +224,18 @@ void Forward::Run::leave_attention(const Slice& slice) {
     LayerTrace& l = layer(slice);
     const auto output = rows(l.attention_output.matrix(), slice.tokens);
     const auto middle = rows(l.residual_middle.matrix(), slice.tokens);
-    merge_heads(*trace->kernels_, block(slice), rows(l.attention.output().heads(), slice.tokens), output);
+    const ConstHeads heads = rows(l.attention.output().heads(), slice.tokens);
+    const bool here = changed && changed->head.layer == slice.layer && changed->token >= slice.tokens.begin &&
+                      changed->token < slice.tokens.end;
+    if (here) {
+        Tensor given({heads.heads, heads.rows, heads.cols});
+        copy_heads(heads, given.heads());
+        std::ranges::copy(changed->values,
+                          given.heads().head(changed->head.head).row(changed->token - slice.tokens.begin));
+        merge_heads(*trace->kernels_, block(slice), given.heads(), output);
+    } else {
+        merge_heads(*trace->kernels_, block(slice), heads, output);
+    }
     add(rows(l.residual_in.matrix(), slice.tokens), output, middle);
     normalise(*trace->kernels_, block(slice).mlp_norm, middle, rows(l.mlp_input.matrix(), slice.tokens));
 }
@@ -278,6 +305,22 @@ Result<Forward> Forward::start(const std::shared_ptr<const Trace>& before, std::
     if (Status fit = check(before->model()->config(), ids); !fit) return fit.error();
     return Forward(
         std::make_unique<Run>(before->model(), std::move(ids), before->kernels(), slice_operations, before));
+}
+
+Result<Forward> Forward::start_with(SetHeadOutput changed, const std::shared_ptr<const Trace>& before,
+                                    double slice_operations) {
+    const ModelConfig& config = before->model()->config();
+    const auto [layer, head] = changed.head;
+    if (layer < 0 || layer >= config.layers || head < 0 || head >= config.heads)
+        return Error{"there is no head " + std::to_string(head) + " in layer " + std::to_string(layer)};
+    if (changed.token < 0 || changed.token >= before->tokens())
+        return Error{"there is no token " + std::to_string(changed.token) + " in a text of " +
+                     std::to_string(before->tokens())};
+    if (std::ssize(changed.values) != config.head_dim)
+        return Error{std::to_string(changed.values.size()) + " values are no output of a head, which has " +
+                     std::to_string(config.head_dim)};
+    return Forward(std::make_unique<Run>(before->model(), before->ids_, before->kernels(), slice_operations,
+                                         before, std::move(changed)));
 }
 
 bool Forward::step() {

@@ -6,9 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "attention/head_index.hpp"
 #include "model/trace.hpp"
 
 namespace attn {
+
+// What a head gives for one token, in place of what it computed: [head_dim].
+struct SetHeadOutput {
+    HeadIndex head;
+    Index token = 0;
+    std::vector<float> values;
+};
 
 // A row's numbers do not depend on what is computed with it, so the result is the same however the work is cut.
 class Forward {
@@ -26,6 +34,11 @@ class Forward {
     // where that can be shared (Tensor::continued). The result has the bits of a run of its own.
     static Result<Forward> start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
                                  double slice_operations = 400e6);
+    // The same text, as the model goes on from a head that gives something else. What comes before that is kept, and the
+    // mask as well. The head's Record holds what it computed, attention_output what was made of it. Fails if there is no
+    // such head or token, or if there are too many or too few values.
+    static Result<Forward> start_with(SetHeadOutput changed, const std::shared_ptr<const Trace>& before,
+                                      double slice_operations = 400e6);
     Forward(Forward&&) noexcept;
     Forward& operator=(Forward&&) noexcept;
     ~Forward();

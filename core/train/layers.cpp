@@ -1,6 +1,6 @@
 #include "train/layers.hpp"
 
-#include <utility>
+#include "model/block.hpp"
 
 namespace attn {
 
@@ -25,11 +25,7 @@ LinearView TrainedLinear::view(std::span<const float> parameters) const {
 
 void TrainedLinear::input_gradient(const TrainedKernels& kernels, std::span<const float> parameters,
                                    ConstMatrix dy, MatrixView<float> dx) const {
-    using enum WeightView::Layout;
-    WeightView turned = view(parameters).weight;
-    std::swap(turned.in, turned.out);
-    turned.layout = layout == in_out ? out_in : in_out;
-    kernels.forward->linear(dy, turned, {}, Activation::none, dx);
+    attn::input_gradient(*kernels.forward, view(parameters).weight, dy, dx);
 }
 
 void TrainedLinear::weight_gradient(const TrainedKernels& kernels, ConstMatrix x, ConstMatrix dy,

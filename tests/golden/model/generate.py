@@ -4,7 +4,7 @@
 The forward passes are plain PyTorch in float64, written from the papers and from the published behaviour of
 Hugging Face transformers; transformers itself is not needed. Each folder holds config.json, the weights in the
 dtype that its name says, and expect.safetensors (F32) with the tensors of one run under the names that
-attn::Trace gives them, the attention weights, the logits, and a greedy continuation.
+attn::Trace gives them, the attention weights, the logits, a greedy continuation, and gradients of a logit.
 
     apt install python3-torch; /usr/bin/python3 tests/golden/model/generate.py
 """
@@ -21,6 +21,7 @@ import torch.nn.functional as F
 HERE = Path(__file__).parent
 DTYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.bool: "BOOL"}
 STEPS = 8  # of the greedy continuation
+RAISE, OVER = 7, 3  # the tokens whose logits' difference is derived
 
 
 def raw(tensor):
@@ -214,6 +215,14 @@ def random_weights(shapes, dtype):
     return weights
 
 
+def logit_gradients(config, weights, ids, forward):
+    """By what each head gives and what all heads of a layer write: of the last logit[RAISE] - logit[OVER]."""
+    out = forward(config, {n: t.clone().requires_grad_() for n, t in weights.items()}, ids)
+    names = [n for n in out if n.endswith(("attention.output", "attention_output"))]
+    loss = out["logits"][-1, RAISE] - out["logits"][-1, OVER]
+    return {"gradient." + n: g.float() for n, g in zip(names, torch.autograd.grad(loss, [out[n] for n in names]))}
+
+
 def write_model(name, seed, dtype, config, forward, shapes, prefix="", shards=1, extra=None):
     torch.manual_seed(seed)
     weights = random_weights(shapes(config), dtype)
@@ -238,6 +247,7 @@ def write_model(name, seed, dtype, config, forward, shapes, prefix="", shards=1,
 
     exact = {n: t.double() for n, t in weights.items()}
     expect = {n: t.float() for n, t in forward(config, exact, ids).items()}
+    expect |= logit_gradients(config, exact, ids, forward)
     continued, gap = ids, math.inf
     for _ in range(STEPS):
         logits = forward(config, exact, continued)["logits"][-1]

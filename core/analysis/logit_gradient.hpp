@@ -1,0 +1,79 @@
+// What the logit of a token after a text, or how far it is above another's, would gain from each head's output: the
+// gradient by backpropagation (Rumelhart, Hinton & Williams 1986), through everything between that head and the logit,
+// from what a Trace holds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernels/backward.hpp"
+#include "model/block.hpp"
+#include "model/trace.hpp"
+
+namespace attn {
+
+// L = logit[raise] − logit[over], after the last token.
+struct LogitLoss {
+    std::int32_t raise = 0;
+    std::optional<std::int32_t> over;  // none: the logit alone
+    bool operator==(const LogitLoss&) const = default;
+};
+
+double loss_of(std::span<const float> logits, const LogitLoss& loss);  // [vocabulary]
+
+class LogitGradient {
+  public:
+    // Fails if the vocabulary has no such token. 400 million operations take about 15 ms at 30 GFLOP/s.
+    static Result<LogitGradient> start(std::shared_ptr<const Trace> trace, const LogitLoss& loss,
+                                       double slice_operations = 400e6);
+
+    // One slice of the way down from the logits to this layer's heads; true while there is more to do.
+    bool step(Index layer);
+    const Trace& trace() const { return *trace_; }
+    const LogitLoss& loss() const { return loss_; }
+    double value() const { return value_; }  // of L
+
+    // Null until step() came by.
+    const Tensor* heads(Index layer) const;             // ∂L/∂ heads' output, [heads, n, head_dim]
+    const Tensor* attention_output(Index layer) const;  // ∂L/∂ what they write together, [n, d_model]
+
+  private:
+    struct Slice {
+        void (LogitGradient::*work)(const Slice&);
+        Index layer = 0;
+        Range part;  // of the tokens, or of the heads of K and V
+    };
+    LogitGradient(std::shared_ptr<const Trace> trace, const LogitLoss& loss, double slice_operations);
+    // Cuts work on all tokens, at so many operations each.
+    void plan(void (LogitGradient::*work)(const Slice&), Index layer, double operations_per_token);
+    void plan_layer(Index layer);
+
+    void leave_head(const Slice&);
+    void leave_mlp(const Slice&);
+    void leave_heads(const Slice&);
+    void attend(const Slice&);
+    void leave_projections(const Slice&);
+
+    const Block& block(const Slice& slice) const;
+    const LayerTrace& layer(const Slice& slice) const;
+    void normalise_back(const Norm& norm, ConstMatrix x, MatrixView<float> d) const;
+
+    struct Layer {
+        Tensor heads, attention_output;
+        bool complete = false;
+    };
+    std::shared_ptr<const Trace> trace_;
+    LogitLoss loss_;
+    double slice_operations_, value_ = 0;
+    std::vector<Slice> slices_;
+    std::size_t next_ = 0;
+    std::vector<Layer> layers_;
+    Tensor d_residual_;  // [n, d_model]: ∂L/∂ the residual stream where the work has got to
+    // Of the layer at work, as its Record has them. The backward pass writes neither of the last three.
+    Tensor d_q_, d_k_, d_v_, output_, row_max_, row_log_sum_;
+    RotaryTable rotary_back_;  // [n, pairs], with the sine negated
+};
+
+}  // namespace attn

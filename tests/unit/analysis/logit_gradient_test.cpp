@@ -1,0 +1,122 @@
+// Against PyTorch's autograd in float64 (tests/golden/model/generate.py), and against the model itself, run again with
+// a number moved.
+#include "analysis/logit_gradient.hpp"
+
+#include "../model/models.hpp"
+#include "io/safetensors.hpp"
+#include "model/forward.hpp"
+#include "support/files.hpp"
+#include "tensor/random.hpp"
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr const char* names[] = {"gpt2-f32",          "gpt2-untied-f16",  "llama-sharded-bf16",
+                                 "llama3-scaled-f32", "qwen2-linear-f32", "mistral-window-f16"};
+const LogitLoss golden_loss{7, 3};  // RAISE and OVER of generate.py
+
+std::shared_ptr<const Trace> trace_of(const std::shared_ptr<const Model>& model,
+                                      std::vector<std::int32_t> ids) {
+    auto trace = run_forward(model, std::move(ids));
+    REQUIRE(trace);
+    return *trace;
+}
+
+LogitGradient finished(const std::shared_ptr<const Trace>& trace, const LogitLoss& loss,
+                       double slice_operations = 400e6) {
+    auto gradient = LogitGradient::start(trace, loss, slice_operations);
+    REQUIRE(gradient);
+    while (gradient->step(0)) {
+    }
+    return *std::move(gradient);
+}
+
+double last_loss(const Trace& trace, const LogitLoss& loss) {
+    return loss_of(trace.logits({trace.tokens() - 1, trace.tokens()}).values(), loss);
+}
+
+}  // namespace
+
+TEST_CASE("the gradient of a logit by every head's output is PyTorch's", "[analysis][golden]") {
+    const std::string name = GENERATE(from_range(std::begin(names), std::end(names)));
+    CAPTURE(name);
+    const Bytes bytes = read_file(golden_folder(name) / "expect.safetensors");
+    const auto file = parse_safetensors(bytes);
+    REQUIRE(file);
+    const auto stored_ids = file->tensor("ids");
+    REQUIRE(stored_ids);
+    std::vector<std::int32_t> ids;
+    for (const float id : stored_ids->values()) ids.push_back(static_cast<std::int32_t>(id));
+    const auto trace = trace_of(load(golden_folder(name)), ids);
+    const LogitGradient gradient = finished(trace, golden_loss);
+    for (Index l = 0; l < std::ssize(trace->layers()); ++l) {
+        const std::string layer = "gradient.layers." + std::to_string(l);
+        // The gradients are within ±5, and pass through about as many roundings as the activations, whose bound this is.
+        REQUIRE(gradient.heads(l));
+        CHECK(deviation(gradient.heads(l)->values(), file->tensor(layer + ".attention.output")->values()) <
+              2e-5);
+        CHECK(deviation(gradient.attention_output(l)->values(),
+                        file->tensor(layer + ".attention_output")->values()) < 2e-5);
+    }
+    CHECK(gradient.value() == last_loss(*trace, golden_loss));
+}
+
+TEST_CASE("slices, and stopping at a layer, change nothing in a logit's gradient", "[analysis]") {
+    const auto trace = trace_of(load(golden_folder("llama3-scaled-f32")), {3, 1, 4, 1, 5, 9, 2, 6});
+    const LogitGradient whole = finished(trace, {5, std::nullopt});
+    auto sliced = LogitGradient::start(trace, {5, std::nullopt}, 1);
+    REQUIRE(sliced);
+    CHECK(sliced->heads(1) == nullptr);
+    while (sliced->step(1)) {
+    }
+    REQUIRE(sliced->heads(1));
+    CHECK(*sliced->heads(1) == *whole.heads(1));
+    CHECK(sliced->heads(0) == nullptr);
+    CHECK_FALSE(sliced->step(1));
+    while (sliced->step(0)) {
+    }
+    CHECK(*sliced->heads(0) == *whole.heads(0));
+    CHECK(*sliced->attention_output(0) == *whole.attention_output(0));
+}
+
+TEST_CASE("a logit's gradient is what the model says when a head's output is moved", "[analysis]") {
+    const std::string name = GENERATE("gpt2-f32", "llama3-scaled-f32", "mistral-window-f16");
+    CAPTURE(name);
+    const auto trace = trace_of(load(golden_folder(name)), {3, 1, 4, 1, 5, 9, 2, 6});
+    const LogitGradient gradient = finished(trace, golden_loss);
+    const ModelConfig& config = trace->model()->config();
+    Random random(7);
+    // Logits are within ±20, so those of f32 are off by about 1e-6 on the way through the layers; divided by 2h that is
+    // 1e-4, and the curvature of these models adds h² as much.
+    const float h = 1.0f / 128;
+    for (int i = 0; i < 40; ++i) {
+        const HeadIndex head{static_cast<Index>(random.below(static_cast<std::uint64_t>(config.layers))),
+                             static_cast<Index>(random.below(static_cast<std::uint64_t>(config.heads)))};
+        const auto token = static_cast<Index>(random.below(8));
+        const auto component = static_cast<Index>(random.below(static_cast<std::uint64_t>(config.head_dim)));
+        const ConstMatrix given =
+            trace->layers()[static_cast<std::size_t>(head.layer)].attention.output().heads().head(head.head);
+        const auto moved = [&](float by) {
+            SetHeadOutput set{head, token, {given.row(token), given.row(token) + given.cols}};
+            set.values[static_cast<std::size_t>(component)] += by;
+            auto forward = Forward::start_with(set, trace);
+            REQUIRE(forward);
+            return last_loss(**forward->finish(), golden_loss);
+        };
+        const double difference = (moved(h) - moved(-h)) / (2 * static_cast<double>(h));
+        CAPTURE(head.layer, head.head, token, component, difference);
+        CHECK(std::abs(difference -
+                       static_cast<double>(
+                           gradient.heads(head.layer)->heads().head(head.head)(token, component))) < 2e-3);
+    }
+}
+
+TEST_CASE("a token outside the vocabulary has no gradient", "[analysis]") {
+    const auto trace = trace_of(load(golden_folder("gpt2-f32")), {3, 1});
+    CHECK_FALSE(LogitGradient::start(trace, {-1, std::nullopt}));
+    const auto outside = LogitGradient::start(trace, {3, 31});
+    REQUIRE_FALSE(outside);
+    CHECK(outside.error().message == "Token 31 is outside the vocabulary of 31.");
+}
