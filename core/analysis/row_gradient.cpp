@@ -72,6 +72,11 @@ void finish_forward(const Record& record, const Inputs& in, const RowLoss& loss,
             if (pass.weight[j] != 0)
                 pass.output[b] +=
                     pass.weight[j] * static_cast<Real>(in.v(static_cast<Index>(j), static_cast<Index>(b)));
+    if (!loss.along.empty()) {
+        for (std::size_t b = 0; b < pass.output.size(); ++b)
+            pass.loss += static_cast<Real>(loss.along[b]) * pass.output[b];
+        return;
+    }
     if (!loss.target) {
         pass.loss = pass.output[static_cast<std::size_t>(loss.component)];
         return;
@@ -102,8 +107,9 @@ RowPass<Real> row_pass(const Record& record, Index head, Index query, const RowL
     pass.d_q.assign(static_cast<std::size_t>(record.d_k()), Real{0});
     for (std::size_t b = 0; b < pass.output.size(); ++b) {
         const auto column = static_cast<Index>(b);
-        pass.d_output[b] = loss.target ? pass.output[b] - static_cast<Real>(in.v(*loss.target, column))
-                                       : static_cast<Real>(column == loss.component);
+        pass.d_output[b] = !loss.along.empty() ? static_cast<Real>(loss.along[b])
+                           : loss.target ? pass.output[b] - static_cast<Real>(in.v(*loss.target, column))
+                                         : static_cast<Real>(column == loss.component);
     }
     // A key of weight 0 gives and takes nothing, whatever its value is.
     for (std::size_t j = 0; j < n; ++j) {

@@ -18,10 +18,12 @@
 
 namespace attn {
 
-// What is asked of O[i]: L = O[i, component], or L = ½ ‖O[i] − V[target]‖².
+// What is asked of O[i]: L = O[i, component], or L = ½ ‖O[i] − V[target]‖², or L = g · O[i], where g is the slope of
+// something that comes after.
 struct RowLoss {
-    std::optional<Index> target;  // a key; none: the component
+    std::optional<Index> target = {};  // a key; none: the component
     Index component = 0;
+    std::vector<double> along = {};  // g [d_v]; empty: the component or the target
     bool operator==(const RowLoss&) const = default;
 };
 

@@ -71,7 +71,7 @@ class Attention {
     // Returns small, measured maps of all heads; null for a single head, and until there are weights.
     virtual HeadOverview* overview() { return nullptr; }
     // Returns everything that the run computed; null without a model.
-    virtual const Trace* trace() const { return nullptr; }
+    virtual std::shared_ptr<const Trace> trace() const { return nullptr; }
 
     // Says whether some numbers that should be weights are negative; they are then shown as signed numbers.
     virtual bool has_negative_weights() const { return false; }

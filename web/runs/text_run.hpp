@@ -57,7 +57,7 @@ class TextRun final : public Attention {
     HeadMaps maps(const MapChoice& choice) const override;
     std::shared_ptr<const Record> record(Index layer) const override { return record_of(run, layer); }
     HeadOverview* overview() override { return all_heads ? &*all_heads : nullptr; }
-    const Trace* trace() const override { return run.get(); }
+    std::shared_ptr<const Trace> trace() const override { return run; }
     std::map<std::string, std::string> source() const override { return {{"model", model_}}; }
     std::string title() const override { return model_; }
     std::string instead() const override { return "save one head's window, or shorten the text"; }

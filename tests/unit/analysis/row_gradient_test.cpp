@@ -63,9 +63,11 @@ double slope_at(const Record& record, Index head, Index query, const RowLoss& lo
 }  // namespace
 
 TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
+    std::vector<double> along;
+    for (Index b = 0; b < value_width; ++b) along.push_back(1.5 - static_cast<double>(b));
     for (const AttentionSpec& spec : specs()) {
         const Record record = record_under(spec);
-        for (const RowLoss loss : {RowLoss{{}, 1}, RowLoss{3, 0}})
+        for (const RowLoss& loss : {RowLoss{{}, 1}, RowLoss{3, 0}, RowLoss{.along = along}})
             for (Index head = 0; head < head_count; ++head)
                 for (Index query = 0; query < tokens; ++query) {
                     INFO(spec.mask.text() << ", head " << head << ", query " << query);

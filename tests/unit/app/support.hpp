@@ -168,8 +168,11 @@ class RandomCommands {
              }},
             {"SetGradient", 1,
              [](R& r, const State&) -> Command {
-                 return SetGradient{
-                     {r.below(2) == 0, r.below(5), r.below(5), 0.25 * static_cast<double>(r.below(5))}};
+                 const auto token = [&] {
+                     return r.yes() ? std::optional(static_cast<std::int32_t>(r.below(5) - 1)) : std::nullopt;
+                 };
+                 return SetGradient{{static_cast<GradientAim>(r.below(3)), r.below(5), r.below(5), token(),
+                                     token(), 0.25 * static_cast<double>(r.below(5))}};
              }},
             {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
             {"SetTileSize", 1,

@@ -65,9 +65,9 @@ TEST_CASE("a cell of a gradient is found again from its reference") {
 
 TEST_CASE("every gradient of the example is the slope found by moving what it belongs to") {
     GradientScreen screen;
-    const std::array<Command, 5> changes{SetGradient{{true, 0, 1, 0.5}}, SetSource{Source::qkv},
-                                         SetSoftcap{2}, SetMask{.kind = WorkedMask::Kind::causal},
-                                         SetTemperature{0.5}};
+    const std::array<Command, 5> changes{SetGradient{{.aim = GradientAim::value, .key = 1}},
+                                         SetSource{Source::qkv}, SetSoftcap{2},
+                                         SetMask{.kind = WorkedMask::Kind::causal}, SetTemperature{0.5}};
     const auto check = [&](const char* after) {
         INFO(after);
         screen.settle();
@@ -126,7 +126,9 @@ TEST_CASE("a small step changes the loss by what its slope says, and is one step
         for (const Source source : {Source::qkv, Source::projections, Source::scores}) {
             GradientScreen screen;
             screen.visit.perform(SetSource{source});
-            screen.visit.perform(SetGradient{{to_value, 1, 0, 1e-3}});
+            screen.visit.perform(SetGradient{{.aim = to_value ? GradientAim::value : GradientAim::component,
+                                              .component = 1,
+                                              .rate = 1e-3}});
             screen.settle();
             const double before = screen.slopes().f64().loss, squares = screen.slopes().squares();
             const State state = screen.visit.state();
@@ -150,13 +152,19 @@ TEST_CASE("the gradient says where the head would look, and its link opens it as
     CHECK(sentence.find("more at") != std::string::npos);
     screen.click("gradient/preset/first");
     screen.settle();
-    CHECK(screen.visit.state().of<GradientState>().to_value);
+    CHECK(screen.visit.state().of<GradientState>().aim == GradientAim::value);
     CHECK(screen.lens().spoken(screen.subject()).starts_with("To bring the output of "));
     const std::string link = to_fragment(screen.visit.state());
     CHECK(link == "v=1&lens=gradient&gradient.loss=value,0");
     CHECK(parse_fragment(link).state == screen.visit.state());
     CHECK(parse_fragment("v=1&lens=gradient&gradient.loss=component,3&gradient.rate=2").note.empty());
-    for (const char* bad : {"value", "value,-1", "row,1", "value,1,2", "component,99999999999999999999"})
+    for (const char* tokens : {"logit", "logit,3", "logit,3,4"}) {
+        const std::string with_tokens = "v=1&lens=gradient&gradient.loss=" + std::string(tokens);
+        CHECK(parse_fragment(with_tokens).note.empty());
+        CHECK(to_fragment(parse_fragment(with_tokens).state) == with_tokens);
+    }
+    for (const char* bad : {"value", "value,-1", "row,1", "value,1,2", "component,99999999999999999999",
+                            "logit,-1", "logit,3,3", "logit,3,4,5", "logit,x"})
         CHECK_FALSE(parse_fragment("v=1&gradient.loss=" + std::string(bad)).note.empty());
     for (const char* bad : {"0", "-1", "101", "nan", "inf", "fast"})
         CHECK_FALSE(parse_fragment("v=1&gradient.rate=" + std::string(bad)).note.empty());
@@ -175,4 +183,51 @@ TEST_CASE("a row that sees nothing, or meets what is not finite, says so") {
     screen.visit.perform(SetCell{{Stage::raw, 0, 0}, HUGE_VAL});
     screen.settle();
     CHECK(screen.lens().spoken(screen.subject()).find("not finite") != std::string::npos);
+}
+
+TEST_CASE("in a model, a logit's gradient at any token of any head, found again by running the model") {
+    GradientScreen screen;
+    screen.open_sentence(6);
+    screen.visit.perform(OpenLens{"gradient"});
+    screen.settle();
+    CHECK(screen.lens().aim(screen.subject()) == GradientAim::component);
+    screen.click("gradient/preset/over");
+    for (const Selection& at : {Selection{1, 0, 5, {}}, Selection{0, 1, 2, {}}}) {
+        screen.visit.perform(Select{at});
+        screen.settle();
+        CAPTURE(at.layer, at.head);
+        const Slopes& slopes = screen.slopes();
+        const LogitPass& logit = screen.lens().logit();
+        REQUIRE(slopes.loss().along.size() == logit.differences().size());
+        for (Index b = 0; b < std::ssize(logit.differences()); ++b) {
+            const Explained why = screen.explained(Slope::output, *at.query, b);
+            // Weights and slopes are f32 both times; the sum is in double once.
+            CHECK(std::abs(why.f64 - why.f32) < 1e-5);
+            CHECK(std::abs(why.lines.back().value - why.f64) < 1e-12);
+            // As in the test of the gradient itself.
+            CHECK(std::abs(logit.differences()[static_cast<std::size_t>(b)] - why.f64) < 2e-3);
+            const auto weight = screen.lens().explain(screen.subject(), *why.operands.front().left_at);
+            REQUIRE(weight);
+            CHECK(weight->f64 == why.operands.front().left);
+        }
+        CHECK(largest_error(slopes) < 1e-8);
+        CHECK(screen.shows("gradient/rerun"));
+        CHECK(screen.lens().spoken(screen.subject()).starts_with("To raise the logit of "));
+    }
+    const GradientState asked = screen.visit.state().of<GradientState>();
+    REQUIRE(asked.over);
+    // A subject without a model is asked for a component; a token that no vocabulary has is refused in words.
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.visit.perform(OpenLens{"gradient"});
+    screen.settle();
+    CHECK(screen.lens().aim(screen.subject()) == GradientAim::component);
+    CHECK(screen.lens().slopes(screen.subject()));
+    screen.visit.perform(OpenSubject{sentence_subject});
+    screen.visit.perform(SetGradient{{.aim = GradientAim::logit, .raise = 2'000'000}});
+    screen.settle();
+    CHECK(screen.lens().slopes(screen.subject()) == nullptr);
+    CHECK(screen.shows("gradient/preset/next"));
+    screen.click("gradient/preset/next");
+    screen.settle();
+    CHECK(screen.lens().slopes(screen.subject()));
 }

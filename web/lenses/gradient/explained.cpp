@@ -3,6 +3,7 @@
 
 #include "app/format.hpp"
 #include "lenses/gradient/gradient.hpp"
+#include "model/explain.hpp"
 #include "subjects/explain.hpp"
 
 namespace attn::app {
@@ -14,6 +15,7 @@ struct Around {
     const Slopes& slopes;
     SlopeCell cell;
     HeadIndex head;
+    const LogitPass& logit;
 
     const RowPass<double>& pass() const { return slopes.f64(); }
     std::size_t key() const { return static_cast<std::size_t>(cell.col); }
@@ -25,9 +27,37 @@ struct Around {
     }
 };
 
+// A logit depends on the output by what W_O writes of it into the residual stream, and by all that reads that.
+void explain_way_back(const Around& a) {
+    const Trace& trace = a.logit.gradient()->trace();
+    const WeightView& w_o =
+        trace.model()->network().blocks[static_cast<std::size_t>(a.head.layer)].attention_out.weight;
+    const std::span<const float> written = a.logit.output_slopes();
+    const Index in = a.head.head * a.slopes.record().d_v() + a.cell.col;
+    a.out.formula = "Σ_c W_O[b, c] · ∂L/∂attention output[i, c]";
+    a.out.left_name = "w_o", a.out.right_name = "slopes";
+    a.out.f64 = 0;
+    for (std::size_t c = 0; c < written.size(); ++c) {
+        const auto out = static_cast<Index>(c);
+        const double weight = element(w_o, in, out), slope = static_cast<double>(written[c]);
+        a.out.operands.push_back({std::to_string(c), weight, slope, weight * slope,
+                                  CellPlace{a.head, {Stage::w_o, a.cell.col, out}}});
+        a.out.f64 += weight * slope;
+    }
+    add_line(a.out, "gradient", "dot(w_o, slopes)", a.out.f64);
+    a.out.note =
+        "The slopes by what the layer's heads write came back from the logit through every layer above.";
+    if (a.key() >= a.logit.differences().size()) return;
+    const double difference = a.logit.differences()[a.key()];
+    a.step("by running the model", "(L(+h) − L(−h)) / 2h", difference);
+    a.out.note += " The model itself, run with this number moved up and down by 1/128, says " +
+                  four(difference) + ": off by " + fixed(std::abs(difference - a.out.f64), 3) + ".";
+}
+
 // The loss itself is what the output is asked for.
 void explain_output(const Around& a) {
-    const auto [target, component] = a.slopes.loss();
+    const auto& [target, component, along] = a.slopes.loss();
+    if (!along.empty()) return explain_way_back(a);
     const auto value = a.pass().output[a.key()];
     if (!target) {
         const bool asked = component == a.cell.col;
@@ -139,14 +169,15 @@ std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace
     out.title = (cell.slope == Slope::jacobian ? "∂A/∂S" : "∂L/∂" + std::string(info(cell.slope).of)) + "[" +
                 row + ", " + col + "]";
     out.provenance = head_text({state().selection.layer, state().selection.head}, attention.layers(), ", ") +
-                     (all->loss().target ? " · L is half the squared distance to V[" +
-                                               label_at(attention.key_names(), *all->loss().target) + "]"
-                                         : " · L is O[" + label_at(attention.query_names(), all->query()) +
-                                               ", " + std::to_string(all->loss().component) + "]");
+                     (!all->loss().along.empty() ? " · L is " + logit_name(subject)
+                      : all->loss().target       ? " · L is half the squared distance to V[" +
+                                                 label_at(attention.key_names(), *all->loss().target) + "]"
+                                           : " · L is O[" + label_at(attention.query_names(), all->query()) +
+                                                 ", " + std::to_string(all->loss().component) + "]");
     out.f64 = all->value(cell.slope, cell.row, cell.col);
     out.f32 = static_cast<double>(all->single(cell.slope, cell.row, cell.col));
     out.masked = is_of_pairs(cell.slope) && !all->f64().allowed[static_cast<std::size_t>(cell.col)];
-    const Around around{out, *all, cell, {state().selection.layer, state().selection.head}};
+    const Around around{out, *all, cell, {state().selection.layer, state().selection.head}, logit_};
     if (cell.slope == Slope::output)
         explain_output(around);
     else if (cell.slope == Slope::masked)

@@ -1,6 +1,7 @@
 #include "lenses/gradient/gradient.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/format.hpp"
@@ -12,23 +13,48 @@ namespace attn::app {
 
 namespace {
 
-// "component,1" or "value,2", and the rate of a step.
+// "component,1", "value,2", "logit", "logit,464" or "logit,464,2061".
+bool read_aim(const std::string& text, GradientState& to) {
+    const auto parts = split(text, ',');
+    std::vector<std::int32_t> numbers;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const auto number = read_integer<std::int32_t>(parts[i]);
+        if (!number) return false;
+        numbers.push_back(*number);
+    }
+    if (parts[0] == "logit") {
+        if (numbers.size() > 2) return false;
+        to.aim = GradientAim::logit;
+        to.raise = numbers.empty() ? std::nullopt : std::optional(numbers[0]);
+        to.over = numbers.size() < 2 ? std::nullopt : std::optional(numbers[1]);
+        return true;
+    }
+    if (numbers.size() != 1 || (parts[0] != "component" && parts[0] != "value")) return false;
+    to.aim = parts[0] == "value" ? GradientAim::value : GradientAim::component;
+    (to.aim == GradientAim::value ? to.key : to.component) = numbers[0];
+    return true;
+}
+
+std::string aim_text(const GradientState& of) {
+    switch (of.aim) {
+        case GradientAim::component: return "component," + std::to_string(of.component);
+        case GradientAim::value: return "value," + std::to_string(of.key);
+        case GradientAim::logit: break;
+    }
+    return std::string("logit") + (of.raise ? "," + std::to_string(*of.raise) : "") +
+           (of.over ? "," + std::to_string(*of.over) : "");
+}
+
 constexpr LinkRow gradient_rows[] = {
-    {"gradient.loss", "component and its number, or value and a key's number, as value,2",
+    {"gradient.loss",
+     "component and its number, value and a key's number, as value,2, or logit and one or two tokens",
      [](State& s, const std::string& text) {
-         const auto parts = split(text, ',');
-         const auto number = parts.size() == 2 ? read_integer<Index>(parts[1]) : std::nullopt;
-         if (!number || (parts[0] != "component" && parts[0] != "value")) return false;
          GradientState next = s.of<GradientState>();
-         next.to_value = parts[0] == "value";
-         (next.to_value ? next.key : next.component) = *number;
-         return take(s, SetGradient{next});
+         return read_aim(text, next) && take(s, SetGradient{next});
      },
      [](const State& s, const State&) -> std::optional<std::string> {
-         const GradientState& now = s.of<GradientState>();
-         if (!now.to_value && now.component == 0) return std::nullopt;
-         return now.to_value ? "value," + std::to_string(now.key)
-                             : "component," + std::to_string(now.component);
+         const std::string text = aim_text(s.of<GradientState>());
+         return text == aim_text({}) ? std::nullopt : std::optional(text);
      }},
     {"gradient.rate", "the rate of a step, above 0 and at most 100",
      [](State& s, const std::string& text) {
@@ -52,18 +78,31 @@ Status SetGradient::apply(State& state) const {
     const auto within = [](Index i) { return i >= 0 && i < position_limit; };
     if (!within(gradient.component) || !within(gradient.key))
         return Error{"There is no such component or key to aim at."};
+    if (gradient.raise.value_or(0) < 0 || gradient.over.value_or(0) < 0)
+        return Error{"There is no such token to aim at."};
+    if (gradient.over && (!gradient.raise || *gradient.raise == *gradient.over))
+        return Error{"A difference of logits is of two tokens."};
     if (!(gradient.rate > 0) || gradient.rate > gradient_rate_limit)
         return Error{"The rate of a step is above 0 and at most 100."};
-    state.edit<GradientState>() = gradient;
     // What is not asked for is as it was at first, so that a link says everything.
-    (gradient.to_value ? state.edit<GradientState>().component : state.edit<GradientState>().key) = 0;
+    GradientState asked{.aim = gradient.aim, .rate = gradient.rate};
+    switch (gradient.aim) {
+        case GradientAim::component: asked.component = gradient.component; break;
+        case GradientAim::value: asked.key = gradient.key; break;
+        case GradientAim::logit: asked.raise = gradient.raise, asked.over = gradient.over; break;
+    }
+    state.edit<GradientState>() = asked;
     return ok();
 }
 std::string SetGradient::describe(const State& before) const {
     const GradientState& was = before.of<GradientState>();
     if (gradient.rate != was.rate) return "rate " + rounded(was.rate, 3) + " → " + rounded(gradient.rate, 3);
-    return gradient.to_value ? "gradient to value " + std::to_string(gradient.key)
-                             : "gradient of component " + std::to_string(gradient.component);
+    switch (gradient.aim) {
+        case GradientAim::component: return "gradient of component " + std::to_string(gradient.component);
+        case GradientAim::value: return "gradient to value " + std::to_string(gradient.key);
+        case GradientAim::logit: break;
+    }
+    return gradient.over ? "gradient of a difference of logits" : "gradient of a logit";
 }
 
 Status StepAlong::apply(State& state) const {
@@ -100,25 +139,68 @@ std::optional<Projections> GradientLens::projections_of(Subject& subject) const 
     return made;
 }
 
-const Slopes* GradientLens::slopes(Subject& subject) const {
+GradientAim GradientLens::aim(Subject& subject) const {
+    const GradientAim asked = state().of<GradientState>().aim;
+    const Attention* attention = subject.attention();
+    const bool possible = asked != GradientAim::logit || (attention && attention->trace());
+    return possible ? asked : GradientAim::component;
+}
+
+std::optional<LogitLoss> GradientLens::logit_loss() const {
+    const GradientState& asked = state().of<GradientState>();
+    if (asked.raise) return LogitLoss{*asked.raise, asked.over};
+    if (logit_.likeliest().empty()) return std::nullopt;
+    return LogitLoss{logit_.likeliest().front().id, std::nullopt};
+}
+
+std::string GradientLens::logit_name(Subject& subject) const {
+    const auto loss = logit_loss();
+    if (!loss) return "";
+    const auto name = [&](std::int32_t id) {
+        const std::vector<std::string> texts = subject.token_texts(std::array{id});
+        return texts.empty() ? "token " + std::to_string(id) : curly_quoted(texts.front());
+    };
+    return loss->over ? "the logit of " + name(loss->raise) + " over that of " + name(*loss->over)
+                      : "the logit of " + name(loss->raise);
+}
+
+std::optional<GradientLens::Row> GradientLens::row(Subject& subject) const {
     const Attention* attention = subject.attention();
     const Selection& s = state().selection;
-    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return nullptr;
+    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
     const auto record = attention->record(s.layer);
-    if (!record || record->d_v() == 0 || record->queries() == 0 || record->keys() == 0) return nullptr;
+    if (!record || record->d_v() == 0 || record->queries() == 0 || record->keys() == 0) return std::nullopt;
+    return Row{
+        record, {s.layer, s.head}, std::min(s.query.value_or(record->queries() - 1), record->queries() - 1)};
+}
+
+const Slopes* GradientLens::slopes(Subject& subject) const {
+    const auto asked_row = row(subject);
+    if (!asked_row) return nullptr;
+    const auto& [record, head, query] = *asked_row;
+    const Attention& attention = *subject.attention();
     const GradientState& asked = state().of<GradientState>();
-    Shown now{attention->version(), {s.layer, s.head}, 0, {}};
-    now.query = std::min(s.query.value_or(record->queries() - 1), record->queries() - 1);
-    if (asked.to_value)
-        now.loss.target = std::min(asked.key, record->keys() - 1);
-    else
-        now.loss.component = std::min(asked.component, record->d_v() - 1);
+    Shown now{attention.version(), head, query, {}};
+    switch (aim(subject)) {
+        case GradientAim::component: now.loss.component = std::min(asked.component, record->d_v() - 1); break;
+        case GradientAim::value: now.loss.target = std::min(asked.key, record->keys() - 1); break;
+        case GradientAim::logit: {
+            logit_.read(attention.trace());
+            const auto loss = logit_loss();
+            if (!loss || !logit_.ask(*loss)) return nullptr;
+            logit_.go_to(head, query);
+            const std::span<const float> along = logit_.slopes();
+            if (along.empty()) return nullptr;
+            now.loss.along.assign(along.begin(), along.end());
+            break;
+        }
+    }
     if (shown_ == now && slopes_) return &*slopes_;
     check_begun_ = false;
     shown_ = now;
-    const std::vector<Stage> stages = attention->stages();
+    const std::vector<Stage> stages = attention.stages();
     const bool scores_given = std::ranges::find(stages, Stage::raw) == stages.end();
-    slopes_.emplace(record, now.head.head, now.query, now.loss, scores_given, projections_of(subject));
+    slopes_.emplace(record, head.head, query, now.loss, scores_given, projections_of(subject));
     return &*slopes_;
 }
 
@@ -137,7 +219,7 @@ std::optional<StepAlong> GradientLens::step(Subject& subject) const {
     const LadderEdits* edits = ladder ? ladder->edits() : nullptr;
     if (!all || !edits) return std::nullopt;
     const GradientState& asked = state().of<GradientState>();
-    const double rate = asked.to_value ? -asked.rate : asked.rate;
+    const double rate = all->loss().target ? -asked.rate : asked.rate;
     StepAlong step;
     for (const Slope slope : inputs_of(*all)) {
         // Scores that are given are edited where they stand.
@@ -257,7 +339,8 @@ std::string GradientLens::spoken(Subject& subject) {
     const auto worst = all->loss().target ? std::ranges::max_element(pass.d_masked)
                                           : std::ranges::min_element(pass.d_masked);
     const std::string aim =
-        all->loss().target
+        !all->loss().along.empty() ? "To raise " + logit_name(subject) + " after the text by way of " + query
+        : all->loss().target
             ? "To bring the output of " + query + " nearer to the value of " + key(*all->loss().target)
             : "To raise component " + std::to_string(all->loss().component) + " of the output of " + query;
     if (std::abs(*best) < 1e-12 && std::abs(*worst) < 1e-12)
@@ -271,7 +354,9 @@ Guide GradientLens::guide(Subject&) const {
     return {
         "Backwards through one row",
         "Above, the forward pass of one query. Below each number, its slope: how fast L, what you ask of the "
-        "output, grows when that number does. It is what training goes by.\n\n"
+        "output or of the next word, grows when that number does. It is what training goes by. Only this "
+        "query's "
+        "row moves; what other queries make of the same keys stays.\n\n"
         "Softmax gives a score the gradient A · (∂L/∂A − their mean): a key of almost no weight learns "
         "almost "
         "nothing, and what helps one key takes from the others (Rumelhart, Hinton & Williams 1986).\n\n"

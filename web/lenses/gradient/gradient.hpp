@@ -1,5 +1,5 @@
-// Lens Gradient: the backward pass of one row of attention under its forward pass. It asks something of the row's output and
-// shows, for every number on the way, how much it would help to raise it.
+// Lens Gradient: the backward pass of one row of attention under its forward pass. It asks something of the row's output,
+// or of a logit that a model makes of it, and shows, for every number on the way, how much it would help to raise it.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lenses/gradient/logit_pass.hpp"
 #include "lenses/gradient/slopes.hpp"
 #include "lenses/lens.hpp"
 
@@ -15,9 +16,15 @@ namespace attn::app {
 inline constexpr Index gradient_keys_shown = 16;
 inline constexpr double gradient_rate_limit = 100;
 
+// What is asked: to raise a component of the output, to bring the output near V[key], or, in a model, to raise a logit
+// after the text, alone or above another.
+enum class GradientAim : std::uint8_t { component, value, logit };
+
 struct GradientState {
-    bool to_value = false;  // the loss is the distance to V[key]; false: the component itself, to be raised
+    GradientAim aim = GradientAim::component;
     Index component = 0, key = 0;
+    // Tokens: none is the likeliest, and the logit alone.
+    std::optional<std::int32_t> raise = {}, over = {};
     double rate = 0.5;  // of a step
     bool operator==(const GradientState&) const = default;
 };
@@ -49,8 +56,14 @@ class GradientLens final : public Lens {
     std::string spoken(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
-    // The gradients of what is chosen; null while its vectors are being computed. Made anew where something changed.
+    // The gradients of what is chosen; null while its vectors are being computed, or the way back from a logit. Made anew
+    // where something changed.
     const Slopes* slopes(Subject& subject) const;
+    // What is asked of this subject, which may have no model.
+    GradientAim aim(Subject& subject) const;
+    const LogitPass& logit() const { return logit_; }
+    // What L is, in words: "the logit of “ sat” after the text"; empty for what has no name.
+    std::string logit_name(Subject& subject) const;
     // The keys in view: the query and those before it, or around the key of the selection.
     Range keys_shown(const Slopes& slopes) const;
     // Returns the edits of one step; nothing if the subject's numbers cannot be changed here.
@@ -71,14 +84,25 @@ class GradientLens final : public Lens {
         RowLoss loss;
         bool operator==(const Shown&) const = default;
     };
+    // The row that is asked, of a record with values; nothing while it is being computed.
+    struct Row {
+        std::shared_ptr<const Record> record;
+        HeadIndex head;
+        Index query;
+    };
+    std::optional<Row> row(Subject& subject) const;
     std::optional<Projections> projections_of(Subject& subject) const;
-    bool check_some(const Slopes& slopes);  // true while there is more
-    void draw_controls(const Drawing& drawing, Subject& subject, const Slopes& slopes);
-    void draw_presets(const Slopes& slopes);
+    std::optional<LogitLoss> logit_loss() const;  // nothing if no token is likely
+    bool check_some(const Slopes& slopes);        // true while there is more
+    void draw_controls(const Drawing& drawing, Subject& subject, const Row& row);
+    void draw_tokens(Subject& subject, GradientState& next);
+    void draw_presets(Subject& subject, const Row& row);
+    void draw_way_back(Subject& subject);
     void draw_step(const Drawing& drawing, Subject& subject, const Slopes& slopes);
     void draw_check(const Drawing& drawing, const Slopes& slopes);
     void draw_ladder(const Drawing& drawing, Subject& subject, const Slopes& slopes);
 
+    mutable LogitPass logit_;
     mutable std::optional<Shown> shown_;
     mutable std::optional<Slopes> slopes_;
     mutable bool check_begun_ = false;  // of these slopes

@@ -29,30 +29,81 @@ std::vector<std::string> labels_of(std::span<const std::string> names, Range ran
 
 }  // namespace
 
-void GradientLens::draw_presets(const Slopes& slopes) {
-    const GradientState now = state().of<GradientState>();
-    const auto offer = [&](const char* name, const char* label, bool to_value, Index number) {
-        GradientState next = now;
-        next.to_value = to_value;
-        (to_value ? next.key : next.component) = number;
-        (to_value ? next.component : next.key) = 0;
+void GradientLens::draw_presets(Subject& subject, const Row& row) {
+    const auto offer = [&](const char* name, const char* label, GradientState next) {
+        next.rate = state().of<GradientState>().rate;
         ui::next_control(ui::need::choices);
         if (ui::button(name, label)) visit().perform(SetGradient{next});
     };
-    offer("gradient/preset/component", "Raise the first component", false, 0);
-    offer("gradient/preset/first", "Become the first value", true, 0);
-    if (slopes.query() < slopes.record().keys())
-        offer("gradient/preset/own", "Become its own value", true, slopes.query());
+    using enum GradientAim;
+    offer("gradient/preset/component", "Raise the first component", {});
+    offer("gradient/preset/first", "Become the first value", {.aim = value});
+    if (row.query < row.record->keys())
+        offer("gradient/preset/own", "Become its own value", {.aim = value, .key = row.query});
+    if (!subject.attention()->trace()) return;
+    logit_.read(subject.attention()->trace());
+    offer("gradient/preset/next", "Make the next word likelier", {.aim = logit});
+    const std::vector<Candidate>& likeliest = logit_.likeliest();
+    if (likeliest.size() > 1)
+        offer("gradient/preset/over", "The next word over the runner-up",
+              {.aim = logit, .raise = likeliest[0].id, .over = likeliest[1].id});
 }
 
-void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
+// Two lists of the model's likeliest tokens.
+void GradientLens::draw_tokens(Subject& subject, GradientState& next) {
+    const auto loss = logit_loss();
+    if (!loss) return;
+    std::vector<std::int32_t> ids{loss->raise};
+    const auto offer = [&](std::int32_t id) {
+        if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+    };
+    if (loss->over) offer(*loss->over);
+    for (const Candidate& candidate : logit_.likeliest()) offer(candidate.id);
+    const std::vector<std::string> texts = subject.token_texts(ids);
+    const auto name = [&](std::size_t i) {
+        return texts.empty() ? "token " + std::to_string(ids[i]) : curly_quoted(on_one_line(texts[i]));
+    };
+    const auto place = [&](std::int32_t id) {
+        return static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin());
+    };
+    ui::next_control(ui::need::named_choices);
+    ImGui::BeginGroup();
+    if (ui::begin_list("gradient/raise", "the logit of", name(place(loss->raise)).c_str())) {
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            if (ui::list_option(("gradient/raise/" + std::to_string(ids[i])).c_str(), name(i).c_str(),
+                                ids[i] == loss->raise)) {
+                next.raise = ids[i];
+                if (next.over == next.raise) next.over = loss->raise;
+            }
+        ui::end_list();
+    }
+    ImGui::EndGroup();
+    ui::next_control(ui::need::named_choices);
+    ImGui::BeginGroup();
+    const std::string shown = loss->over ? name(place(*loss->over)) : "nothing";
+    if (ui::begin_list("gradient/over", "over that of", shown.c_str())) {
+        if (ui::list_option("gradient/over/none", "nothing", !loss->over)) next.over = std::nullopt;
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            if (ids[i] != loss->raise && ui::list_option(("gradient/over/" + std::to_string(ids[i])).c_str(),
+                                                         name(i).c_str(), ids[i] == loss->over)) {
+                next.raise = loss->raise;
+                next.over = ids[i];
+            }
+        ui::end_list();
+    }
+    ImGui::EndGroup();
+}
+
+void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const Row& row) {
     GradientState next = state().of<GradientState>();
     const GradientState now = next;
-    static constexpr std::array<const char*, 2> losses{"raise a component", "come near a value"};
+    static constexpr std::array<const char*, 3> aims{"raise a component", "come near a value",
+                                                     "raise a logit"};
     const Attention& attention = *subject.attention();
+    const GradientAim asked = aim(subject);
     ImGui::BeginGroup();
     if (const auto query =
-            ui::stepper("gradient/query", "output of", slopes.query(), 0, slopes.record().queries() - 1)) {
+            ui::stepper("gradient/query", "output of", row.query, 0, row.record->queries() - 1)) {
         Selection selection = drawing.selection();
         selection.query = *query;
         drawing.visit.perform(Select{selection}, ui::gesture());
@@ -60,31 +111,41 @@ void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const
     ImGui::EndGroup();
     ui::next_control(ui::need::named_choices);
     ImGui::BeginGroup();
-    if (const auto chosen = ui::choice("gradient/loss", losses, now.to_value ? 1 : 0))
-        next.to_value = *chosen == 1;
+    const std::span offered(aims.data(), attention.trace() ? aims.size() : aims.size() - 1);
+    if (const auto chosen = ui::choice("gradient/loss", offered, static_cast<int>(asked)))
+        next.aim = static_cast<GradientAim>(*chosen);
     ImGui::EndGroup();
-    ui::next_control(ui::need::stepper);
-    ImGui::BeginGroup();
-    if (now.to_value) {
-        const Index key = *slopes.loss().target;
-        if (const auto to = ui::stepper("gradient/key", "of", key, 0, slopes.record().keys() - 1))
-            next.key = *to;
-        ImGui::SameLine();
-        ImGui::AlignTextToFramePadding();
-        ImGui::TextUnformatted(label_at(attention.key_names(), key).c_str());
-    } else if (const auto to = ui::stepper("gradient/component", "component", slopes.loss().component, 0,
-                                           slopes.record().d_v() - 1)) {
-        next.component = *to;
+    if (asked == GradientAim::logit) {
+        draw_tokens(subject, next);
+    } else {
+        ui::next_control(ui::need::stepper);
+        ImGui::BeginGroup();
+        if (asked == GradientAim::value) {
+            const Index keys = row.record->keys(), key = std::min(now.key, keys - 1);
+            if (const auto to = ui::stepper("gradient/key", "of", key, 0, keys - 1)) next.key = *to;
+            ImGui::SameLine();
+            ImGui::AlignTextToFramePadding();
+            ImGui::TextUnformatted(label_at(attention.key_names(), key).c_str());
+        } else {
+            const Index columns = row.record->d_v();
+            if (const auto to = ui::stepper("gradient/component", "component",
+                                            std::min(now.component, columns - 1), 0, columns - 1))
+                next.component = *to;
+        }
+        ImGui::EndGroup();
     }
-    ImGui::EndGroup();
     if (next != now) visit().perform(SetGradient{next}, ui::gesture());
 }
 
 void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
     const Ladder* ladder = subject.ladder();
     const GradientState now = state().of<GradientState>();
-    const double loss = slopes.f64().loss;
-    const std::string value = (slopes.loss().target ? "½‖O − V‖² = " : "O = ") + fixed(loss, 5);
+    const bool of_model = !slopes.loss().along.empty();
+    const double loss = of_model ? logit_.gradient()->value() : slopes.f64().loss;
+    const std::string value = (of_model               ? logit_name(subject) + " = "
+                               : slopes.loss().target ? "½‖O − V‖² = "
+                                                      : "O = ") +
+                              fixed(loss, 5);
     if (!ladder || !ladder->edits()) {
         const Range keys = keys_shown(slopes);
         parts::draw_take_over(drawing, subject, keys, keys);
@@ -129,6 +190,26 @@ void GradientLens::draw_check(const Drawing& drawing, const Slopes& slopes) {
         ": the largest is off by " + fixed(check_.worst, 3) + ".";
     ui::caption(text.c_str());
     ui::landmark_item("gradient/check");
+    if (slopes.loss().along.empty()) return;
+    const std::vector<double>& differences = logit_.differences();
+    double worst = 0;
+    for (std::size_t b = 0; b < differences.size(); ++b)
+        worst = std::max(worst, std::abs(differences[b] - slopes.loss().along[b]));
+    ui::caption(("The model, run again with " + std::to_string(differences.size()) + " of " +
+                 std::to_string(slopes.loss().along.size()) +
+                 " components of the output moved up and down: the largest slope is off by " +
+                 fixed(worst, 3) + ", in f32.")
+                    .c_str());
+    ui::landmark_item("gradient/rerun");
+}
+
+// From the logit to this head; while that goes on, there is nothing else to show.
+void GradientLens::draw_way_back(Subject& subject) {
+    const auto loss = logit_loss();
+    if (!loss) return ui::caption("The model's logits are not finite, so there is no token to aim at.");
+    if (const Status asked = logit_.ask(*loss); !asked)
+        return ui::caption((asked.error().message + " Choose another one.").c_str());
+    ui::caption(("From " + logit_name(subject) + " back through the model, to this head.").c_str());
 }
 
 void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
@@ -244,19 +325,28 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
 }
 
 void GradientLens::draw(const Drawing& drawing, Subject& subject) {
-    if (!slopes(subject)) return;
+    const auto asked = row(subject);
+    if (!asked) return;
     const ui::TightLabels tight;
     ui::caption(
         "Ask something of one output and see what every number before it could do for that. Click a number "
         "under "
         "a matrix to see its slope found twice; in the example, take a step.");
-    draw_presets(*slopes(subject));
+    draw_presets(subject, *asked);
     ImGui::Dummy({0, 2});
-    if (const Slopes* now = slopes(subject)) draw_controls(drawing, subject, *now);
-    if (const Slopes* now = slopes(subject)) draw_step(drawing, subject, *now);
-    ImGui::Dummy({0, 8});
+    draw_controls(drawing, subject, *asked);
     // What the controls changed is drawn at once.
     const Slopes* now = slopes(subject);
+    if (aim(subject) == GradientAim::logit)
+        drawing.visit.continue_with([this] {
+            const bool waits = logit_.slopes().empty();
+            return logit_.step() &&
+                   waits == logit_.slopes().empty();  // the page is drawn when they are there
+        });
+    if (!now) return draw_way_back(subject);
+    draw_step(drawing, subject, *now);
+    ImGui::Dummy({0, 8});
+    now = slopes(subject);
     if (!now) return;
     draw_ladder(drawing, subject, *now);
     if (const Slopes* after = slopes(subject)) draw_check(drawing, *after);

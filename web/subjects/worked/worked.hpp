@@ -47,6 +47,7 @@ class WorkedSubject final : public Subject {
     }
 
     void follow(const State& before, Change how) override;
+    void fit_selection() override;
     std::string probe() const override;
 
   private:

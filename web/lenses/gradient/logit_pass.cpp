@@ -1,0 +1,91 @@
+#include "lenses/gradient/logit_pass.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
+// A logit of some tens is off by about 1e-5 in f32: that is 1e-3 of a difference. A step ten times as small would make
+// it 1e-2, one ten times as large adds its square times a third derivative.
+constexpr float step_of_output = 1.0f / 128;
+
+}  // namespace
+
+void LogitPass::read(std::shared_ptr<const Trace> trace) {
+    if (trace == trace_) return;
+    *this = {};
+    trace_ = std::move(trace);
+    if (!trace_) return;
+    const Tensor logits = trace_->logits({trace_->tokens() - 1, trace_->tokens()});
+    likeliest_ = next_token_distribution(logits.values(), {.temperature = 1}, likeliest_offered);
+}
+
+Status LogitPass::ask(const LogitLoss& loss) {
+    if (loss_ == loss && gradient_) return ok();
+    loss_ = loss;
+    gradient_.reset();
+    differences_.clear();
+    moved_.reset(), above_.reset();
+    auto begun = LogitGradient::start(trace_, loss, slice_operations);
+    if (!begun) return begun.error();
+    gradient_ = *std::move(begun);
+    return ok();
+}
+
+void LogitPass::go_to(const HeadIndex& head, Index token) {
+    if (head == head_ && token == token_) return;
+    head_ = head, token_ = token;
+    differences_.clear();
+    moved_.reset(), above_.reset();
+}
+
+bool LogitPass::step() {
+    if (!gradient_) return false;
+    if (slopes().empty()) {
+        gradient_->step(head_.layer);
+        return true;
+    }
+    return run_moved();
+}
+
+std::span<const float> LogitPass::slopes() const {
+    const Tensor* heads = gradient_ ? gradient_->heads(head_.layer) : nullptr;
+    if (!heads) return {};
+    const ConstMatrix rows = heads->heads().head(head_.head);
+    return {rows.row(token_), static_cast<std::size_t>(rows.cols)};
+}
+
+std::span<const float> LogitPass::output_slopes() const {
+    const Tensor* written = gradient_ ? gradient_->attention_output(head_.layer) : nullptr;
+    if (!written) return {};
+    return {written->matrix().row(token_), static_cast<std::size_t>(written->dim(1))};
+}
+
+// Two runs for each component: raised, and lowered.
+bool LogitPass::run_moved() {
+    const ConstMatrix given =
+        trace_->layers()[static_cast<std::size_t>(head_.layer)].attention.output().heads().head(head_.head);
+    if (std::ssize(differences_) == given.cols) return false;
+    if (!moved_) {
+        SetHeadOutput set{head_, token_, {given.row(token_), given.row(token_) + given.cols}};
+        set.values[differences_.size()] += above_ ? -step_of_output : step_of_output;
+        auto begun = Forward::start_with(std::move(set), trace_, slice_operations);
+        if (!begun) return false;
+        moved_ = *std::move(begun);
+        return true;
+    }
+    if (moved_->step()) return true;
+    const auto run = moved_->finish();
+    moved_.reset();
+    if (!run) return false;
+    const double value = loss_of((*run)->logits({trace_->tokens() - 1, trace_->tokens()}).values(), *loss_);
+    if (!above_) {
+        above_ = value;
+        return true;
+    }
+    differences_.push_back((*above_ - value) / (2 * static_cast<double>(step_of_output)));
+    above_.reset();
+    return std::ssize(differences_) < given.cols;
+}
+
+}  // namespace attn::app

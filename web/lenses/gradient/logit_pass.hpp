@@ -1,0 +1,52 @@
+// A logit after a model's text, brought back to the output of a head: by the backward pass, and once more by running the
+// model with that output moved.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/logit_gradient.hpp"
+#include "model/forward.hpp"
+#include "model/generate.hpp"
+
+namespace attn::app {
+
+// Tokens to choose from, the likeliest.
+inline constexpr Index likeliest_offered = 20;
+
+class LogitPass {
+  public:
+    // Begins anew if the text is another one. Its likeliest next tokens are then known at once.
+    void read(std::shared_ptr<const Trace> trace);
+    const std::vector<Candidate>& likeliest() const { return likeliest_; }
+
+    // Begins anew if the loss is another one. Fails if the vocabulary has no such token.
+    Status ask(const LogitLoss& loss);
+    const std::optional<LogitGradient>& gradient() const { return gradient_; }
+
+    // What is wanted next: ∂L/∂O[token] of this head, then the same by central differences.
+    void go_to(const HeadIndex& head, Index token);
+    bool step();                            // a slice; true while there is more to do
+    std::span<const float> slopes() const;  // [head_dim]; empty while step() has not come by
+    std::span<const float> output_slopes()
+        const;  // by what the layer's heads write for the token, [d_model]; likewise
+    // (L(+h) − L(−h)) / 2h of each component, as far as they are known.
+    const std::vector<double>& differences() const { return differences_; }
+
+  private:
+    bool run_moved();
+
+    std::shared_ptr<const Trace> trace_;
+    std::vector<Candidate> likeliest_;
+    std::optional<LogitLoss> loss_;
+    std::optional<LogitGradient> gradient_;
+    HeadIndex head_;
+    Index token_ = 0;
+    std::vector<double> differences_;
+    std::optional<Forward> moved_;
+    std::optional<double> above_;  // L with the component raised by h
+};
+
+}  // namespace attn::app
