@@ -77,6 +77,31 @@ test('on tensors with a causal mask: the gradient of a distance', { fragment: 'v
     assert.equal(await explorer.rect('gradient/step'), undefined);
 });
 
+test('in a sentence: back from the next word, above another, and the model run again to check', async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('lens/gradient');
+    await explorer.settled();
+    await explorer.click('gradient/preset/next');
+    await explorer.untilState('the sentence', ({ spoken }) => spoken.startsWith('To raise the logit of '));
+    const logits = await explorer.logits(), likeliest = logits.indexOf(Math.max(...logits));
+    await explorer.click('gradient/over');
+    const other = Number((await explorer.until('the tokens', async () => Object.keys(await explorer.landmarks()).find((name) => /^gradient\/over\/\d+$/.test(name)))).split('/')[2]);
+    await explorer.click(`gradient/over/${other}`);
+    await explorer.until('the loss', () => explorer.linked('gradient.loss'), (loss) => loss === `logit,${likeliest},${other}`);
+    await explorer.settled();
+    await explorer.reveal('gradient/rerun');
+    for (const query of [tiny.ids.length - 1, 1]) {
+        await explorer.visit(`${(await explorer.state()).fragment.replace(/&query=\d+/, '')}&query=${query}`);
+        await explorer.untilState('the query', (state) => state.query === query);
+        await explorer.until('the model to be run again', () => slope(explorer, 'output', query, 1), (why) => why?.note.includes(' says '));
+        const { f32, f64, operands, note } = await slope(explorer, 'output', query, 1);
+        near([f32], [f64], single, 'the slope in f32');
+        near([operands.reduce((sum, [, , product]) => sum + product, 0)], [f64], exact, 'its operands');
+        // Logits of some tens are off by 1e-5 in f32, and by that over 2/128 their difference.
+        near([Number(/ says ([-−]?[\d.]+)/.exec(note)[1].replace('−', '-'))], [f64], 2e-3, 'what the model says');
+    }
+});
+
 test('with the keyboard alone: in a sentence another query is asked, and a slope is pinned', async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.click('lens/gradient');

@@ -199,6 +199,7 @@ TEST_CASE("in a model, a logit's gradient at any token of any head, found again 
         const Slopes& slopes = screen.slopes();
         const LogitPass& logit = screen.lens().logit();
         REQUIRE(slopes.loss().along.size() == logit.differences().size());
+        CHECK_FALSE(screen.visit.frame_computes());
         for (Index b = 0; b < std::ssize(logit.differences()); ++b) {
             const Explained why = screen.explained(Slope::output, *at.query, b);
             // Weights and slopes are f32 both times; the sum is in double once.

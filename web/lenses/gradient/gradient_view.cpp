@@ -66,8 +66,10 @@ void GradientLens::draw_tokens(Subject& subject, GradientState& next) {
     const auto place = [&](std::int32_t id) {
         return static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin());
     };
-    ui::next_control(ui::need::named_choices);
+    ui::next_control(ui::need::many_choices);
     ImGui::BeginGroup();
+    ui::label("the logit of");
+    ImGui::SetNextItemWidth(ui::menu_width);
     if (ui::begin_list("gradient/raise", "the logit of", name(place(loss->raise)).c_str())) {
         for (std::size_t i = 0; i < ids.size(); ++i)
             if (ui::list_option(("gradient/raise/" + std::to_string(ids[i])).c_str(), name(i).c_str(),
@@ -78,8 +80,10 @@ void GradientLens::draw_tokens(Subject& subject, GradientState& next) {
         ui::end_list();
     }
     ImGui::EndGroup();
-    ui::next_control(ui::need::named_choices);
+    ui::next_control(ui::need::many_choices);
     ImGui::BeginGroup();
+    ui::label("over that of");
+    ImGui::SetNextItemWidth(ui::menu_width);
     const std::string shown = loss->over ? name(place(*loss->over)) : "nothing";
     if (ui::begin_list("gradient/over", "over that of", shown.c_str())) {
         if (ui::list_option("gradient/over/none", "nothing", !loss->over)) next.over = std::nullopt;
@@ -265,7 +269,8 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         above.is_signed = stage != Stage::weight;
         below.name = "gradient/d" + of;
         below.title = title_of(slope, query_labels.front());
-        below.notation = info(slope).formula;
+        below.notation = slope == Slope::output && !slopes.loss().along.empty() ? "back through the model"
+                                                                                : info(slope).formula;
         below.values = &back;
         below.is_signed = true;
         below.decimals = 3;
@@ -337,7 +342,7 @@ void GradientLens::draw(const Drawing& drawing, Subject& subject) {
     draw_controls(drawing, subject, *asked);
     // What the controls changed is drawn at once.
     const Slopes* now = slopes(subject);
-    if (aim(subject) == GradientAim::logit)
+    if (aim(subject) == GradientAim::logit && !logit_.done())
         drawing.visit.continue_with([this] {
             const bool waits = logit_.slopes().empty();
             return logit_.step() &&

@@ -24,8 +24,7 @@ Status LogitPass::ask(const LogitLoss& loss) {
     if (loss_ == loss && gradient_) return ok();
     loss_ = loss;
     gradient_.reset();
-    differences_.clear();
-    moved_.reset(), above_.reset();
+    forget_differences();
     auto begun = LogitGradient::start(trace_, loss, slice_operations);
     if (!begun) return begun.error();
     gradient_ = *std::move(begun);
@@ -35,12 +34,21 @@ Status LogitPass::ask(const LogitLoss& loss) {
 void LogitPass::go_to(const HeadIndex& head, Index token) {
     if (head == head_ && token == token_) return;
     head_ = head, token_ = token;
+    forget_differences();
+}
+
+void LogitPass::forget_differences() {
     differences_.clear();
     moved_.reset(), above_.reset();
+    failed_ = false;
+}
+
+bool LogitPass::done() const {
+    return !gradient_ || failed_ || (!slopes().empty() && differences_.size() == slopes().size());
 }
 
 bool LogitPass::step() {
-    if (!gradient_) return false;
+    if (done()) return false;
     if (slopes().empty()) {
         gradient_->step(head_.layer);
         return true;
@@ -65,19 +73,20 @@ std::span<const float> LogitPass::output_slopes() const {
 bool LogitPass::run_moved() {
     const ConstMatrix given =
         trace_->layers()[static_cast<std::size_t>(head_.layer)].attention.output().heads().head(head_.head);
-    if (std::ssize(differences_) == given.cols) return false;
     if (!moved_) {
         SetHeadOutput set{head_, token_, {given.row(token_), given.row(token_) + given.cols}};
         set.values[differences_.size()] += above_ ? -step_of_output : step_of_output;
         auto begun = Forward::start_with(std::move(set), trace_, slice_operations);
-        if (!begun) return false;
+        failed_ = !begun;
+        if (failed_) return false;
         moved_ = *std::move(begun);
         return true;
     }
     if (moved_->step()) return true;
     const auto run = moved_->finish();
     moved_.reset();
-    if (!run) return false;
+    failed_ = !run;
+    if (failed_) return false;
     const double value = loss_of((*run)->logits({trace_->tokens() - 1, trace_->tokens()}).values(), *loss_);
     if (!above_) {
         above_ = value;
@@ -85,7 +94,7 @@ bool LogitPass::run_moved() {
     }
     differences_.push_back((*above_ - value) / (2 * static_cast<double>(step_of_output)));
     above_.reset();
-    return std::ssize(differences_) < given.cols;
+    return !done();
 }
 
 }  // namespace attn::app

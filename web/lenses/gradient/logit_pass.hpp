@@ -28,6 +28,7 @@ class LogitPass {
 
     // What is wanted next: ∂L/∂O[token] of this head, then the same by central differences.
     void go_to(const HeadIndex& head, Index token);
+    bool done() const;
     bool step();                            // a slice; true while there is more to do
     std::span<const float> slopes() const;  // [head_dim]; empty while step() has not come by
     std::span<const float> output_slopes()
@@ -37,6 +38,7 @@ class LogitPass {
 
   private:
     bool run_moved();
+    void forget_differences();
 
     std::shared_ptr<const Trace> trace_;
     std::vector<Candidate> likeliest_;
@@ -47,6 +49,7 @@ class LogitPass {
     std::vector<double> differences_;
     std::optional<Forward> moved_;
     std::optional<double> above_;  // L with the component raised by h
+    bool failed_ = false;          // the model cannot be run again
 };
 
 }  // namespace attn::app
