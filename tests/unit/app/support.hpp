@@ -172,7 +172,7 @@ class RandomCommands {
                      return r.yes() ? std::optional(static_cast<std::int32_t>(r.below(5) - 1)) : std::nullopt;
                  };
                  return SetGradient{{static_cast<GradientAim>(r.below(3)), r.below(5), r.below(5), token(),
-                                     token(), 0.25 * static_cast<double>(r.below(5))}};
+                                     token(), r.below(40) - 1, 0.25 * static_cast<double>(r.below(5))}};
              }},
             {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
             {"SetTileSize", 1,

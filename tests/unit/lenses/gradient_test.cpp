@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/link.hpp"
+#include "model/explain.hpp"
 #include "subjects/worked/commands.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/screen.hpp"
@@ -43,7 +44,7 @@ double largest_error(const Slopes& slopes) {
         if (!slopes.has(slope)) continue;
         const Range rows = slopes.rows(slope);
         for (Index row = rows.begin; row < rows.end; ++row)
-            for (Index col = 0; col < slopes.cols(slope); ++col)
+            for (Index col = slopes.columns(slope).begin; col < slopes.columns(slope).end; ++col)
                 if (const auto moved = slopes.difference(slope, row, col))
                     worst = std::max(worst, std::abs(*moved - slopes.value(slope, row, col)));
     }
@@ -95,7 +96,7 @@ TEST_CASE("every gradient explains itself: its operands and its lines come to it
         const auto slope = static_cast<Slope>(i);
         const Range rows = slopes.rows(slope);
         for (Index row = rows.begin; row < rows.end; ++row)
-            for (Index col = 0; col < slopes.cols(slope); ++col) {
+            for (Index col = slopes.columns(slope).begin; col < slopes.columns(slope).end; ++col) {
                 const Explained why = screen.explained(slope, row, col);
                 INFO(why.title);
                 CHECK(std::abs(why.f32 - why.f64) < 1e-5);
@@ -211,7 +212,21 @@ TEST_CASE("in a model, a logit's gradient at any token of any head, found again 
             REQUIRE(weight);
             CHECK(weight->f64 == why.operands.front().left);
         }
+        REQUIRE(slopes.projections());
         CHECK(largest_error(slopes) < 1e-8);
+        for (const Slope slope : {Slope::x, Slope::w_q, Slope::w_k, Slope::w_v}) {
+            const Index row = slope == Slope::x ? *at.query : 1;
+            const Explained why = screen.explained(slope, row, 2);
+            CHECK(std::abs(why.lines.back().value - why.f64) < 1e-12);
+            for (const auto& operand : why.operands)
+                for (const auto& [place, value] :
+                     {std::pair(operand.left_at, operand.left), std::pair(operand.right_at, operand.right)}) {
+                    if (!place) continue;
+                    const auto there = screen.lens().explain(screen.subject(), *place);
+                    REQUIRE(there);
+                    CHECK(std::abs(there->f64 - value) < 1e-6);
+                }
+        }
         CHECK(screen.shows("gradient/rerun"));
         CHECK(screen.lens().spoken(screen.subject()).starts_with("To raise the logit of "));
     }
@@ -231,4 +246,52 @@ TEST_CASE("in a model, a logit's gradient at any token of any head, found again 
     screen.click("gradient/preset/next");
     screen.settle();
     CHECK(screen.lens().slopes(screen.subject()));
+}
+
+TEST_CASE(
+    "in a model that turns q and k by position, slopes by X go through the turn, and heads share W_K and "
+    "W_V") {
+    GradientScreen screen;
+    open_golden(screen.visit, GENERATE("llama3-scaled-f32", "qwen2-linear-f32"));
+    screen.visit.perform(OpenLens{"gradient"});
+    screen.visit.perform(Select{{1, 3, 4, {}}});
+    screen.visit.perform(SetGradient{{.component = 2, .from = 3}});
+    screen.settle();
+    const Slopes& slopes = screen.slopes();
+    const auto trace = screen.subject().attention()->trace();
+    REQUIRE(trace);
+    const Index kv_head = slopes.record().kv_head(3), width = slopes.record().d_k();
+    // What a component becomes when component c of X grows, as the inspector has it (model/explain.hpp).
+    const auto growth = [&](Stage stage, Index head, Index token, Index component, Index c) {
+        const VectorComponent made = explain_component(*trace, stage, 1, head, token, component);
+        const auto at = static_cast<std::size_t>(c);
+        return made.own.terms[at].right * made.cosine +
+               (made.partner_component < 0 ? 0 : made.partner.terms[at].right * made.sine);
+    };
+    const Range columns = slopes.columns(Slope::x);
+    CHECK(columns.begin == std::min<Index>(3, trace->model()->config().d_model - columns.size()));
+    for (Index token = 0; token < 5; ++token)
+        for (Index c = columns.begin; c < columns.end; ++c) {
+            double all = 0;
+            for (Index a = 0; a < width; ++a) {
+                if (token == 4) all += slopes.value(Slope::q, 4, a) * growth(Stage::q, 3, token, a, c);
+                all += slopes.value(Slope::k, token, a) * growth(Stage::k, kv_head, token, a, c);
+                all += slopes.value(Slope::v, token, a) * growth(Stage::v, kv_head, token, a, c);
+            }
+            // The same sum in double in another order.
+            CHECK(std::abs(slopes.value(Slope::x, token, c) - all) < 1e-12);
+        }
+    CHECK(largest_error(slopes) < 1e-8);
+    // Of W_Q, by its own x: the row of the query alone.
+    for (Index a = 0; a < width; ++a) {
+        double all = 0;
+        for (Index b = 0; b < width; ++b) {
+            const VectorComponent made = explain_component(*trace, Stage::q, 1, 3, 4, b);
+            const double share = b == a ? made.cosine : made.partner_component == a ? made.sine : 0;
+            all += slopes.value(Slope::q, 4, b) * share;
+        }
+        const Index c = columns.begin;
+        const auto input = static_cast<double>(trace->layers()[1].attention_input.matrix()(4, c));
+        CHECK(std::abs(slopes.value(Slope::w_q, c, a) - input * all) < 1e-12);
+    }
 }

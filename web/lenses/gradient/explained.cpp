@@ -133,7 +133,7 @@ void explain_sum(const Around& a, const std::vector<SlopeTerm>& terms) {
         a.out.operands.push_back(
             {std::to_string(term.index), term.left, term.right, term.left * term.right,
              term.left_at ? std::optional(CellPlace{a.head, *term.left_at}) : std::nullopt,
-             CellPlace{a.head, term.right_at}});
+             term.right_at ? std::optional(CellPlace{a.head, *term.right_at}) : std::nullopt});
     add_line(a.out, "gradient", "dot(left, right)", a.out.f64);
 }
 

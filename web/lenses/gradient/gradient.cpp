@@ -6,6 +6,7 @@
 
 #include "app/format.hpp"
 #include "app/link_text.hpp"
+#include "model/explain.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
 
@@ -56,6 +57,17 @@ constexpr LinkRow gradient_rows[] = {
          const std::string text = aim_text(s.of<GradientState>());
          return text == aim_text({}) ? std::nullopt : std::optional(text);
      }},
+    {"gradient.from", "the first component of a model's X in view",
+     [](State& s, const std::string& text) {
+         const auto from = read_integer<Index>(text);
+         GradientState next = s.of<GradientState>();
+         if (from) next.from = *from;
+         return from && take(s, SetGradient{next});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const Index from = s.of<GradientState>().from;
+         return from == 0 ? std::nullopt : std::optional(std::to_string(from));
+     }},
     {"gradient.rate", "the rate of a step, above 0 and at most 100",
      [](State& s, const std::string& text) {
          const auto rate = read_number(text);
@@ -76,7 +88,7 @@ LinkRows gradient_links() { return {gradient_rows}; }
 
 Status SetGradient::apply(State& state) const {
     const auto within = [](Index i) { return i >= 0 && i < position_limit; };
-    if (!within(gradient.component) || !within(gradient.key))
+    if (!within(gradient.component) || !within(gradient.key) || !within(gradient.from))
         return Error{"There is no such component or key to aim at."};
     if (gradient.raise.value_or(0) < 0 || gradient.over.value_or(0) < 0)
         return Error{"There is no such token to aim at."};
@@ -85,7 +97,7 @@ Status SetGradient::apply(State& state) const {
     if (!(gradient.rate > 0) || gradient.rate > gradient_rate_limit)
         return Error{"The rate of a step is above 0 and at most 100."};
     // What is not asked for is as it was at first, so that a link says everything.
-    GradientState asked{.aim = gradient.aim, .rate = gradient.rate};
+    GradientState asked{.aim = gradient.aim, .from = gradient.from, .rate = gradient.rate};
     switch (gradient.aim) {
         case GradientAim::component: asked.component = gradient.component; break;
         case GradientAim::value: asked.key = gradient.key; break;
@@ -97,6 +109,7 @@ Status SetGradient::apply(State& state) const {
 std::string SetGradient::describe(const State& before) const {
     const GradientState& was = before.of<GradientState>();
     if (gradient.rate != was.rate) return "rate " + rounded(was.rate, 3) + " → " + rounded(gradient.rate, 3);
+    if (gradient.from != was.from) return "components from " + std::to_string(gradient.from) + " on";
     switch (gradient.aim) {
         case GradientAim::component: return "gradient of component " + std::to_string(gradient.component);
         case GradientAim::value: return "gradient to value " + std::to_string(gradient.key);
@@ -123,8 +136,9 @@ std::optional<Missing> GradientLens::missing(Subject& subject) const {
     return std::nullopt;
 }
 
-// Those that can be edited.
+// A window of a model's, whole if they can be edited.
 std::optional<Projections> GradientLens::projections_of(Subject& subject) const {
+    if (const auto trace = subject.attention()->trace()) return projections_of(*trace);
     const Ladder* ladder = subject.ladder();
     if (!ladder || !ladder->edits() || !ladder->edits()->may_edit(state(), Stage::w_q)) return std::nullopt;
     Projections made;
@@ -136,6 +150,35 @@ std::optional<Projections> GradientLens::projections_of(Subject& subject) const 
                              : rung.stage == Stage::w_v ? &made.w_v
                                                         : nullptr)
                 *to = std::move(rung.values);
+    return made;
+}
+
+Projections GradientLens::projections_of(const Trace& trace) const {
+    const Selection& s = state().selection;
+    const Model& model = *trace.model();
+    const ModelConfig& config = model.config();
+    const ConstMatrix input = trace.layers()[static_cast<std::size_t>(s.layer)].attention_input.matrix();
+    const Index count = std::min(input.cols, gradient_components_shown);
+    const Index first = std::clamp(state().of<GradientState>().from, Index{0}, input.cols - count);
+    Projections made{.x = Matrix(input.rows, count),
+                     .w_q = Matrix(count, config.head_dim),
+                     .w_k = Matrix(count, config.head_dim),
+                     .w_v = Matrix(count, config.head_dim),
+                     .first = first,
+                     .rotary = model.network().rotary,
+                     .of_x = Stage::normalised};
+    for (Index token = 0; token < input.rows; ++token)
+        for (Index c = 0; c < count; ++c) made.x.at(token, c) = static_cast<double>(input(token, first + c));
+    const auto fill = [&](Matrix& to, Stage stage, Index heads) {
+        for (Index a = 0; a < config.head_dim; ++a) {
+            const QkvColumn column = qkv_column(model, stage, s.layer, s.head * heads / config.heads, a);
+            for (Index c = 0; c < count; ++c)
+                to.at(c, a) = element(column.linear->weight, first + c, column.out);
+        }
+    };
+    fill(made.w_q, Stage::q, config.heads);
+    fill(made.w_k, Stage::k, config.kv_heads);
+    fill(made.w_v, Stage::v, config.kv_heads);
     return made;
 }
 
@@ -180,7 +223,7 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
     const auto& [record, head, query] = *asked_row;
     const Attention& attention = *subject.attention();
     const GradientState& asked = state().of<GradientState>();
-    Shown now{attention.version(), head, query, {}};
+    Shown now{attention.version(), head, query, asked.from, {}};
     switch (aim(subject)) {
         case GradientAim::component: now.loss.component = std::min(asked.component, record->d_v() - 1); break;
         case GradientAim::value: now.loss.target = std::min(asked.key, record->keys() - 1); break;
@@ -227,7 +270,7 @@ std::optional<StepAlong> GradientLens::step(Subject& subject) const {
         if (!edits->may_edit(state(), stage)) return std::nullopt;
         const Range rows = all->rows(slope);
         for (Index row = rows.begin; row < rows.end; ++row)
-            for (Index col = 0; col < all->cols(slope); ++col) {
+            for (Index col = all->columns(slope).begin; col < all->columns(slope).end; ++col) {
                 const double by = rate * all->value(slope, row, col);
                 const CellRef cell{stage, row, col};
                 if (by != 0) step.edits.push_back(edits->set(cell, edits->value(state(), cell) + by));
@@ -245,9 +288,10 @@ bool GradientLens::check_some(const Slopes& slopes) {
         for (const Slope slope :
              {Slope::q, Slope::k, Slope::v, Slope::x, Slope::w_q, Slope::w_k, Slope::w_v}) {
             if (!slopes.has(slope)) continue;
-            const Range rows = slope == Slope::k || slope == Slope::v ? keys : slopes.rows(slope);
+            const bool tokens = slope == Slope::k || slope == Slope::v || slope == Slope::x;
+            const Range rows = tokens ? keys : slopes.rows(slope), columns = slopes.columns(slope);
             for (Index row = rows.begin; row < rows.end; ++row)
-                for (Index col = 0; col < slopes.cols(slope); ++col)
+                for (Index col = columns.begin; col < columns.end; ++col)
                     check_.cells.push_back({slope, row, col});
         }
     }
@@ -258,10 +302,14 @@ bool GradientLens::check_some(const Slopes& slopes) {
     return check_.done < check_.cells.size();
 }
 
+// X has a row for each token, too.
+Range rows_shown(const Slopes& slopes, Slope slope, Range keys) {
+    return rows_are_keys(slope) || slope == Slope::x ? keys : slopes.rows(slope);
+}
+
 Matrix matrix_of(const Slopes& slopes, Slope slope, Range keys) {
-    const bool key_rows = rows_are_keys(slope), key_columns = columns_are_keys(slope);
-    const Range rows = key_rows ? keys : slopes.rows(slope),
-                cols = key_columns ? keys : Range{0, slopes.cols(slope)};
+    const Range rows = rows_shown(slopes, slope, keys),
+                cols = columns_are_keys(slope) ? keys : slopes.columns(slope);
     Matrix matrix(rows.size(), cols.size());
     for (Index r = 0; r < rows.size(); ++r)
         for (Index c = 0; c < cols.size(); ++c)
@@ -309,10 +357,12 @@ std::vector<Table> GradientLens::tables(Subject& subject) {
         const auto slope = static_cast<Slope>(i);
         if (!all->has(slope)) continue;
         Matrix matrix = matrix_of(*all, slope, keys);
-        const bool key_rows = rows_are_keys(slope), key_columns = columns_are_keys(slope);
-        Table table{title_of(slope, query), names_of(key_columns ? keys.begin : 0, matrix.cols, key_columns),
+        const bool key_columns = columns_are_keys(slope);
+        const bool tokens = rows_are_keys(slope) || slope == Slope::x;
+        Table table{title_of(slope, query),
+                    names_of(key_columns ? keys.begin : all->columns(slope).begin, matrix.cols, key_columns),
                     slope <= Slope::q ? std::vector{query}
-                                      : names_of(key_rows ? keys.begin : 0, matrix.rows, key_rows),
+                                      : names_of(rows_shown(*all, slope, keys).begin, matrix.rows, tokens),
                     std::move(matrix)};
         tables.push_back(std::move(table));
         if (slope == wanted) bring_forward(tables, tables.size() - 1);

@@ -14,6 +14,7 @@
 namespace attn::app {
 
 inline constexpr Index gradient_keys_shown = 16;
+inline constexpr Index gradient_components_shown = 16;  // of a model's X
 inline constexpr double gradient_rate_limit = 100;
 
 // What is asked: to raise a component of the output, to bring the output near V[key], or, in a model, to raise a logit
@@ -25,6 +26,7 @@ struct GradientState {
     Index component = 0, key = 0;
     // Tokens: none is the likeliest, and the logit alone.
     std::optional<std::int32_t> raise = {}, over = {};
+    Index from = 0;     // the first component of a model's X in view
     double rate = 0.5;  // of a step
     bool operator==(const GradientState&) const = default;
 };
@@ -80,7 +82,7 @@ class GradientLens final : public Lens {
     struct Shown {
         std::uint64_t version = 0;  // of the attention
         HeadIndex head;
-        Index query = 0;
+        Index query = 0, from = 0;
         RowLoss loss;
         bool operator==(const Shown&) const = default;
     };
@@ -92,6 +94,7 @@ class GradientLens final : public Lens {
     };
     std::optional<Row> row(Subject& subject) const;
     std::optional<Projections> projections_of(Subject& subject) const;
+    Projections projections_of(const Trace& trace) const;
     std::optional<LogitLoss> logit_loss() const;  // nothing if no token is likely
     bool check_some(const Slopes& slopes);        // true while there is more
     void draw_controls(const Drawing& drawing, Subject& subject, const Row& row);
@@ -109,6 +112,8 @@ class GradientLens final : public Lens {
     Check check_;
 };
 
+// The rows of a gradient in view.
+Range rows_shown(const Slopes& slopes, Slope slope, Range keys);
 // Returns a gradient as rows of text and numbers for a table; `keys` are those in view.
 Matrix matrix_of(const Slopes& slopes, Slope slope, Range keys);
 // What a gradient is called: "∂L/∂A[sat, ·]".

@@ -32,6 +32,7 @@ std::vector<std::string> labels_of(std::span<const std::string> names, Range ran
 void GradientLens::draw_presets(Subject& subject, const Row& row) {
     const auto offer = [&](const char* name, const char* label, GradientState next) {
         next.rate = state().of<GradientState>().rate;
+        next.from = state().of<GradientState>().from;
         ui::next_control(ui::need::choices);
         if (ui::button(name, label)) visit().perform(SetGradient{next});
     };
@@ -138,6 +139,18 @@ void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const
         }
         ImGui::EndGroup();
     }
+    if (const auto trace = attention.trace()) {
+        const Index width = trace->model()->config().d_model, step = gradient_components_shown;
+        const Index from = std::clamp(now.from, Index{0}, std::max(width - step, Index{0}));
+        ui::next_control(ui::need::named_choices);
+        ImGui::BeginGroup();
+        if (const auto to = ui::stepper(
+                "gradient/from", "components of X from", std::to_string(from),
+                {std::max(from - step, Index{0}), from > 0 ? "" : "These are the first."},
+                {std::min(from + step, width - step), from + step < width ? "" : "These are the last."}))
+            next.from = *to;
+        ImGui::EndGroup();
+    }
     if (next != now) visit().perform(SetGradient{next}, ui::gesture());
 }
 
@@ -155,7 +168,8 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
         parts::draw_take_over(drawing, subject, keys, keys);
         ui::next_control(ui::need::named_choices);
         ImGui::AlignTextToFramePadding();
-        ui::caption((value + ". In a copy you can take a step along this gradient.").c_str());
+        ui::caption(
+            (value + (of_model ? "." : ". In a copy you can take a step along this gradient.")).c_str());
         ui::landmark_item("gradient/value");
         return;
     }
@@ -222,7 +236,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     const Range keys = keys_shown(slopes), one{slopes.query(), slopes.query() + 1};
     const std::vector<std::string> key_labels = labels_of(attention.key_names(), keys),
                                    query_labels = labels_of(attention.query_names(), one),
-                                   all_labels = labels_of(attention.query_names(), {0, record.queries()});
+                                   token_labels = labels_of(attention.query_names(), keys);
     const float width = ImGui::GetContentRegionAvail().x;
     ui::Lines lines(width, gap);
     const HeadIndex head{state().selection.layer, state().selection.head};
@@ -231,10 +245,11 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     };
     const auto label_grid = [&](ui::MatrixGrid& grid, Slope slope) {
         const bool key_rows = rows_are_keys(slope), key_columns = columns_are_keys(slope);
-        grid.first = {key_rows ? keys.begin : slopes.rows(slope).begin, key_columns ? keys.begin : 0};
+        grid.first = {rows_shown(slopes, slope, keys).begin,
+                      key_columns ? keys.begin : slopes.columns(slope).begin};
         grid.row_labels = slope <= Slope::q   ? std::span(query_labels)
                           : key_rows          ? std::span(key_labels)
-                          : slope == Slope::x ? std::span(all_labels)
+                          : slope == Slope::x ? std::span(token_labels)
                                               : std::span<const std::string>{};
         if (key_columns) grid.column_labels = key_labels;
         grid.row_axis = slope <= Slope::q   ? "query"
@@ -308,10 +323,17 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     }
     pair(Slope::v, "V", rows_of(record.v(), record.kv_head(head.head), keys), Stage::v);
     if (slopes.projections()) {
-        pair(Slope::x, "X", slopes.projections()->x, Stage::x);
-        pair(Slope::w_q, "W_Q", slopes.projections()->w_q, Stage::w_q);
-        pair(Slope::w_k, "W_K", slopes.projections()->w_k, Stage::w_k);
-        pair(Slope::w_v, "W_V", slopes.projections()->w_v, Stage::w_v);
+        const auto& [x, w_q, w_k, w_v, first, rotary, of_x] = *slopes.projections();
+        Matrix in_view(keys.size(), x.cols);
+        for (Index r = 0; r < keys.size(); ++r)
+            for (Index c = 0; c < x.cols; ++c) in_view.at(r, c) = x.at(keys.begin + r, c);
+        const std::string some = of_x == Stage::x ? ""
+                                                  : ", components " + std::to_string(first) + " to " +
+                                                        std::to_string(first + x.cols - 1);
+        pair(Slope::x, (of_x == Stage::x ? "X" : "X, the normalised input" + some), in_view, of_x);
+        pair(Slope::w_q, "W_Q" + some, w_q, Stage::w_q);
+        pair(Slope::w_k, "W_K" + some, w_k, Stage::w_k);
+        pair(Slope::w_v, "W_V" + some, w_v, Stage::w_v);
     }
     const Matrix jacobian = matrix_of(slopes, Slope::jacobian, keys);
     ui::MatrixGrid grid;

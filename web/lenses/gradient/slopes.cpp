@@ -45,7 +45,11 @@ Slopes::Slopes(std::shared_ptr<const Record> record, Index head, Index query, Ro
       scores_given_(scores_given),
       projections_(std::move(projections)),
       f32_(row_pass<float>(*record_, head, query, loss)),
-      f64_(row_pass<double>(*record_, head, query, loss)) {}
+      f64_(row_pass<double>(*record_, head, query, loss)) {
+    if (!projections_) return;
+    go_before(f32_, f32_back_);
+    go_before(f64_, f64_back_);
+}
 
 bool Slopes::has(Slope slope) const {
     if (slope == Slope::raw || slope == Slope::q || slope == Slope::k) return !scores_given_;
@@ -60,71 +64,144 @@ Range Slopes::rows(Slope slope) const {
         case Slope::x: return {0, projections_->x.rows};
         case Slope::w_q:
         case Slope::w_k:
-        case Slope::w_v: return {0, projections_->x.cols};
+        case Slope::w_v: return {projections_->first, projections_->first + projections_->x.cols};
         default: return {query_, query_ + 1};
     }
 }
 
-Index Slopes::cols(Slope slope) const {
+Range Slopes::columns(Slope slope) const {
     switch (slope) {
         case Slope::output:
         case Slope::v:
-        case Slope::w_v: return record_->d_v();
+        case Slope::w_v: return {0, record_->d_v()};
         case Slope::q:
         case Slope::k:
         case Slope::w_q:
-        case Slope::w_k: return record_->d_k();
-        case Slope::x: return projections_->x.cols;
-        default: return record_->keys();
+        case Slope::w_k: return {0, record_->d_k()};
+        case Slope::x: return {projections_->first, projections_->first + projections_->x.cols};
+        default: return {0, record_->keys()};
     }
 }
 
 bool Slopes::holds(Slope slope, Index row, Index col) const {
     if (!has(slope)) return false;
-    const Range all = rows(slope);
-    return row >= all.begin && row < all.end && col >= 0 && col < cols(slope);
+    const auto within = [](Range range, Index i) { return i >= range.begin && i < range.end; };
+    return within(rows(slope), row) && within(columns(slope), col);
+}
+
+double Slopes::x(Index token, Index component) const {
+    return projections_->x.at(token, component - projections_->first);
+}
+double Slopes::w(Slope slope, Index component, Index a) const {
+    const Matrix& w = slope == Slope::w_q   ? projections_->w_q
+                      : slope == Slope::w_k ? projections_->w_k
+                                            : projections_->w_v;
+    return w.at(component - projections_->first, a);
+}
+
+// As model/explain.hpp turns them.
+std::vector<Slopes::Share> Slopes::turned(Index token, Index a) const {
+    const Index half = std::ssize(projections_->rotary);
+    if (half == 0) return {{a, 1}};
+    const bool first = a < half;
+    const double angle =
+        static_cast<double>(token) * projections_->rotary[static_cast<std::size_t>(first ? a : a - half)];
+    return {{a, std::cos(angle)}, {first ? a + half : a - half, first ? std::sin(angle) : -std::sin(angle)}};
+}
+
+template <typename Real>
+Real Slopes::vector_slope(const RowPass<Real>& pass, Slope slope, Index token, Index a) const {
+    const auto j = static_cast<std::size_t>(token), c = static_cast<std::size_t>(a);
+    switch (slope) {
+        case Slope::q: return pass.d_q[c];
+        case Slope::k: return pass.d_raw[j] * static_cast<Real>(record_->q().heads().head(head_)(query_, a));
+        default: return (pass.weight[j] - static_cast<Real>(loss_.target == token)) * pass.d_output[c];
+    }
+}
+
+template <typename Real>
+void Slopes::go_before(const RowPass<Real>& pass, BeforeTurning<Real>& back) const {
+    const auto vectors = [&](Slope slope, Index first, Index tokens) {
+        const Index width = columns(slope).end;
+        std::vector<Real> slopes;
+        for (Index token = first; token < first + tokens; ++token)
+            for (Index a = 0; a < width; ++a) {
+                if (slope == Slope::v) {
+                    slopes.push_back(vector_slope(pass, slope, token, a));
+                    continue;
+                }
+                Real& all = slopes.emplace_back(Real{0});
+                for (const auto& [component, factor] : turned(token, a))
+                    all += static_cast<Real>(factor) * vector_slope(pass, slope, token, component);
+            }
+        return slopes;
+    };
+    back.q = vectors(Slope::q, query_, 1);
+    back.k = vectors(Slope::k, 0, record_->keys());
+    back.v = vectors(Slope::v, 0, record_->keys());
+    const auto matrix = [&](const std::vector<Real>& of, Index width) {
+        const Matrix& x = projections_->x;
+        std::vector<Real> slopes(static_cast<std::size_t>(x.cols * width));
+        for (Index j = 0; j < record_->keys(); ++j)
+            for (Index c = 0; c < x.cols; ++c)
+                for (Index a = 0; a < width; ++a)
+                    slopes[static_cast<std::size_t>(c * width + a)] +=
+                        static_cast<Real>(x.at(j, c)) * of[static_cast<std::size_t>(j * width + a)];
+        return slopes;
+    };
+    back.w_k = matrix(back.k, record_->d_k());
+    back.w_v = matrix(back.v, record_->d_v());
+}
+
+template <>
+const Slopes::BeforeTurning<float>& Slopes::back() const {
+    return f32_back_;
+}
+template <>
+const Slopes::BeforeTurning<double>& Slopes::back() const {
+    return f64_back_;
+}
+
+template <typename Real>
+Real Slopes::before_turning(Slope slope, Index token, Index a) const {
+    const BeforeTurning<Real>& all = back<Real>();
+    if (slope == Slope::q) return all.q[static_cast<std::size_t>(a)];
+    const std::vector<Real>& vectors = slope == Slope::k ? all.k : all.v;
+    return vectors[static_cast<std::size_t>(token * columns(slope).end + a)];
 }
 
 template <typename Real>
 Real Slopes::sum(const RowPass<Real>& pass, Slope slope, Index row, Index col) const {
     const auto r = static_cast<std::size_t>(row), c = static_cast<std::size_t>(col);
-    const auto q = [&](Index a) { return static_cast<Real>(record_->q().heads().head(head_)(query_, a)); };
-    const auto d_k = [&](Index j, Index a) { return pass.d_raw[static_cast<std::size_t>(j)] * q(a); };
-    const auto d_v = [&](Index j, Index b) {
-        const Real weight = pass.weight[static_cast<std::size_t>(j)] - static_cast<Real>(loss_.target == j);
-        return weight * pass.d_output[static_cast<std::size_t>(b)];
-    };
-    Real all = 0;
     switch (slope) {
         case Slope::output: return pass.d_output[c];
         case Slope::weight: return pass.d_weight[c];
         case Slope::masked: return pass.d_masked[c];
         case Slope::raw: return pass.d_raw[c];
-        case Slope::q: return pass.d_q[c];
-        case Slope::k: return d_k(row, col);
-        case Slope::v: return d_v(row, col);
+        case Slope::q:
+        case Slope::k:
+        case Slope::v: return vector_slope(pass, slope, row, col);
         case Slope::jacobian: return pass.weight[r] * (static_cast<Real>(row == col) - pass.weight[c]);
-        case Slope::w_q: return static_cast<Real>(projections_->x.at(query_, row)) * pass.d_q[c];
+        case Slope::w_q:
+            return static_cast<Real>(x(query_, row)) * before_turning<Real>(Slope::q, query_, col);
         case Slope::w_k:
-            for (Index j = 0; j < record_->keys(); ++j)
-                all += static_cast<Real>(projections_->x.at(j, row)) * d_k(j, col);
+        case Slope::w_v: {
+            const std::vector<Real>& slopes = slope == Slope::w_k ? back<Real>().w_k : back<Real>().w_v;
+            return slopes[static_cast<std::size_t>((row - projections_->first) * columns(slope).end + col)];
+        }
+        case Slope::x: {
+            Real all = 0;
+            const auto through = [&](Slope of, Slope matrix) {
+                for (Index a = 0; a < columns(of).end; ++a)
+                    all += before_turning<Real>(of, row, a) * static_cast<Real>(w(matrix, col, a));
+            };
+            if (row == query_) through(Slope::q, Slope::w_q);
+            through(Slope::k, Slope::w_k);
+            through(Slope::v, Slope::w_v);
             return all;
-        case Slope::w_v:
-            for (Index j = 0; j < record_->keys(); ++j)
-                all += static_cast<Real>(projections_->x.at(j, row)) * d_v(j, col);
-            return all;
-        case Slope::x:
-            for (Index a = 0; a < record_->d_k(); ++a) {
-                if (row == query_)
-                    all += pass.d_q[static_cast<std::size_t>(a)] *
-                           static_cast<Real>(projections_->w_q.at(col, a));
-                all += d_k(row, a) * static_cast<Real>(projections_->w_k.at(col, a));
-            }
-            for (Index b = 0; b < record_->d_v(); ++b)
-                all += d_v(row, b) * static_cast<Real>(projections_->w_v.at(col, b));
-            return all;
+        }
     }
-    return all;
+    return 0;
 }
 
 double Slopes::value(Slope slope, Index row, Index col) const { return sum(f64_, slope, row, col); }
@@ -136,13 +213,20 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
                       v = r.v().heads().head(r.kv_head(head_));
     std::vector<SlopeTerm> terms;
     const auto add = [&](Index index, double left, double right, std::optional<CellRef> left_at,
-                         CellRef right_at) { terms.push_back({index, left, right, left_at, right_at}); };
+                         std::optional<CellRef> right_at) {
+        terms.push_back({index, left, right, left_at, right_at});
+    };
+    // Where a slope by a vector stands, which is not turned.
+    const auto before = [&](Slope of, Index token, Index a) {
+        const bool as_shown = of == Slope::v || projections_->rotary.empty();
+        return as_shown ? std::optional(cell_of(of, token, a)) : std::nullopt;
+    };
     const auto own = [&](Slope of, Index at_row, Index at_col) { return value(of, at_row, at_col); };
     switch (slope) {
         case Slope::weight:
             for (Index b = 0; b < r.d_v(); ++b)
                 add(b, own(Slope::output, query_, b), static_cast<double>(v(col, b)),
-                    cell_of(Slope::output, query_, b), {Stage::v, col, b});
+                    cell_of(Slope::output, query_, b), CellRef{Stage::v, col, b});
             break;
         case Slope::q:
             for (Index j = 0; j < r.keys(); ++j)
@@ -151,7 +235,7 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
             break;
         case Slope::k:
             add(col, own(Slope::raw, query_, row), static_cast<double>(q(query_, col)),
-                cell_of(Slope::raw, query_, row), {Stage::q, query_, col});
+                cell_of(Slope::raw, query_, row), CellRef{Stage::q, query_, col});
             break;
         case Slope::v:
             add(col, f64_.weight[static_cast<std::size_t>(row)], own(Slope::output, query_, col),
@@ -162,25 +246,26 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
                     cell_of(Slope::output, query_, col));
             break;
         case Slope::w_q:
-            add(query_, projections_->x.at(query_, row), own(Slope::q, query_, col),
-                CellRef{Stage::x, query_, row}, cell_of(Slope::q, query_, col));
+            add(query_, x(query_, row), before_turning<double>(Slope::q, query_, col),
+                CellRef{projections_->of_x, query_, row}, before(Slope::q, query_, col));
             break;
         case Slope::w_k:
         case Slope::w_v: {
             const Slope of = slope == Slope::w_k ? Slope::k : Slope::v;
             for (Index j = 0; j < r.keys(); ++j)
-                add(j, projections_->x.at(j, row), own(of, j, col), CellRef{Stage::x, j, row},
-                    cell_of(of, j, col));
+                add(j, x(j, row), before_turning<double>(of, j, col), CellRef{projections_->of_x, j, row},
+                    before(of, j, col));
             break;
         }
         case Slope::x: {
-            const auto through = [&](Slope of, const Matrix& w, Stage stage, Index count) {
-                for (Index a = 0; a < count; ++a)
-                    add(a, own(of, row, a), w.at(col, a), cell_of(of, row, a), {stage, col, a});
+            const auto through = [&](Slope of, Slope matrix) {
+                for (Index a = 0; a < columns(of).end; ++a)
+                    add(a, before_turning<double>(of, row, a), w(matrix, col, a), before(of, row, a),
+                        CellRef{info(matrix).stage, col, a});
             };
-            if (row == query_) through(Slope::q, projections_->w_q, Stage::w_q, r.d_k());
-            through(Slope::k, projections_->w_k, Stage::w_k, r.d_k());
-            through(Slope::v, projections_->w_v, Stage::w_v, r.d_v());
+            if (row == query_) through(Slope::q, Slope::w_q);
+            through(Slope::k, Slope::w_k);
+            through(Slope::v, Slope::w_v);
             break;
         }
         default: break;
@@ -195,10 +280,10 @@ double Slopes::input(Slope slope, Index row, Index col) const {
         case Slope::q: return static_cast<double>(r.q().heads().head(head_)(row, col));
         case Slope::k: return static_cast<double>(r.k().heads().head(kv)(row, col));
         case Slope::v: return static_cast<double>(r.v().heads().head(kv)(row, col));
-        case Slope::x: return projections_->x.at(row, col);
-        case Slope::w_q: return projections_->w_q.at(row, col);
-        case Slope::w_k: return projections_->w_k.at(row, col);
-        case Slope::w_v: return projections_->w_v.at(row, col);
+        case Slope::x: return x(row, col);
+        case Slope::w_q:
+        case Slope::w_k:
+        case Slope::w_v: return w(slope, row, col);
         default: return 1;
     }
 }
@@ -206,6 +291,11 @@ double Slopes::input(Slope slope, Index row, Index col) const {
 // What a number moves with it: x and the projections move the q, k and v that are made of them, each in proportion.
 std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col) const {
     std::vector<Moved> moved;
+    const auto move = [&](Stage stage, Index token, Index a, double by) {
+        if (stage == Stage::v) return moved.push_back({stage, token, a, by});
+        for (const auto& [component, factor] : turned(token, a))
+            moved.push_back({stage, token, component, factor * by});
+    };
     switch (slope) {
         case Slope::weight:
         case Slope::masked:
@@ -213,20 +303,18 @@ std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col) const {
         case Slope::q:
         case Slope::k:
         case Slope::v: moved.push_back({info(slope).stage, row, col, 1}); break;
-        case Slope::w_q: moved.push_back({Stage::q, query_, col, projections_->x.at(query_, row)}); break;
+        case Slope::w_q: move(Stage::q, query_, col, x(query_, row)); break;
         case Slope::w_k:
         case Slope::w_v:
             for (Index j = 0; j < record_->keys(); ++j)
-                moved.push_back(
-                    {slope == Slope::w_k ? Stage::k : Stage::v, j, col, projections_->x.at(j, row)});
+                move(slope == Slope::w_k ? Stage::k : Stage::v, j, col, x(j, row));
             break;
         case Slope::x:
             for (Index a = 0; a < record_->d_k(); ++a) {
-                if (row == query_) moved.push_back({Stage::q, row, a, projections_->w_q.at(col, a)});
-                moved.push_back({Stage::k, row, a, projections_->w_k.at(col, a)});
+                if (row == query_) move(Stage::q, row, a, w(Slope::w_q, col, a));
+                move(Stage::k, row, a, w(Slope::w_k, col, a));
             }
-            for (Index b = 0; b < record_->d_v(); ++b)
-                moved.push_back({Stage::v, row, b, projections_->w_v.at(col, b)});
+            for (Index b = 0; b < record_->d_v(); ++b) move(Stage::v, row, b, w(Slope::w_v, col, b));
             break;
         default: break;
     }
@@ -251,9 +339,9 @@ std::vector<Slope> inputs_of(const Slopes& slopes) {
 double Slopes::squares() const {
     double squares = 0;
     for (const Slope slope : inputs_of(*this)) {
-        const Range all = rows(slope);
+        const Range all = rows(slope), across = columns(slope);
         for (Index row = all.begin; row < all.end; ++row)
-            for (Index col = 0; col < cols(slope); ++col) {
+            for (Index col = across.begin; col < across.end; ++col) {
                 const double each = value(slope, row, col);
                 squares += each * each;
             }

@@ -38,9 +38,14 @@ struct SlopeCell {
 };
 SlopeCell slope_of(const CellRef& cell);
 
-// q, k and v as X W, one head; queries and keys are the same tokens.
+// q, k and v as X W, one head; queries and keys are the same tokens. Of a model's many components of X, and of the rows of
+// W, only some are here.
 struct Projections {
-    Matrix x, w_q, w_k, w_v;  // [n, d_model], [d_model, d_k], …
+    Matrix x, w_q, w_k, w_v;  // [n, components], [components, d_k], …
+    Index first = 0;          // of the components
+    std::vector<double> rotary =
+        {};  // radians per position for each pair (a, a + d_k / 2) of q and k; empty: not turned
+    Stage of_x = Stage::x;  // what the numbers of X are
     bool operator==(const Projections&) const = default;
 };
 
@@ -48,8 +53,7 @@ struct Projections {
 struct SlopeTerm {
     Index index;
     double left, right;
-    std::optional<CellRef> left_at;  // none: not a number of the page
-    CellRef right_at;
+    std::optional<CellRef> left_at, right_at;  // none: not a number of the page
 };
 
 class Slopes {
@@ -67,7 +71,7 @@ class Slopes {
     bool has(Slope slope) const;
     // Of output … q there is one row, the query's; the Jacobian is [keys, keys].
     Range rows(Slope slope) const;
-    Index cols(Slope slope) const;
+    Range columns(Slope slope) const;
     bool holds(Slope slope, Index row, Index col) const;
 
     double value(Slope slope, Index row, Index col) const;                  // in double
@@ -78,6 +82,28 @@ class Slopes {
     double squares() const;  // ‖∂L/∂inputs‖², of the inputs that can be changed
 
   private:
+    double x(Index token, Index component) const;
+    double w(Slope slope, Index component, Index a) const;
+    // What component a of q or k becomes when its token's position turns it: shares of one or two components.
+    struct Share {
+        Index component;
+        double factor;
+    };
+    std::vector<Share> turned(Index token, Index a) const;
+    template <typename Real>
+    Real vector_slope(const RowPass<Real>& pass, Slope slope, Index token, Index a) const;  // of q, k or v
+    // The same by components before they are turned, and by what makes those.
+    template <typename Real>
+    struct BeforeTurning {
+        std::vector<Real> q, k, v;   // [d_k], [n_k, d_k], [n_k, d_v]
+        std::vector<Real> w_k, w_v;  // [components, d_k], [components, d_v]
+    };
+    template <typename Real>
+    void go_before(const RowPass<Real>& pass, BeforeTurning<Real>& back) const;
+    template <typename Real>
+    const BeforeTurning<Real>& back() const;
+    template <typename Real>
+    Real before_turning(Slope slope, Index token, Index a) const;
     std::vector<Moved> moves(Slope slope, Index row, Index col) const;
     double input(Slope slope, Index row, Index col) const;
     template <typename Real>
@@ -90,6 +116,8 @@ class Slopes {
     std::optional<Projections> projections_;
     RowPass<float> f32_;
     RowPass<double> f64_;
+    BeforeTurning<float> f32_back_;
+    BeforeTurning<double> f64_back_;
 };
 
 // The inputs that a step along the gradient changes: X and the projections, or q, k and v.
