@@ -96,8 +96,7 @@ std::vector<double> placed(const PositionRule& rule, std::span<const double> row
 }
 
 double position_bias(const PositionRule& rule, Index query, Index key) {
-    if (rule.scheme == PositionScheme::alibi)
-        return -rule.slope * static_cast<double>(std::abs(query - key));
+    if (rule.scheme == PositionScheme::alibi) return -rule.slope * static_cast<double>(std::abs(query - key));
     if (rule.scheme == PositionScheme::buckets)
         return rule.bucket_biases[static_cast<std::size_t>(relative_bucket(rule.buckets, query, key))];
     return 0;
@@ -191,7 +190,8 @@ double CarriedError::most_f64() const { return f64.empty() ? 0 : std::ranges::ma
 CarriedError carried_error(const PlacedRun& before, const PlacedRun& after, std::span<const Index> order) {
     const Index d_v = before.record.d_v();
     CarriedError error{std::vector<double>(order.size()), std::vector<double>(order.size())};
-    const ConstMatrix was = before.record.output().heads().head(0), is = after.record.output().heads().head(0);
+    const ConstMatrix was = before.record.output().heads().head(0),
+                      is = after.record.output().heads().head(0);
     for (Index s = 0; s < std::ssize(order); ++s) {
         const Index token = order[static_cast<std::size_t>(s)];
         double &f32 = error.f32[static_cast<std::size_t>(token)],

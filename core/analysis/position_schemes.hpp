@@ -1,9 +1,9 @@
-// One head's q and k under different ways to tell attention where its tokens stand, in f32 as the kernels have it and in
-// double.
+// One head's q and k under different ways to tell attention where its tokens stand, in f32 as the kernels have it and
+// in double.
 //
-// Attention by itself is equivariant: softmax(P Q (P K)ᵀ) P V = P softmax(Q Kᵀ) V for every permutation P, and with a mask
-// M that moves along, P M Pᵀ (Lee et al. 2019, arXiv 1810.00825, section 2.1). What depends on the places of the tokens,
-// a causal mask or one of these schemes, breaks that.
+// Attention by itself is equivariant: softmax(P Q (P K)ᵀ) P V = P softmax(Q Kᵀ) V for every permutation P, and with a
+// mask M that moves along, P M Pᵀ (Lee et al. 2019, arXiv 1810.00825, property 1). What depends on the places of the
+// tokens, a causal mask or one of these schemes, breaks that.
 #pragma once
 
 #include <cstdint>
@@ -89,14 +89,14 @@ struct CarriedError {
 };
 CarriedError carried_error(const PlacedRun& before, const PlacedRun& after, std::span<const Index> order);
 
-// A bound of what rounding alone makes of the outputs when the keys come in another order: the sum of n exponentials and
-// of n products, each rounded to 2⁻²⁴ of itself, and exponents of scores below `most_score`, rounded likewise.
+// A bound of what rounding alone makes of the outputs when the keys come in another order: the sums of n exponentials
+// and of n products are rounded by 2⁻²⁴ of themselves at each step, and exponents by 2⁻²⁴ of the largest score.
 double reorder_rounding(const PlacedRun& run);
 
 // How the scores before the mask of one run differ from those of another.
 struct ScoreChange {
-    Index equal = 0, all = 0;     // in all bits of f32
-    double f32 = 0, f64 = 0;      // the largest differences
+    Index equal = 0, all = 0;          // in all bits of f32
+    double f32 = 0, f64 = 0;           // the largest differences
     Index f32_cell = 0, f64_cell = 0;  // where they are, query · n + key
 };
 ScoreChange score_change(const PlacedRun& a, const PlacedRun& b);

@@ -9,9 +9,8 @@ namespace attn {
 
 double sinusoid(Index position, Index component, Index width) {
     const Index even = component - component % 2;
-    const double angle =
-        static_cast<double>(position) *
-        std::pow(10'000.0, -static_cast<double>(even) / static_cast<double>(width));
+    const double angle = static_cast<double>(position) *
+                         std::pow(10'000.0, -static_cast<double>(even) / static_cast<double>(width));
     return component == even ? std::sin(angle) : std::cos(angle);
 }
 

@@ -115,7 +115,8 @@ TEST_CASE("a causal mask that stays, and every scheme, break this by far more th
                             after = run(rule, rows.taken(order), in_place(n), mask);
             const bool breaks = causal || scheme != PositionScheme::none;
             INFO("scheme " << static_cast<int>(scheme) << (causal ? ", causal" : ""));
-            CHECK((carried_error(before, after, order).most_f32() > 1000 * reorder_rounding(after)) == breaks);
+            CHECK((carried_error(before, after, order).most_f32() > 1000 * reorder_rounding(after)) ==
+                  breaks);
         }
 }
 
@@ -130,8 +131,8 @@ TEST_CASE("the kernels' scores and outputs under each scheme are those in double
                         run(rule_of(scheme, d_k, interleaved), rows, in_place(n, shift), Mask::causal());
                     const std::vector<float> scores = scores_of(found);
                     INFO("scheme " << static_cast<int>(scheme) << ", d_k " << d_k << ", shift " << shift);
-                    // A score is a sum of d_k products of numbers of size 1 to 4, each rounded to 2⁻²⁴ three times, and
-                    // scaled by 1/√d_k.
+                    // A score is a sum of d_k products of numbers of size 1 to 4, each rounded to 2⁻²⁴ three times,
+                    // and scaled by 1/√d_k.
                     const double bound = 16 * 3 * std::exp2(-24) * static_cast<double>(d_k);
                     for (std::size_t i = 0; i < scores.size(); ++i)
                         CHECK(std::abs(static_cast<double>(scores[i]) - found.scores[i]) <= bound);
@@ -141,7 +142,9 @@ TEST_CASE("the kernels' scores and outputs under each scheme are those in double
                 }
 }
 
-TEST_CASE("a shift keeps every bit where no position or only whole distances count, and RoPE's scores but for rounding") {
+TEST_CASE(
+    "a shift keeps every bit where no position or only whole distances count, and RoPE's scores but for "
+    "rounding") {
     const Index n = 12, d_k = 32;
     const HeadRows rows = rows_of(n, d_k, 4, 41);
     for (const PositionScheme scheme : all_schemes)
@@ -184,7 +187,8 @@ TEST_CASE("the pairs of components add up to the product of the turned q and k, 
             // A rotation by complex numbers, whatever the pairing calls its components.
             const PairPlace first = pair_place(rule, 0);
             const auto turned = placed(rule, q, 2);
-            const double x = q[static_cast<std::size_t>(first.first)], y = q[static_cast<std::size_t>(first.second)];
+            const double x = q[static_cast<std::size_t>(first.first)],
+                         y = q[static_cast<std::size_t>(first.second)];
             CHECK(turned[static_cast<std::size_t>(first.first)] ==
                   Catch::Approx(1.2 * (x * std::cos(2.0) - y * std::sin(2.0))).epsilon(1e-13));
             CHECK(first.second == (interleaved ? 1 : d_k / 2));

@@ -192,6 +192,8 @@ class RandomCommands {
                                   .mean = r.yes(),
                                   .trained = r.below(10'000) - 5,
                                   .factor = r.below(70),
+                                  .far = r.below(70'000'000) - 5,
+                                  .pair = r.below(5000) - 5,
                                   .seed = static_cast<std::uint32_t>(r.random_.bits())};
                  for (Index i = r.below(14); i > 0; --i)
                      order.order.insert(order.order.begin() + r.below(std::ssize(order.order) + 1),

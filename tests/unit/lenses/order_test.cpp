@@ -55,7 +55,8 @@ void drag(Screen& screen, const std::string& from, const std::string& to) {
     const ImVec2 begin = screen.middle(from);
     for (int i = 1; i <= 8; ++i) {
         const float share = static_cast<float>(i) / 8;
-        ImGui::GetIO().AddMousePosEvent(begin.x + (end.x - begin.x) * share, begin.y + (end.y - begin.y) * share);
+        ImGui::GetIO().AddMousePosEvent(begin.x + (end.x - begin.x) * share,
+                                        begin.y + (end.y - begin.y) * share);
         screen.draw(2);
     }
     ImGui::GetIO().AddMouseButtonEvent(0, false);
@@ -106,10 +107,13 @@ TEST_CASE("a token that is dragged takes its output along, and undo brings it ba
             CHECK(f64(screen.visit, OrderNumber::scheme_off, static_cast<Index>(scheme)) > 1e-4);
     screen.visit.undo();
     CHECK(now(screen.visit).order.empty());
+    screen.draw(2);
     screen.click("order/preset/swap");
     CHECK(now(screen.visit).order == std::vector<Index>{2, 1, 0});
-    screen.click("order/preset/reverse");
-    CHECK(now(screen.visit).order == std::vector<Index>{2, 1, 0});
+    screen.draw(2);
+    screen.click("order/preset/shift");
+    CHECK(now(screen.visit).scheme == PositionScheme::rotary);
+    screen.draw(2);
     screen.click("order/preset/own");
     CHECK(now(screen.visit) == OrderState{});
 }
@@ -129,19 +133,23 @@ TEST_CASE("Order's settings are in the link and in undo") {
              .mean = true,
              .trained = 512,
              .factor = 8,
+             .far = 700,
+             .pair = 1,
              .seed = 9};
     });
     const std::string link = to_fragment(screen.visit.state());
     CHECK(link ==
           "v=1&lens=order&order.positions=alibi&order.tokens=2,0,1&order.first=3&order.mask=own&order.pairs="
-          "interleaved&order.shift=77&order.turn=5&order.reach=32&order.content=mean&order.trained=512&order.factor="
-          "8&order.seed=9");
+          "interleaved&order.shift=77&order.turn=5&order.reach=32&order.content=mean&order.trained=512&order."
+          "factor="
+          "8&order.far=700&order.pair=1&order.seed=9");
     CHECK(parse_fragment(link).state == screen.visit.state());
     screen.visit.undo();
     CHECK(now(screen.visit) == OrderState{});
-    for (const char* bad : {"v=1&order.positions=x", "v=1&order.tokens=0,0", "v=1&order.tokens=1,2", "v=1&order.shift=-1",
-                            "v=1&order.shift=1000001", "v=1&order.reach=0", "v=1&order.factor=65", "v=1&order.mask=no",
-                            "v=1&order.first=-1", "v=1&order.seed=-1"})
+    for (const char* bad :
+         {"v=1&order.positions=x", "v=1&order.tokens=0,0", "v=1&order.tokens=1,2", "v=1&order.shift=-1",
+          "v=1&order.shift=1000001", "v=1&order.reach=0", "v=1&order.factor=65", "v=1&order.mask=no",
+          "v=1&order.first=-1", "v=1&order.far=-1", "v=1&order.pair=-1", "v=1&order.seed=-1"})
         CHECK_FALSE(parse_fragment(bad).note.empty());
     // Tokens in their own order are no order.
     CHECK(after(default_state(), SetOrder{{.order = {0, 1, 2}}}).of<OrderState>().order.empty());
@@ -215,7 +223,12 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
                 open_order(screen);
                 const Index n = order_in(screen.visit).content(subject_in(screen.visit))->count();
                 change(screen, [&](OrderState& o) {
-                    o = {.scheme = scheme, .masked = masked, .shift = 3, .turn = 2, .reach = 32, .mean = masked};
+                    o = {.scheme = scheme,
+                         .masked = masked,
+                         .shift = 3,
+                         .turn = 2,
+                         .reach = 32,
+                         .mean = masked};
                     o.order = order_of({}, n);
                     std::ranges::reverse(o.order);
                 });
@@ -248,7 +261,8 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
                 }
                 CHECK_FALSE(why(screen.visit, OrderNumber::off, 1000));
                 CHECK_FALSE(why(screen.visit, OrderNumber::distance, 900'000));
-                CHECK_FALSE(lens_in(screen.visit).explain(subject_in(screen.visit), {{}, {Stage::lens, 99, 0}}));
+                CHECK_FALSE(
+                    lens_in(screen.visit).explain(subject_in(screen.visit), {{}, {Stage::lens, 99, 0}}));
             }
 }
 
@@ -276,6 +290,29 @@ TEST_CASE("the operands of a score in its own order lead to the head's q and k")
         REQUIRE(there);
         CHECK(there->f32 == Catch::Approx(operand.right).margin(1e-5));
     }
+}
+
+TEST_CASE("an output before the move leads to the head's own weights and values, where they are the same") {
+    Screen screen;
+    screen.train_some();
+    open_order(screen);
+    change(screen, [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .masked = true}; });
+    const Index d_v = order_in(screen.visit).content(subject_in(screen.visit))->d_v();
+    const auto output = why(screen.visit, OrderNumber::before, 3 * d_v);
+    REQUIRE(output);
+    for (const auto& operand : output->operands) {
+        REQUIRE(operand.left_at);
+        REQUIRE(operand.right_at);
+        const auto weight = subject_in(screen.visit).explain_at(*operand.left_at),
+                   value = subject_in(screen.visit).explain_at(*operand.right_at);
+        REQUIRE(weight);
+        REQUIRE(value);
+        CHECK(weight->f64 == Catch::Approx(operand.left).margin(1e-6));
+        CHECK(value->f32 == Catch::Approx(operand.right).margin(1e-6));
+    }
+    change(screen, [](OrderState& o) { o.masked = false; });
+    for (const auto& operand : why(screen.visit, OrderNumber::before, 3 * d_v)->operands)
+        CHECK_FALSE(operand.left_at);
 }
 
 TEST_CASE("distances and lengths are the scores they say, and their slices end") {
@@ -307,10 +344,10 @@ TEST_CASE("distances and lengths are the scores they say, and their slices end")
     CHECK(lengths.first_distance(24) == 2048);  // a quarter of 4 · 2,048
     for (const Index d : {0, 1, 77})
         CHECK(lengths.score(0, d) ==
-              Catch::Approx(distances.scores(PositionScheme::rotary)[static_cast<std::size_t>(d)]).margin(1e-9));
+              Catch::Approx(distances.scores(PositionScheme::rotary)[static_cast<std::size_t>(d)])
+                  .margin(1e-9));
     // Linear scaling sees a distance as if it were a fourth of it.
-    CHECK(lengths.score(1, 300) ==
-          Catch::Approx(distances.scores(PositionScheme::rotary)[75]).margin(1e-9));
+    CHECK(lengths.score(1, 300) == Catch::Approx(distances.scores(PositionScheme::rotary)[75]).margin(1e-9));
     // YaRN's scores at distance 0 are larger by its temperature.
     const double m = 0.1 * std::log(4.0) + 1;
     CHECK(lengths.score(3, 0) == Catch::Approx(m * m * lengths.score(0, 0)).epsilon(1e-12));
@@ -318,16 +355,24 @@ TEST_CASE("distances and lengths are the scores they say, and their slices end")
 
 TEST_CASE("Order says what is wrong with its tokens, and stays") {
     Screen screen;
-    open_order(screen);
-    screen.visit.perform(SetSource{Source::qkv});
-    screen.visit.perform(SetCell{{Stage::q, 1, 0}, HUGE_VAL});
+    Tensor q = random_tensor({14, 4}, 1);
+    q.values()[4] = not_a_number;  // of token 1
+    put(screen.visit, {{"q.npy", write_npy({14, 4}, q.values())},
+                       {"k.npy", normal_npy({14, 4}, 2)},
+                       {"v.npy", normal_npy({14, 3}, 3)}});
     screen.settle();
-    if (worked_of(screen.visit.state()).q.at(1, 0) == HUGE_VAL) {
-        CHECK(screen.shows("order/refused"));
-        CHECK(order_says(screen.visit).find("NaN or infinite") != std::string::npos);
-        CHECK_FALSE(why(screen.visit, OrderNumber::off, 0));
-        CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
-    }
+    REQUIRE(screen.visit.state().subject == tensors_subject);
+    open_order(screen);
+    CHECK(screen.shows("order/refused"));
+    CHECK(order_says(screen.visit).find("NaN or infinite") != std::string::npos);
+    CHECK_FALSE(why(screen.visit, OrderNumber::off, 0));
+    CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
+    // Only twelve tokens are in view, and the last ones are good.
+    for (int i = 0; i < 2; ++i) screen.click("order/first/more");
+    screen.settle();
+    CHECK(now(screen.visit).first == 2);
+    CHECK_FALSE(screen.shows("order/refused"));
+    CHECK(f64(screen.visit, OrderNumber::equal, 0) == 144);
 }
 
 TEST_CASE("a learned table ends, and what lies beyond is left out") {

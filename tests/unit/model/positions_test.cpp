@@ -59,12 +59,15 @@ TEST_CASE("buckets never fall with the distance, and none is left out") {
     }
 }
 
-TEST_CASE("sinusoids are sines and cosines of geometric wavelengths, whose product knows the distance alone") {
+TEST_CASE(
+    "sinusoids are sines and cosines of geometric wavelengths, whose product knows the distance alone") {
     constexpr Index width = 64;
     CHECK(sinusoid(0, 0, width) == 0);
     CHECK(sinusoid(0, 1, width) == 1);
-    CHECK(sinusoid(7, 2, width) == Catch::Approx(std::sin(7 / std::pow(10'000.0, 2.0 / width))).epsilon(1e-14));
-    CHECK(sinusoid(7, 63, width) == Catch::Approx(std::cos(7 / std::pow(10'000.0, 62.0 / width))).epsilon(1e-14));
+    CHECK(sinusoid(7, 2, width) ==
+          Catch::Approx(std::sin(7 / std::pow(10'000.0, 2.0 / width))).epsilon(1e-14));
+    CHECK(sinusoid(7, 63, width) ==
+          Catch::Approx(std::cos(7 / std::pow(10'000.0, 62.0 / width))).epsilon(1e-14));
     const auto dot = [&](Index p, Index r) {
         double sum = 0;
         for (Index a = 0; a < width; ++a) sum += sinusoid(p, a, width) * sinusoid(r, a, width);

@@ -39,7 +39,7 @@ class OrderContent {
     // A model's own rotary frequencies, or those of base 10,000.
     const std::vector<double>& frequencies() const { return frequencies_; }
     bool own_frequencies() const { return from_ == From::unturned; }
-    double base() const { return base_; }      // of these frequencies, before any scaling
+    double base() const { return base_; }       // of these frequencies, before any scaling
     Index context() const { return context_; }  // the positions that the model was made for; 0: no model
 
     // Scale, soft cap and, if it is asked for, the head's mask over these tokens.

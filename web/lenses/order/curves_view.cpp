@@ -38,10 +38,10 @@ void OrderLens::draw_dials(const Drawing& drawing, Subject& subject) {
     const Attention& attention = *subject.attention();
     const Range tokens = content_->tokens();
     const auto step = [&](const char* key, const char* label, Index token) {
-        return ui::stepper(key, label,
-                           curly_quoted(attention.query_names()[static_cast<std::size_t>(tokens.begin + token)]),
-                           {token - 1, token > 0 ? "" : "This is the first token in view."},
-                           {token + 1, token + 1 < content_->count() ? "" : "This is the last token in view."});
+        return ui::stepper(
+            key, label, curly_quoted(attention.query_names()[static_cast<std::size_t>(tokens.begin + token)]),
+            {token - 1, token > 0 ? "" : "This is the first token in view."},
+            {token + 1, token + 1 < content_->count() ? "" : "This is the last token in view."});
     };
     ImGui::BeginGroup();
     if (const auto to = step("order/query", "query", query()))
@@ -84,11 +84,12 @@ void OrderLens::draw_dials(const Drawing& drawing, Subject& subject) {
     }
     double rest = 0;
     if (content_->d_k() % 2 == 1) rest = q.back() * k.back();
-    std::string told = "One hand of q and one of k for each pair of components, turned by position · θ; what the pair "
-                       "adds is |q| |k| cos of the angle between them. " +
-                       curly_quoted(name(query())) + " at " + with_commas(p) + ", " + curly_quoted(name(key())) +
-                       " at " + with_commas(r) + ": together " + fixed(sum + rest, 4) + ", scaled " +
-                       fixed(score_of(*content_, sum + rest), 4) + ".";
+    std::string told =
+        "One hand of q and one of k for each pair of components, turned by position · θ; what the pair "
+        "adds is |q| |k| cos of the angle between them. " +
+        curly_quoted(name(query())) + " at " + with_commas(p) + ", " + curly_quoted(name(key())) + " at " +
+        with_commas(r) + ": together " + fixed(sum + rest, 4) + ", scaled " +
+        fixed(score_of(*content_, sum + rest), 4) + ".";
     if (shown < pairs)
         told += " The first " + std::to_string(shown) + " of " + std::to_string(pairs) + " pairs are shown.";
     if (rest != 0) told += " The last component has no partner and adds " + fixed(rest, 4) + ".";
@@ -97,6 +98,18 @@ void OrderLens::draw_dials(const Drawing& drawing, Subject& subject) {
 
     const ui::Theme& t = ui::theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImU32 q_colour = ui::series_colour(0), k_colour = ui::series_colour(1);
+    {
+        ui::Type mono(ui::Face::mono, 12);
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        const auto entry = [&](float x, ImU32 colour, const char* text) {
+            list->AddRectFilled({at.x + x, at.y + 6}, {at.x + x + 10, at.y + 9}, colour, 1.5f);
+            ui::draw_text(list, {at.x + x + 14, at.y}, t.dim, text);
+        };
+        entry(0, q_colour, "q");
+        entry(38, k_colour, "k");
+        ImGui::Dummy({76, 18});
+    }
     const ui::SemanticGroup group(ui::Role::listbox, "order/dial", "What each pair adds to q · k");
     ui::Lines lines(ImGui::GetContentRegionAvail().x, dial_gap);
     std::optional<Index> over;
@@ -111,19 +124,19 @@ void OrderLens::draw_dials(const Drawing& drawing, Subject& subject) {
         list->AddCircleFilled(centre, dial / 2 - 1, lit ? t.accent_soft : hovered ? t.raised : t.surface, 48);
         list->AddCircle(centre, dial / 2 - 1, lit ? t.accent : t.border, 48);
         const auto hand = [&](double length, double angle, ImU32 colour) {
-            const float reach =
-                longest > 0 ? static_cast<float>(length / longest) * (dial / 2 - 4) : 0.0f;
+            const float reach = longest > 0 ? static_cast<float>(length / longest) * (dial / 2 - 4) : 0.0f;
             const ImVec2 end{centre.x + reach * static_cast<float>(std::cos(angle)),
                              centre.y - reach * static_cast<float>(std::sin(angle))};
             list->AddLine(centre, end, colour, 2.5f);
             list->AddCircleFilled(end, 2.5f, colour);
         };
-        hand(turn.k_length, turn.k_angle, ui::series_colour(1));
-        hand(turn.q_length, turn.q_angle, ui::series_colour(0));
+        hand(turn.k_length, turn.k_angle, k_colour);
+        hand(turn.q_length, turn.q_angle, q_colour);
         ui::Type mono(ui::Face::mono, 12);
         ui::draw_text(list, {centre.x - ui::text_size(number).x / 2, at.y + dial + 2}, t.text, number);
         ui::landmark(key, at, max);
-        ui::semantic_place(ui::Role::option, key, "pair " + std::to_string(a) + ": " + number, at, max).on = lit;
+        ui::semantic_place(ui::Role::option, key, "pair " + std::to_string(a) + ": " + number, at, max).on =
+            lit;
     }
     lines.finish();
     if (const auto asked = ui::asked_place("order/dial/"); asked && asked->col < shown) over = asked->col;
@@ -137,17 +150,17 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
     OrderState next = now();
     ui::next_control(ui::need::choices);
     ImGui::BeginGroup();
-    static constexpr std::array contents{"the query and key above", "mean of all"};
-    if (const auto chosen = ui::choice("order/content", contents, next.mean ? 1 : 0)) next.mean = *chosen == 1;
+    static constexpr std::array contents{"the query and key above", "mean of these tokens"};
+    if (const auto chosen = ui::choice("order/content", contents, next.mean ? 1 : 0))
+        next.mean = *chosen == 1;
     ImGui::EndGroup();
     ui::next_control(ui::need::choices);
     ImGui::BeginGroup();
     static constexpr std::array<Index, 3> reaches{32, 128, order_reach_limit};
     static constexpr std::array names{"32", "128", "512"};
     ui::label("up to");
-    if (const auto chosen =
-            ui::choice("order/reach", names,
-                       static_cast<int>(std::ranges::find(reaches, next.reach) - reaches.begin())))
+    if (const auto chosen = ui::choice(
+            "order/reach", names, static_cast<int>(std::ranges::find(reaches, next.reach) - reaches.begin())))
         next.reach = reaches[static_cast<std::size_t>(*chosen)];
     ImGui::EndGroup();
     set(next);
@@ -166,18 +179,34 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
         .title = now().mean ? "Mean q and mean k"
                             : "q of " + curly_quoted(name(query())) + ", k of " + curly_quoted(name(key())),
         .x = {"distance, positions", 0, static_cast<double>(now().reach), false, true},
-        .y = ui::fitted("score", drawn, false)};
+        .y = ui::fitted("score", drawn, false),
+        .marked = static_cast<double>(std::clamp(query_position() - key_position(), Index{0}, now().reach))};
     const ui::ChartReply reply = ui::chart(chart, width, chart_height, drawn);
+    if (reply.held) {
+        // The query goes to where it is so far from the key, if that lies after its own place.
+        next = now();
+        next.turn = std::clamp(
+            static_cast<Index>(std::lround(*reply.held)) + key_position() - (query_position() - next.turn),
+            Index{0}, order_turn_limit);
+        set(next);
+    }
     std::optional<CellRef> cell;
     if (reply.over)
-        cell = cell_of(OrderNumber::distance,
-                       static_cast<Index>(reply.over->curve) * (order_reach_limit + 1) +
-                           static_cast<Index>(reply.over->point));
+        cell =
+            cell_of(OrderNumber::distance, static_cast<Index>(reply.over->curve) * (order_reach_limit + 1) +
+                                               static_cast<Index>(reply.over->point));
     answer(drawing, reply, cell);
-    ui::caption("The key stands at position 0 and the query a distance after it.");
+    const std::string seed = " drawn from seed " + std::to_string(now().seed) + ".";
+    ui::caption(
+        ("The key stands at position 0 and the query a distance after it; the line is how far apart they "
+         "stand "
+         "now. " +
+         std::string(content_->own_table() ? "T5’s numbers are" : "The learned table and T5’s numbers are") +
+         seed)
+            .c_str());
     if (!curves.done())
         drawing.visit.continue_with(
-        [this, of = curves_of_] { return distances_ && curves_of_ == of && distances_->step(); });
+            [this, of = curves_of_] { return distances_ && curves_of_ == of && distances_->step(); });
 }
 
 void OrderLens::draw_lengths(const Drawing& drawing) {
@@ -203,7 +232,8 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
     const Index pairs = std::ssize(curves.frequencies(0));
     double shortest_wave = HUGE_VAL, longest_wave = 0;
     for (std::size_t kind = 0; kind < length_scalings; ++kind) {
-        ui::ChartCurve score{.name = length_scaling_names[kind], .colour = ui::series_colour(kind)}, wave = score;
+        ui::ChartCurve score{.name = length_scaling_names[kind], .colour = ui::series_colour(kind)},
+            wave = score;
         for (Index bin = 0; bin < curves.bins_done(); ++bin) {
             const LengthCurves::Bin& found = curves.bin(kind, bin);
             score.x.push_back(static_cast<double>(curves.first_distance(bin)));
@@ -220,17 +250,16 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
         scores.push_back(std::move(score));
         waves.push_back(std::move(wave));
     }
-    const auto line = [&](std::string called, std::vector<double> x, std::vector<double> y) {
-        return ui::ChartCurve{.name = std::move(called),
-                              .colour = ui::theme().text,
-                              .x = std::move(x),
-                              .y = std::move(y),
-                              .dashed = true};
+    // Its ends lie outside of the chart, so that nobody points at them.
+    const auto line = [&](std::vector<double> x, std::vector<double> y) {
+        return ui::ChartCurve{
+            .colour = ui::theme().text, .x = std::move(x), .y = std::move(y), .dashed = true};
     };
     const ui::ChartAxis score_axis = ui::fitted("score", scores, false);
     const auto last = static_cast<double>(std::max(pairs - 1, Index{1}));
-    scores.push_back(line("trained length", {trained_on, trained_on}, {score_axis.low, score_axis.high}));
-    waves.push_back(line("trained length", {0, last}, {trained_on, trained_on}));
+    const double tall = score_axis.high - score_axis.low;
+    scores.push_back(line({trained_on, trained_on}, {score_axis.low - tall, score_axis.high + tall}));
+    waves.push_back(line({-last, 2 * last}, {trained_on, trained_on}));
     const auto answer_of = [&](const ui::ChartReply& reply, OrderNumber number, Index points) {
         std::optional<CellRef> cell;
         if (reply.over && reply.over->curve < length_scalings)
@@ -241,28 +270,43 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
     ui::columns(
         "order/lengths", least_chart, chart_gap,
         [&](float width) {
-            const ui::Chart chart{.name = "order-length",
-                                  .title = "Score over distance, " + std::to_string(now().factor) +
-                                           " times the trained length",
-                                  .x = {"distance, positions", 0, farthest, false, true},
-                                  .y = score_axis};
-            answer_of(ui::chart(chart, width, chart_height, scores), OrderNumber::length, LengthCurves::bins);
-            ui::caption(("Each point is the mean of " + std::to_string(curves.samples()) +
+            const ui::Chart chart{
+                .name = "order-length",
+                .title = "Score over distance, " + std::to_string(now().factor) + " times the trained length",
+                .x = {"distance, positions", 0, farthest, false, true},
+                .y = score_axis,
+                .marked = now().far > 0 ? static_cast<double>(now().far) : trained_on};
+            const ui::ChartReply reply = ui::chart(chart, width, chart_height, scores);
+            answer_of(reply, OrderNumber::length, LengthCurves::bins);
+            if (reply.held) {
+                next = now();
+                next.far = std::max(static_cast<Index>(std::lround(*reply.held)), Index{1});
+                set(next);
+            }
+            ui::caption(("Dashed: the trained length. Each point is the mean of " +
+                         std::to_string(curves.samples()) +
                          " distances in a row; point at it for their range.")
                             .c_str());
         },
         [&](float width) {
-            const ui::Chart chart{
-                .name = "order-wavelength",
-                .title = "Wavelength of each pair",
-                .x = {"pair", 0, last, false, true},
-                .y = {"positions a turn", shortest_wave / 1.2, std::max(longest_wave, trained_on) * 1.2, true}};
-            answer_of(ui::chart(chart, width, chart_height, waves), OrderNumber::wavelength, pairs);
+            const ui::Chart chart{.name = "order-wavelength",
+                                  .title = "Wavelength of each pair",
+                                  .x = {"pair", 0, last, false, true},
+                                  .y = {"positions a turn", shortest_wave / 1.2,
+                                        std::max(longest_wave, trained_on) * 1.2, true},
+                                  .marked = static_cast<double>(std::min(now().pair, pairs - 1))};
+            const ui::ChartReply reply = ui::chart(chart, width, chart_height, waves);
+            answer_of(reply, OrderNumber::wavelength, pairs);
+            if (reply.held) {
+                next = now();
+                next.pair = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{0}, pairs - 1);
+                set(next);
+            }
             ui::caption("A pair above the dashed line never came round in training.");
         });
     if (!curves.done())
         drawing.visit.continue_with(
-        [this, of = curves_of_] { return lengths_ && curves_of_ == of && lengths_->step(); });
+            [this, of = curves_of_] { return lengths_ && curves_of_ == of && lengths_->step(); });
 }
 
 }  // namespace attn::app

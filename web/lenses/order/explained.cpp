@@ -40,9 +40,10 @@ std::optional<CellPlace> OrderLens::content_place(Stage stage, Index token, Inde
     return Places{content_->head()}(stage, content_->tokens().begin + token, component);
 }
 
-// Where a component of q or k at a position stands: nowhere, unless it is there in the subject, too.
+// Where a component of q, k or v at a position stands: nowhere, unless it is there in the subject, too.
 std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage stage, Index token,
                                                  Index component, Index position) const {
+    if (stage == Stage::v && !is_own_table(*content_, rule)) return content_place(stage, token, component);
     switch (rule.scheme) {
         case PositionScheme::none:
         case PositionScheme::alibi:
@@ -57,6 +58,24 @@ std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage
                                   : content_->own_frequencies() && !rule.interleaved;
     return as_the_model && position == own ? std::optional(Places{content_->head()}(stage, own, component))
                                            : std::nullopt;
+}
+
+// Says whether a token's weights before the move are those of the head itself, which may see more keys than are in
+// view.
+bool OrderLens::has_own_weights(Index token) const {
+    using From = OrderContent::From;
+    const Record& record = *content_->record();
+    const PositionScheme own = content_->from() == From::unturned    ? PositionScheme::rotary
+                               : content_->from() == From::embedding ? PositionScheme::learned
+                                                                     : PositionScheme::none;
+    if (now().scheme != own || (own == PositionScheme::rotary && now().interleaved)) return false;
+    if (content_->has_mask() && !now().masked) return false;
+    const Range seen = content_->tokens();
+    for (Index key = 0; key < record.keys(); ++key)
+        if ((key < seen.begin || key >= seen.end) &&
+            record.spec().mask.allows(content_->head().head, seen.begin + token, key))
+            return false;
+    return true;
 }
 
 std::optional<Explained> OrderLens::explain(Subject& subject, const CellPlace& place) {
@@ -80,8 +99,7 @@ std::optional<Explained> OrderLens::explain(Subject& subject, const CellPlace& p
         }
         case OrderNumber::equal:
         case OrderNumber::shift_f32:
-        case OrderNumber::shift_f64:
-            return of_scheme ? explain_shift(number, scheme(col)) : std::nullopt;
+        case OrderNumber::shift_f64: return of_scheme ? explain_shift(number, scheme(col)) : std::nullopt;
         case OrderNumber::score: return col < n * n ? explain_score(col / n, col % n) : std::nullopt;
         case OrderNumber::pair: return col < pairs ? explain_pair(col) : std::nullopt;
         case OrderNumber::distance: {
@@ -119,24 +137,27 @@ std::optional<Explained> OrderLens::explain_output(OrderNumber which, Index toke
     out.operands_title = "Weights · values, key by key";
     out.left_name = "weights";
     out.right_name = "values";
+    const PositionRule rule = rule_of(now().scheme);
+    const Index first = content_->tokens().begin;
+    const bool own_weights = !after && has_own_weights(token);
     for (Index j = 0; j < n; ++j) {
         const Index key = after ? order_[at(j)] : j;
         const double weight = run.weights[at(row * n + j)],
                      value = static_cast<double>(run.record.v().heads().head(0)(j, component));
-        out.operands.push_back({in_quotes(name(key)), weight, value, weight * value,
-                                after ? std::optional(place(OrderNumber::score, row * n + j)) : std::nullopt,
-                                is_own_table(*content_, rule_of(now().scheme))
-                                    ? std::nullopt
-                                    : content_place(Stage::v, key, component)});
+        std::optional<CellPlace> weight_at;
+        if (after)
+            weight_at = place(OrderNumber::score, row * n + j);
+        else if (own_weights)
+            weight_at = Places{content_->head()}(Stage::weight, first + token, first + key);
+        out.operands.push_back({in_quotes(name(key)), weight, value, weight * value, weight_at,
+                                placed_place(rule, Stage::v, key, component, first + j)});
     }
     add_line(out, "output", "dot(weights, values)", out.f64);
     const Index other = token * d_v + component;
-    out.steps.push_back({after ? "before" : "in this order",
-                         "",
+    out.steps.push_back({after ? "before" : "in this order", "",
                          four(after ? shown->before.outputs[at(other)]
                                     : shown->after.outputs[at(place_of(token) * d_v + component)]),
-                         false,
-                         place(after ? OrderNumber::before : OrderNumber::after, other)});
+                         false, place(after ? OrderNumber::before : OrderNumber::after, other)});
     return out;
 }
 
@@ -194,19 +215,17 @@ std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionSch
             return single ? static_cast<double>(scores_of(run)[at(cell)]) : run.scores[at(cell)];
         };
         const double after = score(*shown->shifted), before = score(shown->after);
-        out.title =
-            std::string("The largest change of a score, in ") + (single ? "f32" : "double precision");
+        out.title = std::string("The largest change of a score, in ") + (single ? "f32" : "double precision");
         out.f32 = change.f32;
         out.f64 = std::abs(after - before);
         out.recomputed = !single;
         out.formula = "max_ij |S shifted − S|";
         out.operands_title = "Where it is largest: shifted − before";
         out.sign = "−";
-        out.operands.push_back({in_quotes(name(order_[at(cell / n)])) + " → " +
-                                    in_quotes(name(order_[at(cell % n)])),
-                                after, before, after - before, std::nullopt,
-                                scheme == now().scheme ? std::optional(place(OrderNumber::score, cell))
-                                                       : std::nullopt});
+        out.operands.push_back(
+            {in_quotes(name(order_[at(cell / n)])) + " → " + in_quotes(name(order_[at(cell % n)])), after,
+             before, after - before, std::nullopt,
+             scheme == now().scheme ? std::optional(place(OrderNumber::score, cell)) : std::nullopt});
         add_difference(out, out.f64);
     }
     switch (scheme) {
@@ -217,12 +236,14 @@ std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionSch
             break;
         case PositionScheme::rotary:
             out.note =
-                "R(m)q · R(n)k = q · R(n − m)k: only the distance counts. What is left is the rounding of the "
+                "R(m)q · R(n)k = q · R(n − m)k: only the distance counts. What is left is the rounding of "
+                "the "
                 "cosines and sines.";
             break;
         case PositionScheme::alibi:
         case PositionScheme::buckets:
-            out.note = "The number that is added depends on whole distances alone, which a shift keeps exactly.";
+            out.note =
+                "The number that is added depends on whole distances alone, which a shift keeps exactly.";
             break;
     }
     return out;
@@ -241,7 +262,8 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
                          : placed(rule, content_row(*content_, stage, token), position);
     };
     const std::vector<double> q = row(Stage::q, query, p), k = row(Stage::k, key, r);
-    const double raw = dot_of(q, k), bias = position_bias(rule, p, r), scale = static_cast<double>(run.record.scale());
+    const double raw = dot_of(q, k), bias = position_bias(rule, p, r),
+                 scale = static_cast<double>(run.record.scale());
     const bool moved = rule.scheme == PositionScheme::learned || rule.scheme == PositionScheme::sinusoidal ||
                        rule.scheme == PositionScheme::rotary;
     Explained out;
@@ -260,7 +282,8 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
     out.right_name = "k";
     for (Index a = 0; a < std::ssize(q); ++a)
         out.operands.push_back({std::to_string(a), q[at(a)], k[at(a)], q[at(a)] * k[at(a)],
-                                placed_place(rule, Stage::q, query, a, p), placed_place(rule, Stage::k, key, a, r)});
+                                placed_place(rule, Stage::q, query, a, p),
+                                placed_place(rule, Stage::k, key, a, r)});
     out.steps.push_back({"score", "", four(raw)});
     add_line(out, "score", "dot(q, k)", raw);
     out.steps.push_back({"scaled", four(raw) + " × " + four(scale), four(raw * scale), false});
@@ -273,11 +296,10 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
         add_line(out, last, in_expression(cap) + " * tanh(scaled / " + in_expression(cap) + ")", capped);
     }
     if (bias != 0 || rule.scheme == PositionScheme::alibi || rule.scheme == PositionScheme::buckets) {
-        const std::string from =
-            rule.scheme == PositionScheme::alibi
-                ? "−" + four(rule.slope) + " × " + std::to_string(std::abs(p - r))
-                : "bucket " + std::to_string(relative_bucket(rule.buckets, p, r)) + ", seed " +
-                      std::to_string(rule.seed);
+        const std::string from = rule.scheme == PositionScheme::alibi
+                                     ? "−" + four(rule.slope) + " × " + std::to_string(std::abs(p - r))
+                                     : "bucket " + std::to_string(relative_bucket(rule.buckets, p, r)) +
+                                           ", seed " + std::to_string(rule.seed);
         out.steps.push_back({"position", from, four(bias)});
         out.steps.push_back({"with position", four(capped) + " + " + four(bias), four(out.f64)});
         add_line(out, "with_position", last + " + " + in_expression(bias), out.f64);
@@ -335,12 +357,12 @@ std::optional<Explained> OrderLens::explain_pair(Index pair) const {
             {"k" + of, "before it is turned", four(k[at(a)]), false, content_place(Stage::k, key(), a)});
     }
     const std::vector<Explained::Step> turning{
-                 {"θ", content_->own_frequencies() ? "the model’s own" : "10,000^(−2a/d)", four(frequency)},
-                 {"a full turn", "2π / θ, in positions", four(wavelength(frequency))},
-                 {"φ_q", "", degrees(turn.q_angle)},
-                 {"φ_k", "", degrees(turn.k_angle)},
-                 {"between them", "", degrees(turn.q_angle - turn.k_angle)},
-                 {"pair", four(turn.q_length) + " × " + four(turn.k_length) + " × cos", four(out.f64), true}};
+        {"θ", content_->own_frequencies() ? "the model’s own" : "10,000^(−2a/d)", four(frequency)},
+        {"a full turn", "2π / θ, in positions", four(wavelength(frequency))},
+        {"φ_q", "", degrees(turn.q_angle)},
+        {"φ_k", "", degrees(turn.k_angle)},
+        {"between them", "", degrees(turn.q_angle - turn.k_angle)},
+        {"pair", four(turn.q_length) + " × " + four(turn.k_length) + " × cos", four(out.f64), true}};
     out.steps.insert(out.steps.end(), turning.begin(), turning.end());
     out.note = "A step of one position turns this hand by " + fixed(frequency * 180 / std::numbers::pi, 3) +
                "°. The pairs add up to q · k.";
@@ -427,15 +449,16 @@ std::optional<Explained> OrderLens::explain_wavelength(std::size_t scaling, Inde
     const double frequency = curves.frequencies(scaling)[at(pair)], plain = curves.frequencies(0)[at(pair)];
     Explained out;
     out.title = "Wavelength of pair " + std::to_string(pair) + ", " + length_scaling_names[scaling];
-    out.provenance = "base " + with_commas(std::lround(content_->base())) + " · trained on " +
-                     with_commas(trained());
+    out.provenance =
+        "base " + with_commas(static_cast<std::int64_t>(content_->base())) + " · trained on " + with_commas(trained());
     out.formula = "2π / θ";
     out.f64 = wavelength(frequency);
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
     out.steps = {{"plain θ", "base^(−2a/d)", four(plain)},
                  {"θ", "÷ " + four(plain / frequency), four(frequency)},
                  {"a full turn", "2π / θ, in positions", four(out.f64), true}};
-    add_line(out, "wavelength", in_expression(2 * std::numbers::pi) + " / " + in_expression(frequency), out.f64);
+    add_line(out, "wavelength", in_expression(2 * std::numbers::pi) + " / " + in_expression(frequency),
+             out.f64);
     out.note = out.f64 > static_cast<double>(trained())
                    ? "It never came round within the trained length."
                    : "It came round " + fixed(static_cast<double>(trained()) / out.f64, 1) +

@@ -1,5 +1,5 @@
-// The curves of lens Order: the score of one q and one k over their distance, under every scheme, and, for RoPE, beyond
-// the trained length under every way to stretch it. Computed in slices of about a millisecond.
+// The curves of lens Order: the score of one q and one k over their distance, under every scheme, and, for RoPE,
+// beyond the trained length under every way to stretch it. Computed in slices of about a millisecond.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace attn::app {
 
-// Whose q and k a curve follows: those of two tokens, or the means over all. The mean score of all pairs at a distance
-// is the score of the means, as far as positions act on q and k linearly.
+// Whose q and k a curve follows: those of two tokens, or the means over all. The mean score of all pairs at a
+// distance is the score of the means, as far as positions act on q and k linearly.
 struct CurvePair {
     std::optional<Index> query, key;  // both or neither; counted in the content
     bool operator==(const CurvePair&) const = default;
@@ -68,7 +68,7 @@ inline double wavelength(double frequency) { return 2 * std::numbers::pi / frequ
 // Scores in bins of distances, since there are too many to show one by one.
 class LengthCurves {
   public:
-    static constexpr Index bins = 96, most_samples = 32;  // distances one after the other from where a bin begins
+    static constexpr Index bins = 96, most_samples = 256;  // distances of a bin, all or the first
 
     LengthCurves(std::shared_ptr<const OrderContent> content, CurvePair pair, bool interleaved, Index trained,
                  Index factor);
@@ -83,9 +83,7 @@ class LengthCurves {
     struct Bin {
         double mean, low, high;
     };
-    const Bin& bin(std::size_t kind, Index bin) const {
-        return found_[kind][static_cast<std::size_t>(bin)];
-    }
+    const Bin& bin(std::size_t kind, Index bin) const { return found_[kind][static_cast<std::size_t>(bin)]; }
 
   private:
     // What a pair of components adds to q · k: amplitude · cos(phase + distance · frequency).

@@ -105,8 +105,7 @@ PositionRule OrderLens::rule_of(PositionScheme scheme) const {
     const HeadIndex head = content_->head();
     PositionRule rule{.scheme = scheme, .seed = now().seed, .interleaved = now().interleaved};
     rule.frequencies = content_->frequencies();
-    rule.slope =
-        alibi_slopes(content_->record()->heads())[static_cast<std::size_t>(head.head)];
+    rule.slope = alibi_slopes(content_->record()->heads())[static_cast<std::size_t>(head.head)];
     rule.buckets.both_ways = !now().masked;
     rule.bucket_biases = drawn_bucket_biases(now().seed, rule.buckets.count);
     return rule;
@@ -157,8 +156,7 @@ void OrderLens::compute() {
         auto before = run(own, here), after = run(order_, here);
         if (!before || !after) continue;
         CarriedError carried = carried_error(*before, *after, order_);
-        Runs& runs =
-            runs_[s].emplace(Runs{*std::move(before), *std::move(after), std::move(carried)});
+        Runs& runs = runs_[s].emplace(Runs{*std::move(before), *std::move(after), std::move(carried)});
         runs.shifted = run(order_, there);
         if (runs.shifted) runs.change = score_change(runs.after, *runs.shifted);
     }
@@ -213,7 +211,7 @@ std::string OrderLens::spoken(Subject& subject) {
 
 std::string OrderLens::why() const {
     const Runs* shown = runs(now().scheme);
-    if (!shown) return "";
+    if (!shown || std::ranges::is_sorted(order_)) return "";
     const std::string exact = "In double precision it is " + fixed(shown->carried.most_f64(), 1) + ".";
     if (shown->along())
         return "The same products are added up in another order, so the sums may differ by rounding alone. " +
@@ -234,7 +232,8 @@ std::string OrderLens::told() const {
                    "“Learned” is the model’s own table.";
         case From::inside: break;
     }
-    return "This model adds its positions to the embedding, so in this layer they are inside q and k already. "
+    return "This model adds its positions to the embedding, so in this layer they are inside q and k "
+           "already. "
            "Layer 0 can do without.";
 }
 
@@ -249,15 +248,15 @@ std::vector<Table> OrderLens::tables(Subject& subject) {
     if (const Runs* shown = runs(now().scheme)) {
         const std::string called = ", " + std::string(scheme_name(now().scheme));
         if (d_v > 0) {
-            const auto outputs = [&](std::string title, const PlacedRun& run,
-                                     std::vector<std::string> rows) {
+            const auto outputs = [&](std::string title, const PlacedRun& run, std::vector<std::string> rows) {
                 all.push_back({std::move(title) + called, component_names(d_v), std::move(rows),
                                Matrix(n, d_v, run.outputs)});
             };
             outputs("Outputs in this order", shown->after, in_order);
             outputs("Outputs before", shown->before, content.names());
         }
-        all.push_back({"Scores in this order" + called, in_order, in_order, Matrix(n, n, shown->after.scores)});
+        all.push_back(
+            {"Scores in this order" + called, in_order, in_order, Matrix(n, n, shown->after.scores)});
     }
     Table schemes{"Every scheme",
                   {"outputs off", "equal scores", "off in f32", "off in f64"},

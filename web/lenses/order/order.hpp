@@ -22,18 +22,18 @@ namespace attn::app {
 
 // The lens's own numbers are the rows of Stage::lens; what the columns are:
 enum class OrderNumber : Index {
-    before,         // token · d_v + component: outputs of the tokens in their own order
-    after,          // the same, in the order on screen
-    off,            // token: how far its output is from the one before
-    scheme_off,     // scheme: the largest of these
-    equal,          // scheme: scores that a shift leaves equal in all bits
-    shift_f32,      // scheme: the largest difference that it makes
-    shift_f64,      // scheme
-    score,          // query's place · n + key's place, in the order on screen
-    pair,           // pair of components
-    distance,       // scheme · (order_reach_limit + 1) + distance
-    length,         // scaling · bins + bin
-    wavelength,     // scaling · pairs + pair
+    before,      // token · d_v + component: outputs of the tokens in their own order
+    after,       // the same, in the order on screen
+    off,         // token: how far its output is from the one before
+    scheme_off,  // scheme: the largest of these
+    equal,       // scheme: scores that a shift leaves equal in all bits
+    shift_f32,   // scheme: the largest difference that it makes
+    shift_f64,   // scheme
+    score,       // query's place · n + key's place, in the order on screen
+    pair,        // pair of components
+    distance,    // scheme · (order_reach_limit + 1) + distance
+    length,      // scaling · bins + bin
+    wavelength,  // scaling · pairs + pair
 };
 CellRef cell_of(OrderNumber number, Index column);
 
@@ -58,7 +58,8 @@ class OrderLens final : public Lens {
     struct Runs {
         PlacedRun before, after;
         CarriedError carried;
-        std::optional<PlacedRun> shifted{};   // after, all positions shifted; none: the scheme knows no such place
+        std::optional<PlacedRun>
+            shifted{};  // after, all positions shifted; none: the scheme knows no such place
         std::optional<ScoreChange> change{};  // by the shift
         bool along() const { return carried.most_f32() <= reorder_rounding(after); }
     };
@@ -116,6 +117,7 @@ class OrderLens final : public Lens {
     std::optional<CellPlace> content_place(Stage stage, Index token, Index component) const;
     std::optional<CellPlace> placed_place(const PositionRule& rule, Stage stage, Index token, Index component,
                                           Index position) const;
+    bool has_own_weights(Index token) const;
     std::string name(Index token) const;
 
     void set(const OrderState& wanted) const;
@@ -129,7 +131,8 @@ class OrderLens final : public Lens {
     void draw_dials(const Drawing& drawing, Subject& subject);
     void draw_distances(const Drawing& drawing, float width);
     void draw_lengths(const Drawing& drawing);
-    void answer(const Drawing& drawing, const ui::ChartReply& reply, const std::optional<CellRef>& cell) const;
+    void answer(const Drawing& drawing, const ui::ChartReply& reply,
+                const std::optional<CellRef>& cell) const;
 
     std::string refused_;  // why there is nothing to compute; empty if there is
     Seen seen_;

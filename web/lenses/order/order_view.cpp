@@ -41,7 +41,7 @@ std::optional<ui::CellAt> pinned_in(const State& state, const ui::MatrixGrid& gr
 }
 
 // As short as a cell asks for: "2e-08", "0.31".
-std::string brief(double value) { return fixed(value, value < 0.05 ? 1 : 2); }
+std::string brief(double value) { return value == 0 ? "0" : fixed(value, value < 0.05 ? 1 : 2); }
 
 }  // namespace
 
@@ -61,7 +61,8 @@ void OrderLens::draw_presets() {
     if (n > 1) {
         next.order = order_of({}, n);
         std::swap(next.order.front(), next.order.back());
-        offer("order/preset/swap", "Swap " + curly_quoted(name(0)) + " and " + curly_quoted(name(n - 1)), next);
+        offer("order/preset/swap", "Swap " + curly_quoted(name(0)) + " and " + curly_quoted(name(n - 1)),
+              next);
         std::ranges::copy(order_of({}, n), next.order.rbegin());
         offer("order/preset/reverse", "Reverse", next);
     }
@@ -94,15 +95,15 @@ void OrderLens::draw_controls(Subject& subject) {
         ImGui::BeginGroup();
         ui::label("mask");
         static constexpr std::array masks{"left out", "the head’s own"};
-        if (const auto chosen = ui::choice("order/mask", masks, next.masked ? 1 : 0)) next.masked = *chosen == 1;
+        if (const auto chosen = ui::choice("order/mask", masks, next.masked ? 1 : 0))
+            next.masked = *chosen == 1;
         ImGui::EndGroup();
     }
     const Index tokens = subject.attention()->queries(), last = tokens - content_->count();
     if (last > 0) {
         ui::next_control(ui::need::stepper);
         ImGui::BeginGroup();
-        if (const auto first =
-                ui::stepper("order/first", "from token", content_->tokens().begin, 0, last)) {
+        if (const auto first = ui::stepper("order/first", "from token", content_->tokens().begin, 0, last)) {
             next.first = *first;
             next.order.clear();
         }
@@ -112,8 +113,8 @@ void OrderLens::draw_controls(Subject& subject) {
     if (learned || next.scheme == PositionScheme::buckets) {
         ui::next_control(ui::need::stepper);
         ImGui::BeginGroup();
-        if (const auto seed = ui::stepper("order/seed", "drawn from seed", static_cast<Index>(next.seed), 0,
-                                          999'999))
+        if (const auto seed =
+                ui::stepper("order/seed", "drawn from seed", static_cast<Index>(next.seed), 0, 999'999))
             next.seed = static_cast<std::uint32_t>(*seed);
         ImGui::EndGroup();
         ui::tooltip(
@@ -146,9 +147,9 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width) {
             return std::clamp(static_cast<Index>(std::floor(from / step)), Index{0}, limit - 1);
         };
         const Index lines = (n + columns - 1) / columns;
-        return std::min(along(mouse.y - corner.y, pitch.y, lines) * columns +
-                            along(mouse.x - corner.x, pitch.x, columns),
-                        n - 1);
+        return std::min(
+            along(mouse.y - corner.y, pitch.y, lines) * columns + along(mouse.x - corner.x, pitch.x, columns),
+            n - 1);
     };
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ui::SemanticGroup group(ui::Role::group, "order/tokens", "Tokens in their order");
@@ -179,8 +180,11 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width) {
         }
         const bool chosen = token == query();
         list->AddRectFilled(min, max, held ? t.accent_soft : over ? t.hovered : t.raised, 6);
-        list->AddRect(min, max, place != token ? t.changed : chosen ? t.accent : t.border, 6, 0,
-                      place != token || chosen ? 1.5f : 1.0f);
+        list->AddRect(min, max,
+                      place != token ? t.changed
+                      : chosen       ? t.accent
+                                     : t.border,
+                      6, 0, place != token || chosen ? 1.5f : 1.0f);
         ui::Type face(ui::Face::regular, ui::size_body);
         const float wide = std::min(ui::text_size(name(token)).x, size.x - 8);
         ui::draw_text_within(list, {(min.x + max.x - wide) / 2, min.y + 4}, size.x - 8, t.text, name(token));
@@ -229,7 +233,8 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
         grid.row_axis = "token";
         grid.column_axis = "component";
         grid.is_signed = true;
-        if (columns < d_v) grid.notation = "the first " + std::to_string(columns) + " of " + many(d_v, "component");
+        if (columns < d_v)
+            grid.notation = "the first " + std::to_string(columns) + " of " + many(d_v, "component");
         if (number == OrderNumber::after) grid.before = &unchanged;
         const auto cell_at = [&](ui::CellAt at) { return cell_of(number, at.first * d_v + at.second); };
         grid.pinned = pinned_in(state(), grid, cell_at);
@@ -244,8 +249,9 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
                         brief(off[static_cast<std::size_t>(token)]),
                         state().pin == cell_of(OrderNumber::off, token), false});
     ui::caption("How far each output is from before, beside the largest output:");
-    const auto over = ui::bar_list("order/off", "How far each output is from before", width, bars,
-                                   static_cast<float>(largest), ui::sequential_scale(static_cast<float>(largest)));
+    const auto over =
+        ui::bar_list("order/off", "How far each output is from before", width, bars,
+                     static_cast<float>(largest), ui::sequential_scale(static_cast<float>(largest)));
     if (!over) return;
     drawing.now.cell = cell_of(OrderNumber::off, *over);
     if (ui::clicked()) parts::pin(drawing, cell_of(OrderNumber::off, *over));
@@ -290,7 +296,7 @@ void OrderLens::draw_schemes(const Drawing& drawing, float width) {
         add(shifted, 2, change.f32, brief(change.f32));
         add(shifted, 3, change.f64, brief(change.f64));
     }
-    static const std::vector<std::string> columns{"moved", "equal", "f32", "f64"};
+    static const std::vector<std::string> columns{"moved", "equal", "off f32", "off f64"};
     grid.name = "order/scheme-numbers";
     grid.title = "Every scheme";
     grid.values = &values;
@@ -304,10 +310,10 @@ void OrderLens::draw_schemes(const Drawing& drawing, float width) {
     };
     grid.pinned = pinned_in(state(), grid, cell_at);
     draw_grid(drawing, grid, width, cell_at);
-    std::string told = "moved: how far the new order moves an output. After a shift by " +
-                       with_commas(now().shift) +
-                       ": how many scores stay equal in all 32 bits, and the largest change in f32 and in double "
-                       "precision.";
+    std::string told =
+        "moved: how far the new order moves an output. After a shift by " + with_commas(now().shift) +
+        ": how many scores stay equal in all 32 bits, and the largest change in f32 and in double "
+        "precision.";
     if (short_table)
         told += content_->own_table()
                     ? " The model’s table ends at position " + with_commas(content_->context() - 1) + "."
@@ -343,7 +349,8 @@ void OrderLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     update(subject);
     ui::caption(
-        "Drag a token to another place: without positions its output goes along, unchanged. Then choose a way to "
+        "Drag a token to another place: without positions its output goes along, unchanged. Then choose a "
+        "way to "
         "tell positions, and watch which outputs change.");
     if (!refused_.empty()) {
         ui::paragraph(refused_, ui::theme().text);

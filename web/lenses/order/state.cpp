@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::array<std::string_view, position_schemes> scheme_keys{"none", "learned", "sinusoidal",
                                                                      "rope", "alibi",   "t5"};
-constexpr std::array<std::string_view, position_schemes> scheme_names{"no positions", "learned", "sinusoidal",
-                                                                      "RoPE",         "ALiBi",   "T5 buckets"};
+constexpr std::array<std::string_view, position_schemes> scheme_names{
+    "no positions", "learned", "sinusoidal", "RoPE", "ALiBi", "T5 buckets"};
 
 std::vector<Index> in_place(Index tokens) {
     std::vector<Index> order(static_cast<std::size_t>(tokens));
@@ -96,6 +96,8 @@ constexpr LinkRow order_rows[] = {
      [](const State& s, const State&) { return write_switch<&OrderState::mean>(s, "mean"); }},
     number_row<&OrderState::trained>("order.trained", "a number of tokens from 0 to 1,000,000"),
     number_row<&OrderState::factor>("order.factor", "a whole number from 1 to 64"),
+    number_row<&OrderState::far>("order.far", "a distance from 0 to 64,000,000"),
+    number_row<&OrderState::pair>("order.pair", "a pair of components, from 0 to 4,095"),
     {"order.seed", "a seed from 0 to 4294967295",
      [](State& s, const std::string& value) {
          const auto seed = read_integer<std::uint32_t>(value);
@@ -129,6 +131,9 @@ Status SetOrder::apply(State& state) const {
         return Error{"A trained length has at most " + with_commas(order_trained_limit) + " tokens."};
     if (order.factor < 1 || order.factor > order_factor_limit)
         return Error{"A length is stretched 1 to " + std::to_string(order_factor_limit) + " times."};
+    if (order.far < 0 || order.far > order_trained_limit * order_factor_limit)
+        return Error{"There is no such distance to look at."};
+    if (order.pair < 0 || order.pair >= order_pair_limit) return Error{"There is no such pair."};
     OrderState next = order;
     if (next.order == in_place(std::ssize(next.order))) next.order.clear();
     state.edit<OrderState>() = std::move(next);
@@ -145,6 +150,8 @@ std::string SetOrder::describe(const State& before) const {
     if (order.turn != was.turn) return "query moved by " + with_commas(order.turn);
     if (order.seed != was.seed) return "seed " + std::to_string(order.seed);
     if (order.first != was.first) return "from token " + with_commas(order.first);
+    if (order.far != was.far) return "at distance " + with_commas(order.far);
+    if (order.pair != was.pair) return "pair " + std::to_string(order.pair);
     if (order.reach != was.reach) return "distances to " + std::to_string(order.reach);
     if (order.mean != was.mean) return order.mean ? "mean q and k" : "the chosen q and k";
     if (order.interleaved != was.interleaved)

@@ -13,7 +13,8 @@
 namespace attn::app {
 
 inline constexpr Index order_tokens_limit = 12, order_shift_limit = 1'000'000, order_turn_limit = 4096,
-                       order_reach_limit = 512, order_trained_limit = 1'000'000, order_factor_limit = 64;
+                       order_reach_limit = 512, order_trained_limit = 1'000'000, order_factor_limit = 64,
+                       order_pair_limit = 4096;
 
 struct OrderState {
     PositionScheme scheme = PositionScheme::none;
@@ -28,6 +29,8 @@ struct OrderState {
     bool mean = false;         // the curves are of the tokens' mean q and k, not of the chosen pair
     Index trained = 0;         // length in tokens; 0: the model's own
     Index factor = 4;          // how many times longer it is asked to be
+    Index far = 0;             // the distance that is looked at there; 0: the trained length
+    Index pair = 0;            // whose wavelength is looked at
     std::uint32_t seed = 1;    // of what a scheme would have learned
     bool operator==(const OrderState&) const = default;
 };
