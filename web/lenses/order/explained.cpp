@@ -449,8 +449,8 @@ std::optional<Explained> OrderLens::explain_wavelength(std::size_t scaling, Inde
     const double frequency = curves.frequencies(scaling)[at(pair)], plain = curves.frequencies(0)[at(pair)];
     Explained out;
     out.title = "Wavelength of pair " + std::to_string(pair) + ", " + length_scaling_names[scaling];
-    out.provenance =
-        "base " + with_commas(static_cast<std::int64_t>(content_->base())) + " · trained on " + with_commas(trained());
+    out.provenance = "base " + with_commas(static_cast<std::int64_t>(content_->base())) + " · trained on " +
+                     with_commas(trained());
     out.formula = "2π / θ";
     out.f64 = wavelength(frequency);
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
