@@ -82,6 +82,7 @@ test('Order: a token that is dragged takes its output along, until a scheme says
     }
     await explorer.press('Control+Z');
     await explorer.until('the scheme before', () => explorer.linked('order.positions'), (now) => now === 'sinusoidal');
+    await explorer.settled();
     const { fragment, spoken } = await explorer.state();
     await explorer.visit('v=1&lens=scale');
     await explorer.untilState('another lens', ({ lens }) => lens === 'scale');

@@ -78,7 +78,7 @@ TEST_CASE("Order is there for every subject that has q and k of its tokens, and 
                                  "order/scheme-numbers/5/3", "order/score/0/0", "order/dial/0",
                                  "chart/order-distance", "chart/order-length", "chart/order-wavelength"})
             CHECK(screen.shows(part));
-        CHECK(order_says(screen.visit).starts_with("Without positions, "));
+        CHECK(order_says(screen.visit).starts_with("Without "));
     }
     screen.visit.perform(OpenSubject{worked_subject});
     screen.visit.perform(OpenPreset{*preset_by_key("hello-scores")});
@@ -210,6 +210,20 @@ TEST_CASE("GPT-2's first layer can do without its positions, and with its own ta
         CHECK(content.at_own_position(Stage::q, std::nullopt, 3)[0] == Catch::Approx(mean).margin(2e-6));
         CHECK(OrderContent(run, run.record(1), {1, head}, {0, 5}).from() == OrderContent::From::inside);
     }
+}
+
+TEST_CASE("where positions are inside q and k already, Order leads to the layer that can do without") {
+    Screen screen;
+    screen.open_sentence();
+    screen.visit.perform(Select{{1, 2, {}, {}, {}}});
+    open_order(screen);
+    REQUIRE(order_in(screen.visit).content(subject_in(screen.visit))->from() == OrderContent::From::inside);
+    CHECK(order_says(screen.visit).starts_with("Without adding positions, "));
+    screen.click("order/first-layer");
+    screen.settle();
+    CHECK(screen.visit.state().selection.layer == 0);
+    CHECK(order_in(screen.visit).content(subject_in(screen.visit))->from() == OrderContent::From::embedding);
+    CHECK_FALSE(screen.shows("order/first-layer"));
 }
 
 TEST_CASE("every number of Order explains itself, and its calculation ends in its f64") {

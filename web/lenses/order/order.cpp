@@ -197,15 +197,17 @@ std::string OrderLens::spoken(Subject& subject) {
     const Runs* shown = runs(scheme);
     const std::string called(scheme_name(scheme));
     if (!shown) return "The learned table has no row for these positions.";
-    const std::string with =
-        scheme == PositionScheme::none ? "Without positions" : "With " + called + " positions";
+    // In some layers positions are inside q and k, whatever is left out here.
+    const bool inside = content_->from() == OrderContent::From::inside;
+    const std::string without = inside ? "Without adding positions" : "Without positions";
+    const std::string with = scheme == PositionScheme::none ? without : "With " + called + " positions";
     if (std::ranges::is_sorted(order_))
         return with + ", " + many(content_->count(), "token") + " in their own order: nothing has moved yet.";
     const std::string off = fixed(shown->carried.most_f32(), 2);
     if (shown->along())
         return with + ", every output moved along with its token; the largest difference is " + off + ".";
     const bool by_mask = scheme == PositionScheme::none;
-    return (by_mask ? "Without positions, but under the head’s mask," : with + ",") +
+    return (by_mask ? without + ", but under the head’s mask," : with + ",") +
            " the new order changes the outputs by up to " + off + ".";
 }
 
@@ -233,8 +235,7 @@ std::string OrderLens::told() const {
         case From::inside: break;
     }
     return "This model adds its positions to the embedding, so in this layer they are inside q and k "
-           "already. "
-           "Layer 0 can do without.";
+           "already.";
 }
 
 std::vector<Table> OrderLens::tables(Subject& subject) {

@@ -240,8 +240,6 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
         grid.pinned = pinned_in(state(), grid, cell_at);
         draw_grid(drawing, grid, width, cell_at);
     };
-    grid_of("order/after", "Outputs in this order", after, OrderNumber::after);
-    grid_of("order/before", "Outputs before", before, OrderNumber::before);
     std::vector<ui::Bar> bars;
     const auto& off = shown->carried.f32;
     for (Index token = 0; token < n; ++token)
@@ -252,9 +250,13 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
     const auto over =
         ui::bar_list("order/off", "How far each output is from before", width, bars,
                      static_cast<float>(largest), ui::sequential_scale(static_cast<float>(largest)));
-    if (!over) return;
-    drawing.now.cell = cell_of(OrderNumber::off, *over);
-    if (ui::clicked()) parts::pin(drawing, cell_of(OrderNumber::off, *over));
+    if (over) {
+        drawing.now.cell = cell_of(OrderNumber::off, *over);
+        if (ui::clicked()) parts::pin(drawing, cell_of(OrderNumber::off, *over));
+    }
+    ImGui::Dummy({0, gap_below});
+    grid_of("order/after", "Outputs in this order", after, OrderNumber::after);
+    grid_of("order/before", "Outputs before", before, OrderNumber::before);
 }
 
 void OrderLens::draw_shift() {
@@ -367,6 +369,9 @@ void OrderLens::draw(const Drawing& drawing, Subject& subject) {
     draw_tokens(drawing, ImGui::GetContentRegionAvail().x);
     update(subject);
     ui::caption((told() + " " + why()).c_str());
+    if (content_->from() == OrderContent::From::inside &&
+        ui::button("order/first-layer", "Look at layer 0, which can do without"))
+        parts::choose_head(drawing, {0, content_->head().head});
     ImGui::Dummy({0, 8});
     ui::columns(
         "order/moved", least_part, part_gap, [&](float width) { draw_outputs(drawing, width); },
