@@ -41,7 +41,7 @@ std::optional<ui::CellAt> pinned_in(const State& state, const ui::MatrixGrid& gr
 }
 
 // As short as a cell asks for: "2e-08", "0.31".
-std::string brief(double value) { return value == 0 ? "0" : fixed(value, value < 0.05 ? 1 : 2); }
+std::string brief(double value) { return value == 0 ? "0" : fixed(value, value < 0.01 ? 1 : 2); }
 
 }  // namespace
 
@@ -210,7 +210,8 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
     const Index columns = std::clamp(static_cast<Index>((width - 60) / least_cell), Index{1},
                                      std::min(d_v, order_components_shown));
     Matrix before(n, columns), after(n, columns), unchanged(n, columns);
-    double largest = 0;
+    double largest = shown->carried.most_f32();
+    for (const double output : shown->before.outputs) largest = std::max(largest, std::abs(output));
     const double rounding = reorder_rounding(shown->after);
     for (Index token = 0; token < n; ++token)
         for (Index b = 0; b < columns; ++b) {
@@ -222,7 +223,6 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
             // What rounding alone makes is no change.
             const bool same = std::abs(after.at(token, b) - before.at(token, b)) <= rounding;
             unchanged.at(token, b) = same ? after.at(token, b) : before.at(token, b);
-            largest = std::max(largest, std::abs(before.at(token, b)));
         }
     const auto grid_of = [&](const char* key, const char* title, const Matrix& values, OrderNumber number) {
         ui::MatrixGrid grid;
