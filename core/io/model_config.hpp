@@ -18,13 +18,16 @@ enum class Family {
     llama,  // rotary positions, RMSNorm, gated MLP, grouped heads: also mistral and qwen2
 };
 
+// What stretches rotary positions beyond the trained length; model/rope_scaling.hpp has the formulas.
 struct RopeScaling {
-    enum class Kind { none, linear, llama3 };
+    enum class Kind { none, linear, ntk, yarn, llama3 };
     Kind kind = Kind::none;
-    double factor = 1;            // linear, llama3
+    double factor = 1;            // all but none
     double low_freq_factor = 1;   // llama3
     double high_freq_factor = 4;  // llama3
-    Index original_context = 0;   // llama3
+    Index original_context = 0;   // yarn, llama3
+    double beta_fast = 32;        // yarn
+    double beta_slow = 1;         // yarn
     bool operator==(const RopeScaling&) const = default;
 };
 

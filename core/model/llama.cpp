@@ -2,9 +2,9 @@
 // a gated MLP, several query heads per key/value head, and matrices stored as [out, in].
 #include <array>
 #include <cmath>
-#include <numbers>
 
 #include "model/families.hpp"
+#include "model/rope_scaling.hpp"
 
 namespace attn {
 
@@ -38,36 +38,12 @@ constexpr std::array llama_weights{
 constexpr std::array<std::string_view, 2> llama_buffers{"layers.*.self_attn.rotary_emb.inv_freq",
                                                         "rotary_emb.inv_freq"};
 
-// Returns the radians per position for each pair: theta^(−2a / head_dim) (Su et al. 2021, arXiv 2104.09864),
-// stretched for longer contexts. linear divides all of them by the factor (Chen et al. 2023, arXiv 2306.15595).
-// llama3 divides those of pairs that turn fewer than low_freq_factor times in the original context, keeps those of
-// pairs that turn more than high_freq_factor times, and mixes the two in between (as in Meta's llama-models and
-// transformers' rope_type "llama3").
-std::vector<double> rotary_frequencies(const ModelConfig& config) {
-    std::vector<double> frequencies;
-    const RopeScaling& scaling = config.rope_scaling;
-    for (Index pair = 0; pair < config.head_dim / 2; ++pair) {
-        const double exponent = 2 * static_cast<double>(pair) / static_cast<double>(config.head_dim);
-        const double plain = std::pow(config.rope_theta, -exponent);
-        double kept = 1;  // the share of the original frequency
-        if (scaling.kind == RopeScaling::Kind::linear) kept = 0;
-        if (scaling.kind == RopeScaling::Kind::llama3) {
-            const double turns =
-                static_cast<double>(scaling.original_context) * plain / (2 * std::numbers::pi);
-            kept = (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
-            kept = std::min(std::max(kept, 0.0), 1.0);
-        }
-        frequencies.push_back(kept * plain + (1 - kept) * plain / scaling.factor);
-    }
-    return frequencies;
-}
-
 Network assemble_llama(const Model& model) {
     const ModelConfig& config = model.config();
     const auto out_in = WeightView::Layout::out_in;
     Network network{.token_embedding = matrix(model, "embed_tokens.weight", out_in),
                     .position_embedding = {},
-                    .rotary = rotary_frequencies(config),
+                    .rotary = rotary_frequencies(config.head_dim, config.rope_theta, config.rope_scaling),
                     .blocks = {},
                     .final_norm = norm(model, "norm", Norm::Kind::rms),
                     .head = head(model, "embed_tokens")};

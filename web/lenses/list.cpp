@@ -8,6 +8,7 @@
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
+#include "lenses/order/order.hpp"
 #include "lenses/overview/overview.hpp"
 #include "lenses/scale/scale.hpp"
 #include "lenses/softmax/softmax.hpp"
@@ -36,6 +37,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"masks", "Masks", understand, "Which keys a query may look at, and what that saves and costs", false, masks_links(), make<MasksLens>},
         LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax_links(), make<SoftmaxLens>},
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>},
+        LensEntry{"order", "Order", understand, "What attention knows of the order of its tokens, and six ways to tell it", false, order_links(), make<OrderLens>},
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>},
     };
     // clang-format on

@@ -50,6 +50,8 @@ constexpr std::array fields{
     field<&TrainingPlan::seed>("seed"),
 };
 
+constexpr std::string_view batch_order = "order";  // the seed that batches are drawn with
+
 std::optional<HeadIndex> read_head(std::string_view text) {
     const auto parts = split(text, '.');
     HeadIndex head;
@@ -58,7 +60,7 @@ std::optional<HeadIndex> read_head(std::string_view text) {
 }
 
 bool read_value(TrainingValues& values, std::string_view key, std::string_view text) {
-    if (key == "order") return take(text, values.seed);
+    if (key == batch_order) return take(text, values.seed);
     if (key == "window") return take(text, values.window);
     if (key == "rate") {
         const auto rate = read_number(text);
@@ -86,7 +88,7 @@ std::string changed(const TrainingValues& from, const TrainingValues& to) {
         text.append(",").append(key).append(":").append(value);
     };
     if (to.rate != from.rate) add("rate", shortest(to.rate));
-    if (to.seed != from.seed) add("order", std::to_string(to.seed));
+    if (to.seed != from.seed) add(batch_order, std::to_string(to.seed));
     if (to.window != from.window) add("window", std::to_string(to.window));
     for (const HeadIndex& head : from.ablated)
         if (!leaves_out(to, head)) add("on", name(head));

@@ -370,7 +370,11 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
             chart.x.title + " " + app::shortest(static_cast<float>(*chart.marked)) + ": " + values,
             {*chart.marked, chart.x.low, chart.x.high}, chart.x.logarithmic);
         // A press on the legend is no drag of the mark.
-        if (asked)
+        // A step along an axis of whole numbers is one of them at least.
+        if (asked && chart.x.whole && std::abs(*asked - *chart.marked) < 1)
+            reply.held = std::clamp(*chart.marked + std::copysign(1.0, *asked - *chart.marked), chart.x.low,
+                                    chart.x.high);
+        else if (asked)
             reply.held = *asked;
         else if (held && ImGui::GetIO().MouseClickedPos[0].y >= area.min.y)
             reply.held =

@@ -17,6 +17,7 @@
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
+#include "lenses/order/order.hpp"
 #include "lenses/scale/scale.hpp"
 #include "lenses/softmax/softmax.hpp"
 #include "lenses/tiles/tiles.hpp"
@@ -181,6 +182,26 @@ class RandomCommands {
             {"SetSoftmax", 1,
              [](R& r, const State&) -> Command {
                  return SetSoftmax{{r.number(), static_cast<SoftmaxShown>(r.below(2))}};
+             }},
+            {"SetOrder", 1,
+             [](R& r, const State&) -> Command {
+                 OrderState order{.scheme = static_cast<PositionScheme>(r.below(6)),
+                                  .first = r.below(40) - 2,
+                                  .masked = r.yes(),
+                                  .interleaved = r.yes(),
+                                  .shift = r.below(1'100'000) - 5,
+                                  .turn = r.below(5000) - 5,
+                                  .reach = r.below(600),
+                                  .mean = r.yes(),
+                                  .trained = r.below(10'000) - 5,
+                                  .factor = r.below(70),
+                                  .far = r.below(70'000'000) - 5,
+                                  .pair = r.below(5000) - 5,
+                                  .seed = static_cast<std::uint32_t>(r.random_.bits())};
+                 for (Index i = r.below(14); i > 0; --i)
+                     order.order.insert(order.order.begin() + r.below(std::ssize(order.order) + 1),
+                                        r.below(12) ? i - 1 : i);
+                 return SetOrder{std::move(order)};
              }},
             {"TryMask", 1,
              [](R& r, const State&) -> Command {

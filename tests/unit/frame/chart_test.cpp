@@ -176,3 +176,29 @@ TEST_CASE("ticks of positions and counts are whole numbers") {
     CHECK(ui::axis_ticks({.title = "query", .low = 0, .high = 13, .whole = true}, 3) ==
           std::vector<double>{0, 5, 10});
 }
+
+TEST_CASE("a step along an axis of whole numbers is one of them at least, and stays on it") {
+    Screen screen;
+    const std::array curves{
+        ui::ChartCurve{.name = "wave", .colour = 0xff0000ff, .x = {0, 1, 2}, .y = {1, 2, 3}}};
+    const auto stepped = [&](double from, double steps) {
+        const ui::Chart chart{.name = "whole",
+                              .title = "Pairs",
+                              .x = {"pair", 0, 2, false, true},
+                              .y = ui::fitted("positions", curves, true),
+                              .marked = from};
+        ui::ask({.kind = ui::Ask::Kind::step, .key = "chart/whole", .steps = steps});
+        ImGui::NewFrame();
+        ui::clear_semantics();
+        ImGui::Begin("a chart alone");
+        const ui::ChartReply reply = ui::chart(chart, 600, 300, curves);
+        ImGui::End();
+        ImGui::Render();
+        for (ImTextureData* texture : ImGui::GetPlatformIO().Textures) texture->SetStatus(ImTextureStatus_OK);
+        return reply.held;
+    };
+    CHECK(stepped(0, 1) == 1);
+    CHECK(stepped(2, -1) == 1);
+    CHECK_FALSE(stepped(2, 1));
+    CHECK(stepped(0, HUGE_VAL) == 2);
+}

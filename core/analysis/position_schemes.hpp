@@ -1,0 +1,106 @@
+// One head's q and k under different ways to tell attention where its tokens stand, in f32 as the kernels have it and
+// in double.
+//
+// Attention by itself is equivariant: softmax(P Q (P K)ᵀ) P V = P softmax(Q Kᵀ) V for every permutation P, and with a
+// mask M that moves along, P M Pᵀ (Lee et al. 2019, arXiv 1810.00825, property 1). What depends on the places of the
+// tokens, a causal mask or one of these schemes, breaks that.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attention/record.hpp"
+#include "model/positions.hpp"
+
+namespace attn {
+
+enum class PositionScheme { none, learned, sinusoidal, rotary, alibi, buckets };
+inline constexpr std::size_t position_schemes = 6;
+
+// A scheme with its numbers for one head.
+struct PositionRule {
+    PositionScheme scheme = PositionScheme::none;
+    // Learned: row p of a table, which is drawn from a seed, is added to q and k alike.
+    std::uint64_t seed = 1;
+    Index table_rows = 512;
+    // Rotary: radians per position for each pair, and what cosines and sines are multiplied by.
+    std::vector<double> frequencies{};
+    double magnitude = 1;
+    bool interleaved = false;  // pairs (2a, 2a + 1); else (a, a + pairs)
+    // ALiBi and buckets: what is added to a scaled score.
+    double slope = 1;
+    RelativeBuckets buckets{};
+    std::vector<double> bucket_biases{};  // [buckets.count]
+};
+
+// Standard normal numbers of a seed.
+std::vector<double> drawn_table_row(std::uint64_t seed, Index position, Index width);
+std::vector<double> drawn_bucket_biases(std::uint64_t seed, Index count);
+
+// The components of a pair in a vector with so many pairs.
+struct PairPlace {
+    Index first, second;
+};
+PairPlace pair_place(const PositionRule& rule, Index pair);
+
+// Puts q or k [n, d] at their positions [n], as the kernels do.
+void place(const Kernels& kernels, const PositionRule& rule, std::span<const Index> positions,
+           MatrixView<float> rows);
+// The same of one row in double.
+std::vector<double> placed(const PositionRule& rule, std::span<const double> row, Index position);
+// What is added to the scaled score; 0 for most schemes.
+double position_bias(const PositionRule& rule, Index query, Index key);
+
+// What one pair of components adds to q · k once both are turned: |q| |k| cos(angle of q − angle of k).
+struct PairTurn {
+    double q_length = 0, k_length = 0;
+    double q_angle = 0, k_angle = 0;  // radians, turned
+    double product = 0;
+};
+PairTurn pair_turn(const PositionRule& rule, Index pair, std::span<const double> q, Index q_position,
+                   std::span<const double> k, Index k_position);
+
+// q, k and v of some tokens, [1, n, d] each.
+struct HeadRows {
+    Tensor q, k, v;
+    HeadRows taken(std::span<const Index> order) const;  // row s is that of token order[s]
+};
+
+// Attention over such rows at their positions.
+struct PlacedRun {
+    Record record;                // whose Q and K are placed, and whose bias is the scheme's
+    std::vector<double> scores;   // [n, n] before the mask, all in double from the same rows
+    std::vector<double> weights;  // [n, n]
+    std::vector<double> outputs;  // [n, d_v]
+
+    Index tokens() const { return record.queries(); }
+};
+// The spec gives scale, soft cap and mask; rows and columns of the mask are places, not tokens.
+Result<PlacedRun> run_placed(const Kernels& kernels, const PositionRule& rule, const HeadRows& rows,
+                             std::span<const Index> positions, AttentionSpec spec);
+
+// How far the outputs after a move are from those before it that moved along, token by token: the largest
+// |after[s] − before[order[s]]|.
+struct CarriedError {
+    std::vector<double> f32, f64;  // [n], by token
+    double most_f32() const;
+    double most_f64() const;
+};
+CarriedError carried_error(const PlacedRun& before, const PlacedRun& after, std::span<const Index> order);
+
+// A bound of what rounding alone makes of the outputs when the keys come in another order: the sums of n exponentials
+// and of n products are rounded by 2⁻²⁴ of themselves at each step, and exponents by 2⁻²⁴ of the largest score.
+double reorder_rounding(const PlacedRun& run);
+
+// How the scores before the mask of one run differ from those of another.
+struct ScoreChange {
+    Index equal = 0, all = 0;          // in all bits of f32
+    double f32 = 0, f64 = 0;           // the largest differences
+    Index f32_cell = 0, f64_cell = 0;  // where they are, query · n + key
+};
+ScoreChange score_change(const PlacedRun& a, const PlacedRun& b);
+// The f32 scores of a run before its mask, [n, n].
+std::vector<float> scores_of(const PlacedRun& run);
+
+}  // namespace attn

@@ -1,0 +1,23 @@
+// What makes q, k and v of one head: its columns of a layer's projections.
+#pragma once
+
+#include "model/model.hpp"
+#include "model/network.hpp"
+
+namespace attn {
+
+struct HeadProjection {
+    // It borrows from the model, except what it had to copy together.
+    struct Part {
+        WeightView weight;            // [d_model, head_dim]
+        std::span<const float> bias;  // [head_dim], or empty
+        std::vector<float> copied;
+
+        LinearView view() const;
+    };
+    Part q, k, v;
+};
+// `head` counts the heads of queries; those of k and v are shared as the model says.
+HeadProjection head_projection(const Model& model, Index layer, Index head);
+
+}  // namespace attn

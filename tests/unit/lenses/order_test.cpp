@@ -1,0 +1,403 @@
+#include "lenses/order/order.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/copied.hpp"
+#include "app/link.hpp"
+#include "subjects/worked/commands.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/tensors_visit.hpp"
+#include "unit/frame/screen.hpp"
+#include "unit/model/models.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+constexpr std::array all_schemes{PositionScheme::none,   PositionScheme::learned, PositionScheme::sinusoidal,
+                                 PositionScheme::rotary, PositionScheme::alibi,   PositionScheme::buckets};
+
+void open_order(Screen& screen) {
+    screen.visit.perform(OpenLens{"order"});
+    screen.settle();
+}
+OrderLens& order_in(const Visit& visit) { return static_cast<OrderLens&>(lens_in(visit)); }
+
+const OrderState& now(const Visit& visit) { return visit.state().of<OrderState>(); }
+
+void change(Screen& screen, auto&& how) {
+    OrderState next = now(screen.visit);
+    how(next);
+    screen.visit.perform(SetOrder{next});
+    screen.settle();
+}
+
+std::optional<Explained> why(const Visit& visit, OrderNumber number, Index column) {
+    const Selection& s = visit.state().selection;
+    return lens_in(visit).explain(subject_in(visit), {{s.layer, s.head}, cell_of(number, column)});
+}
+double f64(const Visit& visit, OrderNumber number, Index column) {
+    const auto found = why(visit, number, column);
+    REQUIRE(found);
+    return found->f64;
+}
+std::string order_says(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
+
+// Presses a token and drags it to where another one is.
+void drag(Screen& screen, const std::string& from, const std::string& to) {
+    const ImVec2 end = screen.middle(to);
+    screen.hover(from);
+    ImGui::GetIO().AddMouseButtonEvent(0, true);
+    screen.draw(2);
+    const ImVec2 begin = screen.middle(from);
+    for (int i = 1; i <= 8; ++i) {
+        const float share = static_cast<float>(i) / 8;
+        ImGui::GetIO().AddMousePosEvent(begin.x + (end.x - begin.x) * share,
+                                        begin.y + (end.y - begin.y) * share);
+        screen.draw(2);
+    }
+    ImGui::GetIO().AddMouseButtonEvent(0, false);
+    screen.draw(2);
+    screen.settle();
+}
+
+}  // namespace
+
+TEST_CASE("Order is there for every subject that has q and k of its tokens, and speaks of them") {
+    Screen screen;
+    screen.open_sentence();
+    screen.train_some();
+    for (const std::string_view subject : {worked_subject, sentence_subject, training_subject}) {
+        INFO(subject);
+        screen.visit.perform(OpenSubject{subject});
+        open_order(screen);
+        for (const char* part : {"order/token/0", "order/after/0/0", "order/before/0/0", "order/off/0",
+                                 "order/scheme-numbers/5/3", "order/score/0/0", "order/dial/0",
+                                 "chart/order-distance", "chart/order-length", "chart/order-wavelength"})
+            CHECK(screen.shows(part));
+        CHECK(order_says(screen.visit).starts_with("Without "));
+    }
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.visit.perform(OpenPreset{*preset_by_key("hello-scores")});
+    screen.settle();
+    CHECK(lens_in(screen.visit).missing(subject_in(screen.visit)));
+}
+
+TEST_CASE("a token that is dragged takes its output along, and undo brings it back") {
+    Screen screen;
+    open_order(screen);
+    const Record& record = worked_in(screen.visit).run().record;
+    drag(screen, "order/token/0", "order/token/2");
+    CHECK(now(screen.visit).order == std::vector<Index>{1, 2, 0});
+    CHECK(order_says(screen.visit).starts_with("Without positions, every output moved along with its token"));
+    for (Index token = 0; token < 3; ++token)
+        for (Index b = 0; b < 4; ++b) {
+            const auto found = why(screen.visit, OrderNumber::after, token * 4 + b);
+            REQUIRE(found);
+            // The example has no mask and no positions: its outputs are the record's, wherever the token stands.
+            CHECK(found->f64 ==
+                  Catch::Approx(static_cast<double>(record.output().heads().head(0)(token, b))).margin(1e-6));
+        }
+    CHECK(f64(screen.visit, OrderNumber::scheme_off, 0) < 1e-15);
+    for (const PositionScheme scheme : all_schemes)
+        if (scheme != PositionScheme::none)
+            CHECK(f64(screen.visit, OrderNumber::scheme_off, static_cast<Index>(scheme)) > 1e-4);
+    screen.visit.undo();
+    CHECK(now(screen.visit).order.empty());
+    screen.draw(2);
+    screen.click("order/preset/swap");
+    CHECK(now(screen.visit).order == std::vector<Index>{2, 1, 0});
+    screen.draw(2);
+    screen.click("order/preset/shift");
+    CHECK(now(screen.visit).scheme == PositionScheme::rotary);
+    screen.draw(2);
+    screen.click("order/preset/own");
+    CHECK(now(screen.visit) == OrderState{});
+}
+
+TEST_CASE("Order's settings are in the link and in undo") {
+    Screen screen;
+    open_order(screen);
+    change(screen, [](OrderState& o) {
+        o = {.scheme = PositionScheme::alibi,
+             .order = {2, 0, 1},
+             .first = 3,
+             .masked = true,
+             .interleaved = true,
+             .shift = 77,
+             .turn = 5,
+             .reach = 32,
+             .mean = true,
+             .trained = 512,
+             .factor = 8,
+             .far = 700,
+             .pair = 1,
+             .seed = 9};
+    });
+    const std::string link = to_fragment(screen.visit.state());
+    CHECK(link ==
+          "v=1&lens=order&order.positions=alibi&order.tokens=2,0,1&order.first=3&order.mask=own&order.pairs="
+          "interleaved&order.shift=77&order.turn=5&order.reach=32&order.content=mean&order.trained=512&order."
+          "factor="
+          "8&order.far=700&order.pair=1&order.seed=9");
+    CHECK(parse_fragment(link).state == screen.visit.state());
+    screen.visit.undo();
+    CHECK(now(screen.visit) == OrderState{});
+    for (const char* bad :
+         {"v=1&order.positions=x", "v=1&order.tokens=0,0", "v=1&order.tokens=1,2", "v=1&order.shift=-1",
+          "v=1&order.shift=1000001", "v=1&order.reach=0", "v=1&order.factor=65", "v=1&order.mask=no",
+          "v=1&order.first=-1", "v=1&order.far=-1", "v=1&order.pair=-1", "v=1&order.seed=-1"})
+        CHECK_FALSE(parse_fragment(bad).note.empty());
+    // Tokens in their own order are no order.
+    CHECK(after(default_state(), SetOrder{{.order = {0, 1, 2}}}).of<OrderState>().order.empty());
+    CHECK(with_moved({0, 1, 2, 3}, 0, 2) == std::vector<Index>{1, 2, 0, 3});
+    CHECK(with_moved({0, 1, 2, 3}, 3, 1) == std::vector<Index>{0, 3, 1, 2});
+}
+
+TEST_CASE("a RoPE model's own order under its own mask and RoPE is its run") {
+    Screen screen;
+    screen.train_some();
+    open_order(screen);
+    for (const HeadIndex head : {HeadIndex{0, 0}, HeadIndex{1, 1}}) {
+        screen.visit.perform(Select{{head.layer, head.head, {}, {}, {}}});
+        change(screen, [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .masked = true}; });
+        OrderLens& lens = order_in(screen.visit);
+        REQUIRE(lens.content(subject_in(screen.visit)));
+        CHECK(lens.content(subject_in(screen.visit))->from() == OrderContent::From::unturned);
+        const auto record = subject_in(screen.visit).attention()->record(head.layer);
+        const auto* runs = lens.runs(PositionScheme::rotary);
+        REQUIRE(runs);
+        for (Index token = 0; token < runs->after.tokens(); ++token)
+            for (Index b = 0; b < record->d_v(); ++b)
+                CHECK(runs->after.record.output().heads().head(0)(token, b) ==
+                      Catch::Approx(record->output().heads().head(head.head)(token, b)).margin(2e-6));
+        for (Index token = 0; token < runs->after.tokens(); ++token)
+            for (Index a = 0; a < record->d_k(); ++a)
+                CHECK(runs->after.record.q().heads().head(0)(token, a) ==
+                      Catch::Approx(record->q().heads().head(head.head)(token, a)).margin(2e-6));
+    }
+}
+
+TEST_CASE("GPT-2's first layer can do without its positions, and with its own table it is its run") {
+    const auto trace = run_forward(load(golden_folder("gpt2-f32")), {1, 4, 2, 3, 4});
+    REQUIRE(trace);
+    const TextRun run(*trace, {"a", "b", "c", "d", "e"}, "abcde", "gpt2");
+    for (Index head = 0; head < run.heads(); ++head) {
+        const OrderContent content(run, run.record(0), {0, head}, {0, 5});
+        CHECK(content.from() == OrderContent::From::embedding);
+        const std::vector<Index> places{0, 1, 2, 3, 4};
+        const HeadRows placed = content.at_own_positions(places, places);
+        const Record& record = run.record_at(0);
+        for (Index token = 0; token < 5; ++token)
+            for (Index a = 0; a < record.d_k(); ++a) {
+                CHECK(placed.q.heads().head(0)(token, a) ==
+                      Catch::Approx(record.q().heads().head(head)(token, a)).margin(2e-6));
+                CHECK(content.at_own_position(Stage::k, token, token)[static_cast<std::size_t>(a)] ==
+                      Catch::Approx(record.k().heads().head(head)(token, a)).margin(2e-6));
+                CHECK(placed.v.heads().head(0)(token, a) ==
+                      Catch::Approx(record.v().heads().head(head)(token, a)).margin(2e-6));
+            }
+        // The same token id gives the same q without positions, and another one with them.
+        const auto q = [&](const HeadRows& rows, Index token) { return rows.q.heads().head(0)(token, 0); };
+        CHECK(q(content.rows(), 1) == q(content.rows(), 4));
+        CHECK(q(placed, 1) != q(placed, 4));
+        // The projection of the mean is the mean of the projections.
+        double mean = 0;
+        for (Index token = 0; token < 5; ++token) mean += content.at_own_position(Stage::q, token, 3)[0] / 5;
+        CHECK(content.at_own_position(Stage::q, std::nullopt, 3)[0] == Catch::Approx(mean).margin(2e-6));
+        CHECK(OrderContent(run, run.record(1), {1, head}, {0, 5}).from() == OrderContent::From::inside);
+    }
+}
+
+TEST_CASE("where positions are inside q and k already, Order leads to the layer that can do without") {
+    Screen screen;
+    screen.open_sentence();
+    screen.visit.perform(Select{{1, 2, {}, {}, {}}});
+    open_order(screen);
+    REQUIRE(order_in(screen.visit).content(subject_in(screen.visit))->from() == OrderContent::From::inside);
+    CHECK(order_says(screen.visit).starts_with("Without adding positions, "));
+    screen.click("order/first-layer");
+    screen.settle();
+    CHECK(screen.visit.state().selection.layer == 0);
+    CHECK(order_in(screen.visit).content(subject_in(screen.visit))->from() == OrderContent::From::embedding);
+    CHECK_FALSE(screen.shows("order/first-layer"));
+}
+
+TEST_CASE("every number of Order explains itself, and its calculation ends in its f64") {
+    Screen screen;
+    screen.open_sentence();
+    screen.train_some();
+    for (const std::string_view subject : {worked_subject, sentence_subject, training_subject})
+        for (const PositionScheme scheme : all_schemes)
+            for (const bool masked : {false, true}) {
+                screen.visit.perform(OpenSubject{subject});
+                open_order(screen);
+                const Index n = order_in(screen.visit).content(subject_in(screen.visit))->count();
+                change(screen, [&](OrderState& o) {
+                    o = {.scheme = scheme,
+                         .masked = masked,
+                         .shift = 3,
+                         .turn = 2,
+                         .reach = 32,
+                         .mean = masked};
+                    o.order = order_of({}, n);
+                    std::ranges::reverse(o.order);
+                });
+                std::vector<std::pair<OrderNumber, Index>> cells{
+                    {OrderNumber::before, 1}, {OrderNumber::after, 1}, {OrderNumber::off, 0},
+                    {OrderNumber::score, 1},  {OrderNumber::score, n}, {OrderNumber::pair, 0}};
+                for (Index s = 0; s < static_cast<Index>(position_schemes); ++s) {
+                    for (const OrderNumber each : {OrderNumber::scheme_off, OrderNumber::equal,
+                                                   OrderNumber::shift_f32, OrderNumber::shift_f64})
+                        cells.emplace_back(each, s);
+                    cells.emplace_back(OrderNumber::distance, s * (order_reach_limit + 1) + 7);
+                }
+                for (Index kind = 0; kind < static_cast<Index>(length_scalings); ++kind) {
+                    cells.emplace_back(OrderNumber::length, kind * LengthCurves::bins + 50);
+                    cells.emplace_back(OrderNumber::wavelength, kind);
+                }
+                for (const auto& [number, column] : cells) {
+                    INFO(subject << ", scheme " << static_cast<int>(scheme) << ", number "
+                                 << static_cast<int>(number) << ", column " << column);
+                    const auto found = why(screen.visit, number, column);
+                    REQUIRE(found);
+                    CHECK_FALSE(found->title.empty());
+                    CHECK_FALSE(found->provenance.empty());
+                    // A shift is all rounding, of which f32 has more.
+                    if (number != OrderNumber::shift_f32 && number != OrderNumber::shift_f64)
+                        CHECK(found->f32 == Catch::Approx(found->f64).epsilon(2e-5).margin(2e-5));
+                    if (!found->lines.empty())
+                        CHECK(found->lines.back().value == Catch::Approx(found->f64).margin(1e-15));
+                    CHECK_FALSE(copied(*found, Dialect::numpy).empty());
+                }
+                CHECK_FALSE(why(screen.visit, OrderNumber::off, 1000));
+                CHECK_FALSE(why(screen.visit, OrderNumber::distance, 900'000));
+                CHECK_FALSE(
+                    lens_in(screen.visit).explain(subject_in(screen.visit), {{}, {Stage::lens, 99, 0}}));
+            }
+}
+
+TEST_CASE("the operands of a score in its own order lead to the head's q and k") {
+    Screen screen;
+    screen.train_some();
+    open_order(screen);
+    change(screen, [](OrderState& o) { o.scheme = PositionScheme::rotary; });
+    const auto score = why(screen.visit, OrderNumber::score, 1);
+    REQUIRE(score);
+    for (const auto& operand : score->operands) {
+        REQUIRE(operand.left_at);
+        CHECK(operand.left_at->cell.stage == Stage::q);
+        const auto there = subject_in(screen.visit).explain_at(*operand.left_at);
+        REQUIRE(there);
+        CHECK(there->f32 == Catch::Approx(operand.left).margin(1e-5));
+    }
+    change(screen, [](OrderState& o) { o.scheme = PositionScheme::none; });
+    const auto plain = why(screen.visit, OrderNumber::score, 1);
+    REQUIRE(plain);
+    for (const auto& operand : plain->operands) {
+        REQUIRE(operand.right_at);
+        CHECK(operand.right_at->cell.stage == Stage::unturned_k);
+        const auto there = subject_in(screen.visit).explain_at(*operand.right_at);
+        REQUIRE(there);
+        CHECK(there->f32 == Catch::Approx(operand.right).margin(1e-5));
+    }
+}
+
+TEST_CASE("an output before the move leads to the head's own weights and values, where they are the same") {
+    Screen screen;
+    screen.train_some();
+    open_order(screen);
+    change(screen, [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .masked = true}; });
+    const Index d_v = order_in(screen.visit).content(subject_in(screen.visit))->d_v();
+    const auto output = why(screen.visit, OrderNumber::before, 3 * d_v);
+    REQUIRE(output);
+    for (const auto& operand : output->operands) {
+        REQUIRE(operand.left_at);
+        REQUIRE(operand.right_at);
+        const auto weight = subject_in(screen.visit).explain_at(*operand.left_at),
+                   value = subject_in(screen.visit).explain_at(*operand.right_at);
+        REQUIRE(weight);
+        REQUIRE(value);
+        CHECK(weight->f64 == Catch::Approx(operand.left).margin(1e-6));
+        CHECK(value->f32 == Catch::Approx(operand.right).margin(1e-6));
+    }
+    change(screen, [](OrderState& o) { o.masked = false; });
+    for (const auto& operand : why(screen.visit, OrderNumber::before, 3 * d_v)->operands)
+        CHECK_FALSE(operand.left_at);
+}
+
+TEST_CASE("distances and lengths are the scores they say, and their slices end") {
+    Screen screen;
+    open_order(screen);
+    OrderLens& lens = order_in(screen.visit);
+    const OrderContent& content = *lens.content(subject_in(screen.visit));
+    const DistanceCurves& distances = lens.distances();
+    CHECK(distances.done());
+    const std::vector<double> q = content_row(content, Stage::q, 2), k = content_row(content, Stage::k, 0);
+    const double plain = dot_of(q, k) / 2;  // d_k = 4
+    for (Index d = 0; d <= 128; ++d) {
+        const auto at = static_cast<std::size_t>(d);
+        CHECK(distances.scores(PositionScheme::none)[at] == Catch::Approx(plain).epsilon(1e-7));
+        // The only head has the slope 2⁻⁸.
+        CHECK(distances.scores(PositionScheme::alibi)[at] ==
+              Catch::Approx(plain - static_cast<double>(d) / 256).epsilon(1e-7));
+        // Components 0 and 2 are a pair that turns by 1, 1 and 3 one that turns by 1/100.
+        const auto turned = [&](std::size_t a, double angle) {
+            return (q[a] * k[a] + q[a + 2] * k[a + 2]) * std::cos(angle) +
+                   (q[a] * k[a + 2] - q[a + 2] * k[a]) * std::sin(angle);
+        };
+        const auto distance = static_cast<double>(d);
+        CHECK(distances.scores(PositionScheme::rotary)[at] ==
+              Catch::Approx((turned(0, distance) + turned(1, distance / 100)) / 2).margin(1e-7));
+    }
+    const LengthCurves& lengths = lens.lengths();
+    CHECK(lengths.done());
+    CHECK(lengths.first_distance(24) == 2048);  // a quarter of 4 · 2,048
+    for (const Index d : {0, 1, 77})
+        CHECK(lengths.score(0, d) ==
+              Catch::Approx(distances.scores(PositionScheme::rotary)[static_cast<std::size_t>(d)])
+                  .margin(1e-9));
+    // Linear scaling sees a distance as if it were a fourth of it.
+    CHECK(lengths.score(1, 300) == Catch::Approx(distances.scores(PositionScheme::rotary)[75]).margin(1e-9));
+    // YaRN's scores at distance 0 are larger by its temperature.
+    const double m = 0.1 * std::log(4.0) + 1;
+    CHECK(lengths.score(3, 0) == Catch::Approx(m * m * lengths.score(0, 0)).epsilon(1e-12));
+}
+
+TEST_CASE("Order says what is wrong with its tokens, and stays") {
+    Screen screen;
+    Tensor q = random_tensor({14, 4}, 1);
+    q.values()[4] = not_a_number;  // of token 1
+    put(screen.visit, {{"q.npy", write_npy({14, 4}, q.values())},
+                       {"k.npy", normal_npy({14, 4}, 2)},
+                       {"v.npy", normal_npy({14, 3}, 3)}});
+    screen.settle();
+    REQUIRE(screen.visit.state().subject == tensors_subject);
+    open_order(screen);
+    CHECK(screen.shows("order/refused"));
+    CHECK(order_says(screen.visit).find("NaN or infinite") != std::string::npos);
+    CHECK_FALSE(why(screen.visit, OrderNumber::off, 0));
+    CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
+    // Only twelve tokens are in view, and the last ones are good.
+    for (int i = 0; i < 2; ++i) screen.click("order/first/more");
+    screen.settle();
+    CHECK(now(screen.visit).first == 2);
+    CHECK_FALSE(screen.shows("order/refused"));
+    CHECK(f64(screen.visit, OrderNumber::equal, 0) == 144);
+}
+
+TEST_CASE("a learned table ends, and what lies beyond is left out") {
+    Screen screen;
+    open_order(screen);
+    change(screen, [](OrderState& o) { o.scheme = PositionScheme::learned; });
+    CHECK_FALSE(order_in(screen.visit).runs(PositionScheme::learned)->shifted);
+    CHECK_FALSE(why(screen.visit, OrderNumber::equal, static_cast<Index>(PositionScheme::learned)));
+    change(screen, [](OrderState& o) { o.shift = 500; });
+    CHECK(order_in(screen.visit).runs(PositionScheme::learned)->shifted);
+    CHECK(f64(screen.visit, OrderNumber::shift_f64, static_cast<Index>(PositionScheme::learned)) > 0.01);
+    for (const PositionScheme scheme : {PositionScheme::none, PositionScheme::alibi, PositionScheme::buckets})
+        CHECK(f64(screen.visit, OrderNumber::equal, static_cast<Index>(scheme)) == 9);
+}

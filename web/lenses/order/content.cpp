@@ -1,0 +1,124 @@
+#include "lenses/order/content.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "model/block.hpp"
+#include "model/rope_scaling.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// Rows of one head, [1, n, d].
+Tensor part_of(ConstMatrix head, Range rows) {
+    Tensor part({1, rows.size(), head.cols});
+    for (Index i = 0; i < rows.size(); ++i)
+        std::copy_n(head.row(rows.begin + i), head.cols, part.heads().head(0).row(i));
+    return part;
+}
+
+}  // namespace
+
+OrderContent::OrderContent(const Attention& attention, std::shared_ptr<const Record> record, HeadIndex head,
+                           Range tokens)
+    : record_(std::move(record)), trace_(attention.trace()), head_(head), tokens_(tokens) {
+    const auto& names = attention.query_names();
+    names_.assign(names.begin() + tokens.begin, names.begin() + tokens.end);
+    const Index kv_head = record_->kv_head(head.head);
+    rows_ = {part_of(record_->q().heads().head(head.head), tokens),
+             part_of(record_->k().heads().head(kv_head), tokens),
+             part_of(record_->v().heads().head(kv_head), tokens)};
+    frequencies_ = rotary_frequencies(record_->d_k() - record_->d_k() % 2, base_, {});
+    if (!trace_) return;
+    const Model& model = *trace_->model();
+    context_ = model.config().context;
+    if (!model.network().rotary.empty()) {
+        from_ = From::unturned;
+        frequencies_ = model.network().rotary;
+        base_ = model.config().rope_theta;
+        projection_ = head_projection(model, head.layer, head.head);
+        const Tensor& inputs = trace_->layers()[static_cast<std::size_t>(head.layer)].attention_input;
+        rows_.q = projected(projection_->q, attn::rows(inputs.matrix(), tokens));
+        rows_.k = projected(projection_->k, attn::rows(inputs.matrix(), tokens));
+    } else if (head.layer == 0 && model.network().position_embedding) {
+        from_ = From::embedding;
+        projection_ = head_projection(model, head.layer, head.head);
+        Tensor inputs({tokens.size(), model.config().d_model});
+        normalise(trace_->kernels(), model.network().blocks.front().attention_norm,
+                  attn::rows(trace_->token_embedding().matrix(), tokens), inputs.matrix());
+        rows_ = {projected(projection_->q, inputs.matrix()), projected(projection_->k, inputs.matrix()),
+                 projected(projection_->v, inputs.matrix())};
+    } else {
+        from_ = From::inside;
+    }
+}
+
+bool OrderContent::finite() const {
+    return std::ranges::all_of(std::array{&rows_.q, &rows_.k, &rows_.v}, [](const Tensor* tensor) {
+        return std::ranges::all_of(tensor->values(), [](float x) { return std::isfinite(x); });
+    });
+}
+
+AttentionSpec OrderContent::spec(bool masked) const {
+    AttentionSpec spec;
+    spec.scale = record_->scale();
+    spec.softcap = record_->spec().softcap;
+    if (!masked) return spec;
+    PaintedBits bits{1, count(), count(), {}};
+    for (Index i = 0; i < count(); ++i)
+        for (Index j = 0; j < count(); ++j)
+            bits.allowed.push_back(
+                record_->spec().mask.allows(head_.head, tokens_.begin + i, tokens_.begin + j));
+    spec.mask = Mask::painted(std::move(bits));
+    return spec;
+}
+
+bool OrderContent::has_mask() const { return !record_->spec().mask.is_everything(); }
+
+Tensor OrderContent::own_inputs(std::span<const Index> tokens, std::span<const Index> positions) const {
+    const Network& network = trace_->model()->network();
+    const Tensor& embedding = trace_->token_embedding();
+    Tensor rows({std::ssize(tokens), embedding.dim(1)});
+    std::vector<std::int32_t> ids;
+    for (const Index position : positions) ids.push_back(static_cast<std::int32_t>(position));
+    look_up(*network.position_embedding, ids, rows.matrix());
+    for (Index i = 0; i < std::ssize(tokens); ++i)
+        add(attn::rows(embedding.matrix(), {tokens_.begin + tokens[static_cast<std::size_t>(i)],
+                                            tokens_.begin + tokens[static_cast<std::size_t>(i)] + 1}),
+            attn::rows(rows.matrix(), {i, i + 1}));
+    Tensor inputs({rows.dim(0), rows.dim(1)});
+    normalise(trace_->kernels(), network.blocks.front().attention_norm, rows.matrix(), inputs.matrix());
+    return inputs;
+}
+
+Tensor OrderContent::projected(const HeadProjection::Part& part, ConstMatrix inputs) const {
+    const LinearView view = part.view();
+    Tensor rows({1, inputs.rows, view.weight.out});
+    apply(trace_->kernels(), view, inputs, rows.heads().head(0));
+    return rows;
+}
+
+HeadRows OrderContent::at_own_positions(std::span<const Index> tokens,
+                                        std::span<const Index> positions) const {
+    const Tensor inputs = own_inputs(tokens, positions);
+    return {projected(projection_->q, inputs.matrix()), projected(projection_->k, inputs.matrix()),
+            projected(projection_->v, inputs.matrix())};
+}
+
+std::vector<double> OrderContent::at_own_position(Stage stage, std::optional<Index> token,
+                                                  Index position) const {
+    std::vector<Index> tokens;
+    for (Index each = 0; each < count(); ++each)
+        if (!token || *token == each) tokens.push_back(each);
+    const Tensor inputs = own_inputs(tokens, std::vector<Index>(tokens.size(), position));
+    // A projection is linear, so that of the mean is the mean of theirs.
+    Tensor mean({1, inputs.dim(1)});
+    for (Index i = 0; i < inputs.dim(0); ++i) add(attn::rows(inputs.matrix(), {i, i + 1}), mean.matrix());
+    for (float& each : mean.values()) each /= static_cast<float>(inputs.dim(0));
+    const Tensor row = projected(stage == Stage::q ? projection_->q : projection_->k, mean.matrix());
+    return {row.values().begin(), row.values().end()};
+}
+
+}  // namespace attn::app

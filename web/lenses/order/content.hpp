@@ -1,0 +1,72 @@
+// Some tokens as one head has them before it is told where they stand.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/position_schemes.hpp"
+#include "model/head_projection.hpp"
+#include "runs/attention.hpp"
+
+namespace attn::app {
+
+class OrderContent {
+  public:
+    // Where q and k come from.
+    enum class From {
+        given,      // as the subject has them
+        unturned,   // of a model with RoPE, before it turns them
+        embedding,  // of a model's first layer, made of the token embeddings alone
+        inside,     // of a later layer of a model that adds positions to the embedding
+    };
+    // Of the tokens of the range; the record is that of the head's layer.
+    OrderContent(const Attention& attention, std::shared_ptr<const Record> record, HeadIndex head,
+                 Range tokens);
+
+    From from() const { return from_; }
+    const std::shared_ptr<const Record>& record() const { return record_; }
+    HeadIndex head() const { return head_; }
+    Range tokens() const { return tokens_; }
+    Index count() const { return tokens_.size(); }
+    const std::vector<std::string>& names() const { return names_; }
+    const HeadRows& rows() const { return rows_; }  // by token
+    Index d_k() const { return rows_.q.dim(2); }
+    Index d_v() const { return rows_.v.dim(2); }
+    bool finite() const;  // false: a q, k or v is NaN or infinite
+
+    // A model's own rotary frequencies, or those of base 10,000.
+    const std::vector<double>& frequencies() const { return frequencies_; }
+    bool own_frequencies() const { return from_ == From::unturned; }
+    double base() const { return base_; }       // of these frequencies, before any scaling
+    Index context() const { return context_; }  // the positions that the model was made for; 0: no model
+
+    // Scale, soft cap and, if it is asked for, the head's mask over these tokens.
+    AttentionSpec spec(bool masked) const;
+    bool has_mask() const;
+
+    // A model's own table, which its first layer has: of q, k and v of tokens at positions in it.
+    bool own_table() const { return from_ == From::embedding; }
+    HeadRows at_own_positions(std::span<const Index> tokens, std::span<const Index> positions) const;
+    // q, or k, at a position: of one token, or the mean over all.
+    std::vector<double> at_own_position(Stage stage, std::optional<Index> token, Index position) const;
+
+  private:
+    Tensor own_inputs(std::span<const Index> tokens, std::span<const Index> positions) const;
+    Tensor projected(const HeadProjection::Part& part, ConstMatrix inputs) const;
+
+    From from_ = From::given;
+    std::shared_ptr<const Record> record_;  // keeps the whole run, and so the trace
+    const Trace* trace_ = nullptr;          // null: no model
+    HeadIndex head_;
+    Range tokens_;
+    std::vector<std::string> names_;
+    HeadRows rows_;
+    std::vector<double> frequencies_;
+    double base_ = 10'000;
+    Index context_ = 0;
+    std::optional<HeadProjection> projection_;
+};
+
+}  // namespace attn::app

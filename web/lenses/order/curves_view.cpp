@@ -1,0 +1,312 @@
+// Draws RoPE as dials, and the scores over distance.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/order/order.hpp"
+#include "parts/part.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float dial = 58, dial_text = 18, chart_height = 330, least_chart = 360, chart_gap = 28;
+constexpr ImVec2 dial_gap{10, 10};
+
+}  // namespace
+
+void OrderLens::answer(const Drawing& drawing, const ui::ChartReply& reply,
+                       const std::optional<CellRef>& cell) const {
+    if (!reply.over || !cell) return;
+    drawing.now.cell = cell;
+    if (reply.clicked) parts::pin(drawing, *cell);
+}
+
+void OrderLens::draw_dials(const Drawing& drawing, Subject& subject) {
+    ui::section("RoPE, pair by pair");
+    const PositionRule rule = rule_of(PositionScheme::rotary);
+    const Index pairs = std::ssize(rule.frequencies), shown = std::min(pairs, order_pairs_shown);
+    if (pairs == 0) return ui::caption("A single component has no partner to be turned with.");
+    // The tokens and how far the query has moved on.
+    const Attention& attention = *subject.attention();
+    const Range tokens = content_->tokens();
+    const auto step = [&](const char* key, const char* label, Index token) {
+        return ui::stepper(
+            key, label, curly_quoted(attention.query_names()[static_cast<std::size_t>(tokens.begin + token)]),
+            {token - 1, token > 0 ? "" : "This is the first token in view."},
+            {token + 1, token + 1 < content_->count() ? "" : "This is the last token in view."});
+    };
+    ImGui::BeginGroup();
+    if (const auto to = step("order/query", "query", query()))
+        parts::choose_tokens(drawing, tokens.begin + *to, drawing.selection().key);
+    ImGui::EndGroup();
+    ui::next_control(ui::need::stepper);
+    ImGui::BeginGroup();
+    if (const auto to = step("order/key", "key", key()))
+        parts::choose_tokens(drawing, drawing.selection().query, tokens.begin + *to);
+    ImGui::EndGroup();
+    ui::next_control(ui::need::slider);
+    ImGui::BeginGroup();
+    if (const auto turn = ui::slider("order/turn", "move the query on by", static_cast<double>(now().turn), 0,
+                                     256, "%.0f")) {
+        OrderState next = now();
+        next.turn = std::clamp(static_cast<Index>(std::lround(*turn)), Index{0}, order_turn_limit);
+        set(next);
+    }
+    ImGui::EndGroup();
+    ui::next_control(ui::need::named_choices);
+    ImGui::BeginGroup();
+    ui::label("pairs");
+    static constexpr std::array pairings{"(a, a + d/2)", "(2a, 2a + 1)"};
+    if (const auto chosen = ui::choice("order/pairs", pairings, now().interleaved ? 1 : 0)) {
+        OrderState next = now();
+        next.interleaved = *chosen == 1;
+        set(next);
+    }
+    ImGui::EndGroup();
+
+    const std::vector<double> q = content_row(*content_, Stage::q, query()),
+                              k = content_row(*content_, Stage::k, key());
+    const Index p = query_position(), r = key_position();
+    std::vector<PairTurn> turns;
+    double sum = 0, longest = 0;
+    for (Index a = 0; a < pairs; ++a) {
+        turns.push_back(pair_turn(rule, a, q, p, k, r));
+        sum += turns.back().product;
+        longest = std::max({longest, turns.back().q_length, turns.back().k_length});
+    }
+    double rest = 0;
+    if (content_->d_k() % 2 == 1) rest = q.back() * k.back();
+    std::string told =
+        "One hand of q and one of k for each pair of components, turned by position · θ; what the pair "
+        "adds is |q| |k| cos of the angle between them. " +
+        curly_quoted(name(query())) + " at " + with_commas(p) + ", " + curly_quoted(name(key())) + " at " +
+        with_commas(r) + ": together " + fixed(sum + rest, 4) + ", scaled " +
+        fixed(score_of(*content_, sum + rest), 4) + ".";
+    if (shown < pairs)
+        told += " The first " + std::to_string(shown) + " of " + std::to_string(pairs) + " pairs are shown.";
+    if (rest != 0) told += " The last component has no partner and adds " + fixed(rest, 4) + ".";
+    ui::caption(told.c_str());
+    ui::landmark_item("order/dials");
+
+    const ui::Theme& t = ui::theme();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImU32 q_colour = ui::series_colour(0), k_colour = ui::series_colour(1);
+    {
+        ui::Type mono(ui::Face::mono, 12);
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        const auto entry = [&](float x, ImU32 colour, const char* text) {
+            list->AddRectFilled({at.x + x, at.y + 6}, {at.x + x + 10, at.y + 9}, colour, 1.5f);
+            ui::draw_text(list, {at.x + x + 14, at.y}, t.dim, text);
+        };
+        entry(0, q_colour, "q");
+        entry(38, k_colour, "k");
+        ImGui::Dummy({76, 18});
+    }
+    const ui::SemanticGroup group(ui::Role::listbox, "order/dial", "What each pair adds to q · k");
+    ui::Lines lines(ImGui::GetContentRegionAvail().x, dial_gap);
+    std::optional<Index> over;
+    for (Index a = 0; a < shown; ++a) {
+        const PairTurn& turn = turns[static_cast<std::size_t>(a)];
+        const ImVec2 at = lines.place({dial, dial + dial_text}), max{at.x + dial, at.y + dial + dial_text},
+                     centre{at.x + dial / 2, at.y + dial / 2};
+        const std::string key = "order/dial/" + std::to_string(a), number = fixed(turn.product, 3);
+        const bool hovered = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, max),
+                   lit = state().pin == cell_of(OrderNumber::pair, a);
+        if (hovered) over = a;
+        list->AddCircleFilled(centre, dial / 2 - 1, lit ? t.accent_soft : hovered ? t.raised : t.surface, 48);
+        list->AddCircle(centre, dial / 2 - 1, lit ? t.accent : t.border, 48);
+        const auto hand = [&](double length, double angle, ImU32 colour) {
+            const float reach = longest > 0 ? static_cast<float>(length / longest) * (dial / 2 - 4) : 0.0f;
+            const ImVec2 end{centre.x + reach * static_cast<float>(std::cos(angle)),
+                             centre.y - reach * static_cast<float>(std::sin(angle))};
+            list->AddLine(centre, end, colour, 2.5f);
+            list->AddCircleFilled(end, 2.5f, colour);
+        };
+        hand(turn.k_length, turn.k_angle, k_colour);
+        hand(turn.q_length, turn.q_angle, q_colour);
+        ui::Type mono(ui::Face::mono, 12);
+        ui::draw_text(list, {centre.x - ui::text_size(number).x / 2, at.y + dial + 2}, t.text, number);
+        ui::landmark(key, at, max);
+        ui::semantic_place(ui::Role::option, key, "pair " + std::to_string(a) + ": " + number, at, max).on =
+            lit;
+    }
+    lines.finish();
+    if (const auto asked = ui::asked_place("order/dial/"); asked && asked->col < shown) over = asked->col;
+    if (!over) return;
+    drawing.now.cell = cell_of(OrderNumber::pair, *over);
+    if (ui::clicked()) parts::pin(drawing, *drawing.now.cell);
+}
+
+void OrderLens::draw_distances(const Drawing& drawing, float width) {
+    ui::section("Score against distance", true);
+    OrderState next = now();
+    ui::next_control(ui::need::choices);
+    ImGui::BeginGroup();
+    static constexpr std::array contents{"the query and key above", "mean of these tokens"};
+    if (const auto chosen = ui::choice("order/content", contents, next.mean ? 1 : 0))
+        next.mean = *chosen == 1;
+    ImGui::EndGroup();
+    ui::next_control(ui::need::choices);
+    ImGui::BeginGroup();
+    static constexpr std::array<Index, 3> reaches{32, 128, order_reach_limit};
+    static constexpr std::array names{"32", "128", "512"};
+    ui::label("up to");
+    if (const auto chosen = ui::choice(
+            "order/reach", names, static_cast<int>(std::ranges::find(reaches, next.reach) - reaches.begin())))
+        next.reach = reaches[static_cast<std::size_t>(*chosen)];
+    ImGui::EndGroup();
+    set(next);
+    const DistanceCurves& curves = distances();
+    std::vector<ui::ChartCurve> drawn;
+    for (std::size_t s = 0; s < position_schemes; ++s) {
+        ui::ChartCurve curve{.name = std::string(scheme_name(static_cast<PositionScheme>(s))),
+                             .colour = s == 0 ? ui::theme().dim : ui::series_colour(s - 1),
+                             .y = curves.scores(static_cast<PositionScheme>(s)),
+                             .dashed = s == 0};
+        for (std::size_t d = 0; d < curve.y.size(); ++d) curve.x.push_back(static_cast<double>(d));
+        drawn.push_back(std::move(curve));
+    }
+    const ui::Chart chart{
+        .name = "order-distance",
+        .title = now().mean ? "Mean q and mean k"
+                            : "q of " + curly_quoted(name(query())) + ", k of " + curly_quoted(name(key())),
+        .x = {"distance, positions", 0, static_cast<double>(now().reach), false, true},
+        .y = ui::fitted("score", drawn, false),
+        .marked = static_cast<double>(std::clamp(query_position() - key_position(), Index{0}, now().reach))};
+    const ui::ChartReply reply = ui::chart(chart, width, chart_height, drawn);
+    if (reply.held) {
+        // The query goes to where it is so far from the key, if that lies after its own place.
+        next = now();
+        next.turn = std::clamp(
+            static_cast<Index>(std::lround(*reply.held)) + key_position() - (query_position() - next.turn),
+            Index{0}, order_turn_limit);
+        set(next);
+    }
+    std::optional<CellRef> cell;
+    if (reply.over)
+        cell =
+            cell_of(OrderNumber::distance, static_cast<Index>(reply.over->curve) * (order_reach_limit + 1) +
+                                               static_cast<Index>(reply.over->point));
+    answer(drawing, reply, cell);
+    const std::string seed = " drawn from seed " + std::to_string(now().seed) + ".";
+    ui::caption(
+        ("The key stands at position 0 and the query a distance after it; the line is how far apart they "
+         "stand "
+         "now. " +
+         std::string(content_->own_table() ? "T5’s numbers are" : "The learned table and T5’s numbers are") +
+         seed)
+            .c_str());
+    if (!curves.done())
+        drawing.visit.continue_with(
+            [this, of = curves_of_] { return distances_ && curves_of_ == of && distances_->step(); });
+}
+
+void OrderLens::draw_lengths(const Drawing& drawing) {
+    ui::section("Beyond the trained length");
+    if (content_->frequencies().empty())
+        return ui::caption("RoPE has nothing to turn here: a single component has no partner.");
+    OrderState next = now();
+    ImGui::BeginGroup();
+    if (const auto length = ui::slider("order/trained", "trained on", static_cast<double>(trained()), 16,
+                                       131'072, "%.0f", true))
+        next.trained = std::clamp(static_cast<Index>(std::lround(*length)), Index{1}, order_trained_limit);
+    ImGui::EndGroup();
+    ui::next_control(ui::need::slider);
+    ImGui::BeginGroup();
+    if (const auto factor = ui::stepper("order/factor", "times as long", next.factor, 1, order_factor_limit))
+        next.factor = *factor;
+    ImGui::EndGroup();
+    set(next);
+    const LengthCurves& curves = lengths();
+    const auto trained_on = static_cast<double>(trained()),
+               farthest = trained_on * static_cast<double>(now().factor);
+    std::vector<ui::ChartCurve> scores, waves;
+    const Index pairs = std::ssize(curves.frequencies(0));
+    double shortest_wave = HUGE_VAL, longest_wave = 0;
+    for (std::size_t kind = 0; kind < length_scalings; ++kind) {
+        ui::ChartCurve score{.name = length_scaling_names[kind], .colour = ui::series_colour(kind)},
+            wave = score;
+        for (Index bin = 0; bin < curves.bins_done(); ++bin) {
+            const LengthCurves::Bin& found = curves.bin(kind, bin);
+            score.x.push_back(static_cast<double>(curves.first_distance(bin)));
+            score.y.push_back(found.mean);
+            score.notes.push_back("from " + fixed(found.low, 4) + " to " + fixed(found.high, 4));
+        }
+        for (Index a = 0; a < pairs; ++a) {
+            wave.x.push_back(static_cast<double>(a));
+            wave.y.push_back(wavelength(curves.frequencies(kind)[static_cast<std::size_t>(a)]));
+            shortest_wave = std::min(shortest_wave, wave.y.back());
+            longest_wave = std::max(longest_wave, wave.y.back());
+        }
+        wave.points = pairs <= 32;
+        scores.push_back(std::move(score));
+        waves.push_back(std::move(wave));
+    }
+    // Its ends lie outside of the chart, so that nobody points at them.
+    const auto line = [&](std::vector<double> x, std::vector<double> y) {
+        return ui::ChartCurve{
+            .colour = ui::theme().text, .x = std::move(x), .y = std::move(y), .dashed = true};
+    };
+    const ui::ChartAxis score_axis = ui::fitted("score", scores, false);
+    const auto last = static_cast<double>(std::max(pairs - 1, Index{1}));
+    const double tall = score_axis.high - score_axis.low;
+    scores.push_back(line({trained_on, trained_on}, {score_axis.low - tall, score_axis.high + tall}));
+    waves.push_back(line({-last, 2 * last}, {trained_on, trained_on}));
+    const auto answer_of = [&](const ui::ChartReply& reply, OrderNumber number, Index points) {
+        std::optional<CellRef> cell;
+        if (reply.over && reply.over->curve < length_scalings)
+            cell = cell_of(number, static_cast<Index>(reply.over->curve) * points +
+                                       static_cast<Index>(reply.over->point));
+        answer(drawing, reply, cell);
+    };
+    ui::columns(
+        "order/lengths", least_chart, chart_gap,
+        [&](float width) {
+            const ui::Chart chart{
+                .name = "order-length",
+                .title = "Score over distance, " + std::to_string(now().factor) + " times the trained length",
+                .x = {"distance, positions", 0, farthest, false, true},
+                .y = score_axis,
+                .marked = now().far > 0 ? static_cast<double>(now().far) : trained_on};
+            const ui::ChartReply reply = ui::chart(chart, width, chart_height, scores);
+            answer_of(reply, OrderNumber::length, LengthCurves::bins);
+            if (reply.held) {
+                next = now();
+                next.far = std::max(static_cast<Index>(std::lround(*reply.held)), Index{1});
+                set(next);
+            }
+            ui::caption(("Dashed: the trained length. Each point is the mean of " +
+                         std::to_string(curves.samples()) +
+                         " distances in a row; point at it for their range.")
+                            .c_str());
+        },
+        [&](float width) {
+            const ui::Chart chart{.name = "order-wavelength",
+                                  .title = "Wavelength of each pair",
+                                  .x = {"pair", 0, last, false, true},
+                                  .y = {"positions a turn", shortest_wave / 1.2,
+                                        std::max(longest_wave, trained_on) * 1.2, true},
+                                  .marked = static_cast<double>(std::min(now().pair, pairs - 1))};
+            const ui::ChartReply reply = ui::chart(chart, width, chart_height, waves);
+            answer_of(reply, OrderNumber::wavelength, pairs);
+            if (reply.held) {
+                next = now();
+                next.pair = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{0}, pairs - 1);
+                set(next);
+            }
+            ui::caption("A pair above the dashed line never came round in training.");
+        });
+    if (!curves.done())
+        drawing.visit.continue_with(
+            [this, of = curves_of_] { return lengths_ && curves_of_ == of && lengths_->step(); });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,469 @@
+// Explains the numbers of lens Order.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "app/format.hpp"
+#include "lenses/order/order.hpp"
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+double f32_output(const PlacedRun& run, Index place, Index component) {
+    return static_cast<double>(run.record.output().heads().head(0)(place, component));
+}
+
+// |a − b| as an expression of the only operand.
+void add_difference(Explained& out, double value) {
+    out.left_name = "a";
+    out.right_name = "b";
+    add_line(out, "off", "max(sum(a) - sum(b), sum(b) - sum(a))", value);
+}
+
+}  // namespace
+
+CellPlace OrderLens::place(OrderNumber number, Index column) const {
+    return {content_->head(), cell_of(number, column)};
+}
+
+// Where a component of the content stands in the subject.
+std::optional<CellPlace> OrderLens::content_place(Stage stage, Index token, Index component) const {
+    using From = OrderContent::From;
+    if (content_->from() == From::embedding) return std::nullopt;
+    if (content_->from() == From::unturned && stage != Stage::v)
+        stage = stage == Stage::q ? Stage::unturned_q : Stage::unturned_k;
+    return Places{content_->head()}(stage, content_->tokens().begin + token, component);
+}
+
+// Where a component of q, k or v at a position stands: nowhere, unless it is there in the subject, too.
+std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage stage, Index token,
+                                                 Index component, Index position) const {
+    if (stage == Stage::v && !is_own_table(*content_, rule)) return content_place(stage, token, component);
+    switch (rule.scheme) {
+        case PositionScheme::none:
+        case PositionScheme::alibi:
+        case PositionScheme::buckets: return content_place(stage, token, component);
+        case PositionScheme::sinusoidal: return std::nullopt;
+        case PositionScheme::learned:
+        case PositionScheme::rotary: break;
+    }
+    const Index own = content_->tokens().begin + token;
+    const bool as_the_model = rule.scheme == PositionScheme::learned
+                                  ? content_->own_table()
+                                  : content_->own_frequencies() && !rule.interleaved;
+    return as_the_model && position == own ? std::optional(Places{content_->head()}(stage, own, component))
+                                           : std::nullopt;
+}
+
+// Says whether a token's weights before the move are those of the head itself, which may see more keys than are in
+// view.
+bool OrderLens::has_own_weights(Index token) const {
+    using From = OrderContent::From;
+    const Record& record = *content_->record();
+    const PositionScheme own = content_->from() == From::unturned    ? PositionScheme::rotary
+                               : content_->from() == From::embedding ? PositionScheme::learned
+                                                                     : PositionScheme::none;
+    if (now().scheme != own || (own == PositionScheme::rotary && now().interleaved)) return false;
+    if (content_->has_mask() && !now().masked) return false;
+    const Range seen = content_->tokens();
+    for (Index key = 0; key < record.keys(); ++key)
+        if ((key < seen.begin || key >= seen.end) &&
+            record.spec().mask.allows(content_->head().head, seen.begin + token, key))
+            return false;
+    return true;
+}
+
+std::optional<Explained> OrderLens::explain(Subject& subject, const CellPlace& place) {
+    const CellRef& cell = place.cell;
+    if (cell.stage != Stage::lens) return subject.explain_at(place);
+    if (!subject.attention() || !content(subject)) return std::nullopt;
+    const auto number = static_cast<OrderNumber>(cell.row);
+    const Index col = cell.col, n = content_->count(), d_v = content_->d_v(),
+                pairs = std::ssize(content_->frequencies());
+    const auto scheme = [](Index i) { return static_cast<PositionScheme>(i); };
+    const bool of_scheme = col < static_cast<Index>(position_schemes);
+    switch (number) {
+        case OrderNumber::before:
+        case OrderNumber::after:
+            return d_v > 0 && col < n * d_v ? explain_output(number, col / d_v, col % d_v) : std::nullopt;
+        case OrderNumber::off: return col < n ? explain_off(now().scheme, col) : std::nullopt;
+        case OrderNumber::scheme_off: {
+            if (!of_scheme || !runs(scheme(col))) return std::nullopt;
+            const auto& off = runs(scheme(col))->carried.f32;
+            return explain_off(scheme(col), std::ranges::max_element(off) - off.begin());
+        }
+        case OrderNumber::equal:
+        case OrderNumber::shift_f32:
+        case OrderNumber::shift_f64: return of_scheme ? explain_shift(number, scheme(col)) : std::nullopt;
+        case OrderNumber::score: return col < n * n ? explain_score(col / n, col % n) : std::nullopt;
+        case OrderNumber::pair: return col < pairs ? explain_pair(col) : std::nullopt;
+        case OrderNumber::distance: {
+            const Index which = col / (order_reach_limit + 1), distance = col % (order_reach_limit + 1);
+            return which < static_cast<Index>(position_schemes) && distance <= now().reach
+                       ? explain_distance(scheme(which), distance)
+                       : std::nullopt;
+        }
+        case OrderNumber::length:
+            return col / LengthCurves::bins < static_cast<Index>(length_scalings)
+                       ? explain_length(at(col / LengthCurves::bins), col % LengthCurves::bins)
+                       : std::nullopt;
+        case OrderNumber::wavelength:
+            return pairs > 0 && col / pairs < static_cast<Index>(length_scalings)
+                       ? explain_wavelength(at(col / pairs), col % pairs)
+                       : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+std::optional<Explained> OrderLens::explain_output(OrderNumber which, Index token, Index component) const {
+    const Runs* shown = runs(now().scheme);
+    if (!shown) return std::nullopt;
+    const bool after = which == OrderNumber::after;
+    const PlacedRun& run = after ? shown->after : shown->before;
+    const Index row = after ? place_of(token) : token, n = content_->count(), d_v = content_->d_v();
+    Explained out;
+    out.title = "Output[" + in_quotes(name(token)) + ", " + std::to_string(component) + "]" +
+                (after ? " in this order" : " before");
+    out.provenance = std::string(scheme_name(now().scheme)) +
+                     (now().masked ? " · under the head’s mask" : " · without a mask") + " · computed";
+    out.f32 = f32_output(run, row, component);
+    out.f64 = run.outputs[at(row * d_v + component)];
+    out.formula = "Σ_j A[" + name(token) + ", j] · V[j, " + std::to_string(component) + "]";
+    out.operands_title = "Weights · values, key by key";
+    out.left_name = "weights";
+    out.right_name = "values";
+    const PositionRule rule = rule_of(now().scheme);
+    const Index first = content_->tokens().begin;
+    const bool own_weights = !after && has_own_weights(token);
+    for (Index j = 0; j < n; ++j) {
+        const Index key = after ? order_[at(j)] : j;
+        const double weight = run.weights[at(row * n + j)],
+                     value = static_cast<double>(run.record.v().heads().head(0)(j, component));
+        std::optional<CellPlace> weight_at;
+        if (after)
+            weight_at = place(OrderNumber::score, row * n + j);
+        else if (own_weights)
+            weight_at = Places{content_->head()}(Stage::weight, first + token, first + key);
+        out.operands.push_back({in_quotes(name(key)), weight, value, weight * value, weight_at,
+                                placed_place(rule, Stage::v, key, component, first + j)});
+    }
+    add_line(out, "output", "dot(weights, values)", out.f64);
+    const Index other = token * d_v + component;
+    out.steps.push_back({after ? "before" : "in this order", "",
+                         four(after ? shown->before.outputs[at(other)]
+                                    : shown->after.outputs[at(place_of(token) * d_v + component)]),
+                         false, place(after ? OrderNumber::before : OrderNumber::after, other)});
+    return out;
+}
+
+std::optional<Explained> OrderLens::explain_off(PositionScheme scheme, Index token) const {
+    const Runs* shown = runs(scheme);
+    const Index d_v = content_->d_v(), row = place_of(token);
+    if (!shown || d_v == 0) return std::nullopt;
+    // The component that is off by most.
+    Index most = 0;
+    const auto off = [&](Index b) {
+        return std::abs(f32_output(shown->after, row, b) - f32_output(shown->before, token, b));
+    };
+    for (Index b = 1; b < d_v; ++b)
+        if (off(b) > off(most)) most = b;
+    const double after = shown->after.outputs[at(row * d_v + most)],
+                 before = shown->before.outputs[at(token * d_v + most)];
+    const bool in_view = scheme == now().scheme;
+    const auto at_place = [&](OrderNumber number) {
+        return in_view ? std::optional(place(number, token * d_v + most)) : std::nullopt;
+    };
+    Explained out;
+    out.title = "How far the output of " + in_quotes(name(token)) + " is from before";
+    out.provenance = std::string(scheme_name(scheme)) + " · the largest of " + many(d_v, "component");
+    out.f32 = off(most);
+    out.f64 = std::abs(after - before);
+    out.formula = "max_b |O in this order[b] − O before[b]|";
+    out.operands_title = "Where it is largest: in this order − before";
+    out.sign = "−";
+    out.operands.push_back({"component " + std::to_string(most), after, before, after - before,
+                            at_place(OrderNumber::after), at_place(OrderNumber::before)});
+    add_difference(out, out.f64);
+    out.note = "Rounding alone may make up to " + fixed(reorder_rounding(shown->after), 1) +
+               " in f32, since the same terms are added up in another order.";
+    return out;
+}
+
+std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionScheme scheme) const {
+    const Runs* shown = runs(scheme);
+    if (!shown || !shown->change) return std::nullopt;
+    const ScoreChange& change = *shown->change;
+    const Index n = content_->count();
+    const std::string by = with_commas(now().shift), called(scheme_name(scheme));
+    Explained out;
+    out.provenance = called + " · all positions shifted by " + by;
+    if (which == OrderNumber::equal) {
+        out.title = "Scores that the shift leaves equal to the last bit";
+        out.f32 = out.f64 = static_cast<double>(change.equal);
+        out.recomputed = false;
+        out.steps = {{"equal in all 32 bits", "", std::to_string(change.equal), true},
+                     {"of", std::to_string(n) + " × " + std::to_string(n), std::to_string(change.all)}};
+    } else {
+        const bool single = which == OrderNumber::shift_f32;
+        const Index cell = single ? change.f32_cell : change.f64_cell;
+        const auto score = [&](const PlacedRun& run) {
+            return single ? static_cast<double>(scores_of(run)[at(cell)]) : run.scores[at(cell)];
+        };
+        const double after = score(*shown->shifted), before = score(shown->after);
+        out.title = std::string("The largest change of a score, in ") + (single ? "f32" : "double precision");
+        out.f32 = change.f32;
+        out.f64 = std::abs(after - before);
+        out.recomputed = !single;
+        out.formula = "max_ij |S shifted − S|";
+        out.operands_title = "Where it is largest: shifted − before";
+        out.sign = "−";
+        out.operands.push_back(
+            {in_quotes(name(order_[at(cell / n)])) + " → " + in_quotes(name(order_[at(cell % n)])), after,
+             before, after - before, std::nullopt,
+             scheme == now().scheme ? std::optional(place(OrderNumber::score, cell)) : std::nullopt});
+        add_difference(out, out.f64);
+    }
+    switch (scheme) {
+        case PositionScheme::none: out.note = "No position enters these scores."; break;
+        case PositionScheme::learned:
+        case PositionScheme::sinusoidal:
+            out.note = "What is added to q and k belongs to the position itself, so a shift changes it.";
+            break;
+        case PositionScheme::rotary:
+            out.note =
+                "R(m)q · R(n)k = q · R(n − m)k: only the distance counts. What is left is the rounding of "
+                "the "
+                "cosines and sines.";
+            break;
+        case PositionScheme::alibi:
+        case PositionScheme::buckets:
+            out.note =
+                "The number that is added depends on whole distances alone, which a shift keeps exactly.";
+            break;
+    }
+    return out;
+}
+
+std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_place) const {
+    const Runs* shown = runs(now().scheme);
+    if (!shown) return std::nullopt;
+    const PlacedRun& run = shown->after;
+    const PositionRule rule = rule_of(now().scheme);
+    const bool own_table = is_own_table(*content_, rule);
+    const Index n = content_->count(), query = order_[at(query_place)], key = order_[at(key_place)],
+                first = content_->tokens().begin, p = first + query_place, r = first + key_place;
+    const auto row = [&](Stage stage, Index token, Index position) {
+        return own_table ? content_->at_own_position(stage, token, position)
+                         : placed(rule, content_row(*content_, stage, token), position);
+    };
+    const std::vector<double> q = row(Stage::q, query, p), k = row(Stage::k, key, r);
+    const double raw = dot_of(q, k), bias = position_bias(rule, p, r),
+                 scale = static_cast<double>(run.record.scale());
+    const bool moved = rule.scheme == PositionScheme::learned || rule.scheme == PositionScheme::sinusoidal ||
+                       rule.scheme == PositionScheme::rotary;
+    Explained out;
+    out.title = "Score[" + in_quotes(name(query)) + " at " + std::to_string(p) + ", " + in_quotes(name(key)) +
+                " at " + std::to_string(r) + "]";
+    out.provenance = std::string(scheme_name(now().scheme)) + " · in this order · computed";
+    out.f32 = static_cast<double>(scores_of(run)[at(query_place * n + key_place)]);
+    out.f64 = score_of(*content_, raw, bias);
+    out.masked = !run.record.spec().mask.allows(0, query_place, key_place);
+    out.formula = rule.scheme == PositionScheme::alibi     ? "scale · q · k − m · |distance|"
+                  : rule.scheme == PositionScheme::buckets ? "scale · q · k + b[bucket]"
+                  : moved                                  ? "scale · q′ · k′, at their positions"
+                                                           : "scale · q · k";
+    out.operands_title = moved ? "q′ · k′, at their positions" : "q · k";
+    out.left_name = "q";
+    out.right_name = "k";
+    for (Index a = 0; a < std::ssize(q); ++a)
+        out.operands.push_back({std::to_string(a), q[at(a)], k[at(a)], q[at(a)] * k[at(a)],
+                                placed_place(rule, Stage::q, query, a, p),
+                                placed_place(rule, Stage::k, key, a, r)});
+    out.steps.push_back({"score", "", four(raw)});
+    add_line(out, "score", "dot(q, k)", raw);
+    out.steps.push_back({"scaled", four(raw) + " × " + four(scale), four(raw * scale), false});
+    add_line(out, "scaled", "score * " + in_expression(scale), raw * scale);
+    const double capped = score_of(*content_, raw);
+    std::string last = "scaled";
+    if (const auto cap = static_cast<double>(run.record.spec().softcap); cap > 0) {
+        out.steps.push_back({"capped", "", four(capped)});
+        last = "capped";
+        add_line(out, last, in_expression(cap) + " * tanh(scaled / " + in_expression(cap) + ")", capped);
+    }
+    if (bias != 0 || rule.scheme == PositionScheme::alibi || rule.scheme == PositionScheme::buckets) {
+        const std::string from = rule.scheme == PositionScheme::alibi
+                                     ? "−" + four(rule.slope) + " × " + std::to_string(std::abs(p - r))
+                                     : "bucket " + std::to_string(relative_bucket(rule.buckets, p, r)) +
+                                           ", seed " + std::to_string(rule.seed);
+        out.steps.push_back({"position", from, four(bias)});
+        out.steps.push_back({"with position", four(capped) + " + " + four(bias), four(out.f64)});
+        add_line(out, "with_position", last + " + " + in_expression(bias), out.f64);
+    }
+    out.steps.back().current = true;
+    out.steps.push_back({"weight", out.masked ? "the mask forbids it" : "after softmax",
+                         four(run.weights[at(query_place * n + key_place)])});
+    return out;
+}
+
+std::optional<Explained> OrderLens::explain_pair(Index pair) const {
+    const PositionRule rule = rule_of(PositionScheme::rotary);
+    const std::vector<double> q = content_row(*content_, Stage::q, query()),
+                              k = content_row(*content_, Stage::k, key());
+    const Index p = query_position(), r = key_position();
+    const PairTurn turn = pair_turn(rule, pair, q, p, k, r);
+    const std::vector<double> turned_q = placed(rule, q, p), turned_k = placed(rule, k, r);
+    const PairPlace components = pair_place(rule, pair);
+    const double frequency = rule.frequencies[at(pair)];
+    // As the kernels turn them.
+    const auto in_f32 = [&](const std::vector<double>& row, Index position) {
+        Tensor one({1, std::ssize(row)});
+        for (Index a = 0; a < std::ssize(row); ++a) one.matrix()(0, a) = static_cast<float>(row[at(a)]);
+        attn::place(content_->record()->kernels(), rule, std::array{position}, one.matrix());
+        return one;
+    };
+    const Tensor q32 = in_f32(q, p), k32 = in_f32(k, r);
+    Explained out;
+    out.title = "Pair " + std::to_string(pair) + ": what it adds to q · k";
+    out.provenance = "RoPE · " + in_quotes(name(query())) + " at " + with_commas(p) + ", " +
+                     in_quotes(name(key())) + " at " + with_commas(r);
+    out.formula = "|q| |k| cos(φ_q − φ_k), φ = angle + position · θ";
+    out.operands_title = "Turned q · turned k, its two components";
+    out.left_name = "q";
+    out.right_name = "k";
+    float f32 = 0;
+    for (const Index a : {components.first, components.second}) {
+        const double left = turned_q[at(a)], right = turned_k[at(a)];
+        out.operands.push_back({std::to_string(a), left, right, left * right,
+                                placed_place(rule, Stage::q, query(), a, p),
+                                placed_place(rule, Stage::k, key(), a, r)});
+        f32 += q32.matrix()(0, a) * k32.matrix()(0, a);
+        out.f64 += left * right;
+    }
+    out.f32 = static_cast<double>(f32);
+    add_line(out, "product", "dot(q, k)", out.f64);
+    const auto degrees = [](double angle) {
+        return fixed(std::remainder(angle, 2 * std::numbers::pi) * 180 / std::numbers::pi, 1) + "°";
+    };
+    for (const Index a : {components.first, components.second}) {
+        const std::string of = "[" + std::to_string(a) + "]";
+        out.steps.push_back(
+            {"q" + of, "before it is turned", four(q[at(a)]), false, content_place(Stage::q, query(), a)});
+        out.steps.push_back(
+            {"k" + of, "before it is turned", four(k[at(a)]), false, content_place(Stage::k, key(), a)});
+    }
+    const std::vector<Explained::Step> turning{
+        {"θ", content_->own_frequencies() ? "the model’s own" : "10,000^(−2a/d)", four(frequency)},
+        {"a full turn", "2π / θ, in positions", four(wavelength(frequency))},
+        {"φ_q", "", degrees(turn.q_angle)},
+        {"φ_k", "", degrees(turn.k_angle)},
+        {"between them", "", degrees(turn.q_angle - turn.k_angle)},
+        {"pair", four(turn.q_length) + " × " + four(turn.k_length) + " × cos", four(out.f64), true}};
+    out.steps.insert(out.steps.end(), turning.begin(), turning.end());
+    out.note = "A step of one position turns this hand by " + fixed(frequency * 180 / std::numbers::pi, 3) +
+               "°. The pairs add up to q · k.";
+    return out;
+}
+
+std::optional<Explained> OrderLens::explain_distance(PositionScheme scheme, Index distance) {
+    const DistanceCurves& curves = distances();
+    const PositionRule rule = rule_of(scheme);
+    if (!reaches(*content_, rule, distance)) return std::nullopt;
+    const std::vector<double> q = curves.q_at(scheme, distance), k = curves.k_at(scheme);
+    const double raw = dot_of(q, k), bias = position_bias(rule, distance, 0),
+                 scale = static_cast<double>(content_->record()->scale());
+    Explained out;
+    out.title = std::string(scheme_name(scheme)) + " at distance " + std::to_string(distance);
+    out.provenance = curves.pair().query
+                         ? in_quotes(name(*curves.pair().query)) + " at " + std::to_string(distance) + ", " +
+                               in_quotes(name(*curves.pair().key)) + " at 0"
+                         : "mean q at " + std::to_string(distance) + ", mean k at 0";
+    out.formula = "scale · q′ · k′ + what the scheme adds";
+    out.operands_title = "q′ · k′";
+    out.left_name = "q";
+    out.right_name = "k";
+    float f32 = 0;
+    for (std::size_t a = 0; a < q.size(); ++a) {
+        out.operands.push_back({std::to_string(a), q[a], k[a], q[a] * k[a]});
+        f32 += static_cast<float>(q[a]) * static_cast<float>(k[a]);
+    }
+    out.f64 = score_of(*content_, raw, bias);
+    out.f32 = static_cast<double>(static_cast<float>(score_of(*content_, static_cast<double>(f32), bias)));
+    out.steps = {{"score", "", four(raw)}, {"scaled", "× " + four(scale), four(score_of(*content_, raw))}};
+    add_line(out, "score", "dot(q, k)", raw);
+    const auto cap = static_cast<double>(content_->record()->spec().softcap);
+    const std::string scaled = "score * " + in_expression(scale);
+    add_line(out, "scaled",
+             cap > 0 ? in_expression(cap) + " * tanh(" + scaled + " / " + in_expression(cap) + ")" : scaled,
+             score_of(*content_, raw));
+    if (bias != 0) {
+        out.steps.push_back({"position", "", four(bias)});
+        out.steps.push_back({"with position", "", four(out.f64)});
+        add_line(out, "with_position", "scaled + " + in_expression(bias), out.f64);
+    }
+    out.steps.back().current = true;
+    if (scheme == PositionScheme::learned && !content_->own_table())
+        out.note = "Rows of a table that was drawn from seed " + std::to_string(rule.seed) +
+                   " (standard normal), added to q and k.";
+    if (scheme == PositionScheme::buckets)
+        out.note = "Bucket " + std::to_string(relative_bucket(rule.buckets, distance, 0)) +
+                   "; its number was drawn from seed " + std::to_string(rule.seed) + " (standard normal).";
+    return out;
+}
+
+std::optional<Explained> OrderLens::explain_length(std::size_t scaling, Index bin) {
+    const LengthCurves& curves = lengths();
+    if (bin >= curves.bins_done()) return std::nullopt;
+    const Index first = curves.first_distance(bin), count = curves.samples();
+    Explained out;
+    out.title = std::string(length_scaling_names[scaling]) + ", distances from " + with_commas(first);
+    out.provenance = "mean over " + many(count, "distance") + " · trained on " + with_commas(trained()) +
+                     ", " + std::to_string(now().factor) + " times as long";
+    out.formula = "mean of scale · Σ pairs |q| |k| cos(φ + distance · θ)";
+    out.operands_title = "Scores at these distances · 1/" + std::to_string(count);
+    out.left_name = "scores";
+    out.right_name = "shares";
+    const double share = 1 / static_cast<double>(count);
+    for (Index i = 0; i < count; ++i) {
+        const double score = curves.score(scaling, first + i);
+        out.operands.push_back({std::to_string(first + i), score, share, score * share});
+        out.f64 += score * share;
+    }
+    out.f32 = static_cast<double>(static_cast<float>(out.f64));
+    add_line(out, "mean", "dot(scores, shares)", out.f64);
+    out.steps = {{"lowest", "", four(curves.bin(scaling, bin).low)},
+                 {"mean", "", four(out.f64), true},
+                 {"highest", "", four(curves.bin(scaling, bin).high)}};
+    if (const double m = rotary_magnitude(length_scaling(scaling, trained(), now().factor)); m != 1)
+        out.note = "YaRN multiplies q and k by 0.1 ln " + std::to_string(now().factor) + " + 1 = " + four(m) +
+                   ", so scores by " + four(m * m) + ".";
+    return out;
+}
+
+std::optional<Explained> OrderLens::explain_wavelength(std::size_t scaling, Index pair) {
+    const LengthCurves& curves = lengths();
+    const double frequency = curves.frequencies(scaling)[at(pair)], plain = curves.frequencies(0)[at(pair)];
+    Explained out;
+    out.title = "Wavelength of pair " + std::to_string(pair) + ", " + length_scaling_names[scaling];
+    out.provenance = "base " + with_commas(static_cast<std::int64_t>(content_->base())) + " · trained on " +
+                     with_commas(trained());
+    out.formula = "2π / θ";
+    out.f64 = wavelength(frequency);
+    out.f32 = static_cast<double>(static_cast<float>(out.f64));
+    out.steps = {{"plain θ", "base^(−2a/d)", four(plain)},
+                 {"θ", "÷ " + four(plain / frequency), four(frequency)},
+                 {"a full turn", "2π / θ, in positions", four(out.f64), true}};
+    add_line(out, "wavelength", in_expression(2 * std::numbers::pi) + " / " + in_expression(frequency),
+             out.f64);
+    out.note = out.f64 > static_cast<double>(trained())
+                   ? "It never came round within the trained length."
+                   : "It came round " + fixed(static_cast<double>(trained()) / out.f64, 1) +
+                         " times within the trained length.";
+    return out;
+}
+
+}  // namespace attn::app
