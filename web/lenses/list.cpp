@@ -8,6 +8,7 @@
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
+#include "lenses/memory/memory.hpp"
 #include "lenses/overview/overview.hpp"
 #include "lenses/scale/scale.hpp"
 #include "lenses/softmax/softmax.hpp"
@@ -37,6 +38,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax_links(), make<SoftmaxLens>},
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>},
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>},
+        LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory_links(), make<MemoryLens>},
     };
     // clang-format on
     return list;

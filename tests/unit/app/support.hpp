@@ -17,6 +17,7 @@
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
+#include "lenses/memory/memory.hpp"
 #include "lenses/scale/scale.hpp"
 #include "lenses/softmax/softmax.hpp"
 #include "lenses/tiles/tiles.hpp"
@@ -178,6 +179,20 @@ class RandomCommands {
             {"SetSoftmax", 1,
              [](R& r, const State&) -> Command {
                  return SetSoftmax{{r.number(), static_cast<SoftmaxShown>(r.below(2))}};
+             }},
+            {"SetMemory", 1,
+             [](R& r, const State&) -> Command {
+                 MemoryState memory{.network = static_cast<MemoryNetwork>(r.below(2)),
+                                    .plane = static_cast<MemoryPlane>(r.below(2)),
+                                    .of_keys = r.yes(),
+                                    .bits = r.below(450),
+                                    .patterns = r.below(220),
+                                    .flipped = r.share(),
+                                    .stored = r.below(40),
+                                    .seed = r.below(1'100'000)};
+                 if (r.yes()) memory.beta = r.number();
+                 if (r.yes()) memory.start = {r.number(), r.share()};
+                 return SetMemory{memory};
              }},
             {"TryMask", 1,
              [](R& r, const State&) -> Command {
