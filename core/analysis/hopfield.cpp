@@ -28,6 +28,8 @@ Result<HopfieldPatterns> hopfield_patterns(ConstMatrix k, std::span<const std::u
     HopfieldPatterns patterns;
     patterns.components = k.cols;
     patterns.mean.assign(static_cast<std::size_t>(k.cols), 0);
+    patterns.values.reserve(
+        static_cast<std::size_t>(std::ranges::count_if(allowed, [](auto a) { return a != 0; }) * k.cols));
     for (Index j = 0; j < k.rows; ++j) {
         if (!allowed[static_cast<std::size_t>(j)]) continue;
         patterns.keys.push_back(j);

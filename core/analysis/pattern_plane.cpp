@@ -110,27 +110,27 @@ double PrincipalPlane::iterate() {
 }
 
 bool PrincipalPlane::step() {
+    if (done_) return false;
     const Index one = std::max<Index>(4 * patterns_->count() * patterns_->components, 1);
     for (Index left = std::max<Index>(look_work_a_step / one, 1); left > 0 && !done_; --left)
         done_ = iterate() <= unmoved || ++iterations_ == most_plane_iterations;
-    if (!done_) return true;
+    if (done_) finish();
+    return !done_;
+}
+
+void PrincipalPlane::finish() {
     // Which of both ends is which does not matter to the patterns; the largest component is positive.
     for (auto* direction : {&plane_.across, &plane_.up}) {
         const auto largest = std::ranges::max_element(*direction, {}, [](double x) { return std::abs(x); });
         if (largest != direction->end() && *largest < 0)
             for (double& each : *direction) each = -each;
     }
-    return false;
-}
-
-std::array<double, 2> PrincipalPlane::shares() const {
     double all = 0;
     for (Index j = 0; j < patterns_->count(); ++j) {
         const double off = distance_between(patterns_->at(j), patterns_->mean);
         all += off * off;
     }
-    if (!(all > 0)) return {};
-    return {squares_[0] / all, squares_[1] / all};
+    if (all > 0) shares_ = {squares_[0] / all, squares_[1] / all};
 }
 
 // ---- Basins -----------------------------------------------------------------------------------------------

@@ -30,14 +30,15 @@ class PrincipalPlane {
     bool done() const { return done_; }
     const PatternPlane& plane() const { return plane_; }
     // Shares of the patterns' variance in both directions; 0 where all patterns are the same.
-    std::array<double, 2> shares() const;
+    const std::array<double, 2>& shares() const { return shares_; }
 
   private:
     double iterate();  // returns how far the directions moved
+    void finish();
 
     std::shared_ptr<const HopfieldPatterns> patterns_;
     PatternPlane plane_;
-    std::array<double, 2> squares_{};  // Σ ((k − mean)·direction)²
+    std::array<double, 2> squares_{}, shares_{};  // Σ ((k − mean)·direction)²
     Index iterations_ = 0;
     bool done_ = false;
 };

@@ -118,7 +118,7 @@ std::optional<Explained> MemoryLens::explain_energy(Subject& subject, Index step
                                 std::nullopt});
     }
     add_step(out, "max k·ξ", "", look.highest);
-    add_step(out, "1/β ln Σ exp(β k·ξ)", four(look.highest) + " + " + four(log_sum), look.highest + log_sum);
+    add_step(out, "1/β ln Σ exp", four(look.highest) + " + " + four(log_sum), look.highest + log_sum);
     add_step(out, "½ ξ·ξ", "½ · " + four(square), square / 2);
     add_step(out, "1/β ln N", "ln " + fixed(count, 0) + " / β", log_count);
     add_step(out, "½ max |k|²", "½ · " + four(largest), largest / 2);

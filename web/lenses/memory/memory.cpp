@@ -154,7 +154,7 @@ void MemoryLens::update_modern() {
             off_attention_.reset();
             path_.emplace(patterns_, *beta_, std::move(start));
             const Index look = look_cost(patterns_->count(), patterns_->components);
-            for (Index left = at_once; left > 0 && path_->step();) left -= look;
+            for (Index left = at_once; left >= look && path_->step();) left -= look;
         }
     } else {
         path_.reset();
@@ -185,10 +185,14 @@ void MemoryLens::update_classical() {
             bits_ = std::make_shared<const BinaryMemory>(
                 asked.bits, random_bits(asked.bits * asked.patterns, static_cast<std::uint64_t>(asked.seed)));
         else if (patterns_)
-            bits_ = std::make_shared<const BinaryMemory>(patterns_->components, signs_of(patterns_->values));
+            bits_ = std::make_shared<const BinaryMemory>(
+                patterns_->components,
+                signs_of(std::span(patterns_->values)
+                             .first(static_cast<std::size_t>(std::min(patterns_->count(), memory_most_keys) *
+                                                             patterns_->components))));
     }
     if (!bits_) return;
-    const CueOf cue_of{asked.flipped, stored(), asked.seed};
+    const CueOf cue_of{asked.flipped, stored(), asked.seed, beta_.value_or(0)};
     if (!recall_ || cue_of != cue_of_) {
         kept_.reset();
         cue_of_ = cue_of;
@@ -197,6 +201,10 @@ void MemoryLens::update_classical() {
         const auto seed = mixed(static_cast<std::uint64_t>(asked.seed), static_cast<std::uint64_t>(stored()));
         cue_ = with_flips(bits_->pattern(stored()), flips, seed);
         recall_.emplace(bits_, cue_, seed);
+        beside_.reset();
+        if (beta_)
+            beside_.emplace(std::make_shared<const HopfieldPatterns>(patterns_of(*bits_)), *beta_,
+                            std::vector<double>(cue_.begin(), cue_.end()));
     }
     const CapacityTrials::Setting capacity_of{asked.bits, asked.flipped, beta_.value_or(1)};
     if (!capacity_ || capacity_of != capacity_of_) {
@@ -217,6 +225,10 @@ bool MemoryLens::step() {
         if (recall_ && !recall_->done()) {
             kept_.reset();
             for (Index left = visits; left > 0 && recall_->step();) left -= bits_->count() + 1;
+            return true;
+        }
+        if (beside_ && !beside_->done()) {
+            beside_->step();
             return true;
         }
         if (!capacity_ || capacity_->done()) return false;

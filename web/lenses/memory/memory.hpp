@@ -75,6 +75,7 @@ class MemoryLens final : public Lens {
     struct CueOf {
         double flipped = 0;
         Index stored = 0, seed = 0;
+        double beta = 0;  // of the modern network beside it; 0: none
         bool operator==(const CueOf&) const = default;
     };
     struct Kept {
@@ -161,6 +162,7 @@ class MemoryLens final : public Lens {
     CueOf cue_of_;
     Bits cue_;
     std::optional<BinaryRecall> recall_;
+    std::optional<Retrieval> beside_;  // the same cue in the modern network
     CapacityTrials::Setting capacity_of_;
     std::optional<CapacityTrials> capacity_;
 

@@ -21,7 +21,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float left_share = 0.5f, energy_height = 220, moves_height = 230, gap_below = 10;
+constexpr float left_share = 0.5f, energy_height = 236, moves_height = 230, gap_below = 10;
 constexpr float least_cell = 42, names_width = 60;
 constexpr Index fewest_columns = 4, most_columns = 20;
 
@@ -362,7 +362,8 @@ void MemoryLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     update(subject);
     ui::caption(now().network == MemoryNetwork::modern
-                    ? "Drag the start through the plane: it falls to the memory in whose basin it lies."
+                    ? "Press “β = 100” and drag the start through the plane: it falls to the memory in whose "
+                      "basin it lies."
                     : "Flip more of the cue’s bits, or store more patterns, until the pattern is lost.");
     draw_controls(drawing, subject);
     update(subject);

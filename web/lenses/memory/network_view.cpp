@@ -21,8 +21,8 @@ using namespace memory_view;
 
 namespace {
 
-constexpr float least_picture = 200, most_picture = 230, picture_gap = 24, most_bit = 20, bit_label = 28;
-constexpr float flips_height = 220, capacity_height = 280;
+constexpr float least_picture = 200, most_picture = 230, picture_gap = 24, most_bit = 20, bit_label = 44;
+constexpr float flips_height = 280, capacity_height = 280;
 
 }  // namespace
 
@@ -39,7 +39,9 @@ void MemoryLens::draw_bits(const Drawing& drawing, float width) {
     const Matrix pattern = square(bits_->pattern(stored())), cue = square(cue_),
                  end = square(recall_->state());
     ui::Lines lines(width, {picture_gap, 12});
-    const float picture = std::clamp((width - 2 * picture_gap) / 3, least_picture, most_picture);
+    const float picture = width >= ui::two_columns
+                              ? std::clamp((width - 2 * picture_gap) / 3, least_picture, most_picture)
+                              : std::min(width, most_picture);
     const auto draw = [&](const char* name, const char* title, const std::string& notation,
                           const Matrix& values) {
         ui::MatrixGrid grid;
@@ -73,6 +75,12 @@ void MemoryLens::draw_bits(const Drawing& drawing, float width) {
     draw("memory/cue", "Cue", many(wrong_before, "bit") + " wrong", cue);
     draw("memory/rest", recall_->done() ? "At rest" : "On its way", many(wrong_after, "bit") + " wrong", end);
     lines.finish();
+    if (!beside_ || !beside_->done()) return;
+    const Index wrong = bits_that_differ(signs_of(beside_->end()), bits_->pattern(stored()));
+    ui::caption(("From the same cue, the signs of the modern network at " + beta_text(beside_->beta()) +
+                 " end with " + many(wrong, "wrong bit") + ".")
+                    .c_str());
+    ui::landmark_item("memory/beside");
 }
 
 void MemoryLens::draw_flips(const Drawing& drawing, float width) {
@@ -194,11 +202,13 @@ void MemoryLens::draw_classical(const Drawing& drawing, Subject& subject, float 
         ui::landmark_item("memory/refused");
         return;
     }
-    if (now().of_keys && patterns_) {
-        const Index key = patterns_->keys[static_cast<std::size_t>(stored())];
-        ui::caption(("Pattern " + std::to_string(stored()) + " is the signs of the key of " +
-                     key_name(subject, key) + ".")
-                        .c_str());
+    if (now().of_keys) {
+        std::string told = "Pattern " + std::to_string(stored()) + " is the signs of the key of " +
+                           key_name(subject, patterns_->keys[static_cast<std::size_t>(stored())]) + ".";
+        if (bits_->count() < patterns_->count())
+            told += " The first " + with_commas(bits_->count()) + " of " + with_commas(patterns_->count()) +
+                    " keys are stored.";
+        ui::caption(told.c_str());
     }
     ImGui::Dummy({0, 6});
     draw_bits(drawing, width);

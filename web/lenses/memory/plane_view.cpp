@@ -21,6 +21,7 @@ namespace attn::app {
 namespace {
 
 constexpr float most_side = 420, left_margin = 46, axis_height = 36, legend_line = 20, near_key = 9;
+constexpr double least_off = 1e-6;                   // of a state from the plane, as a share of max |k|
 constexpr std::size_t colours = 7;                   // of basins; the next one is that of all others
 constexpr Index most_drawn = 2000, most_named = 40;  // keys
 
@@ -302,7 +303,8 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
     std::string told;
     if (count > drawn) told = with_commas(drawn) + " of " + with_commas(count) + " keys are drawn. ";
     const double off = path_ ? plane_->distance_to(path_->points().front().state) : 0;
-    if (!now().start && off > 0) told += "q itself lies " + fixed(off, 2) + " from this plane. ";
+    if (!now().start && off > least_off * patterns_->largest)
+        told += "q itself lies " + fixed(off, 2) + " from this plane. ";
     if (basins_ && !basins_->done())
         told += "The basins are being followed, " + std::to_string(basins_->side()) + " × " +
                 std::to_string(basins_->side()) + " places so far.";

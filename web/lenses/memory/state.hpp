@@ -20,6 +20,7 @@ enum class MemoryPlane {
 
 inline constexpr double memory_least_beta = 0.1, memory_most_beta = 100;
 inline constexpr Index memory_least_bits = 8, memory_most_bits = 400, memory_most_patterns = 200;
+inline constexpr Index memory_most_keys = 1000;  // whose signs are stored
 inline constexpr double memory_most_flipped = 0.5;
 inline constexpr Index memory_most_seed = 999'999;
 
