@@ -28,20 +28,19 @@ Result<HopfieldPatterns> hopfield_patterns(ConstMatrix k, std::span<const std::u
     HopfieldPatterns patterns;
     patterns.components = k.cols;
     patterns.mean.assign(static_cast<std::size_t>(k.cols), 0);
-    patterns.values.reserve(
-        static_cast<std::size_t>(std::ranges::count_if(allowed, [](auto a) { return a != 0; }) * k.cols));
-    for (Index j = 0; j < k.rows; ++j) {
-        if (!allowed[static_cast<std::size_t>(j)]) continue;
-        patterns.keys.push_back(j);
-        double square = 0;
-        for (Index a = 0; a < k.cols; ++a) {
-            const auto value = static_cast<double>(k(j, a));
-            patterns.values.push_back(value);
-            patterns.mean[static_cast<std::size_t>(a)] += value;
-            square += value * value;
-        }
+    for (Index j = 0; j < k.rows; ++j)
+        if (allowed[static_cast<std::size_t>(j)]) patterns.keys.push_back(j);
+    patterns.values.resize(static_cast<std::size_t>(patterns.count() * k.cols));
+    double* to = patterns.values.data();
+    double* const mean = patterns.mean.data();
+    for (const Index j : patterns.keys) {
+        const float* from = k.row(j);
+        for (Index a = 0; a < k.cols; ++a) to[a] = static_cast<double>(from[a]);
+        for (Index a = 0; a < k.cols; ++a) mean[a] += to[a];
+        const double square = pattern_product(to, to, k.cols);
         if (!std::isfinite(square)) return Error{"A key that this query sees is not a finite number."};
         patterns.largest = std::max(patterns.largest, std::sqrt(square));
+        to += k.cols;
     }
     if (patterns.count() > 0)
         for (double& each : patterns.mean) each /= static_cast<double>(patterns.count());

@@ -373,9 +373,12 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
             chart.x.title + " " + app::shortest(static_cast<float>(*chart.marked)) + ": " + values,
             {*chart.marked, chart.x.low, chart.x.high}, chart.x.logarithmic);
         // A press on the legend is no drag of the mark.
-        if (asked)
-            reply.held = *asked;
-        else if (held && ImGui::GetIO().MouseClickedPos[0].y >= area.min.y)
+        if (asked) {
+            // A step along whole numbers goes to the next one at least.
+            const double to = *asked > *chart.marked ? std::max(*asked, *chart.marked + 1)
+                                                     : std::min(*asked, *chart.marked - 1);
+            reply.held = chart.x.whole ? std::clamp(to, chart.x.low, chart.x.high) : *asked;
+        } else if (held && ImGui::GetIO().MouseClickedPos[0].y >= area.min.y)
             reply.held =
                 at_share(chart.x, static_cast<double>((mouse.x - area.min.x) / (area.max.x - area.min.x)));
     } else {

@@ -176,3 +176,28 @@ TEST_CASE("ticks of positions and counts are whole numbers") {
     CHECK(ui::axis_ticks({.title = "query", .low = 0, .high = 13, .whole = true}, 3) ==
           std::vector<double>{0, 5, 10});
 }
+
+TEST_CASE("a step along whole numbers goes to the next one, and stays on the axis") {
+    Screen screen;
+    const std::array curves{ui::ChartCurve{.name = "keys", .x = {0, 1, 2}, .y = {1, 2, 3}}};
+    const auto stepped = [&](double from, double steps) {
+        const ui::Chart chart{.name = "whole",
+                              .title = "Queries",
+                              .x = {.title = "query", .low = 0, .high = 2, .whole = true},
+                              .y = ui::fitted("keys", curves, true),
+                              .marked = from};
+        ui::ask({.kind = ui::Ask::Kind::step, .key = "chart/whole", .steps = steps});
+        ImGui::NewFrame();
+        ui::clear_semantics();
+        ImGui::Begin("a chart alone");
+        const ui::ChartReply reply = ui::chart(chart, 600, 300, curves);
+        ImGui::End();
+        ImGui::Render();
+        for (ImTextureData* texture : ImGui::GetPlatformIO().Textures) texture->SetStatus(ImTextureStatus_OK);
+        return reply.held;
+    };
+    CHECK(stepped(1, 1) == 2);
+    CHECK(stepped(1, -1) == 0);
+    CHECK_FALSE(stepped(2, 1));
+    CHECK(stepped(0, HUGE_VAL) == 2);
+}

@@ -219,36 +219,34 @@ void MemoryLens::update(Subject& subject) {
     if (now().network == MemoryNetwork::classical) update_classical();
 }
 
+bool MemoryLens::pending() const {
+    const auto left = [](const auto& job) { return job && !job->done(); };
+    if (now().network == MemoryNetwork::classical) return left(recall_) || left(beside_) || left(capacity_);
+    return left(path_) || left(principal_) || left(basins_) || left(moves_);
+}
+
 bool MemoryLens::step() {
+    const auto left = [](const auto& job) { return job && !job->done(); };
     if (now().network == MemoryNetwork::classical) {
-        constexpr Index visits = Index{1} << 18;  // times the patterns of a bit
-        if (recall_ && !recall_->done()) {
-            kept_.reset();
-            for (Index left = visits; left > 0 && recall_->step();) left -= bits_->count() + 1;
-            return true;
-        }
-        if (beside_ && !beside_->done()) {
+        constexpr Index visited = Index{1} << 18;  // patterns of bits
+        kept_.reset();                             // its numbers are on their way
+        if (left(recall_))
+            for (Index visits = visited / (bits_->count() + 1); visits >= 0 && recall_->step(); --visits)
+                continue;
+        else if (left(beside_))
             beside_->step();
-            return true;
-        }
-        if (!capacity_ || capacity_->done()) return false;
-        kept_.reset();
-        return capacity_->step();
-    }
-    if (!patterns_) return false;
-    if (path_ && !path_->done()) {
+        else if (left(capacity_))
+            capacity_->step();
+    } else if (left(path_)) {
         path_->step();
-        return true;
-    }
-    if (principal_ && !principal_->done()) {
+    } else if (left(principal_)) {
         principal_->step();
-        return true;
-    }
-    if (basins_ && !basins_->done()) {
+    } else if (left(basins_)) {
         basins_->step();
-        return true;
+    } else if (left(moves_)) {
+        moves_->step();
     }
-    return beta_ && moves_ && !moves_->done() && moves_->step();
+    return pending();
 }
 
 std::string MemoryLens::query_name(Subject& subject) const {

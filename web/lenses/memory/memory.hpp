@@ -91,6 +91,7 @@ class MemoryLens final : public Lens {
     void update_modern();
     void update_classical();
     bool step();  // true while there is more to do
+    bool pending() const;
     std::string query_name(Subject& subject) const;
     std::string modern_sentence(Subject& subject) const;
     std::string classical_sentence() const;

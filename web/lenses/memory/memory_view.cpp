@@ -128,10 +128,10 @@ void MemoryLens::draw_controls(const Drawing& drawing, Subject& subject) {
     ImGui::EndGroup();
     set(wanted);
     const bool modern = now().network == MemoryNetwork::modern;
-    if (modern) draw_beta();
+    draw_beta();
     const Attention& attention = *subject.attention();
     if (attention.queries() > 1 && (modern || now().of_keys)) {
-        if (modern) ui::next_control(ui::need::stepper);
+        ui::next_control(ui::need::stepper);
         ImGui::BeginGroup();
         const Index last = attention.queries() - 1;
         if (const auto query =
@@ -367,7 +367,7 @@ void MemoryLens::draw(const Drawing& drawing, Subject& subject) {
                     : "Flip more of the cue’s bits, or store more patterns, until the pattern is lost.");
     draw_controls(drawing, subject);
     update(subject);
-    while (!drawing.deadline.passed() && step()) continue;
+    while (pending() && !drawing.deadline.passed()) step();
     update(subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
@@ -375,7 +375,7 @@ void MemoryLens::draw(const Drawing& drawing, Subject& subject) {
         draw_modern(drawing, subject, width);
     else
         draw_classical(drawing, subject, width);
-    if (step())
+    if (pending())
         drawing.visit.continue_with([this, row = row_, memory = now()] {
             return row_ == row && now() == memory && row_.record && step();
         });

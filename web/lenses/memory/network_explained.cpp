@@ -75,19 +75,20 @@ std::optional<Explained> MemoryLens::explain_capacity(CapacityTrials::Network ne
         " at P / N = " + fixed(CapacityTrials::load(load), 2);
     out.provenance = many(capacity_->patterns(load), "pattern") + " in " + many(capacity_of_.bits, "bit") +
                      " · mean over " + many(seeds, "seed");
-    out.formula = "Σ over seeds of the share / " + std::to_string(seeds);
-    out.operands_title = "Share recovered · 1 / seeds";
+    out.formula = "Σ of the shares / " + std::to_string(seeds);
+    out.operands_title = "Share recovered, by seed";
     out.left_name = "shares";
-    out.right_name = "parts";
-    const double part = 1 / static_cast<double>(seeds);
+    out.right_name = "ones";
+    double sum = 0;
     for (Index seed = 0; seed < seeds; ++seed) {
         const double share = shares[static_cast<std::size_t>(seed)];
-        out.f64 += share * part;
-        out.operands.push_back(
-            {"seed " + std::to_string(seed), share, part, share * part, std::nullopt, std::nullopt});
+        sum += share;
+        out.operands.push_back({"seed " + std::to_string(seed), share, 1, share, std::nullopt, std::nullopt});
     }
+    out.f64 = sum / static_cast<double>(seeds);
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
-    add_line(out, "mean", "dot(shares, parts)", out.f64);
+    add_line(out, "total", "sum(shares)", sum);
+    add_line(out, "mean", "total / " + std::to_string(seeds), out.f64);
     out.note = "A pattern counts as recovered if at most 5 % of its bits are wrong in the end.";
     return out;
 }

@@ -190,6 +190,7 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
     const bool held = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered();
     ui::landmark_item("memory/plane");
 
+    ui::semantic_item(ui::Role::img, "memory/plane", "The plane with its basins, the keys and the path");
     const bool of_query = plane_kind_ == MemoryPlane::query;
     std::string across = "to the query", up = "to its strongest key";
     if (!of_query) {
