@@ -8,6 +8,7 @@
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
+#include "lenses/memory/memory.hpp"
 #include "lenses/order/order.hpp"
 #include "lenses/overview/overview.hpp"
 #include "lenses/scale/scale.hpp"
@@ -39,6 +40,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>},
         LensEntry{"order", "Order", understand, "What attention knows of the order of its tokens, and six ways to tell it", false, order_links(), make<OrderLens>},
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>},
+        LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory_links(), make<MemoryLens>},
     };
     // clang-format on
     return list;

@@ -196,6 +196,9 @@ std::string told(const Chart& chart, const ChartCurve& curve, std::size_t i) {
     return text;
 }
 
+// Such a line stands at a place of the axis and has no value elsewhere.
+bool is_upright(const ChartCurve& curve) { return curve.x.size() > 1 && curve.x.front() == curve.x.back(); }
+
 // The names of the curves, with their values at the mark.
 struct Legend {
     struct Entry {
@@ -216,7 +219,7 @@ Legend legend_of(const Area& area, ImVec2 at, float width, std::span<const Chart
         const ChartCurve& curve = curves[c];
         if (curve.name.empty()) continue;
         Legend::Entry entry{c, std::nullopt, curve.name, {}, {}};
-        if (area.chart.marked) entry.point = nearest(area, curve, *area.chart.marked);
+        if (area.chart.marked && !is_upright(curve)) entry.point = nearest(area, curve, *area.chart.marked);
         if (entry.point) entry.text += " " + number_text(curve.y[*entry.point]);
         const float wide = text_size(entry.text).x + 16;
         if (to.x > at.x && to.x + wide > at.x + width) to = {at.x, to.y + legend_height};
@@ -360,7 +363,7 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
     std::string values;
     for (const ChartCurve& curve : curves) {
         const auto i = nearest(area, curve, chart.marked.value_or(chart.x.high));
-        if (i && !curve.name.empty())
+        if (i && !curve.name.empty() && !is_upright(curve))
             values += (values.empty() ? "" : ", ") + curve.name + " " + number_text(curve.y[*i]);
     }
     const ImVec2 mouse = ImGui::GetMousePos();

@@ -21,7 +21,7 @@ struct ChartAxis {
 struct ChartCurve {
     std::string name{};
     ImU32 colour = 0;
-    std::vector<double> x{}, y{};                 // x ascending; the curve has gaps where y is not finite
+    std::vector<double> x{}, y{};  // x ascending, or all one: upright; gaps where y is not finite
     std::vector<double> band_low{}, band_high{};  // around y; empty: none
     bool dashed = false;
     bool points = false;  // shows where it was measured

@@ -1,0 +1,182 @@
+// Lens Memory: the keys that a query sees as the patterns of a modern Hopfield network, of which attention is one step, and the
+// classical network beside it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/binary_memory.hpp"
+#include "analysis/pattern_plane.hpp"
+#include "analysis/query_moves.hpp"
+#include "lenses/lens.hpp"
+#include "lenses/memory/state.hpp"
+
+namespace attn::app {
+
+// The rows of the lens's own cells, Stage::lens.
+namespace memory_rows {
+inline constexpr Index energy = 0;     // the column is a step
+inline constexpr Index moved = 1;      // in a step
+inline constexpr Index effective = 2;  // patterns, of a step
+inline constexpr Index first = 3;      // the column is a query of the head
+inline constexpr Index all = 4;
+inline constexpr Index flip = 5;  // energy of the classical network; the column is how many bits were flipped
+inline constexpr Index field = 6;        // the column is a bit
+inline constexpr Index capacity = 7;     // + network; the column is a load
+inline constexpr Index weight = 10'000;  // + step, from 1 on; the column is a key
+inline constexpr Index state = 20'000;   // + step; the column is a component
+}  // namespace memory_rows
+
+class MemoryLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    void follow(const State& before, Change how) override;
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject&) const override { return true; }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    std::string spoken(Subject& subject) override;
+    std::vector<Table> tables(Subject& subject) override;
+    Guide guide(Subject& subject) const override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+
+    // ---- For tests ----------------------------------------------------------------------------------------
+    const Retrieval* path() const { return path_ ? &*path_ : nullptr; }
+    const PatternPlane* plane() const { return plane_ ? &*plane_ : nullptr; }
+    const Basins* basins() const { return basins_ ? &*basins_ : nullptr; }
+
+  private:
+    // The row that is looked at.
+    struct Row {
+        std::shared_ptr<const Record> record;
+        HeadIndex head;
+        Index query = 0;
+        bool operator==(const Row&) const = default;
+    };
+    struct BasinsOf {
+        std::optional<double> beta;
+        MemoryPlane plane = MemoryPlane::spread;
+        bool operator==(const BasinsOf&) const = default;
+    };
+    struct MovesOf {
+        std::shared_ptr<const Record> record;
+        Index head = 0;
+        double beta = 0;
+        bool operator==(const MovesOf&) const = default;
+    };
+    struct StoredBits {  // in the classical network
+        Row row;         // nothing where they are seeded
+        Index bits = 0, patterns = 0, seed = 0;
+        bool operator==(const StoredBits&) const = default;
+    };
+    struct CueOf {
+        double flipped = 0;
+        Index stored = 0, seed = 0;
+        double beta = 0;  // of the modern network beside it; 0: none
+        bool operator==(const CueOf&) const = default;
+    };
+    struct Kept {
+        CellRef cell;
+        std::optional<Explained> why;
+    };
+
+    const MemoryState& now() const { return state().of<MemoryState>(); }
+    void set(MemoryState wanted) const;
+    void forget();
+    void update(Subject& subject);
+    void update_row(Subject& subject);
+    void update_modern();
+    void update_classical();
+    bool step();  // true while there is more to do
+    bool pending() const;
+    std::string query_name(Subject& subject) const;
+    std::string modern_sentence(Subject& subject) const;
+    std::string classical_sentence() const;
+    // "“animal” (98 %) and “street” (2 %)", the keys of weights that make up 90 %, three at most.
+    std::string mostly(Subject& subject, std::span<const double> weights) const;
+    std::string key_name(Subject& subject, Index key) const;
+    // The steps in the grids: the first ones and the last.
+    std::vector<Index> steps_shown() const;
+    std::vector<Index> keys_shown(Index most) const;  // those that ever weigh most
+    // The largest difference of the first step's weights from the head's own; nothing from another start or at another β.
+    std::optional<double> off_attention();
+    std::vector<Table> modern_tables(Subject& subject) const;
+    std::vector<Table> classical_tables() const;
+    CellPlace place_of(Index row, Index col) const;
+    Index stored() const;  // the pattern of the cue, as far as there is one
+    // Wrong bits at first and in the end.
+    std::array<Index, 2> wrong_bits() const;
+
+    std::optional<Explained> explain_own(Subject& subject, const CellRef& cell);
+    std::optional<Explained> explain_energy(Subject& subject, Index step) const;
+    std::optional<Explained> explain_weight(Subject& subject, Index step, Index key) const;
+    std::optional<Explained> explain_state(Subject& subject, Index step, Index component) const;
+    std::optional<Explained> explain_moved(Index step) const;
+    std::optional<Explained> explain_effective(Subject& subject, Index step) const;
+    std::optional<Explained> explain_query(Subject& subject, Index query, bool all) const;
+    std::optional<Explained> explain_flip(Index flips) const;
+    std::optional<Explained> explain_field(Index bit) const;
+    std::optional<Explained> explain_capacity(CapacityTrials::Network network, Index load) const;
+    std::optional<CellPlace> state_place(Index step, Index component) const;
+
+    void draw_controls(const Drawing& drawing, Subject& subject);
+    void draw_beta();
+    void draw_modern(const Drawing& drawing, Subject& subject, float width);
+    void draw_plane(const Drawing& drawing, Subject& subject, float width);
+    void paint_basins();
+    void draw_legend(Subject& subject, float width) const;
+    void draw_path(const Drawing& drawing, Subject& subject, float width);
+    void draw_end(Subject& subject);
+    void draw_weights(const Drawing& drawing, Subject& subject, float width);
+    void draw_states(const Drawing& drawing, float width);
+    void draw_moves(const Drawing& drawing, Subject& subject, float width);
+    void draw_classical(const Drawing& drawing, Subject& subject, float width);
+    void draw_bits(const Drawing& drawing, float width);
+    void draw_flips(const Drawing& drawing, float width);
+    void draw_capacity(const Drawing& drawing, float width);
+
+    Row row_;
+    std::string refused_;         // why the row has no patterns; empty if it has
+    std::string refused_beta_;    // why there is no β
+    std::optional<double> beta_;  // in use
+    double own_beta_ = 0;
+    std::vector<double> query_;  // [d_k]
+    std::shared_ptr<const HopfieldPatterns> patterns_;
+    std::optional<PrincipalPlane> principal_;
+    std::optional<PatternPlane> plane_;  // nothing until it is found
+    Basins::Box box_;                    // of the picture
+    MemoryPlane plane_kind_ = MemoryPlane::spread;
+    std::vector<std::array<double, 2>> places_;  // of the patterns in the plane
+    std::optional<Retrieval> path_;
+    std::optional<double> off_attention_;
+    BasinsOf basins_of_;
+    std::optional<Basins> basins_;
+    std::uint64_t basins_made_ = 0;
+    MovesOf moves_of_;
+    std::optional<QueryMoves> moves_;
+
+    StoredBits stored_bits_;
+    std::shared_ptr<const BinaryMemory> bits_;
+    CueOf cue_of_;
+    Bits cue_;
+    std::optional<BinaryRecall> recall_;
+    std::optional<Retrieval> beside_;  // the same cue in the modern network
+    CapacityTrials::Setting capacity_of_;
+    std::optional<CapacityTrials> capacity_;
+
+    std::optional<Kept> kept_;
+    // The basins as colours, row by row from the top.
+    struct Picture {
+        std::uint64_t made = 0, version = 0;  // of the basins
+        std::vector<float> values;            // [side, side], places in the legend
+        std::vector<std::size_t> ends;        // that have a colour of their own, the largest first
+        bool others = false, moving = false;
+        std::uint64_t serial = 0;
+    };
+    Picture picture_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,315 @@
+// Draws the plane: the basins, the keys, and the path from its start, which can be dragged.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/memory/memory.hpp"
+#include "lenses/memory/view.hpp"
+#include "parts/part.hpp"
+#include "render/heatmap.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/plot.hpp"
+#include "widgets/semantics.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float most_side = 420, left_margin = 46, axis_height = 36, legend_line = 20, near_key = 9;
+constexpr double least_off = 1e-6;                   // of a state from the plane, as a share of max |k|
+constexpr std::size_t colours = 7;                   // of basins; the next one is that of all others
+constexpr Index most_drawn = 2000, most_named = 40;  // keys
+
+ImU32 mixed_with_background(ImU32 colour, float share) {
+    const ImVec4 a = ImGui::ColorConvertU32ToFloat4(ui::theme().background),
+                 b = ImGui::ColorConvertU32ToFloat4(colour);
+    const auto mixed = [&](float from, float to) { return from + (to - from) * share; };
+    return ImGui::ColorConvertFloat4ToU32({mixed(a.x, b.x), mixed(a.y, b.y), mixed(a.z, b.z), 1});
+}
+
+// The series' grey is that of the others.
+ImU32 basin_colour(std::size_t i) {
+    constexpr std::array<std::size_t, colours + 1> series{0, 1, 2, 3, 4, 5, 7, 6};
+    return mixed_with_background(ui::series_colour(series[i]), 0.55f);
+}
+
+const render::Palette& basin_palette() {
+    static render::Palette palette;
+    static const ui::Theme* of = nullptr;
+    if (of != &ui::theme()) {
+        of = &ui::theme();
+        for (std::size_t i = 0; i < palette.colours.size(); ++i)
+            palette.colours[i] = basin_colour((i * colours + 127) / 255);
+    }
+    return palette;
+}
+
+// The square on the screen.
+struct Square {
+    Basins::Box box;
+    ImVec2 at;
+    float side;
+
+    ImVec2 point(std::array<double, 2> place) const {
+        const auto share = [&](std::size_t axis) {
+            return static_cast<float>((place[axis] - box.low[axis]) / (box.high[axis] - box.low[axis]));
+        };
+        return {at.x + side * share(0), at.y + side * (1 - share(1))};
+    }
+    std::array<double, 2> place(ImVec2 point) const {
+        const auto along = [&](std::size_t axis, float share) {
+            return box.low[axis] +
+                   (box.high[axis] - box.low[axis]) * static_cast<double>(std::clamp(share, 0.0f, 1.0f));
+        };
+        return {along(0, (point.x - at.x) / side), along(1, 1 - (point.y - at.y) / side)};
+    }
+    bool holds(ImVec2 point) const {
+        return point.x >= at.x && point.x < at.x + side && point.y >= at.y && point.y < at.y + side;
+    }
+};
+
+void draw_axes(const Square& square, const std::string& across, const std::string& up) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ui::Theme& t = ui::theme();
+    const float bottom = square.at.y + square.side;
+    list->AddRect(square.at, {square.at.x + square.side, bottom}, t.border);
+    {
+        ui::Type mono(ui::Face::mono, 12);
+        for (const double tick : ui::axis_ticks({"", square.box.low[0], square.box.high[0]}, 5)) {
+            const std::string text = fixed(tick, 1);
+            const float x = square.point({tick, 0}).x, wide = ui::text_size(text).x;
+            list->AddLine({x, bottom}, {x, bottom + 4}, t.border);
+            ui::draw_text(
+                list, {std::clamp(x - wide / 2, square.at.x, square.at.x + square.side - wide), bottom + 5},
+                t.dim, text);
+        }
+        for (const double tick : ui::axis_ticks({"", square.box.low[1], square.box.high[1]}, 5)) {
+            const std::string text = fixed(tick, 1);
+            const float y = square.point({0, tick}).y;
+            list->AddLine({square.at.x - 4, y}, {square.at.x, y}, t.border);
+            ui::draw_text(list, {square.at.x - 7 - ui::text_size(text).x, y - 7}, t.dim, text);
+        }
+    }
+    ui::Type small(ui::Face::regular, 12);
+    ui::draw_text(list, {square.at.x, square.at.y - 17}, t.dim, up + " ↑");
+    const std::string title = across + " →";
+    ui::draw_text(list, {square.at.x + square.side - ui::text_size(title).x, bottom + 19}, t.dim, title);
+}
+
+// Words on a picture, where nothing else was written.
+class Names {
+  public:
+    void write(ImVec2 at, const std::string& text) {
+        const ImVec2 size = ui::text_size(text), min{at.x + 6, at.y - size.y / 2},
+                     max{min.x + size.x, min.y + size.y};
+        for (const auto& [low, high] : taken_)
+            if (min.x < high.x && low.x < max.x && min.y < high.y && low.y < max.y) return;
+        taken_.emplace_back(min, max);
+        ImDrawList* list = ImGui::GetWindowDrawList();
+        list->AddRectFilled({min.x - 3, min.y}, {max.x + 3, max.y}, ui::theme().background, 3);
+        ui::draw_text(list, min, ui::theme().text, text);
+    }
+
+  private:
+    std::vector<std::pair<ImVec2, ImVec2>> taken_;
+};
+
+}  // namespace
+
+void MemoryLens::paint_basins() {
+    if (picture_.made == basins_made_ && picture_.version == basins_->version()) return;
+    picture_.made = basins_made_;
+    picture_.version = basins_->version();
+    ++picture_.serial;
+    const auto& ends = basins_->ends();
+    std::vector<std::size_t> order;
+    for (std::size_t e = 0; e < ends.size(); ++e)
+        if (ends[e].places > 0) order.push_back(e);
+    std::ranges::sort(order, {}, [&](std::size_t e) { return std::pair(-ends[e].places, e); });
+    std::vector<float> colour_of(256, static_cast<float>(colours));
+    colour_of[Basins::unknown] = HUGE_VALF;
+    colour_of[Basins::moving] = -HUGE_VALF;
+    picture_.others = order.size() > colours;
+    if (picture_.others) order.resize(colours);
+    for (std::size_t i = 0; i < order.size(); ++i) colour_of[order[i]] = static_cast<float>(i);
+    picture_.ends = std::move(order);
+    picture_.moving = false;
+    picture_.values.clear();
+    for (Index row = basins_->side() - 1; row >= 0; --row)
+        for (Index col = 0; col < basins_->side(); ++col) {
+            const std::uint8_t end = basins_->end_at(row, col);
+            picture_.moving = picture_.moving || end == Basins::moving;
+            picture_.others = picture_.others || end == Basins::others;
+            picture_.values.push_back(colour_of[end]);
+        }
+}
+
+void MemoryLens::draw_legend(Subject& subject, float width) const {
+    ui::Type small(ui::Face::regular, ui::size_small);
+    ui::Lines lines(width, {16, 4});
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const auto entry = [&](ImU32 colour, const std::string& text, const std::string& name) {
+        const float wide = std::min(ui::text_size(text).x, width - 16);
+        const ImVec2 at = lines.place({wide + 16, legend_line});
+        list->AddRectFilled({at.x, at.y + 4}, {at.x + 11, at.y + 15}, colour, 2);
+        list->AddRect({at.x, at.y + 4}, {at.x + 11, at.y + 15}, ui::theme().border, 2);
+        ui::draw_text_within(list, {at.x + 16, at.y + 1}, wide, ui::theme().text, text);
+        ui::landmark(name, at, {at.x + 16 + wide, at.y + legend_line});
+        ui::semantic_text(text, at, {at.x + 16 + wide, at.y + legend_line});
+    };
+    const double places = static_cast<double>(basins_->side() * basins_->side());
+    for (std::size_t i = 0; i < picture_.ends.size(); ++i) {
+        const Basins::End& end = basins_->ends()[picture_.ends[i]];
+        const MemoryKind kind = memory_kind(end.effective, patterns_->count());
+        const std::string share = percent(static_cast<double>(end.places) / places);
+        const bool single = kind == MemoryKind::one || patterns_->count() == 1;
+        const std::string name = single                    ? key_name(subject, end.strongest)
+                                 : kind == MemoryKind::all ? "mean of all"
+                                                           : "mean of " + fixed(end.effective, 1) +
+                                                                 ", most " + key_name(subject, end.strongest);
+        entry(basin_colour(i), name + ": " + share, "memory/basin/" + std::to_string(i));
+    }
+    if (picture_.others) entry(basin_colour(colours), "other memories", "memory/basin/others");
+    if (picture_.moving) entry(ui::theme().masked, "still moving", "memory/basin/moving");
+    lines.finish();
+}
+
+void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float width) {
+    ui::section("Basins");
+    if (!plane_) return ui::caption("The directions of the plane are being looked for.");
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const float side = std::floor(std::min(width - left_margin - 4, most_side));
+    const Square square{box_, {corner.x + left_margin, corner.y + 20}, side};
+    ImGui::SetCursorScreenPos(square.at);
+    ImGui::InvisibleButton("plane", {side, side});
+    const bool held = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered();
+    ui::landmark_item("memory/plane");
+
+    ui::semantic_item(ui::Role::img, "memory/plane", "The plane with its basins, the keys and the path");
+    const bool of_query = plane_kind_ == MemoryPlane::query;
+    std::string across = "to the query", up = "to its strongest key";
+    if (!of_query) {
+        const auto shares = principal_->shares();
+        across = "first principal component, " + percent(shares[0]) + " of the keys’ variance";
+        up = "second, " + percent(shares[1]);
+    }
+    const auto start = path_ ? plane_->place_of(path_->points().front().state) : plane_->place_of(query_);
+    MemoryState wanted = now();
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        const auto asked = ui::semantic_slider(
+            axis == 0 ? "memory/start/across" : "memory/start/up", axis == 0 ? "start, across" : "start, up",
+            fixed(start[axis], 3), {start[axis], box_.low[axis], box_.high[axis]});
+        if (!asked) continue;
+        wanted.start = start;
+        (*wanted.start)[axis] = memory_view::four_digits(*asked);
+    }
+    if (held && ImGui::IsMousePosValid()) {
+        const auto place = square.place(ImGui::GetMousePos());
+        wanted.start = {memory_view::four_digits(place[0]), memory_view::four_digits(place[1])};
+    }
+    set(wanted);
+
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    if (basins_) {
+        paint_basins();
+        render::Heatmap map;
+        map.key = {this, 0};
+        map.version = picture_.serial;
+        map.values = picture_.values.data();
+        map.rows = map.cols = basins_->side();
+        map.min = map.origin = square.at;
+        map.max = {square.at.x + side, square.at.y + side};
+        map.cell.x = map.cell.y = side / static_cast<float>(basins_->side());
+        ui::ColourScale scale = ui::sequential_scale(static_cast<float>(colours));
+        ui::use_scale(map, scale);
+        map.palette = &basin_palette();
+        render::draw(list, std::array{map});
+    }
+    draw_axes(square, across, up);
+
+    list->PushClipRect(square.at, {square.at.x + side, square.at.y + side}, true);
+    const Index count = patterns_->count(), drawn = std::min(count, most_drawn);
+    std::optional<Index> over;
+    float nearest = near_key;
+    const ImVec2 mouse = ImGui::GetMousePos();
+    for (Index i = 0; i < drawn; ++i) {
+        const Index j = i * count / drawn;
+        const ImVec2 at = square.point(places_[static_cast<std::size_t>(j)]);
+        list->AddCircleFilled(at, 3.5f, ui::theme().text);
+        list->AddCircle(at, 3.5f, ui::theme().background);
+        const float away = std::hypot(at.x - mouse.x, at.y - mouse.y);
+        if (hovered && away < nearest) {
+            nearest = away;
+            over = j;
+        }
+    }
+    if (path_) {
+        ImVec2 from = square.point(start);
+        const auto& points = path_->points();
+        for (std::size_t t = 1; t < points.size(); ++t) {
+            const ImVec2 to = square.point(plane_->place_of(points[t].state));
+            list->AddLine(from, to, ui::theme().background, 5);
+            list->AddLine(from, to, ui::theme().text, 2);
+            from = to;
+        }
+        for (std::size_t t = 1; t < points.size(); ++t)
+            list->AddCircleFilled(square.point(plane_->place_of(points[t].state)), 3, ui::theme().accent);
+        list->AddCircle(from, 7, ui::theme().text, 0, 2);
+    }
+    const ImVec2 grip = square.point(start);
+    list->AddCircleFilled(grip, 8, ui::theme().accent);
+    list->AddCircle(grip, 8, ui::theme().background, 0, 2);
+    {
+        ui::Type small(ui::Face::regular, 12);
+        Names names;
+        names.write(grip, now().start ? "start" : "q");
+        for (const Index j : path_ ? keys_shown(most_named) : std::vector<Index>{})
+            names.write(
+                square.point(places_[static_cast<std::size_t>(j)]),
+                label_at(subject.attention()->key_names(), patterns_->keys[static_cast<std::size_t>(j)]));
+    }
+    list->PopClipRect();
+    ui::landmark("memory/start", {grip.x - 8, grip.y - 8}, {grip.x + 8, grip.y + 8});
+
+    if (hovered && !held && square.holds(mouse)) {
+        if (over) {
+            const Index key = patterns_->keys[static_cast<std::size_t>(*over)];
+            ui::tooltip_at_cursor(key_name(subject, key).c_str());
+            drawing.point(row_.query, key);
+        } else if (basins_) {
+            const auto place = square.place(mouse);
+            const auto step = [&](std::size_t axis) {
+                const double share = (place[axis] - box_.low[axis]) / (box_.high[axis] - box_.low[axis]);
+                return std::min(static_cast<Index>(share * static_cast<double>(basins_->side())),
+                                basins_->side() - 1);
+            };
+            const std::uint8_t end = basins_->end_at(step(1), step(0));
+            if (end < basins_->ends().size()) {
+                const Basins::End& there = basins_->ends()[end];
+                const std::string text = "From here to " + fixed(there.effective, 2) + " of " +
+                                         many(count, "key") + ", most " + key_name(subject, there.strongest) +
+                                         " (" + percent(there.weight) + ")";
+                ui::tooltip_at_cursor(text.c_str());
+            }
+        }
+    }
+    ImGui::SetCursorScreenPos(corner);
+    ImGui::Dummy({width, 20 + side + axis_height});
+    if (basins_) draw_legend(subject, width);
+    std::string told;
+    if (count > drawn) told = with_commas(drawn) + " of " + with_commas(count) + " keys are drawn. ";
+    const double off = path_ ? plane_->distance_to(path_->points().front().state) : 0;
+    if (!now().start && off > least_off * patterns_->largest)
+        told += "q itself lies " + fixed(off, 2) + " from this plane. ";
+    if (basins_ && !basins_->done())
+        told += "The basins are being followed, " + std::to_string(basins_->side()) + " × " +
+                std::to_string(basins_->side()) + " places so far.";
+    if (!told.empty()) ui::caption(told.c_str());
+}
+
+}  // namespace attn::app
