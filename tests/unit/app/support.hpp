@@ -14,6 +14,7 @@
 #include "app/looks.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
+#include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
@@ -172,6 +173,7 @@ class RandomCommands {
                      {r.below(2) == 0, r.below(5), r.below(5), 0.25 * static_cast<double>(r.below(5))}};
              }},
             {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
+            {"SetGeometry", 1, [](R& r, const State&) -> Command { return SetGeometry{r.geometry()}; }},
             {"SetTileSize", 1,
              [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
             {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
@@ -302,6 +304,22 @@ class RandomCommands {
         if (below(3) == 0) map.sink = static_cast<Sink>(below(3));
         if (below(3) == 0) map.least = static_cast<float>(share() * 1.1);
         return map;
+    }
+    app::GeometryState geometry() {
+        app::GeometryState made;
+        made.part = static_cast<app::GeometryPart>(below(4));
+        made.form = static_cast<app::FormOf>(below(3));
+        made.shown = static_cast<FormPart>(below(3));
+        made.direction = below(9) - 1;
+        made.gauge = {static_cast<GaugeKind>(below(4)), share() * 9, below(4), below(4),
+                      static_cast<std::uint32_t>(below(5))};
+        made.metric = static_cast<app::MetricKind>(below(5));
+        if (made.metric == app::MetricKind::own) {
+            made.own = app::identity(1 + below(4), 1 + below(4));
+            if (yes()) made.own.at(0, 0) = number();
+        }
+        made.einsum = yes() ? "ij,jd->id with A, V" : text();
+        return made;
     }
     std::optional<HeadScore> score() {
         if (below(3) == 0) return std::nullopt;
