@@ -1,6 +1,7 @@
-// A bilinear form x M yᵀ whose matrix is a product of thin factors, M = L Rᵀ. Of one head there are two (Elhage et al. 2021,
-// "A Mathematical Framework for Transformer Circuits"): W_Q W_Kᵀ makes the score of two tokens' inputs, W_V W_O what a
-// head writes of a token's input. Q Kᵀ is one, too, over queries and keys. Nothing here forms M as a whole.
+// A bilinear form x M yᵀ whose matrix is a product of thin factors, M = L Rᵀ. Of one head there are two (Elhage et
+// al. 2021, "A Mathematical Framework for Transformer Circuits"): W_Q W_Kᵀ makes the score of two tokens' inputs, W_V
+// W_O what a head writes of a token's input. Q Kᵀ is one, too, over queries and keys. Nothing here forms M as a
+// whole.
 #pragma once
 
 #include <optional>
@@ -33,8 +34,8 @@ struct FormSquares {
 };
 FormSquares squares_of(const FormFactors& factors);
 
-// M = Σ_r σ_r u_r v_rᵀ, the largest σ first: u_r is what the form reads on its left, v_r on its right. Of each pair of
-// directions the sign is free; the largest component of u_r is positive.
+// M = Σ_r σ_r u_r v_rᵀ, the largest σ first: u_r is what the form reads on its left, v_r on its right. Of each pair
+// of directions the sign is free; the largest component of u_r is positive.
 struct SingularDirections {
     std::vector<double> values;       // [directions], min(rows, cols, rank) of them
     std::vector<double> left, right;  // [directions, rows], [directions, cols]
@@ -54,9 +55,9 @@ struct SingularDirections {
     }
 };
 
-// Finds them in four steps: L = Q_L R_L, R = Q_R R_R, then the singular values of the small R_L R_Rᵀ, and back (Golub &
-// Van Loan, "Matrix Computations", 8.6.4). Work is O((rows + cols) rank² + rank³). The factors stay as they are meanwhile;
-// all of their numbers are finite.
+// Finds them in four steps: L = Q_L R_L, R = Q_R R_R, then the singular values of the small R_L R_Rᵀ, and back (Golub
+// & Van Loan, "Matrix Computations", 8.6.4). Work is O((rows + cols) rank² + rank³). The factors stay as they are
+// meanwhile; all of their numbers are finite.
 class SingularJob {
   public:
     explicit SingularJob(const FormFactors& factors) : factors_(factors) {}

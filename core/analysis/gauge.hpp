@@ -1,6 +1,6 @@
 // The gauge freedom of scores: with any invertible G, W_Q → W_Q G and W_K → W_K G⁻ᵀ move every q and k, and no score,
-// since q G (k G⁻ᵀ)ᵀ = q kᵀ. G is taken from a one-parameter group exp(tA), so that t = 0 is the identity, −t undoes t,
-// and G⁻ᵀ = exp(−tAᵀ) is known without inverting anything.
+// since q G (k G⁻ᵀ)ᵀ = q kᵀ. G is taken from a one-parameter group exp(tA), so that t = 0 is the identity, −t undoes
+// t, and G⁻ᵀ = exp(−tAᵀ) is known without inverting anything.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ template <typename Real>
 std::vector<Real> times(std::span<const Real> row, std::span<const double> matrix);
 
 // Returns what the score of q G and k G⁻ᵀ, all of it computed in f32 from q and k in f32, can be off by at most:
-// γ Σ_a (|q| |G|)_a (|k| |G⁻ᵀ|)_a with γ = n u / (1 − n u), n = 3 size + 2 roundings and u = 2⁻²⁴ (Higham 2002, "Accuracy
-// and Stability of Numerical Algorithms", 3.5).
+// γ Σ_a (|q| |G|)_a (|k| |G⁻ᵀ|)_a with γ = n u / (1 − n u), n = 3 size + 2 roundings and u = 2⁻²⁴ (Higham 2002,
+// "Accuracy and Stability of Numerical Algorithms", 3.5).
 double gauge_error_bound(std::span<const float> q, std::span<const float> k, const GaugeMatrices& matrices);
 
 }  // namespace attn

@@ -10,7 +10,8 @@ struct Typed {
     bool too_long = false;  // it would have been; the text stays as it was
 };
 
-// Draws the field at the cursor, up to `most_width` points wide; `meaning` is what it is called. Its landmark is the name.
+// Draws the field at the cursor, up to `most_width` points wide; `meaning` is what it is called. Its landmark is the
+// name.
 Typed text_field(const char* name, const char* meaning, std::string& text, std::size_t longest,
                  float most_width = 620);
 

@@ -1,5 +1,5 @@
-// The bilinear forms of one head: W_Q W_Kᵀ, W_V W_O and Q Kᵀ, from the weights and the vectors in view, and what their
-// directions find among a model's tokens.
+// The bilinear forms of one head: W_Q W_Kᵀ, W_V W_O and Q Kᵀ, from the weights and the vectors in view, and what
+// their directions find among a model's tokens.
 #pragma once
 
 #include <memory>
@@ -101,8 +101,8 @@ class FormPicture {
     Index next_ = 0;
 };
 
-// The vector that a form's direction multiplies a token of the vocabulary with. Reading, tokens are normalised as the layer
-// does it; writing, the direction goes through the last norm's gain to the logits (`norm` is then empty).
+// The vector that a form's direction multiplies a token of the vocabulary with. Reading, tokens are normalised as the
+// layer does it; writing, the direction goes through the last norm's gain to the logits (`norm` is then empty).
 struct WordDirection {
     const WeightView* tokens;
     std::optional<NormView> norm;

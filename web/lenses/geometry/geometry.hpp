@@ -1,5 +1,6 @@
-// Lens Geometry: scores as a bilinear form. What W_Q W_Kᵀ reads and W_V W_O writes, direction by direction; the gauge that
-// moves Q and K and no score; a metric of one's own between their components; and Einstein sums of the matrices in view.
+// Lens Geometry: scores as a bilinear form. What W_Q W_Kᵀ reads and W_V W_O writes, direction by direction; the gauge
+// that moves Q and K and no score; a metric of one's own between their components; and Einstein sums of the matrices
+// in view.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::size_t longest_metric = 1500;  // characters
+constexpr std::size_t longest_metric = 4000;  // characters
 constexpr double slider_reach = 5;
 
 // "1 0; 0 -1"

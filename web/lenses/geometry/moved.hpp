@@ -1,4 +1,5 @@
-// q and k of the tokens in view under a gauge and under a metric, in f32 and in double, beside the scores as they are.
+// q and k of the tokens in view under a gauge and under a metric, in f32 and in double, beside the scores as they
+// are.
 #pragma once
 
 #include "analysis/gauge.hpp"

@@ -14,8 +14,8 @@ namespace attn::app {
 
 inline constexpr Index named_size_limit = 1'000'000;  // numbers of an operand
 
-// A matrix as an einsum takes it. With two indices it is of the chosen head, with three of all heads of its layer, along
-// the first; with one it is a row of the chosen query or key.
+// A matrix as an einsum takes it. With two indices it is of the chosen head, with three of all heads of its layer,
+// along the first; with one it is a row of the chosen query or key.
 struct NamedMatrix {
     std::string name;
     Shape shape;

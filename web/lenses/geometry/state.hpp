@@ -26,7 +26,7 @@ enum class MetricKind : std::uint8_t {
 };
 
 inline constexpr double gauge_reach = 8;  // of t, either way
-inline constexpr Index own_metric_limit = 12;
+inline constexpr Index own_metric_limit = 24;
 inline constexpr double metric_axis = 4;  // the first component of MetricKind::axis
 inline constexpr double metric_reach = 1e6;
 
