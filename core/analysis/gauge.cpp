@@ -79,18 +79,19 @@ std::vector<Real> times(std::span<const Real> row, std::span<const double> matri
 template std::vector<float> times<float>(std::span<const float>, std::span<const double>);
 template std::vector<double> times<double>(std::span<const double>, std::span<const double>);
 
-double gauge_error_bound(std::span<const float> q, std::span<const float> k, const GaugeMatrices& matrices) {
-    const std::size_t size = q.size();
+std::vector<double> magnitudes(std::span<const float> row, std::span<const double> matrix) {
+    const std::size_t size = row.size();
+    std::vector<double> sums(size);
+    for (std::size_t b = 0; b < size; ++b)
+        for (std::size_t a = 0; a < size; ++a)
+            sums[a] += std::abs(static_cast<double>(row[b]) * matrix[b * size + a]);
+    return sums;
+}
+
+double gauge_error_bound(std::span<const double> of_q, std::span<const double> of_k) {
     double sum = 0;
-    for (std::size_t a = 0; a < size; ++a) {
-        double of_q = 0, of_k = 0;
-        for (std::size_t b = 0; b < size; ++b) {
-            of_q += std::abs(static_cast<double>(q[b]) * matrices.g[b * size + a]);
-            of_k += std::abs(static_cast<double>(k[b]) * matrices.dual[b * size + a]);
-        }
-        sum += of_q * of_k;
-    }
-    const double roundings = static_cast<double>(3 * size + 2) * 0x1p-24;
+    for (std::size_t a = 0; a < of_q.size(); ++a) sum += of_q[a] * of_k[a];
+    const double roundings = static_cast<double>(3 * of_q.size() + 2) * 0x1p-24;
     return roundings / (1 - roundings) * sum;
 }
 

@@ -38,9 +38,11 @@ GaugeMatrices gauge_matrices(const Gauge& gauge, Index size);
 template <typename Real>
 std::vector<Real> times(std::span<const Real> row, std::span<const double> matrix);
 
-// Returns what the score of q G and k G⁻ᵀ, all of it computed in f32 from q and k in f32, can be off by at most:
-// γ Σ_a (|q| |G|)_a (|k| |G⁻ᵀ|)_a with γ = n u / (1 − n u), n = 3 size + 2 roundings and u = 2⁻²⁴ (Higham 2002,
-// "Accuracy and Stability of Numerical Algorithms", 3.5).
-double gauge_error_bound(std::span<const float> q, std::span<const float> k, const GaugeMatrices& matrices);
+// Returns (|row| |matrix|)_a.
+std::vector<double> magnitudes(std::span<const float> row, std::span<const double> matrix);
+// Returns what the score of q G and k G⁻ᵀ, all of it computed in f32 from q and k in f32, can be off by at most, from
+// the magnitudes of both: γ Σ_a (|q| |G|)_a (|k| |G⁻ᵀ|)_a with γ = n u / (1 − n u), n = 3 size + 2 roundings and u =
+// 2⁻²⁴ (Higham 2002, "Accuracy and Stability of Numerical Algorithms", 3.5).
+double gauge_error_bound(std::span<const double> of_q, std::span<const double> of_k);
 
 }  // namespace attn

@@ -192,9 +192,9 @@ test('Geometry: with the keyboard alone an einsum is typed, explained, and refus
     const { operands, formula } = await number(explorer, 'element', 1, 2);
     assert.equal(formula, 'Σ_j A[i, j] · V[j, d]');
     near(operands.map(([left]) => left), weight[2], exact, 'its weights');
-    await type('ij,jd->di with A, Q_');
+    await type('ij,jd->di with A, Z');
     await explorer.until('a refusal', () => explorer.rect('geometry/fault'));
-    await page.getByText('There is no matrix “Q_” here', { exact: false }).first().waitFor({ state: 'attached' });
+    await page.getByText('There is no matrix “Z” here', { exact: false }).first().waitFor({ state: 'attached' });
     assert.equal(await explorer.linked('geometry.einsum'), 'ij,jd->di with A, V', 'the view stays');
     await agrees(explorer, 'element', transpose(multiply(weight, v)));
     await page.getByRole('button', { name: 'ii-> with A' }).focus();

@@ -144,7 +144,7 @@ void draw_curve(ImDrawList* list, const Area& area, const ChartCurve& curve) {
         // A point between two gaps would be no line.
         const bool alone = (i == 0 || !good(i - 1)) && (i + 1 == curve.x.size() || !good(i + 1));
         if (good(i) && (curve.points || curve.apart || alone))
-            list->AddCircleFilled(area.at(curve.x[i], curve.y[i]), 3, curve.colour);
+            list->AddCircleFilled(area.at(curve.x[i], curve.y[i]), curve.radius, curve.colour);
     }
 }
 

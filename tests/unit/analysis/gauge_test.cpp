@@ -79,7 +79,8 @@ TEST_CASE("under any gauge q and k move, and no score by more than the bound on 
                                                  times<double>(std::span<const double>(k64), made.dual));
                         const float single =
                             dot(times<float>(of(q, i), made.g), times<float>(of(k, j), made.dual));
-                        const double bound = gauge_error_bound(of(q, i), of(k, j), made);
+                        const double bound =
+                            gauge_error_bound(magnitudes(of(q, i), made.g), magnitudes(of(k, j), made.dual));
                         CHECK(std::abs(static_cast<double>(single) - plain) <= bound);
                         // In double the unit roundoff is 2⁻²⁹ of f32's; of a mix, G itself is rounded, too.
                         CHECK(std::abs(moved - plain) <= 4 * bound * 0x1p-29 * (1 + made.condition));

@@ -118,6 +118,11 @@ void GeometryLens::draw_einsum(const Drawing& drawing, Subject& subject) {
                                   .c_str());
                 product += (product.empty() ? "" : " · ") + std::to_string(loop.size);
             }
+            std::string shapes;
+            for (std::size_t o = 0; o < all.text().names.size(); ++o)
+                shapes += all.operand(o).name + " " + to_string(all.operand(o).shape) + ", ";
+            ui::caption((shapes + "out " + to_string(loops.shape) + ".").c_str());
+            ui::landmark_item("geometry/shapes");
             ui::caption(
                 ("Multiply-adds: " + product + " = " + with_commas(loops.multiply_adds) + ".").c_str());
             ui::landmark_item("geometry/work");

@@ -174,6 +174,7 @@ void GeometryLens::draw_reading(const Drawing& drawing, Subject& subject, const 
         grid.row_labels = labels;
         grid.column_labels = column;
         grid.row_axis = tokens ? (right ? "key" : "query") : "token";
+        grid.column_axis = "direction";
         grid.is_signed = true;
         draw_matrix(drawing, lines, grid, [&](Index row, Index) {
             if (tokens) return cell_of(right ? GeometryNumber::right : GeometryNumber::left, r, row - before);
@@ -216,6 +217,7 @@ void GeometryLens::draw_words(const Drawing& drawing, Subject& subject, const He
             grid.row_labels = names;
             grid.column_labels = column;
             grid.row_axis = "token";
+            grid.column_axis = "direction";
             grid.is_signed = true;
             const Index r = direction(subject);
             draw_matrix(drawing, lines, grid, [&](Index row, Index) {
@@ -242,10 +244,12 @@ void GeometryLens::draw_form(const Drawing& drawing, Subject& subject) {
         [&](float width) { draw_form_map(drawing, subject, shown, width); },
         [&](float width) {
             draw_singular(drawing, shown, r, width);
-            ui::caption(("Direction " + std::to_string(r) + " adds σ · (left) · (right) = " +
-                         fixed(shown.directions()->values[static_cast<std::size_t>(r)], 3) +
-                         " · what it finds on either side.")
-                            .c_str());
+            const std::string sigma = fixed(shown.directions()->values[static_cast<std::size_t>(r)], 3);
+            const std::string added =
+                shown.of() == FormOf::values   ? " writes " + sigma + " · (x · u) along v."
+                : shown.of() == FormOf::tokens ? " adds " + sigma + " · u[i] · v[j] to a score."
+                                               : " adds " + sigma + " · (x_i · u) · (x_j · v) to a score.";
+            ui::caption(("Direction " + std::to_string(r) + added).c_str());
         });
     ImGui::Dummy({0, 8});
     ui::Lines lines(ImGui::GetContentRegionAvail().x, matrix_gap);

@@ -270,8 +270,7 @@ std::string GeometryLens::spoken(Subject& subject) {
     const Attention& attention = *subject.attention();
     if (now().part == GeometryPart::gauge) {
         const GaugedHead& head = *gauged(subject);
-        if (!std::isfinite(head.score.values.empty() ? 0 : largest_move(head)) ||
-            !std::ranges::all_of(head.plain.values, [](double x) { return std::isfinite(x); }))
+        if (!head.finite)
             return "Some number of q or k in view is not finite, so a gauge has nothing to leave as it is.";
         if (head.gauge.t == 0) return "At t = 0 the gauge is the identity: nothing has moved yet.";
         return "Under " + std::string(gauge_name(head.gauge.kind)) + ", q moves by up to " +

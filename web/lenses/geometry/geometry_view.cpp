@@ -134,9 +134,10 @@ void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const Ga
     const Matrix q = rows_of(record.q(), head.in_view.head, head.in_view.queries),
                  k = rows_of(record.k(), record.kv_head(head.in_view.head), head.in_view.keys);
     double reach = 0;
-    const auto points = [&](const char* name, ImU32 colour, const Matrix& rows, Range range,
+    // Where a key lies on a query, both are seen.
+    const auto points = [&](const char* name, ImU32 colour, float radius, const Matrix& rows, Range range,
                             std::span<const std::string> names) {
-        ui::ChartCurve curve{.name = name, .colour = colour, .apart = true};
+        ui::ChartCurve curve{.name = name, .colour = colour, .apart = true, .radius = radius};
         for (Index r = 0; r < rows.rows; ++r) {
             curve.x.push_back(rows.at(r, first));
             curve.y.push_back(d > 1 ? rows.at(r, second) : 0);
@@ -148,10 +149,10 @@ void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const Ga
     };
     const ImU32 of_q = ui::series_colour(0), of_k = ui::series_colour(1);
     const std::array curves{
-        points("q before", ui::with_alpha(of_q, 0.35f), q, head.in_view.queries, attention.query_names()),
-        points("k before", ui::with_alpha(of_k, 0.35f), k, head.in_view.keys, attention.key_names()),
-        points("q G", of_q, head.q, head.in_view.queries, attention.query_names()),
-        points("k G⁻ᵀ", of_k, head.k, head.in_view.keys, attention.key_names())};
+        points("q before", ui::with_alpha(of_q, 0.35f), 6, q, head.in_view.queries, attention.query_names()),
+        points("k before", ui::with_alpha(of_k, 0.35f), 3, k, head.in_view.keys, attention.key_names()),
+        points("q G", of_q, 6, head.q, head.in_view.queries, attention.query_names()),
+        points("k G⁻ᵀ", of_k, 3, head.k, head.in_view.keys, attention.key_names())};
     reach = reach > 0 ? 1.1 * reach : 1;
     const ui::Chart chart{.name = "plane",
                           .title = "Queries and keys in the plane of two components",
@@ -176,13 +177,15 @@ void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
     const auto queries = labels_of(attention.query_names(), head.in_view.queries),
                keys = labels_of(attention.key_names(), head.in_view.keys);
     ImGui::Dummy({0, 4});
-    const auto number = [](double x) { return fixed(x, 3); };
-    ui::caption(("The largest change of a score in view: " + number(head.off) + " in double, " +
-                 number(head.off32) + " in single precision, which may be up to " + number(head.bound) +
-                 " off under a G of condition " + number(head.matrices.condition) + "; without G it is " +
-                 number(head.plain_off32) + " off.")
-                    .c_str());
-    ui::landmark_item("geometry/error");
+    if (head.finite) {
+        const auto number = [](double x) { return fixed(x, 3); };
+        ui::caption(("The largest change of a score in view: " + number(head.off) + " in double, " +
+                     number(head.off32) + " in single precision, which may be up to " + number(head.bound) +
+                     " off under a G of condition " + number(head.matrices.condition) + "; without G it is " +
+                     number(head.plain_off32) + " off.")
+                        .c_str());
+        ui::landmark_item("geometry/error");
+    }
     if (const auto& w = weights(subject); w && w->turned)
         ui::caption(
             "Positions turn q and k after W_Q and W_K here, so this G acts behind that turn, not in the "

@@ -7,7 +7,7 @@
 
 #include "app/format.hpp"
 #include "lenses/geometry/view.hpp"
-#include "parts/part.hpp"
+#include "subjects/reading.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -24,7 +24,7 @@ constexpr double slider_reach = 5;
 std::string written(const Matrix& m) {
     std::string text;
     for (Index r = 0; r < m.rows; ++r)
-        for (Index c = 0; c < m.cols; ++c) text += (c > 0 ? " " : r > 0 ? "; " : "") + rounded(m.at(r, c), 6);
+        for (Index c = 0; c < m.cols; ++c) text += (c > 0 ? " " : r > 0 ? "; " : "") + shortest(m.at(r, c));
     return text;
 }
 
@@ -155,16 +155,29 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
           [](Index row, Index col) { return CellRef{Stage::raw, row, col}; });
     drawn("geometry/score", "Scores q g k", "q^a k_a", head.score32, first, queries, keys, "query", "key",
           lens_cell(GeometryNumber::metric_score));
-    Matrix before(1, shown.keys.size()), after = before;
-    for (Index j = 0; j < shown.keys.size(); ++j) {
-        before.at(0, j) = head.plain.at(shown.keys.begin + j).weight;
-        after.at(0, j) = head.under.at(shown.keys.begin + j).weight;
+    Matrix weights(2, shown.keys.size());
+    for (Index j = 0; j < weights.cols; ++j) {
+        weights.at(0, j) = head.plain.at(shown.keys.begin + j).weight;
+        weights.at(1, j) = head.under.at(shown.keys.begin + j).weight;
     }
-    const auto asked = labels_of(attention.query_names(), {head.query, head.query + 1});
-    drawn("geometry/before", "Its weights", "without a metric", before, {head.query, shown.keys.begin}, asked,
-          keys, "query", "key", [](Index row, Index col) { return CellRef{Stage::weight, row, col}; });
-    drawn("geometry/weight", "Its weights under g", "softmax of q g k", after, {head.query, shown.keys.begin},
-          asked, keys, "query", "key", lens_cell(GeometryNumber::metric_weight));
+    const std::vector<std::string> rows{"without", "under g"};
+    const std::string title = "Weights of " + query_in_words(attention, head.query);
+    ui::MatrixGrid grid;
+    grid.name = "geometry/weight";
+    grid.title = title;
+    grid.notation = "softmax of the scores";
+    grid.values = &weights;
+    grid.first = {0, shown.keys.begin};
+    grid.row_labels = rows;
+    grid.column_labels = keys;
+    grid.row_axis = "metric";
+    grid.column_axis = "key";
+    grid.decimals = 3;
+    grid.allowed = [&](Index, Index col) { return head.plain.at(shown.keys.begin + col).allowed; };
+    draw_matrix(drawing, lines, grid, [&](Index row, Index col) {
+        return row == 0 ? CellRef{Stage::weight, head.query, col}
+                        : cell_of(GeometryNumber::metric_weight, head.query, col);
+    });
     lines.finish();
 }
 

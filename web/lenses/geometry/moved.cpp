@@ -96,11 +96,18 @@ GaugedHead::GaugedHead(const VectorsInView& view, const Gauge& asked)
     off = largest_distance(score, plain);
     off32 = largest_distance(score32, plain);
     plain_off32 = largest_distance(products<float>(own_q, own_k), plain);
-    for (Index i = 0; i < own_q.rows; ++i)
-        for (Index j = 0; j < own_k.rows; ++j) {
-            const auto of_q = as<float>(row_of(own_q, i)), of_k = as<float>(row_of(own_k, j));
-            bound = std::max(bound, gauge_error_bound(of_q, of_k, matrices));
+    finite = std::ranges::all_of(score.values, [](double each) { return std::isfinite(each); });
+    const auto all_magnitudes = [](const Matrix& rows, std::span<const double> matrix) {
+        std::vector<std::vector<double>> all;
+        for (Index r = 0; r < rows.rows; ++r) {
+            const std::vector<float> row = as<float>(row_of(rows, r));
+            all.push_back(magnitudes(row, matrix));
         }
+        return all;
+    };
+    const auto keys = all_magnitudes(own_k, matrices.dual);
+    for (const auto& of_q : all_magnitudes(own_q, matrices.g))
+        for (const auto& of_k : keys) bound = std::max(bound, gauge_error_bound(of_q, of_k));
 }
 
 MetricHead::MetricHead(const VectorsInView& view, Metric g, Index of_query)

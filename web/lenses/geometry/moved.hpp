@@ -29,6 +29,7 @@ struct GaugedHead {
     Matrix q, k, q32, k32;      // moved, in double and in f32
     Matrix score, score32;      // of the moved ones
     Matrix plain;               // of q and k as they are, in double
+    bool finite = true;         // all of the scores are
     double off = 0, off32 = 0;  // the largest distance of a score from it
     double plain_off32 = 0;     // of the kernels' own f32 score from it
     double bound = 0;           // what off32 is below: gauge_error_bound

@@ -193,8 +193,8 @@ bool NamedSum::step(Subject& subject, const State& state, const std::optional<He
     for (std::size_t i = 0; i < matrix->values.size(); ++i) {
         const auto value = static_cast<double>(matrix->values[i]);
         const double off = std::abs(value - sum_->f64()[i]);
-        // NaN is like nothing.
-        same.off = off <= same.off ? same.off : off;
+        if (!std::isfinite(off)) return !done();
+        same.off = std::max(same.off, off);
         largest = std::max(largest, std::abs(value));
     }
     if (same.off <= same_within * largest) same_ = same;
