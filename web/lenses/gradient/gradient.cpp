@@ -102,7 +102,8 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
     shown_ = now;
     const std::vector<Stage> stages = attention->stages();
     const bool scores_given = std::ranges::find(stages, Stage::raw) == stages.end();
-    slopes_.emplace(record, now.head.head, now.query, now.loss, scores_given, edited_projections(subject, state()));
+    slopes_.emplace(record, now.head.head, now.query, now.loss, scores_given,
+                    edited_projections(subject, state()));
     return &*slopes_;
 }
 
