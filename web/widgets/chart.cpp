@@ -120,7 +120,7 @@ void draw_curve(ImDrawList* list, const Area& area, const ChartCurve& curve) {
     // Dashes are as long as gaps, wherever the points are.
     constexpr float dash = 5;
     float travelled = 0;
-    for (std::size_t i = 1; i < curve.x.size(); ++i) {
+    for (std::size_t i = 1; i < curve.x.size() && !curve.apart; ++i) {
         if (!good(i - 1) || !good(i)) continue;
         const ImVec2 from = area.at(curve.x[i - 1], curve.y[i - 1]), to = area.at(curve.x[i], curve.y[i]);
         if (!curve.dashed) {
@@ -143,8 +143,8 @@ void draw_curve(ImDrawList* list, const Area& area, const ChartCurve& curve) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
         // A point between two gaps would be no line.
         const bool alone = (i == 0 || !good(i - 1)) && (i + 1 == curve.x.size() || !good(i + 1));
-        if (good(i) && (curve.points || alone))
-            list->AddCircleFilled(area.at(curve.x[i], curve.y[i]), 3, curve.colour);
+        if (good(i) && (curve.points || curve.apart || alone))
+            list->AddCircleFilled(area.at(curve.x[i], curve.y[i]), curve.radius, curve.colour);
     }
 }
 
@@ -245,10 +245,10 @@ bool lies_in(ImVec2 point, ImVec2 min, ImVec2 max) {
     return point.x >= min.x && point.x < max.x && point.y >= min.y && point.y < max.y;
 }
 
-// What can be reached without a mouse: the values at the mark, and bars.
+// What can be reached without a mouse: the values at the mark, bars, and points of a plane.
 std::optional<ChartReply::Point> asked_point(const Area& area, const Legend& legend,
                                              std::span<const ChartCurve> curves, bool& pressed) {
-    constexpr std::size_t most_bars = 256;
+    constexpr std::size_t most_options = 256;
     const std::string key = "chart/" + area.chart.name;
     std::optional<ChartReply::Point> found;
     const auto answer = [&](const std::string& prefix, auto&& point_of) {
@@ -268,18 +268,25 @@ std::optional<ChartReply::Point> asked_point(const Area& area, const Legend& leg
     });
     for (std::size_t c = 0; c < curves.size(); ++c) {
         const ChartCurve& curve = curves[c];
-        if (!curve.bars) continue;
-        const std::string bars = key + "/bars/" + std::to_string(c);
-        const SemanticGroup group(Role::listbox, bars, curve.name);
-        const std::size_t count = std::min(curve.x.size(), most_bars);
+        if (!curve.bars && !curve.apart) continue;
+        const std::string list = key + (curve.bars ? "/bars/" : "/points/") + std::to_string(c);
+        const SemanticGroup group(Role::listbox, list, curve.name);
+        const std::size_t count = std::min(curve.x.size(), most_options);
         for (std::size_t i = 0; i < count; ++i) {
-            const auto [from, to] = bar_ends(area, curve, i);
-            semantic_place(Role::option, bars + "/" + std::to_string(i),
-                           app::shortest(static_cast<float>(curve.x[i])) + ": " + number_text(curve.y[i]),
-                           {from, area.min.y}, {to, area.max.y})
+            const std::string option = list + "/" + std::to_string(i),
+                              value = app::shortest(static_cast<float>(curve.x[i])) + ": " +
+                                      number_text(curve.y[i]);
+            if (curve.bars) {
+                const auto [from, to] = bar_ends(area, curve, i);
+                semantic_place(Role::option, option, value, {from, area.min.y}, {to, area.max.y}).on = false;
+                continue;
+            }
+            const ImVec2 at = area.at(curve.x[i], curve.y[i]);
+            semantic_place(Role::option, option, (curve.notes.empty() ? "" : curve.notes[i] + ", ") + value,
+                           {at.x - 4, at.y - 4}, {at.x + 4, at.y + 4})
                 .on = false;
         }
-        answer(bars + "/", [&](std::size_t i) -> std::optional<ChartReply::Point> {
+        answer(list + "/", [&](std::size_t i) -> std::optional<ChartReply::Point> {
             return i < count ? std::optional(ChartReply::Point{c, i}) : std::nullopt;
         });
     }
@@ -363,7 +370,7 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
     std::string values;
     for (const ChartCurve& curve : curves) {
         const auto i = nearest(area, curve, chart.marked.value_or(chart.x.high));
-        if (i && !curve.name.empty() && !is_upright(curve))
+        if (i && !curve.name.empty() && !is_upright(curve) && !curve.apart)
             values += (values.empty() ? "" : ", ") + curve.name + " " + number_text(curve.y[*i]);
     }
     const ImVec2 mouse = ImGui::GetMousePos();

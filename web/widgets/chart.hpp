@@ -26,6 +26,8 @@ struct ChartCurve {
     bool dashed = false;
     bool points = false;  // shows where it was measured
     bool bars = false;    // is drawn as a bar from 0 to each point, which reach halfway to their neighbours
+    bool apart = false;   // points of a plane, in any order, with nothing between them
+    float radius = 3;     // of points
     std::vector<std::string> notes = {};  // further words about each point; empty: none
 };
 

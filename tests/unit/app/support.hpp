@@ -14,7 +14,9 @@
 #include "app/looks.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
+#include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/gradient.hpp"
+#include "lenses/inverse/inverse.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
 #include "lenses/memory/memory.hpp"
@@ -123,200 +125,194 @@ class RandomCommands {
     static std::span<const Kind> kinds() {
         using namespace app;
         using R = RandomCommands;
-        static const Kind all[] =
-        { {"OpenSubject", 1, [](R& r, const State&) -> Command { return OpenSubject{r.subject()}; }},
-          {"OpenLens", 1, [](R& r, const State&) -> Command { return OpenLens{r.lens()}; }},
-          {"Together", 1,
-           [](R& r, const State&) -> Command {
-               return Together{{OpenSubject{r.subject()}, OpenLens{r.lens()}}};
-           }},
-          {"Select", 1, [](R& r, const State&) -> Command { return Select{r.selection()}; }},
-          {"Pin", 1, [](R& r, const State& s) -> Command { return r.below(4) ? Pin{r.any_cell(s)} : Pin{}; }},
-          {"SetMap", 1, [](R& r, const State&) -> Command { return SetMap{r.map(), r.some_subject()}; }},
-          {"ShowWindow", 1,
-           [](R& r, const State&) -> Command {
-               if (r.below(4) == 0) return ShowWindow{{}, r.some_subject()};
-               const Bookmark place = r.bookmark();
-               return ShowWindow{Window{place.queries, place.keys}, r.some_subject()};
-           }},
-          {"MarkPart", 1,
-           [](R& r, const State&) -> Command {
-               if (r.below(4) == 0) return MarkPart{{}, r.some_subject()};
-               const Bookmark place = r.bookmark();
-               return MarkPart{Window{place.queries, place.keys}, r.some_subject()};
-           }},
-          {"SetHeads", 1,
-           [](R& r, const State&) -> Command {
-               const auto by = r.score(), against = r.score();
-               return SetHeads{{by, against}, r.some_subject()};
-           }},
-          {"SetFlow", 1, [](R& r, const State&) -> Command { return SetFlow{r.flow(), r.some_subject()}; }},
-          {"AddBookmark", 1,
-           [](R& r, const State&) -> Command { return AddBookmark{r.bookmark(), r.some_subject()}; }},
-          {"RemoveBookmark", 1,
-           [](R& r, const State&) -> Command {
-               return RemoveBookmark{static_cast<std::size_t>(r.below(3)), r.some_subject()};
-           }},
+        static const Kind all[] = {
+            {"OpenSubject", 1, [](R& r, const State&) -> Command { return OpenSubject{r.subject()}; }},
+            {"OpenLens", 1, [](R& r, const State&) -> Command { return OpenLens{r.lens()}; }},
+            {"Together", 1,
+             [](R& r, const State&) -> Command {
+                 return Together{{OpenSubject{r.subject()}, OpenLens{r.lens()}}};
+             }},
+            {"Select", 1, [](R& r, const State&) -> Command { return Select{r.selection()}; }},
+            {"Pin", 1,
+             [](R& r, const State& s) -> Command { return r.below(4) ? Pin{r.any_cell(s)} : Pin{}; }},
+            {"SetMap", 1, [](R& r, const State&) -> Command { return SetMap{r.map(), r.some_subject()}; }},
+            {"ShowWindow", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(4) == 0) return ShowWindow{{}, r.some_subject()};
+                 const Bookmark place = r.bookmark();
+                 return ShowWindow{Window{place.queries, place.keys}, r.some_subject()};
+             }},
+            {"MarkPart", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(4) == 0) return MarkPart{{}, r.some_subject()};
+                 const Bookmark place = r.bookmark();
+                 return MarkPart{Window{place.queries, place.keys}, r.some_subject()};
+             }},
+            {"SetHeads", 1,
+             [](R& r, const State&) -> Command {
+                 const auto by = r.score(), against = r.score();
+                 return SetHeads{{by, against}, r.some_subject()};
+             }},
+            {"SetFlow", 1, [](R& r, const State&) -> Command { return SetFlow{r.flow(), r.some_subject()}; }},
+            {"AddBookmark", 1,
+             [](R& r, const State&) -> Command { return AddBookmark{r.bookmark(), r.some_subject()}; }},
+            {"RemoveBookmark", 1,
+             [](R& r, const State&) -> Command {
+                 return RemoveBookmark{static_cast<std::size_t>(r.below(3)), r.some_subject()};
+             }},
 
-          {"SetScale", 1,
-           [](R& r, const State&) -> Command {
-               return SetScale{{.vectors = static_cast<ScaleVectors>(r.below(2)),
-                                .components = r.below(5000),
-                                .seed = static_cast<std::uint32_t>(r.random_.bits()),
-                                .row = static_cast<ScaleRow>(r.below(4)),
-                                .keys = r.below(70),
-                                .own = r.yes() ? r.share() * 10 : r.number()}};
-           }},
-          {"SetGradient", 1,
-           [](R& r, const State&) -> Command {
-               const auto token = [&] {
-                   return r.yes() ? std::optional(static_cast<std::int32_t>(r.below(5) - 1)) : std::nullopt;
-               };
-               return SetGradient{{static_cast<GradientAim>(r.below(3)), r.below(5), r.below(5), token(),
-                                   token(), r.below(40) - 1, 0.25 * static_cast<double>(r.below(5))}};
-           }},
-          {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
-          {"SetTileSize", 1,
-           [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
-          {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
-          {"SetSoftmax", 1,
-           [](R& r, const State&) -> Command {
-               return SetSoftmax{{r.number(), static_cast<SoftmaxShown>(r.below(2))}};
-           }},
-          {"SetOrder", 1, [](R& r, const State&) -> Command {
-               OrderState order{.scheme = static_cast<PositionScheme>(r.below(6)),
-                                .first = r.below(40) - 2,
-                                .masked = r.yes(),
-                                .interleaved = r.yes(),
-                                .shift = r.below(1'100'000) - 5,
-                                .turn = r.below(5000) - 5,
-                                .reach = r.below(600),
-                                .mean = r.yes(),
-                                .trained = r.below(10'000) - 5,
-                                .factor = r.below(70),
-                                .far = r.below(70'000'000) - 5,
-                                .pair = r.below(5000) - 5,
-                                .seed = static_cast<std::uint32_t>(r.random_.bits())};
-               for (Index i = r.below(14); i > 0; --i)
-                   order.order.insert(order.order.begin() + r.below(std::ssize(order.order) + 1),
-                                      r.below(12) ? i - 1 : i);
-               return SetOrder{std::move(order)};
-               {"SetMemory", 1,
-                [](R& r, const State&) -> Command {
-                    MemoryState memory{.network = static_cast<MemoryNetwork>(r.below(2)),
-                                       .plane = static_cast<MemoryPlane>(r.below(2)),
-                                       .of_keys = r.yes(),
-                                       .bits = r.below(450),
-                                       .patterns = r.below(220),
-                                       .flipped = r.share(),
-                                       .stored = r.below(40),
-                                       .seed = r.below(1'100'000)};
-                    if (r.yes()) memory.beta = r.number();
-                    if (r.yes()) memory.start = {r.number(), r.share()};
-                    return SetMemory{memory};
-                }},
-                   {"TryMask", 1,
-                    [](R& r, const State&) -> Command {
-                        return TryMask{
-                            {r.mask(3), r.below(4) ? 0 : r.below(20'000) - 5, r.below(5) - 2, r.yes()}};
-                    }},
-                   {"SetTrainingMaps", 1,
-                    [](R& r, const State&) -> Command {
-                        return SetTrainingMaps{static_cast<TrainingMaps>(r.below(2))};
-                    }},
-                   {"SetComparisonView", 1,
-                    [](R& r, const State&) -> Command {
-                        return SetComparisonView{static_cast<ComparisonView>(r.below(3))};
-                    }},
-                   {"SetLadderTokens", 1,
-                    [](R& r, const State&) -> Command {
-                        return SetLadderTokens{
-                            {r.yes() ? std::optional(r.below(50) - 5) : std::nullopt, r.below(30)}};
-                    }},
+            {"SetScale", 1,
+             [](R& r, const State&) -> Command {
+                 return SetScale{{.vectors = static_cast<ScaleVectors>(r.below(2)),
+                                  .components = r.below(5000),
+                                  .seed = static_cast<std::uint32_t>(r.random_.bits()),
+                                  .row = static_cast<ScaleRow>(r.below(4)),
+                                  .keys = r.below(70),
+                                  .own = r.yes() ? r.share() * 10 : r.number()}};
+             }},
+            {"SetGradient", 1,
+             [](R& r, const State&) -> Command {
+                 const auto token = [&] {
+                     return r.yes() ? std::optional(static_cast<std::int32_t>(r.below(5) - 1)) : std::nullopt;
+                 };
+                 return SetGradient{{static_cast<GradientAim>(r.below(3)), r.below(5), r.below(5), token(),
+                                     token(), r.below(40) - 1, 0.25 * static_cast<double>(r.below(5))}};
+             }},
+            {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
+            {"SetGeometry", 1, [](R& r, const State&) -> Command { return SetGeometry{r.geometry()}; }},
+            {"SetInverse", 1, [](R& r, const State&) -> Command { return SetInverse{r.inverse()}; }},
+            {"MakeItSo", 1,
+             [](R& r, const State&) -> Command { return MakeItSo{{SetInverse{r.inverse()}}}; }},
+            {"SetOrder", 1,
+             [](R& r, const State&) -> Command {
+                 OrderState order{.scheme = static_cast<PositionScheme>(r.below(6)),
+                                  .first = r.below(40) - 2,
+                                  .masked = r.yes(),
+                                  .interleaved = r.yes(),
+                                  .shift = r.below(1'100'000) - 5,
+                                  .turn = r.below(5000) - 5,
+                                  .reach = r.below(600),
+                                  .mean = r.yes(),
+                                  .trained = r.below(10'000) - 5,
+                                  .factor = r.below(70),
+                                  .far = r.below(70'000'000) - 5,
+                                  .pair = r.below(5000) - 5,
+                                  .seed = static_cast<std::uint32_t>(r.random_.bits())};
+                 for (Index i = r.below(14); i > 0; --i)
+                     order.order.insert(order.order.begin() + r.below(std::ssize(order.order) + 1),
+                                        r.below(12) ? i - 1 : i);
+                 return SetOrder{std::move(order)};
+             }},
+            {"SetMemory", 1,
+             [](R& r, const State&) -> Command {
+                 MemoryState memory{.network = static_cast<MemoryNetwork>(r.below(2)),
+                                    .plane = static_cast<MemoryPlane>(r.below(2)),
+                                    .of_keys = r.yes(),
+                                    .bits = r.below(450),
+                                    .patterns = r.below(220),
+                                    .flipped = r.share(),
+                                    .stored = r.below(40),
+                                    .seed = r.below(1'100'000)};
+                 if (r.yes()) memory.beta = r.number();
+                 if (r.yes()) memory.start = {r.number(), r.share()};
+                 return SetMemory{memory};
+             }},
+            {"SetTileSize", 1,
+             [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
+            {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
+            {"SetSoftmax", 1,
+             [](R& r, const State&) -> Command {
+                 return SetSoftmax{{r.number(), static_cast<SoftmaxShown>(r.below(2))}};
+             }},
+            {"TryMask", 1,
+             [](R& r, const State&) -> Command {
+                 return TryMask{{r.mask(3), r.below(4) ? 0 : r.below(20'000) - 5, r.below(5) - 2, r.yes()}};
+             }},
+            {"SetTrainingMaps", 1,
+             [](R& r, const State&) -> Command {
+                 return SetTrainingMaps{static_cast<TrainingMaps>(r.below(2))};
+             }},
+            {"SetComparisonView", 1,
+             [](R& r, const State&) -> Command {
+                 return SetComparisonView{static_cast<ComparisonView>(r.below(3))};
+             }},
+            {"SetLadderTokens", 1,
+             [](R& r, const State&) -> Command {
+                 return SetLadderTokens{
+                     {r.yes() ? std::optional(r.below(50) - 5) : std::nullopt, r.below(30)}};
+             }},
 
-                   {"OpenPreset", 1,
-                    [](R& r, const State&) -> Command { return OpenPreset{r.one_of(presets()).id}; }},
-                   {"SetCell", 2,
-                    [](R& r, const State& s) -> Command { return SetCell{r.cell(s), r.number()}; }},
-                   {"PasteCells", 1,
-                    [](R& r, const State& s) -> Command {
-                        return PasteCells{r.cell(s), r.matrix(1 + r.below(5), 1 + r.below(5))};
-                    }},
-                   {"Resize", 2,
-                    [](R& r, const State&) -> Command {
-                        return Resize{r.axis(), r.below(10) ? r.below(8) : r.below(80) - 5};
-                    }},
-                   {"RemoveAt", 2,
-                    [](R& r, const State&) -> Command { return RemoveAt{r.axis(), r.below(6) - 1}; }},
-                   {"SetSource", 1,
-                    [](R& r, const State&) -> Command { return SetSource{static_cast<Source>(r.below(3))}; }},
-                   {"Generate", 1,
-                    [](R& r, const State&) -> Command {
-                        return Generate{static_cast<std::uint32_t>(r.bits())};
-                    }},
-                   {"SetScaling", 1, [](R& r, const State&) -> Command { return SetScaling{r.yes()}; }},
-                   {"SetTemperature", 1,
-                    [](R& r, const State&) -> Command { return SetTemperature{r.number()}; }},
-                   {"SetSoftcap", 1, [](R& r, const State&) -> Command { return SetSoftcap{r.number()}; }},
-                   {"SetMask", 1,
-                    [](R& r, const State&) -> Command {
-                        return SetMask{static_cast<WorkedMask::Kind>(r.below(4)), r.below(140) - 70,
-                                       r.below(70), r.below(5)};
-                    }},
-                   {"PaintMask", 1,
-                    [](R& r, const State&) -> Command {
-                        return PaintMask{r.below(6) - 1, r.below(6), r.yes()};
-                    }},
-                   {"SetLabel", 1,
-                    [](R& r, const State&) -> Command { return SetLabel{r.yes(), r.below(6), r.text()}; }},
-                   {"TakeHead", 1, [](R& r, const State&) -> Command { return TakeHead{r.head()}; }},
+            {"OpenPreset", 1,
+             [](R& r, const State&) -> Command { return OpenPreset{r.one_of(presets()).id}; }},
+            {"SetCell", 2, [](R& r, const State& s) -> Command { return SetCell{r.cell(s), r.number()}; }},
+            {"PasteCells", 1,
+             [](R& r, const State& s) -> Command {
+                 return PasteCells{r.cell(s), r.matrix(1 + r.below(5), 1 + r.below(5))};
+             }},
+            {"Resize", 2,
+             [](R& r, const State&) -> Command {
+                 return Resize{r.axis(), r.below(10) ? r.below(8) : r.below(80) - 5};
+             }},
+            {"RemoveAt", 2, [](R& r, const State&) -> Command { return RemoveAt{r.axis(), r.below(6) - 1}; }},
+            {"SetSource", 1,
+             [](R& r, const State&) -> Command { return SetSource{static_cast<Source>(r.below(3))}; }},
+            {"Generate", 1,
+             [](R& r, const State&) -> Command { return Generate{static_cast<std::uint32_t>(r.bits())}; }},
+            {"SetScaling", 1, [](R& r, const State&) -> Command { return SetScaling{r.yes()}; }},
+            {"SetTemperature", 1, [](R& r, const State&) -> Command { return SetTemperature{r.number()}; }},
+            {"SetSoftcap", 1, [](R& r, const State&) -> Command { return SetSoftcap{r.number()}; }},
+            {"SetMask", 1,
+             [](R& r, const State&) -> Command {
+                 return SetMask{static_cast<WorkedMask::Kind>(r.below(4)), r.below(140) - 70, r.below(70),
+                                r.below(5)};
+             }},
+            {"PaintMask", 1,
+             [](R& r, const State&) -> Command { return PaintMask{r.below(6) - 1, r.below(6), r.yes()}; }},
+            {"SetLabel", 1,
+             [](R& r, const State&) -> Command { return SetLabel{r.yes(), r.below(6), r.text()}; }},
+            {"TakeHead", 1, [](R& r, const State&) -> Command { return TakeHead{r.head()}; }},
 
-                   {"SetText", 1, [](R& r, const State&) -> Command { return SetText{r.text()}; }},
-                   {"Compare", 1,
-                    [](R& r, const State&) -> Command {
-                        if (r.below(3) == 0) return Compare{};
-                        return Compare{Comparison{r.text()},
-                                       r.below(4) ? std::nullopt : std::optional(r.text())};
-                    }},
-                   {"SetModel", 1, [](R& r, const State&) -> Command { return SetModel{r.text()}; }},
-                   {"OpenTrained", 1,
-                    [](R& r, const State&) -> Command {
-                        return OpenTrained{
-                            {r.plan(), r.below(1000) - 10}, r.text(), {r.below(4), r.below(5) - 1}};
-                    }},
-                   {"SetSampling", 1,
-                    [](R& r, const State&) -> Command {
-                        return SetSampling{{static_cast<float>(r.share() * 3), r.below(100) - 1,
-                                            static_cast<float>(r.share()), r.bits()}};
-                    }},
+            {"SetText", 1, [](R& r, const State&) -> Command { return SetText{r.text()}; }},
+            {"Compare", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(3) == 0) return Compare{};
+                 return Compare{Comparison{r.text()}, r.below(4) ? std::nullopt : std::optional(r.text())};
+             }},
+            {"SetModel", 1, [](R& r, const State&) -> Command { return SetModel{r.text()}; }},
+            {"OpenTrained", 1,
+             [](R& r, const State&) -> Command {
+                 return OpenTrained{{r.plan(), r.below(1000) - 10}, r.text(), {r.below(4), r.below(5) - 1}};
+             }},
+            {"SetSampling", 1,
+             [](R& r, const State&) -> Command {
+                 return SetSampling{{static_cast<float>(r.share() * 3), r.below(100) - 1,
+                                     static_cast<float>(r.share()), r.bits()}};
+             }},
 
-                   {"OpenTensors", 1,
-                    [](R& r, const State&) -> Command {
-                        OpenTensors files;
-                        for (Index i = r.below(4); i > 0; --i) files.files.push_back(r.text());
-                        return files;
-                    }},
-                   {"SetTensorRule", 1,
-                    [](R& r, const State&) -> Command {
-                        return SetTensorRule{{static_cast<TensorRule::Causal>(r.below(3)), r.yes()}};
-                    }},
+            {"OpenTensors", 1,
+             [](R& r, const State&) -> Command {
+                 OpenTensors files;
+                 for (Index i = r.below(4); i > 0; --i) files.files.push_back(r.text());
+                 return files;
+             }},
+            {"SetTensorRule", 1,
+             [](R& r, const State&) -> Command {
+                 return SetTensorRule{{static_cast<TensorRule::Causal>(r.below(3)), r.yes()}};
+             }},
 
-                   {"SetTrainingPlan", 1,
-                    [](R& r, const State&) -> Command { return SetTrainingPlan{r.plan()}; }},
-                   {"ForkTraining", 1,
-                    [](R& r, const State&) -> Command {
-                        return ForkTraining{r.below(1000) - 50, r.values()};
-                    }},
-                   {"CompareTraining", 1,
-                    [](R& r, const State&) -> Command {
-                        return r.yes() ? CompareTraining{r.plan()} : CompareTraining{};
-                    }},
-                   {"ShowTrainingStep", 1,
-                    [](R& r, const State&) -> Command {
-                        return r.below(3) ? ShowTrainingStep{r.below(1000) - 10} : ShowTrainingStep{};
-                    }},
-                   {"RunTraining", 1, [](R& r, const State&) -> Command { return RunTraining{r.yes()}; }},
-           };
+            {"SetTrainingPlan", 1, [](R& r, const State&) -> Command { return SetTrainingPlan{r.plan()}; }},
+            {"ForkTraining", 1,
+             [](R& r, const State&) -> Command { return ForkTraining{r.below(1000) - 50, r.values()}; }},
+            {"CompareTraining", 1,
+             [](R& r, const State&) -> Command {
+                 return r.yes() ? CompareTraining{r.plan()} : CompareTraining{};
+             }},
+            {"ShowTrainingStep", 1,
+             [](R& r, const State&) -> Command {
+                 return r.below(3) ? ShowTrainingStep{r.below(1000) - 10} : ShowTrainingStep{};
+             }},
+            {"RunTraining", 1, [](R& r, const State&) -> Command { return RunTraining{r.yes()}; }},
+        };
         return all;
     }
 
@@ -351,6 +347,37 @@ class RandomCommands {
         if (below(3) == 0) map.sink = static_cast<Sink>(below(3));
         if (below(3) == 0) map.least = static_cast<float>(share() * 1.1);
         return map;
+    }
+    app::GeometryState geometry() {
+        app::GeometryState made;
+        made.part = static_cast<app::GeometryPart>(below(4));
+        made.form = static_cast<app::FormOf>(below(3));
+        made.shown = static_cast<FormPart>(below(3));
+        made.direction = below(9) - 1;
+        made.gauge = {static_cast<GaugeKind>(below(4)), share() * 9, below(4), below(4),
+                      static_cast<std::uint32_t>(below(5))};
+        made.metric = static_cast<app::MetricKind>(below(5));
+        if (made.metric == app::MetricKind::own) {
+            made.own = app::identity(1 + below(4), 1 + below(4));
+            if (yes()) made.own.at(0, 0) = number();
+        }
+        made.einsum = yes() ? "ij,jd->id with A, V" : text();
+        return made;
+    }
+    app::InverseState inverse() {
+        app::InverseState inverse;
+        inverse.of = static_cast<app::ChangeOf>(below(app::change_count));
+        inverse.components = below(18);
+        for (Index i = below(4); i > 0; --i)
+            inverse.wish(below(5), below(9) - 1, below(9) ? share() : number());
+        app::Pattern& pattern = inverse.pattern;
+        pattern.kind = static_cast<app::PatternKind>(below(app::pattern_kind_count));
+        pattern.tokens = 1 + below(17);
+        pattern.seed = static_cast<std::uint32_t>(bits());
+        if (pattern.kind == app::PatternKind::painted)
+            for (Index i = below(9) ? pattern.tokens * pattern.tokens : below(9); i > 0; --i)
+                pattern.painted.push_back(yes());
+        return inverse;
     }
     std::optional<HeadScore> score() {
         if (below(3) == 0) return std::nullopt;

@@ -139,18 +139,7 @@ std::optional<Missing> GradientLens::missing(Subject& subject) const {
 // A window of a model's, whole if they can be edited.
 std::optional<Projections> GradientLens::projections_of(Subject& subject) const {
     if (const auto trace = subject.attention()->trace()) return projections_of(*trace);
-    const Ladder* ladder = subject.ladder();
-    if (!ladder || !ladder->edits() || !ladder->edits()->may_edit(state(), Stage::w_q)) return std::nullopt;
-    Projections made;
-    for (auto& row : ladder->rungs({0, ladder->queries()}, {0, ladder->keys()}))
-        for (Rung& rung : row)
-            if (Matrix* to = rung.stage == Stage::x     ? &made.x
-                             : rung.stage == Stage::w_q ? &made.w_q
-                             : rung.stage == Stage::w_k ? &made.w_k
-                             : rung.stage == Stage::w_v ? &made.w_v
-                                                        : nullptr)
-                *to = std::move(rung.values);
-    return made;
+    return edited_projections(subject, state());
 }
 
 Projections GradientLens::projections_of(const Trace& trace) const {

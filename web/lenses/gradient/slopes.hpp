@@ -11,6 +11,7 @@
 #include "analysis/row_gradient.hpp"
 #include "app/explained.hpp"
 #include "app/matrix.hpp"
+#include "subjects/projections.hpp"
 
 namespace attn::app {
 
@@ -37,17 +38,6 @@ struct SlopeCell {
     Index row, col;
 };
 SlopeCell slope_of(const CellRef& cell);
-
-// q, k and v as X W, one head; queries and keys are the same tokens. Of a model's many components of X, and of the rows of
-// W, only some are here.
-struct Projections {
-    Matrix x, w_q, w_k, w_v;  // [n, components], [components, d_k], …
-    Index first = 0;          // of the components
-    std::vector<double> rotary =
-        {};  // radians per position for each pair (a, a + d_k / 2) of q and k; empty: not turned
-    Stage of_x = Stage::x;  // what the numbers of X are
-    bool operator==(const Projections&) const = default;
-};
 
 // One factor pair of a gradient: the index it is summed over, both factors, and where each stands.
 struct SlopeTerm {

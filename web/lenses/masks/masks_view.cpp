@@ -10,33 +10,13 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/text_field.hpp"
 
 namespace attn::app {
 
 namespace {
 
 constexpr std::size_t longest_typed = 8000;
-constexpr float most_field_width = 620;
-
-// The text field's buffer. A text that is too long leaves what was there.
-struct Field {
-    std::string& text;
-    std::string before;
-    bool too_long = false;
-};
-
-int keep_text(ImGuiInputTextCallbackData* data) {
-    auto& field = *static_cast<Field*>(data->UserData);
-    if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
-        field.text.resize(static_cast<std::size_t>(data->BufTextLen));
-        data->Buf = field.text.data();
-    } else if (data->BufTextLen > static_cast<int>(longest_typed)) {
-        field.too_long = true;
-        data->DeleteChars(0, data->BufTextLen);
-        data->InsertChars(0, field.before.c_str());
-    }
-    return 0;
-}
 
 // Controls that keep together, on a line that breaks where they do not fit.
 void group(float width, auto draw) {
@@ -68,24 +48,14 @@ void MasksLens::draw_text() {
         typed_ = {now().mask.text(), now().mask, "", true};
     }
     ui::label("mask");
-    ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x, most_field_width));
-    Field field{typed_.text, typed_.text};
-    bool changed = false;
-    {
-        ui::Type mono(ui::Face::mono, ui::size_body);
-        changed = ImGui::InputText("##mask", typed_.text.data(), typed_.text.capacity() + 1,
-                                   ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackEdit,
-                                   keep_text, &field);
-    }
-    ui::landmark_item("masks/text");
-    ui::semantic_field(ui::Role::textbox, "masks/text", "Mask as text", typed_.text);
+    const ui::Typed typed = ui::text_field("masks/text", "Mask as text", typed_.text, longest_typed);
     ui::tooltip(
         "Terms: causal(0) window(15,0) padding(5) prefix(3) strided(4) global_local([0],2) "
         "same_document([0*5,1*3]) block_sparse(…) painted(…) everything. & is and, | is or, ! is not.");
-    if (field.too_long) {
+    if (typed.too_long) {
         typed_.fault =
             "That text is longer than " + with_commas(longest_typed) + " characters, so it was not taken.";
-    } else if (changed) {
+    } else if (typed.changed) {
         typed_.fault.clear();
         if (const auto mask = Mask::parse(typed_.text)) {
             MasksState tried = now();
@@ -95,11 +65,7 @@ void MasksLens::draw_text() {
             typed_.fault = mask.error().message + ".";
         }
     }
-    if (typed_.fault.empty()) return;
-    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().error);
-    ui::wrapped_text(typed_.fault);
-    ImGui::PopStyleColor();
-    ui::landmark_item("masks/fault");
+    ui::fault("masks/fault", typed_.fault);
 }
 
 void MasksLens::draw_terms() {

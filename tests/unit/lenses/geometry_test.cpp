@@ -1,0 +1,425 @@
+#include "lenses/geometry/geometry.hpp"
+
+#include <array>
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/link.hpp"
+#include "subjects/worked/commands.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/tensors_visit.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+using Number = GeometryNumber;
+
+struct GeometryScreen : Screen {
+    explicit GeometryScreen(ImVec2 size = {1440, 846}) : Screen(size) {}
+    void open() {
+        visit.perform(OpenLens{"geometry"});
+        settle();
+    }
+    GeometryLens& lens() const { return static_cast<GeometryLens&>(lens_in(visit)); }
+    Subject& subject() const { return subject_in(visit); }
+    const GeometryState& now() const { return visit.state().of<GeometryState>(); }
+    void set(auto change) {
+        GeometryState next = now();
+        change(next);
+        visit.perform(SetGeometry{next});
+        settle();
+    }
+    HeadIndex head() const { return {visit.state().selection.layer, visit.state().selection.head}; }
+    std::optional<Explained> why(Number number, Index row, Index col) const {
+        return lens().explain(subject(), {head(), cell_of(number, row, col)});
+    }
+    std::string spoken() const { return lens().spoken(subject()); }
+};
+
+struct WorkedGeometry : GeometryScreen {
+    WorkedGeometry() {
+        visit.perform(OpenSubject{worked_subject});
+        open();
+    }
+};
+
+// Checks one number: its operands come to its value and lead to numbers that have theirs, and its lines end with it.
+void check_number(GeometryScreen& screen, Number number, Index row, Index col) {
+    INFO("number " << static_cast<int>(number) << " at " << row << ", " << col);
+    const auto why = screen.why(number, row, col);
+    REQUIRE(why);
+    INFO(why->title);
+    CHECK_FALSE(why->title.empty());
+    CHECK_FALSE(why->formula.empty());
+    // Single precision, of sums of some dozen products of numbers below ten.
+    CHECK(std::abs(why->f32 - why->f64) < 2e-4 * (1 + std::abs(why->f64)));
+    double sum = 0;
+    for (const auto& operand : why->operands) {
+        sum += operand.product;
+        for (const auto& [at, value] :
+             {std::pair(operand.left_at, operand.left), std::pair(operand.right_at, operand.right)}) {
+            if (!at) continue;
+            const auto there = screen.lens().explain(screen.subject(), *at);
+            REQUIRE(there);
+            INFO("leads to " << there->title);
+            CHECK(std::abs(there->f64 - value) < 3e-6 * (1 + std::abs(value)));
+        }
+    }
+    for (const auto& step : why->steps)
+        if (step.at) CHECK(screen.lens().explain(screen.subject(), *step.at));
+    if (!why->lines.empty())
+        CHECK(std::abs(why->lines.back().value - why->f64) < 1e-12 * (1 + std::abs(why->f64)));
+    if (!why->operands.empty() && why->lines.size() == 1)
+        CHECK(std::abs(sum - why->f64) < 1e-9 * (1 + std::abs(why->f64)));
+}
+
+// Checks some numbers of every kind that there is here, and returns how many kinds these are.
+int check_numbers(GeometryScreen& screen) {
+    // The directions of a form and an einsum are computed only where they are shown; then they stay.
+    for (const auto part : {GeometryPart::form, GeometryPart::einsum})
+        screen.set([&](auto& s) { s.part = part; });
+    int kinds = 0;
+    for (Index i = 0; i < geometry_number_count; ++i) {
+        int seen = 0;
+        for (const Index row : {0, 1, 2, 5, 9})
+            for (const Index col : {0, 1, 3, 7}) {
+                const auto number = static_cast<Number>(i);
+                if (!screen.lens().shows(screen.subject(), cell_of(number, row, col))) {
+                    CHECK_FALSE(screen.why(number, row, col));
+                    continue;
+                }
+                check_number(screen, number, row, col);
+                ++seen;
+            }
+        kinds += seen > 0;
+    }
+    CHECK_FALSE(screen.why(Number::singular, 1000, 0));
+    CHECK_FALSE(screen.why(Number::whole, 0, 20'000));
+    return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("a number of the geometry is found again from its reference") {
+    for (Index i = 0; i < geometry_number_count; ++i)
+        for (const Index col : {0, 1, 4095, 16'383}) {
+            const auto [number, row, at] = geometry_cell(cell_of(static_cast<Number>(i), 7, col));
+            CHECK(static_cast<Index>(number) == i);
+            CHECK(row == 7);
+            CHECK(at == col);
+            CHECK(cell_of(static_cast<Number>(i), 7, col).col < position_limit);
+        }
+}
+
+TEST_CASE("every number of the example explains itself, in all parts of the lens") {
+    WorkedGeometry screen;
+    screen.set([](auto& s) { s.gauge = {GaugeKind::rotation, 0.7, 0, 1, 0}; });
+    // All but those of a vocabulary.
+    CHECK(check_numbers(screen) == geometry_number_count - 2);
+    screen.visit.perform(SetSource{Source::qkv});
+    screen.set([](auto& s) {
+        s.gauge = {GaugeKind::mix, 2, 0, 1, 3};
+        s.metric = MetricKind::minkowski;
+        s.einsum = "hik,hjk->hij with Q, K";
+    });
+    CHECK(screen.lens().form_of(screen.subject()) == FormOf::tokens);
+    CHECK(check_numbers(screen) == geometry_number_count - 4);  // nor those of inputs
+}
+
+TEST_CASE("so does every number of a model's head, of a network in training, and of tensors") {
+    GeometryScreen screen;
+    screen.open_sentence(7);
+    screen.visit.perform(Select{{1, 2, 5, {}, {}}});
+    screen.open();
+    screen.set([](auto& s) {
+        s.gauge = {GaugeKind::shear, -1.5, 2, 1, 0};
+        s.metric = MetricKind::axis;
+    });
+    CHECK(check_numbers(screen) == geometry_number_count);
+    screen.set([](auto& s) {
+        s.form = FormOf::values;
+        s.direction = 1;
+        s.einsum = "ac,bc->ab with W_V, W_O";
+    });
+    // The directions of W_V W_O write, so no input lies along v; and W_O has its rows the other way.
+    CHECK_FALSE(*screen.lens().sum(screen.subject()));
+    CHECK(check_numbers(screen) == geometry_number_count - 2);
+    screen.train_some();
+    screen.visit.perform(Select{{1, 0, 5, {}, {}}});
+    screen.open();
+    screen.set([](auto& s) { s.einsum = GeometryState{}.einsum; });
+    CHECK(check_numbers(screen) == geometry_number_count - 1);
+    screen.visit.perform(OpenSubject{tensors_subject});
+    put(screen.visit, {{"q.npy", normal_npy({2, 9, 6}, 1)}, {"k.npy", normal_npy({2, 11, 6}, 2)}});
+    screen.settle();
+    screen.visit.perform(Select{{0, 1, 5, {}, {}}});
+    screen.open();
+    CHECK(screen.lens().form_of(screen.subject()) == FormOf::tokens);
+    // Of nine queries and eleven keys there is no symmetric part.
+    CHECK(check_numbers(screen) == geometry_number_count - 6);
+}
+
+TEST_CASE(
+    "the form of a head's weights makes its scores from its inputs, where there are no biases and no turns") {
+    WorkedGeometry screen;
+    const HeadForm& form = *screen.lens().form(screen.subject());
+    const HeadWeights& w = *screen.lens().weights(screen.subject());
+    CHECK_FALSE(w.biased);
+    CHECK_FALSE(w.turned);
+    const WorkedState& worked = worked_of(screen.visit.state());
+    const WorkedRun run = *run_worked(worked);
+    const SingularDirections& all = *form.directions();
+    for (Index i = 0; i < 3; ++i)
+        for (Index j = 0; j < 3; ++j) {
+            double score = 0, by_directions = 0;
+            for (Index b = 0; b < w.width(); ++b)
+                for (Index c = 0; c < w.width(); ++c)
+                    score += w.input(i, b) * form_cell<double>(form.factors(), b, c) * w.input(j, c);
+            for (Index r = 0; r < all.count(); ++r) {
+                double left = 0, right = 0;
+                for (Index b = 0; b < w.width(); ++b) {
+                    left += w.input(i, b) * all.left_of(r)[static_cast<std::size_t>(b)];
+                    right += w.input(j, b) * all.right_of(r)[static_cast<std::size_t>(b)];
+                }
+                by_directions += all.values[static_cast<std::size_t>(r)] * left * right;
+            }
+            const double expected = static_cast<double>(run.value(worked, {Stage::raw, i, j}));
+            CHECK(std::abs(score - expected) < 1e-6);
+            CHECK(std::abs(by_directions - expected) < 1e-6);
+        }
+}
+
+TEST_CASE(
+    "under every gauge, random or ill-conditioned, the scores in view stay within the bound, masked or not") {
+    GeometryScreen screen;
+    screen.open_sentence(20);
+    screen.open();
+    for (const GaugeKind kind : {GaugeKind::rotation, GaugeKind::stretch, GaugeKind::shear, GaugeKind::mix})
+        for (const double t : {-8.0, 0.3, 8.0}) {
+            screen.set([&](auto& s) {
+                s.part = GeometryPart::gauge;
+                s.gauge = {kind, t, 1, 0, 7};
+            });
+            const GaugedHead& head = *screen.lens().gauged(screen.subject());
+            CHECK(head.off32 <= head.bound + head.plain_off32);
+            CHECK(head.off <= 1e-13 * head.matrices.condition * (1 + head.bound * 0x1p24));
+            CHECK(screen.spoken().starts_with("Under this "));
+            const std::string last = std::to_string(screen.subject().attention()->queries() - 1);
+            CHECK(screen.shows("geometry/score/" + last + "/" + last));
+        }
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
+    screen.settle();
+    CHECK(screen.lens().gauged(screen.subject())->off <
+          1e-15 * screen.lens().gauged(screen.subject())->matrices.condition);
+    screen.set([](auto& s) { s.part = GeometryPart::metric; });
+    screen.visit.perform(Select{{0, 0, 0, {}}});
+    screen.settle();
+    CHECK(screen.spoken().starts_with("No key has a weight for "));
+    CHECK(screen.why(Number::metric_weight, 0, 1)->f64 == 0);
+    CHECK(screen.why(Number::metric_weight, 0, 1)->masked);
+}
+
+TEST_CASE("a metric's weights are a softmax of its scores; the identity changes nothing") {
+    WorkedGeometry screen;
+    screen.set([](auto& s) { s.part = GeometryPart::metric; });
+    const auto check = [&](auto g) {
+        const MetricHead& head = **screen.lens().metric(screen.subject());
+        const Matrix q = worked_in(screen.visit).run().q, k = worked_in(screen.visit).run().k;
+        std::array<double, 3> scores{};
+        double sum = 0;
+        for (Index j = 0; j < 3; ++j) {
+            for (Index a = 0; a < 4; ++a)
+                for (Index b = 0; b < 4; ++b)
+                    scores[static_cast<std::size_t>(j)] += q.at(2, a) * g(a, b) * k.at(j, b) / 2;
+            sum += std::exp(scores[static_cast<std::size_t>(j)]);
+        }
+        for (Index j = 0; j < 3; ++j)
+            CHECK(std::abs(head.under.at(j).weight - std::exp(scores[static_cast<std::size_t>(j)]) / sum) <
+                  1e-6);
+        CHECK(head.lowered_off < 1e-12);
+    };
+    check([](Index a, Index b) { return static_cast<double>(a == b); });
+    CHECK(screen.spoken().find("as it does without") != std::string::npos);
+    screen.click("geometry/preset/minkowski");
+    check([](Index a, Index b) { return a != b ? 0.0 : a == 0 ? -1.0 : 1.0; });
+    CHECK((*screen.lens().metric(screen.subject()))->metric.negative() == 1);
+    screen.set([](auto& s) { s.metric = MetricKind::divided; });
+    check([](Index a, Index b) { return a == b ? 0.5 : 0.0; });
+    screen.set([](auto& s) {
+        s.metric = MetricKind::own;
+        s.own = identity(4, 4);
+        s.own.at(0, 2) = s.own.at(2, 0) = 0.25;
+    });
+    check([](Index a, Index b) { return a == b ? 1.0 : a + b == 2 && a != 1 ? 0.25 : 0.0; });
+    // A pinned number of g is changed on a slider, and its mirror image with it.
+    screen.click("geometry/g/1/3");
+    CHECK(screen.visit.state().pin == cell_of(Number::metric, 1, 3));
+    REQUIRE(screen.shows("geometry/cell"));
+    screen.visit.perform(OpenSubject{tensors_subject});
+    put(screen.visit, {{"q.npy", normal_npy({3, 5}, 1)}, {"k.npy", normal_npy({3, 5}, 2)}});
+    screen.settle();
+    CHECK(screen.spoken() == "This metric has 4 rows, and the vectors here have 5 components.");
+    CHECK(screen.shows("geometry/fault"));
+}
+
+TEST_CASE("an einsum of the matrices in view is the head's own matrix where it is one") {
+    GeometryScreen screen;
+    screen.open_sentence(9);
+    screen.visit.perform(Select{{1, 1, 6, 2, {}}});
+    screen.open();
+    const auto same = [&](const char* text) {
+        screen.set([&](auto& s) {
+            s.part = GeometryPart::einsum;
+            s.einsum = text;
+        });
+        const auto& made = *screen.lens().sum(screen.subject());
+        INFO(text << (made ? "" : made.error().message));
+        REQUIRE(made);
+        CHECK((*made)->sum().done());
+        return (*made)->same() ? std::string((*made)->same()->matrix->name) : "";
+    };
+    CHECK(same("ik,jk->ij with Q, K") == "R");
+    CHECK(same("hik,hjk->hij with Q, K") == "R");
+    CHECK(same("ij,jd->id with A, V") == "O");
+    CHECK(same("hij,hjd->hid with A, V") == "O");
+    CHECK(same("j,jd->d with x, W_Q").empty());  // the tiny model has biases
+    CHECK(same("ij->i with A").empty());
+    const auto& rows = *screen.lens().sum(screen.subject());
+    for (const double sum : (*rows)->sum().f64()) CHECK(std::abs(sum - 1) < 1e-6);
+    CHECK(same("k,k-> with q, k").empty());
+    const Record& record = sentence_in(screen.visit).run()->record_at(1);
+    CHECK(std::abs((*screen.lens().sum(screen.subject()))->get()->sum().f64()[0] -
+                   static_cast<double>(record.cell(Stage::raw, 1, 6, 2))) < 1e-5);
+    CHECK(screen.spoken() == "This sum makes 1 number of " + std::to_string(record.d_k()) + " products.");
+}
+
+TEST_CASE("an einsum that does not fit is refused with a sentence, and the picture stays") {
+    WorkedGeometry screen;
+    screen.click("geometry/preset/einsum");
+    screen.settle();
+    const GeometryState before = screen.now();
+    const auto refused = [&](const char* text) {
+        const auto made = NamedSum::of(screen.subject(), screen.visit.state(),
+                                       screen.lens().weights(screen.subject()), text);
+        REQUIRE_FALSE(made);
+        CHECK(made.error().message.ends_with('.'));
+        return made.error().message;
+    };
+    CHECK(refused("ik,jk->ij with Q, Z").starts_with("There is no matrix “Z” here; there are X, W_Q"));
+    CHECK(refused("ik,jk->ij with Q, A") == "The index “k” does not fit: it has 4 values in Q and 3 in A.");
+    CHECK(refused("i,j with Q, K").find("with two indices") != std::string::npos);
+    CHECK(refused("ij-> with q").find("one row, with one index") != std::string::npos);
+    CHECK(refused("ab,cb->ac with W_O, Q") == "There is no W_O here: only what was made of it is known.");
+    CHECK(refused("hib->i with X").find("the same for all heads") != std::string::npos);
+    // Typed, one letter after the other.
+    screen.click("geometry/text");
+    screen.hold(ImGuiMod_Ctrl, [&] { screen.press(ImGuiKey_A); });
+    screen.type("ij,jd->id with A, Vx");
+    CHECK(screen.shows("geometry/fault"));
+    CHECK(screen.now() == before);
+    CHECK(screen.shows("geometry/out/2/2"));
+    screen.press(ImGuiKey_Backspace);
+    CHECK(screen.now().einsum == "ij,jd->id with A, V");
+    CHECK_FALSE(screen.shows("geometry/fault"));
+    screen.settle();
+    screen.type(std::string(1 << 20, 'i').c_str());
+    CHECK(screen.now().einsum == "ij,jd->id with A, V");
+    CHECK(screen.shows("geometry/out/2/3"));
+    screen.press(ImGuiKey_Enter);
+    // A link may bring one that another subject has.
+    screen.set([](auto& s) { s.einsum = "ab,cb->ac with W_V, W_O"; });
+    CHECK(screen.spoken() == "There is no W_O here: only what was made of it is known.");
+    CHECK(screen.shows("geometry/fault"));
+}
+
+TEST_CASE("the lens says what it lacks, and what is not finite") {
+    WorkedGeometry screen;
+    screen.visit.perform(SetSource{Source::scores});
+    screen.settle();
+    REQUIRE(screen.lens().missing(screen.subject()));
+    CHECK(screen.shows("missing"));
+    screen.visit.perform(OpenSubject{tensors_subject});
+    put(screen.visit, {{"weights.npy", weights_npy({3, 3})}});
+    screen.settle();
+    REQUIRE(screen.lens().missing(screen.subject()));
+    std::vector<float> odd(8, 1.0f);
+    odd[3] = NAN;
+    put(screen.visit, {{"q.npy", write_npy({4, 2}, odd)}, {"k.npy", normal_npy({4, 2}, 2)}});
+    screen.settle();
+    CHECK(screen.spoken() == "Some number of Q Kᵀ is not finite, so it has no directions.");
+    for (const auto part : {GeometryPart::gauge, GeometryPart::metric, GeometryPart::einsum}) {
+        screen.set([&](auto& s) { s.part = part; });
+        CHECK(screen.spoken().ends_with('.'));
+    }
+    screen.set([](auto& s) { s.part = GeometryPart::gauge; });
+    CHECK(screen.spoken().find("not finite") != std::string::npos);
+}
+
+TEST_CASE("each preset is one step of undo, and its link opens it as it was") {
+    WorkedGeometry screen;
+    for (const GeometryPreset& preset : geometry_presets()) {
+        const State before = screen.visit.state();
+        screen.click(preset.name);
+        screen.settle();
+        CHECK(screen.now() == preset.from(before.of<GeometryState>()));
+        const std::string link = to_fragment(screen.visit.state());
+        CHECK(parse_fragment(link).state == screen.visit.state());
+        CHECK(parse_fragment(link).note.empty());
+        CHECK_FALSE(screen.lens().tables(screen.subject()).empty());
+        if (screen.visit.state() == before) continue;  // the einsum's usual text
+        screen.visit.undo();
+        CHECK(screen.visit.state() == before);
+        screen.visit.redo();
+    }
+    const std::string rotation = "v=1&lens=geometry&geometry.part=gauge&geometry.gauge=rotation,0.75,0,1,0";
+    screen.visit.open_fragment(rotation);
+    CHECK(to_fragment(screen.visit.state()) == rotation);
+    for (const char* bad :
+         {"geometry.part=all", "geometry.form=wq-wk", "geometry.form=wq-wk,whole,-1",
+          "geometry.gauge=rotation,9,0,1,0", "geometry.gauge=rotation,1,1,1,0", "geometry.gauge=turn,1,0,1,0",
+          "geometry.gauge=rotation,nan,0,1,0", "geometry.metric=2x2:1,2,3,4", "geometry.metric=2x2:1,1,1,1",
+          "geometry.metric=euclid", "geometry.einsum=ik,jk", "geometry.einsum="}) {
+        INFO(bad);
+        CHECK_FALSE(parse_fragment("v=1&" + std::string(bad)).note.empty());
+    }
+    CHECK(parse_fragment("v=1&geometry.metric=2x2:1,0,0,-1").note.empty());
+    CHECK(parse_fragment("v=1&geometry.einsum=ii-%3E%20with%20A").note.empty());
+}
+
+TEST_CASE("a large head is shown in parts, and each of its steps is short") {
+    GeometryScreen screen;
+    screen.visit.perform(OpenSubject{tensors_subject});
+    put(screen.visit, {{"q.npy", normal_npy({3000, 32}, 1)}, {"k.npy", normal_npy({3000, 32}, 2)}});
+    screen.settle();
+    screen.visit.perform(Select{{0, 0, 2500, {}, {}}});
+    screen.open();
+    const HeadForm& form = *screen.lens().form(screen.subject());
+    CHECK(form.factors().rows() == form_tokens_limit);
+    CHECK(form.first_row() == 2501 - form_tokens_limit);
+    REQUIRE(form.directions());
+    CHECK(screen.shows("geometry/m/47/47"));
+    FormPicture& picture = screen.lens().picture(screen.subject(), form, FormPart::whole);
+    CHECK(picture.in_blocks());
+    for (const Index at : {0, 20, 47}) {
+        const auto [i, j] = picture.at(at, at);
+        CHECK(picture.values().at(at, at) == static_cast<double>(form_cell<float>(form.factors(), i, j)));
+        CHECK(i >= at * form_tokens_limit / form_blocks_shown);
+        CHECK(i < (at + 1) * form_tokens_limit / form_blocks_shown);
+        for (Index row = at * form_tokens_limit / form_blocks_shown;
+             row < (at + 1) * form_tokens_limit / form_blocks_shown; ++row)
+            CHECK(std::abs(form_cell<double>(form.factors(), row, j)) <=
+                  std::abs(picture.values().at(at, at)) + 1e-4);
+    }
+    screen.set([](auto& s) {
+        s.part = GeometryPart::einsum;
+        s.einsum = "ik,jk->ij with Q, K";
+    });
+    CHECK(screen.spoken().find("250 million multiply-adds") != std::string::npos);
+    screen.set([](auto& s) { s.einsum = "ij-> with A"; });
+    CHECK(screen.spoken() == "A is 3000×3000; an einsum here takes matrices of at most 1,000,000 numbers.");
+}

@@ -1,0 +1,75 @@
+// Explains an element of an einsum: the products that it is the sum of.
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/geometry/geometry.hpp"
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr Index most_products = 4096;  // of which an explanation lists all
+
+std::string index_text(const EinsumLoops& loops, Index element) {
+    std::string text;
+    for (auto size = loops.shape.rbegin(); size != loops.shape.rend(); ++size) {
+        text = std::to_string(element % *size) + (text.empty() ? "" : ", " + text);
+        element /= *size;
+    }
+    return text;
+}
+
+}  // namespace
+
+std::optional<Explained> GeometryLens::explain_element(Subject& subject, const GeometryCell& cell) {
+    const NamedSum& all = *(**sum(subject));
+    const Einsum& sum = all.sum();
+    const Index element = cell.row * all.last() + cell.col;
+    Explained out;
+    out.title = sum.loops().shape.empty() ? "out" : "out[" + index_text(sum.loops(), element) + "]";
+    std::string product, summed;
+    for (std::size_t o = 0; o < all.text().names.size(); ++o) {
+        std::string indices;
+        for (const char c : all.text().operands[o])
+            indices += (indices.empty() ? "" : ", ") + std::string(1, c);
+        product += (o > 0 ? " · " : "") + all.text().names[o] + "[" + indices + "]";
+    }
+    for (const EinsumLoops::Loop& loop : sum.loops().loops)
+        if (loop.summed) summed += (summed.empty() ? "" : ", ") + std::string(1, loop.index);
+    out.formula = (summed.empty() ? "" : "Σ_" + summed + " ") + product;
+    out.f64 = sum.f64()[static_cast<std::size_t>(element)];
+    out.f32 = static_cast<double>(sum.f32()[static_cast<std::size_t>(element)]);
+    const Index products = sum.products();
+    if (products > most_products) {
+        out.note = "A sum of " + with_commas(products) + " products, too many to list.";
+        return out;
+    }
+    out.operands_title = summed.empty() ? "One product" : "For each " + summed;
+    out.left_name = "left";
+    out.right_name = "right";
+    for (Index p = 0; p < products; ++p) {
+        const Einsum::Product one = sum.product(element, p);
+        const auto factor = [&](std::size_t o) {
+            return static_cast<double>(all.operand(o).values[static_cast<std::size_t>(one.factors[o])]);
+        };
+        Explained::Operand operand;
+        for (const Index at : one.summed)
+            operand.name += (operand.name.empty() ? "" : ", ") + std::to_string(at);
+        operand.left = factor(0);
+        operand.left_at = all.operand(0).place(one.factors[0]);
+        // What comes after the first is one factor; only if it is a single number does it stand somewhere.
+        operand.right = 1;
+        for (std::size_t o = 1; o < one.factors.size(); ++o) operand.right *= factor(o);
+        if (one.factors.size() == 2) operand.right_at = all.operand(1).place(one.factors[1]);
+        operand.product = operand.left * operand.right;
+        out.operands.push_back(std::move(operand));
+    }
+    add_line(out, "element", "dot(left, right)", out.f64);
+    if (const auto& same = all.same())
+        out.note = "This result is " + std::string(same->matrix->name) + ", the " + same->matrix->what +
+                   ", to " + fixed(same->off, 2) + ".";
+    return out;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,189 @@
+#include "lenses/geometry/form.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/explain.hpp"
+#include "subjects/projections.hpp"
+
+namespace attn::app {
+
+namespace {
+
+MatrixView<const double> view_of(const Matrix& m) { return {m.values.data(), m.rows, m.cols, m.cols}; }
+
+Matrix transposed(const Matrix& m) {
+    Matrix out(m.cols, m.rows);
+    for (Index r = 0; r < m.rows; ++r)
+        for (Index c = 0; c < m.cols; ++c) out.at(c, r) = m.at(r, c);
+    return out;
+}
+
+HeadWeights weights_of_model(const Trace& trace, const Selection& s, const Record& record) {
+    const Model& model = *trace.model();
+    const ModelConfig& config = model.config();
+    const Block& block = model.network().blocks[static_cast<std::size_t>(s.layer)];
+    HeadWeights made;
+    made.inputs = Stage::normalised;
+    made.trace = &trace;
+    made.layer = s.layer;
+    made.tokens = trace.tokens();
+    made.turned = !model.network().rotary.empty();
+    const auto vectors = [&](Stage stage, Index head) {
+        Matrix w(config.d_model, config.head_dim);
+        for (Index a = 0; a < config.head_dim; ++a) {
+            const QkvColumn column = qkv_column(model, stage, s.layer, head, a);
+            if (stage != Stage::v) made.biased |= column.linear->bias.size() > 0;
+            for (Index b = 0; b < config.d_model; ++b)
+                w.at(b, a) = element(column.linear->weight, b, column.out);
+        }
+        return w;
+    };
+    made.w_q = vectors(Stage::q, s.head);
+    made.w_k = vectors(Stage::k, record.kv_head(s.head));
+    made.w_v = vectors(Stage::v, record.kv_head(s.head));
+    made.w_o = Matrix(config.head_dim, config.d_model);
+    for (Index a = 0; a < config.head_dim; ++a)
+        for (Index b = 0; b < config.d_model; ++b)
+            made.w_o.at(a, b) = element(block.attention_out.weight, s.head * config.head_dim + a, b);
+    return made;
+}
+
+double dot_of(const Matrix& factor, std::span<const double> direction, Index a) {
+    double sum = 0;
+    for (Index i = 0; i < factor.rows; ++i) sum += direction[static_cast<std::size_t>(i)] * factor.at(i, a);
+    return sum;
+}
+
+}  // namespace
+
+double HeadWeights::input(Index token, Index b) const {
+    if (!trace) return x.at(token, b);
+    const Tensor& rows = trace->layers()[static_cast<std::size_t>(layer)].attention_input;
+    return static_cast<double>(rows.matrix()(token, b));
+}
+
+std::optional<HeadWeights> head_weights(Subject& subject, const State& state) {
+    const Attention* attention = subject.attention();
+    const Selection& s = state.selection;
+    if (!attention) return std::nullopt;
+    if (const Trace* trace = attention->trace())
+        return weights_of_model(*trace, s, *attention->record(s.layer));
+    auto typed = edited_projections(subject, state);
+    if (!typed) return std::nullopt;
+    HeadWeights made;
+    made.tokens = typed->x.rows;
+    made.x = std::move(typed->x);
+    made.w_q = std::move(typed->w_q);
+    made.w_k = std::move(typed->w_k);
+    made.w_v = std::move(typed->w_v);
+    return made;
+}
+
+HeadForm::HeadForm(FormOf of, const HeadWeights& weights)
+    : of_(of),
+      left_(of == FormOf::scores ? weights.w_q : weights.w_v),
+      right_(of == FormOf::scores ? weights.w_k : transposed(weights.w_o)) {
+    begin();
+}
+
+HeadForm::HeadForm(const Record& record, Index head, Range queries, Range keys)
+    : of_(FormOf::tokens),
+      left_(rows_of(record.q(), head, queries)),
+      right_(rows_of(record.k(), record.kv_head(head), keys)),
+      first_row_(queries.begin),
+      first_col_(keys.begin) {
+    begin();
+}
+
+void HeadForm::begin() {
+    factors_ = {view_of(left_), view_of(right_)};
+    const auto all_finite = [](const Matrix& m) {
+        return std::ranges::all_of(m.values, [](double each) { return std::isfinite(each); });
+    };
+    finite_ = all_finite(left_) && all_finite(right_);
+    if (!finite_) return;
+    squares_ = squares_of(factors_);
+    job_.emplace(factors_);
+}
+
+CellRef HeadForm::left_at(Index row, Index a) const {
+    if (of_ == FormOf::tokens) return {Stage::q, first_row_ + row, a};
+    return {of_ == FormOf::scores ? Stage::w_q : Stage::w_v, row, a};
+}
+CellRef HeadForm::right_at(Index col, Index a) const {
+    if (of_ == FormOf::tokens) return {Stage::k, first_col_ + col, a};
+    return of_ == FormOf::scores ? CellRef{Stage::w_k, col, a} : CellRef{Stage::w_o, a, col};
+}
+
+double HeadForm::inner_left(Index direction, Index a) const {
+    return dot_of(left_, directions()->left_of(direction), a);
+}
+double HeadForm::inner_right(Index direction, Index a) const {
+    return dot_of(right_, directions()->right_of(direction), a);
+}
+
+std::string HeadForm::name() const { return std::string(left_name()) + " " + right_name(); }
+const char* HeadForm::left_name() const {
+    return of_ == FormOf::scores ? "W_Q" : of_ == FormOf::values ? "W_V" : "Q";
+}
+const char* HeadForm::right_name() const {
+    return of_ == FormOf::scores ? "W_Kᵀ" : of_ == FormOf::values ? "W_O" : "Kᵀ";
+}
+
+FormPicture::FormPicture(const FormFactors& factors, FormPart part)
+    : factors_(factors),
+      part_(part),
+      rows_(std::min(factors.rows(), form_side_limit)),
+      cols_(std::min(factors.cols(), form_side_limit)),
+      values_(std::min(rows_, form_blocks_shown), std::min(cols_, form_blocks_shown)) {
+    for (Index r = 0; r < values_.rows; ++r)
+        for (Index c = 0; c < values_.cols; ++c)
+            places_.emplace_back(r * rows_ / values_.rows, c * cols_ / values_.cols);
+}
+
+bool FormPicture::step() {
+    if (done()) return false;
+    for (Index c = 0; c < values_.cols; ++c) {
+        const std::size_t at = static_cast<std::size_t>(next_ * values_.cols + c);
+        const auto [first_row, first_col] = places_[at];
+        const Index end_row = (next_ + 1) * rows_ / values_.rows, end_col = (c + 1) * cols_ / values_.cols;
+        float strongest = -1;
+        for (Index i = first_row; i < end_row; ++i)
+            for (Index j = first_col; j < end_col; ++j) {
+                const float cell = form_cell<float>(factors_, part_, i, j);
+                if (std::abs(cell) <= strongest) continue;
+                strongest = std::abs(cell);
+                values_.values[at] = static_cast<double>(cell);
+                places_[at] = {i, j};
+            }
+    }
+    ++next_;
+    return !done();
+}
+
+std::optional<WordDirection> word_direction(const HeadWeights& weights, const HeadForm& form, Index direction,
+                                            bool right) {
+    if (!weights.trace || form.of() == FormOf::tokens || !form.directions()) return std::nullopt;
+    const Network& network = weights.trace->model()->network();
+    const std::span<const double> along =
+        right ? form.directions()->right_of(direction) : form.directions()->left_of(direction);
+    WordDirection made{&network.token_embedding, {}, {along.begin(), along.end()}, false};
+    if (form.of() != FormOf::values || !right) {
+        made.norm = network.blocks[static_cast<std::size_t>(weights.layer)].attention_norm;
+        return made;
+    }
+    const Norm& norm = network.final_norm;
+    double mean = 0;
+    if (norm.kind == Norm::Kind::layer) {
+        for (const double each : made.direction) mean += each;
+        mean /= static_cast<double>(made.direction.size());
+    }
+    for (std::size_t b = 0; b < made.direction.size(); ++b)
+        made.direction[b] = (made.direction[b] - mean) * static_cast<double>(norm.gain.values()[b]);
+    made.tokens = &network.head.weight;
+    made.writes = true;
+    return made;
+}
+
+}  // namespace attn::app

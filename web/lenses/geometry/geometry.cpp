@@ -1,0 +1,380 @@
+#include "lenses/geometry/geometry.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// The tokens up to the chosen one.
+Range tokens_up_to(Index chosen, Index all, Index most) {
+    const Index count = std::min(all, most), first = std::clamp(chosen + 1 - count, Index{0}, all - count);
+    return {first, first + count};
+}
+
+bool scores_given(const Attention& attention) {
+    const std::vector<Stage> stages = attention.stages();
+    return std::ranges::find(stages, Stage::raw) == stages.end();
+}
+
+// How much of the form each part has, as "48 %"; nothing of one that is not square.
+std::string symmetric_share(const FormSquares& squares) {
+    return squares.square && squares.whole > 0
+               ? ", and " + percent(squares.symmetric / squares.whole) + " of it is symmetric"
+               : "";
+}
+
+const char* gauge_name(GaugeKind kind) {
+    switch (kind) {
+        case GaugeKind::rotation: return "this rotation";
+        case GaugeKind::stretch: return "this stretch";
+        case GaugeKind::shear: return "this shear";
+        case GaugeKind::mix: break;
+    }
+    return "this mix of all components";
+}
+
+double largest_move(const GaugedHead& head) {
+    const Record& record = *head.in_view.record;
+    const Matrix q = rows_of(record.q(), head.in_view.head, head.in_view.queries);
+    double largest = 0;
+    for (std::size_t i = 0; i < q.values.size(); ++i)
+        largest = std::max(largest, std::abs(head.q.values[i] - q.values[i]));
+    return largest;
+}
+
+struct Looked {
+    Index key = -1;  // none
+    double weight = 0;
+};
+Looked strongest(const RowChain& row, Index keys) {
+    Looked found;
+    for (Index j = 0; j < keys; ++j)
+        if (const double weight = row.at(j).weight; weight > found.weight) found = {j, weight};
+    return found;
+}
+
+}  // namespace
+
+CellRef cell_of(GeometryNumber number, Index row, Index col) {
+    return {
+        .stage = Stage::lens, .row = row, .col = static_cast<Index>(number) + geometry_number_count * col};
+}
+GeometryCell geometry_cell(const CellRef& cell) {
+    return {static_cast<GeometryNumber>(cell.col % geometry_number_count), cell.row,
+            cell.col / geometry_number_count};
+}
+
+std::optional<Missing> GeometryLens::missing(Subject& subject) const {
+    const Attention* attention = subject.attention();
+    const Selection& s = state().selection;
+    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
+    if (attention->finished())
+        return Missing{"Geometry begins with queries and keys; these weights were given finished."};
+    const auto record = attention->record(s.layer);
+    if (!record) return std::nullopt;
+    if (scores_given(*attention))
+        return Missing{"Geometry begins with queries and keys; here the scores were given."};
+    if (record->d_k() == 0 || record->queries() == 0 || record->keys() == 0)
+        return Missing{"Geometry begins with queries and keys; here they have no numbers."};
+    return std::nullopt;
+}
+
+std::shared_ptr<const Record> GeometryLens::record(Subject& subject) const {
+    const Attention* attention = subject.attention();
+    const Selection& s = state().selection;
+    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads() || missing(subject))
+        return nullptr;
+    return attention->record(s.layer);
+}
+
+Index GeometryLens::query(const Record& record) const {
+    return std::min(state().selection.query.value_or(record.queries() - 1), record.queries() - 1);
+}
+
+GeometryLens::From GeometryLens::from(Subject& subject, bool tokens) const {
+    const Selection& s = state().selection;
+    From made{subject.attention()->version(), {s.layer, s.head}, {}, {}};
+    if (tokens) made.query = s.query, made.key = s.key;
+    return made;
+}
+
+const std::optional<HeadWeights>& GeometryLens::weights(Subject& subject) const {
+    const From now = from(subject, false);
+    if (!weights_ || weights_->from != now) weights_ = {now, {}, head_weights(subject, state())};
+    return weights_->what;
+}
+
+FormOf GeometryLens::form_of(Subject& subject) const {
+    const auto& w = weights(subject);
+    if (!w) return FormOf::tokens;
+    return now().form == FormOf::values && w->w_o.empty() ? FormOf::scores : now().form;
+}
+
+HeadForm* GeometryLens::form(Subject& subject) const {
+    const auto shown = record(subject);
+    if (!shown) return nullptr;
+    const FormOf of = form_of(subject);
+    const From now = from(subject, of == FormOf::tokens);
+    if (form_ && form_->from == now && form_->with == of) return form_->what.get();
+    std::unique_ptr<HeadForm> made;
+    if (of == FormOf::tokens) {
+        const Index last = query(*shown);
+        made = std::make_unique<HeadForm>(*shown, state().selection.head,
+                                          tokens_up_to(last, shown->queries(), form_tokens_limit),
+                                          tokens_up_to(last, shown->keys(), form_tokens_limit));
+    } else {
+        made = std::make_unique<HeadForm>(of, *weights(subject));
+    }
+    form_ = {now, of, std::move(made)};
+    return form_->what.get();
+}
+
+FormPicture& GeometryLens::picture(Subject& subject, const HeadForm& shown, FormPart part) const {
+    const From now = from(subject, shown.of() == FormOf::tokens);
+    const PictureWith with{shown.of(), part};
+    if (!picture_ || picture_->from != now || picture_->with != with)
+        picture_ = {now, with, std::make_unique<FormPicture>(shown.factors(), part)};
+    return *picture_->what;
+}
+
+Index GeometryLens::direction(Subject& subject) const {
+    const HeadForm* shown = form(subject);
+    if (!shown || !shown->directions()) return 0;
+    return std::min(now().direction, std::max<Index>(shown->directions()->count() - 1, 0));
+}
+
+TokenDirections* GeometryLens::words(Subject& subject, bool right) const {
+    const HeadForm* shown = form(subject);
+    if (!shown || !shown->directions() || shown->of() == FormOf::tokens) return nullptr;
+    auto& kept = words_[right];
+    const From now = from(subject, false);
+    const WordsWith with{shown->of(), direction(subject)};
+    if (kept && kept->from == now && kept->with == with) return kept->what.get();
+    kept = {now, with, nullptr};
+    if (const auto along = word_direction(*weights(subject), *shown, with.direction, right))
+        kept->what =
+            std::make_unique<TokenDirections>(*along->tokens, along->norm, along->direction, words_along);
+    return kept->what.get();
+}
+
+std::optional<VectorsInView> GeometryLens::in_view(Subject& subject) const {
+    const auto shown = record(subject);
+    if (!shown) return std::nullopt;
+    const Index last = query(*shown);
+    Range keys = tokens_up_to(last, shown->keys(), geometry_tokens_shown);
+    if (const auto key = state().selection.key; key && (*key < keys.begin || *key >= keys.end))
+        keys = tokens_up_to(*key, shown->keys(), geometry_tokens_shown);
+    return VectorsInView{shown.get(), state().selection.head,
+                         tokens_up_to(last, shown->queries(), geometry_tokens_shown), keys};
+}
+
+const GaugedHead* GeometryLens::gauged(Subject& subject) const {
+    const auto vectors = in_view(subject);
+    if (!vectors) return nullptr;
+    const From now_from = from(subject, true);
+    if (!gauged_ || gauged_->from != now_from || gauged_->with != now().gauge)
+        gauged_.emplace(now_from, now().gauge, GaugedHead(*vectors, now().gauge));
+    return &gauged_->what;
+}
+
+const Result<MetricHead>* GeometryLens::metric(Subject& subject) const {
+    const auto vectors = in_view(subject);
+    if (!vectors) return nullptr;
+    const From now_from = from(subject, true);
+    const MetricWith with{now().metric, now().own};
+    if (metric_ && metric_->from == now_from && metric_->with == with) return &metric_->what;
+    const Index size = vectors->record->d_k();
+    const Matrix g = metric_of(now(), size);
+    const auto made = [&]() -> Result<MetricHead> {
+        if (g.rows != size)
+            return Error{"This metric has " + many(g.rows, "row") + ", and the vectors here have " +
+                         many(size, "component") + "."};
+        auto metric = Metric::of(size, g.values);
+        if (!metric) return metric.error();
+        return MetricHead(*vectors, *std::move(metric), query(*vectors->record));
+    };
+    metric_.emplace(now_from, with, made());
+    return &metric_->what;
+}
+
+const Result<std::unique_ptr<NamedSum>>* GeometryLens::sum(Subject& subject) const {
+    if (!record(subject)) return nullptr;
+    const From now_from = from(subject, true);
+    if (!sum_ || sum_->from != now_from || sum_->with != now().einsum)
+        sum_.emplace(now_from, now().einsum, NamedSum::of(subject, state(), weights(subject), now().einsum));
+    return &sum_->what;
+}
+
+bool GeometryLens::holds(Subject& subject, const GeometryCell& cell) const {
+    const auto shown = record(subject);
+    if (!shown || cell.row < 0 || cell.col < 0) return false;
+    const auto within = [&](Index rows, Index cols) { return cell.row < rows && cell.col < cols; };
+    const auto in = [](Index i, Range range) { return i >= range.begin && i < range.end; };
+    const Index d = shown->d_k();
+    const auto vectors = *in_view(subject);
+    switch (cell.number) {
+        case GeometryNumber::gauge:
+        case GeometryNumber::dual:
+        case GeometryNumber::metric:
+        case GeometryNumber::inverse: return within(d, d);
+        case GeometryNumber::moved_q:
+        case GeometryNumber::raised: return in(cell.row, vectors.queries) && cell.col < d;
+        case GeometryNumber::moved_k: return in(cell.row, vectors.keys) && cell.col < d;
+        case GeometryNumber::moved_score:
+        case GeometryNumber::metric_score: return in(cell.row, vectors.queries) && in(cell.col, vectors.keys);
+        case GeometryNumber::metric_weight: return cell.row == query(*shown) && in(cell.col, vectors.keys);
+        case GeometryNumber::element: {
+            const auto* of = sum(subject);
+            return of && *of && (**of)->sum().done() && within((**of)->leading(), (**of)->last());
+        }
+        default: break;
+    }
+    const HeadForm* f = form(subject);
+    if (!f || !f->finite()) return false;
+    if (cell.number == GeometryNumber::whole) return within(f->factors().rows(), f->factors().cols());
+    if (cell.number <= GeometryNumber::antisymmetric)
+        return f->squares().square && within(f->factors().rows(), f->factors().cols());
+    const SingularDirections* all = f->directions();
+    if (!all) return false;
+    const auto& w = weights(subject);
+    const bool of_weights = w && f->of() != FormOf::tokens;
+    switch (cell.number) {
+        case GeometryNumber::singular: return within(all->count(), 1);
+        case GeometryNumber::left: return within(all->count(), all->rows);
+        case GeometryNumber::right: return within(all->count(), all->cols);
+        case GeometryNumber::inner_left:
+        case GeometryNumber::inner_right: return within(all->count(), f->factors().rank());
+        case GeometryNumber::left_token: return of_weights && within(w->tokens, all->count());
+        case GeometryNumber::right_token:
+            return of_weights && f->of() == FormOf::scores && within(w->tokens, all->count());
+        case GeometryNumber::left_word:
+        case GeometryNumber::right_word:
+            return of_weights && w->trace && within(w->trace->model()->config().vocab_size, all->count());
+        default: return false;
+    }
+}
+
+bool GeometryLens::shows(Subject& subject, const CellRef& cell) const {
+    return cell.stage == Stage::lens && !cell.second && !cell.words && holds(subject, geometry_cell(cell));
+}
+
+std::string GeometryLens::spoken(Subject& subject) {
+    const auto shown = record(subject);
+    if (!shown) return "";
+    const Attention& attention = *subject.attention();
+    if (now().part == GeometryPart::gauge) {
+        const GaugedHead& head = *gauged(subject);
+        if (!head.finite)
+            return "Some number of q or k in view is not finite, so a gauge has nothing to leave as it is.";
+        if (head.gauge.t == 0) return "At t = 0 the gauge is the identity: nothing has moved yet.";
+        return "Under " + std::string(gauge_name(head.gauge.kind)) + ", q moves by up to " +
+               fixed(largest_move(head), 3) + " a component, and no score in view by more than " +
+               fixed(head.off32, 3) + " in single and " + fixed(head.off, 3) + " in double precision.";
+    }
+    if (now().part == GeometryPart::metric) {
+        const auto& head = *metric(subject);
+        if (!head) return head.error().message;
+        const Index keys = shown->keys();
+        const std::string asks = query_in_words(attention, head->query);
+        const Looked before = strongest(head->plain, keys), after = strongest(head->under, keys);
+        if (before.key < 0 || after.key < 0)
+            return "No key has a weight for " + asks + ", with this metric or without.";
+        const std::string found = key_in_words(attention, after.key) + " (" + percent(after.weight) + ")";
+        return "Under this metric, " + asks + " looks most at " + found +
+               (before.key == after.key ? ", as it does without (" + percent(before.weight) + ")."
+                                        : "; without, it is " + key_in_words(attention, before.key) + " (" +
+                                              percent(before.weight) + ").");
+    }
+    if (now().part == GeometryPart::einsum) {
+        const auto& of = *sum(subject);
+        if (!of) return of.error().message;
+        const NamedSum& all = **of;
+        const auto elements = std::ssize(all.sum().f64());
+        std::string told = "This sum makes " + many(elements, "number") + " of " +
+                           with_commas(all.sum().loops().multiply_adds) + " products";
+        if (all.same())
+            told +=
+                ", and it is " + std::string(all.same()->matrix->name) + ", the " + all.same()->matrix->what;
+        return told + ".";
+    }
+    const HeadForm& f = *form(subject);
+    if (!f.finite()) return "Some number of " + f.name() + " is not finite, so it has no directions.";
+    const SingularDirections* all = f.directions();
+    if (!all) return "The directions of " + f.name() + " are being found.";
+    return f.name() + " is " + std::to_string(f.factors().rows()) + " × " +
+           std::to_string(f.factors().cols()) + " and has " + many(all->count(), "direction") +
+           ", of which it uses about " + fixed(all->effective_rank(), 1) + symmetric_share(f.squares()) + ".";
+}
+
+Guide GeometryLens::guide(Subject&) const {
+    return {
+        "Scores as a bilinear form",
+        "A score is x_i M x_jᵀ with M = W_Q W_Kᵀ: what the head compares is in M alone, and M has at most "
+        "d_k directions. Each reads something of the query and something of the key, and adds their "
+        "product (Elhage et al. 2021).\n\n"
+        "Q and K are not unique: any invertible G moves both, and no score. A metric between their "
+        "components does change scores, as another W_Q would.\n\n"
+        "Click a number to see what it is made of."};
+}
+
+std::vector<Table> GeometryLens::tables(Subject& subject) {
+    std::vector<Table> tables;
+    const auto vectors = in_view(subject);
+    if (!vectors) return tables;
+    const Attention& attention = *subject.attention();
+    const auto counted = [](Index count) {
+        std::vector<std::string> names;
+        for (Index i = 0; i < count; ++i) names.push_back(std::to_string(i));
+        return names;
+    };
+    const auto named = [](std::span<const std::string> all, Range range) {
+        std::vector<std::string> names;
+        for (Index i = range.begin; i < range.end; ++i) names.push_back(label_at(all, i));
+        return names;
+    };
+    const auto queries = named(attention.query_names(), vectors->queries),
+               keys = named(attention.key_names(), vectors->keys);
+    const auto components = counted(vectors->record->d_k());
+    if (now().part == GeometryPart::gauge) {
+        const GaugedHead& head = *gauged(subject);
+        tables.push_back({"Scores of Q G and K G⁻ᵀ", keys, queries, head.score32});
+        tables.push_back({"Q G", components, queries, head.q32});
+        tables.push_back({"K G⁻ᵀ", components, keys, head.k32});
+    } else if (now().part == GeometryPart::metric) {
+        const auto& head = *metric(subject);
+        if (!head) return tables;
+        const Index size = head->metric.size();
+        tables.push_back({"Scores q g k", keys, queries, head->score32});
+        tables.push_back({"Q raised", components, queries, head->raised32});
+        tables.push_back({"g", components, components,
+                          Matrix(size, size, {head->metric.g().begin(), head->metric.g().end()})});
+    } else if (now().part == GeometryPart::einsum) {
+        const auto& of = *sum(subject);
+        if (!of || !(*of)->sum().done()) return tables;
+        const Index rows = std::min((*of)->leading(), table_row_limit), cols = (*of)->last();
+        const auto values = (*of)->sum().f32().subspan(0, static_cast<std::size_t>(rows * cols));
+        tables.push_back(
+            {now().einsum, counted(cols), counted(rows), Matrix(rows, cols, {values.begin(), values.end()})});
+    } else {
+        const HeadForm& f = *form(subject);
+        if (const SingularDirections* all = f.directions()) {
+            tables.push_back({"Singular values of " + f.name(),
+                              {"σ"},
+                              counted(all->count()),
+                              Matrix(all->count(), 1, all->values)});
+            tables.push_back({"Left directions of " + f.name(), counted(all->rows), counted(all->count()),
+                              Matrix(all->count(), all->rows, all->left)});
+            tables.push_back({"Right directions of " + f.name(), counted(all->cols), counted(all->count()),
+                              Matrix(all->count(), all->cols, all->right)});
+        }
+    }
+    return tables;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,241 @@
+// What the lens opens with, and its gauge.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/geometry/geometry.hpp"
+#include "lenses/geometry/view.hpp"
+#include "parts/part.hpp"
+#include "subjects/explain.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float plane_height = 330;
+constexpr Index gauge_shown = 12;  // of G, as a matrix
+
+}  // namespace
+
+std::vector<std::string> labels_of(std::span<const std::string> names, Range range) {
+    std::vector<std::string> labels;
+    for (Index i = range.begin; i < range.end; ++i) labels.push_back(label_at(names, i));
+    return labels;
+}
+
+void draw_matrix(const Drawing& drawing, ui::Lines& lines, ui::MatrixGrid& grid, const CellOf& cell) {
+    const auto at = [&](ui::CellAt place) {
+        return cell(place.first + grid.first.first, place.second + grid.first.second);
+    };
+    if (const auto& pin = drawing.state().pin)
+        for (Index r = 0; r < grid.values->rows; ++r)
+            for (Index c = 0; c < grid.values->cols; ++c)
+                if (*pin == at({r, c})) grid.pinned = ui::CellAt{r, c};
+    const ui::GridMetrics metrics = ui::grid_metrics(grid, std::min(lines.width(), widest_matrix));
+    ImVec2 size = ui::grid_size(grid, metrics);
+    size.x = std::max(size.x, metrics.label_width + ui::title_width(grid));
+    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, lines.place(size));
+    if (reply.hovered) drawing.now.cell = at(*reply.hovered);
+    if (reply.heard) drawing.now.cell = at(*reply.heard);
+    if (reply.clicked) parts::pin(drawing, at(*reply.clicked));
+}
+
+void GeometryLens::draw_presets() {
+    for (const GeometryPreset& preset : geometry_presets()) {
+        if (&preset != geometry_presets().data()) ui::next_control(ui::need::long_button);
+        if (ui::button(preset.name, preset.title)) set(preset.from(now()));
+    }
+}
+
+void GeometryLens::draw(const Drawing& drawing, Subject& subject) {
+    if (!record(subject)) return;
+    const ui::TightLabels tight;
+    ui::caption(
+        "Take a rotation and drag t: Q and K turn, and no score moves. Then see what the form reads, bend it "
+        "with a "
+        "metric, or type a sum of your own.");
+    draw_presets();
+    ImGui::Dummy({0, 2});
+    static constexpr std::array parts{"bilinear form", "gauge", "metric", "einsum"};
+    if (const auto chosen = ui::choice("geometry/part", parts, static_cast<int>(now().part))) {
+        GeometryState next = now();
+        next.part = static_cast<GeometryPart>(*chosen);
+        set(next);
+    }
+    ImGui::Dummy({0, 4});
+    switch (now().part) {
+        case GeometryPart::form: return draw_form(drawing, subject);
+        case GeometryPart::gauge: return draw_gauge(drawing, subject);
+        case GeometryPart::metric: return draw_metric(drawing, subject);
+        case GeometryPart::einsum: return draw_einsum(drawing, subject);
+    }
+}
+
+// ---- The gauge --------------------------------------------------------------------------------------------
+
+void GeometryLens::draw_gauge_controls(const GaugedHead& head) {
+    GeometryState next = now();
+    Gauge& gauge = next.gauge;
+    static constexpr std::array kinds{"rotation", "stretch", "shear", "mix"};
+    const Index last = head.in_view.record->d_k() - 1;
+    ImGui::BeginGroup();
+    if (const auto kind = ui::choice("geometry/kind", kinds, static_cast<int>(head.gauge.kind)))
+        gauge.kind = static_cast<GaugeKind>(*kind);
+    ImGui::EndGroup();
+    ui::next_control(ui::need::slider);
+    ImGui::BeginGroup();
+    if (const auto t = ui::slider("geometry/t", "t", gauge.t, -gauge_reach, gauge_reach, "%.2f"))
+        gauge.t = std::clamp(std::round(*t * 100) / 100, -gauge_reach, gauge_reach);
+    ImGui::EndGroup();
+    if (head.gauge.kind == GaugeKind::mix) {
+        ui::next_control(ui::need::stepper);
+        ImGui::BeginGroup();
+        if (const auto seed =
+                ui::stepper("geometry/seed", "seed", static_cast<Index>(gauge.seed), 0, 999'999))
+            gauge.seed = static_cast<std::uint32_t>(*seed);
+        ImGui::EndGroup();
+    } else if (last > 0) {
+        const auto component = [&](const char* name, const char* label, Index& one, Index other) {
+            ui::next_control(ui::need::stepper);
+            ImGui::BeginGroup();
+            if (const auto to = ui::stepper(name, label, one, 0, last)) {
+                // The other component is stepped over.
+                const Index over = *to == other ? *to + (*to > one ? 1 : -1) : *to;
+                if (over >= 0 && over <= last) one = over;
+            }
+            ImGui::EndGroup();
+        };
+        gauge.first = head.gauge.first;
+        gauge.second = head.gauge.second;
+        component("geometry/first", "component", gauge.first, gauge.second);
+        component("geometry/second", head.gauge.kind == GaugeKind::stretch ? "plotted with" : "with",
+                  gauge.second, gauge.first);
+        // What only fits these vectors is no change.
+        if (gauge.first == head.gauge.first && gauge.second == head.gauge.second)
+            gauge.first = now().gauge.first, gauge.second = now().gauge.second;
+    }
+    set(next, ui::gesture());
+}
+
+// Q and K as points over two components, where they were and where they are.
+void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const GaugedHead& head, float width) {
+    const Attention& attention = *subject.attention();
+    const Record& record = *head.in_view.record;
+    const auto [first, second] = std::pair(head.gauge.first, head.gauge.second);
+    const Index d = record.d_k();
+    const Matrix q = rows_of(record.q(), head.in_view.head, head.in_view.queries),
+                 k = rows_of(record.k(), record.kv_head(head.in_view.head), head.in_view.keys);
+    double reach = 0;
+    // Where a key lies on a query, both are seen.
+    const auto points = [&](const char* name, ImU32 colour, float radius, const Matrix& rows, Range range,
+                            std::span<const std::string> names) {
+        ui::ChartCurve curve{.name = name, .colour = colour, .apart = true, .radius = radius};
+        for (Index r = 0; r < rows.rows; ++r) {
+            curve.x.push_back(rows.at(r, first));
+            curve.y.push_back(d > 1 ? rows.at(r, second) : 0);
+            curve.notes.push_back(label_at(names, range.begin + r));
+            for (const double each : {curve.x.back(), curve.y.back()})
+                if (std::isfinite(each)) reach = std::max(reach, std::abs(each));
+        }
+        return curve;
+    };
+    const ImU32 of_q = ui::series_colour(0), of_k = ui::series_colour(1);
+    const std::array curves{
+        points("q before", ui::with_alpha(of_q, 0.35f), 6, q, head.in_view.queries, attention.query_names()),
+        points("k before", ui::with_alpha(of_k, 0.35f), 3, k, head.in_view.keys, attention.key_names()),
+        points("q G", of_q, 6, head.q, head.in_view.queries, attention.query_names()),
+        points("k G⁻ᵀ", of_k, 3, head.k, head.in_view.keys, attention.key_names())};
+    reach = reach > 0 ? 1.1 * reach : 1;
+    const ui::Chart chart{.name = "plane",
+                          .title = "Queries and keys in the plane of two components",
+                          .x = {"component " + std::to_string(first), -reach, reach},
+                          .y = {"component " + std::to_string(second), -reach, reach}};
+    const ui::ChartReply reply = ui::chart(chart, width, plane_height, curves);
+    if (!reply.over) return;
+    const auto [curve, point] = *reply.over;
+    const bool of_keys = curve % 2 == 1;
+    const Index row = (of_keys ? head.in_view.keys : head.in_view.queries).begin + static_cast<Index>(point);
+    const CellRef cell =
+        curve >= 2 ? cell_of(of_keys ? GeometryNumber::moved_k : GeometryNumber::moved_q, row, first)
+                   : CellRef{of_keys ? Stage::k : Stage::q, row, first};
+    drawing.now.cell = cell;
+    if (reply.clicked) parts::pin(drawing, cell);
+}
+
+void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
+    draw_gauge_controls(*gauged(subject));
+    const GaugedHead& head = *gauged(subject);
+    const Attention& attention = *subject.attention();
+    const auto queries = labels_of(attention.query_names(), head.in_view.queries),
+               keys = labels_of(attention.key_names(), head.in_view.keys);
+    ImGui::Dummy({0, 4});
+    if (head.finite) {
+        const auto number = [](double x) { return fixed(x, 3); };
+        ui::caption(("The largest change of a score in view: " + number(head.off) + " in double, " +
+                     number(head.off32) + " in single precision, which may be up to " + number(head.bound) +
+                     " off under a G of condition " + number(head.matrices.condition) + "; without G it is " +
+                     number(head.plain_off32) + " off.")
+                        .c_str());
+        ui::landmark_item("geometry/error");
+    }
+    if (const auto& w = weights(subject); w && w->turned)
+        ui::caption(
+            "Positions turn q and k after W_Q and W_K here, so this G acts behind that turn, not in the "
+            "weights.");
+    ImGui::Dummy({0, 6});
+    const auto plane = [&](float width) { draw_plane(drawing, subject, head, width); };
+    const auto scores = [&](float width) {
+        ui::Lines lines(width, matrix_gap);
+        ui::MatrixGrid grid;
+        grid.name = "geometry/score";
+        grid.title = "Scores of Q G and K G⁻ᵀ";
+        grid.notation = "the same as Q Kᵀ";
+        grid.values = &head.score32;
+        grid.first = {head.in_view.queries.begin, head.in_view.keys.begin};
+        grid.row_labels = queries;
+        grid.column_labels = keys;
+        grid.row_axis = "query";
+        grid.column_axis = "key";
+        grid.is_signed = true;
+        draw_matrix(drawing, lines, grid, lens_cell(GeometryNumber::moved_score));
+        lines.finish();
+    };
+    ui::columns("geometry/gauge", least_column, ui::column_gap, plane, scores);
+    ImGui::Dummy({0, 8});
+    ui::Lines lines(ImGui::GetContentRegionAvail().x, matrix_gap);
+    const auto moved = [&](const char* name, const char* title, const char* notation, const Matrix& values,
+                           Range rows, std::span<const std::string> labels, const char* axis,
+                           GeometryNumber of) {
+        ui::MatrixGrid grid;
+        grid.name = name;
+        grid.title = title;
+        grid.notation = notation;
+        grid.values = &values;
+        grid.first = {rows.begin, 0};
+        grid.row_labels = labels;
+        grid.row_axis = axis;
+        grid.column_axis = "component";
+        grid.is_signed = true;
+        draw_matrix(drawing, lines, grid, lens_cell(of));
+    };
+    moved("geometry/q", "Q G", "Q[i, b] G[b, a]", head.q32, head.in_view.queries, queries, "query",
+          GeometryNumber::moved_q);
+    moved("geometry/k", "K G⁻ᵀ", "K[j, b] G⁻ᵀ[b, a]", head.k32, head.in_view.keys, keys, "key",
+          GeometryNumber::moved_k);
+    if (const Index d = head.matrices.size; d <= gauge_shown) {
+        const Matrix g(d, d, head.matrices.g), dual(d, d, head.matrices.dual);
+        moved("geometry/g", "G", "exp(t A)", g, {0, d}, {}, "component", GeometryNumber::gauge);
+        moved("geometry/dual", "G⁻ᵀ", "exp(−t Aᵀ)", dual, {0, d}, {}, "component", GeometryNumber::dual);
+    }
+    lines.finish();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,184 @@
+// A metric of one's own between the components of queries and keys.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/geometry/view.hpp"
+#include "subjects/reading.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/text_field.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::size_t longest_metric = 4000;  // characters
+constexpr double slider_reach = 5;
+
+// "1 0; 0 -1"
+std::string written(const Matrix& m) {
+    std::string text;
+    for (Index r = 0; r < m.rows; ++r)
+        for (Index c = 0; c < m.cols; ++c) text += (c > 0 ? " " : r > 0 ? "; " : "") + shortest(m.at(r, c));
+    return text;
+}
+
+}  // namespace
+
+void GeometryLens::draw_metric_controls(const VectorsInView& shown) {
+    GeometryState next = now();
+    const Index d = shown.record->d_k();
+    static constexpr std::array kinds{"identity", "δ / √d_k", "a longer axis", "Minkowski"};
+    ImGui::BeginGroup();
+    if (const auto kind = ui::choice("geometry/kind", kinds,
+                                     now().metric == MetricKind::own ? -1 : static_cast<int>(now().metric))) {
+        next.metric = static_cast<MetricKind>(*kind);
+        next.own = {};
+    }
+    ImGui::EndGroup();
+    if (d > own_metric_limit) {
+        ui::next_control(ui::need::named_choices);
+        ImGui::AlignTextToFramePadding();
+        ui::caption(("A metric of your own has at most " + std::to_string(own_metric_limit) +
+                     " components; these vectors have " + std::to_string(d) + ".")
+                        .c_str());
+        return set(next, ui::gesture());
+    }
+    const Matrix g = metric_of(now(), d);
+    if (typed_metric_.of != written(g)) typed_metric_ = {written(g), written(g), ""};
+    ui::label("g");
+    const ui::Typed typed = ui::text_field("geometry/metric", "Metric, row by row, as in 1 0; 0 -1",
+                                           typed_metric_.text, longest_metric);
+    ui::tooltip("Rows of numbers, separated by semicolons");
+    if (typed.too_long) {
+        typed_metric_.fault = "That text is too long for a metric, so it was not taken.";
+    } else if (typed.changed) {
+        auto read = read_metric(typed_metric_.text);
+        if (read && read->rows != d) {
+            const std::string size = std::to_string(d);
+            typed_metric_.fault =
+                "The vectors here have " + size + " components, so g is " + size + " × " + size + ".";
+        } else if (read) {
+            typed_metric_.fault.clear();
+            typed_metric_.of = written(*read);
+            next.metric = MetricKind::own;
+            next.own = *std::move(read);
+        } else {
+            typed_metric_.fault = read.error().message;
+        }
+    }
+    ui::fault("geometry/metric-fault", typed_metric_.fault);
+    // The pinned number of g on a slider; with it moves the one opposite.
+    const auto& pin = state().pin;
+    const GeometryCell cell =
+        pin && pin->stage == Stage::lens ? geometry_cell(*pin) : GeometryCell{GeometryNumber::element, 0, 0};
+    if (cell.number == GeometryNumber::metric && g.holds(cell.row, cell.col)) {
+        const std::string label = "g[" + std::to_string(cell.row) + ", " + std::to_string(cell.col) + "]";
+        ImGui::BeginGroup();
+        if (const auto to = ui::slider("geometry/cell", label.c_str(), g.at(cell.row, cell.col),
+                                       -slider_reach, slider_reach, "%.2f")) {
+            Matrix changed = g;
+            changed.at(cell.row, cell.col) = changed.at(cell.col, cell.row) =
+                std::clamp(std::round(*to * 100) / 100, -metric_reach, metric_reach);
+            if (const auto made = Metric::of(d, changed.values)) {
+                next.metric = MetricKind::own;
+                next.own = std::move(changed);
+            } else {
+                typed_metric_.fault = made.error().message;
+            }
+        }
+        ImGui::EndGroup();
+    } else {
+        ui::caption("Click a number of g to change it on a slider; g stays symmetric.");
+    }
+    set(next, ui::gesture());
+}
+
+void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
+    draw_metric_controls(*in_view(subject));
+    ImGui::Dummy({0, 6});
+    const auto& made = *metric(subject);
+    if (!made) return ui::fault("geometry/fault", made.error().message);
+    const MetricHead& head = *made;
+    const Attention& attention = *subject.attention();
+    const VectorsInView& shown = head.in_view;
+    const auto queries = labels_of(attention.query_names(), shown.queries),
+               keys = labels_of(attention.key_names(), shown.keys);
+    ui::caption(("g has " + many(head.metric.negative(), "negative direction") + " and a condition of " +
+                 fixed(head.metric.condition(), 2) + "; lowered again by g⁻¹, a raised q is off by at most " +
+                 fixed(head.lowered_off, 3) + ". The scores are those of W_Q g in place of W_Q.")
+                    .c_str());
+    ui::landmark_item("geometry/told");
+    ImGui::Dummy({0, 6});
+    ui::Lines lines(ImGui::GetContentRegionAvail().x, matrix_gap);
+    const auto drawn = [&](const char* name, const char* title, const char* notation, const Matrix& values,
+                           ui::CellAt first, std::span<const std::string> rows,
+                           std::span<const std::string> cols, const char* row_axis, const char* column_axis,
+                           const CellOf& cell) {
+        ui::MatrixGrid grid;
+        grid.name = name;
+        grid.title = title;
+        grid.notation = notation;
+        grid.values = &values;
+        grid.first = first;
+        grid.row_labels = rows;
+        grid.column_labels = cols;
+        grid.row_axis = row_axis;
+        grid.column_axis = column_axis;
+        grid.is_signed = true;
+        draw_matrix(drawing, lines, grid, cell);
+    };
+    const Index d = head.metric.size();
+    if (d <= own_metric_limit) {
+        const Matrix g(d, d, {head.metric.g().begin(), head.metric.g().end()}),
+            inverse(d, d, {head.metric.inverse().begin(), head.metric.inverse().end()});
+        drawn("geometry/g", "g", "raises an index: q^a = g^{ab} q_b", g, {0, 0}, {}, {}, "component",
+              "component", lens_cell(GeometryNumber::metric));
+        drawn("geometry/inverse", "g⁻¹", "lowers it again", inverse, {0, 0}, {}, {}, "component", "component",
+              lens_cell(GeometryNumber::inverse));
+    }
+    drawn("geometry/raised", "Q raised", "q^a = g^{ab} q_b", head.raised32, {shown.queries.begin, 0}, queries,
+          {}, "query", "component", lens_cell(GeometryNumber::raised));
+    lines.next_line();
+    Matrix plain(shown.queries.size(), shown.keys.size());
+    for (Index i = 0; i < plain.rows; ++i)
+        for (Index j = 0; j < plain.cols; ++j)
+            plain.at(i, j) = static_cast<double>(
+                shown.record->cell(Stage::raw, shown.head, shown.queries.begin + i, shown.keys.begin + j));
+    const ui::CellAt first{shown.queries.begin, shown.keys.begin};
+    drawn("geometry/plain", "Scores Q Kᵀ", "without a metric", plain, first, queries, keys, "query", "key",
+          [](Index row, Index col) { return CellRef{Stage::raw, row, col}; });
+    drawn("geometry/score", "Scores q g k", "q^a k_a", head.score32, first, queries, keys, "query", "key",
+          lens_cell(GeometryNumber::metric_score));
+    Matrix weights(2, shown.keys.size());
+    for (Index j = 0; j < weights.cols; ++j) {
+        weights.at(0, j) = head.plain.at(shown.keys.begin + j).weight;
+        weights.at(1, j) = head.under.at(shown.keys.begin + j).weight;
+    }
+    const std::vector<std::string> rows{"without", "under g"};
+    const std::string title = "Weights of " + query_in_words(attention, head.query);
+    ui::MatrixGrid grid;
+    grid.name = "geometry/weight";
+    grid.title = title;
+    grid.notation = "softmax of the scores";
+    grid.values = &weights;
+    grid.first = {0, shown.keys.begin};
+    grid.row_labels = rows;
+    grid.column_labels = keys;
+    grid.row_axis = "metric";
+    grid.column_axis = "key";
+    grid.decimals = 3;
+    grid.allowed = [&](Index, Index col) { return head.plain.at(shown.keys.begin + col).allowed; };
+    draw_matrix(drawing, lines, grid, [&](Index row, Index col) {
+        return row == 0 ? CellRef{Stage::weight, head.query, col}
+                        : cell_of(GeometryNumber::metric_weight, head.query, col);
+    });
+    lines.finish();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,64 @@
+// What a person can set in the lens Geometry.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "analysis/bilinear_form.hpp"
+#include "analysis/gauge.hpp"
+#include "app/command.hpp"
+#include "app/link_rows.hpp"
+#include "app/matrix.hpp"
+
+namespace attn::app {
+
+enum class GeometryPart : std::uint8_t { form, gauge, metric, einsum };
+// Which bilinear form: W_Q W_Kᵀ, W_V W_O or Q Kᵀ.
+enum class FormOf : std::uint8_t { scores, values, tokens };
+enum class MetricKind : std::uint8_t {
+    identity,
+    divided,    // δ / √d_k
+    axis,       // the identity, but for the first component
+    minkowski,  // −1 for the first component, 1 for the others
+    own,
+};
+
+inline constexpr double gauge_reach = 8;  // of t, either way
+inline constexpr Index own_metric_limit = 24;
+inline constexpr double metric_axis = 4;  // the first component of MetricKind::axis
+inline constexpr double metric_reach = 1e6;
+
+struct GeometryState {
+    GeometryPart part = GeometryPart::form;
+    FormOf form = FormOf::scores;
+    FormPart shown = FormPart::whole;
+    Index direction = 0;
+    Gauge gauge;
+    MetricKind metric = MetricKind::identity;
+    Matrix own;  // of MetricKind::own; otherwise empty
+    std::string einsum = "ik,jk->ij with Q, K";
+    bool operator==(const GeometryState&) const = default;
+};
+
+struct SetGeometry {
+    GeometryState geometry;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+struct GeometryPreset {
+    const char *name, *title;
+    GeometryState (*from)(GeometryState now);
+};
+std::span<const GeometryPreset> geometry_presets();
+
+// The metric of so many components; `own` may have another size.
+Matrix metric_of(const GeometryState& state, Index size);
+// Reads rows of numbers, separated by semicolons: "1 0; 0 -1". One sentence if it is no metric.
+Result<Matrix> read_metric(const std::string& text);
+
+LinkRows geometry_links();
+
+}  // namespace attn::app

@@ -1,0 +1,65 @@
+#include "widgets/text_field.hpp"
+
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/semantics.hpp"
+
+namespace attn::ui {
+
+namespace {
+
+// The field's buffer. A text that is too long leaves what was there.
+struct Buffer {
+    std::string& text;
+    std::string before;
+    std::size_t longest;
+    bool too_long = false;
+};
+
+int keep_text(ImGuiInputTextCallbackData* data) {
+    auto& buffer = *static_cast<Buffer*>(data->UserData);
+    if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
+        buffer.text.resize(static_cast<std::size_t>(data->BufTextLen));
+        data->Buf = buffer.text.data();
+    } else if (data->BufTextLen > static_cast<int>(buffer.longest)) {
+        buffer.too_long = true;
+        data->DeleteChars(0, data->BufTextLen);
+        data->InsertChars(0, buffer.before.c_str());
+    }
+    return 0;
+}
+
+}  // namespace
+
+Typed text_field(const char* name, const char* meaning, std::string& text, std::size_t longest,
+                 float most_width) {
+    ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x, most_width));
+    Buffer buffer{text, text, longest};
+    Typed typed;
+    {
+        Type mono(Face::mono, size_body);
+        ImGui::PushID(name);
+        typed.changed = ImGui::InputText(
+            "##text", text.data(), text.capacity() + 1,
+            ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackEdit, keep_text, &buffer);
+        ImGui::PopID();
+    }
+    typed.too_long = buffer.too_long;
+    landmark_item(name);
+    semantic_field(Role::textbox, name, meaning, text);
+    return typed;
+}
+
+void fault(const char* name, const std::string& sentence) {
+    if (sentence.empty()) return;
+    ImGui::PushStyleColor(ImGuiCol_Text, theme().error);
+    wrapped_text(sentence);
+    ImGui::PopStyleColor();
+    landmark_item(name);
+}
+
+}  // namespace attn::ui

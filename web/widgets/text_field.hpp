@@ -1,0 +1,21 @@
+// A line of text of any length up to a limit, which its owner keeps and reads as it is typed.
+#pragma once
+
+#include <string>
+
+namespace attn::ui {
+
+struct Typed {
+    bool changed = false;
+    bool too_long = false;  // it would have been; the text stays as it was
+};
+
+// Draws the field at the cursor, up to `most_width` points wide; `meaning` is what it is called. Its landmark is the
+// name.
+Typed text_field(const char* name, const char* meaning, std::string& text, std::size_t longest,
+                 float most_width = 620);
+
+// Draws what is wrong with a text below its field; nothing if it is empty.
+void fault(const char* name, const std::string& sentence);
+
+}  // namespace attn::ui
