@@ -3,151 +3,238 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace attn {
 
 namespace {
 
-// The row's inputs, some of which may be moved.
-struct Inputs {
-    ConstMatrix q_rows, k_rows, v_rows;
-    Index query;
-    std::vector<Moved> moved{};
-
-    Inputs(const Record& record, Index head, Index row)
-        : q_rows(record.q().heads().head(head)),
-          k_rows(record.k().heads().head(record.kv_head(head))),
-          v_rows(record.v().heads().head(record.kv_head(head))),
-          query(row) {}
-
-    double by(Stage stage, Index row, Index col) const {
-        double sum = 0;
-        for (const Moved& each : moved)
-            if (each.stage == stage && each.row == row && each.col == col) sum += each.by;
-        return sum;
-    }
-    double at(const ConstMatrix& rows, Stage stage, Index row, Index col) const {
-        return static_cast<double>(rows(row, col)) + by(stage, row, col);
-    }
-    double q(Index a) const { return at(q_rows, Stage::q, query, a); }
-    double k(Index j, Index a) const { return at(k_rows, Stage::k, j, a); }
-    double v(Index j, Index b) const { return at(v_rows, Stage::v, j, b); }
-};
+constexpr Index products_a_slice = 100'000;
 
 template <typename Real>
-void weigh(const Record& record, Index head, const Inputs& in, RowPass<Real>& pass) {
+Real capped(Real score, Real cap) {
+    return cap != 0 ? cap * std::tanh(score / cap) : score;
+}
+
+// Softmax of masked scores; zeros where all are −∞.
+template <typename Real>
+std::vector<Real> softmax_of(std::span<const Real> masked) {
     constexpr Real infinity = std::numeric_limits<Real>::infinity();
-    const AttentionSpec& spec = record.spec();
-    const auto n = static_cast<std::size_t>(record.keys());
-    pass.allowed.resize(n);
-    spec.mask.row(head, in.query, 0, pass.allowed);
-    pass.scaled.resize(n), pass.masked.assign(n, -infinity), pass.weight.assign(n, Real{0});
-    const auto scale = static_cast<Real>(record.scale()), cap = static_cast<Real>(spec.softcap);
+    std::vector<Real> weights(masked.size(), Real{0});
     Real most = -infinity, sum = 0;
-    for (std::size_t j = 0; j < n; ++j) {
-        const auto key = static_cast<Index>(j);
-        Real raw = 0;
-        for (Index a = 0; a < record.d_k(); ++a)
-            raw += static_cast<Real>(in.q(a)) * static_cast<Real>(in.k(key, a));
-        pass.scaled[j] = scale * (raw + static_cast<Real>(in.by(Stage::raw, in.query, key)));
-        if (!pass.allowed[j]) continue;
-        pass.masked[j] = cap != 0 ? cap * std::tanh(pass.scaled[j] / cap) : pass.scaled[j];
-        if (!spec.bias.empty()) pass.masked[j] += static_cast<Real>(spec.bias.at(head, in.query, key));
-        pass.masked[j] += static_cast<Real>(in.by(Stage::masked, in.query, key));
-        most = std::max(most, pass.masked[j]);
-    }
-    if (most == -infinity) return;
-    for (std::size_t j = 0; j < n; ++j)
-        if (pass.allowed[j]) sum += pass.weight[j] = std::exp(pass.masked[j] - most);
-    for (std::size_t j = 0; j < n; ++j)
-        pass.weight[j] =
-            pass.weight[j] / sum + static_cast<Real>(in.by(Stage::weight, in.query, static_cast<Index>(j)));
-}
-
-template <typename Real>
-void finish_forward(const Record& record, const Inputs& in, const RowLoss& loss, RowPass<Real>& pass) {
-    pass.output.assign(static_cast<std::size_t>(record.d_v()), Real{0});
-    for (std::size_t b = 0; b < pass.output.size(); ++b)
-        for (std::size_t j = 0; j < pass.weight.size(); ++j)
-            if (pass.weight[j] != 0)
-                pass.output[b] +=
-                    pass.weight[j] * static_cast<Real>(in.v(static_cast<Index>(j), static_cast<Index>(b)));
-    if (!loss.along.empty()) {
-        for (std::size_t b = 0; b < pass.output.size(); ++b)
-            pass.loss += static_cast<Real>(loss.along[b]) * pass.output[b];
-        return;
-    }
-    if (!loss.target) {
-        pass.loss = pass.output[static_cast<std::size_t>(loss.component)];
-        return;
-    }
-    for (std::size_t b = 0; b < pass.output.size(); ++b) {
-        const Real off = pass.output[b] - static_cast<Real>(in.v(*loss.target, static_cast<Index>(b)));
-        pass.loss += off * off / 2;
-    }
-}
-
-template <typename Real>
-RowPass<Real> forward_pass(const Record& record, Index head, const Inputs& in, const RowLoss& loss) {
-    RowPass<Real> pass;
-    weigh(record, head, in, pass);
-    finish_forward(record, in, loss, pass);
-    return pass;
+    for (const Real each : masked) most = std::max(most, each);
+    if (most == -infinity) return weights;
+    for (std::size_t j = 0; j < masked.size(); ++j)
+        if (masked[j] != -infinity) sum += weights[j] = std::exp(masked[j] - most);
+    for (Real& weight : weights) weight /= sum;
+    return weights;
 }
 
 }  // namespace
 
 template <typename Real>
-RowPass<Real> row_pass(const Record& record, Index head, Index query, const RowLoss& loss) {
-    const Inputs in(record, head, query);
-    RowPass<Real> pass = forward_pass<Real>(record, head, in, loss);
-    const std::size_t n = pass.weight.size();
-    pass.d_output.assign(pass.output.size(), Real{0});
-    pass.d_weight.assign(n, Real{0}), pass.d_masked = pass.d_raw = pass.d_weight;
-    pass.d_q.assign(static_cast<std::size_t>(record.d_k()), Real{0});
-    for (std::size_t b = 0; b < pass.output.size(); ++b) {
-        const auto column = static_cast<Index>(b);
-        pass.d_output[b] = !loss.along.empty() ? static_cast<Real>(loss.along[b])
-                           : loss.target ? pass.output[b] - static_cast<Real>(in.v(*loss.target, column))
-                                         : static_cast<Real>(column == loss.component);
-    }
-    // A key of weight 0 gives and takes nothing, whatever its value is.
-    for (std::size_t j = 0; j < n; ++j) {
-        if (!pass.allowed[j]) continue;
-        for (std::size_t b = 0; b < pass.output.size(); ++b)
-            pass.d_weight[j] +=
-                pass.d_output[b] * static_cast<Real>(in.v(static_cast<Index>(j), static_cast<Index>(b)));
-        if (pass.weight[j] != 0) pass.mean += pass.weight[j] * pass.d_weight[j];
-    }
-    const auto scale = static_cast<Real>(record.scale()), cap = static_cast<Real>(record.spec().softcap);
-    for (std::size_t j = 0; j < n; ++j) {
-        if (pass.weight[j] == 0) continue;
-        pass.d_masked[j] = pass.weight[j] * (pass.d_weight[j] - pass.mean);
-        const Real bent = cap != 0 ? std::tanh(pass.scaled[j] / cap) : Real{0};
-        pass.d_raw[j] = scale * (1 - bent * bent) * pass.d_masked[j];
-        for (std::size_t a = 0; a < pass.d_q.size(); ++a)
-            pass.d_q[a] +=
-                pass.d_raw[j] * static_cast<Real>(in.k(static_cast<Index>(j), static_cast<Index>(a)));
-    }
-    return pass;
+RowPassing<Real>::RowPassing(std::shared_ptr<const Record> record, Index head, Index query, RowLoss loss)
+    : record_(std::move(record)),
+      head_(head),
+      query_(query),
+      loss_(std::move(loss)),
+      k_(record_->k().heads().head(record_->kv_head(head))),
+      v_(record_->v().heads().head(record_->kv_head(head))) {
+    const auto n = static_cast<std::size_t>(record_->keys()), d_v = static_cast<std::size_t>(record_->d_v());
+    pass_.allowed.resize(n);
+    pass_.scaled.resize(n);
+    pass_.masked.assign(n, -std::numeric_limits<Real>::infinity());
+    pass_.output.assign(d_v, Real{0}), pass_.d_output = pass_.output;
+    pass_.d_weight.assign(n, Real{0}), pass_.d_masked = pass_.d_raw = pass_.d_weight;
+    pass_.d_q.assign(static_cast<std::size_t>(record_->d_k()), Real{0});
 }
 
-template RowPass<float> row_pass<float>(const Record&, Index, Index, const RowLoss&);
-template RowPass<double> row_pass<double>(const Record&, Index, Index, const RowLoss&);
+template <typename Real>
+Range RowPassing<Real>::next_keys(Phase then) {
+    const Index width = std::max<Index>(1, std::max(record_->d_k(), record_->d_v()));
+    const Range keys{next_, std::min(record_->keys(), next_ + std::max<Index>(1, products_a_slice / width))};
+    next_ = keys.end;
+    if (next_ == record_->keys()) {
+        next_ = 0;
+        phase_ = then;
+    }
+    return keys;
+}
 
-double row_loss(const Record& record, Index head, Index query, const RowLoss& loss,
-                std::span<const Moved> moved) {
-    Inputs in(record, head, query);
-    in.moved.assign(moved.begin(), moved.end());
-    return forward_pass<double>(record, head, in, loss).loss;
+template <typename Real>
+bool RowPassing<Real>::step() {
+    switch (phase_) {
+        case Phase::scores: score(next_keys(Phase::weights)); break;
+        case Phase::weights: weigh(); break;
+        case Phase::output: add_output(next_keys(Phase::loss)); break;
+        case Phase::loss: finish_output(); break;
+        case Phase::weight_slopes: add_weight_slopes(next_keys(Phase::score_slopes)); break;
+        case Phase::score_slopes: add_score_slopes(next_keys(Phase::done)); break;
+        case Phase::done: break;
+    }
+    return !done();
+}
+
+template <typename Real>
+void RowPassing<Real>::score(Range keys) {
+    const AttentionSpec& spec = record_->spec();
+    const auto begin = static_cast<std::size_t>(keys.begin), count = static_cast<std::size_t>(keys.size());
+    spec.mask.row(head_, query_, keys.begin, std::span(pass_.allowed).subspan(begin, count));
+    const float* q = record_->q().heads().head(head_).row(query_);
+    const auto scale = static_cast<Real>(record_->scale()), cap = static_cast<Real>(spec.softcap);
+    for (Index key = keys.begin; key < keys.end; ++key) {
+        const auto j = static_cast<std::size_t>(key);
+        Real raw = 0;
+        for (Index a = 0; a < record_->d_k(); ++a)
+            raw += static_cast<Real>(q[a]) * static_cast<Real>(k_(key, a));
+        pass_.scaled[j] = scale * raw;
+        if (!pass_.allowed[j]) continue;
+        pass_.masked[j] = capped(pass_.scaled[j], cap);
+        if (!spec.bias.empty()) pass_.masked[j] += static_cast<Real>(spec.bias.at(head_, query_, key));
+    }
+}
+
+template <typename Real>
+void RowPassing<Real>::weigh() {
+    pass_.weight = softmax_of<Real>(pass_.masked);
+    phase_ = Phase::output;
+}
+
+// A key of weight 0 gives and takes nothing, whatever its value is.
+template <typename Real>
+void RowPassing<Real>::add_output(Range keys) {
+    for (Index key = keys.begin; key < keys.end; ++key) {
+        const Real weight = pass_.weight[static_cast<std::size_t>(key)];
+        if (weight == 0) continue;
+        for (std::size_t b = 0; b < pass_.output.size(); ++b)
+            pass_.output[b] += weight * static_cast<Real>(v_(key, static_cast<Index>(b)));
+    }
+}
+
+template <typename Real>
+void RowPassing<Real>::finish_output() {
+    for (std::size_t b = 0; b < pass_.output.size(); ++b) {
+        const auto column = static_cast<Index>(b);
+        if (!loss_.along.empty()) {
+            pass_.d_output[b] = static_cast<Real>(loss_.along[b]);
+            pass_.loss += pass_.d_output[b] * pass_.output[b];
+        } else if (loss_.target) {
+            pass_.d_output[b] = pass_.output[b] - static_cast<Real>(v_(*loss_.target, column));
+            pass_.loss += pass_.d_output[b] * pass_.d_output[b] / 2;
+        } else if (column == loss_.component) {
+            pass_.d_output[b] = 1;
+            pass_.loss = pass_.output[b];
+        }
+    }
+    phase_ = Phase::weight_slopes;
+}
+
+template <typename Real>
+void RowPassing<Real>::add_weight_slopes(Range keys) {
+    for (Index key = keys.begin; key < keys.end; ++key) {
+        const auto j = static_cast<std::size_t>(key);
+        if (!pass_.allowed[j]) continue;
+        for (std::size_t b = 0; b < pass_.output.size(); ++b)
+            pass_.d_weight[j] += pass_.d_output[b] * static_cast<Real>(v_(key, static_cast<Index>(b)));
+        if (pass_.weight[j] != 0) pass_.mean += pass_.weight[j] * pass_.d_weight[j];
+    }
+}
+
+template <typename Real>
+void RowPassing<Real>::add_score_slopes(Range keys) {
+    const auto scale = static_cast<Real>(record_->scale()), cap = static_cast<Real>(record_->spec().softcap);
+    for (Index key = keys.begin; key < keys.end; ++key) {
+        const auto j = static_cast<std::size_t>(key);
+        if (pass_.weight[j] == 0) continue;
+        pass_.d_masked[j] = pass_.weight[j] * (pass_.d_weight[j] - pass_.mean);
+        const Real bent = cap != 0 ? std::tanh(pass_.scaled[j] / cap) : Real{0};
+        pass_.d_raw[j] = scale * (1 - bent * bent) * pass_.d_masked[j];
+        for (std::size_t a = 0; a < pass_.d_q.size(); ++a)
+            pass_.d_q[a] += pass_.d_raw[j] * static_cast<Real>(k_(key, static_cast<Index>(a)));
+    }
+}
+
+template class RowPassing<float>;
+template class RowPassing<double>;
+
+template <typename Real>
+RowPass<Real> row_pass(std::shared_ptr<const Record> record, Index head, Index query, const RowLoss& loss) {
+    RowPassing<Real> passing(std::move(record), head, query, loss);
+    while (passing.step()) continue;
+    return passing.pass();
+}
+
+template RowPass<float> row_pass<float>(std::shared_ptr<const Record>, Index, Index, const RowLoss&);
+template RowPass<double> row_pass<double>(std::shared_ptr<const Record>, Index, Index, const RowLoss&);
+
+double moved_loss(const Record& record, Index head, Index query, const RowLoss& loss,
+                  const RowPass<double>& pass, std::span<const Moved> moved) {
+    const AttentionSpec& spec = record.spec();
+    const ConstMatrix k = record.k().heads().head(record.kv_head(head)),
+                      v = record.v().heads().head(record.kv_head(head));
+    const Index n = record.keys(), d_k = record.d_k(), d_v = record.d_v();
+    const auto at = [](Index i) { return static_cast<std::size_t>(i); };
+    std::vector<double> q(at(d_k)), d_q(at(d_k)), d_raw(at(n)), d_masked(at(n)), d_weight(at(n));
+    for (Index a = 0; a < d_k; ++a) q[at(a)] = static_cast<double>(record.q().heads().head(head)(query, a));
+    for (const Moved& each : moved)
+        if (each.stage == Stage::q) d_q[at(each.col)] += each.by;
+    for (Index a = 0; a < d_k; ++a) {
+        if (d_q[at(a)] == 0) continue;
+        for (Index j = 0; j < n; ++j) d_raw[at(j)] += d_q[at(a)] * static_cast<double>(k(j, a));
+    }
+    for (const Moved& each : moved) {
+        if (each.stage == Stage::k) d_raw[at(each.row)] += each.by * (q[at(each.col)] + d_q[at(each.col)]);
+        if (each.stage == Stage::raw) d_raw[at(each.col)] += each.by;
+        if (each.stage == Stage::masked) d_masked[at(each.col)] += each.by;
+        if (each.stage == Stage::weight) d_weight[at(each.col)] += each.by;
+    }
+    const auto scale = static_cast<double>(record.scale()), cap = static_cast<double>(spec.softcap);
+    std::vector<double> weights = pass.masked;
+    for (Index j = 0; j < n; ++j) {
+        if (!pass.allowed[at(j)]) continue;
+        double& score = weights[at(j)];
+        if (d_raw[at(j)] != 0) {
+            score = capped(pass.scaled[at(j)] + scale * d_raw[at(j)], cap);
+            if (!spec.bias.empty()) score += static_cast<double>(spec.bias.at(head, query, j));
+        }
+        score += d_masked[at(j)];
+    }
+    weights = softmax_of<double>(weights);
+    for (Index j = 0; j < n; ++j) weights[at(j)] += d_weight[at(j)];
+
+    const auto moved_value = [&](Index j, Index b) {
+        double value = static_cast<double>(v(j, b));
+        for (const Moved& each : moved)
+            if (each.stage == Stage::v && each.row == j && each.col == b) value += each.by;
+        return value;
+    };
+    const auto output = [&](Index b) {
+        double sum = 0;
+        for (Index j = 0; j < n; ++j)
+            if (weights[at(j)] != 0) sum += weights[at(j)] * static_cast<double>(v(j, b));
+        for (const Moved& each : moved)
+            if (each.stage == Stage::v && each.col == b) sum += weights[at(each.row)] * each.by;
+        return sum;
+    };
+    if (loss.along.empty() && !loss.target) return output(loss.component);
+    double all = 0;
+    for (Index b = 0; b < d_v; ++b) {
+        if (!loss.along.empty()) {
+            all += loss.along[at(b)] * output(b);
+        } else {
+            const double off = output(b) - moved_value(*loss.target, b);
+            all += off * off / 2;
+        }
+    }
+    return all;
 }
 
 double central_difference(const Record& record, Index head, Index query, const RowLoss& loss,
-                          std::span<const Moved> moved, double h) {
+                          const RowPass<double>& pass, std::span<const Moved> moved, double h) {
     const auto at = [&](double times) {
         std::vector<Moved> all(moved.begin(), moved.end());
         for (Moved& each : all) each.by *= times;
-        return row_loss(record, head, query, loss, all);
+        return moved_loss(record, head, query, loss, pass, all);
     };
     return (at(h) - at(-h)) / (2 * h);
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -49,17 +50,47 @@ struct RowPass {
     // Of one key each: ∂L/∂K[j, a] = d_raw[j] Q[i, a], ∂L/∂V[j, b] = (weight[j] − (j = target)) d_output[b].
 };
 
-// `float` computes as the kernels do, but for the order of sums; `double` is its reference.
+// The same in slices, for rows of many keys. `float` computes as the kernels do, but for the order of sums; `double` is its
+// reference.
 template <typename Real>
-RowPass<Real> row_pass(const Record& record, Index head, Index query, const RowLoss& loss);
+class RowPassing {
+  public:
+    RowPassing(std::shared_ptr<const Record> record, Index head, Index query, RowLoss loss);
+    // About 100,000 multiplications; true while there is more to do.
+    bool step();
+    bool done() const { return phase_ == Phase::done; }
+    const RowPass<Real>& pass() const { return pass_; }  // whole when it is done
 
-// Returns the loss alone, in double, with these moved.
-double row_loss(const Record& record, Index head, Index query, const RowLoss& loss,
-                std::span<const Moved> moved);
+  private:
+    enum class Phase { scores, weights, output, loss, weight_slopes, score_slopes, done };
+    // The next keys; goes on to the phase after this one when they are the last.
+    Range next_keys(Phase then);
+    void score(Range keys);
+    void weigh();
+    void add_output(Range keys);
+    void finish_output();
+    void add_weight_slopes(Range keys);
+    void add_score_slopes(Range keys);
+
+    std::shared_ptr<const Record> record_;
+    Index head_, query_;
+    RowLoss loss_;
+    ConstMatrix k_, v_;  // [n_k, d_k], [n_k, d_v]
+    RowPass<Real> pass_;
+    Phase phase_ = Phase::scores;
+    Index next_ = 0;
+};
+template <typename Real>
+RowPass<Real> row_pass(std::shared_ptr<const Record> record, Index head, Index query, const RowLoss& loss);
+
+// Returns the loss alone, in double, with these moved: weights, output and loss are computed anew from the pass's scores and
+// what they move by.
+double moved_loss(const Record& record, Index head, Index query, const RowLoss& loss,
+                  const RowPass<double>& pass, std::span<const Moved> moved);
 // Returns (L(h) − L(−h)) / 2h for all of them moved at once by h times their `by`. The error is of the order of h² times
 // a third derivative, and of 1e-16 / h times the loss; use an h of difference_step times the size of what is moved.
 double central_difference(const Record& record, Index head, Index query, const RowLoss& loss,
-                          std::span<const Moved> moved, double h);
+                          const RowPass<double>& pass, std::span<const Moved> moved, double h);
 inline constexpr double difference_step = 1e-5;
 
 // Returns ∂A[i, j] / ∂masked[i, k] = A[i, j] ((j = k) − A[i, k]).

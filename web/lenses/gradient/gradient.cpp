@@ -227,13 +227,15 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
             break;
         }
     }
-    if (shown_ == now && slopes_) return &*slopes_;
+    if (shown_ == now && slopes_) return slopes_->done() ? &*slopes_ : nullptr;
     check_begun_ = false;
     shown_ = now;
     const std::vector<Stage> stages = attention.stages();
     const bool scores_given = std::ranges::find(stages, Stage::raw) == stages.end();
     slopes_.emplace(record, head.head, query, now.loss, scores_given, projections_of(subject));
-    return &*slopes_;
+    const Deadline deadline(frame_ms);
+    while (slopes_->step() && !deadline.passed()) continue;
+    return slopes_->done() ? &*slopes_ : nullptr;
 }
 
 Range GradientLens::keys_shown(const Slopes& slopes) const {

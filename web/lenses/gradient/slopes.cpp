@@ -41,14 +41,22 @@ Slopes::Slopes(std::shared_ptr<const Record> record, Index head, Index query, Ro
     : record_(std::move(record)),
       head_(head),
       query_(query),
-      loss_(loss),
+      loss_(std::move(loss)),
       scores_given_(scores_given),
       projections_(std::move(projections)),
-      f32_(row_pass<float>(*record_, head, query, loss)),
-      f64_(row_pass<double>(*record_, head, query, loss)) {
-    if (!projections_) return;
-    go_before(f32_, f32_back_);
-    go_before(f64_, f64_back_);
+      f32_(record_, head, query, loss_),
+      f64_(record_, head, query, loss_) {}
+
+bool Slopes::step() {
+    if (!f32_.done()) return f32_.step(), true;
+    if (!f64_.done()) {
+        if (f64_.step()) return true;
+        if (projections_) {
+            go_before(f32(), f32_back_);
+            go_before(f64(), f64_back_);
+        }
+    }
+    return false;
 }
 
 bool Slopes::has(Slope slope) const {
@@ -204,8 +212,8 @@ Real Slopes::sum(const RowPass<Real>& pass, Slope slope, Index row, Index col) c
     return 0;
 }
 
-double Slopes::value(Slope slope, Index row, Index col) const { return sum(f64_, slope, row, col); }
-float Slopes::single(Slope slope, Index row, Index col) const { return sum(f32_, slope, row, col); }
+double Slopes::value(Slope slope, Index row, Index col) const { return sum(f64(), slope, row, col); }
+float Slopes::single(Slope slope, Index row, Index col) const { return sum(f32(), slope, row, col); }
 
 std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
     const Record& r = *record_;
@@ -238,7 +246,7 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
                 cell_of(Slope::raw, query_, row), CellRef{Stage::q, query_, col});
             break;
         case Slope::v:
-            add(col, f64_.weight[static_cast<std::size_t>(row)], own(Slope::output, query_, col),
+            add(col, f64().weight[static_cast<std::size_t>(row)], own(Slope::output, query_, col),
                 CellRef{Stage::weight, query_, row}, cell_of(Slope::output, query_, col));
             // The value that is aimed at moves towards the output.
             if (loss_.target == row)
@@ -324,10 +332,10 @@ std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col) const {
 std::optional<double> Slopes::difference(Slope slope, Index row, Index col) const {
     const std::vector<Moved> moved = moves(slope, row, col);
     // A score that is hidden cannot be moved.
-    if (moved.empty() || (is_of_pairs(slope) && !f64_.allowed[static_cast<std::size_t>(col)]))
+    if (moved.empty() || (is_of_pairs(slope) && !f64().allowed[static_cast<std::size_t>(col)]))
         return std::nullopt;
     const double h = difference_step * std::max(1.0, std::abs(input(slope, row, col)));
-    return central_difference(*record_, head_, query_, loss_, moved, h);
+    return central_difference(*record_, head_, query_, loss_, f64(), moved, h);
 }
 
 std::vector<Slope> inputs_of(const Slopes& slopes) {

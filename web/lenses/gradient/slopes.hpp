@@ -55,8 +55,11 @@ class Slopes {
     const Record& record() const { return *record_; }
     Index query() const { return query_; }
     const RowLoss& loss() const { return loss_; }
-    const RowPass<float>& f32() const { return f32_; }
-    const RowPass<double>& f64() const { return f64_; }
+    // Computes in slices; true while there is more to do. All else is there when it is done.
+    bool step();
+    bool done() const { return f64_.done(); }
+    const RowPass<float>& f32() const { return f32_.pass(); }
+    const RowPass<double>& f64() const { return f64_.pass(); }
     const std::optional<Projections>& projections() const { return projections_; }
     bool has(Slope slope) const;
     // Of output … q there is one row, the query's; the Jacobian is [keys, keys].
@@ -104,8 +107,8 @@ class Slopes {
     RowLoss loss_;
     bool scores_given_;
     std::optional<Projections> projections_;
-    RowPass<float> f32_;
-    RowPass<double> f64_;
+    RowPassing<float> f32_;
+    RowPassing<double> f64_;
     BeforeTurning<float> f32_back_;
     BeforeTurning<double> f64_back_;
 };
