@@ -22,22 +22,6 @@ double dot(const float* a, const float* b, Index count) {
     return sum;
 }
 
-ScoreRow score_row(const Record& record, Index head, Index query) {
-    const AttentionSpec& spec = record.spec();
-    const ConstMatrix q = record.q().heads().head(head), k = record.k().heads().head(record.kv_head(head));
-    ScoreRow row;
-    row.scale = static_cast<double>(record.scale());
-    row.softcap = static_cast<double>(spec.softcap);
-    row.allowed.resize(static_cast<std::size_t>(record.keys()));
-    spec.mask.row(head, query, 0, row.allowed);
-    row.raw.reserve(row.allowed.size());
-    for (Index j = 0; j < record.keys(); ++j) {
-        row.raw.push_back(dot(q.row(query), k.row(j), q.cols));
-        if (!spec.bias.empty()) row.bias.push_back(static_cast<double>(spec.bias.at(head, query, j)));
-    }
-    return row;
-}
-
 // A weight of 0 takes nothing, not even from an infinite value.
 Term weighted(Index index, double weight, double value) {
     return {index, weight, weight == 0 && !std::isfinite(value) ? 0 : value};
@@ -99,6 +83,22 @@ CellExplanation RowChain::at(Index key) const {
     cell.exponential = exponential(key);
     cell.weight = !cell.allowed || sum_ == 0 ? 0 : cell.exponential / sum_;
     return cell;
+}
+
+ScoreRow score_row(const Record& record, Index head, Index query) {
+    const AttentionSpec& spec = record.spec();
+    const ConstMatrix q = record.q().heads().head(head), k = record.k().heads().head(record.kv_head(head));
+    ScoreRow row;
+    row.scale = static_cast<double>(record.scale());
+    row.softcap = static_cast<double>(spec.softcap);
+    row.allowed.resize(static_cast<std::size_t>(record.keys()));
+    spec.mask.row(head, query, 0, row.allowed);
+    row.raw.reserve(row.allowed.size());
+    for (Index j = 0; j < record.keys(); ++j) {
+        row.raw.push_back(dot(q.row(query), k.row(j), q.cols));
+        if (!spec.bias.empty()) row.bias.push_back(static_cast<double>(spec.bias.at(head, query, j)));
+    }
+    return row;
 }
 
 RowChain row_chain(const Record& record, Index head, Index query) {

@@ -6,6 +6,7 @@
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/gradient/gradient.hpp"
+#include "lenses/inverse/inverse.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
 #include "lenses/overview/overview.hpp"
@@ -36,6 +37,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"masks", "Masks", understand, "Which keys a query may look at, and what that saves and costs", false, masks_links(), make<MasksLens>},
         LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax_links(), make<SoftmaxLens>},
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>},
+        LensEntry{"inverse", "Make it so", understand, "The least change that gives a weight you wish for, or why there is none", false, inverse_links(), make<InverseLens>},
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>},
     };
     // clang-format on

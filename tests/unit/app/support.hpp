@@ -15,6 +15,7 @@
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/gradient/gradient.hpp"
+#include "lenses/inverse/inverse.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
 #include "lenses/scale/scale.hpp"
@@ -172,6 +173,9 @@ class RandomCommands {
                      {r.below(2) == 0, r.below(5), r.below(5), 0.25 * static_cast<double>(r.below(5))}};
              }},
             {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
+            {"SetInverse", 1, [](R& r, const State&) -> Command { return SetInverse{r.inverse()}; }},
+            {"MakeItSo", 1,
+             [](R& r, const State&) -> Command { return MakeItSo{{SetInverse{r.inverse()}}}; }},
             {"SetTileSize", 1,
              [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
             {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
@@ -336,6 +340,21 @@ class RandomCommands {
         if (yes()) plan.changes.push_back({below(300), values()});
         if (yes()) plan.text = text();
         return plan;
+    }
+
+    app::InverseState inverse() {
+        app::InverseState inverse;
+        inverse.of = static_cast<app::ChangeOf>(below(app::change_count));
+        inverse.components = below(18);
+        for (Index i = below(4); i > 0; --i) inverse.wish(below(9) - 1, below(9) ? share() : number());
+        app::Pattern& pattern = inverse.pattern;
+        pattern.kind = static_cast<app::PatternKind>(below(app::pattern_kind_count));
+        pattern.tokens = 1 + below(17);
+        pattern.seed = static_cast<std::uint32_t>(bits());
+        if (pattern.kind == app::PatternKind::painted)
+            for (Index i = below(9) ? pattern.tokens * pattern.tokens : below(9); i > 0; --i)
+                pattern.painted.push_back(yes());
+        return inverse;
     }
 
     Mask mask(Index levels) {

@@ -84,22 +84,6 @@ std::optional<Missing> GradientLens::missing(Subject& subject) const {
     return std::nullopt;
 }
 
-// Those that can be edited.
-std::optional<Projections> GradientLens::projections_of(Subject& subject) const {
-    const Ladder* ladder = subject.ladder();
-    if (!ladder || !ladder->edits() || !ladder->edits()->may_edit(state(), Stage::w_q)) return std::nullopt;
-    Projections made;
-    for (auto& row : ladder->rungs({0, ladder->queries()}, {0, ladder->keys()}))
-        for (Rung& rung : row)
-            if (Matrix* to = rung.stage == Stage::x     ? &made.x
-                             : rung.stage == Stage::w_q ? &made.w_q
-                             : rung.stage == Stage::w_k ? &made.w_k
-                             : rung.stage == Stage::w_v ? &made.w_v
-                                                        : nullptr)
-                *to = std::move(rung.values);
-    return made;
-}
-
 const Slopes* GradientLens::slopes(Subject& subject) const {
     const Attention* attention = subject.attention();
     const Selection& s = state().selection;
@@ -118,7 +102,8 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
     shown_ = now;
     const std::vector<Stage> stages = attention->stages();
     const bool scores_given = std::ranges::find(stages, Stage::raw) == stages.end();
-    slopes_.emplace(record, now.head.head, now.query, now.loss, scores_given, projections_of(subject));
+    slopes_.emplace(record, now.head.head, now.query, now.loss, scores_given,
+                    projections_of(state(), subject));
     return &*slopes_;
 }
 

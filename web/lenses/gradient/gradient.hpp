@@ -71,7 +71,6 @@ class GradientLens final : public Lens {
         RowLoss loss;
         bool operator==(const Shown&) const = default;
     };
-    std::optional<Projections> projections_of(Subject& subject) const;
     bool check_some(const Slopes& slopes);  // true while there is more
     void draw_controls(const Drawing& drawing, Subject& subject, const Slopes& slopes);
     void draw_presets(const Slopes& slopes);

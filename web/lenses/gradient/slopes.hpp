@@ -11,6 +11,7 @@
 #include "analysis/row_gradient.hpp"
 #include "app/explained.hpp"
 #include "app/matrix.hpp"
+#include "subjects/projections.hpp"
 
 namespace attn::app {
 
@@ -37,12 +38,6 @@ struct SlopeCell {
     Index row, col;
 };
 SlopeCell slope_of(const CellRef& cell);
-
-// q, k and v as X W, one head; queries and keys are the same tokens.
-struct Projections {
-    Matrix x, w_q, w_k, w_v;  // [n, d_model], [d_model, d_k], …
-    bool operator==(const Projections&) const = default;
-};
 
 // One factor pair of a gradient: the index it is summed over, both factors, and where each stands.
 struct SlopeTerm {

@@ -1,0 +1,465 @@
+#include "lenses/inverse/inverse.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/clock.hpp"
+#include "app/format.hpp"
+#include "parts/take_over.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr Index rows_looked_at = 64;            // for what else moves
+constexpr Index inputs_limit = Index{1} << 21;  // numbers of X
+constexpr double search_ms = 1;
+constexpr double as_it_is = 1e-5;  // a difference of weights that f32 hardly tells
+
+// Some rows of all, evenly chosen, after those in view.
+std::vector<Index> rows_to_look_at(Range in_view, Index all) {
+    std::vector<Index> rows;
+    for (Index i = in_view.begin; i < in_view.end; ++i) rows.push_back(i);
+    const Index count = std::min(all, rows_looked_at);
+    for (Index s = 0; s < count; ++s)
+        if (const Index i = s * all / count; i < in_view.begin || i >= in_view.end) rows.push_back(i);
+    return rows;
+}
+
+// The page that a place is on: it stays while another place on it is chosen.
+Range page_of(Index place, Index all, Index size) {
+    const Index first = place / size * size;
+    return {first, std::min(first + size, all)};
+}
+
+// At most so many around a place.
+Range around(Index place, Index all, Index most) {
+    const Index count = std::min(all, most), first = std::clamp(place - count / 2, Index{0}, all - count);
+    return {first, first + count};
+}
+
+bool is_so(const RowChange& change) {
+    const RowChain row(change.row());
+    return std::ranges::all_of(change.wishes(), [&](const Wish& wish) {
+        return std::abs(row.at(wish.key).weight - wish.weight) < as_it_is;
+    });
+}
+
+}  // namespace
+
+CellRef cell_of(InverseNumber number, Index row, Index col) {
+    return {.stage = Stage::lens, .row = row, .col = static_cast<Index>(number) + inverse_number_count * col};
+}
+InverseCell inverse_cell(const CellRef& cell) {
+    return {static_cast<InverseNumber>(cell.col % inverse_number_count), cell.row,
+            cell.col / inverse_number_count};
+}
+
+// A record keeps the whole run that it is of.
+void InverseLens::follow(const State&, Change) {
+    if (!change_ || &lens_in(visit()) == this) return;
+    asked_.reset();
+    change_.reset();
+    inputs_of_.reset();
+    inputs_.reset();
+}
+
+std::optional<Missing> InverseLens::missing(Subject& subject) const {
+    const Attention* attention = subject.attention();
+    if (!attention) return std::nullopt;
+    if (attention->finished())
+        return Missing{"A change of q or k needs q and k; these weights were given finished."};
+    const auto record = attention->record(std::min(state().selection.layer, attention->layers() - 1));
+    if (!record || record->d_k() > 0) {
+        if (record && (record->queries() == 0 || record->keys() == 0))
+            return Missing{"There is no query here, or no key to look at."};
+        const std::vector<Stage> stages = attention->stages();
+        if (std::ranges::find(stages, Stage::raw) != stages.end()) return std::nullopt;
+    }
+    Missing missing{"These scores were given as they are; there are no q and k behind them to change."};
+    const Ladder* ladder = subject.ladder();
+    if (ladder && ladder->edits())
+        if (const auto instead = ladder->edits()->instead(state(), {.stage = Stage::q}))
+            missing.offer = Offer{instead->label, instead->command};
+    return missing;
+}
+
+// ---- What is looked at ------------------------------------------------------------------------------------
+
+std::shared_ptr<const Matrix> InverseLens::inputs(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const Inputs of{state().subject, attention.version(), state().selection.layer};
+    if (inputs_of_ == of) return inputs_;
+    inputs_of_ = of;
+    inputs_.reset();
+    if (auto projections = projections_of(state(), subject)) {
+        inputs_ = std::make_shared<const Matrix>(std::move(projections->x));
+        return inputs_;
+    }
+    // Rotary positions come between W_Q and q.
+    const Trace* trace = attention.trace();
+    if (!trace || trace->position_embedding().size() == 0) return nullptr;
+    const Tensor& x = trace->layers()[static_cast<std::size_t>(of.layer)].attention_input;
+    if (x.size() == 0 || x.size() > inputs_limit || x.dim(0) != attention.keys() ||
+        x.dim(0) != attention.queries())
+        return nullptr;
+    inputs_ =
+        std::make_shared<const Matrix>(Matrix{x.dim(0), x.dim(1), {x.values().begin(), x.values().end()}});
+    return inputs_;
+}
+
+const RowChange* InverseLens::change(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const Selection& s = state().selection;
+    if (s.layer >= attention.layers() || s.head >= attention.heads()) return nullptr;
+    const auto record = attention.record(s.layer);
+    if (!record || record->queries() == 0 || record->keys() == 0) return nullptr;
+    const InverseState& wanted = state().of<InverseState>();
+    Asked asked{state().subject,   attention.version(),
+                {s.layer, s.head}, std::min(s.query.value_or(record->queries() - 1), record->queries() - 1),
+                wanted.of,         wanted.wishes};
+    // The wishes may be of a longer row.
+    std::erase_if(asked.wishes, [&](const Wish& wish) { return wish.key >= record->keys(); });
+    std::shared_ptr<const Matrix> x;
+    if (asked.of == ChangeOf::w_q || asked.of == ChangeOf::w_k) {
+        x = inputs(subject);
+        if (!x) asked.of = asked.of == ChangeOf::w_q ? ChangeOf::q : ChangeOf::keys;
+    }
+    if (asked_ != asked || !change_) {
+        const bool one_row = asked.of == ChangeOf::q;
+        auto rows = one_row ? std::vector<Index>{}
+                            : rows_to_look_at(page_of(asked.query, record->queries(), inverse_queries_shown),
+                                              record->queries());
+        change_.emplace(record, s.head, asked.query, asked.of, asked.wishes, std::move(x), std::move(rows));
+        asked_ = std::move(asked);
+        // Most are found before the sentence that tells of them is drawn.
+        const Deadline soon(search_ms);
+        while (!soon.passed() && change_->step()) continue;
+    }
+    return &*change_;
+}
+
+PatternFit& InverseLens::fit() {
+    const Pattern& pattern = state().of<InverseState>().pattern;
+    if (fitted_of_ != pattern) {
+        fitted_of_ = pattern;
+        fit_.emplace(target_of(pattern), pattern.tokens, pattern.seed);
+    }
+    return *fit_;
+}
+
+const FittedPattern* InverseLens::fitted_at(Index components) {
+    const PatternFit& all = fit();
+    const Index d = std::min(components, all.n());
+    return d <= std::ssize(all.found()) ? &all.found()[static_cast<std::size_t>(d - 1)] : nullptr;
+}
+
+Range InverseLens::queries_shown(const Record& record) const {
+    const Index last = record.queries() - 1;
+    return page_of(std::min(state().selection.query.value_or(last), last), record.queries(),
+                   inverse_queries_shown);
+}
+
+Range InverseLens::keys_shown(const Record& record) const {
+    const Selection& s = state().selection;
+    const Index last = record.keys() - 1;
+    return page_of(std::min(s.key.value_or(s.query.value_or(last)), last), record.keys(), inverse_keys_shown);
+}
+
+// ---- What it does -----------------------------------------------------------------------------------------
+
+std::optional<InverseLens::Deed> InverseLens::deed(Subject& subject) {
+    const RowChange* now = change(subject);
+    if (!now || !now->found() || is_so(*now)) return std::nullopt;
+    const Stage stage = info(now->of()).stage;
+    const Ladder* ladder = subject.ladder();
+    if (const LadderEdits* edits = ladder ? ladder->edits() : nullptr) {
+        MakeItSo make;
+        State next = state();
+        std::string hint = "Sets " + std::string(symbol(stage)) + " to what is shown below; one step of undo";
+        if (!edits->may_edit(next, stage)) {
+            const auto instead = edits->instead(next, {.stage = stage});
+            if (!instead || !take(next, instead->command) || !edits->may_edit(next, stage))
+                return std::nullopt;
+            hint = instead->why + " From now on, Q, K and V are given themselves.";
+            make.edits.push_back(instead->command);
+        }
+        const RankOne& by = now->change();
+        for (Index row = 0; row < std::ssize(by.left); ++row)
+            for (Index col = 0; col < std::ssize(by.right); ++col) {
+                const CellRef cell{stage, row, col};
+                if (const double more = by.at(row, col); more != 0)
+                    make.edits.push_back(edits->set(cell, edits->value(next, cell) + more));
+            }
+        return Deed{"Make it so", std::move(hint), std::move(make)};
+    }
+    const Range queries = around(now->query(), now->record().queries(), matrix_size_limit),
+                keys = around(std::min(now->query(), now->record().keys() - 1), now->record().keys(),
+                              matrix_size_limit);
+    auto copy = parts::chosen_copy(visit(), subject, queries, keys);
+    if (!copy) return std::nullopt;
+    for (Index r = 0; r < copy->q.rows; ++r)
+        for (Index a = 0; a < copy->q.cols; ++a) copy->q.at(r, a) = now->q(queries.begin + r, a);
+    for (Index r = 0; r < copy->k.rows; ++r)
+        for (Index a = 0; a < copy->k.cols; ++a) copy->k.at(r, a) = now->k(keys.begin + r, a);
+    copy->from += std::string(", with another ") + std::string(symbol(stage));
+    const auto offer = parts::offer_of(visit(), *copy);
+    if (!offer) return std::nullopt;
+    const bool whole = keys.size() == now->record().keys();
+    return Deed{"Make it so in a copy",
+                "Takes this head with the change to where its numbers can be edited" +
+                    std::string(whole ? ""
+                                      : ", with 64 of its tokens; without the others, their weights go "
+                                        "to these"),
+                offer->command};
+}
+
+std::optional<InverseLens::Deed> InverseLens::take_pattern() {
+    const FittedPattern* shown = fitted();
+    if (!shown) return std::nullopt;
+    const Index n = fit().n();
+    std::vector<std::string> names;
+    for (Index i = 0; i < n; ++i) names.push_back(std::to_string(i));
+    const auto offer =
+        parts::offer_of(visit(), HeadCopy{.q = Matrix(n, shown->d_k, shown->q),
+                                          .k = Matrix(n, shown->d_k, shown->k),
+                                          .v = identity(n, n),
+                                          .query_labels = names,
+                                          .key_labels = names,
+                                          .from = "a fitted pattern, seed " +
+                                                  std::to_string(state().of<InverseState>().pattern.seed)});
+    if (!offer) return std::nullopt;
+    return Deed{"Take these Q and K to the example",
+                "V is the identity there, so that the output of each query is its row of weights",
+                offer->command};
+}
+
+// ---- What it says -----------------------------------------------------------------------------------------
+
+std::string InverseLens::why_not(Subject& subject, const RowChange& change) const {
+    using enum Obstacle::Why;
+    const Obstacle& why = *change.obstacle();
+    const Attention& attention = *subject.attention();
+    const std::string query = query_in_words(attention, change.query()),
+                      key = key_in_words(attention, why.key);
+    const std::string what = info(change.of()).label;
+    switch (why.why) {
+        case not_finite:
+            return "The score of " + key + " is not finite, so no change of this row can be worked out.";
+        case hidden:
+            return "The mask hides " + key + " from " + query + ": its weight is 0, whatever the scores are.";
+        case extreme: return "A weight of exactly 0 or 1 cannot be had: a score would have to be infinite.";
+        case too_much:
+            return "These wishes add up to " + rounded(why.most, 3) +
+                   " and leave nothing for the keys without one; a row has 1 in all.";
+        case alone: return "There must be a key in sight without a wish, which gets what is left of the 1.";
+        case unmoved:
+            if (change.of() == ChangeOf::w_q)
+                return "X of " + query + " is 0, or all keys are the same: no " + what + " moves this row.";
+            if (change.of() == ChangeOf::q)
+                return "All keys that " + query +
+                       " sees are the same, so their scores move together: no q "
+                       "tells them apart.";
+            return "q of " + query + " is 0 or cannot tell the keys apart: no change of " + what +
+                   " moves this row.";
+        case same:
+            return key + " and " + key_in_words(attention, why.other) +
+                   " move together, so their weights stay in one ratio: " + key +
+                   " can never have as much as " + fixed(why.most, 4) + ".";
+        case capped:
+            return "The soft cap of " + rounded(change.row().softcap, 2) + " limits the scores: " + key +
+                   " cannot have more than " + fixed(why.most, 4) + ".";
+        case capped_here:
+            return "The soft cap of " + rounded(change.row().softcap, 2) +
+                   " limits the scores: the most that was "
+                   "found for " +
+                   key + " is " + fixed(why.most, 4) + ".";
+        case surrounded: {
+            std::string text = "No " + std::string(change.of() == ChangeOf::q ? "q" : what) + " gives " +
+                               key + " more than " + fixed(why.most, 4) + ": it lies among the other keys";
+            if (why.mixture.empty()) return text + ", at their edge.";
+            std::vector<Index> order(why.mixture.size());
+            std::iota(order.begin(), order.end(), Index{0});
+            std::ranges::partial_sort(order, order.begin() + std::min<Index>(3, std::ssize(order)),
+                                      std::greater{},
+                                      [&](Index j) { return why.mixture[static_cast<std::size_t>(j)]; });
+            text += ", as their mixture of ";
+            int listed = 0;
+            for (const Index j : order) {
+                const double share = why.mixture[static_cast<std::size_t>(j)];
+                if (listed == 3 || share < 0.005) break;
+                text += (listed++ ? ", " : "") + percent(share) + " " + key_in_words(attention, j);
+            }
+            return text + (std::ssize(order) > 4 ? " and others." : ".");
+        }
+        case not_together: break;
+    }
+    return change.wishes().size() > 1
+               ? "No change of " + what + " was found with which these wishes are true together."
+               : "No change of " + what + " was found that gives " + key + " this weight.";
+}
+
+std::string InverseLens::spoken(Subject& subject) {
+    const RowChange* now = change(subject);
+    if (!now) return "The q and k of this head are being computed.";
+    const Attention& attention = *subject.attention();
+    const std::string query = query_in_words(attention, now->query());
+    const auto named = [&](Index j) {
+        return attention.one_line() && j == now->query() ? "itself" : key_in_words(attention, j);
+    };
+    if (now->wishes().empty()) {
+        Index best = -1;
+        double most = -1;
+        const RowChain row(now->row());
+        for (Index j = 0; j < now->record().keys(); ++j) {
+            const CellExplanation cell = row.at(j);
+            if (!std::isfinite(cell.weight))
+                return "A score of " + query + " is not a number, so there is nothing to be wished for.";
+            if (cell.allowed && cell.weight > most) most = cell.weight, best = j;
+        }
+        if (best < 0)
+            return "The mask leaves " + query + " nothing to look at, so no change gives it a weight.";
+        return "At " + query + ", this head gives " + named(best) + " " + fixed(most, 3) +
+               " of its weight; make that what you like.";
+    }
+    if (now->obstacle()) return why_not(subject, *now);
+    if (!now->found()) return "The least change is being looked for.";
+    const Wish& wish = now->wishes().front();
+    const std::string comes =
+        now->wishes().size() > 1
+            ? "all " + std::to_string(now->wishes().size()) + " wishes come true."
+            : query + " gives " + named(wish.key) + " " + rounded(wish.weight, 4) + " of its weight.";
+    if (is_so(*now)) return "Nothing has to change: as it is, " + comes;
+    const bool keys = now->of() == ChangeOf::keys || (now->of() == ChangeOf::key && now->wishes().size() > 1);
+    const std::string what = now->of() == ChangeOf::q     ? "q"
+                             : keys                       ? "the keys"
+                             : now->of() == ChangeOf::key ? "k of " + named(wish.key)
+                                                          : info(now->of()).label;
+    return "Once " + what + (keys ? " change" : " changes") + " by " + fixed(now->change().norm(), 4) + ", " +
+           comes;
+}
+
+Matrix InverseLens::weights_shown(const RowChange& change, bool after) const {
+    const Range queries = queries_shown(change.record()), keys = keys_shown(change.record());
+    Matrix matrix(queries.size(), keys.size());
+    std::vector<float> row(static_cast<std::size_t>(keys.size()));
+    for (Index r = 0; r < queries.size(); ++r) {
+        const std::vector<double>* moved = after ? change.after(queries.begin + r) : nullptr;
+        change.record().stage(Stage::weight, change.head(), {queries.begin + r, queries.begin + r + 1}, keys,
+                              row);
+        for (Index c = 0; c < keys.size(); ++c)
+            matrix.at(r, c) = moved ? (*moved)[static_cast<std::size_t>(keys.begin + c)]
+                                    : static_cast<double>(row[static_cast<std::size_t>(c)]);
+    }
+    return matrix;
+}
+
+// The rows of the matrix that changes: the query, the keys in view, or all of a projection.
+Range InverseLens::matrix_range(const RowChange& change) const {
+    switch (change.of()) {
+        case ChangeOf::q: return {change.query(), change.query() + 1};
+        case ChangeOf::key:
+        case ChangeOf::keys: return keys_shown(change.record());
+        default: return {0, change.x()->cols};
+    }
+}
+
+std::vector<std::string> InverseLens::matrix_rows(Subject& subject, const RowChange& change) const {
+    std::vector<std::string> names;
+    const Attention& attention = *subject.attention();
+    const Range rows = matrix_range(change);
+    for (Index i = rows.begin; i < rows.end; ++i)
+        names.push_back(change.of() == ChangeOf::q ? label_at(attention.query_names(), i)
+                        : change.x() == nullptr    ? label_at(attention.key_names(), i)
+                                                   : std::to_string(i));
+    return names;
+}
+
+// The change itself, or the matrix with it; the weights of a model's projection are not at hand.
+Matrix InverseLens::matrix_shown(Subject& subject, const RowChange& change, bool by) const {
+    const Range rows = matrix_range(change);
+    const Index cols = change.record().d_k();
+    Matrix matrix(rows.size(), cols);
+    const bool of_w = change.x() != nullptr;
+    const auto projections = of_w && !by ? projections_of(state(), subject) : std::nullopt;
+    if (of_w && !by && !projections) return {};
+    for (Index r = 0; r < rows.size(); ++r)
+        for (Index c = 0; c < cols; ++c) {
+            const Index row = rows.begin + r;
+            const double more = change.change().left.empty() ? 0 : change.change().at(row, c);
+            matrix.at(r, c) =
+                by ? more
+                : of_w
+                    ? more + (change.of() == ChangeOf::w_q ? projections->w_q : projections->w_k).at(row, c)
+                : change.of() == ChangeOf::q ? change.q(row, c)
+                                             : change.k(row, c);
+        }
+    return matrix;
+}
+
+bool InverseLens::shows(Subject& subject, const CellRef& cell) const {
+    if (cell.second || cell.words || cell.sink != Sink::shown) return false;
+    if (cell.stage == Stage::lens) return true;
+    const Attention* attention = subject.attention();
+    const auto record =
+        attention ? attention->record(std::min(state().selection.layer, attention->layers() - 1)) : nullptr;
+    if (!record || cell.stage != Stage::weight) return false;
+    const Range queries = queries_shown(*record), keys = keys_shown(*record);
+    return cell.row >= queries.begin && cell.row < queries.end && cell.col >= keys.begin &&
+           cell.col < keys.end;
+}
+
+std::vector<Table> InverseLens::tables(Subject& subject) {
+    std::vector<Table> tables;
+    const RowChange* now = change(subject);
+    if (!now) return tables;
+    const Attention& attention = *subject.attention();
+    const Range queries = queries_shown(now->record()), keys = keys_shown(now->record());
+    const auto names = [](const std::vector<std::string>& all, Range range) {
+        std::vector<std::string> names;
+        for (Index i = range.begin; i < range.end; ++i) names.push_back(label_at(all, i));
+        return names;
+    };
+    const auto numbers = [](Index count) {
+        std::vector<std::string> names;
+        for (Index i = 0; i < count; ++i) names.push_back(std::to_string(i));
+        return names;
+    };
+    const std::vector<std::string> rows = names(attention.query_names(), queries),
+                                   columns = names(attention.key_names(), keys);
+    tables.push_back({"Weights", columns, rows, weights_shown(*now, false)});
+    if (now->found()) {
+        tables.push_back({"Weights with the change", columns, rows, weights_shown(*now, true)});
+        bring_forward(tables, 1);
+        const std::string of(symbol(info(now->of()).stage));
+        for (const bool by : {true, false})
+            if (Matrix matrix = matrix_shown(subject, *now, by); !matrix.empty())
+                tables.push_back({by ? "Change of " + of : of + " with the change", numbers(matrix.cols),
+                                  matrix_rows(subject, *now), std::move(matrix)});
+    }
+    const Index n = fit().n();
+    tables.push_back({"Pattern", numbers(n), numbers(n), Matrix(n, n, fit().target())});
+    if (const FittedPattern* shown = fitted()) {
+        const std::string at = ", d_k = " + std::to_string(shown->d_k);
+        tables.push_back({"Fitted weights" + at, numbers(n), numbers(n), Matrix(n, n, shown->weights)});
+        tables.push_back({"Fitted Q" + at, numbers(shown->d_k), numbers(n), Matrix(n, shown->d_k, shown->q)});
+        tables.push_back({"Fitted K" + at, numbers(shown->d_k), numbers(n), Matrix(n, shown->d_k, shown->k)});
+    }
+    return tables;
+}
+
+Guide InverseLens::guide(Subject&) const {
+    return {"The least change that makes it so",
+            "You say what a weight is to be; the shortest change of q, of keys or of a projection that makes "
+            "it so is looked for, in steps that answer the wish as if it were linear (Gauss and Newton, "
+            "damped), then along all changes with the same row to the shortest.\n\n"
+            "A query makes a key the strongest only if the key is no mixture of the others. A projection "
+            "serves all tokens at once, so it moves other rows, too.\n\n"
+            "Below, a whole pattern is fitted with ever more components: few suffice to look at the right "
+            "key, more to have the right weights (Yang et al. 2018)."};
+}
+
+}  // namespace attn::app

@@ -1,0 +1,410 @@
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/format.hpp"
+#include "lenses/inverse/view.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float row_height = 210, least_chart = 320, chart_gap = 28;
+constexpr ImVec2 grid_gap{22, 20};
+constexpr double least_wish = 0.001, most_wish = 0.999;
+constexpr double per_point = 0.005, per_notch = 0.02;  // of a weight, for dragging and for the wheel
+
+double as_wish(double weight) { return std::clamp(std::round(weight * 1000) / 1000, least_wish, most_wish); }
+
+std::vector<std::string> shown_names(std::span<const std::string> names, Range range) {
+    std::vector<std::string> labels;
+    for (Index i = range.begin; i < range.end; ++i) labels.push_back(label_at(names, i));
+    return labels;
+}
+
+bool begins_weight(ImWchar c) { return (c >= '0' && c <= '9') || c == '.'; }
+
+}  // namespace
+
+void InverseLens::set(InverseState wanted) const {
+    if (wanted != state().of<InverseState>()) visit().perform(SetInverse{std::move(wanted)}, ui::gesture());
+}
+
+// Wishes are for one row: one for another row begins anew.
+void InverseLens::wish(const Drawing& drawing, Index query, Index key, double weight) {
+    InverseState next = state().of<InverseState>();
+    if (!asked_ || query != asked_->query) next.wishes.clear();
+    next.wish(key, as_wish(weight));
+    if (next.wishes.size() <= wish_limit) parts::choose_tokens(drawing, query, key);
+    set(std::move(next));
+}
+
+void InverseLens::draw_presets(Subject& subject, const RowChange& change) const {
+    const RowChain row(change.row());
+    std::vector<std::pair<double, Index>> seen;  // weights and their keys
+    for (Index j = 0; j < change.record().keys(); ++j)
+        if (is_open(change.row(), j)) seen.emplace_back(row.at(j).weight, j);
+    const Status two =
+        seen.size() > 1 ? ok() : Status(Error{"This row sees too few keys to move weight between them."});
+    const auto offer = [&](const char* name, const char* label, Index key, double weight) {
+        ui::next_control(ui::need::choices);
+        if (!ui::button(name, label, two)) return;
+        InverseState next = state().of<InverseState>();
+        next.wishes = {{key, weight}};
+        visit().perform(SetInverse{std::move(next)});
+    };
+    if (seen.empty()) seen.emplace_back();
+    const Index own = std::min(change.query(), change.record().keys() - 1);
+    offer("inverse/preset/least", "The weakest gets 0.9", std::ranges::min(seen).second, 0.9);
+    offer("inverse/preset/most", "The strongest gets 0.05", std::ranges::max(seen).second, 0.05);
+    if (subject.attention()->one_line() && is_open(change.row(), own))
+        offer("inverse/preset/own", "Half for itself", own, 0.5);
+    ui::next_control(ui::need::button);
+    if (!ui::button("inverse/preset/none", "No wish", !change.wishes().empty())) return;
+    InverseState next = state().of<InverseState>();
+    next.wishes.clear();
+    visit().perform(SetInverse{std::move(next)});
+}
+
+void InverseLens::draw_controls(const Drawing& drawing, Subject& subject, const RowChange& change) {
+    InverseState next = state().of<InverseState>();
+    ImGui::BeginGroup();
+    if (const auto query =
+            ui::stepper("inverse/query", "row of query", change.query(), 0, change.record().queries() - 1))
+        parts::choose_tokens(drawing, *query, drawing.selection().key);
+    ImGui::EndGroup();
+    std::vector<const char*> labels;
+    const Index offered = inputs(subject) ? change_count : change_count - 2;
+    for (Index i = 0; i < offered; ++i) labels.push_back(info(static_cast<ChangeOf>(i)).label);
+    ui::next_control(ui::need::named_choices + ui::need::choices);
+    ImGui::BeginGroup();
+    ui::label("change");
+    if (const auto chosen = ui::choice("inverse/of", labels, static_cast<int>(change.of())))
+        next.of = static_cast<ChangeOf>(*chosen);
+    ImGui::EndGroup();
+    set(std::move(next));
+}
+
+// The wishes as numbers, and the weight of the chosen key where it has none.
+void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const RowChange& change) {
+    const Attention& attention = *subject.attention();
+    const auto slider = [&](Index key, double weight, bool wished) {
+        ImGui::BeginGroup();
+        const std::string name = "inverse/wish/" + std::to_string(key),
+                          label = "weight of " + key_in_words(attention, key);
+        if (const auto to = ui::slider(name.c_str(), label.c_str(), weight, least_wish, most_wish, "%.3f"))
+            wish(drawing, change.query(), key, *to);
+        ImGui::EndGroup();
+        if (!wished) return;
+        ui::next_control(ui::need::button);
+        if (ui::button(("inverse/forget/" + std::to_string(key)).c_str(), "Forget it")) {
+            InverseState next = state().of<InverseState>();
+            std::erase_if(next.wishes, [&](const Wish& each) { return each.key == key; });
+            visit().perform(SetInverse{std::move(next)});
+        }
+    };
+    const std::vector<Wish> wishes = change.wishes();
+    const ScoreRow row = change.row();
+    for (const Wish& each : wishes) slider(each.key, each.weight, true);
+    const auto& chosen = drawing.selection().key;
+    if (!chosen || *chosen >= std::ssize(row.raw) || !is_open(row, *chosen)) return;
+    if (std::ranges::find(wishes, *chosen, &Wish::key) != wishes.end()) return;
+    slider(*chosen, as_wish(RowChain(row).at(*chosen).weight), false);
+}
+
+// Digits that are typed where the keyboard is become a wish.
+void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed) {
+    const auto heard = std::exchange(heard_, std::nullopt);
+    if (typed_) {
+        typed_->typing.gather();
+    } else {
+        const ImGuiIO& io = ImGui::GetIO();
+        const auto& pin = drawing.state().pin;
+        const auto cell = heard ? heard : pin && pin->stage == Stage::weight ? pin : std::nullopt;
+        if (!cell || io.WantTextInput || io.KeyCtrl) return;
+        if (!std::ranges::any_of(io.InputQueueCharacters, begins_weight)) return;
+        typed_ = Typed{cell->row, cell->col, ui::Typing()};
+        typed_->typing.gather();
+    }
+    const ui::CellAt at{typed_->query - grid.first.first, typed_->key - grid.first.second};
+    if (!grid.values->holds(at.first, at.second)) return typed_.reset();
+    const auto [min, max] = ui::cell_rect(grid, placed.metrics, placed.at, at);
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    ImGui::SetCursorScreenPos({min.x - 2, min.y - 2});
+    ImGui::SetNextItemWidth(std::max(max.x - min.x, ui::number_width));
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, ui::theme().surface);
+    typed_->typing.draw("##wish");
+    ui::landmark_item("inverse/typing");
+    ui::semantic_field(ui::Role::textbox, "inverse/typing", "Weight", typed_->typing.text());
+    ImGui::PopStyleColor();
+    if (!typed_->typing.entered() && !typed_->typing.left()) return;
+    const Typed typed = *std::exchange(typed_, std::nullopt);
+    if (ImGui::IsKeyPressed(ImGuiKey_Escape)) return;
+    const std::string text(typed.typing.text());
+    const auto weight = read_number(text);
+    if (weight && *weight > 0 && *weight < 1) return wish(drawing, typed.query, typed.key, *weight);
+    visit().report_error({"“" + text + "” is no weight to wish for; type a number between 0 and 1."});
+}
+
+// The weights as they are, where wishes are made, and with the change.
+void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const RowChange& change,
+                               ui::Lines& lines) {
+    const Attention& attention = *subject.attention();
+    const Record& record = change.record();
+    const Range queries = queries_shown(record), keys = keys_shown(record);
+    const std::vector<std::string> rows = shown_names(attention.query_names(), queries),
+                                   columns = shown_names(attention.key_names(), keys);
+    const Matrix now = weights_shown(change, false);
+    ui::MatrixGrid grid;
+    grid.name = "inverse/now";
+    grid.title = "Weights";
+    grid.notation = "drag one, or type";
+    grid.first = {queries.begin, keys.begin};
+    grid.values = &now;
+    grid.row_labels = rows;
+    grid.column_labels = columns;
+    grid.row_axis = "query";
+    grid.column_axis = "key";
+    grid.editable = true;
+    grid.decimals = 3;
+    grid.allowed = [&](Index r, Index c) {
+        return record.spec().mask.allows(change.head(), queries.begin + r, keys.begin + c);
+    };
+    grid.lit_row = change.query() - queries.begin;
+    const auto here = [](Index row, Index col) { return CellRef{Stage::weight, row, col}; };
+    const Placed placed = draw_grid(drawing, grid, lines, here);
+    const ui::GridReply& reply = placed.reply;
+    const auto of = [&](ui::CellAt at) { return here(at.first + queries.begin, at.second + keys.begin); };
+    if (reply.heard) heard_ = of(*reply.heard);
+    if (reply.hovered) drawing.point(of(*reply.hovered).row, of(*reply.hovered).col);
+    if (reply.clicked) parts::choose_tokens(drawing, of(*reply.clicked).row, of(*reply.clicked).col);
+    const auto move = [&](ui::CellAt at, double by) {
+        const CellRef cell = of(at);
+        const Wish* wished =
+            cell.row == change.query() ? state().of<InverseState>().wish_of(cell.col) : nullptr;
+        wish(drawing, cell.row, cell.col, (wished ? wished->weight : now.at(at.first, at.second)) + by);
+    };
+    // A drag that crosses from one row to another stays with the cell that it began on.
+    if (reply.dragged && reply.drag != 0) move(*reply.dragged, per_point * static_cast<double>(reply.drag));
+    if (reply.hovered && reply.wheel != 0)
+        move(*reply.hovered,
+             per_notch * std::copysign(std::max(std::abs(static_cast<double>(reply.wheel)), 1.0),
+                                       static_cast<double>(reply.wheel)));
+    type_into(drawing, grid, placed);
+    if (!change_ || !change_->found() || reply.drag != 0) return;
+
+    const Matrix then = weights_shown(change, true);
+    ui::MatrixGrid after;
+    after.name = "inverse/weight";
+    after.title = "With the change";
+    after.notation = "outlined: moved";
+    after.first = grid.first;
+    after.values = &then;
+    after.before = &now;
+    after.row_labels = rows;
+    after.column_labels = columns;
+    after.row_axis = grid.row_axis;
+    after.column_axis = grid.column_axis;
+    after.decimals = grid.decimals;
+    after.allowed = grid.allowed;
+    after.lit_row = grid.lit_row;
+    draw_grid(drawing, after, lines,
+              [](Index row, Index col) { return cell_of(InverseNumber::weight, row, col); });
+}
+
+// What changes: by how much, and with it.
+void InverseLens::draw_matrices(const Drawing& drawing, Subject& subject, const RowChange& change,
+                                ui::Lines& lines) {
+    const std::vector<std::string> rows = matrix_rows(subject, change);
+    const std::string of(symbol(info(change.of()).stage));
+    const Range range = matrix_range(change);
+    const InverseNumber after = change.x()                   ? InverseNumber::w
+                                : change.of() == ChangeOf::q ? InverseNumber::q
+                                                             : InverseNumber::k;
+    for (const bool by : {true, false}) {
+        const Matrix matrix = matrix_shown(subject, change, by);
+        if (matrix.empty()) continue;
+        ui::MatrixGrid grid;
+        const InverseNumber number = by ? InverseNumber::change : after;
+        grid.name = by ? "inverse/change" : "inverse/moved";
+        grid.title = by ? "Change of " + of : of + " with the change";
+        grid.first = {range.begin, 0};
+        grid.values = &matrix;
+        grid.row_labels = rows;
+        grid.row_axis = change.x() ? "in" : change.of() == ChangeOf::q ? "query" : "key";
+        grid.column_axis = change.x() ? "out" : "component";
+        grid.is_signed = true;
+        grid.decimals = 3;
+        draw_grid(drawing, grid, lines, [number](Index row, Index col) { return cell_of(number, row, col); });
+    }
+}
+
+// The weights of the row, before and after.
+void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const RowChange& change,
+                           float width) const {
+    const Attention& attention = *subject.attention();
+    const Range keys = keys_shown(change.record());
+    const RowChain row(change.row());
+    const std::vector<double>& after = change.search()->weights();
+    ui::ChartCurve now{.name = "now", .colour = ui::with_alpha(ui::theme().dim, 0.55f), .bars = true},
+        then{.name = "with the change", .colour = ui::with_alpha(ui::theme().accent, 0.55f), .bars = true};
+    for (Index j = keys.begin; j < keys.end; ++j) {
+        const std::string name = label_at(attention.key_names(), j);
+        for (auto [curve, weight] :
+             {std::pair(&now, row.at(j).weight), std::pair(&then, after[static_cast<std::size_t>(j)])}) {
+            curve->x.push_back(static_cast<double>(j));
+            curve->y.push_back(weight);
+            curve->notes.push_back(name);
+        }
+    }
+    const std::array curves{now, then};
+    const ui::Chart chart{
+        .name = "inverse-row",
+        .title = "The row of " + query_in_words(attention, change.query()),
+        .x = {"key", static_cast<double>(keys.begin) - 0.5, static_cast<double>(keys.end) - 0.5, false, true},
+        .y = {"weight", 0, 1}};
+    const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
+    if (!reply.over) return;
+    const Index key = keys.begin + static_cast<Index>(reply.over->point);
+    const CellRef cell = reply.over->curve == 0 ? CellRef{Stage::weight, change.query(), key}
+                                                : cell_of(InverseNumber::weight, change.query(), key);
+    drawing.now.cell = cell;
+    if (reply.clicked) parts::pin(drawing, cell);
+}
+
+void InverseLens::draw_search(const Drawing& drawing, const RowChange& change, float width) const {
+    const auto& steps = change.search()->iterations();
+    ui::ChartCurve residual{.name = "residual", .colour = ui::series_colour(0), .points = steps.size() < 40},
+        length{.name = "length of the change", .colour = ui::series_colour(1), .points = steps.size() < 40};
+    double low = 1, high = 1;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        residual.x.push_back(static_cast<double>(i));
+        length.x.push_back(static_cast<double>(i));
+        // What is 0 has no place on the axis.
+        residual.y.push_back(steps[i].residual > 0 ? steps[i].residual : NAN);
+        length.y.push_back(steps[i].length > 0 ? steps[i].length : NAN);
+        for (const double each : {residual.y.back(), length.y.back()})
+            if (std::isfinite(each)) low = std::min(low, each), high = std::max(high, each);
+    }
+    const std::array curves{residual, length};
+    const ui::Chart chart{.name = "inverse-search",
+                          .title = "How it was found",
+                          .x = {"step", 0, std::max(static_cast<double>(steps.size() - 1), 1.0), false, true},
+                          .y = {"log-odds, and |z|", low / 2, 2 * high, true}};
+    const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
+    if (!reply.over) return;
+    const CellRef cell = cell_of(InverseNumber::step, static_cast<Index>(reply.over->point),
+                                 static_cast<Index>(reply.over->curve));
+    drawing.now.cell = cell;
+    if (reply.clicked) parts::pin(drawing, cell);
+}
+
+void InverseLens::draw_deed(const Drawing& drawing, Subject& subject) {
+    const auto possible = deed(subject);
+    if (!possible) return;
+    const bool pressed = ui::button("inverse/do", possible->label.c_str());
+    ui::tooltip(possible->hint.c_str());
+    if (pressed) drawing.visit.perform(possible->command);
+}
+
+// The size of the change, and what else it moves.
+void InverseLens::draw_told(Subject& subject, const RowChange& change) const {
+    const Attention& attention = *subject.attention();
+    double squares = 0;
+    const Record& record = change.record();
+    const auto add = [&](double each) { squares += each * each; };
+    const RankOne& by = change.change();
+    const ConstMatrix q = record.q().heads().head(change.head()),
+                      k = record.k().heads().head(record.kv_head(change.head()));
+    if (change.of() == ChangeOf::q)
+        for (Index a = 0; a < q.cols; ++a) add(static_cast<double>(q(change.query(), a)));
+    if (change.of() == ChangeOf::key || change.of() == ChangeOf::keys)
+        for (Index j = 0; j < k.rows; ++j)
+            for (Index a = 0; a < k.cols && by.left[static_cast<std::size_t>(j)] != 0; ++a)
+                add(static_cast<double>(k(j, a)));
+    if (change.x())
+        if (const auto projections = projections_of(state(), subject))
+            for (const double each :
+                 (change.of() == ChangeOf::w_q ? projections->w_q : projections->w_k).values)
+                add(each);
+    const std::string what = change.of() == ChangeOf::q ? "q"
+                             : change.x()               ? info(change.of()).label
+                                                        : "what moves of K";
+    std::string text = "The change has length " + fixed(by.norm(), 4);
+    if (squares > 0) text += ", " + percent(by.norm() / std::sqrt(squares)) + " of " + what;
+    text += ", found in " + many(std::ssize(change.search()->iterations()) - 1, "step") +
+            (change.search()->least() ? "." : "; a shorter one may exist.");
+    const auto moved = [&](const RowChange::Moved& most, bool with_row) {
+        return std::string("the weight of ") + key_in_words(attention, most.key) +
+               (with_row ? " at " + query_in_words(attention, most.query) : "") + ", by " +
+               (most.by > 0 ? "+" : "−") + fixed(std::abs(most.by), 4);
+    };
+    if (change.within().key >= 0 && change.within().by != 0)
+        text += " What else moves in this row, most: " + moved(change.within(), false) + ".";
+    if (change.of() == ChangeOf::q) {
+        text += " No other row moves.";
+    } else if (!change.all_moved()) {
+        text += " The other rows are being worked out.";
+    } else if (change.elsewhere().query < 0 || change.elsewhere().by == 0) {
+        text += " No other row moves.";
+    } else {
+        const Index looked = change.rows_looked_at() + 1;
+        text +=
+            " In other rows" +
+            (looked < record.queries() ? " (of " + std::to_string(looked) + " looked at)" : std::string()) +
+            ", most: " + moved(change.elsewhere(), true) + ".";
+    }
+    ui::paragraph(text, ui::theme().text);
+    ui::landmark_item("inverse/told");
+}
+
+// What changes, and what that changes.
+void InverseLens::draw_found(const Drawing& drawing, Subject& subject) {
+    const RowChange& found = *change_;
+    draw_told(subject, found);
+    ui::Lines lines(ImGui::GetContentRegionAvail().x, grid_gap);
+    draw_matrices(drawing, subject, found, lines);
+    lines.finish();
+    ui::columns(
+        "inverse/charts", least_chart, chart_gap,
+        [&](float width) { draw_row(drawing, subject, found, width); },
+        [&](float width) { draw_search(drawing, found, width); });
+}
+
+void InverseLens::draw(const Drawing& drawing, Subject& subject) {
+    const ui::TightLabels tight;
+    if (!change(subject)) return;
+    ui::caption(
+        "Drag a weight to the right or left, to what it should be: this finds the least change that "
+        "makes it so. Further down, paint a whole pattern.");
+    draw_presets(subject, *change(subject));
+    ImGui::Dummy({0, 2});
+    if (const RowChange* now = change(subject)) draw_controls(drawing, subject, *now);
+    // What the controls changed is drawn at once.
+    if (!change(subject)) return;
+    while (!drawing.deadline.passed() && change_->step()) continue;
+    ImGui::Dummy({0, 8});
+    // A drag goes on while what it asks for is drawn, so nothing that comes and goes is above the weights.
+    ui::Lines lines(ImGui::GetContentRegionAvail().x, grid_gap);
+    draw_weights(drawing, subject, *change_, lines);
+    lines.finish();
+    draw_wishes(drawing, subject, *change_);
+    draw_deed(drawing, subject);
+    if (&subject_in(visit()) != &subject) return;
+    if (const RowChange* now = change(subject); now && now->found()) draw_found(drawing, subject);
+    if (change(subject) && change_->step())
+        drawing.visit.continue_with(
+            [this, of = asked_] { return asked_ == of && change_ && change_->step(); });
+    ImGui::Dummy({0, 14});
+    draw_pattern(drawing);
+}
+
+}  // namespace attn::app
