@@ -11,7 +11,7 @@ namespace {
 
 struct Around {
     Explained& out;
-    const RowChange& change;
+    RowChange& change;
     HeadIndex head;
 
     CellPlace at(InverseNumber number, Index row, Index col) const {
@@ -51,7 +51,7 @@ void explain_chain(Explained& out, const CellExplanation& c, double softcap) {
 }
 
 void explain_weight(const Around& a, Index query, Index key) {
-    const RowChange& change = a.change;
+    RowChange& change = a.change;
     const CellExplanation c = RowChain(change.row_after(query)).at(key);
     const double before = row_chain(change.record(), change.head(), query).at(key).weight;
     a.out.f64 = c.weight;
@@ -147,8 +147,8 @@ std::optional<Explained> InverseLens::explain(Subject& subject, const CellPlace&
 }
 
 std::optional<Explained> InverseLens::explain_change(Subject& subject, const InverseCell& cell) {
-    const RowChange* now = subject.attention() ? change(subject) : nullptr;
-    if (!now || !now->found()) return std::nullopt;
+    if (!subject.attention() || !change(subject) || !change_->found()) return std::nullopt;
+    RowChange* now = &*change_;
     const Record& record = now->record();
     const Attention& attention = *subject.attention();
     Explained out;

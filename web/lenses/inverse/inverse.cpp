@@ -17,7 +17,6 @@ namespace {
 constexpr Index rows_looked_at = 64;            // for what else moves
 constexpr Index inputs_limit = Index{1} << 21;  // numbers of X
 constexpr double search_ms = 1;
-constexpr double as_it_is = 1e-5;  // a difference of weights that f32 hardly tells
 
 // Some rows of all, evenly chosen, after those in view.
 std::vector<Index> rows_to_look_at(Range in_view, Index all) {
@@ -39,13 +38,6 @@ Range page_of(Index place, Index all, Index size) {
 Range around(Index place, Index all, Index most) {
     const Index count = std::min(all, most), first = std::clamp(place - count / 2, Index{0}, all - count);
     return {first, first + count};
-}
-
-bool is_so(const RowChange& change) {
-    const RowChain row(change.row());
-    return std::ranges::all_of(change.wishes(), [&](const Wish& wish) {
-        return std::abs(row.at(wish.key).weight - wish.weight) < as_it_is;
-    });
 }
 
 }  // namespace
@@ -173,7 +165,7 @@ Range InverseLens::keys_shown(const Record& record) const {
 
 std::optional<InverseLens::Deed> InverseLens::deed(Subject& subject) {
     const RowChange* now = change(subject);
-    if (!now || !now->found() || is_so(*now)) return std::nullopt;
+    if (!now || !now->found() || now->is_so()) return std::nullopt;
     const Stage stage = info(now->of()).stage;
     const Ladder* ladder = subject.ladder();
     if (const LadderEdits* edits = ladder ? ladder->edits() : nullptr) {
@@ -313,9 +305,8 @@ std::string InverseLens::spoken(Subject& subject) {
     if (now->wishes().empty()) {
         Index best = -1;
         double most = -1;
-        const RowChain row(now->row());
         for (Index j = 0; j < now->record().keys(); ++j) {
-            const CellExplanation cell = row.at(j);
+            const CellExplanation cell = now->now().at(j);
             if (!std::isfinite(cell.weight))
                 return "A score of " + query + " is not a number, so there is nothing to be wished for.";
             if (cell.allowed && cell.weight > most) most = cell.weight, best = j;
@@ -331,8 +322,8 @@ std::string InverseLens::spoken(Subject& subject) {
     const std::string comes =
         now->wishes().size() > 1
             ? "all " + std::to_string(now->wishes().size()) + " wishes come true."
-            : query + " gives " + named(wish.key) + " " + rounded(wish.weight, 4) + " of its weight.";
-    if (is_so(*now)) return "Nothing has to change: as it is, " + comes;
+            : query + " gives " + named(wish.key) + " " + shortest(wish.weight) + " of its weight.";
+    if (now->is_so()) return "Nothing has to change: as it is, " + comes;
     const bool keys = now->of() == ChangeOf::keys || (now->of() == ChangeOf::key && now->wishes().size() > 1);
     const std::string what = now->of() == ChangeOf::q     ? "q"
                              : keys                       ? "the keys"

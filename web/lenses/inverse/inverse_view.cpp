@@ -48,14 +48,14 @@ void InverseLens::wish(const Drawing& drawing, Index query, Index key, double we
 }
 
 void InverseLens::draw_presets(Subject& subject, const RowChange& change) const {
-    const RowChain row(change.row());
     std::vector<std::pair<double, Index>> seen;  // weights and their keys
     for (Index j = 0; j < change.record().keys(); ++j)
-        if (is_open(change.row(), j)) seen.emplace_back(row.at(j).weight, j);
+        if (is_open(change.row(), j)) seen.emplace_back(change.now().at(j).weight, j);
     const Status two =
         seen.size() > 1 ? ok() : Status(Error{"This row sees too few keys to move weight between them."});
+    bool first = true;
     const auto offer = [&](const char* name, const char* label, Index key, double weight) {
-        ui::next_control(ui::need::choices);
+        if (!std::exchange(first, false)) ui::next_control(ui::need::choices);
         if (!ui::button(name, label, two)) return;
         InverseState next = state().of<InverseState>();
         next.wishes = {{key, weight}};
@@ -112,12 +112,11 @@ void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const Ro
         }
     };
     const std::vector<Wish> wishes = change.wishes();
-    const ScoreRow row = change.row();
     for (const Wish& each : wishes) slider(each.key, each.weight, true);
     const auto& chosen = drawing.selection().key;
-    if (!chosen || *chosen >= std::ssize(row.raw) || !is_open(row, *chosen)) return;
+    if (!chosen || *chosen >= change.record().keys() || !is_open(change.row(), *chosen)) return;
     if (std::ranges::find(wishes, *chosen, &Wish::key) != wishes.end()) return;
-    slider(*chosen, as_wish(RowChain(row).at(*chosen).weight), false);
+    slider(*chosen, as_wish(change.now().at(*chosen).weight), false);
 }
 
 // Digits that are typed where the keyboard is become a wish.
@@ -162,7 +161,12 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const R
     const Range queries = queries_shown(record), keys = keys_shown(record);
     const std::vector<std::string> rows = shown_names(attention.query_names(), queries),
                                    columns = shown_names(attention.key_names(), keys);
-    const Matrix now = weights_shown(change, false);
+    const bool moved = change_->found();
+    const Matrix now = weights_shown(change, false), then = moved ? weights_shown(change, true) : Matrix();
+    // Both have the same colours.
+    double most = 0;
+    for (const Matrix* each : {&now, &then})
+        for (const double weight : each->values) most = std::max(most, std::isfinite(weight) ? weight : 0);
     ui::MatrixGrid grid;
     grid.name = "inverse/now";
     grid.title = "Weights";
@@ -175,6 +179,7 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const R
     grid.column_axis = "key";
     grid.editable = true;
     grid.decimals = 3;
+    grid.most = static_cast<float>(most);
     grid.allowed = [&](Index r, Index c) {
         return record.spec().mask.allows(change.head(), queries.begin + r, keys.begin + c);
     };
@@ -199,9 +204,7 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const R
              per_notch * std::copysign(std::max(std::abs(static_cast<double>(reply.wheel)), 1.0),
                                        static_cast<double>(reply.wheel)));
     type_into(drawing, grid, placed);
-    if (!change_ || !change_->found() || reply.drag != 0) return;
-
-    const Matrix then = weights_shown(change, true);
+    if (!moved) return;
     ui::MatrixGrid after;
     after.name = "inverse/weight";
     after.title = "With the change";
@@ -214,6 +217,7 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const R
     after.row_axis = grid.row_axis;
     after.column_axis = grid.column_axis;
     after.decimals = grid.decimals;
+    after.most = grid.most;
     after.allowed = grid.allowed;
     after.lit_row = grid.lit_row;
     draw_grid(drawing, after, lines,
@@ -252,14 +256,13 @@ void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const RowCh
                            float width) const {
     const Attention& attention = *subject.attention();
     const Range keys = keys_shown(change.record());
-    const RowChain row(change.row());
     const std::vector<double>& after = change.search()->weights();
     ui::ChartCurve now{.name = "now", .colour = ui::with_alpha(ui::theme().dim, 0.55f), .bars = true},
         then{.name = "with the change", .colour = ui::with_alpha(ui::theme().accent, 0.55f), .bars = true};
     for (Index j = keys.begin; j < keys.end; ++j) {
         const std::string name = label_at(attention.key_names(), j);
-        for (auto [curve, weight] :
-             {std::pair(&now, row.at(j).weight), std::pair(&then, after[static_cast<std::size_t>(j)])}) {
+        for (auto [curve, weight] : {std::pair(&now, change.now().at(j).weight),
+                                     std::pair(&then, after[static_cast<std::size_t>(j)])}) {
             curve->x.push_back(static_cast<double>(j));
             curve->y.push_back(weight);
             curve->notes.push_back(name);
@@ -310,6 +313,7 @@ void InverseLens::draw_search(const Drawing& drawing, const RowChange& change, f
 void InverseLens::draw_deed(const Drawing& drawing, Subject& subject) {
     const auto possible = deed(subject);
     if (!possible) return;
+    if (change(subject)->wishes().size() == 1) ui::next_control(ui::need::long_button);
     const bool pressed = ui::button("inverse/do", possible->label.c_str());
     ui::tooltip(possible->hint.c_str());
     if (pressed) drawing.visit.perform(possible->command);
@@ -339,28 +343,25 @@ void InverseLens::draw_told(Subject& subject, const RowChange& change) const {
                              : change.x()               ? info(change.of()).label
                                                         : "what moves of K";
     std::string text = "The change has length " + fixed(by.norm(), 4);
-    if (squares > 0) text += ", " + percent(by.norm() / std::sqrt(squares)) + " of " + what;
+    if (squares > 0) text += ", " + percent(by.norm() / std::sqrt(squares)) + " of that of " + what;
     text += ", found in " + many(std::ssize(change.search()->iterations()) - 1, "step") +
             (change.search()->least() ? "." : "; a shorter one may exist.");
-    const auto moved = [&](const RowChange::Moved& most, bool with_row) {
-        return std::string("the weight of ") + key_in_words(attention, most.key) +
-               (with_row ? " at " + query_in_words(attention, most.query) : "") + ", by " +
-               (most.by > 0 ? "+" : "−") + fixed(std::abs(most.by), 4);
+    const auto moved = [&](const RowChange::Moved& most) {
+        return key_in_words(attention, most.key) + " moves most, by " + (most.by > 0 ? "+" : "−") +
+               fixed(std::abs(most.by), 4) + ".";
     };
     if (change.within().key >= 0 && change.within().by != 0)
-        text += " What else moves in this row, most: " + moved(change.within(), false) + ".";
-    if (change.of() == ChangeOf::q) {
-        text += " No other row moves.";
-    } else if (!change.all_moved()) {
+        text += " Besides, in this row, the weight of " + moved(change.within());
+    if (change.of() != ChangeOf::q && !change.all_moved()) {
         text += " The other rows are being worked out.";
     } else if (change.elsewhere().query < 0 || change.elsewhere().by == 0) {
         text += " No other row moves.";
     } else {
         const Index looked = change.rows_looked_at() + 1;
-        text +=
-            " In other rows" +
-            (looked < record.queries() ? " (of " + std::to_string(looked) + " looked at)" : std::string()) +
-            ", most: " + moved(change.elsewhere(), true) + ".";
+        text += (looked < record.queries() ? " Of " + std::to_string(looked) + " rows looked at, in that of "
+                                           : std::string(" Elsewhere, in the row of ")) +
+                query_in_words(attention, change.elsewhere().query) + ", the weight of " +
+                moved(change.elsewhere());
     }
     ui::paragraph(text, ui::theme().text);
     ui::landmark_item("inverse/told");
@@ -369,7 +370,9 @@ void InverseLens::draw_told(Subject& subject, const RowChange& change) const {
 // What changes, and what that changes.
 void InverseLens::draw_found(const Drawing& drawing, Subject& subject) {
     const RowChange& found = *change_;
+    ImGui::Dummy({0, 2});
     draw_told(subject, found);
+    ImGui::Dummy({0, 8});
     ui::Lines lines(ImGui::GetContentRegionAvail().x, grid_gap);
     draw_matrices(drawing, subject, found, lines);
     lines.finish();

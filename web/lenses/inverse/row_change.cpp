@@ -44,7 +44,8 @@ RowChange::RowChange(std::shared_ptr<const Record> record, Index head, Index que
       wishes_(std::move(wishes)),
       x_(std::move(x)),
       rows_(std::move(rows)),
-      row_(score_row(*record_, head, query)) {
+      row_(score_row(*record_, head, query)),
+      now_(row_) {
     const ConstMatrix q_rows = record_->q().heads().head(head);
     squares_ = of == ChangeOf::w_q
                    ? dot(x_->values.data() + query * x_->cols, x_->values.data() + query * x_->cols, x_->cols)
@@ -76,6 +77,13 @@ Lever RowChange::lever() const {
             for (Index a = 0; a < k_rows.cols; ++a) lever.rows.push_back(static_cast<double>(k_rows(j, a)));
     }
     return lever;
+}
+
+bool RowChange::is_so() const {
+    constexpr double as_it_is = 1e-5;  // f32 tells weights apart to some 1e-6
+    return std::ranges::all_of(wishes_, [&](const Wish& wish) {
+        return std::abs(now_.at(wish.key).weight - wish.weight) < as_it_is;
+    });
 }
 
 bool RowChange::step() {
@@ -179,7 +187,7 @@ ScoreRow RowChange::row_after(Index query) const {
 
 void RowChange::look_at(Index query) {
     const bool own = query == query_;
-    const RowChain before(own ? row_ : score_row(*record_, head_, query)), after(row_after(query));
+    const RowChain before = own ? now_ : row_chain(*record_, head_, query), after(row_after(query));
     std::vector<double> weights(static_cast<std::size_t>(record_->keys()));
     Moved& moved = own ? within_ : elsewhere_;
     for (Index j = 0; j < record_->keys(); ++j) {
@@ -196,12 +204,17 @@ const std::vector<double>* RowChange::after(Index query) const {
     return found == after_.end() ? nullptr : &found->second;
 }
 
-float RowChange::after_f32(Index query, Index key) const {
+float RowChange::after_f32(Index query, Index key) {
+    if (run_ && run_->query == query) return run_->record.cell(Stage::weight, 0, 0, key);
     const Index n = record_->keys(), d = record_->d_k();
+    const ConstMatrix k_now = record_->k().heads().head(record_->kv_head(head_));
     Tensor q_row({1, 1, d}), k_rows({1, n, d});
     for (Index a = 0; a < d; ++a) q_row.data()[a] = static_cast<float>(q(query, a));
     for (Index j = 0; j < n; ++j)
-        for (Index a = 0; a < d; ++a) k_rows.data()[j * d + a] = static_cast<float>(k(j, a));
+        for (Index a = 0; a < d; ++a)
+            k_rows.data()[j * d + a] = k_by_.empty() || k_by_[static_cast<std::size_t>(j)] == 0
+                                           ? k_now(j, a)
+                                           : static_cast<float>(k(j, a));
     AttentionSpec spec = record_->spec();
     spec.scale = record_->scale();
     PaintedBits bits{1, 1, n, std::vector<std::uint8_t>(static_cast<std::size_t>(n))};
@@ -212,9 +225,10 @@ float RowChange::after_f32(Index query, Index key) const {
         for (Index j = 0; j < n; ++j) bias.data()[j] = record_->spec().bias.at(head_, query, j);
         spec.bias.values = std::make_shared<const Tensor>(std::move(bias));
     }
-    const auto run = Record::run(std::move(q_row), std::move(k_rows), Tensor({1, n, 0}), std::move(spec),
-                                 record_->kernels());
-    return run ? run->cell(Stage::weight, 0, 0, key) : NAN;
+    auto run = Record::run(std::move(q_row), std::move(k_rows), Tensor({1, n, 0}), std::move(spec),
+                           record_->kernels());
+    if (!run) return NAN;
+    return run_.emplace(Run{query, *std::move(run)}).record.cell(Stage::weight, 0, 0, key);
 }
 
 }  // namespace attn::app

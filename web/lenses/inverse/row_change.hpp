@@ -59,6 +59,8 @@ class RowChange {
     const std::vector<Wish>& wishes() const { return wishes_; }
     const Matrix* x() const { return x_.get(); }
     const ScoreRow& row() const { return row_; }
+    const RowChain& now() const { return now_; }  // the row as it is
+    bool is_so() const;                           // as far as f32 tells, without a change
 
     // The rest is there once the change is found. Of the matrix that changes:
     const RankOne& change() const { return change_; }
@@ -70,7 +72,7 @@ class RowChange {
     const std::vector<double>* after(Index query) const;
     ScoreRow row_after(Index query) const;
     // The same by the kernels.
-    float after_f32(Index query, Index key) const;
+    float after_f32(Index query, Index key);
     // The largest change of a weight without a wish: of the row, and of other rows.
     struct Moved {
         Index query = -1, key = -1;
@@ -92,6 +94,7 @@ class RowChange {
     std::shared_ptr<const Matrix> x_;
     std::vector<Index> rows_;
     ScoreRow row_;
+    RowChain now_;
     double squares_ = 0;  // |x_i|² or |q_i|²
     std::optional<Obstacle> obstacle_;
     std::optional<LeastChange> search_;
@@ -102,6 +105,11 @@ class RowChange {
     std::size_t next_row_ = 0;
     std::map<Index, std::vector<double>> after_;
     Moved within_, elsewhere_;
+    struct Run {
+        Index query;
+        Record record;
+    };
+    std::optional<Run> run_;  // of the row that was asked for last
 };
 
 }  // namespace attn::app
