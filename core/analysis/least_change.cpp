@@ -225,6 +225,22 @@ std::vector<double> LeastChange::idle_part(const Point& point) const {
     return added(point.z, -1, along(point, multipliers_of(point)));
 }
 
+std::vector<double> LeastChange::shares() const {
+    const std::vector<double> y = multipliers();
+    const double all = std::accumulate(y.begin(), y.end(), 0.0);
+    double rest = 1;
+    for (const Wish& wish : wishes_) rest -= here_.weights[static_cast<std::size_t>(wish.key)];
+    std::vector<double> shares(row_.raw.size());
+    for (std::size_t j = 0; j < shares.size(); ++j) {
+        const auto key = static_cast<Index>(j);
+        if (!is_open(row_, key)) continue;
+        shares[j] = masked_at(row_, key, row_.raw[j] + lever_.dot(key, here_.z)).slope;
+        if (!wished_[j]) shares[j] *= -all * here_.weights[j] / rest;
+    }
+    for (std::size_t w = 0; w < y.size(); ++w) shares[static_cast<std::size_t>(wishes_[w].key)] *= y[w];
+    return shares;
+}
+
 double LeastChange::length() const { return length_of(here_.z); }
 
 double LeastChange::idle_share() const {

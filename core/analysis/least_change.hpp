@@ -91,6 +91,8 @@ class LeastChange {
     const std::vector<double>& slopes() const { return here_.slopes; }
     // y of z = Jᵀ y: how fast ½ |z|² grows with each b.
     std::vector<double> multipliers() const { return multipliers_of(here_); }
+    // c of Jᵀ y = Σ c_k F_k, [n_k]: how much of each key is in a least change.
+    std::vector<double> shares() const;
     // |z − J⁺J z| / |z|, 0 where the change is least.
     double idle_share() const;
 

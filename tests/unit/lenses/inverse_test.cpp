@@ -6,6 +6,7 @@
 #include "app/link.hpp"
 #include "subjects/worked/commands.hpp"
 #include "unit/app/support.hpp"
+#include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -136,10 +137,15 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
                 CHECK_FALSE(why->formula.empty());
                 REQUIRE_FALSE(why->lines.empty());
                 CHECK(std::abs(why->lines.back().value - why->f64) < 1e-12);
+                double sum = 0;
+                for (const auto& operand : why->operands) sum += operand.product;
+                // A least change is made of keys as far as nothing of it is idle.
+                if (number == InverseNumber::change && !why->operands.empty())
+                    CHECK(std::abs(sum - why->f64) < 1e-6);
                 for (const auto& operand : why->operands)
                     for (const auto& [at, value] : {std::pair(operand.left_at, operand.left),
                                                     std::pair(operand.right_at, operand.right)}) {
-                        if (!at || number == InverseNumber::change) continue;
+                        if (!at) continue;
                         const auto there = screen.lens().explain(screen.subject(), *at);
                         REQUIRE(there);
                         CHECK(std::abs(there->f64 - value) < 1e-12);
@@ -155,7 +161,18 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
         check(InverseNumber::step, std::ssize(screen.change().search()->iterations()), 2, 1e-6);
         if (screen.change().x()) check(InverseNumber::w, 4, 4, 1e-6);
         if (screen.change().x()) check(InverseNumber::change, 4, 4, 1e-6);
+        if (screen.change().of() == ChangeOf::keys) check(InverseNumber::change, 3, 4, 1e-6);
         CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::weight, 3, 0)}));
+    }
+    screen.ask(ChangeOf::q, {{1, 0.7}});
+    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::change, 0, 0)}));
+    for (Index a = 0; a < 4; ++a) {
+        const auto why = screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::change, 2, a)});
+        REQUIRE(why);
+        REQUIRE(why->operands.size() == 3);
+        double sum = 0;
+        for (const auto& operand : why->operands) sum += operand.product;
+        CHECK(std::abs(sum - why->f64) < 1e-6 * screen.change().search()->length());
     }
     REQUIRE(screen.lens().fit().done());
     check(InverseNumber::target, 8, 8, 1e-6);
@@ -265,6 +282,45 @@ TEST_CASE("a weight is dragged, typed and forgotten; the row it is in is chosen"
     CHECK(screen.page.notices.size() == 1);
     screen.click("inverse/forget/1");
     CHECK(screen.visit.state().of<InverseState>().wishes.empty());
+}
+
+TEST_CASE("on tensors of 16,384 tokens a wish is found in slices; a row with a NaN says so") {
+    InverseScreen screen;
+    screen.visit.perform(OpenSubject{tensors_subject});
+    Tensor k = random_tensor({1, 16384, 32}, 2);
+    put(screen.visit,
+        {{"q.npy", normal_npy({1, 16384, 32}, 1)}, {"k.npy", write_npy({1, 16384, 32}, k.values())}});
+    screen.settle();
+    REQUIRE(subject_in(screen.visit).attention());
+    screen.visit.perform(SetTensorRule{{}});
+    screen.visit.perform(Select{{0, 0, 9000, 12'345}});
+    screen.open();
+    screen.ask(ChangeOf::key, {{12'345, 0.4}});
+    REQUIRE(screen.change().found());
+    CHECK(std::abs(static_cast<double>(
+                       screen.lens()
+                           .explain(screen.subject(), {{}, cell_of(InverseNumber::weight, 9000, 12'345)})
+                           ->f32) -
+                   0.4) < 1e-4);
+    CHECK(screen.shows("inverse/weight/9000/12345"));
+    CHECK(screen.change().all_moved());
+    CHECK(screen.shows("inverse/do"));
+    CHECK(ImGui::GetDrawData()->TotalVtxCount < 60'000);
+
+    InverseScreen odd;
+    odd.visit.perform(OpenSubject{tensors_subject});
+    Tensor q = random_tensor({6, 4}, 1);
+    q.matrix()(3, 2) = std::nanf("");
+    put(odd.visit, {{"q.npy", write_npy({6, 4}, q.values())}, {"k.npy", normal_npy({6, 4}, 2)}});
+    odd.settle();
+    odd.visit.perform(Select{{0, 0, 3, {}}});
+    odd.open();
+    CHECK(odd.spoken().find("not a number") != std::string::npos);
+    odd.ask(ChangeOf::keys, {{1, 0.5}});
+    CHECK(odd.spoken().find("is not finite") != std::string::npos);
+    odd.visit.perform(Select{{0, 0, 4, {}}});
+    odd.settle();
+    CHECK(odd.change().found());
 }
 
 TEST_CASE("the link opens the lens as it was") {

@@ -96,35 +96,45 @@ void explain_moved(const Around& a, const char* formula, double now, double afte
 void explain_by(const Around& a, Index row, Index col) {
     const RowChange& change = a.change;
     const RankOne& by = change.change();
+    const LeastChange& search = *change.search();
     a.out.f64 = by.at(row, col);
     a.out.f32 = static_cast<double>(static_cast<float>(a.out.f64));
-    const LeastChange& search = *change.search();
-    const std::vector<double> multipliers = search.multipliers();
     if (change.of() == ChangeOf::q) {
-        a.out.formula = "Σ_w y_w · ∂g_w/∂q[a]";
-        a.out.operands_title = "multiplier × slope";
-        a.out.left_name = "multiplier", a.out.right_name = "slope";
-        for (std::size_t w = 0; w < multipliers.size(); ++w) {
-            const double slope = search.slopes()[w * search.change().size() + static_cast<std::size_t>(col)];
-            a.out.operands.push_back({"key " + std::to_string(change.wishes()[w].key), multipliers[w], slope,
-                                      multipliers[w] * slope, std::nullopt,
-                                      a.at(InverseNumber::weight, change.query(), change.wishes()[w].key)});
+        a.out.formula = "Σ_j c[j] · K[j, a]";
+        a.out.operands_title = "c · K";
+        a.out.left_name = "c", a.out.right_name = "k";
+        const std::vector<double> shares = search.shares();
+        for (Index j = 0; j < change.record().keys(); ++j) {
+            const double share = shares[static_cast<std::size_t>(j)], k = change.k(j, col);
+            if (share != 0)
+                a.out.operands.push_back(
+                    {std::to_string(j), share, k, share * k, std::nullopt, a.at(Stage::k, j, col)});
         }
-        add_line(a.out, "change", "dot(multiplier, slope)", a.out.f64);
+        add_line(a.out, "change", "dot(c, k)", a.out.f64);
+        a.out.note =
+            "A least change of q is made of keys alone: more of those with a wish for more, less of the "
+            "others, by their "
+            "weights.";
     } else {
         const double left = by.left[static_cast<std::size_t>(row)],
                      right = by.right[static_cast<std::size_t>(col)];
-        const bool of_q = change.of() != ChangeOf::w_q;
-        a.out.formula = of_q ? "s[row] · q[a], a multiple of q" : "x[row] / |x|² · z[a]";
-        a.step(of_q ? "multiple" : "x / |x|²", "", left);
-        a.step(of_q ? "of q" : "z", "", right);
+        const bool of_keys = change.x() == nullptr, of_w_q = change.of() == ChangeOf::w_q;
+        a.out.formula = of_keys  ? "c[j] · Q[i, a]"
+                        : of_w_q ? "X[i, b] / |X[i]|² · z[a]"
+                                 : "z[b] · Q[i, a] / |Q[i]|²";
+        a.step(of_keys ? "c" : of_w_q ? "X / |X|²" : "z", "", left);
+        a.step(of_keys  ? "q"
+               : of_w_q ? "z"
+                        : "Q / |Q|²",
+               "", right, of_keys ? std::optional(a.at(Stage::q, change.query(), col)) : std::nullopt);
         a.step("change", four(left) + " · " + four(right), a.out.f64, {}, true);
         add_line(a.out, "change", in_expression(left) + " * " + in_expression(right), a.out.f64);
+        a.out.note =
+            of_keys  ? "A score follows its key along q alone, so a least change of keys is a multiple of q."
+            : of_w_q ? "Of all changes of W_Q that move q by z, this is the shortest: x times z."
+                     : "Of all changes of W_K that move the scores by X z, this is the shortest: z times q.";
     }
-    a.out.note =
-        "g is the log-odds of a wish, and y how fast half the squared length grows with it. Of the "
-        "change, a share of " +
-        fixed(search.idle_share(), 3) + " serves no wish: there is no shorter one near it.";
+    a.out.note += " What serves no wish is " + fixed(search.idle_share(), 3) + " of its length.";
 }
 
 void explain_step(const Around& a, Index row, bool length) {

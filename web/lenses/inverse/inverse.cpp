@@ -189,8 +189,7 @@ std::optional<InverseLens::Deed> InverseLens::deed(Subject& subject) {
         return Deed{"Make it so", std::move(hint), std::move(make)};
     }
     const Range queries = around(now->query(), now->record().queries(), matrix_size_limit),
-                keys = around(std::min(now->query(), now->record().keys() - 1), now->record().keys(),
-                              matrix_size_limit);
+                keys = around(now->wishes().front().key, now->record().keys(), matrix_size_limit);
     auto copy = parts::chosen_copy(visit(), subject, queries, keys);
     if (!copy) return std::nullopt;
     for (Index r = 0; r < copy->q.rows; ++r)

@@ -301,7 +301,7 @@ void InverseLens::draw_search(const Drawing& drawing, const RowChange& change, f
     const ui::Chart chart{.name = "inverse-search",
                           .title = "How it was found",
                           .x = {"step", 0, std::max(static_cast<double>(steps.size() - 1), 1.0), false, true},
-                          .y = {"log-odds, and |z|", low / 2, 2 * high, true}};
+                          .y = {"log-odds; length |z|", low / 2, 2 * high, true}};
     const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
     if (!reply.over) return;
     const CellRef cell = cell_of(InverseNumber::step, static_cast<Index>(reply.over->point),

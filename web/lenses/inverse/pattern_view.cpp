@@ -17,7 +17,7 @@ namespace attn::app {
 namespace {
 
 constexpr float fits_height = 220, least_fit = 300, fits_gap = 28;
-constexpr double good_error = 0.01, least_error = 1e-4;
+constexpr double good_error = 0.01;
 
 }  // namespace
 
@@ -69,28 +69,28 @@ void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence
     ui::ChartCurve curve{.name = divergence ? "divergence" : "largest error",
                          .colour = ui::series_colour(divergence ? 1 : 0),
                          .points = true};
-    double high = 1;
+    double low = good_error, high = 1;
     for (const FittedPattern& each : all.found()) {
         curve.x.push_back(static_cast<double>(each.d_k));
-        curve.y.push_back(std::max(divergence ? each.divergence : each.largest_error, least_error));
+        const double error = divergence ? each.divergence : each.largest_error;
+        curve.y.push_back(error > 0 ? error : NAN);  // 0 has no place on the axis
         curve.notes.push_back(std::to_string(each.rows_right) + " of " + many(all.rows(), "row") +
                               " look right");
-        high = std::max(high, curve.y.back());
+        if (error > 0) low = std::min(low, error), high = std::max(high, error);
     }
     const auto n = static_cast<double>(all.n());
-    const ui::ChartCurve good{.name = "0.01",
+    const ui::ChartCurve good{.name = "limit",
                               .colour = ui::theme().dim,
                               .x = {1, n},
                               .y = {good_error, good_error},
                               .dashed = true};
     const std::array curves{curve, good};
     const Index d = std::min(state().of<InverseState>().components, all.n());
-    const ui::Chart chart{
-        .name = divergence ? "inverse-divergence" : "inverse-error",
-        .title = divergence ? "Divergence from the pattern" : "Largest error of a weight",
-        .x = {"d_k", 1, n, false, true},
-        .y = {divergence ? "nats a row" : "difference of weights", least_error, 2 * high, true},
-        .marked = static_cast<double>(d)};
+    const ui::Chart chart{.name = divergence ? "inverse-divergence" : "inverse-error",
+                          .title = divergence ? "Divergence from the pattern" : "Largest error of a weight",
+                          .x = {"d_k", 1, n, false, true},
+                          .y = {divergence ? "nats a row" : "difference of weights", low / 2, 2 * high, true},
+                          .marked = static_cast<double>(d)};
     const ui::ChartReply reply =
         ui::chart(chart, width, fits_height, std::span(curves).first(divergence ? 1 : 2));
     if (reply.held) {
@@ -163,9 +163,10 @@ void InverseLens::draw_pattern(const Drawing& drawing) {
         };
         const Index right = first([&](const FittedPattern& each) { return each.rows_right == all.rows(); }),
                     near = first([](const FittedPattern& each) { return each.largest_error < good_error; });
-        told = right > 0 ? "Every query’s strongest key is right from d_k = " + std::to_string(right) + " on"
+        told = right > 0 ? "The smallest d_k that was found with every query’s strongest key right is " +
+                               std::to_string(right)
                          : "No d_k was found with every query’s strongest key right";
-        told += near > 0 ? "; all weights are within 0.01 from d_k = " + std::to_string(near) + " on."
+        told += near > 0 ? "; with all weights within 0.01, it is " + std::to_string(near) + "."
                          : "; none was found with all weights within 0.01.";
         told += " Better ones than the best of " + std::to_string(PatternFit::starts) + " starts may exist.";
     }

@@ -73,8 +73,9 @@ Lever RowChange::lever() const {
         lever.rows.assign(static_cast<std::size_t>(n), 0);
     } else {
         lever.size = k_rows.cols;
+        lever.rows.reserve(static_cast<std::size_t>(n * k_rows.cols));
         for (Index j = 0; j < n; ++j)
-            for (Index a = 0; a < k_rows.cols; ++a) lever.rows.push_back(static_cast<double>(k_rows(j, a)));
+            lever.rows.insert(lever.rows.end(), k_rows.row(j), k_rows.row(j) + k_rows.cols);
     }
     return lever;
 }
