@@ -124,9 +124,11 @@ test('a head of a model is taken to the example with the change in it', async (e
 
 test('a pattern is painted and fitted, and its Q and K are taken to the example', { fragment: 'v=1&lens=inverse&inverse.pattern=previous,5' }, async (explorer) => {
     await explorer.until('the fit', async () => (await number(explorer, 'error', 5))?.f64);
+    const painted = () => explorer.linked('inverse.pattern');
     await explorer.click('inverse/target/0/0');
+    const less = await explorer.until('a cell fewer', painted, (now) => now?.startsWith('painted,5,'));
     await explorer.click('inverse/target/0/4');
-    await explorer.until('the paint', () => explorer.linked('inverse.pattern'), (now) => now?.startsWith('painted,5,'));
+    await explorer.until('a cell more', painted, (now) => now !== less);
     const wanted = [4, 0, 1, 2, 3].map((to) => [0, 1, 2, 3, 4].map((j) => Number(j === to)));
     await explorer.until('the fit', async () => (await number(explorer, 'error', 5))?.f64);
     // Any permutation can be had with two components, and only the outermost keys with one.
