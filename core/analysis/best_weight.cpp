@@ -18,7 +18,7 @@ constexpr double price_of_length = 1e-10;
 
 BestWeight::BestWeight(const ScoreRow& row, const Lever& lever, Index key)
     : problem_(std::make_shared<Problem>(Problem{row, lever, key, {}})),
-      search_(std::vector<double>(static_cast<std::size_t>(lever.size)),
+      search_(std::vector<double>(static_cast<std::size_t>(lever.size())),
               [problem = problem_](const std::vector<double>& z, std::vector<double>& slopes) {
                   return problem->weigh(z, slopes);
               }) {}
@@ -70,7 +70,7 @@ std::vector<double> BestWeight::mixture() const {
 double BestWeight::off_mixture() const {
     const Lever& lever = problem_->lever;
     const std::vector<double> shares = mixture();
-    std::vector<double> off(static_cast<std::size_t>(lever.size));
+    std::vector<double> off(static_cast<std::size_t>(lever.size()));
     lever.add(problem_->key, 1, off);
     for (Index j = 0; j < std::ssize(shares); ++j)
         if (shares[static_cast<std::size_t>(j)] != 0) lever.add(j, -shares[static_cast<std::size_t>(j)], off);
@@ -79,7 +79,7 @@ double BestWeight::off_mixture() const {
     for (Index j = 0; j < std::ssize(shares); ++j) {
         if (!is_open(problem_->row, j)) continue;
         double distance = 0;
-        for (Index c = 0; c < lever.size; ++c) {
+        for (Index c = 0; c < lever.size(); ++c) {
             const double each = lever.at(j, c) - lever.at(problem_->key, c);
             distance += each * each;
         }

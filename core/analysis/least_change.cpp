@@ -39,10 +39,15 @@ std::vector<double> cholesky(std::vector<double> a, std::vector<double> v) {
 }
 
 bool moves_as(const Lever& lever, Index a, Index b) {
-    if (lever.rows.empty())
+    if (std::ranges::all_of(lever.blocks, [](double block) { return block == 0; })) return true;
+    if (!lever.rows)
         return lever.own[static_cast<std::size_t>(a)] == 0 && lever.own[static_cast<std::size_t>(b)] == 0;
-    const auto first = lever.rows.begin() + a * lever.size, second = lever.rows.begin() + b * lever.size;
-    return std::equal(first, first + lever.size, second);
+    const auto first = lever.rows->begin() + a * lever.width, second = lever.rows->begin() + b * lever.width;
+    return std::equal(first, first + lever.width, second);
+}
+
+bool has_wish(const std::vector<Wish>& wishes, Index key) {
+    return std::ranges::find(wishes, key, &Wish::key) != wishes.end();
 }
 
 }  // namespace
@@ -61,27 +66,40 @@ bool is_open(const ScoreRow& row, Index key) {
 }
 
 double Lever::at(Index key, Index component) const {
-    if (!rows.empty()) return rows[static_cast<std::size_t>(key * size + component)];
-    return key == component ? own[static_cast<std::size_t>(key)] : 0;
+    const double block = blocks[static_cast<std::size_t>(component / width)];
+    const Index inner = component % width;
+    if (rows) return block * (*rows)[static_cast<std::size_t>(key * width + inner)];
+    return key == inner ? block * own[static_cast<std::size_t>(key)] : 0;
 }
 
 double Lever::dot(Index key, const std::vector<double>& z) const {
-    const auto j = static_cast<std::size_t>(key);
-    if (rows.empty()) return own[j] * z[j];
-    return std::inner_product(z.begin(), z.end(), rows.begin() + key * size, 0.0);
+    double sum = 0;
+    for (std::size_t l = 0; l < blocks.size(); ++l) {
+        if (blocks[l] == 0) continue;
+        const auto block = z.begin() + static_cast<Index>(l) * width;
+        sum += blocks[l] * (rows ? std::inner_product(block, block + width, rows->begin() + key * width, 0.0)
+                                 : own[static_cast<std::size_t>(key)] * block[key]);
+    }
+    return sum;
 }
 
 void Lever::add(Index key, double times, std::vector<double>& sum) const {
-    const auto j = static_cast<std::size_t>(key);
-    if (rows.empty()) {
-        sum[j] += times * own[j];
-        return;
+    for (std::size_t l = 0; l < blocks.size(); ++l) {
+        if (blocks[l] == 0) continue;
+        const auto block = sum.begin() + static_cast<Index>(l) * width;
+        const double by = times * blocks[l];
+        if (!rows) {
+            block[key] += by * own[static_cast<std::size_t>(key)];
+            continue;
+        }
+        const auto row = rows->begin() + key * width;
+        for (Index c = 0; c < width; ++c) block[c] += by * row[c];
     }
-    for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += times * rows[j * sum.size() + c];
 }
 
-std::optional<Obstacle> obstacle(const ScoreRow& row, const Lever& lever, const std::vector<Wish>& wishes) {
+std::optional<Obstacle> obstacle(const WishedRow& of) {
     using enum Obstacle::Why;
+    const auto& [row, lever, wishes] = of;
     const Index n = std::ssize(row.raw);
     std::vector<double> score(static_cast<std::size_t>(n));
     std::vector<Index> open;
@@ -124,63 +142,70 @@ std::optional<Obstacle> obstacle(const ScoreRow& row, const Lever& lever, const 
     return std::nullopt;
 }
 
-LeastChange::LeastChange(ScoreRow row, Lever lever, std::vector<Wish> wishes)
-    : row_(std::move(row)), lever_(std::move(lever)), wishes_(std::move(wishes)) {
-    wished_.assign(row_.raw.size(), false);
-    double rest = 1;
-    for (const Wish& wish : wishes_) {
-        wished_[static_cast<std::size_t>(wish.key)] = true;
-        rest -= wish.weight;
+LeastChange::LeastChange(std::vector<WishedRow> rows) : rows_(std::move(rows)) {
+    for (const WishedRow& of : rows_) {
+        double rest = 1;
+        for (const Wish& wish : of.wishes) rest -= wish.weight;
+        for (const Wish& wish : of.wishes) goals_.push_back(std::log(wish.weight / rest));
     }
-    for (const Wish& wish : wishes_) goals_.push_back(std::log(wish.weight / rest));
-    here_ = at(std::vector<double>(static_cast<std::size_t>(lever_.size)));
+    here_ = at(std::vector<double>(static_cast<std::size_t>(rows_.front().lever.size())));
     iterations_.push_back({here_.largest, 0});
     score_limit_ = 100 * (100 + here_.largest_score);
     if (here_.has_wishes()) end(true, true);
 }
 
 LeastChange::Point LeastChange::at(std::vector<double> z) const {
-    const std::size_t n = row_.raw.size(), size = z.size();
     Point point;
     point.z = std::move(z);
-    point.weights.assign(n, 0);
-    std::vector<double> score(n, -no_end), slope(n);
-    double most = -no_end, rest_most = -no_end;
-    for (std::size_t j = 0; j < n; ++j) {
-        const auto key = static_cast<Index>(j);
-        if (!is_open(row_, key)) continue;
-        const Masked now = masked_at(row_, key, row_.raw[j] + lever_.dot(key, point.z));
-        score[j] = now.score, slope[j] = now.slope;
-        most = std::max(most, score[j]);
-        point.largest_score = std::max(point.largest_score, std::abs(score[j]));
-        if (!wished_[j]) rest_most = std::max(rest_most, score[j]);
-    }
-    double sum = 0, rest = 0;
-    std::vector<double> share(n);  // among the keys without a wish
-    for (std::size_t j = 0; j < n; ++j) {
-        if (score[j] == -no_end) continue;
-        sum += point.weights[j] = std::exp(score[j] - most);
-        if (!wished_[j]) rest += share[j] = std::exp(score[j] - rest_most);
-    }
-    // Σ_U p_k ∂m_k/∂z
-    std::vector<double> rest_slope(size);
-    for (std::size_t j = 0; j < n; ++j) {
-        point.weights[j] /= sum;
-        if (share[j] != 0) lever_.add(static_cast<Index>(j), share[j] / rest * slope[j], rest_slope);
-    }
-    const double rest_log = rest_most + std::log(rest);
-    for (std::size_t w = 0; w < wishes_.size(); ++w) {
-        const auto j = static_cast<std::size_t>(wishes_[w].key);
-        point.residual.push_back(goals_[w] - (score[j] - rest_log));
-        point.largest = std::max(point.largest, std::abs(point.residual.back()));
-        for (std::size_t c = 0; c < size; ++c)
-            point.slopes.push_back(slope[j] * lever_.at(wishes_[w].key, static_cast<Index>(c)) -
-                                   rest_slope[c]);
+    const double* goals = goals_.data();
+    for (const WishedRow& of : rows_) {
+        add_row(of, goals, point);
+        goals += of.wishes.size();
     }
     if (!std::isfinite(point.largest)) point.largest = no_end;
     // A score is known to about 1e-16 of itself.
     point.tolerance = 1e-11 + 1e-14 * point.largest_score;
     return point;
+}
+
+void LeastChange::add_row(const WishedRow& of, const double* goals, Point& point) const {
+    const std::size_t n = of.row.raw.size(), size = point.z.size();
+    std::vector<double> score(n, -no_end), slope(n), weights(n);
+    double most = -no_end, rest_most = -no_end;
+    for (std::size_t j = 0; j < n; ++j) {
+        const auto key = static_cast<Index>(j);
+        if (!is_open(of.row, key)) continue;
+        const Masked now = masked_at(of.row, key, of.row.raw[j] + of.lever.dot(key, point.z));
+        score[j] = now.score, slope[j] = now.slope;
+        most = std::max(most, score[j]);
+        point.largest_score = std::max(point.largest_score, std::abs(score[j]));
+        if (!has_wish(of.wishes, key)) rest_most = std::max(rest_most, score[j]);
+    }
+    double sum = 0, rest = 0;
+    std::vector<double> share(n);  // among the keys without a wish
+    for (std::size_t j = 0; j < n; ++j) {
+        if (score[j] == -no_end) continue;
+        sum += weights[j] = std::exp(score[j] - most);
+        if (!has_wish(of.wishes, static_cast<Index>(j))) rest += share[j] = std::exp(score[j] - rest_most);
+    }
+    // Σ_U p_k ∂m_k/∂z
+    std::vector<double> rest_slope(size);
+    for (std::size_t j = 0; j < n; ++j) {
+        weights[j] /= sum;
+        if (share[j] != 0) of.lever.add(static_cast<Index>(j), share[j] / rest * slope[j], rest_slope);
+    }
+    const double rest_log = rest_most + std::log(rest);
+    for (std::size_t w = 0; w < of.wishes.size(); ++w) {
+        const auto j = static_cast<std::size_t>(of.wishes[w].key);
+        point.residual.push_back(goals[w] - (score[j] - rest_log));
+        point.largest = std::isnan(point.residual.back())
+                            ? no_end
+                            : std::max(point.largest, std::abs(point.residual.back()));
+        std::vector<double> slopes(size);
+        of.lever.add(of.wishes[w].key, slope[j], slopes);
+        for (std::size_t c = 0; c < size; ++c) point.slopes.push_back(slopes[c] - rest_slope[c]);
+    }
+    point.weights.push_back(std::move(weights));
 }
 
 std::vector<double> LeastChange::along(const Point& point, const std::vector<double>& y) const {
@@ -214,7 +239,7 @@ std::vector<double> LeastChange::corrected(const Point& point, double damping) c
 }
 
 std::vector<double> LeastChange::multipliers_of(const Point& point) const {
-    std::vector<double> v(wishes_.size());
+    std::vector<double> v(goals_.size());
     const std::size_t size = point.z.size();
     for (std::size_t w = 0; w < v.size(); ++w)
         for (std::size_t c = 0; c < size; ++c) v[w] += point.slopes[w * size + c] * point.z[c];
@@ -225,19 +250,23 @@ std::vector<double> LeastChange::idle_part(const Point& point) const {
     return added(point.z, -1, along(point, multipliers_of(point)));
 }
 
-std::vector<double> LeastChange::shares() const {
-    const std::vector<double> y = multipliers();
-    const double all = std::accumulate(y.begin(), y.end(), 0.0);
+std::vector<double> LeastChange::shares(std::size_t row) const {
+    const std::vector<double> all = multipliers();
+    std::size_t first = 0;
+    for (std::size_t r = 0; r < row; ++r) first += rows_[r].wishes.size();
+    const auto& [scores, lever, wishes] = rows_[row];
+    const double* y = all.data() + first;
+    const double sum = std::accumulate(y, y + wishes.size(), 0.0);
     double rest = 1;
-    for (const Wish& wish : wishes_) rest -= here_.weights[static_cast<std::size_t>(wish.key)];
-    std::vector<double> shares(row_.raw.size());
+    for (const Wish& wish : wishes) rest -= here_.weights[row][static_cast<std::size_t>(wish.key)];
+    std::vector<double> shares(scores.raw.size());
     for (std::size_t j = 0; j < shares.size(); ++j) {
         const auto key = static_cast<Index>(j);
-        if (!is_open(row_, key)) continue;
-        shares[j] = masked_at(row_, key, row_.raw[j] + lever_.dot(key, here_.z)).slope;
-        if (!wished_[j]) shares[j] *= -all * here_.weights[j] / rest;
+        if (!is_open(scores, key)) continue;
+        shares[j] = masked_at(scores, key, scores.raw[j] + lever.dot(key, here_.z)).slope;
+        if (!has_wish(wishes, key)) shares[j] *= -sum * here_.weights[row][j] / rest;
     }
-    for (std::size_t w = 0; w < y.size(); ++w) shares[static_cast<std::size_t>(wishes_[w].key)] *= y[w];
+    for (std::size_t w = 0; w < wishes.size(); ++w) shares[static_cast<std::size_t>(wishes[w].key)] *= y[w];
     return shares;
 }
 

@@ -1,7 +1,7 @@
-// The least change of what a row of attention is made of with which chosen keys get the weights wished for them.
+// The least change of what rows of attention are made of with which chosen keys get the weights wished for them.
 //
-// The raw scores follow a change z linearly, r + F z; the masked scores m and the weights a follow from them. With the
-// wishes t of some keys W, and U the keys without a wish,
+// The raw scores of a row follow a change z linearly, r + F z; the masked scores m and the weights a follow from them. With
+// the wishes t of some keys W of the row, and U its keys without a wish,
 //   g_j = m_j − log Σ_U exp m_k = log (a_j / Σ_U a_k),   b_j = log (t_j / (1 − Σ_W t)),
 // the weights are the wished ones where g = b. It is log-odds that are brought there: the slope of a weight, a (1 − a),
 // vanishes towards 0 and 1, theirs does not.
@@ -13,6 +13,7 @@
 // Karush, Kuhn and Tucker for a least |z|.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -34,15 +35,24 @@ Masked masked_at(const ScoreRow& row, Index key, double raw);
 // A bias of −∞ hides a key as the mask does.
 bool is_open(const ScoreRow& row, Index key);
 
-// How the raw scores of a row follow a change z.
+// How the raw scores of a row follow a change z of several blocks z_l of one width: those of key j by Σ_l blocks_l f_j · z_l.
 struct Lever {
-    Index size = 0;            // of z
-    std::vector<double> rows;  // [n_k, size]: r_j + rows[j] · z; or empty, and
-    std::vector<double> own;   // [n_k = size]: r_j + own[j] z_j
-    double at(Index key, Index component) const;
+    Index width = 0;
+    std::shared_ptr<const std::vector<double>> rows =
+        {};                        // f, [n_k, width]; null: f_j is own_j times the unit vector j,
+    std::vector<double> own = {};  // [n_k = width]
+    std::vector<double> blocks = {1};
+
+    Index size() const { return width * std::ssize(blocks); }  // of z
+    double at(Index key, Index component) const;               // F
     double dot(Index key, const std::vector<double>& z) const;
     // Adds times · F_key to the sum, [size].
     void add(Index key, double times, std::vector<double>& sum) const;
+};
+struct WishedRow {
+    ScoreRow row;
+    Lever lever;  // of one z for all rows
+    std::vector<Wish> wishes;
 };
 
 // Why wishes cannot be had.
@@ -68,31 +78,28 @@ struct Obstacle {
     std::vector<double> mixture = {};
 };
 // Returns what can be said without looking for a change.
-std::optional<Obstacle> obstacle(const ScoreRow& row, const Lever& lever, const std::vector<Wish>& wishes);
+std::optional<Obstacle> obstacle(const WishedRow& of);
 
 class LeastChange {
   public:
-    // There must be a wish, and no obstacle.
-    LeastChange(ScoreRow row, Lever lever, std::vector<Wish> wishes);
+    // Each row must have a wish, and no obstacle.
+    explicit LeastChange(std::vector<WishedRow> rows);
 
-    // Works out the row after one change, O(n_k · size); true while there is more to do.
+    // Works out the rows after one change, O(n_k · size) each; true while there is more to do.
     bool step();
     bool done() const { return phase_ == Phase::done; }
     bool found() const { return found_; }  // the wishes are fulfilled
     bool least() const { return least_; }  // and no change near it is shorter
 
-    const ScoreRow& row() const { return row_; }
-    const Lever& lever() const { return lever_; }
-    const std::vector<Wish>& wishes() const { return wishes_; }
+    const std::vector<WishedRow>& rows() const { return rows_; }
     const std::vector<double>& change() const { return here_.z; }
-    double length() const;                                                // |z|
-    const std::vector<double>& weights() const { return here_.weights; }  // [n_k], with the change
-    // [wishes, size], ∂g/∂z with the change.
-    const std::vector<double>& slopes() const { return here_.slopes; }
+    double length() const;  // |z|
+    // [n_k], of one of the rows, with the change.
+    const std::vector<double>& weights(std::size_t row) const { return here_.weights[row]; }
     // y of z = Jᵀ y: how fast ½ |z|² grows with each b.
     std::vector<double> multipliers() const { return multipliers_of(here_); }
-    // c of Jᵀ y = Σ c_k F_k, [n_k]: how much of each key is in a least change.
-    std::vector<double> shares() const;
+    // c of Jᵀ y = Σ c_k F_k over the rows, [n_k] of one of them: how much of each key is in a least change.
+    std::vector<double> shares(std::size_t row) const;
     // |z − J⁺J z| / |z|, 0 where the change is least.
     double idle_share() const;
 
@@ -105,13 +112,15 @@ class LeastChange {
   private:
     enum class Phase { reach, shorten, done };
     struct Point {
-        std::vector<double> z, weights;  // [size], [n_k]
-        std::vector<double> residual;    // [wishes], b − g
-        std::vector<double> slopes;      // [wishes, size]
+        std::vector<double> z;                     // [size]
+        std::vector<std::vector<double>> weights;  // [rows][n_k]
+        std::vector<double> residual;              // [wishes of all rows], b − g
+        std::vector<double> slopes;                // [wishes of all rows, size], ∂g/∂z
         double largest = 0, largest_score = 0, tolerance = 0;
         bool has_wishes() const { return largest <= tolerance; }
     };
     Point at(std::vector<double> z) const;
+    void add_row(const WishedRow& of, const double* goals, Point& point) const;
     // Returns (J Jᵀ + μ)⁻¹ v.
     std::vector<double> solved(const Point& point, const std::vector<double>& v, double damping) const;
     std::vector<double> multipliers_of(const Point& point) const;
@@ -123,11 +132,8 @@ class LeastChange {
     void accept(Point point);
     void end(bool found, bool least);
 
-    ScoreRow row_;
-    Lever lever_;
-    std::vector<Wish> wishes_;
-    std::vector<double> goals_;  // b
-    std::vector<bool> wished_;   // [n_k]
+    std::vector<WishedRow> rows_;
+    std::vector<double> goals_;  // b, of all rows
     Phase phase_ = Phase::reach;
     bool found_ = false, least_ = false;
     Point here_;

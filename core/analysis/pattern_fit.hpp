@@ -41,7 +41,7 @@ class PatternFit {
     const std::vector<double>& target() const { return target_; }
     const std::vector<FittedPattern>& found() const { return found_; }  // for d_k = 1, 2, … so far
 
-    static constexpr Index starts = 6;
+    static constexpr Index starts = 20;
     static constexpr double near = 1e-3;  // an error of a weight at which a start ends
 
   private:

@@ -64,7 +64,7 @@ test('a weight is dragged to what it should be, and the least change of q makes 
     await explorer.until('the example as it was', async () => (await explorer.matrix('weight'))[2][1], (now) => Math.abs(now - 0.282223) < single);
 });
 
-test('a projection moves other rows, as its new numbers say', { fragment: 'v=1&lens=inverse&inverse.of=wq&inverse.wish=0:0.8' }, async (explorer) => {
+test('a projection moves other rows, as its new numbers say', { fragment: 'v=1&lens=inverse&inverse.of=wq&inverse.wish=2.0:0.8' }, async (explorer) => {
     await found(explorer);
     const w_q = await Promise.all(cats[0].map((_, row) => column(explorer, 'w', row, 4)));
     const { weight } = attention({ q: multiply(cats, w_q), k: cats });
@@ -90,7 +90,7 @@ test('what cannot be had says why: a key amidst others on tensors of one’s own
     await explorer.click('inverse/now/0/4');
     await explorer.page.keyboard.type('0.5');
     await explorer.press('Enter');
-    await wish(explorer, (now) => now === '4:0.5');
+    await wish(explorer, (now) => now === '0.4:0.5');
     const { spoken } = await explorer.untilState('the reason', (state) => /^No q gives/.test(state.spoken));
     // The middle of a square has a fifth at most, where q is 0, and is a quarter of each corner.
     assert.match(spoken, /^No q gives key 4 more than 0\.2000: it lies among the other keys, as their mixture of 25 % key \d, 25 % key \d, 25 % key \d and others\.$/);
@@ -109,7 +109,7 @@ test('a head of a model is taken to the example with the change in it', async (e
     await explorer.untilState('the row', (state) => state.query === query && state.key === 0);
     await explorer.page.keyboard.type('0.66');
     await explorer.press('Enter');
-    await wish(explorer, (now) => now === '0:0.66');
+    await wish(explorer, (now) => now === `${query}.0:0.66`);
     await found(explorer);
     const { layer, head } = await explorer.state();
     const before = tiny.attention[layer][head][query];
@@ -154,12 +154,12 @@ test('with the keyboard alone: a wish is typed, another made with a slider, and 
     await explorer.until('the field to have the focus', () => field.evaluate((element) => element === document.activeElement));
     await explorer.until('what was typed', () => field.innerText(), (text) => text === '0.7');
     await page.keyboard.press('Enter');
-    await wish(explorer, (now) => now === '0:0.7');
+    await wish(explorer, (now) => now === '1.0:0.7');
     await explorer.untilState('the row', ({ query }) => query === 1);
     await found(explorer);
     await page.getByRole('slider', { name: 'weight of “cat”' }).focus();
     await page.keyboard.press('ArrowDown');
-    await wish(explorer, (now) => now?.startsWith('0:0.6'));
+    await wish(explorer, (now) => now?.startsWith('1.0:0.6'));
     await page.getByRole('radio', { name: 'all keys' }).focus();
     await page.keyboard.press('Enter');
     await explorer.until('the keys', () => explorer.linked('inverse.of'), (now) => now === 'keys');

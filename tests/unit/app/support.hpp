@@ -346,7 +346,8 @@ class RandomCommands {
         app::InverseState inverse;
         inverse.of = static_cast<app::ChangeOf>(below(app::change_count));
         inverse.components = below(18);
-        for (Index i = below(4); i > 0; --i) inverse.wish(below(9) - 1, below(9) ? share() : number());
+        for (Index i = below(4); i > 0; --i)
+            inverse.wish(below(5), below(9) - 1, below(9) ? share() : number());
         app::Pattern& pattern = inverse.pattern;
         pattern.kind = static_cast<app::PatternKind>(below(app::pattern_kind_count));
         pattern.tokens = 1 + below(17);

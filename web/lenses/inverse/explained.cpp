@@ -11,7 +11,7 @@ namespace {
 
 struct Around {
     Explained& out;
-    RowChange& change;
+    HeadChange& change;
     HeadIndex head;
 
     CellPlace at(InverseNumber number, Index row, Index col) const {
@@ -51,7 +51,7 @@ void explain_chain(Explained& out, const CellExplanation& c, double softcap) {
 }
 
 void explain_weight(const Around& a, Index query, Index key) {
-    RowChange& change = a.change;
+    HeadChange& change = a.change;
     const CellExplanation c = RowChain(change.row_after(query)).at(key);
     const double before = row_chain(change.record(), change.head(), query).at(key).weight;
     a.out.f64 = c.weight;
@@ -73,11 +73,10 @@ void explain_weight(const Around& a, Index query, Index key) {
                                   a.at(InverseNumber::k, key, i)});
     }
     add_line(a.out, "score", "dot(q, k)", c.raw);
-    explain_chain(a.out, c, change.row().softcap);
-    if (query != change.query()) return;
-    for (const Wish& wish : change.wishes())
-        if (wish.key == key)
-            a.out.note = "You wished for " + rounded(wish.weight, 4) + "; it is off by " +
+    explain_chain(a.out, c, static_cast<double>(change.record().spec().softcap));
+    for (const CellWish& wish : change.wishes())
+        if (wish.query == query && wish.key == key)
+            a.out.note = "You wished for " + shortest(wish.weight) + "; it is off by " +
                          fixed(std::abs(c.weight - wish.weight), 3) + ".";
 }
 
@@ -93,48 +92,66 @@ void explain_moved(const Around& a, const char* formula, double now, double afte
     add_line(a.out, "after", in_expression(now) + " + " + in_expression(after - now), after);
 }
 
+// By what each row with wishes adds: its q from the keys, its keys from q, or a projection from both.
 void explain_by(const Around& a, Index row, Index col) {
-    const RowChange& change = a.change;
-    const RankOne& by = change.change();
+    const HeadChange& change = a.change;
+    const Record& record = change.record();
     const LeastChange& search = *change.search();
-    a.out.f64 = by.at(row, col);
-    a.out.f32 = static_cast<double>(static_cast<float>(a.out.f64));
-    if (change.of() == ChangeOf::q) {
-        a.out.formula = "Σ_j c[j] · K[j, a]";
-        a.out.operands_title = "c · K";
-        a.out.left_name = "c", a.out.right_name = "k";
-        const std::vector<double> shares = search.shares();
-        for (Index j = 0; j < change.record().keys(); ++j) {
-            const double share = shares[static_cast<std::size_t>(j)], k = change.k(j, col);
-            if (share != 0)
-                a.out.operands.push_back(
-                    {std::to_string(j), share, k, share * k, std::nullopt, a.at(Stage::k, j, col)});
+    const std::vector<Index>& rows = change.wished_rows();
+    const auto add = [&](Index index, double left, double right, std::optional<CellPlace> left_at,
+                         std::optional<CellPlace> right_at) {
+        if (left == 0) return;
+        a.out.operands.push_back({std::to_string(index), left, right, left * right, left_at, right_at});
+        a.out.f64 += left * right;
+    };
+    const ConstMatrix q = record.q().heads().head(change.head()),
+                      k = record.k().heads().head(record.kv_head(change.head()));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        const std::vector<double> shares = search.shares(r);
+        const auto of_key = [&](Index j) { return shares[static_cast<std::size_t>(j)]; };
+        const auto own = static_cast<double>(q(rows[r], col));
+        const std::optional<CellPlace> own_at(a.at(Stage::q, rows[r], col));
+        double sum = 0;
+        switch (change.of()) {
+            case ChangeOf::q:
+                for (Index j = 0; j < record.keys() && rows[r] == row; ++j)
+                    add(j, of_key(j), static_cast<double>(k(j, col)), {}, a.at(Stage::k, j, col));
+                break;
+            case ChangeOf::key:
+            case ChangeOf::keys:
+                if (change.left(0, row) != 0) add(rows[r], of_key(row), own, {}, own_at);
+                break;
+            case ChangeOf::w_q:
+                for (Index j = 0; j < record.keys(); ++j) sum += of_key(j) * static_cast<double>(k(j, col));
+                add(rows[r], change.x()->at(rows[r], row), sum, {}, {});
+                break;
+            case ChangeOf::w_k:
+                for (Index j = 0; j < record.keys(); ++j) sum += of_key(j) * change.x()->at(j, row);
+                add(rows[r], sum, own, {}, own_at);
+                break;
         }
-        add_line(a.out, "change", "dot(c, k)", a.out.f64);
-        a.out.note =
-            "A least change of q is made of keys alone: more of those with a wish for more, less of the "
-            "others, by their "
-            "weights.";
-    } else {
-        const double left = by.left[static_cast<std::size_t>(row)],
-                     right = by.right[static_cast<std::size_t>(col)];
-        const bool of_keys = change.x() == nullptr, of_w_q = change.of() == ChangeOf::w_q;
-        a.out.formula = of_keys  ? "c[j] · Q[i, a]"
-                        : of_w_q ? "X[i, b] / |X[i]|² · z[a]"
-                                 : "z[b] · Q[i, a] / |Q[i]|²";
-        a.step(of_keys ? "c" : of_w_q ? "X / |X|²" : "z", "", left);
-        a.step(of_keys  ? "q"
-               : of_w_q ? "z"
-                        : "Q / |Q|²",
-               "", right, of_keys ? std::optional(a.at(Stage::q, change.query(), col)) : std::nullopt);
-        a.step("change", four(left) + " · " + four(right), a.out.f64, {}, true);
-        add_line(a.out, "change", in_expression(left) + " * " + in_expression(right), a.out.f64);
-        a.out.note =
-            of_keys  ? "A score follows its key along q alone, so a least change of keys is a multiple of q."
-            : of_w_q ? "Of all changes of W_Q that move q by z, this is the shortest: x times z."
-                     : "Of all changes of W_K that move the scores by X z, this is the shortest: z times q.";
     }
-    a.out.note += " What serves no wish is " + fixed(search.idle_share(), 3) + " of its length.";
+    a.out.f32 = static_cast<double>(static_cast<float>(a.out.f64));
+    a.out.left_name = "left", a.out.right_name = "right";
+    switch (change.of()) {
+        case ChangeOf::q: a.out.formula = "Σ_j c[i, j] · K[j, a]"; break;
+        case ChangeOf::key:
+        case ChangeOf::keys: a.out.formula = "Σ_i c[i, j] · Q[i, a]"; break;
+        case ChangeOf::w_q: a.out.formula = "Σ_i X[i, b] · Σ_j c[i, j] K[j, a]"; break;
+        case ChangeOf::w_k: a.out.formula = "Σ_i (Σ_j c[i, j] X[j, b]) · Q[i, a]"; break;
+    }
+    if (a.out.operands.empty()) {
+        add_line(a.out, "change", "0", 0);
+        a.out.note = "Nothing is wished for that this could serve.";
+        return;
+    }
+    a.out.operands_title = change.of() == ChangeOf::q ? "c · K, key by key" : "row by row with wishes";
+    add_line(a.out, "change", "dot(left, right)", a.out.f64);
+    a.out.note =
+        "c says how much of each key a least change has: more of those with a wish for more, less of the "
+        "others by "
+        "their weights. What serves no wish is " +
+        fixed(search.idle_share(), 3) + " of its length.";
 }
 
 void explain_step(const Around& a, Index row, bool length) {
@@ -158,7 +175,7 @@ std::optional<Explained> InverseLens::explain(Subject& subject, const CellPlace&
 
 std::optional<Explained> InverseLens::explain_change(Subject& subject, const InverseCell& cell) {
     if (!subject.attention() || !change(subject) || !change_->found()) return std::nullopt;
-    RowChange* now = &*change_;
+    HeadChange* now = &*change_;
     const Record& record = now->record();
     const Attention& attention = *subject.attention();
     Explained out;
@@ -195,8 +212,7 @@ std::optional<Explained> InverseLens::explain_change(Subject& subject, const Inv
             around, "K[j, a] + change", before, now->k(cell.row, cell.col),
             around.at(Stage::k, cell.row, cell.col),
             of_k ? std::optional(around.at(InverseNumber::change, cell.row, cell.col)) : std::nullopt);
-    } else if (is(InverseNumber::change, std::ssize(now->change().left), record.d_k()) &&
-               (now->of() != ChangeOf::q || cell.row == now->query())) {
+    } else if (is(InverseNumber::change, now->changed_rows(), record.d_k())) {
         titled("Change of " + std::string(symbol(info(now->of()).stage)),
                of_w                       ? std::to_string(cell.row)
                : now->of() == ChangeOf::q ? query
@@ -209,7 +225,7 @@ std::optional<Explained> InverseLens::explain_change(Subject& subject, const Inv
         const bool of_q = now->of() == ChangeOf::w_q;
         titled(of_q ? "W_Q′" : "W_K′", std::to_string(cell.row), column);
         const double before = (of_q ? projections->w_q : projections->w_k).at(cell.row, cell.col);
-        explain_moved(around, "W[c, a] + change", before, before + now->change().at(cell.row, cell.col),
+        explain_moved(around, "W[c, a] + change", before, before + now->change(cell.row, cell.col),
                       around.at(of_q ? Stage::w_q : Stage::w_k, cell.row, cell.col),
                       around.at(InverseNumber::change, cell.row, cell.col));
     } else if (is(InverseNumber::step, std::ssize(now->search()->iterations()), 2)) {

@@ -42,6 +42,20 @@ Range around(Index place, Index all, Index most) {
 
 }  // namespace
 
+namespace {
+
+// As a sentence has it: "no change of q".
+std::string name_of(const HeadChange& change) {
+    switch (change.of()) {
+        case ChangeOf::q: return "q";
+        case ChangeOf::key: return "k";
+        case ChangeOf::keys: return "the keys";
+        default: return info(change.of()).label;
+    }
+}
+
+}  // namespace
+
 CellRef cell_of(InverseNumber number, Index row, Index col) {
     return {.stage = Stage::lens, .row = row, .col = static_cast<Index>(number) + inverse_number_count * col};
 }
@@ -55,6 +69,7 @@ void InverseLens::follow(const State&, Change) {
     if (!change_ || &lens_in(visit()) == this) return;
     asked_.reset();
     change_.reset();
+    chosen_.reset();
     inputs_of_.reset();
     inputs_.reset();
 }
@@ -103,35 +118,52 @@ std::shared_ptr<const Matrix> InverseLens::inputs(Subject& subject) {
     return inputs_;
 }
 
-const RowChange* InverseLens::change(Subject& subject) {
+const HeadChange* InverseLens::change(Subject& subject) {
     const Attention& attention = *subject.attention();
     const Selection& s = state().selection;
     if (s.layer >= attention.layers() || s.head >= attention.heads()) return nullptr;
     const auto record = attention.record(s.layer);
     if (!record || record->queries() == 0 || record->keys() == 0) return nullptr;
     const InverseState& wanted = state().of<InverseState>();
-    Asked asked{state().subject,   attention.version(),
-                {s.layer, s.head}, std::min(s.query.value_or(record->queries() - 1), record->queries() - 1),
-                wanted.of,         wanted.wishes};
-    // The wishes may be of a longer row.
-    std::erase_if(asked.wishes, [&](const Wish& wish) { return wish.key >= record->keys(); });
+    Asked asked{state().subject,        attention.version(), {s.layer, s.head},
+                queries_shown(*record), wanted.of,           wanted.wishes};
+    // The wishes may be of a longer text.
+    std::erase_if(asked.wishes, [&](const CellWish& wish) {
+        return wish.query >= record->queries() || wish.key >= record->keys();
+    });
     std::shared_ptr<const Matrix> x;
     if (asked.of == ChangeOf::w_q || asked.of == ChangeOf::w_k) {
         x = inputs(subject);
         if (!x) asked.of = asked.of == ChangeOf::w_q ? ChangeOf::q : ChangeOf::keys;
     }
     if (asked_ != asked || !change_) {
-        const bool one_row = asked.of == ChangeOf::q;
-        auto rows = one_row ? std::vector<Index>{}
-                            : rows_to_look_at(page_of(asked.query, record->queries(), inverse_queries_shown),
-                                              record->queries());
-        change_.emplace(record, s.head, asked.query, asked.of, asked.wishes, std::move(x), std::move(rows));
+        // A change of queries moves no other row.
+        auto rows =
+            asked.of == ChangeOf::q ? std::vector<Index>{} : rows_to_look_at(asked.page, record->queries());
+        change_.emplace(record, s.head, asked.of, asked.wishes, std::move(x), std::move(rows));
         asked_ = std::move(asked);
         // Most are found before the sentence that tells of them is drawn.
         const Deadline soon(search_ms);
         while (!soon.passed() && change_->step()) continue;
     }
     return &*change_;
+}
+
+Index InverseLens::chosen_query(const Record& record) const {
+    const Index last = record.queries() - 1;
+    return std::min(state().selection.query.value_or(last), last);
+}
+
+const InverseLens::Chosen& InverseLens::chosen(Subject& subject, const HeadChange& change) {
+    const std::uint64_t version = subject.attention()->version();
+    const HeadIndex head{state().selection.layer, state().selection.head};
+    const Index query = chosen_query(change.record());
+    if (!chosen_ || !chosen_->is_of(version, head, query)) {
+        ScoreRow row = score_row(change.record(), head.head, query);
+        RowChain now(row);
+        chosen_.emplace(Chosen{version, head, query, std::move(row), std::move(now)});
+    }
+    return *chosen_;
 }
 
 PatternFit& InverseLens::fit() {
@@ -150,9 +182,7 @@ const FittedPattern* InverseLens::fitted_at(Index components) {
 }
 
 Range InverseLens::queries_shown(const Record& record) const {
-    const Index last = record.queries() - 1;
-    return page_of(std::min(state().selection.query.value_or(last), last), record.queries(),
-                   inverse_queries_shown);
+    return page_of(chosen_query(record), record.queries(), inverse_queries_shown);
 }
 
 Range InverseLens::keys_shown(const Record& record) const {
@@ -164,7 +194,7 @@ Range InverseLens::keys_shown(const Record& record) const {
 // ---- What it does -----------------------------------------------------------------------------------------
 
 std::optional<InverseLens::Deed> InverseLens::deed(Subject& subject) {
-    const RowChange* now = change(subject);
+    const HeadChange* now = change(subject);
     if (!now || !now->found() || now->is_so()) return std::nullopt;
     const Stage stage = info(now->of()).stage;
     const Ladder* ladder = subject.ladder();
@@ -179,16 +209,15 @@ std::optional<InverseLens::Deed> InverseLens::deed(Subject& subject) {
             hint = instead->why + " From now on, Q, K and V are given themselves.";
             make.edits.push_back(instead->command);
         }
-        const RankOne& by = now->change();
-        for (Index row = 0; row < std::ssize(by.left); ++row)
-            for (Index col = 0; col < std::ssize(by.right); ++col) {
+        for (Index row = 0; row < now->changed_rows(); ++row)
+            for (Index col = 0; col < now->record().d_k(); ++col) {
                 const CellRef cell{stage, row, col};
-                if (const double more = by.at(row, col); more != 0)
+                if (const double more = now->change(row, col); more != 0)
                     make.edits.push_back(edits->set(cell, edits->value(next, cell) + more));
             }
         return Deed{"Make it so", std::move(hint), std::move(make)};
     }
-    const Range queries = around(now->query(), now->record().queries(), matrix_size_limit),
+    const Range queries = around(now->wishes().front().query, now->record().queries(), matrix_size_limit),
                 keys = around(now->wishes().front().key, now->record().keys(), matrix_size_limit);
     auto copy = parts::chosen_copy(visit(), subject, queries, keys);
     if (!copy) return std::nullopt;
@@ -230,13 +259,17 @@ std::optional<InverseLens::Deed> InverseLens::take_pattern() {
 
 // ---- What it says -----------------------------------------------------------------------------------------
 
-std::string InverseLens::why_not(Subject& subject, const RowChange& change) const {
+std::string InverseLens::why_not(Subject& subject, const HeadChange& change) const {
     using enum Obstacle::Why;
+    if (change.too_large())
+        return "That is too much to look for over so many keys: wish for cells of fewer rows, or change the "
+               "queries.";
     const Obstacle& why = *change.obstacle();
     const Attention& attention = *subject.attention();
-    const std::string query = query_in_words(attention, change.query()),
+    const std::string query = query_in_words(attention, change.obstacle_row()),
                       key = key_in_words(attention, why.key);
-    const std::string what = info(change.of()).label;
+    const std::string what = name_of(change);
+    const double softcap = static_cast<double>(change.record().spec().softcap);
     switch (why.why) {
         case not_finite:
             return "The score of " + key + " is not finite, so no change of this row can be worked out.";
@@ -261,16 +294,16 @@ std::string InverseLens::why_not(Subject& subject, const RowChange& change) cons
                    " move together, so their weights stay in one ratio: " + key +
                    " can never have as much as " + fixed(why.most, 4) + ".";
         case capped:
-            return "The soft cap of " + rounded(change.row().softcap, 2) + " limits the scores: " + key +
+            return "The soft cap of " + rounded(softcap, 2) + " limits the scores: " + key +
                    " cannot have more than " + fixed(why.most, 4) + ".";
         case capped_here:
-            return "The soft cap of " + rounded(change.row().softcap, 2) +
+            return "The soft cap of " + rounded(softcap, 2) +
                    " limits the scores: the most that was "
                    "found for " +
                    key + " is " + fixed(why.most, 4) + ".";
         case surrounded: {
-            std::string text = "No " + std::string(change.of() == ChangeOf::q ? "q" : what) + " gives " +
-                               key + " more than " + fixed(why.most, 4) + ": it lies among the other keys";
+            std::string text = "No " + what + " gives " + key + " more than " + fixed(why.most, 4) +
+                               ": it lies among the other keys";
             if (why.mixture.empty()) return text + ", at their edge.";
             std::vector<Index> order(why.mixture.size());
             std::iota(order.begin(), order.end(), Index{0});
@@ -294,45 +327,49 @@ std::string InverseLens::why_not(Subject& subject, const RowChange& change) cons
 }
 
 std::string InverseLens::spoken(Subject& subject) {
-    const RowChange* now = change(subject);
+    const HeadChange* now = change(subject);
     if (!now) return "The q and k of this head are being computed.";
     const Attention& attention = *subject.attention();
-    const std::string query = query_in_words(attention, now->query());
-    const auto named = [&](Index j) {
-        return attention.one_line() && j == now->query() ? "itself" : key_in_words(attention, j);
+    const auto named = [&](Index query, Index key) {
+        return attention.one_line() && query == key ? "itself" : key_in_words(attention, key);
     };
     if (now->wishes().empty()) {
+        const Chosen& row = chosen(subject, *now);
+        const std::string query = query_in_words(attention, row.query);
         Index best = -1;
         double most = -1;
         for (Index j = 0; j < now->record().keys(); ++j) {
-            const CellExplanation cell = now->now().at(j);
+            const CellExplanation cell = row.now.at(j);
             if (!std::isfinite(cell.weight))
                 return "A score of " + query + " is not a number, so there is nothing to be wished for.";
             if (cell.allowed && cell.weight > most) most = cell.weight, best = j;
         }
         if (best < 0)
             return "The mask leaves " + query + " nothing to look at, so no change gives it a weight.";
-        return "At " + query + ", this head gives " + named(best) + " " + fixed(most, 3) +
+        return "At " + query + ", this head gives " + named(row.query, best) + " " + fixed(most, 3) +
                " of its weight; make that what you like.";
     }
-    if (now->obstacle()) return why_not(subject, *now);
+    if (now->obstacle() || now->too_large()) return why_not(subject, *now);
     if (!now->found()) return "The least change is being looked for.";
-    const Wish& wish = now->wishes().front();
-    const std::string comes =
-        now->wishes().size() > 1
-            ? "all " + std::to_string(now->wishes().size()) + " wishes come true."
-            : query + " gives " + named(wish.key) + " " + shortest(wish.weight) + " of its weight.";
+    const CellWish& wish = now->wishes().front();
+    const std::string comes = now->wishes().size() > 1
+                                  ? "all " + std::to_string(now->wishes().size()) + " wishes come true."
+                                  : query_in_words(attention, wish.query) + " gives " +
+                                        named(wish.query, wish.key) + " " + shortest(wish.weight) +
+                                        " of its weight.";
     if (now->is_so()) return "Nothing has to change: as it is, " + comes;
-    const bool keys = now->of() == ChangeOf::keys || (now->of() == ChangeOf::key && now->wishes().size() > 1);
-    const std::string what = now->of() == ChangeOf::q     ? "q"
-                             : keys                       ? "the keys"
-                             : now->of() == ChangeOf::key ? "k of " + named(wish.key)
-                                                          : info(now->of()).label;
-    return "Once " + what + (keys ? " change" : " changes") + " by " + fixed(now->change().norm(), 4) + ", " +
+    const bool many_change = now->of() == ChangeOf::keys ||
+                             (now->of() == ChangeOf::key && now->wishes().size() > 1) ||
+                             (now->of() == ChangeOf::q && now->wished_rows().size() > 1);
+    const std::string what = now->of() == ChangeOf::q ? many_change ? "the queries" : "q"
+                             : now->of_projection()   ? name_of(*now)
+                             : many_change            ? "the keys"
+                                                      : "k of " + key_in_words(attention, wish.key);
+    return "Once " + what + (many_change ? " change" : " changes") + " by " + fixed(now->norm(), 4) + ", " +
            comes;
 }
 
-Matrix InverseLens::weights_shown(const RowChange& change, bool after) const {
+Matrix InverseLens::weights_shown(const HeadChange& change, bool after) const {
     const Range queries = queries_shown(change.record()), keys = keys_shown(change.record());
     Matrix matrix(queries.size(), keys.size());
     std::vector<float> row(static_cast<std::size_t>(keys.size()));
@@ -347,47 +384,48 @@ Matrix InverseLens::weights_shown(const RowChange& change, bool after) const {
     return matrix;
 }
 
-// The rows of the matrix that changes: the query, the keys in view, or all of a projection.
-Range InverseLens::matrix_range(const RowChange& change) const {
-    switch (change.of()) {
-        case ChangeOf::q: return {change.query(), change.query() + 1};
-        case ChangeOf::key:
-        case ChangeOf::keys: return keys_shown(change.record());
-        default: return {0, change.x()->cols};
-    }
-}
-
-std::vector<std::string> InverseLens::matrix_rows(Subject& subject, const RowChange& change) const {
-    std::vector<std::string> names;
+InverseLens::MovedMatrix InverseLens::moved_matrix(Subject& subject, const HeadChange& change) const {
+    const Record& record = change.record();
     const Attention& attention = *subject.attention();
-    const Range rows = matrix_range(change);
-    for (Index i = rows.begin; i < rows.end; ++i)
-        names.push_back(change.of() == ChangeOf::q ? label_at(attention.query_names(), i)
-                        : change.x() == nullptr    ? label_at(attention.key_names(), i)
-                                                   : std::to_string(i));
-    return names;
+    const Index d = record.d_k();
+    const auto projections = change.of_projection() && change.x()->cols <= inverse_inputs_shown
+                                 ? projections_of(state(), subject)
+                                 : std::nullopt;
+    MovedMatrix moved{Stage::k, InverseNumber::k, keys_shown(record), {}, {}};
+    if (projections) {
+        moved.stage = info(change.of()).stage, moved.number = InverseNumber::w,
+        moved.rows = {0, change.x()->cols};
+    } else if (change.of() == ChangeOf::q || change.of() == ChangeOf::w_q) {
+        moved.stage = Stage::q, moved.number = InverseNumber::q, moved.rows = queries_shown(record);
+        const Index only = change.wished_rows().front();
+        if (change.wished_rows().size() == 1) moved.rows = {only, only + 1};
+    }
+    moved.values = Matrix(moved.rows.size(), d);
+    for (Index r = 0; r < moved.rows.size(); ++r) {
+        const Index row = moved.rows.begin + r;
+        moved.row_names.push_back(projections               ? std::to_string(row)
+                                  : moved.stage == Stage::q ? label_at(attention.query_names(), row)
+                                                            : label_at(attention.key_names(), row));
+        for (Index c = 0; c < d; ++c)
+            moved.values.at(r, c) =
+                projections
+                    ? change.change(row, c) +
+                          (change.of() == ChangeOf::w_q ? projections->w_q : projections->w_k).at(row, c)
+                : moved.stage == Stage::q ? change.q(row, c)
+                                          : change.k(row, c);
+    }
+    return moved;
 }
 
-// The change itself, or the matrix with it; the weights of a model's projection are not at hand.
-Matrix InverseLens::matrix_shown(Subject& subject, const RowChange& change, bool by) const {
-    const Range rows = matrix_range(change);
-    const Index cols = change.record().d_k();
-    Matrix matrix(rows.size(), cols);
-    const bool of_w = change.x() != nullptr;
-    const auto projections = of_w && !by ? projections_of(state(), subject) : std::nullopt;
-    if (of_w && !by && !projections) return {};
-    for (Index r = 0; r < rows.size(); ++r)
-        for (Index c = 0; c < cols; ++c) {
-            const Index row = rows.begin + r;
-            const double more = change.change().left.empty() ? 0 : change.change().at(row, c);
-            matrix.at(r, c) =
-                by ? more
-                : of_w
-                    ? more + (change.of() == ChangeOf::w_q ? projections->w_q : projections->w_k).at(row, c)
-                : change.of() == ChangeOf::q ? change.q(row, c)
-                                             : change.k(row, c);
-        }
-    return matrix;
+std::optional<InverseLens::MovedMatrix> InverseLens::change_matrix(Subject& subject,
+                                                                   const HeadChange& change) const {
+    MovedMatrix moved = moved_matrix(subject, change);
+    if (moved.stage != info(change.of()).stage) return std::nullopt;
+    moved.number = InverseNumber::change;
+    for (Index r = 0; r < moved.rows.size(); ++r)
+        for (Index c = 0; c < moved.values.cols; ++c)
+            moved.values.at(r, c) = change.change(moved.rows.begin + r, c);
+    return moved;
 }
 
 bool InverseLens::shows(Subject& subject, const CellRef& cell) const {
@@ -404,7 +442,7 @@ bool InverseLens::shows(Subject& subject, const CellRef& cell) const {
 
 std::vector<Table> InverseLens::tables(Subject& subject) {
     std::vector<Table> tables;
-    const RowChange* now = change(subject);
+    const HeadChange* now = change(subject);
     if (!now) return tables;
     const Attention& attention = *subject.attention();
     const Range queries = queries_shown(now->record()), keys = keys_shown(now->record());
@@ -424,11 +462,14 @@ std::vector<Table> InverseLens::tables(Subject& subject) {
     if (now->found()) {
         tables.push_back({"Weights with the change", columns, rows, weights_shown(*now, true)});
         bring_forward(tables, 1);
-        const std::string of(symbol(info(now->of()).stage));
-        for (const bool by : {true, false})
-            if (Matrix matrix = matrix_shown(subject, *now, by); !matrix.empty())
-                tables.push_back({by ? "Change of " + of : of + " with the change", numbers(matrix.cols),
-                                  matrix_rows(subject, *now), std::move(matrix)});
+        const auto add = [&](MovedMatrix moved) {
+            const std::string of(symbol(moved.stage));
+            tables.push_back(
+                {moved.number == InverseNumber::change ? "Change of " + of : of + " with the change",
+                 numbers(moved.values.cols), std::move(moved.row_names), std::move(moved.values)});
+        };
+        if (auto by = change_matrix(subject, *now)) add(*std::move(by));
+        add(moved_matrix(subject, *now));
     }
     const Index n = fit().n();
     tables.push_back({"Pattern", numbers(n), numbers(n), Matrix(n, n, fit().target())});

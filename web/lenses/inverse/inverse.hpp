@@ -20,7 +20,7 @@ struct MatrixGrid;
 
 namespace attn::app {
 
-inline constexpr Index inverse_queries_shown = 10, inverse_keys_shown = 16;
+inline constexpr Index inverse_queries_shown = 14, inverse_keys_shown = 16, inverse_inputs_shown = 24;
 
 // The lens's own cells, Stage::lens.
 enum class InverseNumber : std::uint8_t {
@@ -59,8 +59,8 @@ class InverseLens final : public Lens {
     std::string spoken(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
-    // What is asked of the chosen row; null while its vectors are being computed. Made anew where something changed.
-    const RowChange* change(Subject& subject);
+    // What is asked of the chosen head; null while its vectors are being computed. Made anew where something changed.
+    const HeadChange* change(Subject& subject);
     PatternFit& fit();
     const FittedPattern* fitted() { return fitted_at(state().of<InverseState>().components); }
     const FittedPattern* fitted_at(Index components);
@@ -77,17 +77,29 @@ class InverseLens final : public Lens {
     Range keys_shown(const Record& record) const;
     // Of X and W_Q; null where they are not at hand.
     std::shared_ptr<const Matrix> inputs(Subject& subject);
-    std::string why_not(Subject& subject, const RowChange& change) const;
+    std::string why_not(Subject& subject, const HeadChange& change) const;
+    Index chosen_query(const Record& record) const;
 
   private:
     struct Asked {
         std::string_view subject;
         std::uint64_t version = 0;  // of the attention
         HeadIndex head;
-        Index query = 0;
+        Range page;  // of queries
         ChangeOf of = ChangeOf::q;
-        std::vector<Wish> wishes;
+        std::vector<CellWish> wishes;
         bool operator==(const Asked&) const = default;
+    };
+    // The row of the selection, as it is.
+    struct Chosen {
+        std::uint64_t version = 0;
+        HeadIndex head;
+        Index query = 0;
+        ScoreRow row;
+        RowChain now;
+        bool is_of(std::uint64_t of_version, HeadIndex of_head, Index of_query) const {
+            return version == of_version && head == of_head && query == of_query;
+        }
     };
     struct Inputs {
         std::string_view subject;
@@ -100,35 +112,46 @@ class InverseLens final : public Lens {
         ui::Typing typing;
     };
 
+    const Chosen& chosen(Subject& subject, const HeadChange& change);
     std::optional<Explained> explain_change(Subject& subject, const InverseCell& cell);
     std::optional<Explained> explain_pattern(const InverseCell& cell);
-    Matrix weights_shown(const RowChange& change, bool after) const;
-    Matrix matrix_shown(Subject& subject, const RowChange& change, bool by) const;
-    std::vector<std::string> matrix_rows(Subject& subject, const RowChange& change) const;
-    Range matrix_range(const RowChange& change) const;
+    Matrix weights_shown(const HeadChange& change, bool after) const;
+    // What the change makes of a matrix, as far as it is shown: of the projection, or of Q or K, if that is large or not at
+    // hand.
+    struct MovedMatrix {
+        Stage stage;
+        InverseNumber number;
+        Range rows;
+        std::vector<std::string> row_names;
+        Matrix values;
+    };
+    MovedMatrix moved_matrix(Subject& subject, const HeadChange& change) const;
+    std::optional<MovedMatrix> change_matrix(Subject& subject, const HeadChange& change) const;
 
     void set(InverseState wanted) const;
     void wish(const Drawing& drawing, Index query, Index key, double weight);
     struct Placed;
     template <class Cell>
     static Placed draw_grid(const Drawing& drawing, ui::MatrixGrid& grid, ui::Lines& lines, Cell cell);
-    void draw_presets(Subject& subject, const RowChange& change) const;
-    void draw_controls(const Drawing& drawing, Subject& subject, const RowChange& change);
-    void draw_wishes(const Drawing& drawing, Subject& subject, const RowChange& change);
-    void draw_weights(const Drawing& drawing, Subject& subject, const RowChange& change, ui::Lines& lines);
+    void draw_presets(Subject& subject, const HeadChange& change);
+    void draw_controls(const Drawing& drawing, Subject& subject, const HeadChange& change);
+    void draw_wishes(const Drawing& drawing, Subject& subject, const HeadChange& change);
+    void draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change, ui::Lines& lines);
+    void forget(Index query, Index key) const;
     void type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed);
     void draw_found(const Drawing& drawing, Subject& subject);
     void draw_deed(const Drawing& drawing, Subject& subject);
-    void draw_told(Subject& subject, const RowChange& change) const;
-    void draw_matrices(const Drawing& drawing, Subject& subject, const RowChange& change, ui::Lines& lines);
-    void draw_row(const Drawing& drawing, Subject& subject, const RowChange& change, float width) const;
-    void draw_search(const Drawing& drawing, const RowChange& change, float width) const;
+    void draw_told(Subject& subject, const HeadChange& change) const;
+    void draw_matrices(const Drawing& drawing, Subject& subject, const HeadChange& change, ui::Lines& lines);
+    void draw_row(const Drawing& drawing, Subject& subject, const HeadChange& change, float width);
+    void draw_search(const Drawing& drawing, const HeadChange& change, float width) const;
     void draw_pattern(const Drawing& drawing);
     void draw_pattern_controls();
     void draw_fits(const Drawing& drawing, float width, bool divergence);
 
     std::optional<Asked> asked_;
-    std::optional<RowChange> change_;
+    std::optional<HeadChange> change_;
+    std::optional<Chosen> chosen_;
     std::optional<Inputs> inputs_of_;
     std::shared_ptr<const Matrix> inputs_;
     std::optional<Pattern> fitted_of_;

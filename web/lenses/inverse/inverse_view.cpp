@@ -38,47 +38,60 @@ void InverseLens::set(InverseState wanted) const {
     if (wanted != state().of<InverseState>()) visit().perform(SetInverse{std::move(wanted)}, ui::gesture());
 }
 
-// Wishes are for one row: one for another row begins anew.
 void InverseLens::wish(const Drawing& drawing, Index query, Index key, double weight) {
     InverseState next = state().of<InverseState>();
-    if (!asked_ || query != asked_->query) next.wishes.clear();
-    next.wish(key, as_wish(weight));
+    next.wish(query, key, as_wish(weight));
     if (next.wishes.size() <= wish_limit) parts::choose_tokens(drawing, query, key);
     set(std::move(next));
 }
 
-void InverseLens::draw_presets(Subject& subject, const RowChange& change) const {
-    std::vector<std::pair<double, Index>> seen;  // weights and their keys
-    for (Index j = 0; j < change.record().keys(); ++j)
-        if (is_open(change.row(), j)) seen.emplace_back(change.now().at(j).weight, j);
-    const Status two =
-        seen.size() > 1 ? ok() : Status(Error{"This row sees too few keys to move weight between them."});
-    bool first = true;
-    const auto offer = [&](const char* name, const char* label, Index key, double weight) {
-        if (!std::exchange(first, false)) ui::next_control(ui::need::choices);
-        if (!ui::button(name, label, two)) return;
-        InverseState next = state().of<InverseState>();
-        next.wishes = {{key, weight}};
-        visit().perform(SetInverse{std::move(next)});
-    };
-    if (seen.empty()) seen.emplace_back();
-    const Index own = std::min(change.query(), change.record().keys() - 1);
-    offer("inverse/preset/least", "The weakest gets 0.9", std::ranges::min(seen).second, 0.9);
-    offer("inverse/preset/most", "The strongest gets 0.05", std::ranges::max(seen).second, 0.05);
-    if (subject.attention()->one_line() && is_open(change.row(), own))
-        offer("inverse/preset/own", "Half for itself", own, 0.5);
-    ui::next_control(ui::need::button);
-    if (!ui::button("inverse/preset/none", "No wish", !change.wishes().empty())) return;
+void InverseLens::forget(Index query, Index key) const {
     InverseState next = state().of<InverseState>();
-    next.wishes.clear();
+    next.forget(query, key);
     visit().perform(SetInverse{std::move(next)});
 }
 
-void InverseLens::draw_controls(const Drawing& drawing, Subject& subject, const RowChange& change) {
+void InverseLens::draw_presets(Subject& subject, const HeadChange& change) {
+    const Chosen& row = chosen(subject, change);
+    std::vector<std::pair<double, Index>> seen;  // weights and their keys
+    for (Index j = 0; j < change.record().keys(); ++j)
+        if (is_open(row.row, j)) seen.emplace_back(row.now.at(j).weight, j);
+    const Status two =
+        seen.size() > 1 ? ok() : Status(Error{"This row sees too few keys to move weight between them."});
+    bool first = true;
+    const auto offer = [&](const char* name, const char* label, const Status& possible,
+                           std::vector<CellWish> wishes) {
+        if (!std::exchange(first, false)) ui::next_control(ui::need::choices);
+        if (!ui::button(name, label, possible)) return;
+        InverseState next = state().of<InverseState>();
+        next.wishes = std::move(wishes);
+        visit().perform(SetInverse{std::move(next)});
+    };
+    if (seen.empty()) seen.emplace_back();
+    offer("inverse/preset/least", "The weakest gets 0.9", two,
+          {{row.query, std::ranges::min(seen).second, 0.9}});
+    offer("inverse/preset/most", "The strongest gets 0.05", two,
+          {{row.query, std::ranges::max(seen).second, 0.05}});
+    if (subject.attention()->one_line()) {
+        std::vector<CellWish> back;
+        const Range rows = queries_shown(change.record());
+        const Mask& mask = change.record().spec().mask;
+        for (Index i = std::max<Index>(rows.begin, 1); i < std::min(rows.end, change.record().keys()); ++i)
+            if (mask.allows(change.head(), i, i - 1) && mask.allows(change.head(), i, i))
+                back.push_back({i, i - 1, 0.6});
+        const Status some =
+            back.empty() ? Status(Error{"No query here sees itself and the token before it."}) : ok();
+        offer("inverse/preset/previous", "All look one back", some, std::move(back));
+    }
+    offer("inverse/preset/none", "No wish",
+          change.wishes().empty() ? Status(Error{"Nothing is wished for yet."}) : ok(), {});
+}
+
+void InverseLens::draw_controls(const Drawing& drawing, Subject& subject, const HeadChange& change) {
     InverseState next = state().of<InverseState>();
     ImGui::BeginGroup();
-    if (const auto query =
-            ui::stepper("inverse/query", "row of query", change.query(), 0, change.record().queries() - 1))
+    if (const auto query = ui::stepper("inverse/query", "row of query", chosen_query(change.record()), 0,
+                                       change.record().queries() - 1))
         parts::choose_tokens(drawing, *query, drawing.selection().key);
     ImGui::EndGroup();
     std::vector<const char*> labels;
@@ -93,30 +106,38 @@ void InverseLens::draw_controls(const Drawing& drawing, Subject& subject, const 
     set(std::move(next));
 }
 
-// The wishes as numbers, and the weight of the chosen key where it has none.
-void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const RowChange& change) {
+// The wishes of the chosen row as numbers, and the weight of the chosen key where it has none.
+void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const HeadChange& change) {
     const Attention& attention = *subject.attention();
+    const Chosen& row = chosen(subject, change);
     const auto slider = [&](Index key, double weight, bool wished) {
         ImGui::BeginGroup();
         const std::string name = "inverse/wish/" + std::to_string(key),
                           label = "weight of " + key_in_words(attention, key);
         if (const auto to = ui::slider(name.c_str(), label.c_str(), weight, least_wish, most_wish, "%.3f"))
-            wish(drawing, change.query(), key, *to);
+            wish(drawing, row.query, key, *to);
         ImGui::EndGroup();
         if (!wished) return;
         ui::next_control(ui::need::button);
-        if (ui::button(("inverse/forget/" + std::to_string(key)).c_str(), "Forget it")) {
-            InverseState next = state().of<InverseState>();
-            std::erase_if(next.wishes, [&](const Wish& each) { return each.key == key; });
-            visit().perform(SetInverse{std::move(next)});
-        }
+        if (ui::button(("inverse/forget/" + std::to_string(key)).c_str(), "Forget it"))
+            forget(row.query, key);
     };
-    const std::vector<Wish> wishes = change.wishes();
-    for (const Wish& each : wishes) slider(each.key, each.weight, true);
-    const auto& chosen = drawing.selection().key;
-    if (!chosen || *chosen >= change.record().keys() || !is_open(change.row(), *chosen)) return;
-    if (std::ranges::find(wishes, *chosen, &Wish::key) != wishes.end()) return;
-    slider(*chosen, as_wish(change.now().at(*chosen).weight), false);
+    std::size_t elsewhere = 0;
+    bool has_chosen = false;
+    const auto& key = drawing.selection().key;
+    const std::vector<CellWish> wishes = change.wishes();
+    for (const CellWish& each : wishes) {
+        if (each.query != row.query) ++elsewhere;
+        if (each.query != row.query) continue;
+        has_chosen = has_chosen || each.key == key;
+        slider(each.key, each.weight, true);
+    }
+    if (key && !has_chosen && *key < change.record().keys() && is_open(row.row, *key))
+        slider(*key, as_wish(row.now.at(*key).weight), false);
+    if (elsewhere > 0)
+        ui::caption(((elsewhere == 1 ? "1 wish is" : std::to_string(elsewhere) + " wishes are") +
+                     std::string(" for other rows; click a row to change them."))
+                        .c_str());
 }
 
 // Digits that are typed where the keyboard is become a wish.
@@ -154,7 +175,7 @@ void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, 
 }
 
 // The weights as they are, where wishes are made, and with the change.
-void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const RowChange& change,
+void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change,
                                ui::Lines& lines) {
     const Attention& attention = *subject.attention();
     const Record& record = change.record();
@@ -170,9 +191,14 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const R
     ui::MatrixGrid grid;
     grid.name = "inverse/now";
     grid.title = "Weights";
-    grid.notation = "drag one, or type";
+    grid.notation = change.wishes().empty() ? "drag one, or type" : "outlined: wished";
     grid.first = {queries.begin, keys.begin};
     grid.values = &now;
+    Matrix wished = now;
+    for (const auto& [query, key, weight] : change.wishes())
+        if (wished.holds(query - queries.begin, key - keys.begin))
+            wished.at(query - queries.begin, key - keys.begin) = weight;
+    grid.before = &wished;
     grid.row_labels = rows;
     grid.column_labels = columns;
     grid.row_axis = "query";
@@ -183,7 +209,7 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const R
     grid.allowed = [&](Index r, Index c) {
         return record.spec().mask.allows(change.head(), queries.begin + r, keys.begin + c);
     };
-    grid.lit_row = change.query() - queries.begin;
+    grid.lit_row = chosen_query(record) - queries.begin;
     const auto here = [](Index row, Index col) { return CellRef{Stage::weight, row, col}; };
     const Placed placed = draw_grid(drawing, grid, lines, here);
     const ui::GridReply& reply = placed.reply;
@@ -193,9 +219,8 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const R
     if (reply.clicked) parts::choose_tokens(drawing, of(*reply.clicked).row, of(*reply.clicked).col);
     const auto move = [&](ui::CellAt at, double by) {
         const CellRef cell = of(at);
-        const Wish* wished =
-            cell.row == change.query() ? state().of<InverseState>().wish_of(cell.col) : nullptr;
-        wish(drawing, cell.row, cell.col, (wished ? wished->weight : now.at(at.first, at.second)) + by);
+        const CellWish* made = state().of<InverseState>().wish_of(cell.row, cell.col);
+        wish(drawing, cell.row, cell.col, (made ? made->weight : now.at(at.first, at.second)) + by);
     };
     // A drag that crosses from one row to another stays with the cell that it began on.
     if (reply.dragged && reply.drag != 0) move(*reply.dragged, per_point * static_cast<double>(reply.drag));
@@ -225,44 +250,41 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const R
 }
 
 // What changes: by how much, and with it.
-void InverseLens::draw_matrices(const Drawing& drawing, Subject& subject, const RowChange& change,
+void InverseLens::draw_matrices(const Drawing& drawing, Subject& subject, const HeadChange& change,
                                 ui::Lines& lines) {
-    const std::vector<std::string> rows = matrix_rows(subject, change);
-    const std::string of(symbol(info(change.of()).stage));
-    const Range range = matrix_range(change);
-    const InverseNumber after = change.x()                   ? InverseNumber::w
-                                : change.of() == ChangeOf::q ? InverseNumber::q
-                                                             : InverseNumber::k;
-    for (const bool by : {true, false}) {
-        const Matrix matrix = matrix_shown(subject, change, by);
-        if (matrix.empty()) continue;
+    const auto draw = [&](const MovedMatrix& moved, const char* name) {
         ui::MatrixGrid grid;
-        const InverseNumber number = by ? InverseNumber::change : after;
-        grid.name = by ? "inverse/change" : "inverse/moved";
-        grid.title = by ? "Change of " + of : of + " with the change";
-        grid.first = {range.begin, 0};
-        grid.values = &matrix;
-        grid.row_labels = rows;
-        grid.row_axis = change.x() ? "in" : change.of() == ChangeOf::q ? "query" : "key";
-        grid.column_axis = change.x() ? "out" : "component";
+        const bool of_w = moved.stage != Stage::q && moved.stage != Stage::k;
+        const std::string of(symbol(moved.stage));
+        grid.name = name;
+        grid.title = moved.number == InverseNumber::change ? "Change of " + of : of + " with the change";
+        grid.first = {moved.rows.begin, 0};
+        grid.values = &moved.values;
+        grid.row_labels = moved.row_names;
+        grid.row_axis = of_w ? "in" : moved.stage == Stage::q ? "query" : "key";
+        grid.column_axis = of_w ? "out" : "component";
         grid.is_signed = true;
         grid.decimals = 3;
-        draw_grid(drawing, grid, lines, [number](Index row, Index col) { return cell_of(number, row, col); });
-    }
+        draw_grid(drawing, grid, lines,
+                  [number = moved.number](Index row, Index col) { return cell_of(number, row, col); });
+    };
+    if (const auto by = change_matrix(subject, change)) draw(*by, "inverse/change");
+    draw(moved_matrix(subject, change), "inverse/moved");
 }
 
 // The weights of the row, before and after.
-void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const RowChange& change,
-                           float width) const {
+void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const HeadChange& change, float width) {
     const Attention& attention = *subject.attention();
     const Range keys = keys_shown(change.record());
-    const std::vector<double>& after = change.search()->weights();
+    const Chosen& row = chosen(subject, change);
+    const std::vector<double>* after = change.after(row.query);
     ui::ChartCurve now{.name = "now", .colour = ui::with_alpha(ui::theme().dim, 0.55f), .bars = true},
         then{.name = "with the change", .colour = ui::with_alpha(ui::theme().accent, 0.55f), .bars = true};
     for (Index j = keys.begin; j < keys.end; ++j) {
         const std::string name = label_at(attention.key_names(), j);
-        for (auto [curve, weight] : {std::pair(&now, change.now().at(j).weight),
-                                     std::pair(&then, after[static_cast<std::size_t>(j)])}) {
+        for (auto [curve, weight] :
+             {std::pair(&now, row.now.at(j).weight),
+              std::pair(&then, after ? (*after)[static_cast<std::size_t>(j)] : row.now.at(j).weight)}) {
             curve->x.push_back(static_cast<double>(j));
             curve->y.push_back(weight);
             curve->notes.push_back(name);
@@ -271,19 +293,19 @@ void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const RowCh
     const std::array curves{now, then};
     const ui::Chart chart{
         .name = "inverse-row",
-        .title = "The row of " + query_in_words(attention, change.query()),
+        .title = "The row of " + query_in_words(attention, row.query),
         .x = {"key", static_cast<double>(keys.begin) - 0.5, static_cast<double>(keys.end) - 0.5, false, true},
         .y = {"weight", 0, 1}};
     const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
     if (!reply.over) return;
     const Index key = keys.begin + static_cast<Index>(reply.over->point);
-    const CellRef cell = reply.over->curve == 0 ? CellRef{Stage::weight, change.query(), key}
-                                                : cell_of(InverseNumber::weight, change.query(), key);
+    const CellRef cell = reply.over->curve == 0 ? CellRef{Stage::weight, row.query, key}
+                                                : cell_of(InverseNumber::weight, row.query, key);
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
 }
 
-void InverseLens::draw_search(const Drawing& drawing, const RowChange& change, float width) const {
+void InverseLens::draw_search(const Drawing& drawing, const HeadChange& change, float width) const {
     const auto& steps = change.search()->iterations();
     ui::ChartCurve residual{.name = "residual", .colour = ui::series_colour(0), .points = steps.size() < 40},
         length{.name = "length of the change", .colour = ui::series_colour(1), .points = steps.size() < 40};
@@ -313,55 +335,53 @@ void InverseLens::draw_search(const Drawing& drawing, const RowChange& change, f
 void InverseLens::draw_deed(const Drawing& drawing, Subject& subject) {
     const auto possible = deed(subject);
     if (!possible) return;
-    if (change(subject)->wishes().size() == 1) ui::next_control(ui::need::long_button);
+    ui::next_control(ui::need::long_button);
     const bool pressed = ui::button("inverse/do", possible->label.c_str());
     ui::tooltip(possible->hint.c_str());
     if (pressed) drawing.visit.perform(possible->command);
 }
 
 // The size of the change, and what else it moves.
-void InverseLens::draw_told(Subject& subject, const RowChange& change) const {
+void InverseLens::draw_told(Subject& subject, const HeadChange& change) const {
     const Attention& attention = *subject.attention();
     double squares = 0;
     const Record& record = change.record();
     const auto add = [&](double each) { squares += each * each; };
-    const RankOne& by = change.change();
     const ConstMatrix q = record.q().heads().head(change.head()),
                       k = record.k().heads().head(record.kv_head(change.head()));
     if (change.of() == ChangeOf::q)
-        for (Index a = 0; a < q.cols; ++a) add(static_cast<double>(q(change.query(), a)));
+        for (const Index row : change.wished_rows())
+            for (Index a = 0; a < q.cols; ++a) add(static_cast<double>(q(row, a)));
     if (change.of() == ChangeOf::key || change.of() == ChangeOf::keys)
         for (Index j = 0; j < k.rows; ++j)
-            for (Index a = 0; a < k.cols && by.left[static_cast<std::size_t>(j)] != 0; ++a)
-                add(static_cast<double>(k(j, a)));
-    if (change.x())
+            for (Index a = 0; a < k.cols && change.left(0, j) != 0; ++a) add(static_cast<double>(k(j, a)));
+    if (change.of_projection())
         if (const auto projections = projections_of(state(), subject))
             for (const double each :
                  (change.of() == ChangeOf::w_q ? projections->w_q : projections->w_k).values)
                 add(each);
-    const std::string what = change.of() == ChangeOf::q ? "q"
-                             : change.x()               ? info(change.of()).label
-                                                        : "what moves of K";
-    std::string text = "The change has length " + fixed(by.norm(), 4);
-    if (squares > 0) text += ", " + percent(by.norm() / std::sqrt(squares)) + " of that of " + what;
+    const std::string what = change.of() == ChangeOf::q ? "what it was"
+                             : change.of_projection()   ? info(change.of()).label
+                                                        : "the keys that move";
+    std::string text = "The change has length " + fixed(change.norm(), 4);
+    if (squares > 0) text += ", " + percent(change.norm() / std::sqrt(squares)) + " of " + what;
     text += ", found in " + many(std::ssize(change.search()->iterations()) - 1, "step") +
             (change.search()->least() ? "." : "; a shorter one may exist.");
-    const auto moved = [&](const RowChange::Moved& most) {
-        return key_in_words(attention, most.key) + " moves most, by " + (most.by > 0 ? "+" : "−") +
+    const auto in_row = [&](const HeadChange::Moved& most) {
+        return "in the row of " + query_in_words(attention, most.query) + ", the weight of " +
+               key_in_words(attention, most.key) + " moves most, by " + (most.by > 0 ? "+" : "−") +
                fixed(std::abs(most.by), 4) + ".";
     };
-    if (change.within().key >= 0 && change.within().by != 0)
-        text += " Besides, in this row, the weight of " + moved(change.within());
+    if (change.within().key >= 0 && change.within().by != 0) text += " Besides, " + in_row(change.within());
     if (change.of() != ChangeOf::q && !change.all_moved()) {
         text += " The other rows are being worked out.";
     } else if (change.elsewhere().query < 0 || change.elsewhere().by == 0) {
         text += " No other row moves.";
     } else {
-        const Index looked = change.rows_looked_at() + 1;
-        text += (looked < record.queries() ? " Of " + std::to_string(looked) + " rows looked at, in that of "
-                                           : std::string(" Elsewhere, in the row of ")) +
-                query_in_words(attention, change.elsewhere().query) + ", the weight of " +
-                moved(change.elsewhere());
+        const Index looked = change.rows_looked_at();
+        text += (looked < record.queries() ? " Of " + std::to_string(looked) + " rows looked at, "
+                                           : std::string(" Elsewhere, ")) +
+                in_row(change.elsewhere());
     }
     ui::paragraph(text, ui::theme().text);
     ui::landmark_item("inverse/told");
@@ -369,7 +389,7 @@ void InverseLens::draw_told(Subject& subject, const RowChange& change) const {
 
 // What changes, and what that changes.
 void InverseLens::draw_found(const Drawing& drawing, Subject& subject) {
-    const RowChange& found = *change_;
+    const HeadChange& found = *change_;
     ImGui::Dummy({0, 2});
     draw_told(subject, found);
     ImGui::Dummy({0, 8});
@@ -390,7 +410,7 @@ void InverseLens::draw(const Drawing& drawing, Subject& subject) {
         "makes it so. Further down, paint a whole pattern.");
     draw_presets(subject, *change(subject));
     ImGui::Dummy({0, 2});
-    if (const RowChange* now = change(subject)) draw_controls(drawing, subject, *now);
+    if (const HeadChange* now = change(subject)) draw_controls(drawing, subject, *now);
     // What the controls changed is drawn at once.
     if (!change(subject)) return;
     while (!drawing.deadline.passed() && change_->step()) continue;
@@ -402,7 +422,7 @@ void InverseLens::draw(const Drawing& drawing, Subject& subject) {
     draw_wishes(drawing, subject, *change_);
     draw_deed(drawing, subject);
     if (&subject_in(visit()) != &subject) return;
-    if (const RowChange* now = change(subject); now && now->found()) draw_found(drawing, subject);
+    if (const HeadChange* now = change(subject); now && now->found()) draw_found(drawing, subject);
     if (change(subject) && change_->step())
         drawing.visit.continue_with(
             [this, of = asked_] { return asked_ == of && change_ && change_->step(); });

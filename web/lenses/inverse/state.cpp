@@ -22,15 +22,17 @@ bool read_into(State& state, auto&& change) {
     return change(next) && take(state, SetInverse{std::move(next)});
 }
 
-// "0:0.9,3:0.05"
+// "2.0:0.9,2.3:0.05"
 bool read_wishes(InverseState& next, std::string_view text) {
     next.wishes.clear();
     for (const std::string_view part : split(text, ',')) {
         const auto sides = split(part, ':');
-        const auto key = sides.size() == 2 ? read_integer<Index>(sides[0]) : std::nullopt;
+        const auto cell = split(sides[0], '.');
+        const auto query = cell.size() == 2 ? read_integer<Index>(cell[0]) : std::nullopt;
+        const auto key = cell.size() == 2 ? read_integer<Index>(cell[1]) : std::nullopt;
         const auto weight = sides.size() == 2 ? read_number(sides[1]) : std::nullopt;
-        if (!key || !weight) return false;
-        next.wishes.push_back({*key, *weight});
+        if (!query || !key || !weight) return false;
+        next.wishes.push_back({*query, *key, *weight});
     }
     return true;
 }
@@ -68,16 +70,17 @@ constexpr LinkRow inverse_rows[] = {
          if (of == usual.of<InverseState>().of) return std::nullopt;
          return std::string(info(of).key);
      }},
-    {"inverse.wish", "keys and their weights between 0 and 1, as 0:0.9,3:0.05",
+    {"inverse.wish", "queries, keys and their weights between 0 and 1, as 2.0:0.9,2.3:0.05",
      [](State& s, const std::string& text) {
          return read_into(s, [&](InverseState& next) { return read_wishes(next, text); });
      },
      [](const State& s, const State& usual) -> std::optional<std::string> {
-         const std::vector<Wish>& wishes = s.of<InverseState>().wishes;
+         const std::vector<CellWish>& wishes = s.of<InverseState>().wishes;
          if (wishes == usual.of<InverseState>().wishes) return std::nullopt;
          std::string text;
-         for (const Wish& wish : wishes)
-             text += (text.empty() ? "" : ",") + std::to_string(wish.key) + ":" + shortest(wish.weight);
+         for (const auto& [query, key, weight] : wishes)
+             text += (text.empty() ? "" : ",") + std::to_string(query) + "." + std::to_string(key) + ":" +
+                     shortest(weight);
          return text;
      }},
     {"inverse.pattern", "a pattern and its number of tokens, as previous,8",
@@ -157,23 +160,31 @@ std::vector<double> target_of(const Pattern& pattern) {
     return target;
 }
 
-const Wish* InverseState::wish_of(Index key) const {
-    const auto found = std::ranges::find(wishes, key, &Wish::key);
+const CellWish* InverseState::wish_of(Index query, Index key) const {
+    const auto found = std::ranges::find_if(
+        wishes, [&](const CellWish& wish) { return wish.query == query && wish.key == key; });
     return found == wishes.end() ? nullptr : &*found;
 }
 
-void InverseState::wish(Index key, double weight) {
-    std::erase_if(wishes, [&](const Wish& each) { return each.key == key; });
-    wishes.insert(std::ranges::lower_bound(wishes, key, {}, &Wish::key), {key, weight});
+void InverseState::wish(Index query, Index key, double weight) {
+    forget(query, key);
+    const auto place = [](const CellWish& wish) { return std::pair(wish.query, wish.key); };
+    wishes.insert(std::ranges::lower_bound(wishes, std::pair(query, key), {}, place), {query, key, weight});
+}
+
+void InverseState::forget(Index query, Index key) {
+    std::erase_if(wishes, [&](const CellWish& wish) { return wish.query == query && wish.key == key; });
 }
 
 Status SetInverse::apply(State& state) const {
     if (inverse.wishes.size() > wish_limit)
-        return Error{"A row has at most " + std::to_string(wish_limit) + " wishes. Take one back first."};
+        return Error{"There are at most " + std::to_string(wish_limit) + " wishes. Take one back first."};
     for (std::size_t i = 0; i < inverse.wishes.size(); ++i) {
-        const auto [key, weight] = inverse.wishes[i];
-        if (key < 0 || key >= position_limit || (i > 0 && key <= inverse.wishes[i - 1].key))
-            return Error{"There is no such key to wish something for."};
+        const auto [query, key, weight] = inverse.wishes[i];
+        const bool ordered = i == 0 || std::pair(inverse.wishes[i - 1].query, inverse.wishes[i - 1].key) <
+                                           std::pair(query, key);
+        if (query < 0 || query >= position_limit || key < 0 || key >= position_limit || !ordered)
+            return Error{"There is no such cell to wish something for."};
         if (!(weight > 0 && weight < 1))
             return Error{
                 "A weight can be wished between 0 and 1, but not 0 or 1: scores would have to be infinite."};
@@ -197,9 +208,10 @@ std::string SetInverse::describe(const State& before) const {
     if (inverse.pattern != was.pattern)
         return "pattern " + std::string(pattern_keys[static_cast<std::size_t>(inverse.pattern.kind)]);
     if (inverse.components != was.components) return "d_k " + std::to_string(inverse.components);
-    for (const Wish& wish : inverse.wishes)
-        if (const Wish* then = was.wish_of(wish.key); !then || *then != wish)
-            return "wish " + rounded(wish.weight, 3) + " for key " + std::to_string(wish.key);
+    for (const CellWish& wish : inverse.wishes)
+        if (const CellWish* then = was.wish_of(wish.query, wish.key); !then || *then != wish)
+            return "wish " + shortest(wish.weight) + " for key " + std::to_string(wish.key) + " of query " +
+                   std::to_string(wish.query);
     return inverse.wishes.empty() ? "no wish" : "one wish fewer";
 }
 

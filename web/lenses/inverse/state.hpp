@@ -7,11 +7,11 @@
 
 #include "app/command.hpp"
 #include "app/link_rows.hpp"
-#include "lenses/inverse/row_change.hpp"
+#include "lenses/inverse/head_change.hpp"
 
 namespace attn::app {
 
-inline constexpr std::size_t wish_limit = 8;
+inline constexpr std::size_t wish_limit = 32;
 inline constexpr Index pattern_least = 2, pattern_limit = 16;  // tokens of a pattern
 inline constexpr Index pattern_block = 3;
 
@@ -32,14 +32,15 @@ std::vector<double> target_of(const Pattern& pattern);       // [tokens, tokens]
 
 struct InverseState {
     ChangeOf of = ChangeOf::q;
-    std::vector<Wish> wishes = {};  // for the chosen row, by key
+    std::vector<CellWish> wishes = {};  // by query, then by key
     Pattern pattern;
     Index components = 2;  // d_k of the fit that is shown
     bool operator==(const InverseState&) const = default;
 
-    const Wish* wish_of(Index key) const;
-    // Adds or replaces a wish.
-    void wish(Index key, double weight);
+    const CellWish* wish_of(Index query, Index key) const;
+    // Adds or replaces a wish; takes one back.
+    void wish(Index query, Index key, double weight);
+    void forget(Index query, Index key);
 };
 
 struct SetInverse {
