@@ -82,6 +82,17 @@ test('a projection moves other rows, as its new numbers say', { fragment: 'v=1&l
     near(await explorer.matrix('w_q'), w_q, 1e-6, 'W_Q');
 });
 
+test('one W_K serves the wishes of two rows', { fragment: 'v=1&lens=inverse&inverse.of=wk&inverse.wish=0.1:0.6,2.1:0.3' }, async (explorer) => {
+    await found(explorer);
+    assert.match((await explorer.state()).spoken, /^Once W_K changes by [\d.]+, both wishes come true\.$/);
+    const w_k = await Promise.all(cats[0].map((_, row) => column(explorer, 'w', row, 4)));
+    const { weight } = attention({ q: cats, k: multiply(cats, w_k) });
+    near([weight[0][1], weight[2][1]], [0.6, 0.3], 1e-6, 'the weights that were wished for');
+    near(await column(explorer, 'weight', 1, 3), weight[1], 1e-6, 'the row without a wish');
+    await explorer.click('inverse/preset/previous');
+    await wish(explorer, (now) => now === '1.0:0.6,2.1:0.6');
+});
+
 test('what cannot be had says why: a key amidst others on tensors of one’s own', { fragment: 'v=1&subject=tensors&lens=inverse&rule=none&query=0' }, async (explorer) => {
     const q = [[0.5, -1]], k = [[1, 0], [-1, 0], [0, 1], [0, -1], [0, 0]];
     await explorer.drop(...written({ 'q.npy': npy([1, 2], q.flat()), 'k.npy': npy([5, 2], k.flat()) }));

@@ -58,8 +58,17 @@ void span_of(const std::vector<std::vector<double>>& vectors, std::vector<std::v
 
 const ChangeInfo& info(ChangeOf of) { return change_table[static_cast<std::size_t>(of)]; }
 
+std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, Index head) {
+    const ConstMatrix all = record.k().heads().head(record.kv_head(head));
+    std::vector<double> rows;
+    rows.reserve(static_cast<std::size_t>(all.rows * all.cols));
+    for (Index j = 0; j < all.rows; ++j) rows.insert(rows.end(), all.row(j), all.row(j) + all.cols);
+    return std::make_shared<const std::vector<double>>(std::move(rows));
+}
+
 HeadChange::HeadChange(std::shared_ptr<const Record> record, Index head, ChangeOf of,
-                       std::vector<CellWish> wishes, std::shared_ptr<const Matrix> x, std::vector<Index> rows)
+                       std::vector<CellWish> wishes, std::shared_ptr<const std::vector<double>> keys,
+                       std::shared_ptr<const Matrix> x, std::vector<Index> rows)
     : record_(std::move(record)),
       head_(head),
       of_(of),
@@ -93,7 +102,7 @@ HeadChange::HeadChange(std::shared_ptr<const Record> record, Index head, ChangeO
         is_so_ = false;
         return;
     }
-    std::vector<WishedRow> all = wished();
+    std::vector<WishedRow> all = wished(std::move(keys));
     constexpr double as_it_is = 1e-5;  // f32 tells weights apart to some 1e-6
     for (std::size_t r = 0; r < all.size(); ++r) {
         const RowChain now(all[r].row);
@@ -106,7 +115,7 @@ HeadChange::HeadChange(std::shared_ptr<const Record> record, Index head, ChangeO
     if (!obstacle_) search_.emplace(std::move(all));
 }
 
-std::vector<WishedRow> HeadChange::wished() const {
+std::vector<WishedRow> HeadChange::wished(std::shared_ptr<const Vector> keys) const {
     const Index n = record_->keys(), d = record_->d_k();
     Lever lever;
     if (of_ == ChangeOf::key || of_ == ChangeOf::keys) {
@@ -117,12 +126,8 @@ std::vector<WishedRow> HeadChange::wished() const {
         lever.width = x_->cols;
         lever.rows = {x_, &x_->values};
     } else {
-        const ConstMatrix k_rows = record_->k().heads().head(record_->kv_head(head_));
-        Vector rows;
-        rows.reserve(static_cast<std::size_t>(n * d));
-        for (Index j = 0; j < n; ++j) rows.insert(rows.end(), k_rows.row(j), k_rows.row(j) + d);
         lever.width = d;
-        lever.rows = std::make_shared<const Vector>(std::move(rows));
+        lever.rows = std::move(keys);
     }
     std::vector<WishedRow> all;
     for (std::size_t r = 0; r < wished_rows_.size(); ++r) {

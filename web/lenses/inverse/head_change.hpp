@@ -38,12 +38,16 @@ struct CellWish {
     bool operator==(const CellWish&) const = default;
 };
 
+// K of a head in double, [n_k, d_k].
+std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, Index head);
+
 class HeadChange {
   public:
-    // x [n, d_model] is needed for W_Q and W_K. `wishes` are in the order of their rows; `rows` are the queries of which it
+    // `keys` are keys_in_double; x [n, d_model] is needed for W_Q and W_K. `wishes` are in the order of their rows; `rows` are the queries of which it
     // is to be said how they move.
     HeadChange(std::shared_ptr<const Record> record, Index head, ChangeOf of, std::vector<CellWish> wishes,
-               std::shared_ptr<const Matrix> x, std::vector<Index> rows);
+               std::shared_ptr<const std::vector<double>> keys, std::shared_ptr<const Matrix> x,
+               std::vector<Index> rows);
 
     bool step();  // about a row's scores; true while there is more to do
     bool found() const { return search_ && search_->found(); }
@@ -89,7 +93,7 @@ class HeadChange {
 
   private:
     using Vector = std::vector<double>;
-    std::vector<WishedRow> wished() const;
+    std::vector<WishedRow> wished(std::shared_ptr<const Vector> keys) const;
     void look_for_reason();
     void take_change();
     void look_at(Index query);

@@ -70,6 +70,7 @@ void InverseLens::follow(const State&, Change) {
     asked_.reset();
     change_.reset();
     chosen_.reset();
+    keys_.reset();
     inputs_of_.reset();
     inputs_.reset();
 }
@@ -140,7 +141,10 @@ const HeadChange* InverseLens::change(Subject& subject) {
         // A change of queries moves no other row.
         auto rows =
             asked.of == ChangeOf::q ? std::vector<Index>{} : rows_to_look_at(asked.page, record->queries());
-        change_.emplace(record, s.head, asked.of, asked.wishes, std::move(x), std::move(rows));
+        const bool same_keys = asked_ && keys_ && asked_->subject == asked.subject &&
+                               asked_->version == asked.version && asked_->head == asked.head;
+        if (!same_keys) keys_ = keys_in_double(*record, s.head);
+        change_.emplace(record, s.head, asked.of, asked.wishes, keys_, std::move(x), std::move(rows));
         asked_ = std::move(asked);
         // Most are found before the sentence that tells of them is drawn.
         const Deadline soon(search_ms);
@@ -352,7 +356,8 @@ std::string InverseLens::spoken(Subject& subject) {
     if (now->obstacle() || now->too_large()) return why_not(subject, *now);
     if (!now->found()) return "The least change is being looked for.";
     const CellWish& wish = now->wishes().front();
-    const std::string comes = now->wishes().size() > 1
+    const std::string comes = now->wishes().size() == 2 ? "both wishes come true."
+                              : now->wishes().size() > 2
                                   ? "all " + std::to_string(now->wishes().size()) + " wishes come true."
                                   : query_in_words(attention, wish.query) + " gives " +
                                         named(wish.query, wish.key) + " " + shortest(wish.weight) +

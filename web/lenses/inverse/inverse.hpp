@@ -152,6 +152,7 @@ class InverseLens final : public Lens {
     std::optional<Asked> asked_;
     std::optional<HeadChange> change_;
     std::optional<Chosen> chosen_;
+    std::shared_ptr<const std::vector<double>> keys_;  // of what is asked
     std::optional<Inputs> inputs_of_;
     std::shared_ptr<const Matrix> inputs_;
     std::optional<Pattern> fitted_of_;

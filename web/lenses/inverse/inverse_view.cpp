@@ -122,22 +122,16 @@ void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const He
         if (ui::button(("inverse/forget/" + std::to_string(key)).c_str(), "Forget it"))
             forget(row.query, key);
     };
-    std::size_t elsewhere = 0;
     bool has_chosen = false;
     const auto& key = drawing.selection().key;
     const std::vector<CellWish> wishes = change.wishes();
     for (const CellWish& each : wishes) {
-        if (each.query != row.query) ++elsewhere;
         if (each.query != row.query) continue;
         has_chosen = has_chosen || each.key == key;
         slider(each.key, each.weight, true);
     }
     if (key && !has_chosen && *key < change.record().keys() && is_open(row.row, *key))
         slider(*key, as_wish(row.now.at(*key).weight), false);
-    if (elsewhere > 0)
-        ui::caption(((elsewhere == 1 ? "1 wish is" : std::to_string(elsewhere) + " wishes are") +
-                     std::string(" for other rows; click a row to change them."))
-                        .c_str());
 }
 
 // Digits that are typed where the keyboard is become a wish.
@@ -335,7 +329,10 @@ void InverseLens::draw_search(const Drawing& drawing, const HeadChange& change, 
 void InverseLens::draw_deed(const Drawing& drawing, Subject& subject) {
     const auto possible = deed(subject);
     if (!possible) return;
-    ui::next_control(ui::need::long_button);
+    const bool has_slider = std::ranges::any_of(change_->wishes(), [&](const CellWish& wish) {
+        return wish.query == chosen_query(change_->record());
+    });
+    if (has_slider) ui::next_control(ui::need::long_button);
     const bool pressed = ui::button("inverse/do", possible->label.c_str());
     ui::tooltip(possible->hint.c_str());
     if (pressed) drawing.visit.perform(possible->command);
@@ -406,8 +403,9 @@ void InverseLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     if (!change(subject)) return;
     ui::caption(
-        "Drag a weight to the right or left, to what it should be: this finds the least change that "
-        "makes it so. Further down, paint a whole pattern.");
+        "Drag weights to the right or left, to what they should be: this finds the least change that makes "
+        "it "
+        "so. Further down, paint a whole pattern.");
     draw_presets(subject, *change(subject));
     ImGui::Dummy({0, 2});
     if (const HeadChange* now = change(subject)) draw_controls(drawing, subject, *now);
@@ -421,7 +419,14 @@ void InverseLens::draw(const Drawing& drawing, Subject& subject) {
     lines.finish();
     draw_wishes(drawing, subject, *change_);
     draw_deed(drawing, subject);
-    if (&subject_in(visit()) != &subject) return;
+    if (&subject_in(visit()) != &subject || !change(subject)) return;
+    const auto elsewhere = std::ranges::count_if(change_->wishes(), [&](const CellWish& wish) {
+        return wish.query != chosen_query(change_->record());
+    });
+    if (elsewhere > 0)
+        ui::caption(((elsewhere == 1 ? "One wish is" : std::to_string(elsewhere) + " wishes are") +
+                     std::string(" for other rows; click a row to change them."))
+                        .c_str());
     if (const HeadChange* now = change(subject); now && now->found()) draw_found(drawing, subject);
     if (change(subject) && change_->step())
         drawing.visit.continue_with(
