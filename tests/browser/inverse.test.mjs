@@ -146,6 +146,10 @@ test('a pattern is painted and fitted, and its Q and K are taken to the example'
     assert.ok((await number(explorer, 'error', 1)).f64 > 0.4);
     const { f64: error } = await number(explorer, 'error', 2);
     assert.ok(error < 0.01, `it is off by ${error}`);
+    // Of a head of three tokens it is asked as far as they go.
+    await explorer.click('inverse/ask');
+    await wish(explorer, (now) => now === '1.0:0.9,2.1:0.9');
+    await explorer.untilState('the change', ({ spoken }) => /^Once the queries change by [\d.]+, both wishes come true\.$/.test(spoken));
     await explorer.click('inverse/take');
     await explorer.untilState('the example', ({ lens }) => lens !== 'inverse');
     const { weight } = attention({ q: await explorer.matrix('q'), k: await explorer.matrix('k') });

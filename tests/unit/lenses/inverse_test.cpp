@@ -411,6 +411,13 @@ TEST_CASE("a pattern is painted, fitted, and taken to the example") {
     screen.settle();
     REQUIRE(screen.lens().fitted());
     CHECK(screen.lens().fitted()->rows_right == 4);
+    // Of this head of three tokens it is asked as far as they go.
+    screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
+    screen.settle();
+    CHECK(screen.lens().pattern_as_wishes(screen.change()) ==
+          std::vector<CellWish>{{1, 0, 0.9}, {2, 0, 0.9}});
+    screen.visit.perform(SetMask{});
+    screen.settle();
     const auto deed = screen.lens().take_pattern();
     REQUIRE(deed);
     const FittedPattern fitted = *screen.lens().fitted();

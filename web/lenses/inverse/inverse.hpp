@@ -72,6 +72,8 @@ class InverseLens final : public Lens {
     };
     std::optional<Deed> deed(Subject& subject);
     std::optional<Deed> take_pattern();
+    // The pattern as wishes for the chosen head: its painted cells share most of each row, as far as the head sees them.
+    std::vector<CellWish> pattern_as_wishes(const HeadChange& change) const;
     // The pages of the chosen row and key.
     Range queries_shown(const Record& record) const;
     Range keys_shown(const Record& record) const;
@@ -126,6 +128,7 @@ class InverseLens final : public Lens {
         Matrix values;
     };
     MovedMatrix moved_matrix(Subject& subject, const HeadChange& change) const;
+    Matrix matrix_before(Subject& subject, const HeadChange& change, const MovedMatrix& moved) const;
     std::optional<MovedMatrix> change_matrix(Subject& subject, const HeadChange& change) const;
 
     void set(InverseState wanted) const;
@@ -145,7 +148,8 @@ class InverseLens final : public Lens {
     void draw_matrices(const Drawing& drawing, Subject& subject, const HeadChange& change, ui::Lines& lines);
     void draw_row(const Drawing& drawing, Subject& subject, const HeadChange& change, float width);
     void draw_search(const Drawing& drawing, const HeadChange& change, float width) const;
-    void draw_pattern(const Drawing& drawing);
+    void draw_pattern(const Drawing& drawing, Subject& subject);
+    void draw_pattern_steps(const Drawing& drawing, Subject& subject);
     void draw_pattern_controls();
     void draw_fits(const Drawing& drawing, float width, bool divergence);
 

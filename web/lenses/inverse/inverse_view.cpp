@@ -246,24 +246,29 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const H
 // What changes: by how much, and with it.
 void InverseLens::draw_matrices(const Drawing& drawing, Subject& subject, const HeadChange& change,
                                 ui::Lines& lines) {
-    const auto draw = [&](const MovedMatrix& moved, const char* name) {
+    const MovedMatrix moved = moved_matrix(subject, change);
+    const bool of_w = moved.stage != Stage::q && moved.stage != Stage::k;
+    const std::string of(symbol(moved.stage));
+    const auto draw = [&](const char* name, std::string title, const Matrix& values, auto&& cell) {
         ui::MatrixGrid grid;
-        const bool of_w = moved.stage != Stage::q && moved.stage != Stage::k;
-        const std::string of(symbol(moved.stage));
         grid.name = name;
-        grid.title = moved.number == InverseNumber::change ? "Change of " + of : of + " with the change";
+        grid.title = std::move(title);
         grid.first = {moved.rows.begin, 0};
-        grid.values = &moved.values;
+        grid.values = &values;
         grid.row_labels = moved.row_names;
         grid.row_axis = of_w ? "in" : moved.stage == Stage::q ? "query" : "key";
         grid.column_axis = of_w ? "out" : "component";
         grid.is_signed = true;
         grid.decimals = 3;
-        draw_grid(drawing, grid, lines,
-                  [number = moved.number](Index row, Index col) { return cell_of(number, row, col); });
+        draw_grid(drawing, grid, lines, cell);
     };
-    if (const auto by = change_matrix(subject, change)) draw(*by, "inverse/change");
-    draw(moved_matrix(subject, change), "inverse/moved");
+    draw("inverse/before", of, matrix_before(subject, change, moved),
+         [&](Index row, Index col) { return CellRef{moved.stage, row, col}; });
+    if (const auto by = change_matrix(subject, change))
+        draw("inverse/change", "Change of " + of, by->values,
+             [](Index row, Index col) { return cell_of(InverseNumber::change, row, col); });
+    draw("inverse/moved", of + " with the change", moved.values,
+         [&](Index row, Index col) { return cell_of(moved.number, row, col); });
 }
 
 // The weights of the row, before and after.
@@ -380,6 +385,8 @@ void InverseLens::draw_told(Subject& subject, const HeadChange& change) const {
                                            : std::string(" Elsewhere, ")) +
                 in_row(change.elsewhere());
     }
+    const bool of_keys = change.of() != ChangeOf::q && change.of() != ChangeOf::w_q;
+    if (of_keys && record.kv_heads() < record.heads()) text += " Other heads share these keys.";
     ui::paragraph(text, ui::theme().text);
     ui::landmark_item("inverse/told");
 }
@@ -432,7 +439,7 @@ void InverseLens::draw(const Drawing& drawing, Subject& subject) {
         drawing.visit.continue_with(
             [this, of = asked_] { return asked_ == of && change_ && change_->step(); });
     ImGui::Dummy({0, 14});
-    draw_pattern(drawing);
+    draw_pattern(drawing, subject);
 }
 
 }  // namespace attn::app

@@ -105,7 +105,32 @@ void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence
     if (reply.clicked) parts::pin(drawing, cell);
 }
 
-void InverseLens::draw_pattern(const Drawing& drawing) {
+// What can be done with the pattern: asked of the head, or its Q and K taken along.
+void InverseLens::draw_pattern_steps(const Drawing& drawing, Subject& subject) {
+    if (const HeadChange* now = change(subject)) {
+        const auto wishes = pattern_as_wishes(*now);
+        const Status possible =
+            wishes.empty() ? Status(Error{"This head sees none of the painted cells."}) : ok();
+        if (ui::button("inverse/ask", "Ask it of this head", possible)) {
+            InverseState next = state().of<InverseState>();
+            next.wishes = wishes;
+            visit().perform(SetInverse{std::move(next)});
+        }
+        if (possible)
+            ui::tooltip(
+                "Wishes 0.9 of each row for its painted cells, as far as this head sees them: above is the "
+                "least "
+                "change for it");
+    }
+    const auto take = take_pattern();
+    if (!take) return;
+    ui::next_control(ui::need::named_choices);
+    const bool pressed = ui::button("inverse/take", take->label.c_str());
+    ui::tooltip(take->hint.c_str());
+    if (pressed) drawing.visit.perform(take->command);
+}
+
+void InverseLens::draw_pattern(const Drawing& drawing, Subject& subject) {
     ui::section("A whole pattern");
     ui::caption(
         "Click cells to paint where each query should look; Q and K of ever more components are fitted to "
@@ -172,11 +197,8 @@ void InverseLens::draw_pattern(const Drawing& drawing) {
     }
     ui::paragraph(told, ui::theme().text);
     ui::landmark_item("inverse/fit");
-    if (const auto take = take_pattern()) {
-        const bool pressed = ui::button("inverse/take", take->label.c_str());
-        ui::tooltip(take->hint.c_str());
-        if (pressed) return drawing.visit.perform(take->command);
-    }
+    draw_pattern_steps(drawing, subject);
+    if (&subject_in(visit()) != &subject) return;
     ui::columns(
         "inverse/fits", least_fit, fits_gap, [&](float width) { draw_fits(drawing, width, false); },
         [&](float width) { draw_fits(drawing, width, true); });
