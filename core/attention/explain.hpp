@@ -61,6 +61,7 @@ class RowChain {
     Index max_key_ = 0;
 };
 
+// Returns the raw scores of one query in double.
 ScoreRow score_row(const Record& record, Index head, Index query);
 // Builds the chain of one query's row.
 RowChain row_chain(const Record& record, Index head, Index query);

@@ -7,6 +7,7 @@
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/gradient.hpp"
+#include "lenses/inverse/inverse.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "lenses/masks/masks.hpp"
 #include "lenses/memory/memory.hpp"
@@ -39,9 +40,10 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"masks", "Masks", understand, "Which keys a query may look at, and what that saves and costs", false, masks_links(), make<MasksLens>},
         LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax_links(), make<SoftmaxLens>},
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>},
+        LensEntry{"inverse", "Make it so", understand, "The least change that gives a weight you wish for, or why there is none", false, inverse_links(), make<InverseLens>},
         LensEntry{"order", "Order", understand, "What attention knows of the order of its tokens, and six ways to tell it", false, order_links(), make<OrderLens>},
-        LensEntry{"geometry", "Geometry", understand, "Scores as a bilinear form: its directions, its gauge, a metric, Einstein sums", false, geometry_links(), make<GeometryLens>},
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>},
+        LensEntry{"geometry", "Geometry", understand, "Scores as a bilinear form: its directions, its gauge, a metric, Einstein sums", false, geometry_links(), make<GeometryLens>},
         LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory_links(), make<MemoryLens>},
     };
     // clang-format on

@@ -4,8 +4,15 @@
 
 namespace attn::parts {
 
-std::optional<app::Offer> take_over(const app::Visit& visit, app::Subject& subject, Range queries,
-                                    Range keys) {
+std::optional<app::Offer> offer_of(const app::Visit& visit, const app::HeadCopy& copy) {
+    for (const app::SubjectEntry& entry : app::subject_list())
+        if (auto command = static_cast<app::Subject&>(visit.subject(entry.key)).take_over(copy))
+            return app::Offer{std::string("Edit a copy in ") + entry.name, *std::move(command)};
+    return std::nullopt;
+}
+
+std::optional<app::HeadCopy> chosen_copy(const app::Visit& visit, app::Subject& subject, Range queries,
+                                         Range keys) {
     const app::Selection& s = visit.state().selection;
     const app::Attention* attention = subject.attention();
     if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
@@ -16,14 +23,16 @@ std::optional<app::Offer> take_over(const app::Visit& visit, app::Subject& subje
     const bool whole = queries == Range{0, attention->queries()} && keys == Range{0, attention->keys()};
     if (!whole)
         from += ", tokens " + std::to_string(queries.begin) + " to " + std::to_string(queries.end - 1);
-    const app::HeadCopy copy =
-        app::copy_of(*record, s.head, queries, keys, attention->query_names(), attention->key_names(), from);
-    for (const app::SubjectEntry& entry : app::subject_list()) {
-        if (entry.key == visit.state().subject) continue;
-        if (auto command = static_cast<app::Subject&>(visit.subject(entry.key)).take_over(copy))
-            return app::Offer{std::string("Edit a copy in ") + entry.name, *std::move(command)};
-    }
-    return std::nullopt;
+    return app::copy_of(*record, s.head, queries, keys, attention->query_names(), attention->key_names(),
+                        from);
+}
+
+std::optional<app::Offer> take_over(const app::Visit& visit, app::Subject& subject, Range queries,
+                                    Range keys) {
+    const auto copy = chosen_copy(visit, subject, queries, keys);
+    // What can be edited where it is needs no copy.
+    if (!copy || subject.take_over(*copy)) return std::nullopt;
+    return offer_of(visit, *copy);
 }
 
 void draw_take_over(const app::Drawing& drawing, app::Subject& subject, Range queries, Range keys) {

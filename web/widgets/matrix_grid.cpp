@@ -26,7 +26,7 @@ struct Scale {
 
 // The scale is from zero to the largest value, or symmetric about zero; infinities do not count.
 Scale scale_of(const MatrixGrid& grid) {
-    Scale scale{grid.is_signed, 0};
+    Scale scale{grid.is_signed, grid.most};
     for (double v : grid.values->values) {
         if (!std::isfinite(v)) continue;
         scale.diverging |= v < 0;

@@ -31,6 +31,7 @@ struct MatrixGrid {
     std::string column_axis;
     int decimals = 2;
     bool editable = false;
+    float most = 0;  // that colours reach to, so that several matrices have the same; 0: the largest value
     bool is_signed = false;  // coloured about zero, whether a cell is negative at the moment or not
     std::function<bool(Index, Index)> allowed;  // null: every cell is allowed
     std::function<bool(Index, Index)>

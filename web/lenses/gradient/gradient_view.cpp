@@ -221,8 +221,10 @@ void GradientLens::draw_check(const Drawing& drawing, const Slopes& slopes) {
     ui::landmark_item("gradient/rerun");
 }
 
-// From the logit to this head; while that goes on, there is nothing else to show.
+// While the way back to this head and through its row goes on, there is nothing else to show.
 void GradientLens::draw_way_back(Subject& subject) {
+    if (aim(subject) != GradientAim::logit)
+        return ui::caption("The way back through this row is being computed.");
     const auto loss = logit_loss();
     if (!loss) return ui::caption("The model's logits are not finite, so there is no token to aim at.");
     if (const Status asked = logit_.ask(*loss); !asked)
@@ -370,6 +372,8 @@ void GradientLens::draw(const Drawing& drawing, Subject& subject) {
             return logit_.step() &&
                    waits == logit_.slopes().empty();  // the page is drawn when they are there
         });
+    if (slopes_ && !slopes_->done())
+        drawing.visit.continue_with([this] { return slopes_ && slopes_->step(); });
     if (!now) return draw_way_back(subject);
     draw_step(drawing, subject, *now);
     ImGui::Dummy({0, 8});

@@ -1,0 +1,432 @@
+#include "lenses/inverse/inverse.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/link.hpp"
+#include "subjects/worked/commands.hpp"
+#include "unit/app/support.hpp"
+#include "unit/app/tensors_visit.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+struct InverseScreen : Screen {
+    InverseScreen() {
+        visit.perform(OpenSubject{worked_subject});
+        open();
+    }
+    void open() {
+        visit.perform(OpenLens{"inverse"});
+        settle();
+    }
+    InverseLens& lens() const { return static_cast<InverseLens&>(lens_in(visit)); }
+    Subject& subject() const { return subject_in(visit); }
+    const HeadChange& change() const {
+        const HeadChange* now = lens().change(subject());
+        REQUIRE(now);
+        return *now;
+    }
+    std::string spoken() const { return lens().spoken(subject()); }
+    // For the chosen row, or the last.
+    void ask(ChangeOf of, const std::vector<Wish>& wishes) {
+        InverseState next = visit.state().of<InverseState>();
+        next.of = of;
+        next.wishes.clear();
+        const Index last = subject().attention()->queries() - 1;
+        for (const Wish& wish : wishes)
+            next.wish(visit.state().selection.query.value_or(last), wish.key, wish.weight);
+        visit.perform(SetInverse{next});
+        settle();
+    }
+    double weight(Index query, Index key) const {
+        const Record& record = *subject().attention()->record(visit.state().selection.layer);
+        return static_cast<double>(record.cell(Stage::weight, visit.state().selection.head, query, key));
+    }
+};
+
+// Kernels round q, k and scores to f32: a weight is known to some 1e-7 times its scores.
+constexpr double single = 2e-6;
+
+}  // namespace
+
+TEST_CASE("a cell of the lens is found again from its reference") {
+    for (Index i = 0; i < inverse_number_count; ++i)
+        for (const Index col : {0, 1, 511, 16'383}) {
+            const auto [number, row, at] = inverse_cell(cell_of(static_cast<InverseNumber>(i), 7, col));
+            CHECK(number == static_cast<InverseNumber>(i));
+            CHECK(row == 7);
+            CHECK(at == col);
+            CHECK(cell_of(number, 16'383, col).col < position_limit);
+        }
+}
+
+TEST_CASE("made so, the example has the weight that was wished for, and undo brings back what was") {
+    for (const Source source : {Source::projections, Source::qkv})
+        for (Index of = 0; of < change_count; ++of) {
+            InverseScreen screen;
+            const auto changed = static_cast<ChangeOf>(of);
+            INFO(info(changed).label << (source == Source::qkv ? ", of Q and K" : ", of X"));
+            screen.visit.perform(SetSource{source});
+            screen.visit.perform(SetSoftcap{3});
+            screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
+            screen.visit.perform(Select{{0, 0, 2, {}}});
+            screen.ask(changed, {{0, 0.6}, {1, 0.15}});
+            const HeadChange& change = screen.change();
+            REQUIRE(change.found());
+            if (source == Source::qkv) CHECK(change.x() == nullptr);
+            CHECK(change.search()->idle_share() < 1e-6);
+            const State before = screen.visit.state();
+            const auto deed = screen.lens().deed(screen.subject());
+            REQUIRE(deed);
+            const std::vector<double> row0 = *change.after(2);
+            const HeadChange::Moved elsewhere = change.elsewhere();
+            screen.click("inverse/do");
+            screen.settle();
+            CHECK(std::abs(screen.weight(2, 0) - 0.6) < single);
+            CHECK(std::abs(screen.weight(2, 1) - 0.15) < single);
+            for (Index j = 0; j < 3; ++j)
+                CHECK(std::abs(screen.weight(2, j) - row0[static_cast<std::size_t>(j)]) < single);
+            CHECK(screen.spoken().starts_with("Nothing has to change"));
+            // What else it was said to move has moved by as much.
+            const double then = elsewhere.query < 0 ? 0 : screen.weight(elsewhere.query, elsewhere.key);
+            screen.visit.undo();
+            screen.settle();
+            CHECK(screen.visit.state() == before);
+            if (elsewhere.query >= 0)
+                CHECK(std::abs(then - screen.weight(elsewhere.query, elsewhere.key) - elsewhere.by) <
+                      2 * single);
+        }
+}
+
+TEST_CASE("a least change of q is shorter than that of all keys is of K, and both as the formulas say") {
+    InverseScreen screen;
+    screen.visit.perform(SetSource{Source::qkv});
+    screen.ask(ChangeOf::q, {{0, 0.9}});
+    const HeadChange& of_q = screen.change();
+    REQUIRE(of_q.found());
+    double squares_of_q = 0;
+    for (Index a = 0; a < 4; ++a) squares_of_q += std::pow(of_q.change(2, a), 2);
+    CHECK(std::abs(of_q.norm() - std::sqrt(squares_of_q)) < 1e-12);
+    screen.ask(ChangeOf::keys, {{0, 0.9}});
+    const HeadChange& of_keys = screen.change();
+    REQUIRE(of_keys.found());
+    double squares_of_k = 0;
+    for (Index j = 0; j < 3; ++j)
+        for (Index a = 0; a < 4; ++a) squares_of_k += std::pow(of_keys.change(j, a), 2);
+    CHECK(std::abs(of_keys.norm() - std::sqrt(squares_of_k)) < 1e-12);
+    screen.ask(ChangeOf::key, {{0, 0.9}});
+    const HeadChange& of_key = screen.change();
+    REQUIRE(of_key.found());
+    // One key alone has to move by what its score lacks, along q.
+    const RowChain row = row_chain(of_key.record(), 0, 2);
+    double squares = 0;
+    for (Index a = 0; a < 4; ++a)
+        squares += std::pow(static_cast<double>(of_key.record().q().heads().head(0)(2, a)), 2);
+    const double rest = 1 - row.at(0).weight, lacks = std::log(9.0) - std::log(row.at(0).weight / rest);
+    CHECK(std::abs(of_key.norm() - 2 * lacks / std::sqrt(squares)) < 1e-9);
+    CHECK(of_key.elsewhere().query >= 0);
+}
+
+TEST_CASE("every number of the lens explains itself: operands, lines and what they lead to") {
+    InverseScreen screen;
+    const auto check = [&](InverseNumber number, Index rows, Index cols, double tolerance) {
+        for (Index row = 0; row < rows; ++row)
+            for (Index col = 0; col < cols; ++col) {
+                const auto why = screen.lens().explain(screen.subject(), {{}, cell_of(number, row, col)});
+                INFO("number " << static_cast<int>(number) << " at " << row << ", " << col);
+                REQUIRE(why);
+                INFO(why->title);
+                CHECK(std::abs(why->f32 - why->f64) < tolerance);
+                CHECK_FALSE(why->formula.empty());
+                REQUIRE_FALSE(why->lines.empty());
+                CHECK(std::abs(why->lines.back().value - why->f64) < 1e-12);
+                double sum = 0;
+                for (const auto& operand : why->operands) sum += operand.product;
+                // A least change is made of keys as far as nothing of it is idle.
+                if (number == InverseNumber::change && !why->operands.empty())
+                    CHECK(std::abs(sum - why->f64) < 1e-6);
+                for (const auto& operand : why->operands)
+                    for (const auto& [at, value] : {std::pair(operand.left_at, operand.left),
+                                                    std::pair(operand.right_at, operand.right)}) {
+                        if (!at) continue;
+                        const auto there = screen.lens().explain(screen.subject(), *at);
+                        REQUIRE(there);
+                        CHECK(std::abs(there->f64 - value) < 1e-6);  // as far as f32 goes
+                    }
+            }
+    };
+    for (Index of = 0; of < change_count; ++of) {
+        screen.ask(static_cast<ChangeOf>(of), {{1, 0.7}});
+        REQUIRE(screen.change().found());
+        check(InverseNumber::weight, 3, 3, single);
+        check(InverseNumber::q, 3, 4, 1e-6);
+        check(InverseNumber::k, 3, 4, 1e-6);
+        check(InverseNumber::step, std::ssize(screen.change().search()->iterations()), 2, 1e-6);
+        if (screen.change().x()) check(InverseNumber::w, 4, 4, 1e-6);
+        if (screen.change().x()) check(InverseNumber::change, 4, 4, 1e-6);
+        if (screen.change().of() == ChangeOf::keys) check(InverseNumber::change, 3, 4, 1e-6);
+        CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::weight, 3, 0)}));
+    }
+    screen.ask(ChangeOf::q, {{1, 0.7}});
+    for (Index a = 0; a < 4; ++a) {
+        const auto why = screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::change, 2, a)});
+        REQUIRE(why);
+        REQUIRE(why->operands.size() == 3);
+        double sum = 0;
+        for (const auto& operand : why->operands) sum += operand.product;
+        CHECK(std::abs(sum - why->f64) < 1e-6 * screen.change().search()->length());
+    }
+    REQUIRE(screen.lens().fit().done());
+    check(InverseNumber::target, 8, 8, 1e-6);
+    check(InverseNumber::fitted, 8, 8, 1e-6);
+    check(InverseNumber::fit_q, 8, 2, 1e-4);
+    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::error, 9, 0)}));
+    CHECK(screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::error, 8, 0)}));
+}
+
+TEST_CASE("wishes for several rows come true together, by whatever changes") {
+    for (const Source source : {Source::projections, Source::qkv})
+        for (Index of = 0; of < change_count; ++of) {
+            InverseScreen screen;
+            screen.visit.perform(SetSource{source});
+            InverseState next = screen.visit.state().of<InverseState>();
+            next.of = static_cast<ChangeOf>(of);
+            next.wishes = {{0, 1, 0.6}, {1, 0, 0.5}, {2, 1, 0.45}};
+            screen.visit.perform(SetInverse{next});
+            screen.settle();
+            INFO(info(next.of).label);
+            const HeadChange& change = screen.change();
+            REQUIRE(change.found());
+            CHECK(change.search()->idle_share() < 1e-6);
+            CHECK(screen.spoken().find("all 3 wishes come true") != std::string::npos);
+            // The norm is that of the matrix that changes.
+            double squares = 0;
+            for (Index row = 0; row < change.changed_rows(); ++row)
+                for (Index col = 0; col < 4; ++col) squares += std::pow(change.change(row, col), 2);
+            CHECK(std::abs(std::sqrt(squares) - change.norm()) < 1e-9 * change.norm());
+            for (Index col = 0; col < 4; ++col) {
+                const auto why =
+                    screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::change, 1, col)});
+                REQUIRE(why);
+                // It says what a least change has; nothing of this one is idle but 1e-8 of its length.
+                CHECK(std::abs(why->f64 - change.change(1, col)) < 1e-6 * change.norm());
+            }
+            screen.click("inverse/do");
+            screen.settle();
+            for (const auto& [query, key, weight] : next.wishes)
+                CHECK(std::abs(screen.weight(query, key) - weight) < single);
+        }
+    InverseScreen screen;
+    screen.click("inverse/preset/previous");
+    screen.settle();
+    CHECK(screen.visit.state().of<InverseState>().wishes == std::vector<CellWish>{{1, 0, 0.6}, {2, 1, 0.6}});
+    CHECK(screen.change().found());
+}
+
+TEST_CASE("what cannot be had says why, in one sentence") {
+    InverseScreen screen;
+    screen.visit.perform(SetSource{Source::qkv});
+    const auto says = [&](std::vector<Wish> wishes, const char* part) {
+        screen.ask(ChangeOf::q, std::move(wishes));
+        INFO(screen.spoken());
+        CHECK(screen.spoken().find(part) != std::string::npos);
+        CHECK(screen.spoken().ends_with('.'));
+        CHECK_FALSE(screen.shows("inverse/do"));
+    };
+    screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
+    screen.visit.perform(Select{{0, 0, 1, {}}});
+    says({{2, 0.5}}, "The mask hides “mat” from “sat”");
+    says({{0, 0.5}, {1, 0.4}}, "without a wish");
+    screen.visit.perform(SetMask{});
+    says({{0, 0.5}, {1, 0.5}}, "add up to 1");
+    // The second key lies half-way between the others.
+    for (Index a = 0; a < 4; ++a)
+        screen.visit.perform(SetCell{{Stage::k, 1, a}, a == 0 ? 0.8 : a == 1 ? 0.35 : a == 2 ? 0.45 : 0.55});
+    says({{1, 0.6}}, "lies among the other keys");
+    CHECK(screen.spoken().find("more than 0.3333") != std::string::npos);
+    for (Index a = 0; a < 4; ++a)
+        screen.visit.perform(SetCell{{Stage::k, 1, a}, a == 1 ? 0.5 : a == 0 ? 1 : a == 2 ? 0.2 : 0.8});
+    says({{1, 0.6}}, "stay in one ratio");
+    screen.visit.perform(SetSoftcap{0.5});
+    says({{2, 0.9}}, "The soft cap of 0.5");
+    for (Index j = 0; j < 3; ++j)
+        for (Index a = 0; a < 4; ++a) screen.visit.perform(SetCell{{Stage::k, j, a}, 1});
+    says({{2, 0.9}}, "All keys");
+    screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
+    screen.visit.perform(Select{{0, 0, 0, {}}});
+    screen.ask(ChangeOf::q, {});
+    CHECK(screen.spoken().starts_with("The mask leaves “cat” nothing to look at"));
+    screen.visit.perform(SetSource{Source::scores});
+    screen.settle();
+    CHECK(screen.shows("missing/offer"));
+    screen.click("missing/offer");
+    screen.settle();
+    CHECK_FALSE(screen.lens().missing(screen.subject()));
+    for (const std::string& notice : screen.page.notices) UNSCOPED_INFO(notice);
+    CHECK(screen.page.notices.empty());
+}
+
+TEST_CASE("a head of a model is taken to the example with the change in it") {
+    InverseScreen screen;
+    screen.open_sentence(6);
+    screen.visit.perform(Select{{1, 1, 4, {}, {}}});
+    screen.open();
+    for (const ChangeOf of : {ChangeOf::q, ChangeOf::keys, ChangeOf::w_q, ChangeOf::w_k}) {
+        INFO(info(of).label);
+        screen.ask(of, {{2, 0.75}});
+        REQUIRE(screen.change().found());
+        CHECK(screen.change().of() == of);
+        screen.click("inverse/do");
+        REQUIRE(screen.visit.state().subject == worked_subject);
+        const WorkedState& w = worked_of(screen.visit.state());
+        CHECK(w.origin.from.find("layer 1, head 1 of tiny") == 0);
+        CHECK(std::abs(static_cast<double>(worked_in(screen.visit).run().value(w, {Stage::weight, 4, 2})) -
+                       0.75) < single);
+        screen.visit.undo();
+        screen.settle();
+        REQUIRE(screen.visit.state().subject == sentence_subject);
+    }
+}
+
+TEST_CASE("a weight is dragged, typed and forgotten; the row it is in is chosen") {
+    InverseScreen screen;
+    const Rect cell = rect("inverse/now/1/0");
+    ImGuiIO& io = ImGui::GetIO();
+    io.AddMousePosEvent((cell.left + cell.right) / 2, (cell.top + cell.bottom) / 2);
+    screen.draw(2);
+    io.AddMouseButtonEvent(0, true);
+    screen.draw();
+    for (int i = 1; i <= 8; ++i) {
+        io.AddMousePosEvent((cell.left + cell.right) / 2 + 5.0f * static_cast<float>(i),
+                            (cell.top + cell.bottom) / 2);
+        screen.draw();
+    }
+    io.AddMouseButtonEvent(0, false);
+    screen.settle();
+    const InverseState& now = screen.visit.state().of<InverseState>();
+    REQUIRE(now.wishes.size() == 1);
+    CHECK(now.wishes[0].query == 1);
+    CHECK(now.wishes[0].key == 0);
+    CHECK(now.wishes[0].weight > screen.weight(1, 0) + 0.1);
+    CHECK(screen.visit.state().selection.query == 1);
+    CHECK(screen.change().found());
+    CHECK(screen.shows("inverse/weight/1/0"));
+    screen.visit.undo();
+    CHECK(screen.visit.state().of<InverseState>().wishes.empty());
+    screen.settle();
+    screen.click("inverse/now/2/1");
+    screen.type("0.8");
+    screen.press(ImGuiKey_Enter);
+    screen.settle();
+    CHECK(screen.visit.state().of<InverseState>().wishes == std::vector<CellWish>{{2, 1, 0.8}});
+    screen.type("2");
+    screen.press(ImGuiKey_Enter);
+    CHECK(screen.page.notices.size() == 1);
+    screen.click("inverse/forget/1");
+    CHECK(screen.visit.state().of<InverseState>().wishes.empty());
+}
+
+TEST_CASE("on tensors of 16,384 tokens a wish is found in slices; a row with a NaN says so") {
+    InverseScreen screen;
+    screen.visit.perform(OpenSubject{tensors_subject});
+    Tensor k = random_tensor({1, 16384, 32}, 2);
+    put(screen.visit,
+        {{"q.npy", normal_npy({1, 16384, 32}, 1)}, {"k.npy", write_npy({1, 16384, 32}, k.values())}});
+    screen.settle();
+    REQUIRE(subject_in(screen.visit).attention());
+    screen.visit.perform(SetTensorRule{{}});
+    screen.visit.perform(Select{{0, 0, 9000, 12'345}});
+    screen.open();
+    screen.ask(ChangeOf::key, {{12'345, 0.4}});
+    REQUIRE(screen.change().found());
+    CHECK(std::abs(static_cast<double>(
+                       screen.lens()
+                           .explain(screen.subject(), {{}, cell_of(InverseNumber::weight, 9000, 12'345)})
+                           ->f32) -
+                   0.4) < 1e-4);
+    CHECK(screen.shows("inverse/weight/9000/12345"));
+    CHECK(screen.change().all_moved());
+    CHECK(screen.shows("inverse/do"));
+    CHECK(ImGui::GetDrawData()->TotalVtxCount < 60'000);
+
+    InverseScreen odd;
+    odd.visit.perform(OpenSubject{tensors_subject});
+    Tensor q = random_tensor({6, 4}, 1);
+    q.matrix()(3, 2) = std::nanf("");
+    put(odd.visit, {{"q.npy", write_npy({6, 4}, q.values())}, {"k.npy", normal_npy({6, 4}, 2)}});
+    odd.settle();
+    odd.visit.perform(Select{{0, 0, 3, {}}});
+    odd.open();
+    CHECK(odd.spoken().find("not a number") != std::string::npos);
+    odd.ask(ChangeOf::keys, {{1, 0.5}});
+    CHECK(odd.spoken().find("is not finite") != std::string::npos);
+    odd.visit.perform(Select{{0, 0, 4, {}}});
+    odd.ask(ChangeOf::keys, {{1, 0.5}});
+    CHECK(odd.change().found());
+}
+
+TEST_CASE("the link opens the lens as it was") {
+    InverseScreen screen;
+    screen.ask(ChangeOf::w_k, {{0, 0.125}, {2, 0.5}});
+    CHECK(to_fragment(screen.visit.state()) ==
+          "v=1&lens=inverse&inverse.of=wk&inverse.wish=2.0:0.125,2.2:0.5");
+    InverseState next = screen.visit.state().of<InverseState>();
+    next.pattern = {PatternKind::painted, 3, 7, {1, 0, 0, 0, 1, 1, 0, 0, 0}};
+    next.components = 3;
+    screen.visit.perform(SetInverse{next});
+    const std::string link = to_fragment(screen.visit.state());
+    CHECK(parse_fragment(link).state == screen.visit.state());
+    for (const char* bad :
+         {"wish=0", "wish=0:0.5", "wish=0.0:1", "wish=0.0:0", "wish=0.-1:0.5", "wish=0.0:0.1,0.0:0.2",
+          "wish=a.b:c", "of=v", "pattern=previous", "pattern=previous,1", "pattern=previous,17",
+          "pattern=painted,3", "pattern=painted,3,ff", "pattern=stripes,3", "seed=-1", "d=0", "d=17"}) {
+        INFO(bad);
+        CHECK_FALSE(parse_fragment("v=1&inverse." + std::string(bad)).note.empty());
+    }
+}
+
+TEST_CASE("a pattern is painted, fitted, and taken to the example") {
+    InverseScreen screen;
+    CHECK(cells_of({PatternKind::previous, 3, 1, {}}) ==
+          std::vector<std::uint8_t>{1, 0, 0, 1, 0, 0, 0, 1, 0});
+    CHECK(cells_of({PatternKind::blocks, 4, 1, {}}) ==
+          std::vector<std::uint8_t>{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1});
+    const auto permutation = cells_of({PatternKind::permutation, 9, 4, {}});
+    for (std::size_t i = 0; i < 9; ++i) {
+        int row = 0, column = 0;
+        for (std::size_t j = 0; j < 9; ++j) row += permutation[i * 9 + j], column += permutation[j * 9 + i];
+        CHECK(row == 1);
+        CHECK(column == 1);
+    }
+    CHECK(target_of({PatternKind::painted, 2, 1, {1, 1, 0, 0}}) == std::vector<double>{0.5, 0.5, 0, 0});
+    InverseState next = screen.visit.state().of<InverseState>();
+    next.pattern = {PatternKind::first, 4, 1, {}};
+    next.components = 1;
+    screen.visit.perform(SetInverse{next});
+    screen.settle();
+    REQUIRE(screen.lens().fitted());
+    CHECK(screen.lens().fitted()->rows_right == 4);
+    // Of this head of three tokens it is asked as far as they go.
+    screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
+    screen.settle();
+    CHECK(screen.lens().pattern_as_wishes(screen.change()) ==
+          std::vector<CellWish>{{1, 0, 0.9}, {2, 0, 0.9}});
+    screen.visit.perform(SetMask{});
+    screen.settle();
+    const auto deed = screen.lens().take_pattern();
+    REQUIRE(deed);
+    const FittedPattern fitted = *screen.lens().fitted();
+    screen.visit.perform(deed->command);
+    CHECK(screen.page.notices.empty());
+    const WorkedState& w = worked_of(screen.visit.state());
+    for (Index i = 0; i < 4; ++i)
+        for (Index j = 0; j < 4; ++j)
+            CHECK(
+                std::abs(static_cast<double>(worked_in(screen.visit).run().value(w, {Stage::output, i, j})) -
+                         fitted.weights[static_cast<std::size_t>(i * 4 + j)]) < 1e-5);
+}

@@ -1,0 +1,128 @@
+// The least change of Q, K, W_Q or W_K with which cells of a head's map have the weights wished for, and what else it moves.
+//
+// With R rows that have wishes, each of these changes is of rank R at most. Let b_l and e_l be orthonormal vectors that span
+// the x_i and the q_i of these rows, and z the change that core/analysis/least_change finds, in blocks z_l:
+//   q         Q′ = Q + Σ_i 1_i z_iᵀ           a block for each row;        f_j = k_j
+//   keys      K′ = K + Σ_l z_l e_lᵀ           q_i = Σ_l blocks_l e_l;      f_j = the unit vector j, of the keys that may move
+//   W_Q       W′ = W + Σ_l b_l z_lᵀ           x_i = Σ_l blocks_l b_l;      f_j = k_j
+//   W_K       W′ = W + Σ_l z_l e_lᵀ           q_i = Σ_l blocks_l e_l;      f_j = x_j
+// Every other change that moves the scores of these rows alike is longer, and the norm of these is |z|.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/best_weight.hpp"
+#include "analysis/least_change.hpp"
+#include "app/matrix.hpp"
+#include "attention/record.hpp"
+
+namespace attn::app {
+
+enum class ChangeOf : std::uint8_t { q, key, keys, w_q, w_k };  // key: those that have a wish
+inline constexpr Index change_count = 5;
+struct ChangeInfo {
+    std::string_view key;  // in links
+    const char* label;
+    Stage stage;  // of the matrix that changes
+};
+const ChangeInfo& info(ChangeOf of);
+
+// What a cell of the map is to be.
+struct CellWish {
+    Index query = 0, key = 0;
+    double weight = 0;
+    bool operator==(const CellWish&) const = default;
+};
+
+// K of a head in double, [n_k, d_k].
+std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, Index head);
+
+class HeadChange {
+  public:
+    // `keys` are keys_in_double; x [n, d_model] is needed for W_Q and W_K. `wishes` are in the order of their rows; `rows` are the queries of which it
+    // is to be said how they move.
+    HeadChange(std::shared_ptr<const Record> record, Index head, ChangeOf of, std::vector<CellWish> wishes,
+               std::shared_ptr<const std::vector<double>> keys, std::shared_ptr<const Matrix> x,
+               std::vector<Index> rows);
+
+    bool step();  // about a row's scores; true while there is more to do
+    bool found() const { return search_ && search_->found(); }
+    bool is_so() const { return is_so_; }  // as far as f32 tells, without a change
+    // Why not, and in which row; nothing while it is being found out.
+    const std::optional<Obstacle>& obstacle() const { return obstacle_; }
+    Index obstacle_row() const { return obstacle_row_; }
+    bool too_large() const { return too_large_; }  // for so many keys; then there is no other reason
+    const LeastChange* search() const { return search_ ? &*search_ : nullptr; }
+    bool all_moved() const { return next_row_ == rows_.size(); }
+
+    const Record& record() const { return *record_; }
+    Index head() const { return head_; }
+    ChangeOf of() const { return of_; }
+    bool of_projection() const { return of_ == ChangeOf::w_q || of_ == ChangeOf::w_k; }
+    const std::vector<CellWish>& wishes() const { return wishes_; }
+    const std::vector<Index>& wished_rows() const { return wished_rows_; }
+    const Matrix* x() const { return x_.get(); }
+
+    // The rest is there once the change is found. Of the matrix that changes, M′ = M + Σ_l left_l right_lᵀ:
+    Index blocks() const { return std::ssize(left_); }
+    double left(Index block, Index row) const;
+    double right(Index block, Index col) const;
+    Index changed_rows() const { return std::ssize(left_.front()); }
+    double change(Index row, Index col) const;
+    double norm() const { return search_->length(); }
+    // Of Q and K, whatever changes.
+    double q(Index query, Index component) const;
+    double k(Index key, Index component) const;
+    // The weights of a query with the change, [n_k] in double: at once for rows with wishes, and for others of `rows` when
+    // they are worked out.
+    const std::vector<double>* after(Index query) const;
+    ScoreRow row_after(Index query) const;
+    float after_f32(Index query, Index key);  // by the kernels
+    // The largest change of a weight without a wish: of the rows with wishes, and of others.
+    struct Moved {
+        Index query = -1, key = -1;
+        double by = 0;
+    };
+    const Moved& within() const { return within_; }
+    const Moved& elsewhere() const { return elsewhere_; }
+    Index rows_looked_at() const { return static_cast<Index>(next_row_) + std::ssize(wished_rows_); }
+
+  private:
+    using Vector = std::vector<double>;
+    std::vector<WishedRow> wished(std::shared_ptr<const Vector> keys) const;
+    void look_for_reason();
+    void take_change();
+    void look_at(Index query);
+
+    std::shared_ptr<const Record> record_;
+    Index head_;
+    ChangeOf of_;
+    std::vector<CellWish> wishes_;
+    std::vector<Index> wished_rows_;
+    std::shared_ptr<const Matrix> x_;
+    std::vector<Index> rows_;
+    bool is_so_ = true;
+    std::vector<Vector> basis_, shares_;  // b_l or e_l; [rows with wishes][blocks]
+    std::optional<Obstacle> obstacle_;
+    Index obstacle_row_ = 0;
+    bool too_large_ = false;
+    std::optional<LeastChange> search_;
+    std::optional<BestWeight> best_;
+    std::vector<Vector> left_, right_;
+    // Q′ = Q + Σ_l q_by_l z_lᵀ, K′ = K + Σ_l k_by_l e_lᵀ, [blocks][queries or keys]; empty: unchanged.
+    std::vector<Vector> q_by_, k_by_;
+    std::size_t next_row_ = 0;
+    std::map<Index, Vector> after_;
+    Moved within_, elsewhere_;
+    struct Run {
+        Index query;
+        Record record;
+    };
+    std::optional<Run> run_;  // of the row that was asked for last
+};
+
+}  // namespace attn::app

@@ -1,0 +1,353 @@
+#include "lenses/inverse/inverse.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/clock.hpp"
+#include "app/format.hpp"
+#include "parts/take_over.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr Index rows_looked_at = 64;            // for what else moves
+constexpr Index inputs_limit = Index{1} << 21;  // numbers of X
+constexpr double search_ms = 1;
+
+// Some rows of all, evenly chosen, after those in view.
+std::vector<Index> rows_to_look_at(Range in_view, Index all) {
+    std::vector<Index> rows;
+    for (Index i = in_view.begin; i < in_view.end; ++i) rows.push_back(i);
+    const Index count = std::min(all, rows_looked_at);
+    for (Index s = 0; s < count; ++s)
+        if (const Index i = s * all / count; i < in_view.begin || i >= in_view.end) rows.push_back(i);
+    return rows;
+}
+
+// The page that a place is on: it stays while another place on it is chosen.
+Range page_of(Index place, Index all, Index size) {
+    const Index first = place / size * size;
+    return {first, std::min(first + size, all)};
+}
+
+// At most so many around a place.
+Range around(Index place, Index all, Index most) {
+    const Index count = std::min(all, most), first = std::clamp(place - count / 2, Index{0}, all - count);
+    return {first, first + count};
+}
+
+}  // namespace
+
+CellRef cell_of(InverseNumber number, Index row, Index col) {
+    return {.stage = Stage::lens, .row = row, .col = static_cast<Index>(number) + inverse_number_count * col};
+}
+InverseCell inverse_cell(const CellRef& cell) {
+    return {static_cast<InverseNumber>(cell.col % inverse_number_count), cell.row,
+            cell.col / inverse_number_count};
+}
+
+// A record keeps the whole run that it is of.
+void InverseLens::follow(const State&, Change) {
+    if (!change_ || &lens_in(visit()) == this) return;
+    asked_.reset();
+    change_.reset();
+    chosen_.reset();
+    keys_.reset();
+    inputs_of_.reset();
+    inputs_.reset();
+}
+
+std::optional<Missing> InverseLens::missing(Subject& subject) const {
+    const Attention* attention = subject.attention();
+    if (!attention) return std::nullopt;
+    if (attention->finished())
+        return Missing{"A change of q or k needs q and k; these weights were given finished."};
+    const auto record = attention->record(std::min(state().selection.layer, attention->layers() - 1));
+    if (!record || record->d_k() > 0) {
+        if (record && (record->queries() == 0 || record->keys() == 0))
+            return Missing{"There is no query here, or no key to look at."};
+        const std::vector<Stage> stages = attention->stages();
+        if (std::ranges::find(stages, Stage::raw) != stages.end()) return std::nullopt;
+    }
+    Missing missing{"These scores were given as they are; there are no q and k behind them to change."};
+    const Ladder* ladder = subject.ladder();
+    if (ladder && ladder->edits())
+        if (const auto instead = ladder->edits()->instead(state(), {.stage = Stage::q}))
+            missing.offer = Offer{instead->label, instead->command};
+    return missing;
+}
+
+// ---- What is looked at ------------------------------------------------------------------------------------
+
+std::shared_ptr<const Matrix> InverseLens::inputs(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const Inputs of{state().subject, attention.version(), state().selection.layer};
+    if (inputs_of_ == of) return inputs_;
+    inputs_of_ = of;
+    inputs_.reset();
+    if (auto projections = edited_projections(subject, state())) {
+        inputs_ = std::make_shared<const Matrix>(std::move(projections->x));
+        return inputs_;
+    }
+    // Rotary positions come between W_Q and q.
+    const Trace* trace = attention.trace();
+    if (!trace || trace->position_embedding().size() == 0) return nullptr;
+    const Tensor& x = trace->layers()[static_cast<std::size_t>(of.layer)].attention_input;
+    if (x.size() == 0 || x.size() > inputs_limit || x.dim(0) != attention.keys() ||
+        x.dim(0) != attention.queries())
+        return nullptr;
+    inputs_ =
+        std::make_shared<const Matrix>(Matrix{x.dim(0), x.dim(1), {x.values().begin(), x.values().end()}});
+    return inputs_;
+}
+
+const HeadChange* InverseLens::change(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const Selection& s = state().selection;
+    if (s.layer >= attention.layers() || s.head >= attention.heads()) return nullptr;
+    const auto record = attention.record(s.layer);
+    if (!record || record->queries() == 0 || record->keys() == 0) return nullptr;
+    const InverseState& wanted = state().of<InverseState>();
+    Asked asked{state().subject,        attention.version(), {s.layer, s.head},
+                queries_shown(*record), wanted.of,           wanted.wishes};
+    // The wishes may be of a longer text.
+    std::erase_if(asked.wishes, [&](const CellWish& wish) {
+        return wish.query >= record->queries() || wish.key >= record->keys();
+    });
+    std::shared_ptr<const Matrix> x;
+    if (asked.of == ChangeOf::w_q || asked.of == ChangeOf::w_k) {
+        x = inputs(subject);
+        if (!x) asked.of = asked.of == ChangeOf::w_q ? ChangeOf::q : ChangeOf::keys;
+    }
+    if (asked_ != asked || !change_) {
+        // A change of queries moves no other row.
+        auto rows =
+            asked.of == ChangeOf::q ? std::vector<Index>{} : rows_to_look_at(asked.page, record->queries());
+        const bool same_keys = asked_ && keys_ && asked_->subject == asked.subject &&
+                               asked_->version == asked.version && asked_->head == asked.head;
+        if (!same_keys) keys_ = keys_in_double(*record, s.head);
+        change_.emplace(record, s.head, asked.of, asked.wishes, keys_, std::move(x), std::move(rows));
+        asked_ = std::move(asked);
+        // Most are found before the sentence that tells of them is drawn.
+        const Deadline soon(search_ms);
+        while (!soon.passed() && change_->step()) continue;
+    }
+    return &*change_;
+}
+
+Index InverseLens::chosen_query(const Record& record) const {
+    const Index last = record.queries() - 1;
+    return std::min(state().selection.query.value_or(last), last);
+}
+
+const InverseLens::Chosen& InverseLens::chosen(Subject& subject, const HeadChange& change) {
+    const std::uint64_t version = subject.attention()->version();
+    const HeadIndex head{state().selection.layer, state().selection.head};
+    const Index query = chosen_query(change.record());
+    if (!chosen_ || !chosen_->is_of(version, head, query)) {
+        ScoreRow row = score_row(change.record(), head.head, query);
+        RowChain now(row);
+        chosen_.emplace(Chosen{version, head, query, std::move(row), std::move(now)});
+    }
+    return *chosen_;
+}
+
+PatternFit& InverseLens::fit() {
+    const Pattern& pattern = state().of<InverseState>().pattern;
+    if (fitted_of_ != pattern) {
+        fitted_of_ = pattern;
+        fit_.emplace(target_of(pattern), pattern.tokens, pattern.seed);
+    }
+    return *fit_;
+}
+
+const FittedPattern* InverseLens::fitted_at(Index components) {
+    const PatternFit& all = fit();
+    const Index d = std::min(components, all.n());
+    return d <= std::ssize(all.found()) ? &all.found()[static_cast<std::size_t>(d - 1)] : nullptr;
+}
+
+Range InverseLens::queries_shown(const Record& record) const {
+    return page_of(chosen_query(record), record.queries(), inverse_queries_shown);
+}
+
+Range InverseLens::keys_shown(const Record& record) const {
+    const Selection& s = state().selection;
+    const Index last = record.keys() - 1;
+    return page_of(std::min(s.key.value_or(s.query.value_or(last)), last), record.keys(), inverse_keys_shown);
+}
+
+// ---- What it does -----------------------------------------------------------------------------------------
+
+std::optional<InverseLens::Deed> InverseLens::deed(Subject& subject) {
+    const HeadChange* now = change(subject);
+    if (!now || !now->found() || now->is_so()) return std::nullopt;
+    const Stage stage = info(now->of()).stage;
+    const Ladder* ladder = subject.ladder();
+    if (const LadderEdits* edits = ladder ? ladder->edits() : nullptr) {
+        MakeItSo make;
+        State next = state();
+        std::string hint = "Sets " + std::string(symbol(stage)) + " to what is shown below; one step of undo";
+        if (!edits->may_edit(next, stage)) {
+            const auto instead = edits->instead(next, {.stage = stage});
+            if (!instead || !take(next, instead->command) || !edits->may_edit(next, stage))
+                return std::nullopt;
+            hint = instead->why + " From now on, Q, K and V are given themselves.";
+            make.edits.push_back(instead->command);
+        }
+        for (Index row = 0; row < now->changed_rows(); ++row)
+            for (Index col = 0; col < now->record().d_k(); ++col) {
+                const CellRef cell{stage, row, col};
+                if (const double more = now->change(row, col); more != 0)
+                    make.edits.push_back(edits->set(cell, edits->value(next, cell) + more));
+            }
+        return Deed{"Make it so", std::move(hint), std::move(make)};
+    }
+    const Range queries = around(now->wishes().front().query, now->record().queries(), matrix_size_limit),
+                keys = around(now->wishes().front().key, now->record().keys(), matrix_size_limit);
+    auto copy = parts::chosen_copy(visit(), subject, queries, keys);
+    if (!copy) return std::nullopt;
+    for (Index r = 0; r < copy->q.rows; ++r)
+        for (Index a = 0; a < copy->q.cols; ++a) copy->q.at(r, a) = now->q(queries.begin + r, a);
+    for (Index r = 0; r < copy->k.rows; ++r)
+        for (Index a = 0; a < copy->k.cols; ++a) copy->k.at(r, a) = now->k(keys.begin + r, a);
+    copy->from += std::string(", with another ") + std::string(symbol(stage));
+    const auto offer = parts::offer_of(visit(), *copy);
+    if (!offer) return std::nullopt;
+    const bool whole = keys.size() == now->record().keys();
+    return Deed{"Make it so in a copy",
+                "Takes this head with the change to where its numbers can be edited" +
+                    std::string(whole ? ""
+                                      : ", with 64 of its tokens; without the others, their weights go "
+                                        "to these"),
+                offer->command};
+}
+
+std::optional<InverseLens::Deed> InverseLens::take_pattern() {
+    const FittedPattern* shown = fitted();
+    if (!shown) return std::nullopt;
+    const Index n = fit().n();
+    std::vector<std::string> names;
+    for (Index i = 0; i < n; ++i) names.push_back(std::to_string(i));
+    const auto offer =
+        parts::offer_of(visit(), HeadCopy{.q = Matrix(n, shown->d_k, shown->q),
+                                          .k = Matrix(n, shown->d_k, shown->k),
+                                          .v = identity(n, n),
+                                          .query_labels = names,
+                                          .key_labels = names,
+                                          .from = "a fitted pattern, seed " +
+                                                  std::to_string(state().of<InverseState>().pattern.seed)});
+    if (!offer) return std::nullopt;
+    return Deed{"Take these Q and K to the example",
+                "V is the identity there, so that the output of each query is its row of weights",
+                offer->command};
+}
+
+std::vector<CellWish> InverseLens::pattern_as_wishes(const HeadChange& change) const {
+    constexpr double of_a_row = 0.9;
+    const Pattern& pattern = state().of<InverseState>().pattern;
+    const std::vector<std::uint8_t> cells = cells_of(pattern);
+    const Record& record = change.record();
+    std::vector<CellWish> wishes;
+    for (Index i = 0; i < std::min(pattern.tokens, record.queries()); ++i) {
+        std::vector<Index> keys;
+        Index seen = 0;
+        for (Index j = 0; j < record.keys(); ++j) {
+            if (!record.spec().mask.allows(change.head(), i, j)) continue;
+            ++seen;
+            if (j < pattern.tokens && cells[static_cast<std::size_t>(i * pattern.tokens + j)])
+                keys.push_back(j);
+        }
+        // A key without a wish has to take what is left.
+        if (std::ssize(keys) == seen) continue;
+        for (const Index key : keys) wishes.push_back({i, key, of_a_row / static_cast<double>(keys.size())});
+    }
+    return wishes;
+}
+
+// ---- What it shows ----------------------------------------------------------------------------------------
+
+Matrix InverseLens::weights_shown(const HeadChange& change, bool after) const {
+    const Range queries = queries_shown(change.record()), keys = keys_shown(change.record());
+    Matrix matrix(queries.size(), keys.size());
+    std::vector<float> row(static_cast<std::size_t>(keys.size()));
+    for (Index r = 0; r < queries.size(); ++r) {
+        const std::vector<double>* moved = after ? change.after(queries.begin + r) : nullptr;
+        change.record().stage(Stage::weight, change.head(), {queries.begin + r, queries.begin + r + 1}, keys,
+                              row);
+        for (Index c = 0; c < keys.size(); ++c)
+            matrix.at(r, c) = moved ? (*moved)[static_cast<std::size_t>(keys.begin + c)]
+                                    : static_cast<double>(row[static_cast<std::size_t>(c)]);
+    }
+    return matrix;
+}
+
+InverseLens::MovedMatrix InverseLens::moved_matrix(Subject& subject, const HeadChange& change) const {
+    const Record& record = change.record();
+    const Attention& attention = *subject.attention();
+    const Index d = record.d_k();
+    const auto projections = change.of_projection() && change.x()->cols <= inverse_inputs_shown
+                                 ? edited_projections(subject, state())
+                                 : std::nullopt;
+    MovedMatrix moved{Stage::k, InverseNumber::k, keys_shown(record), {}, {}};
+    if (projections) {
+        moved.stage = info(change.of()).stage, moved.number = InverseNumber::w,
+        moved.rows = {0, change.x()->cols};
+    } else if (change.of() == ChangeOf::q || change.of() == ChangeOf::w_q) {
+        moved.stage = Stage::q, moved.number = InverseNumber::q, moved.rows = queries_shown(record);
+        const Index only = change.wished_rows().front();
+        if (change.wished_rows().size() == 1) moved.rows = {only, only + 1};
+    }
+    moved.values = projections ? matrix_before(subject, change, moved) : Matrix(moved.rows.size(), d);
+    for (Index r = 0; r < moved.rows.size(); ++r) {
+        const Index row = moved.rows.begin + r;
+        moved.row_names.push_back(projections               ? std::to_string(row)
+                                  : moved.stage == Stage::q ? label_at(attention.query_names(), row)
+                                                            : label_at(attention.key_names(), row));
+        for (Index c = 0; c < d; ++c) {
+            double& value = moved.values.at(r, c);
+            value = projections               ? value + change.change(row, c)
+                    : moved.stage == Stage::q ? change.q(row, c)
+                                              : change.k(row, c);
+        }
+    }
+    return moved;
+}
+
+// The numbers of such a matrix as they are.
+Matrix InverseLens::matrix_before(Subject& subject, const HeadChange& change,
+                                  const MovedMatrix& moved) const {
+    const Record& record = change.record();
+    if (moved.stage == Stage::q) return rows_of(record.q(), change.head(), moved.rows);
+    if (moved.stage == Stage::k) return rows_of(record.k(), record.kv_head(change.head()), moved.rows);
+    const auto projections = edited_projections(subject, state());
+    return moved.stage == Stage::w_q ? projections->w_q : projections->w_k;
+}
+
+std::optional<InverseLens::MovedMatrix> InverseLens::change_matrix(Subject& subject,
+                                                                   const HeadChange& change) const {
+    MovedMatrix moved = moved_matrix(subject, change);
+    if (moved.stage != info(change.of()).stage) return std::nullopt;
+    moved.number = InverseNumber::change;
+    for (Index r = 0; r < moved.rows.size(); ++r)
+        for (Index c = 0; c < moved.values.cols; ++c)
+            moved.values.at(r, c) = change.change(moved.rows.begin + r, c);
+    return moved;
+}
+
+bool InverseLens::shows(Subject& subject, const CellRef& cell) const {
+    if (cell.second || cell.words || cell.sink != Sink::shown) return false;
+    if (cell.stage == Stage::lens) return true;
+    const Attention* attention = subject.attention();
+    const auto record =
+        attention ? attention->record(std::min(state().selection.layer, attention->layers() - 1)) : nullptr;
+    if (!record || cell.stage != Stage::weight) return false;
+    const Range queries = queries_shown(*record), keys = keys_shown(*record);
+    return cell.row >= queries.begin && cell.row < queries.end && cell.col >= keys.begin &&
+           cell.col < keys.end;
+}
+
+}  // namespace attn::app

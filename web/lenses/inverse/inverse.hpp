@@ -1,0 +1,168 @@
+// Lens Make it so: a weight is given, and the least change of q, k or the projections is found that makes it so, or why there
+// is none; and a painted pattern is fitted by ever more components.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/pattern_fit.hpp"
+#include "lenses/inverse/state.hpp"
+#include "lenses/lens.hpp"
+#include "subjects/projections.hpp"
+#include "widgets/typing.hpp"
+
+namespace attn::ui {
+class Lines;
+struct MatrixGrid;
+}  // namespace attn::ui
+
+namespace attn::app {
+
+inline constexpr Index inverse_queries_shown = 14, inverse_keys_shown = 16, inverse_inputs_shown = 24;
+
+// The lens's own cells, Stage::lens.
+enum class InverseNumber : std::uint8_t {
+    weight,  // with the change; row: query, column: key
+    q,       // Q′
+    k,       // K′
+    w,       // W_Q′ or W_K′
+    change,  // M′ − M of the matrix that changes
+    step,    // of the search, the row; column 0: residual, 1: length
+    target,  // of the pattern
+    fitted,  // weights at the d_k that is shown
+    fit_q,
+    fit_k,
+    error,       // of the fit; row: d_k
+    divergence,  // the same
+};
+inline constexpr Index inverse_number_count = 12;
+CellRef cell_of(InverseNumber number, Index row, Index col);
+struct InverseCell {
+    InverseNumber number;
+    Index row, col;
+};
+InverseCell inverse_cell(const CellRef& cell);
+
+class InverseLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    void follow(const State& before, Change how) override;
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject&) const override { return true; }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject& subject, const CellRef& cell) const override;
+    std::vector<Table> tables(Subject& subject) override;
+    std::string spoken(Subject& subject) override;
+    Guide guide(Subject& subject) const override;
+
+    // What is asked of the chosen head; null while its vectors are being computed. Made anew where something changed.
+    const HeadChange* change(Subject& subject);
+    PatternFit& fit();
+    const FittedPattern* fitted() { return fitted_at(state().of<InverseState>().components); }
+    const FittedPattern* fitted_at(Index components);
+    // The step that makes the change where the numbers can be edited, or gives a copy with it to a subject where they
+    // can; and what to know before. Nothing without a change.
+    struct Deed {
+        std::string label, hint;
+        Command command;
+    };
+    std::optional<Deed> deed(Subject& subject);
+    std::optional<Deed> take_pattern();
+    // The pattern as wishes for the chosen head: its painted cells share most of each row, as far as the head sees them.
+    std::vector<CellWish> pattern_as_wishes(const HeadChange& change) const;
+    // The pages of the chosen row and key.
+    Range queries_shown(const Record& record) const;
+    Range keys_shown(const Record& record) const;
+    // Of X and W_Q; null where they are not at hand.
+    std::shared_ptr<const Matrix> inputs(Subject& subject);
+    std::string why_not(Subject& subject, const HeadChange& change) const;
+    Index chosen_query(const Record& record) const;
+
+  private:
+    struct Asked {
+        std::string_view subject;
+        std::uint64_t version = 0;  // of the attention
+        HeadIndex head;
+        Range page;  // of queries
+        ChangeOf of = ChangeOf::q;
+        std::vector<CellWish> wishes;
+        bool operator==(const Asked&) const = default;
+    };
+    // The row of the selection, as it is.
+    struct Chosen {
+        std::uint64_t version = 0;
+        HeadIndex head;
+        Index query = 0;
+        ScoreRow row;
+        RowChain now;
+        bool is_of(std::uint64_t of_version, HeadIndex of_head, Index of_query) const {
+            return version == of_version && head == of_head && query == of_query;
+        }
+    };
+    struct Inputs {
+        std::string_view subject;
+        std::uint64_t version = 0;
+        Index layer = 0;
+        bool operator==(const Inputs&) const = default;
+    };
+    struct Typed {
+        Index query, key;
+        ui::Typing typing;
+    };
+
+    const Chosen& chosen(Subject& subject, const HeadChange& change);
+    std::optional<Explained> explain_change(Subject& subject, const InverseCell& cell);
+    std::optional<Explained> explain_pattern(const InverseCell& cell);
+    Matrix weights_shown(const HeadChange& change, bool after) const;
+    // What the change makes of a matrix, as far as it is shown: of the projection, or of Q or K, if that is large or not at
+    // hand.
+    struct MovedMatrix {
+        Stage stage;
+        InverseNumber number;
+        Range rows;
+        std::vector<std::string> row_names;
+        Matrix values;
+    };
+    MovedMatrix moved_matrix(Subject& subject, const HeadChange& change) const;
+    Matrix matrix_before(Subject& subject, const HeadChange& change, const MovedMatrix& moved) const;
+    std::optional<MovedMatrix> change_matrix(Subject& subject, const HeadChange& change) const;
+
+    void set(InverseState wanted) const;
+    void wish(const Drawing& drawing, Index query, Index key, double weight);
+    struct Placed;
+    template <class Cell>
+    static Placed draw_grid(const Drawing& drawing, ui::MatrixGrid& grid, ui::Lines& lines, Cell cell);
+    void draw_presets(Subject& subject, const HeadChange& change);
+    void draw_controls(const Drawing& drawing, Subject& subject, const HeadChange& change);
+    void draw_wishes(const Drawing& drawing, Subject& subject, const HeadChange& change);
+    void draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change, ui::Lines& lines);
+    void forget(Index query, Index key) const;
+    void type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed);
+    void draw_found(const Drawing& drawing, Subject& subject);
+    void draw_deed(const Drawing& drawing, Subject& subject);
+    void draw_told(Subject& subject, const HeadChange& change) const;
+    void draw_matrices(const Drawing& drawing, Subject& subject, const HeadChange& change, ui::Lines& lines);
+    void draw_row(const Drawing& drawing, Subject& subject, const HeadChange& change, float width);
+    void draw_search(const Drawing& drawing, const HeadChange& change, float width) const;
+    void draw_pattern(const Drawing& drawing, Subject& subject);
+    void draw_pattern_steps(const Drawing& drawing, Subject& subject);
+    void draw_pattern_controls();
+    void draw_fits(const Drawing& drawing, float width, bool divergence);
+
+    std::optional<Asked> asked_;
+    std::optional<HeadChange> change_;
+    std::optional<Chosen> chosen_;
+    std::shared_ptr<const std::vector<double>> keys_;  // of what is asked
+    std::optional<Inputs> inputs_of_;
+    std::shared_ptr<const Matrix> inputs_;
+    std::optional<Pattern> fitted_of_;
+    std::optional<PatternFit> fit_;
+    std::optional<Typed> typed_;
+    std::optional<CellRef> heard_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,445 @@
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/format.hpp"
+#include "lenses/inverse/view.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float row_height = 210, least_chart = 320, chart_gap = 28;
+constexpr ImVec2 grid_gap{22, 20};
+constexpr double least_wish = 0.001, most_wish = 0.999;
+constexpr double per_point = 0.005, per_notch = 0.02;  // of a weight, for dragging and for the wheel
+
+double as_wish(double weight) { return std::clamp(std::round(weight * 1000) / 1000, least_wish, most_wish); }
+
+std::vector<std::string> shown_names(std::span<const std::string> names, Range range) {
+    std::vector<std::string> labels;
+    for (Index i = range.begin; i < range.end; ++i) labels.push_back(label_at(names, i));
+    return labels;
+}
+
+bool begins_weight(ImWchar c) { return (c >= '0' && c <= '9') || c == '.'; }
+
+}  // namespace
+
+void InverseLens::set(InverseState wanted) const {
+    if (wanted != state().of<InverseState>()) visit().perform(SetInverse{std::move(wanted)}, ui::gesture());
+}
+
+void InverseLens::wish(const Drawing& drawing, Index query, Index key, double weight) {
+    InverseState next = state().of<InverseState>();
+    next.wish(query, key, as_wish(weight));
+    if (next.wishes.size() <= wish_limit) parts::choose_tokens(drawing, query, key);
+    set(std::move(next));
+}
+
+void InverseLens::forget(Index query, Index key) const {
+    InverseState next = state().of<InverseState>();
+    next.forget(query, key);
+    visit().perform(SetInverse{std::move(next)});
+}
+
+void InverseLens::draw_presets(Subject& subject, const HeadChange& change) {
+    const Chosen& row = chosen(subject, change);
+    std::vector<std::pair<double, Index>> seen;  // weights and their keys
+    for (Index j = 0; j < change.record().keys(); ++j)
+        if (is_open(row.row, j)) seen.emplace_back(row.now.at(j).weight, j);
+    const Status two =
+        seen.size() > 1 ? ok() : Status(Error{"This row sees too few keys to move weight between them."});
+    bool first = true;
+    const auto offer = [&](const char* name, const char* label, const Status& possible,
+                           std::vector<CellWish> wishes) {
+        if (!std::exchange(first, false)) ui::next_control(ui::need::choices);
+        if (!ui::button(name, label, possible)) return;
+        InverseState next = state().of<InverseState>();
+        next.wishes = std::move(wishes);
+        visit().perform(SetInverse{std::move(next)});
+    };
+    if (seen.empty()) seen.emplace_back();
+    offer("inverse/preset/least", "The weakest gets 0.9", two,
+          {{row.query, std::ranges::min(seen).second, 0.9}});
+    offer("inverse/preset/most", "The strongest gets 0.05", two,
+          {{row.query, std::ranges::max(seen).second, 0.05}});
+    if (subject.attention()->one_line()) {
+        std::vector<CellWish> back;
+        const Range rows = queries_shown(change.record());
+        const Mask& mask = change.record().spec().mask;
+        for (Index i = std::max<Index>(rows.begin, 1); i < std::min(rows.end, change.record().keys()); ++i)
+            if (mask.allows(change.head(), i, i - 1) && mask.allows(change.head(), i, i))
+                back.push_back({i, i - 1, 0.6});
+        const Status some =
+            back.empty() ? Status(Error{"No query here sees itself and the token before it."}) : ok();
+        offer("inverse/preset/previous", "All look one back", some, std::move(back));
+    }
+    offer("inverse/preset/none", "No wish",
+          change.wishes().empty() ? Status(Error{"Nothing is wished for yet."}) : ok(), {});
+}
+
+void InverseLens::draw_controls(const Drawing& drawing, Subject& subject, const HeadChange& change) {
+    InverseState next = state().of<InverseState>();
+    ImGui::BeginGroup();
+    if (const auto query = ui::stepper("inverse/query", "row of query", chosen_query(change.record()), 0,
+                                       change.record().queries() - 1))
+        parts::choose_tokens(drawing, *query, drawing.selection().key);
+    ImGui::EndGroup();
+    std::vector<const char*> labels;
+    const Index offered = inputs(subject) ? change_count : change_count - 2;
+    for (Index i = 0; i < offered; ++i) labels.push_back(info(static_cast<ChangeOf>(i)).label);
+    ui::next_control(ui::need::named_choices + ui::need::choices);
+    ImGui::BeginGroup();
+    ui::label("change");
+    if (const auto chosen = ui::choice("inverse/of", labels, static_cast<int>(change.of())))
+        next.of = static_cast<ChangeOf>(*chosen);
+    ImGui::EndGroup();
+    set(std::move(next));
+}
+
+// The wishes of the chosen row as numbers, and the weight of the chosen key where it has none.
+void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const HeadChange& change) {
+    const Attention& attention = *subject.attention();
+    const Chosen& row = chosen(subject, change);
+    const auto slider = [&](Index key, double weight, bool wished) {
+        ImGui::BeginGroup();
+        const std::string name = "inverse/wish/" + std::to_string(key),
+                          label = "weight of " + key_in_words(attention, key);
+        if (const auto to = ui::slider(name.c_str(), label.c_str(), weight, least_wish, most_wish, "%.3f"))
+            wish(drawing, row.query, key, *to);
+        ImGui::EndGroup();
+        if (!wished) return;
+        ui::next_control(ui::need::button);
+        if (ui::button(("inverse/forget/" + std::to_string(key)).c_str(), "Forget it"))
+            forget(row.query, key);
+    };
+    bool has_chosen = false;
+    const auto& key = drawing.selection().key;
+    const std::vector<CellWish> wishes = change.wishes();
+    for (const CellWish& each : wishes) {
+        if (each.query != row.query) continue;
+        has_chosen = has_chosen || each.key == key;
+        slider(each.key, each.weight, true);
+    }
+    if (key && !has_chosen && *key < change.record().keys() && is_open(row.row, *key))
+        slider(*key, as_wish(row.now.at(*key).weight), false);
+}
+
+// Digits that are typed where the keyboard is become a wish.
+void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed) {
+    const auto heard = std::exchange(heard_, std::nullopt);
+    if (typed_) {
+        typed_->typing.gather();
+    } else {
+        const ImGuiIO& io = ImGui::GetIO();
+        const auto& pin = drawing.state().pin;
+        const auto cell = heard ? heard : pin && pin->stage == Stage::weight ? pin : std::nullopt;
+        if (!cell || io.WantTextInput || io.KeyCtrl) return;
+        if (!std::ranges::any_of(io.InputQueueCharacters, begins_weight)) return;
+        typed_ = Typed{cell->row, cell->col, ui::Typing()};
+        typed_->typing.gather();
+    }
+    const ui::CellAt at{typed_->query - grid.first.first, typed_->key - grid.first.second};
+    if (!grid.values->holds(at.first, at.second)) return typed_.reset();
+    const auto [min, max] = ui::cell_rect(grid, placed.metrics, placed.at, at);
+    ui::Type mono(ui::Face::mono, ui::size_small);
+    ImGui::SetCursorScreenPos({min.x - 2, min.y - 2});
+    ImGui::SetNextItemWidth(std::max(max.x - min.x, ui::number_width));
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, ui::theme().surface);
+    typed_->typing.draw("##wish");
+    ui::landmark_item("inverse/typing");
+    ui::semantic_field(ui::Role::textbox, "inverse/typing", "Weight", typed_->typing.text());
+    ImGui::PopStyleColor();
+    if (!typed_->typing.entered() && !typed_->typing.left()) return;
+    const Typed typed = *std::exchange(typed_, std::nullopt);
+    if (ImGui::IsKeyPressed(ImGuiKey_Escape)) return;
+    const std::string text(typed.typing.text());
+    const auto weight = read_number(text);
+    if (weight && *weight > 0 && *weight < 1) return wish(drawing, typed.query, typed.key, *weight);
+    visit().report_error({"“" + text + "” is no weight to wish for; type a number between 0 and 1."});
+}
+
+// The weights as they are, where wishes are made, and with the change.
+void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change,
+                               ui::Lines& lines) {
+    const Attention& attention = *subject.attention();
+    const Record& record = change.record();
+    const Range queries = queries_shown(record), keys = keys_shown(record);
+    const std::vector<std::string> rows = shown_names(attention.query_names(), queries),
+                                   columns = shown_names(attention.key_names(), keys);
+    const bool moved = change_->found();
+    const Matrix now = weights_shown(change, false), then = moved ? weights_shown(change, true) : Matrix();
+    // Both have the same colours.
+    double most = 0;
+    for (const Matrix* each : {&now, &then})
+        for (const double weight : each->values) most = std::max(most, std::isfinite(weight) ? weight : 0);
+    ui::MatrixGrid grid;
+    grid.name = "inverse/now";
+    grid.title = "Weights";
+    grid.notation = change.wishes().empty() ? "drag one, or type" : "outlined: wished";
+    grid.first = {queries.begin, keys.begin};
+    grid.values = &now;
+    Matrix wished = now;
+    for (const auto& [query, key, weight] : change.wishes())
+        if (wished.holds(query - queries.begin, key - keys.begin))
+            wished.at(query - queries.begin, key - keys.begin) = weight;
+    grid.before = &wished;
+    grid.row_labels = rows;
+    grid.column_labels = columns;
+    grid.row_axis = "query";
+    grid.column_axis = "key";
+    grid.editable = true;
+    grid.decimals = 3;
+    grid.most = static_cast<float>(most);
+    grid.allowed = [&](Index r, Index c) {
+        return record.spec().mask.allows(change.head(), queries.begin + r, keys.begin + c);
+    };
+    grid.lit_row = chosen_query(record) - queries.begin;
+    const auto here = [](Index row, Index col) { return CellRef{Stage::weight, row, col}; };
+    const Placed placed = draw_grid(drawing, grid, lines, here);
+    const ui::GridReply& reply = placed.reply;
+    const auto of = [&](ui::CellAt at) { return here(at.first + queries.begin, at.second + keys.begin); };
+    if (reply.heard) heard_ = of(*reply.heard);
+    if (reply.hovered) drawing.point(of(*reply.hovered).row, of(*reply.hovered).col);
+    if (reply.clicked) parts::choose_tokens(drawing, of(*reply.clicked).row, of(*reply.clicked).col);
+    const auto move = [&](ui::CellAt at, double by) {
+        const CellRef cell = of(at);
+        const CellWish* made = state().of<InverseState>().wish_of(cell.row, cell.col);
+        wish(drawing, cell.row, cell.col, (made ? made->weight : now.at(at.first, at.second)) + by);
+    };
+    // A drag that crosses from one row to another stays with the cell that it began on.
+    if (reply.dragged && reply.drag != 0) move(*reply.dragged, per_point * static_cast<double>(reply.drag));
+    if (reply.hovered && reply.wheel != 0)
+        move(*reply.hovered,
+             per_notch * std::copysign(std::max(std::abs(static_cast<double>(reply.wheel)), 1.0),
+                                       static_cast<double>(reply.wheel)));
+    type_into(drawing, grid, placed);
+    if (!moved) return;
+    ui::MatrixGrid after;
+    after.name = "inverse/weight";
+    after.title = "With the change";
+    after.notation = "outlined: moved";
+    after.first = grid.first;
+    after.values = &then;
+    after.before = &now;
+    after.row_labels = rows;
+    after.column_labels = columns;
+    after.row_axis = grid.row_axis;
+    after.column_axis = grid.column_axis;
+    after.decimals = grid.decimals;
+    after.most = grid.most;
+    after.allowed = grid.allowed;
+    after.lit_row = grid.lit_row;
+    draw_grid(drawing, after, lines,
+              [](Index row, Index col) { return cell_of(InverseNumber::weight, row, col); });
+}
+
+// What changes: by how much, and with it.
+void InverseLens::draw_matrices(const Drawing& drawing, Subject& subject, const HeadChange& change,
+                                ui::Lines& lines) {
+    const MovedMatrix moved = moved_matrix(subject, change);
+    const bool of_w = moved.stage != Stage::q && moved.stage != Stage::k;
+    const std::string of(symbol(moved.stage));
+    const auto draw = [&](const char* name, std::string title, const Matrix& values, auto&& cell) {
+        ui::MatrixGrid grid;
+        grid.name = name;
+        grid.title = std::move(title);
+        grid.first = {moved.rows.begin, 0};
+        grid.values = &values;
+        grid.row_labels = moved.row_names;
+        grid.row_axis = of_w ? "in" : moved.stage == Stage::q ? "query" : "key";
+        grid.column_axis = of_w ? "out" : "component";
+        grid.is_signed = true;
+        grid.decimals = 3;
+        draw_grid(drawing, grid, lines, cell);
+    };
+    draw("inverse/before", of, matrix_before(subject, change, moved),
+         [&](Index row, Index col) { return CellRef{moved.stage, row, col}; });
+    if (const auto by = change_matrix(subject, change))
+        draw("inverse/change", "Change of " + of, by->values,
+             [](Index row, Index col) { return cell_of(InverseNumber::change, row, col); });
+    draw("inverse/moved", of + " with the change", moved.values,
+         [&](Index row, Index col) { return cell_of(moved.number, row, col); });
+}
+
+// The weights of the row, before and after.
+void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const HeadChange& change, float width) {
+    const Attention& attention = *subject.attention();
+    const Range keys = keys_shown(change.record());
+    const Chosen& row = chosen(subject, change);
+    const std::vector<double>* after = change.after(row.query);
+    ui::ChartCurve now{.name = "now", .colour = ui::with_alpha(ui::theme().dim, 0.55f), .bars = true},
+        then{.name = "with the change", .colour = ui::with_alpha(ui::theme().accent, 0.55f), .bars = true};
+    for (Index j = keys.begin; j < keys.end; ++j) {
+        const std::string name = label_at(attention.key_names(), j);
+        for (auto [curve, weight] :
+             {std::pair(&now, row.now.at(j).weight),
+              std::pair(&then, after ? (*after)[static_cast<std::size_t>(j)] : row.now.at(j).weight)}) {
+            curve->x.push_back(static_cast<double>(j));
+            curve->y.push_back(weight);
+            curve->notes.push_back(name);
+        }
+    }
+    const std::array curves{now, then};
+    const ui::Chart chart{
+        .name = "inverse-row",
+        .title = "The row of " + query_in_words(attention, row.query),
+        .x = {"key", static_cast<double>(keys.begin) - 0.5, static_cast<double>(keys.end) - 0.5, false, true},
+        .y = {"weight", 0, 1}};
+    const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
+    if (!reply.over) return;
+    const Index key = keys.begin + static_cast<Index>(reply.over->point);
+    const CellRef cell = reply.over->curve == 0 ? CellRef{Stage::weight, row.query, key}
+                                                : cell_of(InverseNumber::weight, row.query, key);
+    drawing.now.cell = cell;
+    if (reply.clicked) parts::pin(drawing, cell);
+}
+
+void InverseLens::draw_search(const Drawing& drawing, const HeadChange& change, float width) const {
+    const auto& steps = change.search()->iterations();
+    ui::ChartCurve residual{.name = "residual", .colour = ui::series_colour(0), .points = steps.size() < 40},
+        length{.name = "length of the change", .colour = ui::series_colour(1), .points = steps.size() < 40};
+    double low = 1, high = 1;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        residual.x.push_back(static_cast<double>(i));
+        length.x.push_back(static_cast<double>(i));
+        // What is 0 has no place on the axis.
+        residual.y.push_back(steps[i].residual > 0 ? steps[i].residual : NAN);
+        length.y.push_back(steps[i].length > 0 ? steps[i].length : NAN);
+        for (const double each : {residual.y.back(), length.y.back()})
+            if (std::isfinite(each)) low = std::min(low, each), high = std::max(high, each);
+    }
+    const std::array curves{residual, length};
+    const ui::Chart chart{.name = "inverse-search",
+                          .title = "How it was found",
+                          .x = {"step", 0, std::max(static_cast<double>(steps.size() - 1), 1.0), false, true},
+                          .y = {"log-odds; length |z|", low / 2, 2 * high, true}};
+    const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
+    if (!reply.over) return;
+    const CellRef cell = cell_of(InverseNumber::step, static_cast<Index>(reply.over->point),
+                                 static_cast<Index>(reply.over->curve));
+    drawing.now.cell = cell;
+    if (reply.clicked) parts::pin(drawing, cell);
+}
+
+void InverseLens::draw_deed(const Drawing& drawing, Subject& subject) {
+    const auto possible = deed(subject);
+    if (!possible) return;
+    const bool has_slider = std::ranges::any_of(change_->wishes(), [&](const CellWish& wish) {
+        return wish.query == chosen_query(change_->record());
+    });
+    if (has_slider) ui::next_control(ui::need::long_button);
+    const bool pressed = ui::button("inverse/do", possible->label.c_str());
+    ui::tooltip(possible->hint.c_str());
+    if (pressed) drawing.visit.perform(possible->command);
+}
+
+// The size of the change, and what else it moves.
+void InverseLens::draw_told(Subject& subject, const HeadChange& change) const {
+    const Attention& attention = *subject.attention();
+    double squares = 0;
+    const Record& record = change.record();
+    const auto add = [&](double each) { squares += each * each; };
+    const ConstMatrix q = record.q().heads().head(change.head()),
+                      k = record.k().heads().head(record.kv_head(change.head()));
+    if (change.of() == ChangeOf::q)
+        for (const Index row : change.wished_rows())
+            for (Index a = 0; a < q.cols; ++a) add(static_cast<double>(q(row, a)));
+    if (change.of() == ChangeOf::key || change.of() == ChangeOf::keys)
+        for (Index j = 0; j < k.rows; ++j)
+            for (Index a = 0; a < k.cols && change.left(0, j) != 0; ++a) add(static_cast<double>(k(j, a)));
+    if (change.of_projection())
+        if (const auto projections = edited_projections(subject, state()))
+            for (const double each :
+                 (change.of() == ChangeOf::w_q ? projections->w_q : projections->w_k).values)
+                add(each);
+    const std::string what = change.of() == ChangeOf::q ? "what it was"
+                             : change.of_projection()   ? info(change.of()).label
+                                                        : "the keys that move";
+    std::string text = "The change has length " + fixed(change.norm(), 4);
+    if (squares > 0) text += ", " + percent(change.norm() / std::sqrt(squares)) + " of " + what;
+    text += ", found in " + many(std::ssize(change.search()->iterations()) - 1, "step") +
+            (change.search()->least() ? "." : "; a shorter one may exist.");
+    const auto in_row = [&](const HeadChange::Moved& most) {
+        return "in the row of " + query_in_words(attention, most.query) + ", the weight of " +
+               key_in_words(attention, most.key) + " moves most, by " + (most.by > 0 ? "+" : "−") +
+               fixed(std::abs(most.by), 4) + ".";
+    };
+    if (change.within().key >= 0 && change.within().by != 0) text += " Besides, " + in_row(change.within());
+    if (change.of() != ChangeOf::q && !change.all_moved()) {
+        text += " The other rows are being worked out.";
+    } else if (change.elsewhere().query < 0 || change.elsewhere().by == 0) {
+        text += " No other row moves.";
+    } else {
+        const Index looked = change.rows_looked_at();
+        text += (looked < record.queries() ? " Of " + std::to_string(looked) + " rows looked at, "
+                                           : std::string(" Elsewhere, ")) +
+                in_row(change.elsewhere());
+    }
+    const bool of_keys = change.of() != ChangeOf::q && change.of() != ChangeOf::w_q;
+    if (of_keys && record.kv_heads() < record.heads()) text += " Other heads share these keys.";
+    ui::paragraph(text, ui::theme().text);
+    ui::landmark_item("inverse/told");
+}
+
+// What changes, and what that changes.
+void InverseLens::draw_found(const Drawing& drawing, Subject& subject) {
+    const HeadChange& found = *change_;
+    ImGui::Dummy({0, 2});
+    draw_told(subject, found);
+    ImGui::Dummy({0, 8});
+    ui::Lines lines(ImGui::GetContentRegionAvail().x, grid_gap);
+    draw_matrices(drawing, subject, found, lines);
+    lines.finish();
+    ui::columns(
+        "inverse/charts", least_chart, chart_gap,
+        [&](float width) { draw_row(drawing, subject, found, width); },
+        [&](float width) { draw_search(drawing, found, width); });
+}
+
+void InverseLens::draw(const Drawing& drawing, Subject& subject) {
+    const ui::TightLabels tight;
+    if (!change(subject)) return;
+    ui::caption(
+        "Drag weights to the right or left, to what they should be: this finds the least change that makes "
+        "it "
+        "so. Further down, paint a whole pattern.");
+    draw_presets(subject, *change(subject));
+    ImGui::Dummy({0, 2});
+    if (const HeadChange* now = change(subject)) draw_controls(drawing, subject, *now);
+    // What the controls changed is drawn at once.
+    if (!change(subject)) return;
+    while (!drawing.deadline.passed() && change_->step()) continue;
+    ImGui::Dummy({0, 8});
+    // A drag goes on while what it asks for is drawn, so nothing that comes and goes is above the weights.
+    ui::Lines lines(ImGui::GetContentRegionAvail().x, grid_gap);
+    draw_weights(drawing, subject, *change_, lines);
+    lines.finish();
+    draw_wishes(drawing, subject, *change_);
+    draw_deed(drawing, subject);
+    if (&subject_in(visit()) != &subject || !change(subject)) return;
+    const auto elsewhere = std::ranges::count_if(change_->wishes(), [&](const CellWish& wish) {
+        return wish.query != chosen_query(change_->record());
+    });
+    if (elsewhere > 0)
+        ui::caption(((elsewhere == 1 ? "One wish is" : std::to_string(elsewhere) + " wishes are") +
+                     std::string(" for other rows; click a row to change them."))
+                        .c_str());
+    if (const HeadChange* now = change(subject); now && now->found()) draw_found(drawing, subject);
+    if (change(subject) && change_->step())
+        drawing.visit.continue_with(
+            [this, of = asked_] { return asked_ == of && change_ && change_->step(); });
+    ImGui::Dummy({0, 14});
+    draw_pattern(drawing, subject);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,218 @@
+// Draws the pattern, what is fitted to it, and how well over d_k.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/inverse/view.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float fits_height = 220, least_fit = 300, fits_gap = 28;
+constexpr double good_error = 0.01;
+
+}  // namespace
+
+void InverseLens::draw_pattern_controls() {
+    static constexpr std::array<const char*, pattern_kind_count> kinds{
+        "previous token", "itself", "first token", "blocks", "random permutation", "painted"};
+    InverseState next = state().of<InverseState>();
+    Pattern& pattern = next.pattern;
+    ImGui::BeginGroup();
+    ui::label("pattern");
+    if (const auto chosen = ui::choice("inverse/pattern", kinds, static_cast<int>(pattern.kind))) {
+        const auto kind = static_cast<PatternKind>(*chosen);
+        pattern.painted = kind == PatternKind::painted ? cells_of(pattern) : std::vector<std::uint8_t>{};
+        pattern.kind = kind;
+    }
+    ImGui::EndGroup();
+    ui::next_control(ui::need::stepper);
+    ImGui::BeginGroup();
+    if (const auto tokens =
+            ui::stepper("inverse/tokens", "tokens", pattern.tokens, pattern_least, pattern_limit)) {
+        // What is painted stays where it was.
+        if (pattern.kind == PatternKind::painted) {
+            std::vector<std::uint8_t> cells(static_cast<std::size_t>(*tokens * *tokens));
+            const Index kept = std::min(*tokens, pattern.tokens);
+            for (Index i = 0; i < kept; ++i)
+                std::copy_n(pattern.painted.begin() + i * pattern.tokens, kept, cells.begin() + i * *tokens);
+            pattern.painted = std::move(cells);
+        }
+        pattern.tokens = *tokens;
+    }
+    ImGui::EndGroup();
+    ui::next_control(ui::need::stepper);
+    ImGui::BeginGroup();
+    if (const auto seed = ui::stepper("inverse/seed", "seed", static_cast<Index>(pattern.seed), 0, 999'999))
+        pattern.seed = static_cast<std::uint32_t>(*seed);
+    ImGui::EndGroup();
+    ui::next_control(ui::need::stepper);
+    ImGui::BeginGroup();
+    if (const auto d =
+            ui::stepper("inverse/d", "d_k", std::min(next.components, pattern.tokens), 1, pattern.tokens))
+        next.components = *d;
+    ImGui::EndGroup();
+    set(std::move(next));
+}
+
+// The error over d_k, one of the two measures.
+void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence) {
+    const PatternFit& all = fit();
+    ui::ChartCurve curve{.name = divergence ? "divergence" : "largest error",
+                         .colour = ui::series_colour(divergence ? 1 : 0),
+                         .points = true};
+    double low = good_error, high = 1;
+    for (const FittedPattern& each : all.found()) {
+        curve.x.push_back(static_cast<double>(each.d_k));
+        const double error = divergence ? each.divergence : each.largest_error;
+        curve.y.push_back(error > 0 ? error : NAN);  // 0 has no place on the axis
+        curve.notes.push_back(std::to_string(each.rows_right) + " of " + many(all.rows(), "row") +
+                              " look right");
+        if (error > 0) low = std::min(low, error), high = std::max(high, error);
+    }
+    const auto n = static_cast<double>(all.n());
+    const ui::ChartCurve good{.name = "limit",
+                              .colour = ui::theme().dim,
+                              .x = {1, n},
+                              .y = {good_error, good_error},
+                              .dashed = true};
+    const std::array curves{curve, good};
+    const Index d = std::min(state().of<InverseState>().components, all.n());
+    const ui::Chart chart{.name = divergence ? "inverse-divergence" : "inverse-error",
+                          .title = divergence ? "Divergence from the pattern" : "Largest error of a weight",
+                          .x = {"d_k", 1, n, false, true},
+                          .y = {divergence ? "nats a row" : "difference of weights", low / 2, 2 * high, true},
+                          .marked = static_cast<double>(d)};
+    const ui::ChartReply reply =
+        ui::chart(chart, width, fits_height, std::span(curves).first(divergence ? 1 : 2));
+    if (reply.held) {
+        InverseState next = state().of<InverseState>();
+        next.components = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{1}, all.n());
+        set(std::move(next));
+    }
+    if (!reply.over || reply.over->curve != 0) return;
+    const CellRef cell = cell_of(divergence ? InverseNumber::divergence : InverseNumber::error,
+                                 static_cast<Index>(reply.over->point) + 1, 0);
+    drawing.now.cell = cell;
+    if (reply.clicked) parts::pin(drawing, cell);
+}
+
+// What can be done with the pattern: asked of the head, or its Q and K taken along.
+void InverseLens::draw_pattern_steps(const Drawing& drawing, Subject& subject) {
+    if (const HeadChange* now = change(subject)) {
+        const auto wishes = pattern_as_wishes(*now);
+        const Status possible =
+            wishes.empty() ? Status(Error{"This head sees none of the painted cells."}) : ok();
+        if (ui::button("inverse/ask", "Ask it of this head", possible)) {
+            InverseState next = state().of<InverseState>();
+            next.wishes = wishes;
+            visit().perform(SetInverse{std::move(next)});
+        }
+        if (possible)
+            ui::tooltip(
+                "Wishes 0.9 of each row for its painted cells, as far as this head sees them: above is the "
+                "least "
+                "change for it");
+    }
+    const auto take = take_pattern();
+    if (!take) return;
+    ui::next_control(ui::need::named_choices);
+    const bool pressed = ui::button("inverse/take", take->label.c_str());
+    ui::tooltip(take->hint.c_str());
+    if (pressed) drawing.visit.perform(take->command);
+}
+
+void InverseLens::draw_pattern(const Drawing& drawing, Subject& subject) {
+    ui::section("A whole pattern");
+    ui::caption(
+        "Click cells to paint where each query should look; Q and K of ever more components are fitted to "
+        "it. A row shares its weight among its painted cells, and one without any asks for nothing.");
+    draw_pattern_controls();
+    const PatternFit& all = fit();
+    const Index n = all.n();
+    ImGui::Dummy({0, 6});
+    ui::Lines lines(ImGui::GetContentRegionAvail().x, {22, 20});
+    const Matrix target(n, n, all.target());
+    ui::MatrixGrid grid;
+    grid.name = "inverse/target";
+    grid.title = "Pattern";
+    grid.notation = "click to paint";
+    grid.values = &target;
+    grid.row_axis = "query";
+    grid.column_axis = "key";
+    const auto at = [](InverseNumber number) {
+        return [number](Index row, Index col) { return cell_of(number, row, col); };
+    };
+    const Placed placed = draw_grid(drawing, grid, lines, at(InverseNumber::target));
+    if (const FittedPattern* shown = fitted()) {
+        const std::string with = ", d_k = " + std::to_string(shown->d_k);
+        const Matrix weights(n, n, shown->weights), q(n, shown->d_k, shown->q), k(n, shown->d_k, shown->k);
+        struct Of {
+            const char* name;
+            std::string title;
+            const Matrix& values;
+            InverseNumber number;
+        };
+        const Of grids[] = {{"inverse/fitted", "Fitted" + with, weights, InverseNumber::fitted},
+                            {"inverse/fit_q", "Q", q, InverseNumber::fit_q},
+                            {"inverse/fit_k", "K", k, InverseNumber::fit_k}};
+        for (const Of& of : grids) {
+            ui::MatrixGrid more;
+            more.name = of.name;
+            more.title = of.title;
+            more.values = &of.values;
+            more.row_axis = of.number == InverseNumber::fit_k ? "key" : "query";
+            more.column_axis = of.number == InverseNumber::fitted ? "key" : "component";
+            more.is_signed = of.number != InverseNumber::fitted;
+            draw_grid(drawing, more, lines, at(of.number));
+        }
+    }
+    lines.finish();
+    std::string told;
+    if (!all.done()) {
+        told = "Fitting, " + percent(all.progress()) + " done.";
+    } else if (all.rows() == 0) {
+        told = "Nothing is painted yet.";
+    } else {
+        const auto first = [&](auto&& holds) {
+            const auto found = std::ranges::find_if(all.found(), holds);
+            return found == all.found().end() ? Index{0} : found->d_k;
+        };
+        const Index right = first([&](const FittedPattern& each) { return each.rows_right == all.rows(); }),
+                    near = first([](const FittedPattern& each) { return each.largest_error < good_error; });
+        told = right > 0 ? "The smallest d_k that was found with every query’s strongest key right is " +
+                               std::to_string(right)
+                         : "No d_k was found with every query’s strongest key right";
+        told += near > 0 ? "; with all weights within 0.01, it is " + std::to_string(near) + "."
+                         : "; none was found with all weights within 0.01.";
+        told += " Better ones than the best of " + std::to_string(PatternFit::starts) + " starts may exist.";
+    }
+    ui::paragraph(told, ui::theme().text);
+    ui::landmark_item("inverse/fit");
+    draw_pattern_steps(drawing, subject);
+    if (&subject_in(visit()) != &subject) return;
+    ui::columns(
+        "inverse/fits", least_fit, fits_gap, [&](float width) { draw_fits(drawing, width, false); },
+        [&](float width) { draw_fits(drawing, width, true); });
+    if (placed.reply.clicked) {
+        InverseState next = state().of<InverseState>();
+        next.pattern.painted = cells_of(next.pattern);
+        next.pattern.kind = PatternKind::painted;
+        auto& cell = next.pattern.painted[static_cast<std::size_t>(placed.reply.clicked->first * n +
+                                                                   placed.reply.clicked->second)];
+        cell = cell ? 0 : 1;
+        set(std::move(next));
+    }
+    if (!fit().done())
+        drawing.visit.continue_with([this, of = fitted_of_] { return fitted_of_ == of && fit_->step(); });
+}
+
+}  // namespace attn::app
