@@ -138,19 +138,17 @@ FormPicture::FormPicture(const FormFactors& factors, FormPart part)
       cols_(std::min(factors.cols(), form_side_limit)),
       values_(std::min(rows_, form_blocks_shown), std::min(cols_, form_blocks_shown)) {
     for (Index r = 0; r < values_.rows; ++r)
-        for (Index c = 0; c < values_.cols; ++c)
-            places_.emplace_back(r * rows_ / values_.rows, c * cols_ / values_.cols);
+        for (Index c = 0; c < values_.cols; ++c) places_.emplace_back(first_row(r), first_col(c));
 }
 
 bool FormPicture::step() {
     if (done()) return false;
     for (Index c = 0; c < values_.cols; ++c) {
         const std::size_t at = static_cast<std::size_t>(next_ * values_.cols + c);
-        const auto [first_row, first_col] = places_[at];
-        const Index end_row = (next_ + 1) * rows_ / values_.rows, end_col = (c + 1) * cols_ / values_.cols;
+        const Index end_row = first_row(next_ + 1), end_col = first_col(c + 1);
         float strongest = -1;
-        for (Index i = first_row; i < end_row; ++i)
-            for (Index j = first_col; j < end_col; ++j) {
+        for (Index i = first_row(next_); i < end_row; ++i)
+            for (Index j = first_col(c); j < end_col; ++j) {
                 const float cell = form_cell<float>(factors_, part_, i, j);
                 if (std::abs(cell) <= strongest) continue;
                 strongest = std::abs(cell);

@@ -89,6 +89,9 @@ class FormPicture {
     std::pair<Index, Index> at(Index row, Index col) const {  // the cell of M that is shown there
         return places_[static_cast<std::size_t>(row * values_.cols + col)];
     }
+    // Where a block begins in M.
+    Index first_row(Index row) const { return row * rows_ / values_.rows; }
+    Index first_col(Index col) const { return col * cols_ / values_.cols; }
     bool in_blocks() const { return rows_ > values_.rows || cols_ > values_.cols; }
     bool cut() const { return factors_.rows() > rows_ || factors_.cols() > cols_; }
 

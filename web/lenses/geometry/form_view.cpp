@@ -82,8 +82,8 @@ void GeometryLens::draw_form_map(const Drawing& drawing, Subject& subject, const
                      : label_at(attention.query_names(), form.first_row() + i);
     };
     std::vector<std::string> rows, cols;
-    for (Index r = 0; r < shown.values().rows; ++r) rows.push_back(label(shown.at(r, 0).first, false));
-    for (Index c = 0; c < shown.values().cols; ++c) cols.push_back(label(shown.at(0, c).second, true));
+    for (Index r = 0; r < shown.values().rows; ++r) rows.push_back(label(shown.first_row(r), false));
+    for (Index c = 0; c < shown.values().cols; ++c) cols.push_back(label(shown.first_col(c), true));
     ui::Lines lines(width, matrix_gap);
     ui::MatrixGrid grid;
     grid.name = "geometry/m";

@@ -133,18 +133,6 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
         grid.is_signed = true;
         draw_matrix(drawing, lines, grid, cell);
     };
-    const Index d = head.metric.size();
-    if (d <= own_metric_limit) {
-        const Matrix g(d, d, {head.metric.g().begin(), head.metric.g().end()}),
-            inverse(d, d, {head.metric.inverse().begin(), head.metric.inverse().end()});
-        drawn("geometry/g", "g", "raises an index: q^a = g^{ab} q_b", g, {0, 0}, {}, {}, "component",
-              "component", lens_cell(GeometryNumber::metric));
-        drawn("geometry/inverse", "g⁻¹", "lowers it again", inverse, {0, 0}, {}, {}, "component", "component",
-              lens_cell(GeometryNumber::inverse));
-    }
-    drawn("geometry/raised", "Q raised", "q^a = g^{ab} q_b", head.raised32, {shown.queries.begin, 0}, queries,
-          {}, "query", "component", lens_cell(GeometryNumber::raised));
-    lines.next_line();
     Matrix plain(shown.queries.size(), shown.keys.size());
     for (Index i = 0; i < plain.rows; ++i)
         for (Index j = 0; j < plain.cols; ++j)
@@ -178,6 +166,18 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
         return row == 0 ? CellRef{Stage::weight, head.query, col}
                         : cell_of(GeometryNumber::metric_weight, head.query, col);
     });
+    lines.next_line();
+    const Index d = head.metric.size();
+    if (d <= own_metric_limit) {
+        const Matrix g(d, d, {head.metric.g().begin(), head.metric.g().end()}),
+            inverse(d, d, {head.metric.inverse().begin(), head.metric.inverse().end()});
+        drawn("geometry/g", "g", "raises an index: q^a = g^{ab} q_b", g, {0, 0}, {}, {}, "component",
+              "component", lens_cell(GeometryNumber::metric));
+        drawn("geometry/inverse", "g⁻¹", "lowers it again", inverse, {0, 0}, {}, {}, "component", "component",
+              lens_cell(GeometryNumber::inverse));
+    }
+    drawn("geometry/raised", "Q raised", "q^a = g^{ab} q_b", head.raised32, {shown.queries.begin, 0}, queries,
+          {}, "query", "component", lens_cell(GeometryNumber::raised));
     lines.finish();
 }
 
