@@ -67,7 +67,7 @@ std::optional<HeadWeights> head_weights(Subject& subject, const State& state) {
     const Attention* attention = subject.attention();
     const Selection& s = state.selection;
     if (!attention) return std::nullopt;
-    if (const Trace* trace = attention->trace())
+    if (const auto trace = attention->trace())
         return weights_of_model(*trace, s, *attention->record(s.layer));
     auto typed = edited_projections(subject, state);
     if (!typed) return std::nullopt;

@@ -93,7 +93,7 @@ std::shared_ptr<const Matrix> InverseLens::inputs(Subject& subject) {
         return inputs_;
     }
     // Rotary positions come between W_Q and q.
-    const Trace* trace = attention.trace();
+    const auto trace = attention.trace();
     if (!trace || trace->position_embedding().size() == 0) return nullptr;
     const Tensor& x = trace->layers()[static_cast<std::size_t>(of.layer)].attention_input;
     if (x.size() == 0 || x.size() > inputs_limit || x.dim(0) != attention.keys() ||

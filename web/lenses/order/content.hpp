@@ -58,7 +58,7 @@ class OrderContent {
 
     From from_ = From::given;
     std::shared_ptr<const Record> record_;  // keeps the whole run, and so the trace
-    const Trace* trace_ = nullptr;          // null: no model
+    std::shared_ptr<const Trace> trace_;    // null: no model
     HeadIndex head_;
     Range tokens_;
     std::vector<std::string> names_;
