@@ -118,9 +118,17 @@ std::string LadderLens::spoken(Subject& subject) {
     const Index last = ladder.queries() - 1, usual = ladder.edits() ? 0 : last;
     const Index query = std::min(s.query.value_or(usual), last);
     if (!record || query < 0) return "";
-    Index most = -1;
-    for (Index key = 0; key < ladder.keys(); ++key)
-        if (ladder.weight(query, key) > (most < 0 ? 0 : ladder.weight(query, most))) most = key;
+    const Told row{attention.version(), {s.layer, s.head}, query};
+    if (row != told_) {
+        told_ = row;
+        strongest_ = -1;
+        const std::vector<float> weights = record->weights(s.head, query);
+        for (Index key = 0; key < ladder.keys(); ++key) {
+            const auto weight = [&](Index of) { return weights[static_cast<std::size_t>(of)]; };
+            if (weight(key) > (strongest_ < 0 ? 0 : weight(strongest_))) strongest_ = key;
+        }
+    }
+    const Index most = strongest_;
     const std::string asks = query_in_words(attention, query);
     if (most < 0) return "The mask leaves " + asks + " nothing to look at, so its output is 0.";
     const std::string there =

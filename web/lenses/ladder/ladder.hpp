@@ -51,6 +51,15 @@ class LadderLens final : public Lens {
     void draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys);
 
     std::map<std::string_view, parts::LadderPart> seen_;  // by subject
+    // The row that the sentence is about, and its strongest key; −1: it sees none.
+    struct Told {
+        std::uint64_t version = 0;  // of the attention
+        HeadIndex head;
+        Index query = -1;
+        bool operator==(const Told&) const = default;
+    };
+    Told told_;
+    Index strongest_ = -1;
 };
 
 }  // namespace attn::app
