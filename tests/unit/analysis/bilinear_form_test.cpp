@@ -83,7 +83,8 @@ void check_directions(const Factors& factors) {
 }  // namespace
 
 TEST_CASE("a form's singular values and its parts are those that NumPy finds") {
-    for (const auto& golden : golden_numbers("forms.json")["forms"]) {
+    auto goldens = golden_numbers("forms.json");
+    for (const auto& golden : goldens["forms"]) {
         const Factors factors{golden["rows"], golden["cols"], golden["rank"], golden["left"],
                               golden["right"]};
         const auto singular = golden["singular"].get<std::vector<double>>();

@@ -9,7 +9,8 @@ using namespace attn;
 using namespace attn::test;
 
 TEST_CASE("a metric's inverse, its signature and its condition are those that NumPy finds") {
-    for (const auto& golden : golden_numbers("forms.json")["metrics"]) {
+    auto goldens = golden_numbers("forms.json");
+    for (const auto& golden : goldens["metrics"]) {
         const auto g = golden["g"].get<std::vector<double>>();
         const auto inverse = golden["inverse"].get<std::vector<double>>();
         const double condition = golden["condition"];

@@ -325,8 +325,8 @@ TEST_CASE("an output before the move leads to the head's own weights and values,
         CHECK(value->f32 == Catch::Approx(operand.right).margin(1e-6));
     }
     change(screen, [](OrderState& o) { o.masked = false; });
-    for (const auto& operand : why(screen.visit, OrderNumber::before, 3 * d_v)->operands)
-        CHECK_FALSE(operand.left_at);
+    const auto before = why(screen.visit, OrderNumber::before, 3 * d_v);
+    for (const auto& operand : before->operands) CHECK_FALSE(operand.left_at);
 }
 
 TEST_CASE("distances and lengths are the scores they say, and their slices end") {

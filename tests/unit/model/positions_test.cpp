@@ -22,7 +22,8 @@ nlohmann::json position_goldens() {
 }  // namespace
 
 TEST_CASE("ALiBi's slopes are those of its authors' code, for any number of heads") {
-    for (const auto& [heads, expected] : position_goldens()["slopes"].items()) {
+    auto goldens = position_goldens();
+    for (const auto& [heads, expected] : goldens["slopes"].items()) {
         INFO(heads << " heads");
         const std::vector<double> found = alibi_slopes(std::stoi(heads));
         REQUIRE(found.size() == expected.size());
@@ -32,7 +33,8 @@ TEST_CASE("ALiBi's slopes are those of its authors' code, for any number of head
 }
 
 TEST_CASE("T5's buckets are those of its authors' code, both ways and one way") {
-    for (const auto& each : position_goldens()["buckets"]) {
+    auto goldens = position_goldens();
+    for (const auto& each : goldens["buckets"]) {
         const Index distance = each["key_minus_query"];
         INFO("key − query = " << distance);
         for (const Index query : {Index{2000}, Index{1'000'000}}) {

@@ -30,7 +30,8 @@ TEST_CASE("stretched rotary frequencies are those of their authors' code") {
                                                           {"ntk", Kind::ntk},
                                                           {"yarn", Kind::yarn},
                                                           {"llama3", Kind::llama3}};
-    for (const auto& wanted : stretched_goldens()["rotary"])
+    auto goldens = stretched_goldens();
+    for (const auto& wanted : goldens["rotary"])
         for (const auto& [name, kind] : kinds) {
             if (!wanted.contains(name)) continue;
             INFO(name << " of " << wanted["dim"]);
