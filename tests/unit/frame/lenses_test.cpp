@@ -128,24 +128,3 @@ TEST_CASE("a contribution explains itself as a weight times the length of a valu
     CHECK(projected->f64 > 0);
     CHECK(projected->f64 != why->f64);
 }
-
-TEST_CASE("a head that another subject has not: its own takes its place, and every lens shows it") {
-    Screen screen;
-    screen.open_sentence();
-    for (const LensEntry& lens : lens_list()) {
-        if (lens.compares) continue;
-        INFO(lens.key);
-        screen.visit.perform(OpenSubject{sentence_subject});
-        screen.visit.perform(Select{{1, 1, 3, 2}});
-        screen.visit.perform(OpenLens{lens.key});
-        screen.settle();
-        screen.visit.perform(OpenSubject{worked_subject});
-        screen.visit.perform(OpenLens{lens.key});
-        screen.settle();
-        CHECK(screen.visit.state().selection == Selection{});
-        if (!lens_in(screen.visit).suits(subject_in(screen.visit))) continue;
-        CHECK_FALSE(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
-    }
-    screen.visit.open_fragment("v=1&lens=ladder&layer=3&head=5");
-    CHECK(screen.visit.state().selection == Selection{});
-}

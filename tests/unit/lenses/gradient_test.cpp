@@ -235,6 +235,7 @@ TEST_CASE("in a model, a logit's gradient at any token of any head, found again 
     // A subject without a model is asked for a component; a token that no vocabulary has is refused in words.
     screen.visit.perform(OpenSubject{worked_subject});
     screen.visit.perform(OpenLens{"gradient"});
+    screen.visit.perform(Select{});
     screen.settle();
     CHECK(screen.lens().aim(screen.subject()) == GradientAim::component);
     CHECK(screen.lens().slopes(screen.subject()));

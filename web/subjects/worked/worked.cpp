@@ -108,13 +108,6 @@ WorkedSubject::~WorkedSubject() = default;
 
 void WorkedSubject::follow(const State&, Change) { rerun(); }
 
-// An example is one head; the commands see to the rest.
-void WorkedSubject::fit_selection() {
-    Selection selection = state().selection;
-    selection.layer = selection.head = 0;
-    if (selection != state().selection) visit().perform(Select{selection});
-}
-
 void WorkedSubject::rerun() {
     const WorkedState& earlier = visit().state_before().of<WorkedState>();
     if (run_ && run_for_ == now() && before_for_ == earlier) return;

@@ -47,7 +47,6 @@ class WorkedSubject final : public Subject {
     }
 
     void follow(const State& before, Change how) override;
-    void fit_selection() override;
     std::string probe() const override;
 
   private:
