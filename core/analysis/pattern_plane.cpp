@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tensor/random.hpp"
 
@@ -75,6 +76,7 @@ PrincipalPlane::PrincipalPlane(std::shared_ptr<const HopfieldPatterns> patterns)
     const auto d = static_cast<std::size_t>(patterns_->components);
     const std::vector<double> none(d, 0);
     plane_ = {patterns_->mean, none, none};
+    across_ = up_ = none;
     Random random(1);
     for (auto* direction : {&plane_.across, &plane_.up})
         for (double& each : *direction) each = random.normal();
@@ -82,39 +84,42 @@ PrincipalPlane::PrincipalPlane(std::shared_ptr<const HopfieldPatterns> patterns)
     straighten(plane_.up, plane_.across, least_length);
 }
 
-double PrincipalPlane::iterate() {
-    const auto d = static_cast<std::size_t>(patterns_->components);
-    std::vector<double> across(d, 0), up(d, 0);
-    squares_ = {};
-    for (Index j = 0; j < patterns_->count(); ++j) {
-        const std::span<const double> pattern = patterns_->at(j);
-        const auto [x, y] = plane_.place_of(pattern);
-        squares_[0] += x * x;
-        squares_[1] += y * y;
-        for (std::size_t a = 0; a < d; ++a) {
-            const double off = pattern[a] - patterns_->mean[a];
-            across[a] += x * off;
-            up[a] += y * off;
-        }
+void PrincipalPlane::add(std::span<const double> pattern) {
+    const auto [x, y] = plane_.place_of(pattern);
+    squares_[0] += x * x;
+    squares_[1] += y * y;
+    for (std::size_t a = 0; a < pattern.size(); ++a) {
+        const double off = pattern[a] - patterns_->mean[a];
+        across_[a] += x * off;
+        up_[a] += y * off;
     }
-    const std::vector<double> none(d, 0);
+}
+
+double PrincipalPlane::turn() {
+    const std::vector<double> none(across_.size(), 0);
     // Sums of squares of this size are rounding errors.
     const double least = least_length * static_cast<double>(std::max<Index>(patterns_->count(), 1)) *
                          patterns_->largest * patterns_->largest;
-    straighten(across, none, least);
-    straighten(up, across, least);
-    const double moved = distance_between(across, plane_.across) + distance_between(up, plane_.up);
-    plane_.across = std::move(across);
-    plane_.up = std::move(up);
+    straighten(across_, none, least);
+    straighten(up_, across_, least);
+    const double moved = distance_between(across_, plane_.across) + distance_between(up_, plane_.up);
+    plane_.across = std::exchange(across_, none);
+    plane_.up = std::exchange(up_, none);
     return moved;
 }
 
 bool PrincipalPlane::step() {
-    if (done_) return false;
-    const Index one = std::max<Index>(4 * patterns_->count() * patterns_->components, 1);
-    for (Index left = std::max<Index>(look_work_a_step / one, 1); left > 0 && !done_; --left)
-        done_ = iterate() <= unmoved || ++iterations_ == most_plane_iterations;
-    if (done_) finish();
+    const Index a_pattern = std::max<Index>(4 * patterns_->components, 1);
+    for (Index left = std::max<Index>(look_work_a_step / a_pattern, 1); left > 0 && !done_; --left) {
+        if (next_ == 0) squares_ = {};
+        if (next_ < patterns_->count()) {
+            add(patterns_->at(next_++));
+            continue;
+        }
+        next_ = 0;
+        done_ = turn() <= unmoved || ++iterations_ == most_plane_iterations;
+        if (done_) finish();
+    }
     return !done_;
 }
 

@@ -54,8 +54,15 @@ struct Window {
 };
 Window window;
 
-EM_JS(int, stage_width, (), { return document.getElementById("stage").clientWidth; });
-EM_JS(int, stage_height, (), { return document.getElementById("stage").clientHeight; });
+// To ask the stage itself in a frame would make the browser place all elements that have changed, there and then.
+EM_JS(void, watch_stage, (), {
+    const stage = document.getElementById("stage");
+    const measure = () => { Module.stageSize = [ stage.clientWidth, stage.clientHeight ]; };
+    measure();
+    new ResizeObserver(measure).observe(stage);
+});
+EM_JS(int, stage_width, (), { return Module.stageSize[0]; });
+EM_JS(int, stage_height, (), { return Module.stageSize[1]; });
 // GLFW notices only the first change of density.
 EM_JS_DEPS(window, "$GLFW")
 EM_JS(void, follow_density, (), { GLFW.onDevicePixelRatioChange(); });
@@ -243,6 +250,7 @@ EM_BOOL on_mouse(int, const EmscriptenMouseEvent* event, void*) {
 
 bool open_window(Frame frame) {
     window.frame = std::move(frame);
+    watch_stage();
     if (!glfwInit()) return false;
     glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
     window.glfw =

@@ -199,30 +199,41 @@ std::optional<CellAt> cell_under(const MatrixGrid& grid, const GridMetrics& metr
     return CellAt{r, c};
 }
 
+// Of many rows or columns those are heard that the place is among: elements for all of them would hold up the page.
+Range heard_part(Index size, Index place) {
+    constexpr Index most = 16;
+    const Index first = std::clamp(place, Index{0}, std::max<Index>(size - 1, 0)) / most * most;
+    return {first, std::min(first + most, size)};
+}
+
 // Returns the matrix as it is heard, in its part of all cells.
-std::shared_ptr<const CellGrid> cells_of(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at) {
+std::shared_ptr<const CellGrid> cells_of(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
+                                         std::optional<CellAt> focus) {
     auto cells = std::make_shared<CellGrid>();
     const app::Matrix& m = *grid.values;
-    std::tie(cells->first_row, cells->first_col) = grid.first;
+    const auto [row, column] = focus ? *focus : grid.pinned.value_or(CellAt{0, 0});
+    const Range rows = heard_part(m.rows, row), columns = heard_part(m.cols, column);
+    cells->first_row = grid.first.first + rows.begin;
+    cells->first_col = grid.first.second + columns.begin;
     cells->rows = grid.first.first + m.rows;
     cells->cols = grid.first.second + m.cols;
     // A mere number says of what.
     const auto heard = [](std::span<const std::string> labels, const std::string& axis, Index i) {
         return i < std::ssize(labels) ? label_of(labels, i) : axis + " " + std::to_string(i);
     };
-    for (Index r = 0; r < m.rows; ++r) cells->row_names.push_back(heard(grid.row_labels, grid.row_axis, r));
-    for (Index c = 0; c < m.cols; ++c)
+    for (Index c = columns.begin; c < columns.end; ++c)
         cells->column_names.push_back(heard(grid.column_labels, grid.column_axis, c));
-    cells->values = m.values;
-    cells->words = grid.texts;
-    if (grid.allowed)
-        for (Index r = 0; r < m.rows; ++r)
-            for (Index c = 0; c < m.cols; ++c)
-                if (!grid.allowed(r, c))
-                    cells->values[static_cast<std::size_t>(r * m.cols + c)] =
-                        -std::numeric_limits<double>::infinity();
+    for (Index r = rows.begin; r < rows.end; ++r) {
+        cells->row_names.push_back(heard(grid.row_labels, grid.row_axis, r));
+        for (Index c = columns.begin; c < columns.end; ++c) {
+            if (!grid.texts.empty())
+                cells->words.push_back(grid.texts[static_cast<std::size_t>(r * m.cols + c)]);
+            const bool hidden = grid.allowed && !grid.allowed(r, c);
+            cells->values.push_back(hidden ? -std::numeric_limits<double>::infinity() : m.at(r, c));
+        }
+    }
     cells->decimals = grid.decimals;
-    cells->at = cell_rect(grid, metrics, at, {0, 0}).first;
+    cells->at = cell_rect(grid, metrics, at, {rows.begin, columns.begin}).first;
     cells->cell = {metrics.cell_width, metrics.cell_height};
     if (grid.pinned)
         cells->chosen =
@@ -358,7 +369,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
 
     answer_asked(grid, metrics, at, reply);
     semantic_place(Role::grid, grid.name, grid.title, at, {at.x + size.x, at.y + size.y}).grid =
-        cells_of(grid, metrics, at);
+        cells_of(grid, metrics, at, reply.heard);
 
     const Painter paint{grid, metrics, at};
     const Scale scale = scale_of(grid);

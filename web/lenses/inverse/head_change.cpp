@@ -60,9 +60,8 @@ const ChangeInfo& info(ChangeOf of) { return change_table[static_cast<std::size_
 
 std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, Index head) {
     const ConstMatrix all = record.k().heads().head(record.kv_head(head));
-    std::vector<double> rows;
-    rows.reserve(static_cast<std::size_t>(all.rows * all.cols));
-    for (Index j = 0; j < all.rows; ++j) rows.insert(rows.end(), all.row(j), all.row(j) + all.cols);
+    std::vector<double> rows(static_cast<std::size_t>(all.rows * all.cols));
+    for (Index j = 0; j < all.rows; ++j) std::copy_n(all.row(j), all.cols, rows.data() + j * all.cols);
     return std::make_shared<const std::vector<double>>(std::move(rows));
 }
 

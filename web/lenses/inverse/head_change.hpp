@@ -43,8 +43,8 @@ std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, 
 
 class HeadChange {
   public:
-    // `keys` are keys_in_double; x [n, d_model] is needed for W_Q and W_K. `wishes` are in the order of their rows; `rows` are the queries of which it
-    // is to be said how they move.
+    // `keys` are keys_in_double, which no change without a wish needs; x [n, d_model] is needed for W_Q and W_K. `wishes` are
+    // in the order of their rows; `rows` are the queries of which it is to be said how they move.
     HeadChange(std::shared_ptr<const Record> record, Index head, ChangeOf of, std::vector<CellWish> wishes,
                std::shared_ptr<const std::vector<double>> keys, std::shared_ptr<const Matrix> x,
                std::vector<Index> rows);
