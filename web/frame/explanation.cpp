@@ -61,9 +61,8 @@ void Frame::draw_inspector() {
 }
 
 std::optional<Explained> Frame::explain(const CellRef& cell, const Hover& hover) const {
-    const Selection& s = visit_.state().selection;
-    return lens_in(visit_).explain(subject_in(visit_),
-                                   {hover.head.value_or(HeadIndex{s.layer, s.head}), cell});
+    Subject& subject = subject_in(visit_);
+    return lens_in(visit_).explain(subject, {hover.head.value_or(subject.chosen_head()), cell});
 }
 
 void Frame::draw_explanation() {
@@ -95,9 +94,9 @@ void Frame::draw_explanation() {
 }
 
 std::string Frame::head_told() const {
-    const Selection& s = visit_.state().selection;
-    const NamedHeads* named = subject_in(visit_).named_heads();
-    return named ? named->told({s.layer, s.head}) : "";
+    Subject& subject = subject_in(visit_);
+    const NamedHeads* named = subject.named_heads();
+    return named ? named->told(subject.chosen_head()) : "";
 }
 
 void Frame::draw_head_told() {

@@ -126,13 +126,13 @@ void Frame::draw_tabs(float width) {
 }
 
 void Frame::draw_chosen_head(float right, float room, float middle) {
-    const Selection& s = visit_.state().selection;
     Subject& subject = subject_in(visit_);
     const HeadCount heads = subject.head_count();
     if (heads.layers * heads.heads < 2) return;
-    std::string text = head_text({s.layer, s.head}, heads.layers);
+    const HeadIndex head = subject.chosen_head();
+    std::string text = head_text(head, heads.layers);
     const NamedHeads* named = subject.named_heads();
-    const std::string name = named ? named->name({s.layer, s.head}) : "";
+    const std::string name = named ? named->name(head) : "";
     if (const std::string both = text + " · " + name; !name.empty() && ui::text_size(both).x <= room)
         text = both;
     const ImVec2 size = ui::text_size(text);
@@ -232,7 +232,7 @@ void Frame::draw_sentence(Subject& subject) {
 }
 
 void Frame::draw_start() {
-    if (start_.draw(subject_in(visit_).attention(), visit_.state().selection))
+    if (start_.draw(subject_in(visit_).attention(), subject_in(visit_).chosen()))
         visit_.page().remember("start");
 }
 

@@ -9,7 +9,6 @@
 namespace attn::app {
 
 std::optional<std::array<StartStep, 3>> start_steps(const Attention& attention, const Selection& s) {
-    if (s.layer >= attention.layers() || s.head >= attention.heads()) return std::nullopt;
     const auto record = attention.record(s.layer);
     if (!record || record->d_k() == 0) return std::nullopt;
     const auto reading = read_row(attention, s.layer, s.head, s.query);

@@ -43,7 +43,8 @@ class Lens : public Resident {
     virtual std::vector<Command> reveal(Subject&, const CellRef&) const { return {}; }
     // Returns the matrices on screen, the one in focus first; none until there are numbers.
     virtual std::vector<Table> tables(Subject& subject) {
-        return subject.attention() ? tables_of(*subject.attention(), state()) : std::vector<Table>{};
+        return subject.attention() ? tables_of(*subject.attention(), state(), subject.chosen_head())
+                                   : std::vector<Table>{};
     }
     virtual std::string status(Subject& subject) { return subject.status(); }
     virtual Guide guide(Subject& subject) const { return subject.guide(); }

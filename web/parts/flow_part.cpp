@@ -221,7 +221,7 @@ void FlowPart::act(const Frame& frame, const ui::FlowTouch& touch, std::span<con
     if (!touch.query && !touch.key) return;
     drawing.point(frame.queries.token(touch.query), frame.keys.token(touch.key));
     if (!touch.clicked) return;
-    const app::Selection& s = drawing.selection();
+    const app::Selection s = drawing.selection();
     if (touch.query)
         frame.choose_words(frame.queries.shown(s.query) == touch.query ? std::nullopt : touch.query,
                            std::nullopt);
@@ -292,7 +292,7 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
     for (std::size_t i = 0; i < heads.size(); ++i)
         series.push_back(
             {&flows_.of(heads[i]), colours[i], heads.size() > 1 ? frame.name_of(heads[i]) : std::string()});
-    const app::Selection& s = drawing.selection();
+    const app::Selection s = drawing.selection();
     const auto query = frame.queries.shown(s.query), key = frame.keys.shown(s.key);
     ui::FlowPicture picture{.version = source,
                             .form = frame.form(),

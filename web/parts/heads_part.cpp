@@ -165,7 +165,7 @@ bool arrow_pressed(ImGuiKey key) {
 void draw_heads(const app::Drawing& drawing, app::Attention& attention, float width, float most_height) {
     HeadOverview* heads = attention.overview();
     if (!heads) return;
-    const app::Selection& s = drawing.selection();
+    const app::Selection s = drawing.selection();
     heads->look_at({s.layer, s.head});
     const HeadsView view{drawing, *heads, app::looks_of(drawing.state()).heads,
                          weight_scale(attention, heads->extent()),

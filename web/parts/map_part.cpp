@@ -10,7 +10,7 @@
 namespace attn::parts {
 
 void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float width, float most_height) {
-    const app::Selection& s = drawing.selection();
+    const app::Selection s = drawing.selection();
     app::MapChoice choice = app::looks_of(drawing.state()).map;
     choice.stage = attention.stage_for(choice.stage);
     if (const auto changed = map_controls(view_, choice, attention.stages(), attention.has_words())) {

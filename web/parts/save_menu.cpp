@@ -3,6 +3,7 @@
 #include <array>
 
 #include "parts/saving.hpp"
+#include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
 
 namespace attn::parts {
@@ -57,7 +58,7 @@ bool save_menu(app::Visit& visit, const SavedMap& map) {
     ImGui::PopStyleVar();
     ui::tooltip("What is in view, as a picture or as numbers; or every head's numbers at once");
     if (!item) return false;
-    const app::Selection& s = visit.state().selection;
+    const app::Selection s = app::subject_in(visit).chosen();
     const std::string layer = std::to_string(s.layer), head = std::to_string(s.head);
     const std::string file = "layer-" + layer + "-head-" + head + "-" +
                              std::string(info(map.choice.stage).key) +

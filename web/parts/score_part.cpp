@@ -195,7 +195,7 @@ void subtitle(const std::string& text) {
 }  // namespace
 
 void ScorePart::draw(const app::Drawing& drawing, app::Attention& attention, float width) {
-    const app::Selection& s = drawing.selection();
+    const app::Selection s = drawing.selection();
     const auto record = attention.record(s.layer);
     const auto asked = looked_query(drawing, attention);
     if (!record || record->keys() == 0 || record->queries() == 0) return;

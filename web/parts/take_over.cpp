@@ -11,25 +11,22 @@ std::optional<app::Offer> offer_of(const app::Visit& visit, const app::HeadCopy&
     return std::nullopt;
 }
 
-std::optional<app::HeadCopy> chosen_copy(const app::Visit& visit, app::Subject& subject, Range queries,
-                                         Range keys) {
-    const app::Selection& s = visit.state().selection;
+std::optional<app::HeadCopy> chosen_copy(app::Subject& subject, Range queries, Range keys) {
+    const HeadIndex chosen = subject.chosen_head();
     const app::Attention* attention = subject.attention();
-    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
-    const auto record = attention->record(s.layer);
+    const auto record = attention ? attention->record(chosen.layer) : nullptr;
     if (!record) return std::nullopt;
-    std::string from =
-        app::head_text({s.layer, s.head}, attention->layers(), ", ") + " of " + attention->title();
+    std::string from = app::head_text(chosen, attention->layers(), ", ") + " of " + attention->title();
     const bool whole = queries == Range{0, attention->queries()} && keys == Range{0, attention->keys()};
     if (!whole)
         from += ", tokens " + std::to_string(queries.begin) + " to " + std::to_string(queries.end - 1);
-    return app::copy_of(*record, s.head, queries, keys, attention->query_names(), attention->key_names(),
+    return app::copy_of(*record, chosen.head, queries, keys, attention->query_names(), attention->key_names(),
                         from);
 }
 
 std::optional<app::Offer> take_over(const app::Visit& visit, app::Subject& subject, Range queries,
                                     Range keys) {
-    const auto copy = chosen_copy(visit, subject, queries, keys);
+    const auto copy = chosen_copy(subject, queries, keys);
     // What can be edited where it is needs no copy.
     if (!copy || subject.take_over(*copy)) return std::nullopt;
     return offer_of(visit, *copy);

@@ -87,14 +87,13 @@ std::vector<std::vector<Rung>> HeadLadder::rungs(Range queries, Range keys) cons
     return rows;
 }
 
-const Ladder* ladder_of(std::optional<HeadLadder>& kept, Attention* attention, const Selection& selection) {
-    if (!attention || selection.layer >= attention->layers() || selection.head >= attention->heads() ||
-        !attention->record(selection.layer)) {
+const Ladder* ladder_of(std::optional<HeadLadder>& kept, Attention* attention, HeadIndex head) {
+    if (!attention || !attention->record(head.layer)) {
         kept.reset();
         return nullptr;
     }
-    if (!kept || !kept->is_of(*attention, selection.layer, selection.head))
-        kept.emplace(*attention, selection.layer, selection.head);
+    if (!kept || !kept->is_of(*attention, head.layer, head.head))
+        kept.emplace(*attention, head.layer, head.head);
     return &*kept;
 }
 

@@ -38,6 +38,6 @@ class HeadLadder final : public Ladder {
 };
 
 // Updates the ladder of the chosen head and returns it; null if the head has no vectors.
-const Ladder* ladder_of(std::optional<HeadLadder>& kept, Attention* attention, const Selection& selection);
+const Ladder* ladder_of(std::optional<HeadLadder>& kept, Attention* attention, HeadIndex head);
 
 }  // namespace attn::app

@@ -2,6 +2,7 @@
 // the lenses show.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,16 @@ class Subject : public Resident {
     virtual Attention* attention() { return nullptr; }
     // Returns how many heads there are to choose from; it is cheap, and known before they are computed.
     virtual HeadCount head_count() { return {}; }
+    // Returns what is chosen, but the nearest head that there is: one of a larger network stays chosen in the State.
+    Selection chosen() {
+        Selection chosen = state().selection;
+        if (const Attention* shown = attention()) {
+            chosen.layer = std::min(chosen.layer, shown->layers() - 1);
+            chosen.head = std::min(chosen.head, shown->heads() - 1);
+        }
+        return chosen;
+    }
+    HeadIndex chosen_head() { return {chosen().layer, chosen().head}; }
     // Returns what the subject is compared with, which has names of its own.
     virtual Attention* second() { return nullptr; }
     // Says whether subjects of this kind can have a second.
@@ -71,9 +82,7 @@ class Subject : public Resident {
     // ---- What it says -------------------------------------------------------------------------------------
     virtual std::optional<Explained> explain_at(const CellPlace& place) = 0;
     // Explains a cell of the chosen head.
-    std::optional<Explained> explain(const CellRef& cell) {
-        return explain_at({{state().selection.layer, state().selection.head}, cell});
-    }
+    std::optional<Explained> explain(const CellRef& cell) { return explain_at({chosen_head(), cell}); }
     virtual std::string status() = 0;  // "14 tokens   5 layers × 8 heads"
     virtual Guide guide() const = 0;
     // Returns commands that are worth finding by name: the subject's examples and settings.
@@ -103,5 +112,7 @@ class Subject : public Resident {
 
 // Returns the open subject.
 inline Subject& subject_in(const Visit& visit) { return static_cast<Subject&>(visit.subject()); }
+
+inline Selection Drawing::selection() const { return subject_in(visit).chosen(); }
 
 }  // namespace attn::app

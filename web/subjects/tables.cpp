@@ -24,10 +24,10 @@ std::string cut(Index rows, Index cols) {
 }
 
 // " of attention.npy, layer 1, head 2"
-std::string of_head(const Attention& attention, const Selection& s) {
+std::string of_head(const Attention& attention, HeadIndex head) {
     std::string text = " of " + attention.title();
     if (attention.layers() * attention.heads() > 1)
-        text += ", layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head);
+        text += ", layer " + std::to_string(head.layer) + ", head " + std::to_string(head.head);
     return text;
 }
 
@@ -37,39 +37,37 @@ std::string sink_told(Sink sink) {
                                         : "";
 }
 
-Table map_table(const Attention& attention, const State& state) {
-    const Selection& s = state.selection;
+Table map_table(const Attention& attention, const State& state, HeadIndex head) {
     MapChoice choice = looks_of(state).map;
     choice.stage = attention.stage_for(choice.stage);
     const HeadMaps maps = attention.maps(choice);
-    const MapPointer map = maps ? maps(s.layer, s.head) : nullptr;
+    const MapPointer map = maps ? maps(head.layer, head.head) : nullptr;
     if (!map) return {};
     std::string title = std::string(symbol(choice.stage)) +
-                        (attention.shows_words(choice) ? " between words" : "") + of_head(attention, s);
+                        (attention.shows_words(choice) ? " between words" : "") + of_head(attention, head);
     if (!is_signed(choice.stage)) title += sink_told(choice.sink);
     return table_of(std::move(title), *map, attention.query_axis(choice).names,
                     attention.key_axis(choice).names, choice.stage);
 }
 
 // Q, K, V and the output of the chosen head.
-void add_vectors(std::vector<Table>& to, const Attention& attention, const State& state) {
-    const Selection& s = state.selection;
-    const auto record = attention.record(s.layer);
+void add_vectors(std::vector<Table>& to, const Attention& attention, const State& state, HeadIndex head) {
+    const auto record = attention.record(head.layer);
     if (!record) return;
-    const auto add = [&](Stage stage, const Tensor& tensor, Index head, Index count,
+    const auto add = [&](Stage stage, const Tensor& tensor, Index of, Index count,
                          std::span<const std::string> names) {
         if (tensor.dim(2) == 0) return;
         const Index rows = std::min(count, table_row_limit);
-        Table table{std::string(symbol(stage)) + of_head(attention, s) + cut(count, 0),
-                    first_of({}, tensor.dim(2)), first_of(names, rows), rows_of(tensor, head, {0, rows})};
+        Table table{std::string(symbol(stage)) + of_head(attention, head) + cut(count, 0),
+                    first_of({}, tensor.dim(2)), first_of(names, rows), rows_of(tensor, of, {0, rows})};
         const bool pinned = state.pin && state.pin->stage == stage && !state.pin->second;
         to.insert(pinned ? to.begin() : to.end(), std::move(table));
     };
-    const Index kv_head = record->kv_head(s.head);
-    add(Stage::q, record->q(), s.head, attention.queries(), attention.query_names());
+    const Index kv_head = record->kv_head(head.head);
+    add(Stage::q, record->q(), head.head, attention.queries(), attention.query_names());
     add(Stage::k, record->k(), kv_head, attention.keys(), attention.key_names());
     add(Stage::v, record->v(), kv_head, attention.keys(), attention.key_names());
-    add(Stage::output, record->output(), s.head, attention.queries(), attention.query_names());
+    add(Stage::output, record->output(), head.head, attention.queries(), attention.query_names());
 }
 
 void add_scores(std::vector<Table>& to, Attention& attention) {
@@ -115,13 +113,11 @@ Table table_of(const Rung& rung) {
             labels(rung.row_labels, rung.values.rows, rung.first_row), rung.values};
 }
 
-std::vector<Table> tables_of(Attention& attention, const State& state) {
-    const Selection& s = state.selection;
+std::vector<Table> tables_of(Attention& attention, const State& state, HeadIndex head) {
     std::vector<Table> tables;
-    if (s.layer >= attention.layers() || s.head >= attention.heads()) return tables;
-    if (!attention.finished() && !attention.record(s.layer)) return tables;
-    if (Table map = map_table(attention, state); map.values.rows > 0) tables.push_back(std::move(map));
-    add_vectors(tables, attention, state);
+    if (!attention.finished() && !attention.record(head.layer)) return tables;
+    if (Table map = map_table(attention, state, head); map.values.rows > 0) tables.push_back(std::move(map));
+    add_vectors(tables, attention, state, head);
     add_scores(tables, attention);
     return tables;
 }

@@ -17,9 +17,9 @@ Table table_of(std::string title, const Map& map, std::span<const std::string> q
                std::span<const std::string> key_names, Stage stage);
 Table table_of(const Rung& rung);
 
-// The chosen head: its map as it is shown, its vectors, and the scores of all heads. The first is the one in focus: the
+// A head: its map as it is shown, its vectors, and the scores of all heads. The first is the one in focus: the
 // map, or the vectors of which one is pinned.
-std::vector<Table> tables_of(Attention& attention, const State& state);
+std::vector<Table> tables_of(Attention& attention, const State& state, HeadIndex head);
 
 // Puts the table of this place into focus; the others keep their order.
 void bring_forward(std::vector<Table>& tables, std::size_t place);

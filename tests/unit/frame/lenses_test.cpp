@@ -45,6 +45,36 @@ TEST_CASE("every lens is there for every subject that has what it needs, else it
     CHECK(screen.page.notices.empty());
 }
 
+TEST_CASE("a head that the example does not have stays chosen, and every lens shows the nearest there is") {
+    Screen screen;
+    screen.open_sentence();
+    const Selection far{1, 2, {}, {}, {}};
+    for (const LensEntry& lens : lens_list()) {
+        INFO(lens.key);
+        std::vector<std::string> spoken;
+        std::vector<std::size_t> tables;
+        for (const Selection& chosen : {Selection{}, far}) {
+            screen.visit.perform(OpenSubject{"sentence"});
+            screen.visit.perform(Select{chosen});
+            screen.visit.perform(OpenSubject{"worked"});
+            screen.visit.perform(OpenLens{lens.key});
+            screen.settle();
+            CHECK(screen.visit.state().selection == chosen);
+            Subject& subject = subject_in(screen.visit);
+            if (lens_in(screen.visit).missing(subject)) continue;
+            CHECK(screen.shows("spoken"));
+            spoken.push_back(lens_in(screen.visit).spoken(subject));
+            tables.push_back(lens_in(screen.visit).tables(subject).size());
+            screen.hover("panel/lens");
+            (void)lens_in(screen.visit).explain(subject, {subject.chosen_head(), {Stage::weight, 1, 1}});
+        }
+        if (spoken.empty()) continue;
+        REQUIRE(spoken.size() == 2);
+        CHECK(spoken[0] == spoken[1]);
+        CHECK(tables[0] == tables[1]);
+    }
+}
+
 TEST_CASE("the ladder of a model's head is the record's numbers, for a window that follows the query") {
     Screen screen;
     screen.open_sentence(12);

@@ -84,14 +84,13 @@ const Pairing& CompareLens::pairing_of(const Attention& first, const Attention& 
     return pairing_;
 }
 
-void CompareLens::update_maps(const Attention& first, const Attention& second) {
-    const Selection& s = state().selection;
+void CompareLens::update_maps(const Attention& first, const Attention& second, HeadIndex head) {
     if (maps_.first_version == first.version() && maps_.second_version == second.version() &&
-        maps_.layer == s.layer && maps_.head == s.head)
+        maps_.layer == head.layer && maps_.head == head.head)
         return;
-    maps_ = {first.version(), second.version(), s.layer, s.head, nullptr, nullptr, nullptr, {}};
-    maps_.first = stage_map(first.record(s.layer), s.head, Stage::weight);
-    maps_.second = stage_map(second.record(s.layer), s.head, Stage::weight);
+    maps_ = {first.version(), second.version(), head.layer, head.head, nullptr, nullptr, nullptr, {}};
+    maps_.first = stage_map(first.record(head.layer), head.head, Stage::weight);
+    maps_.second = stage_map(second.record(head.layer), head.head, Stage::weight);
     std::vector<Index> firsts, seconds;
     for (const TokenPair& pair : pairing_of(first, second).alignment().pairs()) {
         const auto name = [](const std::vector<std::string>& names, Index token) {
@@ -110,10 +109,10 @@ void CompareLens::update_maps(const Attention& first, const Attention& second) {
 // The map that the view shows is in focus; side by side, that of the pinned cell, otherwise the first.
 std::vector<Table> CompareLens::tables(Subject& subject) {
     const Attention &first = *subject.attention(), &second = *subject.second();
-    const Selection& s = state().selection;
-    if (s.layer >= first.layers() || s.head >= first.heads()) return {};
-    update_maps(first, second);
-    const std::string head = "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head);
+    const HeadIndex chosen = subject.chosen_head();
+    update_maps(first, second, chosen);
+    const std::string head =
+        "layer " + std::to_string(chosen.layer) + ", head " + std::to_string(chosen.head);
     const auto weights = [&](const char* which, const MapPointer& map, const Attention& run) {
         return table_of(std::string("Weights of the ") + which + ", " + head, *map, run.query_names(),
                         run.key_names(), Stage::weight);
@@ -134,7 +133,7 @@ std::vector<Table> CompareLens::tables(Subject& subject) {
 
 std::string CompareLens::spoken(Subject& subject) {
     const Attention &first = *subject.attention(), &second = *subject.second();
-    const Selection& s = state().selection;
+    const Selection s = subject.chosen();
     const auto& here = first_reader_.read(first, s.layer, s.head, s.query);
     if (!here) return "";
     const auto partner = pairing_of(first, second).second_of(here->query);

@@ -103,7 +103,7 @@ class CompareLens final : public Lens {
     static void update(Line& line, const Attention& run, const Selection& selection,
                        std::optional<Index> query);
     void update_alike(const Frame& frame, Index query, Index second_query);
-    void update_maps(const Attention& first, const Attention& second);
+    void update_maps(const Attention& first, const Attention& second, HeadIndex head);
     void draw_controls(const Frame& frame);
     void draw_words(const Frame& frame, float width);
     Touched draw_line(const char* name, Line& line, const Attention& run, std::optional<Index> query,

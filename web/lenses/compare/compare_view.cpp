@@ -36,7 +36,7 @@ struct CompareLens::Frame {
     const Pairing& pairing;
     Subject& subject;
 
-    const Selection& selection() const { return drawing.selection(); }
+    Selection selection() const { return drawing.selection(); }
     const std::string& first_name(Index token) const {
         return first.query_names()[static_cast<std::size_t>(token)];
     }
@@ -49,7 +49,7 @@ struct CompareLens::Frame {
     Index query() const {
         if (const auto& pointed = drawing.pointed.query; pointed && *pointed < first.queries())
             return *pointed;
-        const auto& chosen = selection().query;
+        const auto chosen = selection().query;
         return chosen && *chosen < first.queries() ? *chosen : first.queries() - 1;
     }
     std::optional<Index> second_query() const {
@@ -450,7 +450,7 @@ void CompareLens::blinking(const Frame& frame, float width, float height) {
 }
 
 void CompareLens::draw_maps(const Frame& frame, float width, float most_height) {
-    update_maps(frame.first, frame.second);
+    update_maps(frame.first, frame.second, frame.subject.chosen_head());
     switch (state().of<CompareState>().view) {
         case ComparisonView::blink: return blinking(frame, width, most_height);
         case ComparisonView::difference: return difference_map(frame, width, most_height);

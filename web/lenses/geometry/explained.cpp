@@ -53,15 +53,16 @@ double at(std::span<const double> numbers, Index i) { return numbers[static_cast
 std::optional<Explained> GeometryLens::explain(Subject& subject, const CellPlace& place) {
     if (place.cell.stage != Stage::lens) return subject.explain_at(place);
     const GeometryCell cell = geometry_cell(place.cell);
-    const HeadIndex chosen{state().selection.layer, state().selection.head};
-    if (place.cell.second || place.head != chosen || !holds(subject, cell)) return std::nullopt;
+    if (place.cell.second || place.head != subject.chosen_head() || !holds(subject, cell))
+        return std::nullopt;
     std::optional<Explained> out = cell.number == Number::element     ? explain_element(subject, cell)
                                    : cell.number >= Number::metric    ? explain_metric(subject, place, cell)
                                    : cell.number >= Number::gauge     ? explain_gauge(subject, place, cell)
                                    : cell.number >= Number::left_word ? explain_word(subject, place, cell)
                                                                       : explain_form(subject, place, cell);
     if (out && out->provenance.empty())
-        out->provenance = head_text(chosen, subject.attention()->layers(), ", ") + " · computed";
+        out->provenance =
+            head_text(subject.chosen_head(), subject.attention()->layers(), ", ") + " · computed";
     return out;
 }
 

@@ -19,33 +19,33 @@ Matrix transposed(const Matrix& m) {
     return out;
 }
 
-HeadWeights weights_of_model(const Trace& trace, const Selection& s, const Record& record) {
+HeadWeights weights_of_model(const Trace& trace, HeadIndex head, const Record& record) {
     const Model& model = *trace.model();
     const ModelConfig& config = model.config();
-    const Block& block = model.network().blocks[static_cast<std::size_t>(s.layer)];
+    const Block& block = model.network().blocks[static_cast<std::size_t>(head.layer)];
     HeadWeights made;
     made.inputs = Stage::normalised;
     made.trace = &trace;
-    made.layer = s.layer;
+    made.layer = head.layer;
     made.tokens = trace.tokens();
     made.turned = !model.network().rotary.empty();
-    const auto vectors = [&](Stage stage, Index head) {
+    const auto vectors = [&](Stage stage, Index of) {
         Matrix w(config.d_model, config.head_dim);
         for (Index a = 0; a < config.head_dim; ++a) {
-            const QkvColumn column = qkv_column(model, stage, s.layer, head, a);
+            const QkvColumn column = qkv_column(model, stage, head.layer, of, a);
             if (stage != Stage::v) made.biased |= column.linear->bias.size() > 0;
             for (Index b = 0; b < config.d_model; ++b)
                 w.at(b, a) = element(column.linear->weight, b, column.out);
         }
         return w;
     };
-    made.w_q = vectors(Stage::q, s.head);
-    made.w_k = vectors(Stage::k, record.kv_head(s.head));
-    made.w_v = vectors(Stage::v, record.kv_head(s.head));
+    made.w_q = vectors(Stage::q, head.head);
+    made.w_k = vectors(Stage::k, record.kv_head(head.head));
+    made.w_v = vectors(Stage::v, record.kv_head(head.head));
     made.w_o = Matrix(config.head_dim, config.d_model);
     for (Index a = 0; a < config.head_dim; ++a)
         for (Index b = 0; b < config.d_model; ++b)
-            made.w_o.at(a, b) = element(block.attention_out.weight, s.head * config.head_dim + a, b);
+            made.w_o.at(a, b) = element(block.attention_out.weight, head.head * config.head_dim + a, b);
     return made;
 }
 
@@ -63,12 +63,11 @@ double HeadWeights::input(Index token, Index b) const {
     return static_cast<double>(rows.matrix()(token, b));
 }
 
-std::optional<HeadWeights> head_weights(Subject& subject, const State& state) {
+std::optional<HeadWeights> head_weights(Subject& subject, const State& state, HeadIndex head) {
     const Attention* attention = subject.attention();
-    const Selection& s = state.selection;
     if (!attention) return std::nullopt;
     if (const auto trace = attention->trace())
-        return weights_of_model(*trace, s, *attention->record(s.layer));
+        return weights_of_model(*trace, head, *attention->record(head.layer));
     auto typed = edited_projections(subject, state);
     if (!typed) return std::nullopt;
     HeadWeights made;

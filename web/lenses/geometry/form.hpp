@@ -33,7 +33,7 @@ struct HeadWeights {
     double input(Index token, Index b) const;
     Index width() const { return w_q.rows; }  // d_model
 };
-std::optional<HeadWeights> head_weights(Subject& subject, const State& state);
+std::optional<HeadWeights> head_weights(Subject& subject, const State& state, HeadIndex head);
 
 // A form, its directions once they are found, and where its factors stand.
 class HeadForm {

@@ -72,11 +72,10 @@ GeometryCell geometry_cell(const CellRef& cell) {
 
 std::optional<Missing> GeometryLens::missing(Subject& subject) const {
     const Attention* attention = subject.attention();
-    const Selection& s = state().selection;
-    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
+    if (!attention) return std::nullopt;
     if (attention->finished())
         return Missing{"Geometry begins with queries and keys; these weights were given finished."};
-    const auto record = attention->record(s.layer);
+    const auto record = attention->record(subject.chosen().layer);
     if (!record) return std::nullopt;
     if (scores_given(*attention))
         return Missing{"Geometry begins with queries and keys; here the scores were given."};
@@ -87,10 +86,8 @@ std::optional<Missing> GeometryLens::missing(Subject& subject) const {
 
 std::shared_ptr<const Record> GeometryLens::record(Subject& subject) const {
     const Attention* attention = subject.attention();
-    const Selection& s = state().selection;
-    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads() || missing(subject))
-        return nullptr;
-    return attention->record(s.layer);
+    if (!attention || missing(subject)) return nullptr;
+    return attention->record(subject.chosen().layer);
 }
 
 Index GeometryLens::query(const Record& record) const {
@@ -98,7 +95,7 @@ Index GeometryLens::query(const Record& record) const {
 }
 
 GeometryLens::From GeometryLens::from(Subject& subject, bool tokens) const {
-    const Selection& s = state().selection;
+    const Selection s = subject.chosen();
     From made{subject.attention()->version(), {s.layer, s.head}, {}, {}};
     if (tokens) made.query = s.query, made.key = s.key;
     return made;
@@ -106,7 +103,8 @@ GeometryLens::From GeometryLens::from(Subject& subject, bool tokens) const {
 
 const std::optional<HeadWeights>& GeometryLens::weights(Subject& subject) const {
     const From now = from(subject, false);
-    if (!weights_ || weights_->from != now) weights_ = {now, {}, head_weights(subject, state())};
+    if (!weights_ || weights_->from != now)
+        weights_ = {now, {}, head_weights(subject, state(), subject.chosen_head())};
     return weights_->what;
 }
 
@@ -125,7 +123,7 @@ HeadForm* GeometryLens::form(Subject& subject) const {
     std::unique_ptr<HeadForm> made;
     if (of == FormOf::tokens) {
         const Index last = query(*shown);
-        made = std::make_unique<HeadForm>(*shown, state().selection.head,
+        made = std::make_unique<HeadForm>(*shown, subject.chosen_head().head,
                                           tokens_up_to(last, shown->queries(), form_tokens_limit),
                                           tokens_up_to(last, shown->keys(), form_tokens_limit));
     } else {
@@ -170,7 +168,7 @@ std::optional<VectorsInView> GeometryLens::in_view(Subject& subject) const {
     Range keys = tokens_up_to(last, shown->keys(), geometry_tokens_shown);
     if (const auto key = state().selection.key; key && (*key < keys.begin || *key >= keys.end))
         keys = tokens_up_to(*key, shown->keys(), geometry_tokens_shown);
-    return VectorsInView{shown.get(), state().selection.head,
+    return VectorsInView{shown.get(), subject.chosen_head().head,
                          tokens_up_to(last, shown->queries(), geometry_tokens_shown), keys};
 }
 

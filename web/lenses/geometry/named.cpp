@@ -92,7 +92,7 @@ Result<NamedMatrix> named_matrix(Subject& subject, const State& state,
                      "."};
     }
     const Attention& attention = *subject.attention();
-    const Selection& s = state.selection;
+    const Selection s = subject.chosen();
     const auto record = attention.record(s.layer);
     NamedMatrix made{
         .name = name, .shape = {}, .values = {}, .stage = info->stage, .head = {s.layer, s.head}};
@@ -147,9 +147,7 @@ Result<NamedMatrix> named_matrix(Subject& subject, const State& state,
     if (indices == 3) made.shape.insert(made.shape.begin(), heads);
     if (count_of(made.shape) > named_size_limit) return too_large(name, made.shape);
     for (Index head = 0; head < heads; ++head) {
-        State of_head = state;
-        of_head.selection.head = indices == 3 ? head : s.head;
-        const auto each = indices == 3 ? head_weights(subject, of_head) : weights;
+        const auto each = indices == 3 ? head_weights(subject, state, {s.layer, head}) : weights;
         for (const double value : weights_at(*each, made.stage)->values)
             made.values.push_back(static_cast<float>(value));
     }

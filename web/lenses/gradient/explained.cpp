@@ -168,7 +168,7 @@ std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace
         columns_are_keys(cell.slope) ? label_at(attention.key_names(), cell.col) : std::to_string(cell.col);
     out.title = (cell.slope == Slope::jacobian ? "∂A/∂S" : "∂L/∂" + std::string(info(cell.slope).of)) + "[" +
                 row + ", " + col + "]";
-    out.provenance = head_text({state().selection.layer, state().selection.head}, attention.layers(), ", ") +
+    out.provenance = head_text(subject.chosen_head(), attention.layers(), ", ") +
                      (!all->loss().along.empty() ? " · L is " + logit_name(subject)
                       : all->loss().target       ? " · L is half the squared distance to V[" +
                                                  label_at(attention.key_names(), *all->loss().target) + "]"
@@ -177,7 +177,7 @@ std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace
     out.f64 = all->value(cell.slope, cell.row, cell.col);
     out.f32 = static_cast<double>(all->single(cell.slope, cell.row, cell.col));
     out.masked = is_of_pairs(cell.slope) && !all->f64().allowed[static_cast<std::size_t>(cell.col)];
-    const Around around{out, *all, cell, {state().selection.layer, state().selection.head}, logit_};
+    const Around around{out, *all, cell, subject.chosen_head(), logit_};
     if (cell.slope == Slope::output)
         explain_output(around);
     else if (cell.slope == Slope::masked)

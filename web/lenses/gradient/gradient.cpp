@@ -126,11 +126,10 @@ Status StepAlong::apply(State& state) const {
 
 std::optional<Missing> GradientLens::missing(Subject& subject) const {
     const Attention* attention = subject.attention();
-    const Selection& s = state().selection;
-    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
+    if (!attention) return std::nullopt;
     if (attention->finished())
         return Missing{"A gradient goes back through Q, K and V; these weights were given finished."};
-    const auto record = attention->record(s.layer);
+    const auto record = attention->record(subject.chosen().layer);
     if (record && (record->d_v() == 0 || record->queries() == 0 || record->keys() == 0))
         return Missing{"A gradient begins at an output; there are no values here to make one of."};
     return std::nullopt;
@@ -138,15 +137,14 @@ std::optional<Missing> GradientLens::missing(Subject& subject) const {
 
 // A window of a model's, whole if they can be edited.
 std::optional<Projections> GradientLens::projections_of(Subject& subject) const {
-    if (const auto trace = subject.attention()->trace()) return projections_of(*trace);
+    if (const auto trace = subject.attention()->trace()) return projections_of(*trace, subject.chosen_head());
     return edited_projections(subject, state());
 }
 
-Projections GradientLens::projections_of(const Trace& trace) const {
-    const Selection& s = state().selection;
+Projections GradientLens::projections_of(const Trace& trace, HeadIndex head) const {
     const Model& model = *trace.model();
     const ModelConfig& config = model.config();
-    const ConstMatrix input = trace.layers()[static_cast<std::size_t>(s.layer)].attention_input.matrix();
+    const ConstMatrix input = trace.layers()[static_cast<std::size_t>(head.layer)].attention_input.matrix();
     const Index count = std::min(input.cols, gradient_components_shown);
     const Index first = std::clamp(state().of<GradientState>().from, Index{0}, input.cols - count);
     Projections made{.x = Matrix(input.rows, count),
@@ -160,7 +158,8 @@ Projections GradientLens::projections_of(const Trace& trace) const {
         for (Index c = 0; c < count; ++c) made.x.at(token, c) = static_cast<double>(input(token, first + c));
     const auto fill = [&](Matrix& to, Stage stage, Index heads) {
         for (Index a = 0; a < config.head_dim; ++a) {
-            const QkvColumn column = qkv_column(model, stage, s.layer, s.head * heads / config.heads, a);
+            const QkvColumn column =
+                qkv_column(model, stage, head.layer, head.head * heads / config.heads, a);
             for (Index c = 0; c < count; ++c)
                 to.at(c, a) = element(column.linear->weight, first + c, column.out);
         }
@@ -198,8 +197,8 @@ std::string GradientLens::logit_name(Subject& subject) const {
 
 std::optional<GradientLens::Row> GradientLens::row(Subject& subject) const {
     const Attention* attention = subject.attention();
-    const Selection& s = state().selection;
-    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
+    if (!attention) return std::nullopt;
+    const Selection s = subject.chosen();
     const auto record = attention->record(s.layer);
     if (!record || record->d_v() == 0 || record->queries() == 0 || record->keys() == 0) return std::nullopt;
     return Row{

@@ -241,7 +241,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
                                    token_labels = labels_of(attention.query_names(), keys);
     const float width = ImGui::GetContentRegionAvail().x;
     ui::Lines lines(width, gap);
-    const HeadIndex head{state().selection.layer, state().selection.head};
+    const HeadIndex head = subject.chosen_head();
     const auto allowed = [&](Index, Index col) {
         return slopes.f64().allowed[static_cast<std::size_t>(keys.begin + col)] != 0;
     };

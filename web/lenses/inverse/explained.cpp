@@ -179,7 +179,7 @@ std::optional<Explained> InverseLens::explain_change(Subject& subject, const Inv
     const Record& record = now->record();
     const Attention& attention = *subject.attention();
     Explained out;
-    const Around around{out, *now, {state().selection.layer, state().selection.head}};
+    const Around around{out, *now, subject.chosen_head()};
     out.provenance = head_text(around.head, attention.layers(), ", ") + " · with the least change of " +
                      std::string(symbol(info(now->of()).stage));
     const std::string column = std::to_string(cell.col);

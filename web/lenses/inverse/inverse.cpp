@@ -65,7 +65,7 @@ std::optional<Missing> InverseLens::missing(Subject& subject) const {
     if (!attention) return std::nullopt;
     if (attention->finished())
         return Missing{"A change of q or k needs q and k; these weights were given finished."};
-    const auto record = attention->record(std::min(state().selection.layer, attention->layers() - 1));
+    const auto record = attention->record(subject.chosen().layer);
     if (!record || record->d_k() > 0) {
         if (record && (record->queries() == 0 || record->keys() == 0))
             return Missing{"There is no query here, or no key to look at."};
@@ -84,7 +84,7 @@ std::optional<Missing> InverseLens::missing(Subject& subject) const {
 
 std::shared_ptr<const Matrix> InverseLens::inputs(Subject& subject) {
     const Attention& attention = *subject.attention();
-    const Inputs of{state().subject, attention.version(), state().selection.layer};
+    const Inputs of{state().subject, attention.version(), subject.chosen().layer};
     if (inputs_of_ == of) return inputs_;
     inputs_of_ = of;
     inputs_.reset();
@@ -106,13 +106,11 @@ std::shared_ptr<const Matrix> InverseLens::inputs(Subject& subject) {
 
 const HeadChange* InverseLens::change(Subject& subject) {
     const Attention& attention = *subject.attention();
-    const Selection& s = state().selection;
-    if (s.layer >= attention.layers() || s.head >= attention.heads()) return nullptr;
-    const auto record = attention.record(s.layer);
+    const HeadIndex head = subject.chosen_head();
+    const auto record = attention.record(head.layer);
     if (!record || record->queries() == 0 || record->keys() == 0) return nullptr;
     const InverseState& wanted = state().of<InverseState>();
-    Asked asked{state().subject,        attention.version(), {s.layer, s.head},
-                queries_shown(*record), wanted.of,           wanted.wishes};
+    Asked asked{state().subject, attention.version(), head, queries_shown(*record), wanted.of, wanted.wishes};
     // The wishes may be of a longer text.
     std::erase_if(asked.wishes, [&](const CellWish& wish) {
         return wish.query >= record->queries() || wish.key >= record->keys();
@@ -128,8 +126,9 @@ const HeadChange* InverseLens::change(Subject& subject) {
             asked.of == ChangeOf::q ? std::vector<Index>{} : rows_to_look_at(asked.page, record->queries());
         const bool same_keys = asked_ && keys_ && asked_->subject == asked.subject &&
                                asked_->version == asked.version && asked_->head == asked.head;
-        if (!same_keys) keys_ = keys_in_double(*record, s.head);
-        change_.emplace(record, s.head, asked.of, asked.wishes, keys_, std::move(x), std::move(rows));
+        if (!same_keys) keys_.reset();
+        if (!keys_ && !asked.wishes.empty()) keys_ = keys_in_double(*record, head.head);
+        change_.emplace(record, head.head, asked.of, asked.wishes, keys_, std::move(x), std::move(rows));
         asked_ = std::move(asked);
         // Most are found before the sentence that tells of them is drawn.
         const Deadline soon(search_ms);
@@ -145,7 +144,7 @@ Index InverseLens::chosen_query(const Record& record) const {
 
 const InverseLens::Chosen& InverseLens::chosen(Subject& subject, const HeadChange& change) {
     const std::uint64_t version = subject.attention()->version();
-    const HeadIndex head{state().selection.layer, state().selection.head};
+    const HeadIndex head = subject.chosen_head();
     const Index query = chosen_query(change.record());
     if (!chosen_ || !chosen_->is_of(version, head, query)) {
         ScoreRow row = score_row(change.record(), head.head, query);
@@ -208,7 +207,7 @@ std::optional<InverseLens::Deed> InverseLens::deed(Subject& subject) {
     }
     const Range queries = around(now->wishes().front().query, now->record().queries(), matrix_size_limit),
                 keys = around(now->wishes().front().key, now->record().keys(), matrix_size_limit);
-    auto copy = parts::chosen_copy(visit(), subject, queries, keys);
+    auto copy = parts::chosen_copy(subject, queries, keys);
     if (!copy) return std::nullopt;
     for (Index r = 0; r < copy->q.rows; ++r)
         for (Index a = 0; a < copy->q.cols; ++a) copy->q.at(r, a) = now->q(queries.begin + r, a);
@@ -342,8 +341,7 @@ bool InverseLens::shows(Subject& subject, const CellRef& cell) const {
     if (cell.second || cell.words || cell.sink != Sink::shown) return false;
     if (cell.stage == Stage::lens) return true;
     const Attention* attention = subject.attention();
-    const auto record =
-        attention ? attention->record(std::min(state().selection.layer, attention->layers() - 1)) : nullptr;
+    const auto record = attention ? attention->record(subject.chosen().layer) : nullptr;
     if (!record || cell.stage != Stage::weight) return false;
     const Range queries = queries_shown(*record), keys = keys_shown(*record);
     return cell.row >= queries.begin && cell.row < queries.end && cell.col >= keys.begin &&

@@ -113,7 +113,7 @@ std::vector<Command> LadderLens::reveal(Subject& subject, const CellRef& cell) c
 std::string LadderLens::spoken(Subject& subject) {
     const Attention& attention = *subject.attention();
     const Ladder& ladder = *subject.ladder();
-    const Selection& s = state().selection;
+    const Selection s = subject.chosen();
     const auto record = attention.record(s.layer);
     const Index last = ladder.queries() - 1, usual = ladder.edits() ? 0 : last;
     const Index query = std::min(s.query.value_or(usual), last);

@@ -164,9 +164,7 @@ std::optional<Mask> repainted(const Mask& mask, Index query, Index key) {
 
 const MasksLens::Looked& MasksLens::look(Subject& subject) {
     Attention& attention = *subject.attention();
-    const Selection& s = state().selection;
-    const bool chosen = s.layer < attention.layers() && s.head < attention.heads();
-    const HeadIndex head = chosen ? HeadIndex{s.layer, s.head} : HeadIndex{};
+    const HeadIndex head = subject.chosen_head();
     Looked looked{shifted(now().mask, now().shift), now().size, now().size, head, 0};
     if (now().size == 0) {
         looked.queries = attention.queries();

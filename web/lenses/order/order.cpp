@@ -60,8 +60,7 @@ void OrderLens::forget() {
 
 void OrderLens::update(Subject& subject) {
     const Attention& attention = *subject.attention();
-    const Selection& s = state().selection;
-    const HeadIndex head{std::min(s.layer, attention.layers() - 1), std::min(s.head, attention.heads() - 1)};
+    const HeadIndex head = subject.chosen_head();
     auto record = attention.record(head.layer);
     const Index tokens = std::min(attention.queries(), attention.keys());
     const Index count = std::min(tokens, order_tokens_limit),

@@ -33,7 +33,7 @@ void Overview::follow(const State&, Change) {
 }
 
 std::string Overview::spoken(Subject& subject) {
-    const Selection& s = state().selection;
+    const Selection s = subject.chosen();
     const auto& reading = reader_.read(*subject.attention(), s.layer, s.head, s.query);
     return reading ? reading->asks + ", this head " + looks_at(*reading) + "." : "";
 }

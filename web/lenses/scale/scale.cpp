@@ -52,9 +52,8 @@ ScaleHistogram::ScaleHistogram(const DotProducts& products, bool of_head) {
 
 ScaleLens::Source ScaleLens::source(Subject& subject) const {
     const Attention* attention = subject.attention();
-    const Selection& s = state().selection;
+    const Selection s = subject.chosen();
     if (state().of<ScaleState>().vectors != ScaleVectors::head || !attention) return {};
-    if (s.layer >= attention->layers() || s.head >= attention->heads()) return {};
     auto record = attention->record(s.layer);
     if (!record || record->queries() == 0 || record->keys() == 0) return {};
     return {std::move(record), attention->version(), s.layer, s.head};

@@ -56,8 +56,7 @@ void ScaleLens::draw_presets() {
 void ScaleLens::draw_controls(Subject& subject) {
     ScaleState scale = state().of<ScaleState>();
     const Attention* attention = subject.attention();
-    const auto record =
-        attention ? attention->record(std::min(state().selection.layer, attention->layers() - 1)) : nullptr;
+    const auto record = attention ? attention->record(subject.chosen().layer) : nullptr;
     static constexpr std::array<const char*, 2> names{"seeded normal", "of this head"};
     ImGui::BeginGroup();
     ui::label("q and k");

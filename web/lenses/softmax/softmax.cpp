@@ -107,8 +107,8 @@ void SoftmaxLens::forget() {
 
 void SoftmaxLens::update(Subject& subject) {
     const Attention& attention = *subject.attention();
-    const Selection& s = state().selection;
-    Row row{nullptr, {std::min(s.layer, attention.layers() - 1), std::min(s.head, attention.heads() - 1)}, 0};
+    const Selection s = subject.chosen();
+    Row row{nullptr, {s.layer, s.head}, 0};
     row.record = attention.record(row.head.layer);
     const Index last = attention.queries() - 1;
     row.query = std::min(s.query.value_or(last), last);

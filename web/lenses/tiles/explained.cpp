@@ -258,8 +258,7 @@ const TilesLens::TwoRows& TilesLens::rows_of(const Shown& shown, Index query) {
 std::optional<Explained> TilesLens::explain(Subject& subject, const CellPlace& place) {
     if (place.cell.stage != Stage::lens) return subject.explain_at(place);
     const auto now = shown(subject);
-    const Selection& s = state().selection;
-    if (!now || place.head != HeadIndex{s.layer, s.head}) return std::nullopt;
+    if (!now || place.head != subject.chosen_head()) return std::nullopt;
     const auto part = static_cast<TilePart>(place.cell.col / tile_indices);
     const Index index = place.cell.col % tile_indices, query = place.cell.row;
     const Index most = part == TilePart::weight         ? now->keys.size()

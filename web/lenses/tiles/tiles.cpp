@@ -83,8 +83,8 @@ std::optional<Missing> TilesLens::missing(Subject& subject) const {
 
 std::optional<TilesLens::Shown> TilesLens::shown(Subject& subject) const {
     const Attention* attention = subject.attention();
-    const Selection& s = state().selection;
-    if (!attention || s.layer >= attention->layers() || s.head >= attention->heads()) return std::nullopt;
+    const Selection s = subject.chosen();
+    if (!attention) return std::nullopt;
     Shown now{.record = attention->record(s.layer), .head = s.head};
     if (!now.record || now.record->queries() < 1 || now.record->keys() < 1) return std::nullopt;
     const TilesState& tiles = state().of<TilesState>();

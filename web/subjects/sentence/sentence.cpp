@@ -493,7 +493,7 @@ std::optional<Offer> SentenceSubject::offer_alone() const {
     return Offer{"One sentence alone", Compare{}};
 }
 
-const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, run(), state().selection); }
+const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, run(), chosen_head()); }
 
 std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
     const CellRef& cell = place.cell;

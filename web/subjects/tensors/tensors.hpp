@@ -35,7 +35,7 @@ class TensorsSubject final : public Subject {
         return open() ? HeadCount{open()->layers(), open()->heads()} : HeadCount{};
     }
     std::vector<Offer> offers() const override;
-    const Ladder* ladder() override { return ladder_of(ladder_, own_.open(), state().selection); }
+    const Ladder* ladder() override { return ladder_of(ladder_, own_.open(), chosen_head()); }
     std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
     Guide guide() const override;

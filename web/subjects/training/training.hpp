@@ -36,7 +36,7 @@ class TrainingSubject final : public Subject {
     std::optional<Offer> offer_second() const override;
     const NamedHeads* named_heads() override;
     std::vector<std::string> token_texts(std::span<const std::int32_t> ids) override;
-    const Ladder* ladder() override { return ladder_of(ladder_, attention(), state().selection); }
+    const Ladder* ladder() override { return ladder_of(ladder_, attention(), chosen_head()); }
     const TrainingState* course() const override { return &now(); }
     TrainingRuns* runs() override { return &runs_; }
     std::optional<Explained> explain_at(const CellPlace& place) override;
