@@ -9,7 +9,7 @@ namespace {
 
 // Sums in lanes, which the compiler turns into vectors.
 template <typename Real>
-Real pattern_product(const double* a, const Real* b, Index count) {
+Real pattern_product(const float* a, const Real* b, Index count) {
     constexpr Index lanes = 8;
     Real sums[lanes] = {};
     Index i = 0;
@@ -30,17 +30,17 @@ Result<HopfieldPatterns> hopfield_patterns(ConstMatrix k, std::span<const std::u
     patterns.mean.assign(static_cast<std::size_t>(k.cols), 0);
     for (Index j = 0; j < k.rows; ++j)
         if (allowed[static_cast<std::size_t>(j)]) patterns.keys.push_back(j);
-    patterns.values.resize(static_cast<std::size_t>(patterns.count() * k.cols));
-    double* to = patterns.values.data();
+    patterns.values.reserve(static_cast<std::size_t>(patterns.count() * k.cols));
+    std::vector<double> pattern(static_cast<std::size_t>(k.cols));
     double* const mean = patterns.mean.data();
     for (const Index j : patterns.keys) {
         const float* from = k.row(j);
-        for (Index a = 0; a < k.cols; ++a) to[a] = static_cast<double>(from[a]);
-        for (Index a = 0; a < k.cols; ++a) mean[a] += to[a];
-        const double square = pattern_product(to, to, k.cols);
+        patterns.values.insert(patterns.values.end(), from, from + k.cols);
+        std::copy_n(from, k.cols, pattern.data());
+        for (std::size_t a = 0; a < pattern.size(); ++a) mean[a] += pattern[a];
+        const double square = pattern_product(from, pattern.data(), k.cols);
         if (!std::isfinite(square)) return Error{"A key that this query sees is not a finite number."};
         patterns.largest = std::max(patterns.largest, std::sqrt(square));
-        to += k.cols;
     }
     if (patterns.count() > 0)
         for (double& each : patterns.mean) each /= static_cast<double>(patterns.count());
@@ -73,7 +73,7 @@ void hopfield_look(const HopfieldPatterns& patterns, double beta, std::span<cons
     for (std::size_t j = 0; j < count; ++j) {
         const Real weight = look.weights[j] /= look.sum;
         if (weight == 0) continue;
-        const double* pattern = patterns.values.data() + j * d;
+        const float* pattern = patterns.values.data() + j * d;
         for (std::size_t a = 0; a < d; ++a) look.next[a] += weight * static_cast<Real>(pattern[a]);
     }
 }

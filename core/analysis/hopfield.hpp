@@ -17,17 +17,18 @@
 namespace attn {
 
 struct HopfieldPatterns {
-    Index components = 0;        // d
-    std::vector<Index> keys;     // [N], which keys they are, ascending
-    std::vector<double> values;  // [N, d]
-    std::vector<double> mean;    // [d]; 0 without patterns
-    double largest = 0;          // max |k|
+    Index components = 0;       // d
+    std::vector<Index> keys;    // [N], which keys they are, ascending
+    std::vector<float> values;  // [N, d]
+    std::vector<double> mean;   // [d]; 0 without patterns
+    double largest = 0;         // max |k|
 
     Index count() const { return std::ssize(keys); }
-    std::span<const double> at(Index pattern) const {
+    std::span<const float> at(Index pattern) const {
         return std::span(values).subspan(static_cast<std::size_t>(pattern * components),
                                          static_cast<std::size_t>(components));
     }
+    std::vector<double> in_double(Index pattern) const { return {at(pattern).begin(), at(pattern).end()}; }
 };
 // Takes those rows of k [n_k, d] that are allowed [n_k]. Refuses keys without components, and a number in an allowed one that
 // is not finite; the others are not read.

@@ -76,7 +76,7 @@ PrincipalPlane::PrincipalPlane(std::shared_ptr<const HopfieldPatterns> patterns)
     const auto d = static_cast<std::size_t>(patterns_->components);
     const std::vector<double> none(d, 0);
     plane_ = {patterns_->mean, none, none};
-    across_ = up_ = none;
+    across_ = up_ = off_ = none;
     Random random(1);
     for (auto* direction : {&plane_.across, &plane_.up})
         for (double& each : *direction) each = random.normal();
@@ -84,14 +84,15 @@ PrincipalPlane::PrincipalPlane(std::shared_ptr<const HopfieldPatterns> patterns)
     straighten(plane_.up, plane_.across, least_length);
 }
 
-void PrincipalPlane::add(std::span<const double> pattern) {
-    const auto [x, y] = plane_.place_of(pattern);
+void PrincipalPlane::add(std::span<const float> pattern) {
+    for (std::size_t a = 0; a < pattern.size(); ++a)
+        off_[a] = static_cast<double>(pattern[a]) - patterns_->mean[a];
+    const double x = plane_product(off_, plane_.across), y = plane_product(off_, plane_.up);
     squares_[0] += x * x;
     squares_[1] += y * y;
     for (std::size_t a = 0; a < pattern.size(); ++a) {
-        const double off = pattern[a] - patterns_->mean[a];
-        across_[a] += x * off;
-        up_[a] += y * off;
+        across_[a] += x * off_[a];
+        up_[a] += y * off_[a];
     }
 }
 
@@ -132,7 +133,7 @@ void PrincipalPlane::finish() {
     }
     double all = 0;
     for (Index j = 0; j < patterns_->count(); ++j) {
-        const double off = distance_between(patterns_->at(j), patterns_->mean);
+        const double off = distance_between(patterns_->in_double(j), patterns_->mean);
         all += off * off;
     }
     if (all > 0) shares_ = {squares_[0] / all, squares_[1] / all};

@@ -33,13 +33,14 @@ class PrincipalPlane {
     const std::array<double, 2>& shares() const { return shares_; }
 
   private:
-    void add(std::span<const double> pattern);
+    void add(std::span<const float> pattern);
     double turn();  // into the directions that are summed up; returns how far they moved
     void finish();
 
     std::shared_ptr<const HopfieldPatterns> patterns_;
     PatternPlane plane_;
     std::vector<double> across_, up_;             // Σ (k − mean) (k − mean)·direction, so far
+    std::vector<double> off_;                     // k − mean
     Index next_ = 0;                              // pattern
     std::array<double, 2> squares_{}, shares_{};  // Σ ((k − mean)·direction)²
     Index iterations_ = 0;

@@ -182,8 +182,7 @@ TEST_CASE("no update raises the energy, and it ends at a fixed point within the 
         for (const double beta : hopfield_betas)
             for (int trial = 0; trial < 6; ++trial) {
                 std::vector<double> start =
-                    trial == 0 ? std::vector<double>(patterns->at(0).begin(), patterns->at(0).end())
-                               : random_hopfield_state(*patterns, random);
+                    trial == 0 ? patterns->in_double(0) : random_hopfield_state(*patterns, random);
                 if (trial == 1) start.assign(start.size(), 0);
                 Retrieval retrieval(patterns, beta, start);
                 while (retrieval.step()) continue;
@@ -223,11 +222,11 @@ TEST_CASE("a large β ends at one pattern, a small one at the mean of all, one b
         return retrieval;
     };
     for (Index j = 0; j < patterns->count(); ++j) {
-        std::vector<double> near(patterns->at(j).begin(), patterns->at(j).end());
+        std::vector<double> near = patterns->in_double(j);
         near[0] += 0.1;
         const Retrieval one = ended(patterns, 100, near);
         // Separated patterns are fixed points up to exp(−β Δ); here Δ β is far over 700.
-        CHECK(distance_between(one.end(), patterns->at(j)) == 0);
+        CHECK(distance_between(one.end(), patterns->in_double(j)) == 0);
         CHECK(memory_kind(effective_patterns(one.weights()), patterns->count()) == MemoryKind::one);
         const Retrieval all = ended(patterns, 0.001, near);
         CHECK(memory_kind(effective_patterns(all.weights()), patterns->count()) == MemoryKind::all);
@@ -350,7 +349,7 @@ TEST_CASE(
             for (Index j = 0; j < count; ++j) {
                 double along = 0;
                 for (std::size_t a = 0; a < direction.size(); ++a)
-                    along += (patterns->at(j)[a] - patterns->mean[a]) * direction[a];
+                    along += (patterns->in_double(j)[a] - patterns->mean[a]) * direction[a];
                 sum += along * along;
             }
             return sum;
@@ -378,7 +377,7 @@ TEST_CASE(
         const auto shares = principal.shares();
         double whole = 0;
         for (Index j = 0; j < count; ++j)
-            whole += std::pow(distance_between(patterns->at(j), patterns->mean), 2);
+            whole += std::pow(distance_between(patterns->in_double(j), patterns->mean), 2);
         CHECK(shares[0] == Catch::Approx(spread(plane.across) / whole).epsilon(1e-9));
         CHECK(shares[1] == Catch::Approx(spread(plane.up) / whole).epsilon(1e-9));
     }
@@ -387,9 +386,8 @@ TEST_CASE(
 TEST_CASE("a plane goes through the mean and its two points; what has no direction leaves 0") {
     const PatternPointer patterns = patterns_from(random_tensor({6, 4}, 3));
     const std::vector<double> q{1, -2, 0.5, 3};
-    const PatternPlane plane = plane_through(*patterns, q, patterns->at(2));
-    for (const std::vector<double>& point :
-         {q, patterns->mean, {patterns->at(2).begin(), patterns->at(2).end()}})
+    const PatternPlane plane = plane_through(*patterns, q, patterns->in_double(2));
+    for (const std::vector<double>& point : {q, patterns->mean, patterns->in_double(2)})
         CHECK(plane.distance_to(point) < 1e-12);
     CHECK(plane.place_of(q)[0] == Catch::Approx(distance_between(q, patterns->mean)));
     CHECK(std::abs(plane.place_of(q)[1]) < 1e-12);

@@ -158,6 +158,13 @@ std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace
     const Slopes* all = slopes(subject);
     const SlopeCell cell = slope_of(place.cell);
     if (!all || place.cell.second || !all->holds(cell.slope, cell.row, cell.col)) return std::nullopt;
+    const std::size_t differences = logit_.differences().size();
+    if (!kept_ || kept_->shown != *shown_ || kept_->cell != place.cell || kept_->differences != differences)
+        kept_ = Kept{*shown_, place.cell, differences, explain_slope(subject, *all, cell)};
+    return kept_->why;
+}
+
+Explained GradientLens::explain_slope(Subject& subject, const Slopes& slopes, const SlopeCell& cell) const {
     const Attention& attention = *subject.attention();
     Explained out;
     const std::string row = cell.slope <= Slope::q      ? label_at(attention.query_names(), cell.row)
@@ -168,16 +175,17 @@ std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace
         columns_are_keys(cell.slope) ? label_at(attention.key_names(), cell.col) : std::to_string(cell.col);
     out.title = (cell.slope == Slope::jacobian ? "∂A/∂S" : "∂L/∂" + std::string(info(cell.slope).of)) + "[" +
                 row + ", " + col + "]";
-    out.provenance = head_text(subject.chosen_head(), attention.layers(), ", ") +
-                     (!all->loss().along.empty() ? " · L is " + logit_name(subject)
-                      : all->loss().target       ? " · L is half the squared distance to V[" +
-                                                 label_at(attention.key_names(), *all->loss().target) + "]"
-                                           : " · L is O[" + label_at(attention.query_names(), all->query()) +
-                                                 ", " + std::to_string(all->loss().component) + "]");
-    out.f64 = all->value(cell.slope, cell.row, cell.col);
-    out.f32 = static_cast<double>(all->single(cell.slope, cell.row, cell.col));
-    out.masked = is_of_pairs(cell.slope) && !all->f64().allowed[static_cast<std::size_t>(cell.col)];
-    const Around around{out, *all, cell, subject.chosen_head(), logit_};
+    out.provenance =
+        head_text(subject.chosen_head(), attention.layers(), ", ") +
+        (!slopes.loss().along.empty() ? " · L is " + logit_name(subject)
+         : slopes.loss().target       ? " · L is half the squared distance to V[" +
+                                      label_at(attention.key_names(), *slopes.loss().target) + "]"
+                                : " · L is O[" + label_at(attention.query_names(), slopes.query()) + ", " +
+                                      std::to_string(slopes.loss().component) + "]");
+    out.f64 = slopes.value(cell.slope, cell.row, cell.col);
+    out.f32 = static_cast<double>(slopes.single(cell.slope, cell.row, cell.col));
+    out.masked = is_of_pairs(cell.slope) && !slopes.f64().allowed[static_cast<std::size_t>(cell.col)];
+    const Around around{out, slopes, cell, subject.chosen_head(), logit_};
     if (cell.slope == Slope::output)
         explain_output(around);
     else if (cell.slope == Slope::masked)
@@ -187,9 +195,9 @@ std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace
     else if (cell.slope == Slope::jacobian)
         explain_jacobian(around);
     else
-        explain_sum(around, all->terms(cell.slope, cell.row, cell.col));
-    if (out.formula.empty()) out.formula = formula_of(cell.slope, all->loss().target.has_value());
-    if (const auto moved = all->difference(cell.slope, cell.row, cell.col)) {
+        explain_sum(around, slopes.terms(cell.slope, cell.row, cell.col));
+    if (out.formula.empty()) out.formula = formula_of(cell.slope, slopes.loss().target.has_value());
+    if (const auto moved = slopes.difference(cell.slope, cell.row, cell.col)) {
         out.steps.push_back({"by moving it", "(L(+h) − L(−h)) / 2h", four(*moved), false, {}});
         out.note = "Moved a little up and down, the loss has this slope, too; the two differ by " +
                    fixed(std::abs(*moved - out.f64), 3) + ".";

@@ -195,14 +195,12 @@ std::string GradientLens::logit_name(Subject& subject) const {
                       : "the logit of " + name(loss->raise);
 }
 
-std::optional<GradientLens::Row> GradientLens::row(Subject& subject) const {
-    const Attention* attention = subject.attention();
-    if (!attention) return std::nullopt;
-    const Selection s = subject.chosen();
-    const auto record = attention->record(s.layer);
-    if (!record || record->d_v() == 0 || record->queries() == 0 || record->keys() == 0) return std::nullopt;
-    return Row{
-        record, {s.layer, s.head}, std::min(s.query.value_or(record->queries() - 1), record->queries() - 1)};
+std::optional<ChosenRow> GradientLens::row(Subject& subject) const {
+    if (!subject.attention()) return std::nullopt;
+    const ChosenRow row = chosen_row(subject);
+    const Record* record = row.record.get();
+    if (!record || record->d_v() == 0 || row.query < 0 || record->keys() == 0) return std::nullopt;
+    return row;
 }
 
 const Slopes* GradientLens::slopes(Subject& subject) const {

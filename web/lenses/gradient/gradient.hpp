@@ -10,6 +10,7 @@
 #include "lenses/gradient/logit_pass.hpp"
 #include "lenses/gradient/slopes.hpp"
 #include "lenses/lens.hpp"
+#include "subjects/chosen_row.hpp"
 
 namespace attn::app {
 
@@ -87,19 +88,15 @@ class GradientLens final : public Lens {
         bool operator==(const Shown&) const = default;
     };
     // The row that is asked, of a record with values; nothing while it is being computed.
-    struct Row {
-        std::shared_ptr<const Record> record;
-        HeadIndex head;
-        Index query;
-    };
-    std::optional<Row> row(Subject& subject) const;
+    std::optional<ChosenRow> row(Subject& subject) const;
     std::optional<Projections> projections_of(Subject& subject) const;
     Projections projections_of(const Trace& trace, HeadIndex head) const;
     std::optional<LogitLoss> logit_loss() const;  // nothing if no token is likely
-    bool check_some(const Slopes& slopes);        // true while there is more
-    void draw_controls(const Drawing& drawing, Subject& subject, const Row& row);
+    Explained explain_slope(Subject& subject, const Slopes& slopes, const SlopeCell& cell) const;
+    bool check_some(const Slopes& slopes);  // true while there is more
+    void draw_controls(const Drawing& drawing, Subject& subject, const ChosenRow& row);
     void draw_tokens(Subject& subject, GradientState& next);
-    void draw_presets(Subject& subject, const Row& row);
+    void draw_presets(Subject& subject, const ChosenRow& row);
     void draw_way_back(Subject& subject);
     void draw_step(const Drawing& drawing, Subject& subject, const Slopes& slopes);
     void draw_check(const Drawing& drawing, const Slopes& slopes);
@@ -110,6 +107,14 @@ class GradientLens final : public Lens {
     mutable std::optional<Slopes> slopes_;
     mutable bool check_begun_ = false;  // of these slopes
     Check check_;
+    // The cell that was explained last.
+    struct Kept {
+        Shown shown;
+        CellRef cell;
+        std::size_t differences = 0;  // of the logit
+        std::optional<Explained> why;
+    };
+    std::optional<Kept> kept_;
 };
 
 // The rows of a gradient in view.

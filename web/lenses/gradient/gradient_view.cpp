@@ -29,7 +29,7 @@ std::vector<std::string> labels_of(std::span<const std::string> names, Range ran
 
 }  // namespace
 
-void GradientLens::draw_presets(Subject& subject, const Row& row) {
+void GradientLens::draw_presets(Subject& subject, const ChosenRow& row) {
     const auto offer = [&](const char* name, const char* label, GradientState next) {
         next.rate = state().of<GradientState>().rate;
         next.from = state().of<GradientState>().from;
@@ -99,7 +99,7 @@ void GradientLens::draw_tokens(Subject& subject, GradientState& next) {
     ImGui::EndGroup();
 }
 
-void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const Row& row) {
+void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const ChosenRow& row) {
     GradientState next = state().of<GradientState>();
     const GradientState now = next;
     static constexpr std::array<const char*, 3> aims{"raise a component", "come near a value",

@@ -157,7 +157,8 @@ std::optional<Explained> MemoryLens::explain_weight(Subject& subject, Index step
     out.operands_title = "k · ξ, by component";
     std::vector<Term> terms;
     for (std::size_t a = 0; a < state.size(); ++a)
-        terms.push_back({static_cast<Index>(a), patterns_->at(static_cast<Index>(j))[a], state[a]});
+        terms.push_back(
+            {static_cast<Index>(a), static_cast<double>(patterns_->at(static_cast<Index>(j))[a]), state[a]});
     add_terms(
         out, terms, [&](Index a) { return places(Stage::k, key, a); },
         [&](Index a) { return state_place(step - 1, a); }, {"key", "state"});
@@ -223,7 +224,8 @@ std::optional<Explained> MemoryLens::explain_state(Subject& subject, Index step,
     out.right_name = "k";
     for (Index j = 0; j < patterns_->count(); ++j) {
         const Index key = patterns_->keys[static_cast<std::size_t>(j)];
-        const double weight = look.weights[static_cast<std::size_t>(j)], value = patterns_->at(j)[a];
+        const double weight = look.weights[static_cast<std::size_t>(j)],
+                     value = static_cast<double>(patterns_->at(j)[a]);
         out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), weight, value,
                                 weight * value, place_of(memory_rows::weight + step, key),
                                 places(Stage::k, key, component)});

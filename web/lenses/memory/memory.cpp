@@ -60,11 +60,7 @@ void MemoryLens::forget() {
 
 void MemoryLens::update_row(Subject& subject) {
     const Attention& attention = *subject.attention();
-    const Selection s = subject.chosen();
-    Row row{nullptr, {s.layer, s.head}, 0};
-    row.record = attention.record(row.head.layer);
-    const Index last = attention.queries() - 1;
-    row.query = std::min(s.query.value_or(last), last);
+    const ChosenRow row = chosen_row(subject);
     if (row == row_ && row.record) return;
     row_ = row;
     patterns_.reset();
@@ -118,13 +114,13 @@ void MemoryLens::update_modern() {
             HopfieldLook<double> look;
             hopfield_look<double>(*patterns_, 1, query_, look);
             const auto strongest = std::ranges::max_element(look.products) - look.products.begin();
-            plane_ = plane_through(*patterns_, query_, patterns_->at(strongest));
+            plane_ = plane_through(*patterns_, query_, patterns_->in_double(strongest));
         }
         basins_.reset();
         if (plane_) {
             places_.clear();
             for (Index i = 0; i < patterns_->count(); ++i)
-                places_.push_back(plane_->place_of(patterns_->at(i)));
+                places_.push_back(plane_->place_of(patterns_->in_double(i)));
             const auto start = plane_->place_of(query_);
             double size = least_box * std::max(patterns_->largest, 1e-6);
             for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -181,15 +177,15 @@ void MemoryLens::update_classical() {
         bits_.reset();
         recall_.reset();
         kept_.reset();
-        if (!asked.of_keys)
+        if (!asked.of_keys) {
             bits_ = std::make_shared<const BinaryMemory>(
                 asked.bits, random_bits(asked.bits * asked.patterns, static_cast<std::uint64_t>(asked.seed)));
-        else if (patterns_)
+        } else if (patterns_) {
+            const Index count = std::min(patterns_->count(), memory_most_keys) * patterns_->components;
             bits_ = std::make_shared<const BinaryMemory>(
                 patterns_->components,
-                signs_of(std::span(patterns_->values)
-                             .first(static_cast<std::size_t>(std::min(patterns_->count(), memory_most_keys) *
-                                                             patterns_->components))));
+                signs_of(std::vector<double>(patterns_->values.begin(), patterns_->values.begin() + count)));
+        }
     }
     if (!bits_) return;
     const CueOf cue_of{asked.flipped, stored(), asked.seed, beta_.value_or(0)};

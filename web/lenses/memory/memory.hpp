@@ -12,6 +12,7 @@
 #include "analysis/query_moves.hpp"
 #include "lenses/lens.hpp"
 #include "lenses/memory/state.hpp"
+#include "subjects/chosen_row.hpp"
 
 namespace attn::app {
 
@@ -49,13 +50,6 @@ class MemoryLens final : public Lens {
     const Basins* basins() const { return basins_ ? &*basins_ : nullptr; }
 
   private:
-    // The row that is looked at.
-    struct Row {
-        std::shared_ptr<const Record> record;
-        HeadIndex head;
-        Index query = 0;
-        bool operator==(const Row&) const = default;
-    };
     struct BasinsOf {
         std::optional<double> beta;
         MemoryPlane plane = MemoryPlane::spread;
@@ -68,7 +62,7 @@ class MemoryLens final : public Lens {
         bool operator==(const MovesOf&) const = default;
     };
     struct StoredBits {  // in the classical network
-        Row row;         // nothing where they are seeded
+        ChosenRow row;   // nothing where they are seeded
         Index bits = 0, patterns = 0, seed = 0;
         bool operator==(const StoredBits&) const = default;
     };
@@ -138,7 +132,7 @@ class MemoryLens final : public Lens {
     void draw_flips(const Drawing& drawing, float width);
     void draw_capacity(const Drawing& drawing, float width);
 
-    Row row_;
+    ChosenRow row_;
     std::string refused_;         // why the row has no patterns; empty if it has
     std::string refused_beta_;    // why there is no β
     std::optional<double> beta_;  // in use

@@ -107,11 +107,7 @@ void SoftmaxLens::forget() {
 
 void SoftmaxLens::update(Subject& subject) {
     const Attention& attention = *subject.attention();
-    const Selection s = subject.chosen();
-    Row row{nullptr, {s.layer, s.head}, 0};
-    row.record = attention.record(row.head.layer);
-    const Index last = attention.queries() - 1;
-    row.query = std::min(s.query.value_or(last), last);
+    const ChosenRow row = chosen_row(subject);
     const bool other_head = row.record != row_.record || row.head != row_.head;
     if (row != row_ || !row.record) {
         row_ = row;

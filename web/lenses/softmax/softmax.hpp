@@ -9,6 +9,7 @@
 
 #include "lenses/lens.hpp"
 #include "lenses/softmax/row.hpp"
+#include "subjects/chosen_row.hpp"
 
 namespace attn::app {
 
@@ -66,13 +67,6 @@ class SoftmaxLens final : public Lens {
     bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
 
   private:
-    // The row that is looked at.
-    struct Row {
-        std::shared_ptr<const Record> record;
-        HeadIndex head;
-        Index query = 0;
-        bool operator==(const Row&) const = default;
-    };
     struct HeadsOf {
         std::string_view subject;
         std::uint64_t version = 0;  // of the attention
@@ -81,13 +75,13 @@ class SoftmaxLens final : public Lens {
     };
     // The row in double, and what was asked of it through the maps.
     struct Exact {
-        Row row;
+        ChosenRow row;
         EnergyLevels levels;
         double temperature = 1;
         std::optional<RowMaps> maps{};
     };
     struct Kept {
-        Row row;
+        ChosenRow row;
         double temperature;
         CellRef cell;
         std::optional<Explained> why;
@@ -121,7 +115,7 @@ class SoftmaxLens final : public Lens {
     void draw_heads(const Drawing& drawing, const Attention& attention, float width);
     void set(SoftmaxState wanted) const;
 
-    Row row_;
+    ChosenRow row_;
     std::string refused_;  // why the row has no numbers; empty if it has
     bool with_vectors_ = false, with_values_ = false;
     std::optional<RowCurves> curves_;

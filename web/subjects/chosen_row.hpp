@@ -1,0 +1,26 @@
+// The row of a subject's attention that a lens about one query looks at.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "subjects/subject.hpp"
+
+namespace attn::app {
+
+struct ChosenRow {
+    std::shared_ptr<const Record> record;  // null while it is being computed
+    HeadIndex head;
+    Index query = 0;  // the last one unless another is chosen; −1 if there is none
+    bool operator==(const ChosenRow&) const = default;
+};
+
+// The subject must have an attention.
+inline ChosenRow chosen_row(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const HeadIndex head = subject.chosen_head();
+    const Index last = attention.queries() - 1;
+    return {attention.record(head.layer), head, std::min(subject.chosen().query.value_or(last), last)};
+}
+
+}  // namespace attn::app
