@@ -96,6 +96,7 @@ void Visit::correct(State next) {
 }
 
 void Visit::changed(const State& before, Change how, bool new_page) {
+    ++changes_;
     for_all([&](Resident& each) { each.follow(before, how); });
     subject().fit_selection();
     show_boxes();
@@ -216,7 +217,9 @@ std::vector<std::uint64_t> Visit::milestones() const {
 bool Visit::work(double budget_ms) {
     const auto before = milestones();
     const bool more = work_until(now_ms() + budget_ms);
-    if (milestones() != before) page_.draw_now();
+    const bool arrived = milestones() != before;
+    if (arrived) page_.draw_now();
+    if (more || arrived) ++slices_;
     return more;
 }
 

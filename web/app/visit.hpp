@@ -76,6 +76,9 @@ class Visit {
     // Works for about `budget_ms`; true while there is more to do.
     bool work(double budget_ms);
     bool busy() const;
+    // How often the State has changed, and how often something was worked on.
+    std::uint64_t changes() const { return changes_; }
+    std::uint64_t slices() const { return slices_; }
     std::optional<Progress> progress() const;  // of the file being made, or of the subject
     // Called while a frame is drawn, if what it shows needs more computing. `step` does a slice and returns
     // true while there is more; it is called until the next frame begins.
@@ -117,7 +120,7 @@ class Visit {
     std::unique_ptr<FileIntake> archives_;
     std::unique_ptr<Download> download_;
     std::vector<std::function<bool()>> frame_steps_;
-    std::uint64_t frame_steps_done_ = 0, frames_ = 0;
+    std::uint64_t frame_steps_done_ = 0, frames_ = 0, changes_ = 0, slices_ = 0;
     std::optional<double> frame_due_ms_;
     bool still_ = false;
 };

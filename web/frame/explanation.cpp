@@ -65,17 +65,37 @@ std::optional<Explained> Frame::explain(const CellRef& cell, const Hover& hover)
     return lens_in(visit_).explain(subject, {hover.head.value_or(subject.chosen_head()), cell});
 }
 
+// While work goes on, it is made anew a few times a second.
+const std::optional<Explained>& Frame::explanation(const CellRef& cell, const Hover& hover) {
+    constexpr double lasts_ms = 250;
+    Subject& subject = subject_in(visit_);
+    const Attention* attention = subject.attention();
+    const Shown shown{cell, hover.head.value_or(subject.chosen_head()), attention ? attention->version() : 0,
+                      visit_.changes()};
+    const bool worked = why_slices_ != visit_.slices();
+    const double now = now_ms();
+    if (why_ && shown == shown_ && worked && now < why_made_ + lasts_ms)
+        visit_.continue_at(why_made_ + lasts_ms);
+    else if (!why_ || shown != shown_ || worked) {
+        shown_ = shown;
+        why_slices_ = visit_.slices();
+        why_made_ = now;
+        why_ = explain(cell, hover);
+    }
+    return why_;
+}
+
 void Frame::draw_explanation() {
     const auto& pin = visit_.state().pin;
     if (pin != trail_end_) trail_.clear();
     // Who goes on from a cell into its explanation still reads that.
     if (now_.cell || !ui::focus_is_in("inspector/")) read_ = now_;
     const auto cell = read_.cell ? read_.cell : pin;
-    const auto why = cell ? explain(*cell, read_.cell ? read_ : Hover{}) : std::nullopt;
     Subject& subject = subject_in(visit_);
-    if (why) {
-        const ui::InspectorReply reply = ui::inspector(*why, cell == pin, !trail_.empty());
-        if (reply.copied) ImGui::SetClipboardText(copied(*why, *reply.copied).c_str());
+    if (!cell) why_.reset();
+    if (cell && explanation(*cell, read_.cell ? read_ : Hover{})) {
+        const ui::InspectorReply reply = ui::inspector(*why_, cell == pin, !trail_.empty());
+        if (reply.copied) ImGui::SetClipboardText(copied(*why_, *reply.copied).c_str());
         if (reply.back) return go_back();
         if (reply.followed) follow(*cell, *reply.followed);
         return;

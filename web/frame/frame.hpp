@@ -61,6 +61,7 @@ class Frame {
     void draw_inspector();
     void draw_explanation();
     std::optional<Explained> explain(const CellRef& cell, const Hover& hover) const;
+    const std::optional<Explained>& explanation(const CellRef& cell, const Hover& hover);
     // Pins another number and brings it into view: in this lens, the open one or the first that shows it.
     void go_to(std::string_view lens, const Selection& selection, const CellRef& cell);
     void follow(const CellRef& from, const CellPlace& place);
@@ -90,6 +91,16 @@ class Frame {
     std::optional<CellRef> announced_;
     bool tells_head_ = false;  // the sheet of a phone says what the chosen head does
     Hover read_;               // what the explanation is of, if not of the pinned cell
+    // The explanation that is shown. One of thousands of operands takes some milliseconds.
+    struct Shown {
+        CellRef cell;
+        HeadIndex head;
+        std::uint64_t version = 0, changes = 0;  // of the attention and of the State
+        bool operator==(const Shown&) const = default;
+    } shown_;
+    std::optional<Explained> why_;
+    std::uint64_t why_slices_ = 0;
+    double why_made_ = 0;  // ms
     // The numbers that operands were followed from, and the pin at the trail's end: another pin ends it.
     struct Stop {
         std::string_view lens;
