@@ -56,6 +56,8 @@ test('a slope explains itself, is found again by moving what it belongs to, and 
     await explorer.untilState('the key', ({ pin }) => pin?.slice(0, 3).join() === 'K,0,3');
     await explorer.click('inspector/back');
     await explorer.untilState('the way back', ({ lens, fragment }) => lens === 'gradient' && fragment === pinned);
+    await explorer.press('Escape');
+    await explorer.untilState('nothing to be pinned', ({ pin }) => !pin);
     await explorer.visit(pinned);
     await explorer.untilState('what was pinned', ({ pin }) => pin?.[0] === 'number');
 });
