@@ -32,6 +32,15 @@ async function press(explorer, name) {
 const rotation = (d, t) => Array.from({ length: d }, (_, r) => Array.from({ length: d }, (__, c) =>
     (r < 2 && c < 2 ? (r === c ? Math.cos(t) : r === 0 ? Math.sin(t) : -Math.sin(t)) : Number(r === c))));
 
+// In place of what the field holds.
+async function typeInto(explorer, field, text) {
+    await field.focus();
+    await explorer.settled();
+    await explorer.press('Control+A');
+    await explorer.page.keyboard.type(text);
+    await explorer.settled();
+}
+
 test('Geometry: a rotation is taken and dragged: Q and K turn, and no score moves', { fragment: 'v=1&lens=geometry' }, async (explorer) => {
     const q = await explorer.matrix('q'), k = await explorer.matrix('k'), scores = await explorer.matrix('raw');
     await press(explorer, 'geometry/preset/rotation');
@@ -147,14 +156,8 @@ test('Geometry: on tensors, singular values of Q Kᵀ, Minkowski’s metric and 
     };
     await press(explorer, 'geometry/preset/minkowski');
     await under([[-1, 0], [0, 1]]);
-    const { page } = explorer, field = page.getByRole('textbox', { name: /^Metric/ });
-    const type = async (text) => {
-        await field.focus();
-        await explorer.settled();
-        await page.keyboard.press('Control+A');
-        await page.keyboard.type(text);
-        await explorer.settled();
-    };
+    const field = explorer.page.getByRole('textbox', { name: /^Metric/ });
+    const type = (text) => typeInto(explorer, field, text);
     await type('2 0.5; 0.5 1');
     await explorer.until('the metric', () => explorer.linked('geometry.metric'), (metric) => metric === '2x2:2,0.5,0.5,1');
     await under([[2, 0.5], [0.5, 1]]);
@@ -178,13 +181,7 @@ test('Geometry: with the keyboard alone an einsum is typed, explained, and refus
     const { spoken } = await explorer.state();
     assert.equal(spoken, 'This sum makes 9 numbers of 36 products, and it is R, the raw scores.');
     const field = page.getByRole('textbox', { name: /^Einstein sum/ });
-    const type = async (text) => {
-        await field.focus();
-        await explorer.settled();
-        await page.keyboard.press('Control+A');
-        await page.keyboard.type(text);
-        await explorer.settled();
-    };
+    const type = (text) => typeInto(explorer, field, text);
     await type('ij,jd->di with A, V');
     await explorer.until('the sum', () => explorer.linked('geometry.einsum'), (text) => text === 'ij,jd->di with A, V');
     await explorer.settled();
