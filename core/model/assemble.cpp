@@ -139,6 +139,7 @@ std::vector<Rotary> rotary_of(const ModelConfig& config) {
     made[0] = {.frequencies = rotary_frequencies(config.rotary_dim, config.rope_theta, scaling),
                .long_frequencies = {},
                .long_after = scaling.original_context,
+               .base = config.rope_theta,
                .magnitude = rotary_magnitude(scaling),
                .interleaved = config.rotary_interleaved};
     if (scaling.kind == RopeScaling::Kind::longrope)
@@ -147,6 +148,7 @@ std::vector<Rotary> rotary_of(const ModelConfig& config) {
         made.push_back(
             {.frequencies = rotary_frequencies(config.rotary_dim, config.window_rope_theta, {}),
              .long_frequencies = {},
+             .base = config.window_rope_theta,
              .interleaved = config.rotary_interleaved});
     return made;
 }

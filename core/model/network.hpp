@@ -53,6 +53,7 @@ struct Rotary {
     std::vector<double> frequencies;       // radians per position, for each pair
     std::vector<double> long_frequencies;  // the same, of texts of more than long_after tokens; empty: no others
     Index long_after = 0;
+    double base = 0;           // of the frequencies, before anything stretches them
     double magnitude = 1;      // of cosines and sines
     bool interleaved = false;  // pairs are components (2a, 2a + 1); else (a, a + pairs)
 
@@ -61,6 +62,7 @@ struct Rotary {
     const std::vector<double>& of_text(Index tokens) const {
         return tokens > long_after && !long_frequencies.empty() ? long_frequencies : frequencies;
     }
+    bool operator==(const Rotary&) const = default;
 };
 // A component's pair, and the other component in it.
 struct RotaryPair {
@@ -130,6 +132,12 @@ struct Network {
         return which ? &rotary[*which] : nullptr;
     }
 };
+
+// Whether rotary positions or norms come between W_Q and q, or W_K and k.
+inline bool turns_or_normalises(const Network& network, Index layer) {
+    const Block& block = network.blocks[static_cast<std::size_t>(layer)];
+    return block.rotary || block.q_norm || block.k_norm;
+}
 
 // Whether a network computes what GPT-2's or Llama's does, from matrices of their own: norms before each half and after the
 // last block alone, one MLP, pairs of Q and K turned in halves if at all, and no caps.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/matrix.hpp"
+#include "model/network.hpp"
 #include "subjects/subject.hpp"
 
 namespace attn::app {
@@ -14,8 +15,7 @@ namespace attn::app {
 struct Projections {
     Matrix x, w_q, w_k, w_v;  // [n, components], [components, d_k], …
     Index first = 0;          // of the components
-    // Radians per position for each pair (a, a + d_k / 2) of q and k; empty: they are not turned.
-    std::vector<double> rotary = {};
+    std::optional<Rotary> rotary = {};  // none: q and k are not turned
     Stage of_x = Stage::x;  // what the numbers of X are
     bool operator==(const Projections&) const = default;
 };

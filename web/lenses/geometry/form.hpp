@@ -26,6 +26,7 @@ struct HeadWeights {
     Stage inputs = Stage::x;
     bool biased = false;  // q and k have biases, which the form leaves out
     bool turned = false;  // positions turn q and k after the weights (Su et al. 2021, arXiv 2104.09864)
+    bool normalised = false;  // and norms come between
     const Trace* trace = nullptr;  // of a model; its inputs are those of the chosen layer
     Index layer = 0, tokens = 0;
     Matrix x;  // [tokens, d_model], if there is no model

@@ -94,7 +94,7 @@ class GradientLens final : public Lens {
     };
     std::optional<Row> row(Subject& subject) const;
     std::optional<Projections> projections_of(Subject& subject) const;
-    Projections projections_of(const Trace& trace) const;
+    std::optional<Projections> projections_of(const Trace& trace) const;
     std::optional<LogitLoss> logit_loss() const;  // nothing if no token is likely
     bool check_some(const Slopes& slopes);        // true while there is more
     void draw_controls(const Drawing& drawing, Subject& subject, const Row& row);
