@@ -159,8 +159,7 @@ Tensor LogitGradient::leave_half_back(const AfterHalf& norms, const Tensor& outp
     if (norms.sum_norm) normalise_back(*norms.sum_norm, rows(between.matrix(), tokens), d);
     Tensor d_output({d.rows, d.cols});
     copy(d, d_output.matrix());
-    if (norms.added_norm)
-        normalise_back(*norms.added_norm, rows(output.matrix(), tokens), d_output.matrix());
+    if (norms.added_norm) normalise_back(*norms.added_norm, rows(output.matrix(), tokens), d_output.matrix());
     return d_output;
 }
 
@@ -234,7 +233,8 @@ void LogitGradient::leave_mlp(const Slice& slice) {
     const Block& at = block(slice);
     const LayerTrace& kept = layer(slice);
     const MatrixView<float> d_x = rows(d_residual_.matrix(), slice.part);
-    const Tensor d_output = leave_half_back(after_mlp(at), kept.mlp_output, kept.mlp_between, slice.part, d_x);
+    const Tensor d_output =
+        leave_half_back(after_mlp(at), kept.mlp_output, kept.mlp_between, slice.part, d_x);
     Tensor d_input({slice.part.size(), d_residual_.dim(1)});
     if (at.experts)
         experts_back(slice, d_output.matrix(), d_input.matrix());

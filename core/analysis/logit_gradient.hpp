@@ -80,7 +80,8 @@ class LogitGradient {
     Tensor d_residual_;  // [n, d_model]: ∂L/∂ the residual stream where the work has got to
     // Of the layer at work, as its Record has them. The backward pass writes neither of the last three.
     Tensor d_q_, d_k_, d_v_, output_, row_max_, row_log_sum_;
-    Tensor d_parallel_;  // [n, d_model]: what the MLP of a parallel block gives to the residual that both halves read
+    Tensor
+        d_parallel_;  // [n, d_model]: what the MLP of a parallel block gives to the residual that both halves read
     RotaryTables rotary_back_;  // with the sines negated
 };
 

@@ -85,11 +85,11 @@ std::string card_of(const std::string& name_of_model, const Model& model, const 
     if (!recipe.empty()) text += "license: mit\nlanguage: en\n";
     text += "library_name: transformers\npipeline_tag: text-generation\n---\n\n";
     text += "# " + (recipe.empty() ? name_of_model : "A small storyteller") + "\n\n";
-    text += "A " + std::string(family_rules(config.family).title) + " of " +
-            std::to_string(config.layers) + " layers, " + std::to_string(config.heads) + " heads and " +
-            std::to_string(config.d_model) + " components, " + std::to_string(model.parameter_count()) +
-            " parameters, a vocabulary of " + std::to_string(config.vocab_size) +
-            " tokens and a context of " + std::to_string(config.context) + ".";
+    text += "A " + std::string(family_rules(config.family).title) + " of " + std::to_string(config.layers) +
+            " layers, " + std::to_string(config.heads) + " heads and " + std::to_string(config.d_model) +
+            " components, " + std::to_string(model.parameter_count()) + " parameters, a vocabulary of " +
+            std::to_string(config.vocab_size) + " tokens and a context of " + std::to_string(config.context) +
+            ".";
     if (!recipe.empty())
         text +=
             " Attention Explorer trained it with its own kernels (`attn train`) on public-domain story books "

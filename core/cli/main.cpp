@@ -75,7 +75,8 @@ int run_trace(std::span<const std::string> words) {
     const std::int64_t bytes = trace_bytes((*model)->config(), std::ssize(*ids));
     if (auto status = check_memory("a run of " + std::to_string(ids->size()) + " tokens", bytes); !status)
         return fail(status.error());
-    const auto trace = run_forward(std::move(*model), std::move(*ids), default_kernels(), *std::move(segments));
+    const auto trace =
+        run_forward(std::move(*model), std::move(*ids), default_kernels(), *std::move(segments));
     if (!trace) return fail(trace.error());
     if (auto status = write_trace(**trace, *out); !status) return fail(status.error());
     return success;

@@ -59,7 +59,8 @@ constexpr std::array like_llama{
               "gelu_pytorch_tanh", true},
     LikeLlama{"phi3", Family::phi3, 0, 0, 1e-5},
     LikeLlama{"olmo2", Family::olmo2, 0, 0, 1e-5},
-    LikeLlama{"stablelm", Family::stablelm, 32, 0, 1e-5, 10'000, layer_eps, "hidden_act", "silu", false, 0.25},
+    LikeLlama{"stablelm", Family::stablelm, 32, 0, 1e-5, 10'000, layer_eps, "hidden_act", "silu", false,
+              0.25},
     LikeLlama{"phi", Family::phi, 0, 0, 1e-5, 10'000, layer_eps, "hidden_act", "gelu_new", false, 0.5},
 };
 
@@ -178,11 +179,13 @@ void read_gptj(Reader& in, ModelConfig& c) {
     c.rope_theta = 10'000;
     c.rotary_interleaved = true;
     if (in.has("rotary_dim") && !in.find("rotary_dim"))
-        in.refuse("has null as 'rotary_dim', which is not supported; it says how many components of a head turn");
+        in.refuse(
+            "has null as 'rotary_dim', which is not supported; it says how many components of a head turn");
     c.rotary_dim = in.size("rotary_dim", max_head_dim, 64);
     if (c.rotary_dim % 2 != 0 || c.rotary_dim > c.head_dim)
-        in.refuse("has rotary_dim = " + std::to_string(c.rotary_dim) + "; it should be even and at most the " +
-                  std::to_string(c.head_dim) + " components of a head");
+        in.refuse("has rotary_dim = " + std::to_string(c.rotary_dim) +
+                  "; it should be even and at most the " + std::to_string(c.head_dim) +
+                  " components of a head");
 }
 
 void read_falcon(Reader& in, ModelConfig& c) {
@@ -225,7 +228,8 @@ void read_opt(Reader& in, ModelConfig& c) {
     c.norms_after = !in.flag("do_layer_norm_before", true);
     c.learned_positions = true;
     c.first_position = 2;
-    refuse_if(in, "_remove_final_layer_norm", false, "has no last norm though it has norms before the halves");
+    refuse_if(in, "_remove_final_layer_norm", false,
+              "has no last norm though it has norms before the halves");
     if (!in.flag("layer_norm_elementwise_affine", true))
         in.refuse("has norms without gains (layer_norm_elementwise_affine), which are not supported");
     check_division(in, c, "num_attention_heads", "hidden_size");

@@ -62,7 +62,8 @@ void read_rope(Reader& top, ModelConfig& c, double theta_absent, double share_ab
         if (windowed && windowed->is_object()) {
             Reader in = top.inside(*windowed);
             c.window_rope_theta = in.number("rope_theta", c.window_rope_theta, 1, max_theta);
-            if (in.word("rope_type", "default") != "default" || in.number("partial_rotary_factor", 1, 0, 1) != 1)
+            if (in.word("rope_type", "default") != "default" ||
+                in.number("partial_rotary_factor", 1, 0, 1) != 1)
                 in.refuse("scales the rotary positions of layers with a window ('sliding_attention' in " +
                           quote(key) + "), which is not supported");
         }
@@ -99,8 +100,8 @@ void read_windows(Reader& in, ModelConfig& c) {
     const json* types = by_layer ? in.find("layer_types") : nullptr;
     if (!types) {
         const Index first = qwen ? in.size("max_window_layers", max_layers, 28, 0) : 0;
-        const Index period = gemma3 ? in.size("sliding_window_pattern", max_layers,
-                                              in.size("_sliding_window_pattern", max_layers, 6))
+        const Index period = gemma3             ? in.size("sliding_window_pattern", max_layers,
+                                                          in.size("_sliding_window_pattern", max_layers, 6))
                              : type == "gemma2" ? 2
                                                 : c.layers + 1;
         for (Index layer = first; layer < c.layers; ++layer)

@@ -35,16 +35,16 @@ struct Spelling {
     void (*read)(Reader& in, ModelConfig& c);
 };
 constexpr std::array spellings{
-    Spelling{"gpt2", read_gpt2},           Spelling{"llama", read_llama},
-    Spelling{"mistral", read_llama},       Spelling{"mixtral", read_llama},
-    Spelling{"qwen2", read_llama},         Spelling{"qwen3", read_llama},
-    Spelling{"gemma", read_llama},         Spelling{"gemma2", read_llama},
-    Spelling{"gemma3_text", read_llama},   Spelling{"phi", read_llama},
-    Spelling{"phi3", read_llama},          Spelling{"olmo2", read_llama},
-    Spelling{"stablelm", read_llama},      Spelling{"gpt_neox", read_gpt_neox},
-    Spelling{"gptj", read_gptj},           Spelling{"falcon", read_falcon},
-    Spelling{"opt", read_opt},             Spelling{"bert", read_bert},
-    Spelling{"roberta", read_bert},        Spelling{"distilbert", read_distilbert},
+    Spelling{"gpt2", read_gpt2},         Spelling{"llama", read_llama},
+    Spelling{"mistral", read_llama},     Spelling{"mixtral", read_llama},
+    Spelling{"qwen2", read_llama},       Spelling{"qwen3", read_llama},
+    Spelling{"gemma", read_llama},       Spelling{"gemma2", read_llama},
+    Spelling{"gemma3_text", read_llama}, Spelling{"phi", read_llama},
+    Spelling{"phi3", read_llama},        Spelling{"olmo2", read_llama},
+    Spelling{"stablelm", read_llama},    Spelling{"gpt_neox", read_gpt_neox},
+    Spelling{"gptj", read_gptj},         Spelling{"falcon", read_falcon},
+    Spelling{"opt", read_opt},           Spelling{"bert", read_bert},
+    Spelling{"roberta", read_bert},      Spelling{"distilbert", read_distilbert},
 };
 
 void check_sizes(Reader& in, const ModelConfig& c) {
@@ -83,7 +83,10 @@ Result<ModelConfig> parse_model_config(std::span<const std::byte> text) {
     } else {
         std::string names;
         for (const Spelling& each : spellings)
-            names += (names.empty() ? "" : &each == &spellings.back() ? " and " : ", ") + std::string(each.type);
+            names += (names.empty()                ? ""
+                      : &each == &spellings.back() ? " and "
+                                                   : ", ") +
+                     std::string(each.type);
         in.refuse("has model_type " + quote(type) + ", which is not supported yet; the supported ones are " +
                   names);
     }

@@ -61,9 +61,9 @@ struct ModelConfig {
     Index d_model = 0;
     Index head_dim = 0;  // heads · head_dim may differ from d_model
     Index d_ff = 0;
-    Index embedding_width = 0;    // of a token embedding that projections widen to d_model; 0: d_model
-    Index segments = 0;           // that tokens may belong to (BERT's token types); 0: none
-    Index experts = 0;            // MLPs of which each token takes some; 0: one that all take
+    Index embedding_width = 0;  // of a token embedding that projections widen to d_model; 0: d_model
+    Index segments = 0;         // that tokens may belong to (BERT's token types); 0: none
+    Index experts = 0;          // MLPs of which each token takes some; 0: one that all take
     Index experts_per_token = 0;
     Index context = 0;  // the most positions that the model was made for
 
@@ -74,23 +74,23 @@ struct ModelConfig {
     bool mlp_bias = false;
     bool tie_word_embeddings = false;
 
-    bool causal = true;               // a query sees no key after it
-    bool parallel = false;            // attention and MLP read the same residual
-    bool own_mlp_norm = true;         // false: the MLP reads what attention reads
-    bool norms_after = false;         // norms come after each sum (Vaswani et al. 2017), not before each half
-    bool norm_adds_one = false;       // norms multiply by 1 + weight
-    bool qk_norm = false;             // q and k are normalised before they turn
-    double embedding_scale = 1;       // of token embeddings
-    double score_cap = 0;             // cap · tanh(score / cap); 0: none
-    double logit_cap = 0;             // likewise
+    bool causal = true;          // a query sees no key after it
+    bool parallel = false;       // attention and MLP read the same residual
+    bool own_mlp_norm = true;    // false: the MLP reads what attention reads
+    bool norms_after = false;    // norms come after each sum (Vaswani et al. 2017), not before each half
+    bool norm_adds_one = false;  // norms multiply by 1 + weight
+    bool qk_norm = false;        // q and k are normalised before they turn
+    double embedding_scale = 1;  // of token embeddings
+    double score_cap = 0;        // cap · tanh(score / cap); 0: none
+    double logit_cap = 0;        // likewise
     double query_pre_attn_scalar = 0;  // scores are divided by its root; 0: head_dim
 
     bool scale_by_head_dim = true;      // scores divided by √head_dim
     bool scale_by_layer_index = false;  // and by layer + 1
 
     bool learned_positions = false;
-    Index first_position = 0;        // the row of the table that the first token has
-    Index rotary_dim = 0;            // how many components of each head turn, even; 0: none
+    Index first_position = 0;         // the row of the table that the first token has
+    Index rotary_dim = 0;             // how many components of each head turn, even; 0: none
     bool rotary_interleaved = false;  // pairs are neighbours; else halves of the components that turn
     double rope_theta = 0;
     double window_rope_theta = 0;  // of layers with a window, without scaling; 0: as the others

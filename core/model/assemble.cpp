@@ -145,17 +145,16 @@ std::vector<Rotary> rotary_of(const ModelConfig& config) {
     if (scaling.kind == RopeScaling::Kind::longrope)
         made[0].long_frequencies = long_rotary_frequencies(config.rotary_dim, config.rope_theta, scaling);
     if (config.window_rope_theta > 0)
-        made.push_back(
-            {.frequencies = rotary_frequencies(config.rotary_dim, config.window_rope_theta, {}),
-             .long_frequencies = {},
-             .base = config.window_rope_theta,
-             .interleaved = config.rotary_interleaved});
+        made.push_back({.frequencies = rotary_frequencies(config.rotary_dim, config.window_rope_theta, {}),
+                        .long_frequencies = {},
+                        .base = config.window_rope_theta,
+                        .interleaved = config.rotary_interleaved});
     return made;
 }
 
 float scale_of(const ModelConfig& config, Index layer) {
-    const double under_root =
-        config.query_pre_attn_scalar > 0 ? config.query_pre_attn_scalar : static_cast<double>(config.head_dim);
+    const double under_root = config.query_pre_attn_scalar > 0 ? config.query_pre_attn_scalar
+                                                               : static_cast<double>(config.head_dim);
     double scale = config.scale_by_head_dim ? 1 / std::sqrt(under_root) : 1.0;
     if (config.scale_by_layer_index) scale /= static_cast<double>(layer + 1);
     return static_cast<float>(scale);
@@ -164,7 +163,8 @@ float scale_of(const ModelConfig& config, Index layer) {
 Block block_of(const Assembly& parts, const ModelConfig& config, Index layer) {
     const Index window = config.windows[static_cast<std::size_t>(layer)];
     Block block;
-    auto attention_norm = parts.norm(Part::attention_norm, layer), mlp_norm = parts.norm(Part::mlp_norm, layer);
+    auto attention_norm = parts.norm(Part::attention_norm, layer),
+         mlp_norm = parts.norm(Part::mlp_norm, layer);
     if (!config.own_mlp_norm) mlp_norm = attention_norm;
     (config.norms_after ? block.attention_sum_norm : block.attention_norm) = std::move(attention_norm);
     (config.norms_after ? block.mlp_sum_norm : block.mlp_norm) = std::move(mlp_norm);
@@ -210,11 +210,10 @@ RotaryPair pair_of(const Rotary* rotary, Index component) {
 bool is_plain(const Network& n) {
     const auto plain = [&](const Block& b) {
         const Rotary* rotary = b.rotary ? &n.rotary[*b.rotary] : nullptr;
-        const bool turns_plainly = !rotary || (!rotary->interleaved && rotary->magnitude == 1 &&
-                                               rotary->long_frequencies.empty());
-        const bool whole = b.mlp.up.first_out == 0 && std::ranges::all_of(b.qkv, [](const Linear& each) {
-                               return each.first_out == 0;
-                           });
+        const bool turns_plainly =
+            !rotary || (!rotary->interleaved && rotary->magnitude == 1 && rotary->long_frequencies.empty());
+        const bool whole = b.mlp.up.first_out == 0 &&
+                           std::ranges::all_of(b.qkv, [](const Linear& each) { return each.first_out == 0; });
         return b.attention_norm && b.mlp_norm && !b.attention_added_norm && !b.attention_sum_norm &&
                !b.mlp_added_norm && !b.mlp_sum_norm && !b.parallel && !b.experts && !b.q_norm && !b.k_norm &&
                !b.attention_norm->adds_one && b.softcap == 0 && turns_plainly && whole;

@@ -44,16 +44,11 @@ constexpr std::array<std::string_view, 4> gpt_neox_buffers{
 
 // GPT-J (Wang & Komatsuzaki 2021).
 constexpr std::array gptj_weights{
-    WeightRule{Part::token_embedding, "wte"},
-    WeightRule{Part::attention_norm, "h.*.ln_1", always},
-    WeightRule{Part::q, "h.*.attn.q_proj"},
-    WeightRule{Part::k, "h.*.attn.k_proj"},
-    WeightRule{Part::v, "h.*.attn.v_proj"},
-    WeightRule{Part::attention_out, "h.*.attn.out_proj"},
-    WeightRule{Part::up, "h.*.mlp.fc_in", always},
-    WeightRule{Part::down, "h.*.mlp.fc_out", always},
-    WeightRule{Part::final_norm, "ln_f", always},
-    WeightRule{Part::head, "lm_head", always},
+    WeightRule{Part::token_embedding, "wte"},      WeightRule{Part::attention_norm, "h.*.ln_1", always},
+    WeightRule{Part::q, "h.*.attn.q_proj"},        WeightRule{Part::k, "h.*.attn.k_proj"},
+    WeightRule{Part::v, "h.*.attn.v_proj"},        WeightRule{Part::attention_out, "h.*.attn.out_proj"},
+    WeightRule{Part::up, "h.*.mlp.fc_in", always}, WeightRule{Part::down, "h.*.mlp.fc_out", always},
+    WeightRule{Part::final_norm, "ln_f", always},  WeightRule{Part::head, "lm_head", always},
 };
 constexpr std::array<std::string_view, 1> transformer_prefixes{"transformer."};
 constexpr std::array<std::string_view, 3> gptj_buffers{"h.*.attn.bias", "h.*.attn.masked_bias",

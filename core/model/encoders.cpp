@@ -29,7 +29,7 @@ constexpr std::array bert_weights{
 };
 constexpr std::array<std::string_view, 1> bert_prefixes{"bert."};
 constexpr std::array<std::string_view, 6> bert_buffers{
-    "embeddings.position_ids",     "pooler.dense.weight",      "pooler.dense.bias",
+    "embeddings.position_ids",      "pooler.dense.weight",         "pooler.dense.bias",
     "cls.predictions.decoder.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"};
 
 constexpr std::array roberta_weights{

@@ -39,8 +39,9 @@ struct Taken {
 
 }  // namespace
 
-void run_experts(const Kernels& kernels, const Experts& experts, Activation activation, ConstMatrix normalised,
-                 const ExpertRows& of, MatrixView<float> hidden, MatrixView<float> output) {
+void run_experts(const Kernels& kernels, const Experts& experts, Activation activation,
+                 ConstMatrix normalised, const ExpertRows& of, MatrixView<float> hidden,
+                 MatrixView<float> output) {
     const Index d_ff = hidden.cols / experts.per_token;
     for (Index row = 0; row < output.rows; ++row) std::fill_n(output.row(row), output.cols, 0.0f);
     std::vector<std::vector<Taken>> taken(experts.all.size());

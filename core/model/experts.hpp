@@ -17,7 +17,8 @@ void choose_experts(const Kernels& kernels, const Experts& experts, ConstMatrix 
 
 // hidden [rows, per_token · d_ff]: the hidden units of the first chosen expert, then of the next. output [rows, d_model] is
 // the weighted sum of what they make of them, in this order. Each expert is computed for its own tokens only.
-void run_experts(const Kernels& kernels, const Experts& experts, Activation activation, ConstMatrix normalised,
-                 const ExpertRows& of, MatrixView<float> hidden, MatrixView<float> output);
+void run_experts(const Kernels& kernels, const Experts& experts, Activation activation,
+                 ConstMatrix normalised, const ExpertRows& of, MatrixView<float> hidden,
+                 MatrixView<float> output);
 
 }  // namespace attn

@@ -27,7 +27,8 @@ double element(const WeightView& weight, Index in, Index out) {
 
 StoredAt stored_at(const Model& model, const WeightView& view, Index in, Index out) {
     for (const Weight& weight : model.weights())
-        if (const std::byte* begin = weight.bytes.data(); view.data >= begin && view.data < begin + weight.bytes.size())
+        if (const std::byte* begin = weight.bytes.data();
+            view.data >= begin && view.data < begin + weight.bytes.size())
             return {&weight, weight.offset + static_cast<std::size_t>(view.data - begin) +
                                  static_cast<std::size_t>(place_in(view, in, out)) * byte_size(view.dtype)};
     return {};
@@ -114,11 +115,14 @@ VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, 
         const QkvColumn column = qkv_column(model, stage, layer, of_head, which);
         return explain_linear(*column.linear, x, column.out);
     };
-    const std::optional<Norm>* norm = stage == Stage::q ? &block.q_norm : stage == Stage::k ? &block.k_norm : nullptr;
+    const std::optional<Norm>* norm = stage == Stage::q   ? &block.q_norm
+                                      : stage == Stage::k ? &block.k_norm
+                                                          : nullptr;
     std::vector<double> group;  // what is normalised together
     if (norm && *norm) {
         const Index heads = (*norm)->gain.size() / width, first = heads == 1 ? head : 0;
-        for (Index i = 0; i < heads * width; ++i) group.push_back(projected(first + i / width, i % width).value());
+        for (Index i = 0; i < heads * width; ++i)
+            group.push_back(projected(first + i / width, i % width).value());
     }
     const auto normalised = [&](Index which) {
         const Index column = std::ssize(group) == width ? which : head * width + which;

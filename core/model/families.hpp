@@ -73,13 +73,14 @@ inline bool always(const ModelConfig&) { return true; }
 // One row of a family's table.
 struct WeightRule {
     Part part;
-    std::string_view name;   // without ".weight" and ".bias"; the first '*' stands for the layer, the next for the expert
+    std::string_view
+        name;  // without ".weight" and ".bias"; the first '*' stands for the layer, the next for the expert
     Condition bias = never;  // beside the weight
     Condition when = always;
 };
 
 struct FamilyRules {
-    std::string_view title;  // "GPT-2"
+    std::string_view title;                      // "GPT-2"
     std::span<const std::string_view> prefixes;  // some files put one of these before some names
     std::span<const WeightRule> weights;
     std::span<const std::string_view> buffers;  // patterns of tensors that some files hold but no run needs

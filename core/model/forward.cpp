@@ -110,12 +110,7 @@ Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> 
     const ModelConfig& config = model->config();
     const Network& network = model->network();
     const Index n = std::ssize(ids);
-    if (!network.causal)
-        kept = 0;
-    else if (changed)
-        kept = changed->token;
-    else if (before && turns_alike(network, n, before->tokens()))
-        kept = common_beginning(ids, before->ids_);
+    if (before) kept = changed && network.causal ? changed->token : same_beginning(*before, ids);
     room = changed ? n : room_for(n, config.context);
     rotary = RotaryTables(network, {kept, n});
     Index pairs = 0;
@@ -126,7 +121,8 @@ Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> 
     trace->kernels_ = &kernels;
     trace->model_ = std::move(model);
     slices.push_back({&Run::enter, 0, {}, 0});
-    plan(&Run::embed, {kept, n}, 0, static_cast<double>((1 + projected) * config.d_model + operations_per_angle * pairs));
+    plan(&Run::embed, {kept, n}, 0,
+         static_cast<double>((1 + projected) * config.d_model + operations_per_angle * pairs));
     for (Index l = 0; l < config.layers; ++l) plan_layer(l);
     slices.push_back({&Run::leave, 0, {}, 0});
     const Index at_head = has_head_input(network) ? 2 * network.head.weight.in : 0;
@@ -182,7 +178,8 @@ void Forward::Run::embed(const Slice& slice) {
         return all.empty() ? all : all.subspan(begin, count);
     };
     rotary.fill(network, slice.tokens, trace->tokens());
-    attn::embed(*trace->kernels_, network, of_slice(trace->ids_), of_slice(trace->segments_), slice.tokens.begin,
+    attn::embed(*trace->kernels_, network, of_slice(trace->ids_), of_slice(trace->segments_),
+                slice.tokens.begin,
                 {.token = part(trace->token_embedding_, slice),
                  .position = part(trace->position_embedding_, slice),
                  .segment = part(trace->segment_embedding_, slice),
@@ -318,7 +315,8 @@ void Forward::Run::leave(const Slice&) {
 void Forward::Run::finish(const Slice& slice) {
     const Network& network = trace->model_->network();
     const MatrixView<float> normal = part(trace->final_norm_, slice);
-    enter_half(*trace->kernels_, network.final_norm, rows(trace->final_residual_.matrix(), slice.tokens), normal);
+    enter_half(*trace->kernels_, network.final_norm, rows(trace->final_residual_.matrix(), slice.tokens),
+               normal);
     if (has_head_input(network))
         copy(head_input(*trace->kernels_, network, trace->model_->config().activation, normal).matrix(),
              part(trace->head_input_, slice));

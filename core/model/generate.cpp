@@ -47,7 +47,7 @@ struct Generator::State {
     std::size_t layers_done = 0;
     Index logits_done = 0;
     RotaryTables rotary;  // of the position
-    Tensor residual;     // [1, d_model]
+    Tensor residual;      // [1, d_model]
 };
 
 Generator::State::State(const Trace& prompt, Sampler draws)

@@ -34,8 +34,8 @@ std::string declared_name(const std::string& name, const FamilyRules& rules) {
             break;
         }
     // BERT's first files, which were converted from TensorFlow, call a norm's gain and bias so.
-    for (const auto& [old, now] : {std::pair{"LayerNorm.gamma", "LayerNorm.weight"},
-                                   std::pair{"LayerNorm.beta", "LayerNorm.bias"}})
+    for (const auto& [old, now] :
+         {std::pair{"LayerNorm.gamma", "LayerNorm.weight"}, std::pair{"LayerNorm.beta", "LayerNorm.bias"}})
         if (declared.ends_with(old)) declared.replace(declared.rfind(old), std::string::npos, now);
     return declared;
 }

@@ -50,8 +50,9 @@ struct Norm {
 
 // How positions turn pairs of components of q and k (Su et al. 2021, arXiv 2104.09864).
 struct Rotary {
-    std::vector<double> frequencies;       // radians per position, for each pair
-    std::vector<double> long_frequencies;  // the same, of texts of more than long_after tokens; empty: no others
+    std::vector<double> frequencies;  // radians per position, for each pair
+    std::vector<double>
+        long_frequencies;  // the same, of texts of more than long_after tokens; empty: no others
     Index long_after = 0;
     double base = 0;           // of the frequencies, before anything stretches them
     double magnitude = 1;      // of cosines and sines
@@ -88,19 +89,20 @@ struct Experts {
 struct Block {
     std::optional<Norm> attention_norm;  // none: attention reads the residual as it is
     std::vector<Linear> qkv;             // their outputs side by side are Q of all heads, then K, then V
-    std::optional<Norm> q_norm, k_norm;  // of as many components as they have: each head's, or all heads' together
-    std::optional<std::size_t> rotary;   // which of the Network's; none: Q and K are not turned
-    float scale = 1;                     // for the scores
-    float softcap = 0;                   // for the scaled scores; 0: none
-    Index window = 0;                    // how many keys a query sees, including itself; 0: all
+    std::optional<Norm> q_norm,
+        k_norm;  // of as many components as they have: each head's, or all heads' together
+    std::optional<std::size_t> rotary;  // which of the Network's; none: Q and K are not turned
+    float scale = 1;                    // for the scores
+    float softcap = 0;                  // for the scaled scores; 0: none
+    Index window = 0;                   // how many keys a query sees, including itself; 0: all
     bool causal = true;
     Linear attention_out;                      // W_O
     std::optional<Norm> attention_added_norm;  // of what attention gives, before it is added
     std::optional<Norm> attention_sum_norm;    // of the sum
     bool parallel = false;                     // the MLP reads what attention read, not what it left
     std::optional<Norm> mlp_norm;
-    Mlp mlp;                         // where there are no experts
-    std::optional<Experts> experts;  // in its place
+    Mlp mlp;                                           // where there are no experts
+    std::optional<Experts> experts;                    // in its place
     std::optional<Norm> mlp_added_norm, mlp_sum_norm;  // as attention's
 };
 
@@ -123,7 +125,7 @@ struct Network {
     std::optional<Norm> final_norm;
     std::optional<Linear> project_out;
     std::optional<HeadTransform> head_transform;
-    Linear head;          // computes the logits
+    Linear head;           // computes the logits
     double logit_cap = 0;  // cap · tanh(logit / cap); 0: none
     bool causal = true;
 

@@ -98,6 +98,12 @@ Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int
     return std::ranges::mismatch(a, b).in1 - a.begin();
 }
 
+Index same_beginning(const Trace& run, std::span<const std::int32_t> ids) {
+    const Network& network = run.model()->network();
+    if (!network.causal || !turns_alike(network, run.tokens(), std::ssize(ids))) return 0;
+    return common_beginning(run.ids(), ids);
+}
+
 std::int64_t Trace::memory_bytes() const { return trace_bytes(model_->config(), tokens()); }
 
 std::int64_t trace_bytes(const ModelConfig& config, Index tokens) {
@@ -111,8 +117,8 @@ std::int64_t trace_bytes(const ModelConfig& config, Index tokens) {
     const std::int64_t experts = config.experts_per_token;
     const std::int64_t layer =
         (6 + between) * d + heads + 2 * experts + std::max<std::int64_t>(experts, 1) * config.d_ff;
-    const std::int64_t embeddings = 1 + one_if(Part::position_embedding) + one_if(Part::segment_embedding) +
-                                    one_if(Part::embedding_norm);
+    const std::int64_t embeddings =
+        1 + one_if(Part::position_embedding) + one_if(Part::segment_embedding) + one_if(Part::embedding_norm);
     const std::int64_t head_input =
         one_if(Part::project_out) * config.embedding_width + one_if(Part::head_dense) * d;
     return std::int64_t{sizeof(float)} * tokens *

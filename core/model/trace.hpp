@@ -65,7 +65,7 @@ class Trace {
     const Tensor& embedding_sum() const { return embedding_sum_; }
     const std::vector<LayerTrace>& layers() const { return layers_; }
     const Tensor& final_residual() const { return final_residual_; }  // [n, d]
-    const Tensor& final_norm() const { return final_norm_; }          // [n, d], normalised, if there is a norm
+    const Tensor& final_norm() const { return final_norm_; }  // [n, d], normalised, if there is a norm
     // [n, width], what the head reads: the final norm, or what a projection or a masked language head makes of it.
     const Tensor& head_input() const { return head_input_.size() > 0 ? head_input_ : final_norm_; }
 
@@ -93,6 +93,9 @@ class Trace {
 
 // How many tokens both texts begin with.
 Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
+// How many tokens of a run are the same numbers in a run of these ids: none where the model looks both ways, or where the
+// text's length changes how all positions turn.
+Index same_beginning(const Trace& run, std::span<const std::int32_t> ids);
 
 // Returns the attention of a layer, which lives as long as its Trace.
 inline std::shared_ptr<const Record> record_of(std::shared_ptr<const Trace> trace, Index layer) {

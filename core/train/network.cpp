@@ -55,8 +55,9 @@ double summed(std::span<const float> losses) {
 
 Status TrainedNetwork::check(const Model& model) {
     if (is_plain(model.network())) return ok();
-    return Error{"a model of model_type '" + model.config().model_type +
-                 "' runs here, but only models that compute what GPT-2 and Llama do can be trained and evaluated"};
+    return Error{
+        "a model of model_type '" + model.config().model_type +
+        "' runs here, but only models that compute what GPT-2 and Llama do can be trained and evaluated"};
 }
 
 TrainedNetwork::TrainedNetwork(const Model& model, const ParameterLayout& layout, bool attention_only,

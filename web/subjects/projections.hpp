@@ -13,10 +13,10 @@ namespace attn::app {
 // q, k and v as X W, one head; queries and keys are the same tokens. Of a model's many components of X, and of the rows of
 // W, only some are here.
 struct Projections {
-    Matrix x, w_q, w_k, w_v;  // [n, components], [components, d_k], …
-    Index first = 0;          // of the components
+    Matrix x, w_q, w_k, w_v;            // [n, components], [components, d_k], …
+    Index first = 0;                    // of the components
     std::optional<Rotary> rotary = {};  // none: q and k are not turned
-    Stage of_x = Stage::x;  // what the numbers of X are
+    Stage of_x = Stage::x;              // what the numbers of X are
     bool operator==(const Projections&) const = default;
 };
 

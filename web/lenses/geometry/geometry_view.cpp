@@ -187,9 +187,10 @@ void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
         ui::landmark_item("geometry/error");
     }
     if (const auto& w = weights(subject); w && (w->turned || w->normalised))
-        ui::caption(w->turned ? "Positions turn q and k after W_Q and W_K here, so this G acts behind that turn, "
-                                "not in the weights."
-                              : "Norms come after W_Q and W_K here, so this G acts behind them, not in the weights.");
+        ui::caption(
+            w->turned ? "Positions turn q and k after W_Q and W_K here, so this G acts behind that turn, "
+                        "not in the weights."
+                      : "Norms come after W_Q and W_K here, so this G acts behind them, not in the weights.");
     ImGui::Dummy({0, 6});
     const auto plane = [&](float width) { draw_plane(drawing, subject, head, width); };
     const auto scores = [&](float width) {

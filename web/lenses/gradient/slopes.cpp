@@ -115,7 +115,8 @@ std::vector<Slopes::Share> Slopes::turned(Index token, Index a) const {
     const double angle = static_cast<double>(token) *
                          rotary->of_text(record_->keys())[static_cast<std::size_t>(pair.pair)],
                  m = rotary->magnitude;
-    return {{a, m * std::cos(angle)}, {pair.partner, pair.first ? m * std::sin(angle) : -m * std::sin(angle)}};
+    return {{a, m * std::cos(angle)},
+            {pair.partner, pair.first ? m * std::sin(angle) : -m * std::sin(angle)}};
 }
 
 template <typename Real>

@@ -39,8 +39,8 @@ class OrderContent {
     // A model's own rotary frequencies, or those of base 10,000.
     const std::vector<double>& frequencies() const { return frequencies_; }
     bool own_frequencies() const { return from_ == From::unturned; }
-    double base() const { return base_; }       // of these frequencies, before any scaling
-    double magnitude() const { return magnitude_; }  // of cosines and sines
+    double base() const { return base_; }              // of these frequencies, before any scaling
+    double magnitude() const { return magnitude_; }    // of cosines and sines
     bool interleaved() const { return interleaved_; }  // the model's own pairs are (2a, 2a + 1)
     Index context() const { return context_; }  // the positions that the model was made for; 0: no model
 
