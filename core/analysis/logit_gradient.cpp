@@ -40,13 +40,13 @@ LogitGradient::LogitGradient(std::shared_ptr<const Trace> trace, const LogitLoss
                              double slice_operations)
     : trace_(std::move(trace)), loss_(loss), slice_operations_(slice_operations) {
     const ModelConfig& config = trace_->model()->config();
-    const Index n = trace_->tokens(), pairs = std::ssize(trace_->model()->network().rotary);
+    const Network& network = trace_->model()->network();
+    const Index n = trace_->tokens();
     layers_.resize(trace_->layers().size());
     d_residual_ = Tensor({n, config.d_model});
-    rotary_back_ = {Tensor({n, pairs}), Tensor({n, pairs})};
-    fill_rotary(trace_->model()->network().rotary, 0, rotary_back_.cosine.matrix(),
-                rotary_back_.sine.matrix());
-    for (float& sine : rotary_back_.sine.values()) sine = -sine;
+    rotary_back_ = RotaryTables(network, {0, n});
+    rotary_back_.fill(network, {0, n}, n);
+    rotary_back_.negate_sines();
     slices_.push_back({&LogitGradient::leave_head, config.layers, {}});
     for (Index l = config.layers; l-- > 0;) plan_layer(l);
 }
@@ -65,7 +65,10 @@ void LogitGradient::plan_layer(Index l) {
     const auto q_width = static_cast<double>(config.heads * config.head_dim);
     const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
     // The hidden layer is computed again, once or with its gate, before the way back through all its matrices.
-    const double products = trace_->model()->network().blocks[static_cast<std::size_t>(l)].gate ? 5 : 3;
+    const Block& block = trace_->model()->network().blocks[static_cast<std::size_t>(l)];
+    const double products = block.experts    ? 6 * static_cast<double>(block.experts->per_token)
+                            : block.mlp.gate ? 5
+                                             : 3;
     plan(&LogitGradient::leave_mlp, l, 2 * products * d * d_ff);
     plan(&LogitGradient::leave_heads, l, 2 * q_width * d);
     for (Index kv_head = 0; kv_head < config.kv_heads; ++kv_head)
@@ -99,60 +102,149 @@ const Tensor* LogitGradient::attention_output(Index layer) const {
     return at.complete ? &at.attention_output : nullptr;
 }
 
+namespace {
+
 // d becomes the gradient by x, of the gradient by what the norm gives.
-void LogitGradient::normalise_back(const Norm& norm, ConstMatrix x, MatrixView<float> d) const {
+void normalise_back(const Norm& norm, ConstMatrix x, MatrixView<float> d) {
     const BackwardKernels& backward = default_backward();
     switch (norm.kind) {
         case Norm::Kind::layer: backward.layer_norm(x, norm.gain.values(), norm.epsilon, d, d, {}, {}); break;
         case Norm::Kind::rms: backward.rms_norm(x, norm.gain.values(), norm.epsilon, d, d, {}); break;
     }
 }
+void enter_half_back(const std::optional<Norm>& norm, ConstMatrix x, MatrixView<float> d) {
+    if (norm) normalise_back(*norm, x, d);
+}
+
+}  // namespace
 
 void LogitGradient::leave_head(const Slice&) {
     const Network& network = trace_->model()->network();
+    const Kernels& kernels = trace_->kernels();
     const Range last{trace_->tokens() - 1, trace_->tokens()};
-    value_ = loss_of(trace_->logits(last).values(), loss_);
+    const Tensor logits = trace_->logits(last);
+    value_ = loss_of(logits.values(), loss_);
     Tensor d_logits({1, network.head.weight.out});
     d_logits.data()[loss_.raise] += 1;
     if (loss_.over) d_logits.data()[*loss_.over] -= 1;
+    if (network.logit_cap > 0)  // d cap · tanh(z / cap) / dz = 1 − (logit / cap)²
+        for (Index i = 0; i < d_logits.size(); ++i) {
+            const float share = logits.data()[i] / static_cast<float>(network.logit_cap);
+            d_logits.data()[i] *= 1 - share * share;
+        }
     const MatrixView<float> d = rows(d_residual_.matrix(), last);
-    input_gradient(trace_->kernels(), network.head.weight, d_logits.matrix(), d);
-    normalise_back(network.final_norm, rows(trace_->final_residual().matrix(), last), d);
+    const ConstMatrix normalised = rows(trace_->final_norm().matrix(), last);
+    Tensor d_input({1, network.head.weight.in});
+    input_gradient(kernels, network.head.weight, d_logits.matrix(), d_input.matrix());
+    if (network.project_out) {
+        input_gradient(kernels, network.project_out->weight, d_input.matrix(), d);
+    } else if (network.head_transform) {
+        const auto& [dense, norm] = *network.head_transform;
+        const Activation activation = trace_->model()->config().activation;
+        Tensor z(d_input.shape());
+        apply(kernels, dense, normalised, z.matrix());
+        Tensor active = z;
+        kernels.activate(activation, active.values());
+        normalise_back(norm, active.matrix(), d_input.matrix());
+        default_backward().activate(activation, z.values(), d_input.values(), d_input.values());
+        input_gradient(kernels, dense.weight, d_input.matrix(), d);
+    } else {
+        copy(d_input.matrix(), d);
+    }
+    enter_half_back(network.final_norm, rows(trace_->final_residual().matrix(), last), d);
+}
+
+Tensor LogitGradient::leave_half_back(const AfterHalf& norms, const Tensor& output, const Tensor& between,
+                                      Range tokens, MatrixView<float> d) const {
+    if (norms.sum_norm) normalise_back(*norms.sum_norm, rows(between.matrix(), tokens), d);
+    Tensor d_output({d.rows, d.cols});
+    copy(d, d_output.matrix());
+    if (norms.added_norm) normalise_back(*norms.added_norm, rows(output.matrix(), tokens), d_output.matrix());
+    return d_output;
+}
+
+void LogitGradient::mlp_back(const Mlp& mlp, ConstMatrix input, ConstMatrix d_output,
+                             MatrixView<float> d_input) const {
+    const Kernels& kernels = trace_->kernels();
+    const Activation activation = trace_->model()->config().activation;
+    const Shape wide{input.rows, mlp.up.weight.out};
+    Tensor up(wide), d_hidden(wide);
+    apply(kernels, mlp.up, input, up.matrix());
+    input_gradient(kernels, mlp.down.weight, d_output, d_hidden.matrix());
+    const auto activate_back = [&](const Tensor& z, Tensor& d) {
+        default_backward().activate(activation, z.values(), d.values(), d.values());
+    };
+    if (!mlp.gate) {
+        activate_back(up, d_hidden);
+        return input_gradient(kernels, mlp.up.weight, d_hidden.matrix(), d_input);
+    }
+    // hidden = act(gate) · up
+    Tensor gate(wide), d_gate = d_hidden, back({d_input.rows, d_input.cols});
+    apply(kernels, *mlp.gate, input, gate.matrix());
+    Tensor activated = gate;
+    kernels.activate(activation, activated.values());
+    for (Index i = 0; i < up.size(); ++i) {
+        d_gate.data()[i] *= up.data()[i];
+        d_hidden.data()[i] *= activated.data()[i];
+    }
+    activate_back(gate, d_gate);
+    input_gradient(kernels, mlp.gate->weight, d_gate.matrix(), back.matrix());
+    input_gradient(kernels, mlp.up.weight, d_hidden.matrix(), d_input);
+    add(back.matrix(), d_input);
+}
+
+// Of each token on its own: y = Σ_e w_e f_e(x), where w is the softmax of the scores of its experts.
+void LogitGradient::experts_back(const Slice& slice, ConstMatrix d_output, MatrixView<float> d_input) const {
+    const Kernels& kernels = trace_->kernels();
+    const Experts& experts = *block(slice).experts;
+    const LayerTrace& at = layer(slice);
+    const Index d_ff = trace_->model()->config().d_ff;
+    Tensor d_scores({d_output.rows, experts.router.weight.out}), d_y({1, d_output.cols}), y(d_y.shape()),
+        back(d_y.shape());
+    for (Index row = 0; row < d_output.rows; ++row) {
+        const Index token = slice.part.begin + row;
+        const ConstMatrix input = rows(at.mlp_input.matrix(), {token, token + 1});
+        const float* weights = at.expert_weights.matrix().row(token);
+        std::vector<float> d_weights;
+        float mean = 0;
+        for (Index slot = 0; slot < experts.per_token; ++slot) {
+            const Mlp& mlp = experts.all[static_cast<std::size_t>(at.chosen_experts.matrix()(token, slot))];
+            const ConstMatrix hidden{at.mlp_hidden.matrix().row(token) + slot * d_ff, 1, d_ff, d_ff};
+            apply(kernels, mlp.down, hidden, y.matrix());
+            float& d_weight = d_weights.emplace_back(0.0f);
+            for (Index c = 0; c < d_output.cols; ++c) {
+                d_weight += y.data()[c] * d_output(row, c);
+                d_y.data()[c] = weights[slot] * d_output(row, c);
+            }
+            mean += weights[slot] * d_weight;
+            mlp_back(mlp, input, d_y.matrix(), back.matrix());
+            add(back.matrix(), rows(d_input, {row, row + 1}));
+        }
+        for (Index slot = 0; slot < experts.per_token; ++slot)
+            d_scores.matrix()(row, static_cast<Index>(at.chosen_experts.matrix()(token, slot))) =
+                weights[slot] * (d_weights[static_cast<std::size_t>(slot)] - mean);
+    }
+    Tensor of_router({d_input.rows, d_input.cols});
+    input_gradient(kernels, experts.router.weight, d_scores.matrix(), of_router.matrix());
+    add(of_router.matrix(), d_input);
 }
 
 void LogitGradient::leave_mlp(const Slice& slice) {
-    const Kernels& kernels = trace_->kernels();
-    const ModelConfig& config = trace_->model()->config();
     const Block& at = block(slice);
-    const Shape wide{slice.part.size(), config.d_ff};
-    const ConstMatrix input = rows(layer(slice).mlp_input.matrix(), slice.part);
+    const LayerTrace& kept = layer(slice);
     const MatrixView<float> d_x = rows(d_residual_.matrix(), slice.part);
-    Tensor up(wide), d_hidden(wide), d_input({slice.part.size(), config.d_model});
-    apply(kernels, at.up, input, up.matrix());
-    input_gradient(kernels, at.down.weight, d_x, d_hidden.matrix());
-    const auto activate_back = [&](const Tensor& z, Tensor& d) {
-        default_backward().activate(config.activation, z.values(), d.values(), d.values());
-    };
-    if (at.gate) {
-        // hidden = act(gate) · up
-        Tensor gate(wide), d_gate = d_hidden, back(d_input.shape());
-        apply(kernels, *at.gate, input, gate.matrix());
-        Tensor activated = gate;
-        kernels.activate(config.activation, activated.values());
-        for (Index i = 0; i < up.size(); ++i) {
-            d_gate.data()[i] *= up.data()[i];
-            d_hidden.data()[i] *= activated.data()[i];
-        }
-        activate_back(gate, d_gate);
-        input_gradient(kernels, at.gate->weight, d_gate.matrix(), back.matrix());
-        input_gradient(kernels, at.up.weight, d_hidden.matrix(), d_input.matrix());
-        add(back.matrix(), d_input.matrix());
-    } else {
-        activate_back(up, d_hidden);
-        input_gradient(kernels, at.up.weight, d_hidden.matrix(), d_input.matrix());
-    }
-    normalise_back(at.mlp_norm, rows(layer(slice).residual_middle.matrix(), slice.part), d_input.matrix());
-    add(d_input.matrix(), d_x);
+    const Tensor d_output =
+        leave_half_back(after_mlp(at), kept.mlp_output, kept.mlp_between, slice.part, d_x);
+    Tensor d_input({slice.part.size(), d_residual_.dim(1)});
+    if (at.experts)
+        experts_back(slice, d_output.matrix(), d_input.matrix());
+    else
+        mlp_back(at.mlp, rows(kept.mlp_input.matrix(), slice.part), d_output.matrix(), d_input.matrix());
+    const Tensor& read = at.parallel ? kept.residual_in : kept.residual_middle;
+    enter_half_back(at.mlp_norm, rows(read.matrix(), slice.part), d_input.matrix());
+    if (!at.parallel) return add(d_input.matrix(), d_x);
+    if (slice.part.begin == 0) d_parallel_ = Tensor(d_residual_.shape());
+    copy(d_input.matrix(), rows(d_parallel_.matrix(), slice.part));
 }
 
 void LogitGradient::leave_heads(const Slice& slice) {
@@ -161,16 +253,20 @@ void LogitGradient::leave_heads(const Slice& slice) {
     Layer& to = layers_[static_cast<std::size_t>(slice.layer)];
     if (slice.part.begin == 0) {
         to.heads = Tensor({config.heads, n, config.head_dim});
-        to.attention_output = d_residual_;
+        to.attention_output = Tensor(d_residual_.shape());
         d_q_ = Tensor({config.heads, n, config.head_dim});
         d_k_ = Tensor({config.kv_heads, n, config.head_dim});
         d_v_ = Tensor(d_k_.shape());
         const Record& record = layer(slice).attention;
         output_ = record.output(), row_max_ = record.row_max(), row_log_sum_ = record.row_log_sum();
     }
+    const Tensor d_output =
+        leave_half_back(after_attention(block(slice)), layer(slice).attention_output,
+                        layer(slice).attention_between, slice.part, rows(d_residual_.matrix(), slice.part));
+    copy(d_output.matrix(), rows(to.attention_output.matrix(), slice.part));
     Tensor side_by_side({slice.part.size(), config.heads * config.head_dim});
-    input_gradient(trace_->kernels(), block(slice).attention_out.weight,
-                   rows(d_residual_.matrix(), slice.part), side_by_side.matrix());
+    input_gradient(trace_->kernels(), block(slice).attention_out.weight, d_output.matrix(),
+                   side_by_side.matrix());
     copy_heads(heads_of(side_by_side.matrix(), config.heads), rows(to.heads.heads(), slice.part));
 }
 
@@ -204,7 +300,8 @@ void LogitGradient::leave_projections(const Slice& slice) {
     copy_heads(rows(d_q_.heads(), slice.part), d_qkv.q);
     copy_heads(rows(d_k_.heads(), slice.part), d_qkv.k);
     copy_heads(rows(d_v_.heads(), slice.part), d_qkv.v);
-    turn(kernels, d_qkv, rows(rotary_back_, slice.part));
+    turn(kernels, d_qkv, rotary_back_.of(block(slice), slice.part));
+    normalise_qk_back(slice, side_by_side.matrix());
     Index column = 0;
     for (const Linear& linear : block(slice).qkv) {
         input_gradient(kernels, linear.weight, columns(side_by_side.matrix(), column, linear.weight.out),
@@ -212,9 +309,29 @@ void LogitGradient::leave_projections(const Slice& slice) {
         add(back.matrix(), d_input.matrix());
         column += linear.weight.out;
     }
-    normalise_back(block(slice).attention_norm, rows(layer(slice).residual_in.matrix(), slice.part),
-                   d_input.matrix());
+    enter_half_back(block(slice).attention_norm, rows(layer(slice).residual_in.matrix(), slice.part),
+                    d_input.matrix());
     add(d_input.matrix(), rows(d_residual_.matrix(), slice.part));
+    if (block(slice).parallel)
+        add(rows(d_parallel_.matrix(), slice.part), rows(d_residual_.matrix(), slice.part));
+}
+
+void LogitGradient::normalise_qk_back(const Slice& slice, MatrixView<float> d_qkv) const {
+    const Block& at = block(slice);
+    if (!at.q_norm && !at.k_norm) return;
+    // A run keeps them normalised, so what the norms read is computed again.
+    Tensor read({d_qkv.rows, d_qkv.cols});
+    project_side_by_side(trace_->kernels(), at, rows(layer(slice).attention_input.matrix(), slice.part),
+                         read.matrix());
+    const Record& record = layer(slice).attention;
+    const Index q = record.heads() * record.d_k(), k = record.kv_heads() * record.d_k();
+    const auto back = [&](const std::optional<Norm>& norm, Range all) {
+        const Index width = norm ? norm->gain.size() : all.size();
+        for (Index first = all.begin; norm && first < all.end; first += width)
+            normalise_back(*norm, columns(read.matrix(), first, width), columns(d_qkv, first, width));
+    };
+    back(at.q_norm, {0, q});
+    back(at.k_norm, {q, q + k});
 }
 
 }  // namespace attn

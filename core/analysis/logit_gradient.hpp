@@ -58,7 +58,14 @@ class LogitGradient {
 
     const Block& block(const Slice& slice) const;
     const LayerTrace& layer(const Slice& slice) const;
-    void normalise_back(const Norm& norm, ConstMatrix x, MatrixView<float> d) const;
+    // What the half gave and what the residual before it gets of `d`, which becomes the latter: [rows, d_model].
+    Tensor leave_half_back(const AfterHalf& norms, const Tensor& output, const Tensor& between, Range tokens,
+                           MatrixView<float> d) const;
+    // ∂L/∂ what the MLP read, of ∂L/∂ what it gave.
+    void mlp_back(const Mlp& mlp, ConstMatrix input, ConstMatrix d_output, MatrixView<float> d_input) const;
+    void experts_back(const Slice& slice, ConstMatrix d_output, MatrixView<float> d_input) const;
+    // Through the norms of Q and K, of the rows of d_qkv.
+    void normalise_qk_back(const Slice& slice, MatrixView<float> d_qkv) const;
 
     struct Layer {
         Tensor heads, attention_output;
@@ -73,7 +80,9 @@ class LogitGradient {
     Tensor d_residual_;  // [n, d_model]: ∂L/∂ the residual stream where the work has got to
     // Of the layer at work, as its Record has them. The backward pass writes neither of the last three.
     Tensor d_q_, d_k_, d_v_, output_, row_max_, row_log_sum_;
-    RotaryTable rotary_back_;  // [n, pairs], with the sine negated
+    Tensor
+        d_parallel_;  // [n, d_model]: what the MLP of a parallel block gives to the residual that both halves read
+    RotaryTables rotary_back_;  // with the sines negated
 };
 
 }  // namespace attn

@@ -33,24 +33,30 @@ enum class Stage {
     row_sum,      // [n_q, 1], Σ exp(m − max)
 
     // What a model computes around its heads (model/trace.hpp). Rows are tokens, unless said otherwise.
-    embedding,       // [n, d_model]
-    position,        // [n, d_model]
-    residual,        // [n, d_model], what a layer takes in
-    normalised,      // [n, d_model], what Q, K and V are made of
-    value_out,       // [n_k, d_model], v W_O of one head
-    attended,        // [n, d_model], what a layer's heads add
-    middle,          // [n, d_model], the residual between attention and MLP
-    mlp_input,       // [n, d_model]
-    mlp_hidden,      // [n, d_ff]
-    mlp_output,      // [n, d_model]
-    final_residual,  // [n, d_model]
-    final_norm,      // [n, d_model]
-    logit,           // [n, vocabulary]
-    unturned_q,      // [n, d_k], before its rotary position
-    unturned_k,      // [n, d_k]
-    gate,            // [n, d_ff], MLP input · W_gate
-    active_gate,     // [n, d_ff]
-    up,              // [n, d_ff], MLP input · W_up, which the active gate multiplies
+    embedding,          // [n, d_model]
+    position,           // [n, d_model]
+    residual,           // [n, d_model], what a layer takes in
+    normalised,         // [n, d_model], what Q, K and V are made of
+    value_out,          // [n_k, d_model], v W_O of one head
+    attended,           // [n, d_model], what a layer's heads add
+    middle,             // [n, d_model], the residual between attention and MLP
+    mlp_input,          // [n, d_model]
+    mlp_hidden,         // [n, d_ff]
+    mlp_output,         // [n, d_model]
+    final_residual,     // [n, d_model]
+    final_norm,         // [n, d_model]
+    logit,              // [n, vocabulary]
+    unturned_q,         // [n, d_k], before its rotary position
+    unturned_k,         // [n, d_k]
+    gate,               // [n, d_ff], MLP input · W_gate
+    active_gate,        // [n, d_ff]
+    up,                 // [n, d_ff], MLP input · W_up, which the active gate multiplies
+    segment,            // [n, d_model]
+    embedding_sum,      // [n, d_model], of all embeddings, before its norm
+    attention_between,  // [n, d_model], between what a layer's heads add and the residual (LayerTrace)
+    mlp_between,        // [n, d_model], likewise
+    expert_weight,      // [n, experts_per_token]
+    head_input,         // [n, width], where that is not the final norm
 
     // What its files hold.
     w_o,     // [d_v, d_model], of one head
@@ -66,9 +72,10 @@ enum class Stage {
     b_up,       // [1, d_ff]
     b_down,     // [1, d_model]
     b_head,     // [1, vocabulary]
-    norm_gain,  // [3, d_model], of the norms before a layer's heads, before its MLP, and after the last layer
-    norm_bias,  // [3, d_model]
-    w_token,    // [vocabulary, d_model], the rows that embeddings are
+    norm_gain,  // [9, width]: a row for each norm that a layer or the network may have (norm_of in web/subjects)
+    norm_bias,   // [9, width]
+    w_token,     // [vocabulary, d_model], the rows that embeddings are
+    w_segment,   // [segments, d_model]
     w_position,  // [positions, d_model]
 
     // What is measured.
@@ -89,7 +96,7 @@ enum class Stage {
 
     lens,  // a number of the lens that is open, which says what its row and column are
 };
-inline constexpr int stage_count = 66;
+inline constexpr int stage_count = 73;
 
 struct StageInfo {
     std::string_view key;     // in links, and in the names of files
@@ -134,6 +141,12 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {"gate", "Gate", "gate", "gate"},
     {"active_gate", "Active gate", "active gate", "active gate"},
     {"up", "Up", "up", "hidden unit"},
+    {"segment", "Segment", "segment", "segment embedding"},
+    {"embedding_sum", "Embeddings", "embeddings", "sum of embeddings"},
+    {"attention_between", "After attention", "after attention", "after attention"},
+    {"mlp_between", "After MLP", "after MLP", "after the MLP"},
+    {"expert_weight", "Expert weight", "expert weight", "weight of an expert"},
+    {"head_input", "Head input", "head input", "head input"},
     {"W_O", "W_O", "W_O", "weight matrix"},
     {"W_gate", "W_gate", "W_gate", "weight matrix"},
     {"W_up", "W_up", "W_up", "weight matrix"},
@@ -150,6 +163,7 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {"norm_gain", "Gain", "norm gain", "gain"},
     {"norm_bias", "Bias", "norm bias", "bias"},
     {"W_E", "W_E", "W_E", "embedding"},
+    {"W_seg", "W_seg", "W_seg", "segment embedding"},
     {"W_pos", "W_pos", "W_pos", "position embedding"},
     {"probability", "Probability", "probability", "probability"},
     {"gradient", "Gradient", "gradient", "∂loss/∂weight"},

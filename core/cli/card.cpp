@@ -10,6 +10,7 @@
 #include "cli/pronouns.hpp"
 #include "cli/tokenizer.hpp"
 #include "cli/training.hpp"
+#include "model/families.hpp"
 #include "train/evaluation.hpp"
 
 namespace attn {
@@ -45,6 +46,7 @@ struct Validation {
 Result<Validation> validate(const Model& model, const Bpe& tokenizer, const std::string& file) {
     const auto text = read_file(file);
     if (!text) return text.error();
+    if (Status can = TrainedNetwork::check(model); !can) return can.error();
     const auto layout = ParameterLayout::of(model.config());
     if (!layout) return layout.error();
     const TrainedNetwork network(model, *layout, false);
@@ -83,11 +85,11 @@ std::string card_of(const std::string& name_of_model, const Model& model, const 
     if (!recipe.empty()) text += "license: mit\nlanguage: en\n";
     text += "library_name: transformers\npipeline_tag: text-generation\n---\n\n";
     text += "# " + (recipe.empty() ? name_of_model : "A small storyteller") + "\n\n";
-    text += std::string("A ") + (config.family == Family::gpt2 ? "GPT-2" : "Llama") + " of " +
-            std::to_string(config.layers) + " layers, " + std::to_string(config.heads) + " heads and " +
-            std::to_string(config.d_model) + " components, " + std::to_string(model.parameter_count()) +
-            " parameters, a vocabulary of " + std::to_string(config.vocab_size) +
-            " tokens and a context of " + std::to_string(config.context) + ".";
+    text += "A " + std::string(family_rules(config.family).title) + " of " + std::to_string(config.layers) +
+            " layers, " + std::to_string(config.heads) + " heads and " + std::to_string(config.d_model) +
+            " components, " + std::to_string(model.parameter_count()) + " parameters, a vocabulary of " +
+            std::to_string(config.vocab_size) + " tokens and a context of " + std::to_string(config.context) +
+            ".";
     if (!recipe.empty())
         text +=
             " Attention Explorer trained it with its own kernels (`attn train`) on public-domain story books "

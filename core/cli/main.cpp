@@ -18,7 +18,7 @@ namespace {
 using namespace attn;
 
 constexpr std::string_view usage = R"(usage:
-  attn trace MODEL --ids 1,2,3 --out DIR
+  attn trace MODEL --ids 1,2,3 [--token-types 0,0,1] --out DIR
       Runs the tokens and writes into DIR: logits.npy (tokens, vocabulary), attention.npy (layers, heads,
       queries, keys), every activation of the run as .npy, and tensors.json, which lists names, axes and shapes.
   attn generate MODEL --ids 1,2,3 [--steps 64] [--temperature 0] [--top-k 0] [--top-p 1] [--seed 0]
@@ -58,12 +58,15 @@ Result<std::shared_ptr<const Model>> load(const std::string& folder) {
 }
 
 int run_trace(std::span<const std::string> words) {
-    constexpr std::array<std::string_view, 2> options{"--ids", "--out"};
+    constexpr std::array<std::string_view, 3> options{"--ids", "--token-types", "--out"};
     const auto arguments = Arguments::parse(words, options);
     if (!arguments) return refuse(arguments.error());
     if (arguments->positional().size() != 1) return refuse({"trace takes one MODEL"});
     auto ids = arguments->ids("--ids");
     if (!ids) return refuse(ids.error());
+    Result<std::vector<std::int32_t>> segments = std::vector<std::int32_t>{};
+    if (arguments->text("--token-types")) segments = arguments->ids("--token-types");
+    if (!segments) return refuse(segments.error());
     const auto out = arguments->text("--out");
     if (!out) return refuse(out.error());
 
@@ -72,7 +75,8 @@ int run_trace(std::span<const std::string> words) {
     const std::int64_t bytes = trace_bytes((*model)->config(), std::ssize(*ids));
     if (auto status = check_memory("a run of " + std::to_string(ids->size()) + " tokens", bytes); !status)
         return fail(status.error());
-    const auto trace = run_forward(std::move(*model), std::move(*ids));
+    const auto trace =
+        run_forward(std::move(*model), std::move(*ids), default_kernels(), *std::move(segments));
     if (!trace) return fail(trace.error());
     if (auto status = write_trace(**trace, *out); !status) return fail(status.error());
     return success;

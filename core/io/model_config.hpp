@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,27 +14,44 @@
 
 namespace attn {
 
+// How a family's checkpoints name their tensors; core/model has a table of each.
 enum class Family {
-    gpt2,   // learned positions, LayerNorm, one hidden layer in the MLP
-    llama,  // rotary positions, RMSNorm, gated MLP, grouped heads: also mistral and qwen2
+    gpt2,
+    llama,  // also mistral, qwen2, qwen3 and gemma
+    mixtral,
+    gemma2,  // also gemma3_text
+    olmo2,
+    phi3,
+    stablelm,
+    phi,
+    gpt_neox,
+    gptj,
+    falcon,
+    opt,
+    bert,
+    roberta,
+    distilbert,
 };
 
 // What stretches rotary positions beyond the trained length; model/rope_scaling.hpp has the formulas.
 struct RopeScaling {
-    enum class Kind { none, linear, ntk, yarn, llama3 };
+    enum class Kind { none, linear, ntk, yarn, llama3, longrope };
     Kind kind = Kind::none;
-    double factor = 1;            // all but none
+    double factor = 1;            // all but none; longrope: context / original_context
     double low_freq_factor = 1;   // llama3
     double high_freq_factor = 4;  // llama3
-    Index original_context = 0;   // yarn, llama3
+    Index original_context = 0;   // yarn, llama3, longrope
     double beta_fast = 32;        // yarn
     double beta_slow = 1;         // yarn
+    // longrope, for each pair that turns: what divides it in texts of at most original_context tokens, and in longer ones
+    std::vector<double> short_factor = {}, long_factor = {};
+    std::optional<double> magnitude = {};  // longrope, if the file gives it (attention_factor)
     bool operator==(const RopeScaling&) const = default;
 };
 
 struct ModelConfig {
     Family family = Family::gpt2;
-    std::string model_type;  // as the file has it: "gpt2", "llama", "mistral", "qwen2"
+    std::string model_type;  // as the file has it: "gpt2", "llama", "mistral", …
     std::string dtype;       // of the published weights, as the file has it; empty: not given
 
     Index vocab_size = 0;
@@ -41,8 +59,12 @@ struct ModelConfig {
     Index heads = 0;
     Index kv_heads = 0;  // divides heads
     Index d_model = 0;
-    Index head_dim = 0;  // even if positions are rotary; heads · head_dim may differ from d_model
+    Index head_dim = 0;  // heads · head_dim may differ from d_model
     Index d_ff = 0;
+    Index embedding_width = 0;  // of a token embedding that projections widen to d_model; 0: d_model
+    Index segments = 0;         // that tokens may belong to (BERT's token types); 0: none
+    Index experts = 0;          // MLPs of which each token takes some; 0: one that all take
+    Index experts_per_token = 0;
     Index context = 0;  // the most positions that the model was made for
 
     double norm_epsilon = 0;
@@ -52,10 +74,26 @@ struct ModelConfig {
     bool mlp_bias = false;
     bool tie_word_embeddings = false;
 
+    bool causal = true;          // a query sees no key after it
+    bool parallel = false;       // attention and MLP read the same residual
+    bool own_mlp_norm = true;    // false: the MLP reads what attention reads
+    bool norms_after = false;    // norms come after each sum (Vaswani et al. 2017), not before each half
+    bool norm_adds_one = false;  // norms multiply by 1 + weight
+    bool qk_norm = false;        // q and k are normalised before they turn
+    double embedding_scale = 1;  // of token embeddings
+    double score_cap = 0;        // cap · tanh(score / cap); 0: none
+    double logit_cap = 0;        // likewise
+    double query_pre_attn_scalar = 0;  // scores are divided by its root; 0: head_dim
+
     bool scale_by_head_dim = true;      // scores divided by √head_dim
     bool scale_by_layer_index = false;  // and by layer + 1
 
-    double rope_theta = 0;  // llama
+    bool learned_positions = false;
+    Index first_position = 0;         // the row of the table that the first token has
+    Index rotary_dim = 0;             // how many components of each head turn, even; 0: none
+    bool rotary_interleaved = false;  // pairs are neighbours; else halves of the components that turn
+    double rope_theta = 0;
+    double window_rope_theta = 0;  // of layers with a window, without scaling; 0: as the others
     RopeScaling rope_scaling;
     std::vector<Index> windows;  // per layer: how many keys a query sees, including itself; 0: all
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace attn {
@@ -19,7 +20,44 @@ void fill_rotary(std::span<const double> frequencies, Index first, MatrixView<fl
 }
 
 RotaryRows rows(const RotaryTable& table, Range tokens) {
-    return {rows(table.cosine.matrix(), tokens), rows(table.sine.matrix(), tokens)};
+    return {rows(table.cosine.matrix(), tokens), rows(table.sine.matrix(), tokens), table.interleaved};
+}
+
+RotaryTables::RotaryTables(const Network& network, Range positions) : first_(positions.begin) {
+    for (const Rotary& rotary : network.rotary) {
+        const Shape shape{positions.size(), rotary.pairs()};
+        tables_.push_back({Tensor(shape), Tensor(shape), rotary.interleaved});
+    }
+}
+
+void RotaryTables::fill(const Network& network, Range positions, Index text) {
+    const Range here{positions.begin - first_, positions.end - first_};
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+        const Rotary& rotary = network.rotary[i];
+        const MatrixView<float> cosine = rows(tables_[i].cosine.matrix(), here),
+                                sine = rows(tables_[i].sine.matrix(), here);
+        fill_rotary(rotary.of_text(text), positions.begin, cosine, sine);
+        if (rotary.magnitude == 1) continue;
+        for (const MatrixView<float>& each : {cosine, sine})
+            for (Index k = 0; k < each.rows * each.cols; ++k)
+                each.data[k] *= static_cast<float>(rotary.magnitude);
+    }
+}
+
+RotaryRows RotaryTables::of(const Block& block, Range positions) const {
+    if (!block.rotary) return {};
+    return rows(tables_[*block.rotary], {positions.begin - first_, positions.end - first_});
+}
+
+void RotaryTables::negate_sines() {
+    for (RotaryTable& table : tables_)
+        for (float& sine : table.sine.values()) sine = -sine;
+}
+
+bool turns_alike(const Network& network, Index tokens, Index other_tokens) {
+    return std::ranges::all_of(network.rotary, [&](const Rotary& rotary) {
+        return &rotary.of_text(tokens) == &rotary.of_text(other_tokens);
+    });
 }
 
 void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixView<float> out) {
@@ -76,18 +114,76 @@ void turn(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary) 
     if (rotary.cosine.cols == 0) return;
     for (const HeadsView<float>& heads : {qkv.q, qkv.k})
         for (Index head = 0; head < heads.heads; ++head)
-            kernels.rope(heads.head(head), rotary.cosine, rotary.sine, false);
+            kernels.rope(heads.head(head), rotary.cosine, rotary.sine, rotary.interleaved);
+}
+
+void embed(const Kernels& kernels, const Network& network, std::span<const std::int32_t> ids,
+           std::span<const std::int32_t> segments, Index first, const EmbeddingRows& to) {
+    if (network.project_in) {
+        Tensor narrow({to.token.rows, network.token_embedding.in});
+        look_up(network.token_embedding, ids, narrow.matrix());
+        apply(kernels, *network.project_in, narrow.matrix(), to.token);
+    } else {
+        look_up(network.token_embedding, ids, to.token);
+    }
+    if (network.embedding_scale != 1)
+        for (Index row = 0; row < to.token.rows; ++row)
+            for (Index column = 0; column < to.token.cols; ++column)
+                to.token(row, column) *= static_cast<float>(network.embedding_scale);
+    const MatrixView<float> sum = network.embedding_norm ? to.sum : to.residual;
+    copy(to.token, sum);
+    if (network.position_embedding) {
+        std::vector<std::int32_t> positions(ids.size());
+        std::iota(positions.begin(), positions.end(),
+                  static_cast<std::int32_t>(network.first_position + first));
+        look_up(*network.position_embedding, positions, to.position);
+        add(to.position, sum);
+    }
+    if (network.segment_embedding) {
+        const std::vector<std::int32_t> all_first(ids.size());
+        look_up(*network.segment_embedding, segments.empty() ? all_first : segments, to.segment);
+        add(to.segment, sum);
+    }
+    if (network.embedding_norm) normalise(kernels, *network.embedding_norm, sum, to.residual);
+}
+
+void enter_half(const Kernels& kernels, const std::optional<Norm>& norm, ConstMatrix residual,
+                MatrixView<float> input) {
+    if (norm)
+        normalise(kernels, *norm, residual, input);
+    else
+        copy(residual, input);
+}
+
+namespace {
+
+// In place, in groups of as many columns as the norm has gains.
+void normalise_groups(const Kernels& kernels, const std::optional<Norm>& norm, MatrixView<float> rows) {
+    if (!norm) return;
+    const Index width = norm->gain.size();
+    for (Index first = 0; first < rows.cols; first += width)
+        normalise(kernels, *norm, columns(rows, first, width), columns(rows, first, width));
+}
+
+}  // namespace
+
+void project_side_by_side(const Kernels& kernels, const Block& block, ConstMatrix normalised,
+                          MatrixView<float> out) {
+    Index column = 0;
+    for (const Linear& linear : block.qkv) {
+        apply(kernels, linear, normalised, columns(out, column, linear.weight.out));
+        column += linear.weight.out;
+    }
 }
 
 void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normalised, const RotaryRows& rotary,
                  const QkvRows& out) {
     const Index width = (out.q.heads + out.k.heads + out.v.heads) * out.q.cols;
     Tensor side_by_side({normalised.rows, width});
-    Index column = 0;
-    for (const Linear& linear : block.qkv) {
-        apply(kernels, linear, normalised, columns(side_by_side.matrix(), column, linear.weight.out));
-        column += linear.weight.out;
-    }
+    project_side_by_side(kernels, block, normalised, side_by_side.matrix());
+    const Index q = out.q.heads * out.q.cols, k = out.k.heads * out.k.cols;
+    normalise_groups(kernels, block.q_norm, columns(side_by_side.matrix(), 0, q));
+    normalise_groups(kernels, block.k_norm, columns(side_by_side.matrix(), q, k));
     const QkvRows projected = qkv_of(side_by_side.matrix(), out.q.heads, out.k.heads);
     copy_heads(projected.q, out.q);
     copy_heads(projected.k, out.k);
@@ -96,7 +192,8 @@ void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normali
 }
 
 Mask mask_of(const Block& block) {
-    return block.window > 0 ? Mask::causal() & Mask::window(block.window - 1, 0) : Mask::causal();
+    const Mask before = block.causal ? Mask::causal() : Mask::everything();
+    return block.window > 0 ? before & Mask::window(block.window - 1, 0) : before;
 }
 
 void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
@@ -106,15 +203,63 @@ void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
     apply(kernels, block.attention_out, side_by_side.matrix(), attention_output);
 }
 
-void mlp_hidden(const Kernels& kernels, const Block& block, Activation activation, ConstMatrix normalised,
+void mlp_hidden(const Kernels& kernels, const Mlp& mlp, Activation activation, ConstMatrix normalised,
                 MatrixView<float> hidden) {
-    if (!block.gate) return apply(kernels, block.up, normalised, hidden, activation);
-    apply(kernels, block.up, normalised, hidden);
+    if (!mlp.gate) return apply(kernels, mlp.up, normalised, hidden, activation);
+    apply(kernels, mlp.up, normalised, hidden);
     Tensor gate({hidden.rows, hidden.cols});
-    apply(kernels, *block.gate, normalised, gate.matrix(), activation);
+    apply(kernels, *mlp.gate, normalised, gate.matrix(), activation);
     for (Index row = 0; row < hidden.rows; ++row)
         for (Index column = 0; column < hidden.cols; ++column)
             hidden(row, column) *= gate.matrix()(row, column);
+}
+
+void leave_half(const Kernels& kernels, const AfterHalf& norms, ConstMatrix residual, ConstMatrix output,
+                MatrixView<float> between, MatrixView<float> to) {
+    if (norms.sum_norm) {
+        add(residual, output, between);
+        normalise(kernels, *norms.sum_norm, between, to);
+    } else if (norms.added_norm) {
+        normalise(kernels, *norms.added_norm, output, between);
+        add(residual, between, to);
+    } else {
+        add(residual, output, to);
+    }
+}
+
+bool has_head_input(const Network& network) { return network.project_out || network.head_transform; }
+
+Tensor head_input(const Kernels& kernels, const Network& network, Activation activation,
+                  ConstMatrix normalised) {
+    Tensor input({normalised.rows, network.head.weight.in});
+    if (network.project_out) {
+        apply(kernels, *network.project_out, normalised, input.matrix());
+    } else {
+        const HeadTransform& transform = *network.head_transform;
+        Tensor active(input.shape());
+        apply(kernels, transform.dense, normalised, active.matrix(), activation);
+        normalise(kernels, transform.norm, active.matrix(), input.matrix());
+    }
+    return input;
+}
+
+void head_logits(const Kernels& kernels, const Network& network, Range outputs, ConstMatrix input,
+                 MatrixView<float> logits) {
+    LinearView part = network.head;
+    part.weight.data += outputs.begin * part.weight.in * static_cast<Index>(byte_size(part.weight.dtype));
+    part.weight.out = outputs.size();
+    if (!part.bias.empty())
+        part.bias = part.bias.subspan(static_cast<std::size_t>(outputs.begin),
+                                      static_cast<std::size_t>(outputs.size()));
+    apply(kernels, part, input, logits);
+    if (network.logit_cap > 0)
+        for (Index row = 0; row < logits.rows; ++row)
+            kernels.soft_cap({logits.row(row), static_cast<std::size_t>(logits.cols)},
+                             static_cast<float>(network.logit_cap));
+}
+
+void copy(ConstMatrix from, MatrixView<float> to) {
+    for (Index row = 0; row < to.rows; ++row) std::copy_n(from.row(row), from.cols, to.row(row));
 }
 
 void add(ConstMatrix a, ConstMatrix b, MatrixView<float> sum) {

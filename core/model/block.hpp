@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "attention/mask.hpp"
 #include "kernels/table.hpp"
@@ -11,19 +13,41 @@
 
 namespace attn {
 
-// Cosines and sines of positions, [tokens, pairs]; no pairs where Q and K are not turned.
+// Cosines and sines of positions, [tokens, pairs], for the first components of Q and K.
+struct RotaryRows {
+    ConstMatrix cosine;  // no columns: nothing turns
+    ConstMatrix sine;
+    bool interleaved = false;
+};
 struct RotaryTable {
     Tensor cosine;
     Tensor sine;
-};
-struct RotaryRows {
-    ConstMatrix cosine;
-    ConstMatrix sine;
+    bool interleaved = false;
 };
 RotaryRows rows(const RotaryTable& table, Range tokens);
 // The rows of the positions that follow each other from `first`.
 void fill_rotary(std::span<const double> frequencies, Index first, MatrixView<float> cosine,
                  MatrixView<float> sine);
+
+// Cosines and sines of a run, which has as many tables as its network has ways to turn. Some positions are left out at
+// the beginning.
+class RotaryTables {
+  public:
+    RotaryTables() = default;
+    RotaryTables(const Network& network, Range positions);
+    // The rows of these positions, of a text of so many tokens.
+    void fill(const Network& network, Range positions, Index text);
+    // Of a block that turns nothing, no rows.
+    RotaryRows of(const Block& block, Range positions) const;
+    void negate_sines();  // so that they turn back
+
+  private:
+    std::vector<RotaryTable> tables_;
+    Index first_ = 0;
+};
+
+// Whether all positions turn alike in texts of so many tokens.
+bool turns_alike(const Network& network, Index tokens, Index other_tokens);
 
 // out [ids, d_model]: rows of a table [rows, d_model].
 void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixView<float> out);
@@ -53,11 +77,30 @@ QkvRows qkv_of(MatrixView<float> side_by_side, Index heads, Index kv_heads);
 // Q and K, in place.
 void turn(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary);
 
-// From normalised rows [rows, d_model]; Q and K are turned.
+// Where a run begins, [rows, d_model] each; those that a network does not have may be empty.
+struct EmbeddingRows {
+    MatrixView<float> token;
+    MatrixView<float> position;
+    MatrixView<float> segment;
+    MatrixView<float> sum;  // before its norm
+    MatrixView<float> residual;
+};
+// `segments` are as many as the ids, or none: all 0. `first` is the position of the first id.
+void embed(const Kernels& kernels, const Network& network, std::span<const std::int32_t> ids,
+           std::span<const std::int32_t> segments, Index first, const EmbeddingRows& to);
+
+// What a half of a block reads: the normalised residual, or the residual itself.
+void enter_half(const Kernels& kernels, const std::optional<Norm>& norm, ConstMatrix residual,
+                MatrixView<float> input);
+
+// Q, K and V of all heads side by side, as the matrices give them.
+void project_side_by_side(const Kernels& kernels, const Block& block, ConstMatrix normalised,
+                          MatrixView<float> out);
+// From normalised rows [rows, d_model]; Q and K are normalised, if the block does that, and turned.
 void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normalised, const RotaryRows& rotary,
                  const QkvRows& out);
 
-// A query sees its own key and those before it, within the block's window.
+// A query sees its own key and those before it, or all, within the block's window.
 Mask mask_of(const Block& block);
 
 // attention_output [rows, d_model] from the heads' outputs [heads, rows, head_dim].
@@ -65,9 +108,30 @@ void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
                  MatrixView<float> attention_output);
 
 // mlp_hidden [rows, d_ff] from normalised rows [rows, d_model].
-void mlp_hidden(const Kernels& kernels, const Block& block, Activation activation, ConstMatrix normalised,
+void mlp_hidden(const Kernels& kernels, const Mlp& mlp, Activation activation, ConstMatrix normalised,
                 MatrixView<float> hidden);
 
+// What a half of a block leaves, [rows, d_model]: to = residual + output, with the norms that come behind the output or
+// the sum. What a norm reads or gives on the way goes to `between`, which may be empty where there is none. `to` may be
+// the residual.
+struct AfterHalf {
+    const std::optional<Norm>& added_norm;
+    const std::optional<Norm>& sum_norm;
+};
+inline AfterHalf after_attention(const Block& b) { return {b.attention_added_norm, b.attention_sum_norm}; }
+inline AfterHalf after_mlp(const Block& b) { return {b.mlp_added_norm, b.mlp_sum_norm}; }
+void leave_half(const Kernels& kernels, const AfterHalf& norms, ConstMatrix residual, ConstMatrix output,
+                MatrixView<float> between, MatrixView<float> to);
+
+// What the head reads, of what the last block and its norm left.
+bool has_head_input(const Network& network);  // false: that itself
+Tensor head_input(const Kernels& kernels, const Network& network, Activation activation,
+                  ConstMatrix normalised);
+// The logits of some outputs of the head, [rows, part.out], of what the head reads.
+void head_logits(const Kernels& kernels, const Network& network, Range outputs, ConstMatrix input,
+                 MatrixView<float> logits);
+
+void copy(ConstMatrix from, MatrixView<float> to);
 void add(ConstMatrix a, ConstMatrix b, MatrixView<float> sum);
 // to += a. Compilers do not vectorise the sum above where it is one of its operands.
 void add(ConstMatrix a, MatrixView<float> to);

@@ -27,8 +27,9 @@ double element(const WeightView& weight, Index in, Index out) {
 
 StoredAt stored_at(const Model& model, const WeightView& view, Index in, Index out) {
     for (const Weight& weight : model.weights())
-        if (weight.bytes.data() == view.data)
-            return {&weight, weight.offset +
+        if (const std::byte* begin = weight.bytes.data();
+            view.data >= begin && view.data < begin + weight.bytes.size())
+            return {&weight, weight.offset + static_cast<std::size_t>(view.data - begin) +
                                  static_cast<std::size_t>(place_in(view, in, out)) * byte_size(view.dtype)};
     return {};
 }
@@ -64,15 +65,20 @@ LinearSum explain_linear(const LinearView& linear, std::span<const float> x, Ind
 double Normalised::value() const { return (x - mean) / std::sqrt(variance + epsilon) * gain + bias; }
 
 Normalised explain_norm(const NormView& norm, std::span<const float> x, Index column) {
+    const std::vector<double> in_double(x.begin(), x.end());
+    return explain_norm(norm, in_double, column);
+}
+
+Normalised explain_norm(const NormView& norm, std::span<const double> x, Index column) {
     const auto n = static_cast<double>(x.size());
     const auto at = static_cast<std::size_t>(column);
-    Normalised out{.x = static_cast<double>(x[at]), .epsilon = static_cast<double>(norm.epsilon)};
+    Normalised out{.x = x[at], .epsilon = static_cast<double>(norm.epsilon)};
     if (norm.kind == NormView::Kind::layer) {
-        for (const float each : x) out.mean += static_cast<double>(each);
+        for (const double each : x) out.mean += each;
         out.mean /= n;
     }
-    for (const float each : x) {
-        const double off = static_cast<double>(each) - out.mean;
+    for (const double each : x) {
+        const double off = each - out.mean;
         out.variance += off * off;
     }
     out.variance /= n;
@@ -95,29 +101,47 @@ QkvColumn qkv_column(const Model& model, Stage stage, Index layer, Index head, I
 }
 
 double VectorComponent::value() const {
-    return partner_component < 0 ? own.value() : own.value() * cosine + partner.value() * sine;
+    return partner_component < 0 ? own_value() : own_value() * cosine + partner_value() * sine;
 }
 
 VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
                                   Index component) {
     const Model& model = *trace.model();
+    const Network& network = model.network();
+    const Block& block = network.blocks[static_cast<std::size_t>(layer)];
+    const Index width = model.config().head_dim;
     const auto x = row_of(trace.layers()[static_cast<std::size_t>(layer)].attention_input, token);
-    const auto projected = [&](Index which) {
-        const QkvColumn column = qkv_column(model, stage, layer, head, which);
+    const auto projected = [&](Index of_head, Index which) {
+        const QkvColumn column = qkv_column(model, stage, layer, of_head, which);
         return explain_linear(*column.linear, x, column.out);
     };
-    VectorComponent out{.own = projected(component), .partner = {}};
-    const std::vector<double>& rotary = model.network().rotary;
-    const Index half = std::ssize(rotary);
-    if (stage == Stage::v || half == 0) return out;
-    // Component a < half and a + half are one pair, which the position turns by its angle.
-    const bool first = component < half;
-    out.frequency = rotary[static_cast<std::size_t>(first ? component : component - half)];
+    const std::optional<Norm>* norm = stage == Stage::q   ? &block.q_norm
+                                      : stage == Stage::k ? &block.k_norm
+                                                          : nullptr;
+    std::vector<double> group;  // what is normalised together
+    if (norm && *norm) {
+        const Index heads = (*norm)->gain.size() / width, first = heads == 1 ? head : 0;
+        for (Index i = 0; i < heads * width; ++i)
+            group.push_back(projected(first + i / width, i % width).value());
+    }
+    const auto normalised = [&](Index which) {
+        const Index column = std::ssize(group) == width ? which : head * width + which;
+        return group.empty() ? std::nullopt : std::optional(explain_norm(**norm, group, column));
+    };
+    VectorComponent out;
+    out.own = projected(head, component);
+    out.own_norm = normalised(component);
+    const Rotary* rotary = stage == Stage::v ? nullptr : network.rotary_of(layer);
+    const RotaryPair pair = pair_of(rotary, component);
+    if (pair.partner < 0) return out;
+    out.first = pair.first;
+    out.frequency = rotary->of_text(trace.tokens())[static_cast<std::size_t>(pair.pair)];
     const double angle = static_cast<double>(token) * out.frequency;
-    out.partner_component = first ? component + half : component - half;
-    out.partner = projected(out.partner_component);
-    out.cosine = std::cos(angle);
-    out.sine = first ? -std::sin(angle) : std::sin(angle);
+    out.partner_component = pair.partner;
+    out.partner = projected(head, pair.partner);
+    out.partner_norm = normalised(pair.partner);
+    out.cosine = std::cos(angle) * rotary->magnitude;
+    out.sine = (pair.first ? -std::sin(angle) : std::sin(angle)) * rotary->magnitude;
     return out;
 }
 

@@ -2,6 +2,7 @@
 // the weights in their files.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct Normalised {
     double value() const;
 };
 Normalised explain_norm(const NormView& norm, std::span<const float> x, Index column);
+Normalised explain_norm(const NormView& norm, std::span<const double> x, Index column);
 
 // The Linear that makes a component of a head's q, k or v, and the column of it. Heads of k and v are those of the kv
 // heads.
@@ -45,13 +47,17 @@ struct QkvColumn {
 };
 QkvColumn qkv_column(const Model& model, Stage stage, Index layer, Index head, Index component);
 
-// A component of q, k or v: own · cosine + partner · sine, where rotary positions turn pairs of components; without
-// them, and for v, own alone.
+// A component of q, k or v: own · cosine + partner · sine, where rotary positions turn pairs of components; else own
+// alone. Both are normalised first where the block has norms of q and k.
 struct VectorComponent {
     LinearSum own, partner;
-    Index partner_component = -1;  // −1: none
-    double frequency = 0;          // radians per position
-    double cosine = 1, sine = 0;
+    std::optional<Normalised> own_norm, partner_norm;  // x is the LinearSum's value
+    Index partner_component = -1;                      // −1: none
+    bool first = true;                                 // of its pair
+    double frequency = 0;                              // radians per position
+    double cosine = 1, sine = 0;                       // times the magnitude that LongRoPE gives them
+    double own_value() const { return own_norm ? own_norm->value() : own.value(); }
+    double partner_value() const { return partner_norm ? partner_norm->value() : partner.value(); }
     double value() const;
 };
 VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,

@@ -9,11 +9,16 @@ std::string_view name(WeightAxis axis) {
         case WeightAxis::none: return "";
         case WeightAxis::vocabulary: return "vocabulary";
         case WeightAxis::position: return "position";
+        case WeightAxis::segment: return "segment";
+        case WeightAxis::embedding: return "embedding";
         case WeightAxis::d_model: return "d_model";
+        case WeightAxis::head_dim: return "head_dim";
         case WeightAxis::q: return "q";
         case WeightAxis::kv: return "kv";
         case WeightAxis::qkv: return "qkv";
         case WeightAxis::d_ff: return "d_ff";
+        case WeightAxis::gate_up: return "gate_up";
+        case WeightAxis::expert: return "expert";
     }
     return "";
 }
@@ -24,12 +29,18 @@ Index size(WeightAxis axis, const ModelConfig& config) {
     switch (axis) {
         case WeightAxis::none: return 1;
         case WeightAxis::vocabulary: return config.vocab_size;
-        case WeightAxis::position: return config.context;
+        case WeightAxis::position: return config.first_position + config.context;
+        case WeightAxis::segment: return config.segments;
+        case WeightAxis::embedding:
+            return config.embedding_width > 0 ? config.embedding_width : config.d_model;
         case WeightAxis::d_model: return config.d_model;
+        case WeightAxis::head_dim: return config.head_dim;
         case WeightAxis::q: return q;
         case WeightAxis::kv: return kv;
         case WeightAxis::qkv: return q + 2 * kv;
         case WeightAxis::d_ff: return config.d_ff;
+        case WeightAxis::gate_up: return 2 * config.d_ff;
+        case WeightAxis::expert: return config.experts;
     }
     return 0;
 }
@@ -37,96 +48,133 @@ Index size(WeightAxis axis, const ModelConfig& config) {
 const FamilyRules& family_rules(Family family) {
     switch (family) {
         case Family::gpt2: return gpt2_rules();
-        case Family::llama: break;
+        case Family::llama: return llama_rules();
+        case Family::mixtral: return mixtral_rules();
+        case Family::gemma2: return gemma2_rules();
+        case Family::olmo2: return olmo2_rules();
+        case Family::phi3: return phi3_rules();
+        case Family::stablelm: return stablelm_rules();
+        case Family::phi: return phi_rules();
+        case Family::gpt_neox: return gpt_neox_rules();
+        case Family::gptj: return gptj_rules();
+        case Family::falcon: return falcon_rules();
+        case Family::opt: return opt_rules();
+        case Family::bert: return bert_rules();
+        case Family::roberta: return roberta_rules();
+        case Family::distilbert: break;
     }
-    return llama_rules();
+    return distilbert_rules();
 }
 
 namespace {
 
-bool asked_for(WeightRule::When when, const ModelConfig& config) {
-    switch (when) {
-        case WeightRule::When::always: return true;
-        case WeightRule::When::qkv_bias: return config.qkv_bias;
-        case WeightRule::When::attention_output_bias: return config.attention_output_bias;
-        case WeightRule::When::mlp_bias: return config.mlp_bias;
-        case WeightRule::When::untied: return !config.tie_word_embeddings;
+struct PartAxes {
+    WeightAxis in = WeightAxis::none;
+    WeightAxis out = WeightAxis::none;  // none: a vector
+};
+PartAxes axes_of(Part part) {
+    using enum WeightAxis;
+    switch (part) {
+        case Part::token_embedding: return {embedding, vocabulary};
+        case Part::position_embedding: return {d_model, position};
+        case Part::segment_embedding: return {d_model, segment};
+        case Part::project_in: return {embedding, d_model};
+        case Part::q: return {d_model, q};
+        case Part::k:
+        case Part::v: return {d_model, kv};
+        case Part::qkv:
+        case Part::qkv_by_group: return {d_model, qkv};
+        case Part::head_q_norm:
+        case Part::head_k_norm: return {head_dim};
+        case Part::q_norm: return {q};
+        case Part::k_norm: return {kv};
+        case Part::attention_out: return {q, d_model};
+        case Part::router: return {d_model, expert};
+        case Part::gate:
+        case Part::up: return {d_model, d_ff};
+        case Part::gate_up: return {d_model, gate_up};
+        case Part::down: return {d_ff, d_model};
+        case Part::project_out: return {d_model, embedding};
+        case Part::head_dense: return {d_model, d_model};
+        case Part::head: return {embedding, vocabulary};
+        case Part::head_bias: return {vocabulary};
+        default: return {d_model};  // a norm
     }
-    return false;
 }
 
-DeclaredWeight declare(const WeightRule& rule, std::string weight_name, const ModelConfig& config) {
-    DeclaredWeight declared{
-        std::move(weight_name), {std::string(name(rule.rows))}, {size(rule.rows, config)}};
-    if (rule.cols != WeightAxis::none) {
-        declared.axes.emplace_back(name(rule.cols));
-        declared.shape.push_back(size(rule.cols, config));
-    }
-    return declared;
+// Tables whose rows are looked up, and the head, which may be one of them.
+bool is_table(Part part) {
+    return part == Part::token_embedding || part == Part::position_embedding ||
+           part == Part::segment_embedding || part == Part::head;
+}
+
+bool is_of_expert(Part part) { return part == Part::gate || part == Part::up || part == Part::down; }
+
+void put(std::string& text, Index number) {
+    const std::size_t star = text.find('*');
+    if (star != std::string::npos) text.replace(star, 1, std::to_string(number));
 }
 
 }  // namespace
 
+std::string name_of(const WeightRule& rule, Index layer, Index expert) {
+    std::string text(rule.name);
+    put(text, layer);
+    put(text, expert);
+    return text;
+}
+
 std::vector<DeclaredWeight> declared_weights(const FamilyRules& rules, const ModelConfig& config) {
     std::vector<DeclaredWeight> declared;
+    const auto declare = [&](const WeightRule& rule, std::string_view what, std::vector<WeightAxis> axes) {
+        const bool in_layers = rule.name.find('*') != std::string_view::npos;
+        const Index experts = is_of_expert(rule.part) ? std::max<Index>(config.experts, 1) : 1;
+        for (Index layer = 0; layer < (in_layers ? config.layers : 1); ++layer)
+            for (Index expert = 0; expert < experts; ++expert) {
+                DeclaredWeight& weight = declared.emplace_back();
+                weight.name = name_of(rule, layer, expert).append(what);
+                for (const WeightAxis axis : axes) {
+                    weight.axes.emplace_back(name(axis));
+                    weight.shape.push_back(size(axis, config));
+                }
+            }
+    };
     for (const WeightRule& rule : rules.weights) {
-        if (!asked_for(rule.when, config)) continue;
-        const std::size_t star = rule.pattern.find('*');
-        if (star == std::string_view::npos) {
-            declared.push_back(declare(rule, std::string(rule.pattern), config));
+        if (!rule.when(config)) continue;
+        const auto [in, out] = axes_of(rule.part);
+        const bool in_first = rules.layout == WeightView::Layout::in_out && !is_table(rule.part);
+        const bool tied = rule.part == Part::head && config.tie_word_embeddings;
+        if (rule.part == Part::head_bias) {
+            declare(rule, ".bias", {in});
             continue;
         }
-        for (Index layer = 0; layer < config.layers; ++layer) {
-            std::string in_layer(rule.pattern);
-            in_layer.replace(star, 1, std::to_string(layer));
-            declared.push_back(declare(rule, std::move(in_layer), config));
-        }
+        if (out == WeightAxis::none)
+            declare(rule, ".weight", {in});
+        else if (!tied)
+            declare(rule, ".weight", {in_first ? in : out, in_first ? out : in});
+        if (rule.bias(config)) declare(rule, ".bias", {out == WeightAxis::none ? in : out});
     }
     return declared;
 }
 
+bool has(const FamilyRules& rules, Part part, const ModelConfig& config) {
+    return std::ranges::any_of(
+        rules.weights, [&](const WeightRule& rule) { return rule.part == part && rule.when(config); });
+}
+
 bool matches(std::string_view pattern, std::string_view text) {
-    const std::size_t star = pattern.find('*');
-    if (star == std::string_view::npos) return pattern == text;
-    const std::string_view head_part = pattern.substr(0, star);
-    const std::string_view tail_part = pattern.substr(star + 1);
-    if (text.size() <= head_part.size() + tail_part.size()) return false;
-    if (!text.starts_with(head_part) || !text.ends_with(tail_part)) return false;
-    const std::string_view number = text.substr(star, text.size() - head_part.size() - tail_part.size());
-    return std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-WeightView matrix(const Model& model, std::string_view name, WeightView::Layout layout) {
-    const Weight& weight = *model.weight(name);
-    const bool in_first = layout == WeightView::Layout::in_out;
-    return {.data = weight.bytes.data(),
-            .dtype = weight.dtype,
-            .in = weight.shape[in_first ? 0 : 1],
-            .out = weight.shape[in_first ? 1 : 0],
-            .layout = layout};
-}
-
-Tensor vector(const Model& model, std::string_view name) { return to_tensor(*model.weight(name)); }
-
-Linear linear(const Model& model, const std::string& name, WeightView::Layout layout) {
-    Linear result{.name = name, .weight = matrix(model, name + ".weight", layout), .bias = {}};
-    if (model.weight(name + ".bias")) result.bias = vector(model, name + ".bias");
-    return result;
-}
-
-Norm norm(const Model& model, const std::string& name, Norm::Kind kind) {
-    Norm result{.name = name,
-                .kind = kind,
-                .gain = vector(model, name + ".weight"),
-                .bias = {},
-                .epsilon = static_cast<float>(model.config().norm_epsilon)};
-    if (model.weight(name + ".bias")) result.bias = vector(model, name + ".bias");
-    return result;
-}
-
-Linear head(const Model& model, const std::string& embedding) {
-    return linear(model, model.config().tie_word_embeddings ? embedding : "lm_head",
-                  WeightView::Layout::out_in);
+    while (!pattern.empty()) {
+        if (pattern.front() != '*') {
+            if (text.empty() || text.front() != pattern.front()) return false;
+            text.remove_prefix(1);
+        } else {
+            const auto digits = std::ranges::find_if(text, [](char c) { return c < '0' || c > '9'; });
+            if (digits == text.begin()) return false;
+            text.remove_prefix(static_cast<std::size_t>(digits - text.begin()));
+        }
+        pattern.remove_prefix(1);
+    }
+    return text.empty();
 }
 
 }  // namespace attn

@@ -1,4 +1,7 @@
 // The transformer families: which tensors a checkpoint holds, and how they form a Network.
+//
+// A family is a table. Each row says which part of a network a tensor is, and so its axes, and what it is called. What
+// the parts do follows from the configuration and from which of them are there.
 #pragma once
 
 #include <span>
@@ -12,29 +15,95 @@
 namespace attn {
 
 // Names the axes of weights, and implies their sizes. q and kv cover all heads side by side.
-enum class WeightAxis { none, vocabulary, position, d_model, q, kv, qkv, d_ff };
+enum class WeightAxis {
+    none,
+    vocabulary,
+    position,
+    segment,
+    embedding,
+    d_model,
+    head_dim,
+    q,
+    kv,
+    qkv,
+    d_ff,
+    gate_up,
+    expert,
+};
 std::string_view name(WeightAxis axis);
 Index size(WeightAxis axis, const ModelConfig& config);
 
-// One row of a family's table of tensors.
+enum class Part {
+    token_embedding,
+    position_embedding,
+    segment_embedding,
+    embedding_norm,
+    project_in,
+    attention_norm,  // where norms come after the sums (norms_after): that of the sum
+    q,
+    k,
+    v,
+    qkv,           // rows: all of q, all of k, all of v
+    qkv_by_group,  // rows: for each head of K and V its queries' q, then its k, then its v
+    head_q_norm,   // of each head
+    head_k_norm,
+    q_norm,  // of all heads side by side
+    k_norm,
+    attention_out,
+    attention_added_norm,
+    mlp_norm,  // as attention_norm
+    router,
+    gate,  // with experts: theirs, as up and down
+    up,
+    gate_up,  // rows: all of the gate, all of up
+    down,
+    mlp_added_norm,
+    final_norm,
+    project_out,
+    head_dense,
+    head_norm,
+    head,       // of its own only where it is not tied to the embedding
+    head_bias,  // where it has another name than the head
+};
+
+using Condition = bool (*)(const ModelConfig&);
+inline bool never(const ModelConfig&) { return false; }
+inline bool always(const ModelConfig&) { return true; }
+
+// One row of a family's table.
 struct WeightRule {
-    enum class When { always, qkv_bias, attention_output_bias, mlp_bias, untied };
-    std::string_view pattern;  // '*' stands for the layer
-    WeightAxis rows = WeightAxis::none;
-    WeightAxis cols = WeightAxis::none;  // none: a vector
-    When when = When::always;
+    Part part;
+    std::string_view
+        name;  // without ".weight" and ".bias"; the first '*' stands for the layer, the next for the expert
+    Condition bias = never;  // beside the weight
+    Condition when = always;
 };
 
 struct FamilyRules {
-    std::string_view prefix;  // some files put this before every name but the head's
+    std::string_view title;                      // "GPT-2"
+    std::span<const std::string_view> prefixes;  // some files put one of these before some names
     std::span<const WeightRule> weights;
     std::span<const std::string_view> buffers;  // patterns of tensors that some files hold but no run needs
-    Network (*assemble)(const Model& model);    // the model must hold all of its declared weights
+    Norm::Kind norm = Norm::Kind::rms;
+    WeightView::Layout layout = WeightView::Layout::out_in;  // of all but embeddings and the head
 };
 
 const FamilyRules& family_rules(Family family);
 const FamilyRules& gpt2_rules();
 const FamilyRules& llama_rules();
+const FamilyRules& mixtral_rules();
+const FamilyRules& gemma2_rules();
+const FamilyRules& olmo2_rules();
+const FamilyRules& phi3_rules();
+const FamilyRules& stablelm_rules();
+const FamilyRules& phi_rules();
+const FamilyRules& gpt_neox_rules();
+const FamilyRules& gptj_rules();
+const FamilyRules& falcon_rules();
+const FamilyRules& opt_rules();
+const FamilyRules& bert_rules();
+const FamilyRules& roberta_rules();
+const FamilyRules& distilbert_rules();
 
 struct DeclaredWeight {
     std::string name;
@@ -44,17 +113,14 @@ struct DeclaredWeight {
 
 // Lists every tensor that the configuration calls for.
 std::vector<DeclaredWeight> declared_weights(const FamilyRules& rules, const ModelConfig& config);
+bool has(const FamilyRules& rules, Part part, const ModelConfig& config);
+// Returns a part's name in a layer, and of an expert.
+std::string name_of(const WeightRule& rule, Index layer, Index expert = 0);
 
-// Tells whether `text` is the pattern with a number in place of '*'.
+// Tells whether `text` is the pattern with numbers in place of every '*'.
 bool matches(std::string_view pattern, std::string_view text);
 
-// These make the parts of a Network from the names of declared weights.
-WeightView matrix(const Model& model, std::string_view name, WeightView::Layout layout);
-Tensor vector(const Model& model, std::string_view name);  // widened to f32
-Linear linear(const Model& model, const std::string& name,
-              WeightView::Layout layout);                                 // with its bias, if it has one
-Norm norm(const Model& model, const std::string& name, Norm::Kind kind);  // likewise
-// Makes the head of the logits; it uses the embedding's own matrix if they are tied.
-Linear head(const Model& model, const std::string& embedding);
+// The model must hold all of its declared weights.
+Network assemble(const FamilyRules& rules, const Model& model);
 
 }  // namespace attn

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "model/block.hpp"
+#include "model/experts.hpp"
 
 namespace attn {
 
@@ -36,6 +36,8 @@ struct Forward::Run {
     void leave_attention(const Slice&);
     void fill_hidden(const Slice&);
     void leave_mlp(const Slice&);
+    void run_experts(const Slice&);
+    void leave_block(const Slice&);
     void leave(const Slice&);
     void finish(const Slice&);
 
@@ -60,8 +62,12 @@ struct Forward::Run {
         return begun(before ? &layer_before(l).residual_in : nullptr, 0, l == 0 ? kept : kept_in(l - 1),
                      width(config.d_model));
     }
-    Range of_rotary(const Slice& slice) const { return {slice.tokens.begin - kept, slice.tokens.end - kept}; }
     Shape width(Index columns) const { return {trace->tokens(), columns}; }
+
+    // The slice's rows of a matrix that may be empty.
+    static MatrixView<float> part(Tensor& tensor, const Slice& slice) {
+        return tensor.size() > 0 ? rows(tensor.matrix(), slice.tokens) : MatrixView<float>{};
+    }
 
     const Block& block(const Slice& slice) const {
         return trace->model_->network().blocks[static_cast<std::size_t>(slice.layer)];
@@ -73,7 +79,7 @@ struct Forward::Run {
     Index kept = 0, room = 0;  // tokens; kept: from the embedding to the logits
     std::optional<Mask> mask;  // in place of the blocks' own
     std::optional<SetHeadOutput> changed;
-    RotaryTable rotary;  // of the tokens that are not kept
+    RotaryTables rotary;  // of the tokens that are not kept
     // Of the layer that is being computed, until its LayerTrace holds them.
     Tensor residual, normalised, q, k, v;
     double slice_operations;
@@ -102,22 +108,25 @@ Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> 
       changed(std::move(change)),
       slice_operations(operations_a_slice) {
     const ModelConfig& config = model->config();
-    const Index n = std::ssize(ids), pairs = std::ssize(model->network().rotary);
-    if (changed)
-        kept = changed->token;
-    else if (before)
-        kept = common_beginning(ids, before->ids_);
+    const Network& network = model->network();
+    const Index n = std::ssize(ids);
+    if (before) kept = changed && network.causal ? changed->token : same_beginning(*before, ids);
     room = changed ? n : room_for(n, config.context);
-    rotary = {Tensor({n - kept, pairs}), Tensor({n - kept, pairs})};
+    rotary = RotaryTables(network, {kept, n});
+    Index pairs = 0;
+    for (const Rotary& each : network.rotary) pairs += each.pairs();
+    const Index projected = network.project_in ? 2 * network.project_in->weight.in : 0;
 
     trace->ids_ = std::move(ids);
     trace->kernels_ = &kernels;
     trace->model_ = std::move(model);
     slices.push_back({&Run::enter, 0, {}, 0});
-    plan(&Run::embed, {kept, n}, 0, static_cast<double>(config.d_model + operations_per_angle * pairs));
+    plan(&Run::embed, {kept, n}, 0,
+         static_cast<double>((1 + projected) * config.d_model + operations_per_angle * pairs));
     for (Index l = 0; l < config.layers; ++l) plan_layer(l);
     slices.push_back({&Run::leave, 0, {}, 0});
-    plan(&Run::finish, {kept, n}, 0, static_cast<double>(config.d_model));
+    const Index at_head = has_head_input(network) ? 2 * network.head.weight.in : 0;
+    plan(&Run::finish, {kept, n}, 0, static_cast<double>((1 + at_head) * config.d_model));
 }
 
 void Forward::Run::plan(void (Run::*work)(const Slice&), Range all, Index l, double operations_per_token) {
@@ -135,7 +144,8 @@ void Forward::Run::plan_layer(Index l) {
     const auto d = static_cast<double>(config.d_model), d_ff = static_cast<double>(config.d_ff);
     const auto q_width = static_cast<double>(config.heads * config.head_dim);
     const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
-    const double gated = trace->model_->network().blocks[static_cast<std::size_t>(l)].gate ? 2 : 1;
+    const Block& at = trace->model_->network().blocks[static_cast<std::size_t>(l)];
+    const double gated = at.mlp.gate ? 2 : 1;
 
     const Range tokens{kept_in(l), trace->tokens()};
     slices.push_back({&Run::enter_layer, l, {}, 0});
@@ -143,32 +153,38 @@ void Forward::Run::plan_layer(Index l) {
     slices.push_back({&Run::prepare, l, {}, 0});
     plan(&Run::attend, tokens, l, 4 * q_width * static_cast<double>(trace->tokens()));
     plan(&Run::leave_attention, tokens, l, 2 * q_width * d);
+    if (at.experts) {
+        const auto experts = static_cast<double>(at.experts->per_token);
+        return plan(&Run::run_experts, tokens, l, experts * 6 * d * d_ff);
+    }
     plan(&Run::fill_hidden, tokens, l, 2 * gated * d * d_ff);
     plan(&Run::leave_mlp, tokens, l, 2 * d_ff * d);
 }
 
 void Forward::Run::enter(const Slice&) {
+    const Network& network = trace->model_->network();
     trace->token_embedding_ = begun(&Trace::token_embedding_);
-    if (trace->model_->network().position_embedding)
-        trace->position_embedding_ = begun(&Trace::position_embedding_);
+    if (network.position_embedding) trace->position_embedding_ = begun(&Trace::position_embedding_);
+    if (network.segment_embedding) trace->segment_embedding_ = begun(&Trace::segment_embedding_);
+    if (network.embedding_norm) trace->embedding_sum_ = begun(&Trace::embedding_sum_);
     residual = begun_residual(0);
 }
 
 void Forward::Run::embed(const Slice& slice) {
     const Network& network = trace->model_->network();
-    const auto to = [&](Tensor& tensor) { return rows(tensor.matrix(), slice.tokens); };
     const auto begin = static_cast<std::size_t>(slice.tokens.begin);
     const auto count = static_cast<std::size_t>(slice.tokens.size());
-    fill_rotary(network.rotary, slice.tokens.begin, rows(rotary.cosine.matrix(), of_rotary(slice)),
-                rows(rotary.sine.matrix(), of_rotary(slice)));
-    const auto ids = std::span(trace->ids_).subspan(begin, count);
-    look_up(network.token_embedding, ids, to(trace->token_embedding_));
-    look_up(network.token_embedding, ids, to(residual));
-    if (!network.position_embedding) return;
-    std::vector<std::int32_t> positions(count);
-    std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(begin));
-    look_up(*network.position_embedding, positions, to(trace->position_embedding_));
-    add(to(trace->position_embedding_), to(residual));
+    const auto of_slice = [&](std::span<const std::int32_t> all) {
+        return all.empty() ? all : all.subspan(begin, count);
+    };
+    rotary.fill(network, slice.tokens, trace->tokens());
+    attn::embed(*trace->kernels_, network, of_slice(trace->ids_), of_slice(trace->segments_),
+                slice.tokens.begin,
+                {.token = part(trace->token_embedding_, slice),
+                 .position = part(trace->position_embedding_, slice),
+                 .segment = part(trace->segment_embedding_, slice),
+                 .sum = part(trace->embedding_sum_, slice),
+                 .residual = part(residual, slice)});
 }
 
 void Forward::Run::enter_layer(const Slice& slice) {
@@ -187,15 +203,16 @@ void Forward::Run::enter_layer(const Slice& slice) {
 
 void Forward::Run::project(const Slice& slice) {
     const MatrixView<float> input = rows(normalised.matrix(), slice.tokens);
-    normalise(*trace->kernels_, block(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
+    enter_half(*trace->kernels_, block(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
     project_qkv(
-        *trace->kernels_, block(slice), input, rows(rotary, of_rotary(slice)),
+        *trace->kernels_, block(slice), input, rotary.of(block(slice), slice.tokens),
         {rows(q.heads(), slice.tokens), rows(k.heads(), slice.tokens), rows(v.heads(), slice.tokens)});
 }
 
 void Forward::Run::prepare(const Slice& slice) {
     AttentionSpec spec;
     spec.scale = block(slice).scale;
+    spec.softcap = block(slice).softcap;
     spec.mask = changed ? layer_before(slice.layer).attention.spec().mask
                 : mask  ? *mask
                         : mask_of(block(slice));
@@ -207,14 +224,27 @@ void Forward::Run::prepare(const Slice& slice) {
     }
     const Index l = slice.layer, d = trace->model_->config().d_model, d_ff = trace->model_->config().d_ff;
     if (before) attention->take_rows(layer_before(l).attention, kept_in(l), room);
-    trace->layers_.push_back({.residual_in = std::move(residual),
-                              .attention_input = std::move(normalised),
-                              .attention = std::move(*attention),
-                              .attention_output = begun(l, &LayerTrace::attention_output, d),
-                              .residual_middle = begun(l, &LayerTrace::residual_middle, d),
-                              .mlp_input = begun(l, &LayerTrace::mlp_input, d),
-                              .mlp_hidden = begun(l, &LayerTrace::mlp_hidden, d_ff),
-                              .mlp_output = begun(l, &LayerTrace::mlp_output, d)});
+    const Block& at = block(slice);
+    const auto between = [&](const AfterHalf& norms, Tensor LayerTrace::* which) {
+        return norms.sum_norm || norms.added_norm ? begun(l, which, d) : Tensor();
+    };
+    const Index experts = at.experts ? at.experts->per_token : 0;
+    const auto of_experts = [&](Tensor LayerTrace::* which) {
+        return at.experts ? begun(l, which, experts) : Tensor();
+    };
+    trace->layers_.push_back(
+        {.residual_in = std::move(residual),
+         .attention_input = std::move(normalised),
+         .attention = std::move(*attention),
+         .attention_output = begun(l, &LayerTrace::attention_output, d),
+         .attention_between = between(after_attention(at), &LayerTrace::attention_between),
+         .residual_middle = begun(l, &LayerTrace::residual_middle, d),
+         .mlp_input = begun(l, &LayerTrace::mlp_input, d),
+         .chosen_experts = of_experts(&LayerTrace::chosen_experts),
+         .expert_weights = of_experts(&LayerTrace::expert_weights),
+         .mlp_hidden = begun(l, &LayerTrace::mlp_hidden, at.experts ? experts * d_ff : d_ff),
+         .mlp_output = begun(l, &LayerTrace::mlp_output, d),
+         .mlp_between = between(after_mlp(at), &LayerTrace::mlp_between)});
     residual = begun_residual(l + 1);
 }
 
@@ -236,32 +266,60 @@ void Forward::Run::leave_attention(const Slice& slice) {
     } else {
         merge_heads(*trace->kernels_, block(slice), heads, output);
     }
-    add(rows(l.residual_in.matrix(), slice.tokens), output, middle);
-    normalise(*trace->kernels_, block(slice).mlp_norm, middle, rows(l.mlp_input.matrix(), slice.tokens));
+    const MatrixView<float> residual_in = rows(l.residual_in.matrix(), slice.tokens);
+    leave_half(*trace->kernels_, after_attention(block(slice)), residual_in, output,
+               part(l.attention_between, slice), middle);
+    enter_half(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? residual_in : middle,
+               rows(l.mlp_input.matrix(), slice.tokens));
 }
 
 void Forward::Run::fill_hidden(const Slice& slice) {
     LayerTrace& l = layer(slice);
-    mlp_hidden(*trace->kernels_, block(slice), trace->model_->config().activation,
+    mlp_hidden(*trace->kernels_, block(slice).mlp, trace->model_->config().activation,
                rows(l.mlp_input.matrix(), slice.tokens), rows(l.mlp_hidden.matrix(), slice.tokens));
 }
 
 void Forward::Run::leave_mlp(const Slice& slice) {
     LayerTrace& l = layer(slice);
-    const auto output = rows(l.mlp_output.matrix(), slice.tokens);
-    apply(*trace->kernels_, block(slice).down, rows(l.mlp_hidden.matrix(), slice.tokens), output);
-    add(rows(l.residual_middle.matrix(), slice.tokens), output, rows(residual.matrix(), slice.tokens));
+    apply(*trace->kernels_, block(slice).mlp.down, rows(l.mlp_hidden.matrix(), slice.tokens),
+          rows(l.mlp_output.matrix(), slice.tokens));
+    leave_block(slice);
+}
+
+void Forward::Run::run_experts(const Slice& slice) {
+    LayerTrace& l = layer(slice);
+    const ConstMatrix input = rows(l.mlp_input.matrix(), slice.tokens);
+    const ExpertRows experts{part(l.chosen_experts, slice), part(l.expert_weights, slice)};
+    choose_experts(*trace->kernels_, *block(slice).experts, input, experts);
+    attn::run_experts(*trace->kernels_, *block(slice).experts, trace->model_->config().activation, input,
+                      experts, part(l.mlp_hidden, slice), part(l.mlp_output, slice));
+    leave_block(slice);
+}
+
+void Forward::Run::leave_block(const Slice& slice) {
+    LayerTrace& l = layer(slice);
+    leave_half(*trace->kernels_, after_mlp(block(slice)), rows(l.residual_middle.matrix(), slice.tokens),
+               rows(l.mlp_output.matrix(), slice.tokens), part(l.mlp_between, slice),
+               rows(residual.matrix(), slice.tokens));
 }
 
 void Forward::Run::leave(const Slice&) {
     trace->final_residual_ = std::move(residual);
     trace->final_norm_ = begun(&Trace::final_norm_);
+    const Network& network = trace->model_->network();
+    if (has_head_input(network))
+        trace->head_input_ =
+            begun(before ? &before->head_input_ : nullptr, 0, kept, width(network.head.weight.in));
 }
 
 void Forward::Run::finish(const Slice& slice) {
-    normalise(*trace->kernels_, trace->model_->network().final_norm,
-              rows(trace->final_residual_.matrix(), slice.tokens),
-              rows(trace->final_norm_.matrix(), slice.tokens));
+    const Network& network = trace->model_->network();
+    const MatrixView<float> normal = part(trace->final_norm_, slice);
+    enter_half(*trace->kernels_, network.final_norm, rows(trace->final_residual_.matrix(), slice.tokens),
+               normal);
+    if (has_head_input(network))
+        copy(head_input(*trace->kernels_, network, trace->model_->config().activation, normal).matrix(),
+             part(trace->head_input_, slice));
 }
 
 Forward::Forward(std::unique_ptr<Run> run) : run_(std::move(run)) {}
@@ -269,7 +327,8 @@ Forward::Forward(Forward&&) noexcept = default;
 Forward& Forward::operator=(Forward&&) noexcept = default;
 Forward::~Forward() = default;
 
-Status Forward::check(const ModelConfig& config, std::span<const std::int32_t> ids) {
+Status Forward::check(const ModelConfig& config, std::span<const std::int32_t> ids,
+                      std::span<const std::int32_t> segments) {
     if (ids.empty()) return Error{"there are no token ids to run"};
     if (std::ssize(ids) > config.context)
         return Error{std::to_string(ids.size()) + " tokens are more than the context of " +
@@ -278,6 +337,15 @@ Status Forward::check(const ModelConfig& config, std::span<const std::int32_t> i
         if (ids[i] < 0 || ids[i] >= config.vocab_size)
             return Error{"token id " + std::to_string(ids[i]) + " at position " + std::to_string(i) +
                          " is outside the vocabulary of " + std::to_string(config.vocab_size)};
+    if (!segments.empty() && config.segments == 0)
+        return Error{"this model has no segments (token types) that tokens could belong to"};
+    if (!segments.empty() && segments.size() != ids.size())
+        return Error{std::to_string(segments.size()) + " token types are not one for each of " +
+                     std::to_string(ids.size()) + " tokens"};
+    for (std::size_t i = 0; i < segments.size(); ++i)
+        if (segments[i] < 0 || segments[i] >= config.segments)
+            return Error{"token type " + std::to_string(segments[i]) + " at position " + std::to_string(i) +
+                         " is none of the model's " + std::to_string(config.segments)};
     const std::int64_t bytes = trace_bytes(config, std::ssize(ids));
     if (bytes > std::numeric_limits<Index>::max())
         return Error{"a run of " + std::to_string(ids.size()) + " tokens would keep " +
@@ -286,10 +354,13 @@ Status Forward::check(const ModelConfig& config, std::span<const std::int32_t> i
 }
 
 Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
-                               const Kernels& kernels, double slice_operations) {
-    if (Status fit = check(model->config(), ids); !fit) return fit.error();
-    return Forward(
+                               const Kernels& kernels, double slice_operations,
+                               std::vector<std::int32_t> segments) {
+    if (Status fit = check(model->config(), ids, segments); !fit) return fit.error();
+    Forward forward(
         std::make_unique<Run>(std::move(model), std::move(ids), kernels, slice_operations, nullptr));
+    forward.run_->trace->segments_ = std::move(segments);
+    return forward;
 }
 
 Result<Forward> Forward::start_under(Mask mask, std::shared_ptr<const Model> model,
@@ -319,8 +390,10 @@ Result<Forward> Forward::start_with(SetHeadOutput changed, const std::shared_ptr
     if (std::ssize(changed.values) != config.head_dim)
         return Error{std::to_string(changed.values.size()) + " values are no output of a head, which has " +
                      std::to_string(config.head_dim)};
-    return Forward(std::make_unique<Run>(before->model(), before->ids_, before->kernels(), slice_operations,
-                                         before, std::move(changed)));
+    Forward forward(std::make_unique<Run>(before->model(), before->ids_, before->kernels(), slice_operations,
+                                          before, std::move(changed)));
+    forward.run_->trace->segments_ = before->segments_;
+    return forward;
 }
 
 bool Forward::step() {
@@ -345,9 +418,10 @@ Result<std::shared_ptr<const Trace>> Forward::finish() {
 }
 
 Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model,
-                                                 std::vector<std::int32_t> ids, const Kernels& kernels) {
-    auto forward =
-        Forward::start(std::move(model), std::move(ids), kernels, std::numeric_limits<double>::infinity());
+                                                 std::vector<std::int32_t> ids, const Kernels& kernels,
+                                                 std::vector<std::int32_t> segments) {
+    auto forward = Forward::start(std::move(model), std::move(ids), kernels,
+                                  std::numeric_limits<double>::infinity(), std::move(segments));
     if (!forward) return forward.error();
     return forward->finish();
 }

@@ -22,16 +22,19 @@ struct SetHeadOutput {
 class Forward {
   public:
     // 400 million operations take about 15 ms at 30 GFLOP/s. Fails when there is no id, an id lies outside the
-    // vocabulary, or there are more ids than the context holds.
+    // vocabulary, or there are more ids than the context holds. Models with segments may be told each token's; without
+    // them all are 0. A continued run has no others either.
     static Result<Forward> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
-                                 const Kernels& kernels = default_kernels(), double slice_operations = 400e6);
+                                 const Kernels& kernels = default_kernels(), double slice_operations = 400e6,
+                                 std::vector<std::int32_t> segments = {});
     // The same under another mask than the model's own, in every layer: what the model would do if it saw that.
     static Result<Forward> start_under(Mask mask, std::shared_ptr<const Model> model,
                                        std::vector<std::int32_t> ids,
                                        const Kernels& kernels = default_kernels(),
                                        double slice_operations = 400e6);
     // Continues a run of the same model: the rows of the tokens that both begin with are kept, and so is their memory
-    // where that can be shared (Tensor::continued). The result has the bits of a run of its own.
+    // where that can be shared (Tensor::continued). The result has the bits of a run of its own. Where a model looks both
+    // ways, or turns all tokens of a longer text otherwise, none are kept.
     static Result<Forward> start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
                                  double slice_operations = 400e6);
     // The same text, as the model goes on from a head that gives something else. What comes before that is kept, and the
@@ -51,13 +54,15 @@ class Forward {
 
   private:
     struct Run;
-    static Status check(const ModelConfig& config, std::span<const std::int32_t> ids);
+    static Status check(const ModelConfig& config, std::span<const std::int32_t> ids,
+                        std::span<const std::int32_t> segments = {});
     explicit Forward(std::unique_ptr<Run> run);
     std::unique_ptr<Run> run_;
 };
 
 Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model,
                                                  std::vector<std::int32_t> ids,
-                                                 const Kernels& kernels = default_kernels());
+                                                 const Kernels& kernels = default_kernels(),
+                                                 std::vector<std::int32_t> segments = {});
 
 }  // namespace attn

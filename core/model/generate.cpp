@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/block.hpp"
+#include "model/experts.hpp"
 #include "model/forward.hpp"
 
 namespace attn {
@@ -28,6 +29,9 @@ struct Generator::State {
     Index context() const { return model->config().context; }
     bool waits() const { return position < std::ssize(ids); }  // for the logits of a token
 
+    void take_cache(const Trace& run);
+    // The whole text anew, where its length changes how all its positions turn.
+    void run_again();
     void enter();
     void run_layer(std::size_t layer);
     void run_head();  // for a part of the vocabulary
@@ -42,8 +46,8 @@ struct Generator::State {
     Index position;
     std::size_t layers_done = 0;
     Index logits_done = 0;
-    RotaryTable rotary;  // [1, pairs]
-    Tensor residual;     // [1, d_model]
+    RotaryTables rotary;  // of the position
+    Tensor residual;      // [1, d_model]
 };
 
 Generator::State::State(const Trace& prompt, Sampler draws)
@@ -54,26 +58,41 @@ Generator::State::State(const Trace& prompt, Sampler draws)
       position(prompt.tokens()) {
     const Tensor last = prompt.logits({position - 1, position});
     logits.assign(last.values().begin(), last.values().end());
-    const Shape one_position{1, std::ssize(model->network().rotary)};
-    rotary = {Tensor(one_position), Tensor(one_position)};
-    for (const LayerTrace& layer : prompt.layers()) {
+    take_cache(prompt);
+}
+
+void Generator::State::take_cache(const Trace& run) {
+    keys.clear();
+    values.clear();
+    for (const LayerTrace& layer : run.layers()) {
         keys.push_back(layer.attention.k());
         values.push_back(layer.attention.v());
     }
+}
+
+void Generator::State::run_again() {
+    // It was checked when the generator was started that the model can run, and step() that the context is not full.
+    const auto run = run_forward(model, ids, *kernels);
+    if (!run) return;
+    take_cache(**run);
+    const Tensor last = (*run)->logits({position, position + 1});
+    logits.assign(last.values().begin(), last.values().end());
 }
 
 void Generator::State::enter() {
     const Network& network = model->network();
     const auto token = std::span(ids).subspan(static_cast<std::size_t>(position), 1);
     residual = Tensor({1, model->config().d_model});
-    look_up(network.token_embedding, token, residual.matrix());
-    if (network.position_embedding) {
-        Tensor embedding(residual.shape());
-        const auto at = static_cast<std::int32_t>(position);
-        look_up(*network.position_embedding, {&at, 1}, embedding.matrix());
-        add(embedding.matrix(), residual.matrix());
-    }
-    fill_rotary(network.rotary, position, rotary.cosine.matrix(), rotary.sine.matrix());
+    Tensor token_row(residual.shape()), position_row(residual.shape()), segment_row(residual.shape()),
+        sum(residual.shape());
+    embed(*kernels, network, token, {}, position,
+          {.token = token_row.matrix(),
+           .position = position_row.matrix(),
+           .segment = segment_row.matrix(),
+           .sum = sum.matrix(),
+           .residual = residual.matrix()});
+    rotary = RotaryTables(network, {position, position + 1});
+    rotary.fill(network, {position, position + 1}, position + 1);
     const Index capacity = keys.front().dim(1);
     if (position < capacity) return;
     for (std::vector<Tensor>* caches : {&keys, &values})
@@ -87,9 +106,9 @@ void Generator::State::run_layer(std::size_t l) {
     const Range here{position, position + 1};
 
     Tensor normalised({1, config.d_model});
-    normalise(*kernels, block.attention_norm, residual.matrix(), normalised.matrix());
+    enter_half(*kernels, block.attention_norm, residual.matrix(), normalised.matrix());
     Tensor q({config.heads, 1, config.head_dim});
-    project_qkv(*kernels, block, normalised.matrix(), rows(rotary, {0, 1}),
+    project_qkv(*kernels, block, normalised.matrix(), rotary.of(block, here),
                 {q.heads(), rows(keys[l].heads(), here), rows(values[l].heads(), here)});
 
     // The newest query may attend to every key that it is given, so there is no mask.
@@ -101,30 +120,45 @@ void Generator::State::run_layer(std::size_t l) {
     call.k = rows(keys[l].heads(), {first, here.end});
     call.v = rows(values[l].heads(), {first, here.end});
     call.scale = block.scale;
+    call.softcap = block.softcap;
     call.output = attended.heads();
     call.row_max = row_max.matrix();
     call.row_log_sum = row_log_sum.matrix();
     kernels->attention(call);
 
-    Tensor output({1, config.d_model}), hidden({1, config.d_ff});
+    Tensor output({1, config.d_model}), between(output.shape());
     merge_heads(*kernels, block, attended.heads(), output.matrix());
-    add(output.matrix(), residual.matrix());
-    normalise(*kernels, block.mlp_norm, residual.matrix(), normalised.matrix());
-    mlp_hidden(*kernels, block, config.activation, normalised.matrix(), hidden.matrix());
-    apply(*kernels, block.down, hidden.matrix(), output.matrix());
-    add(output.matrix(), residual.matrix());
+    if (block.parallel) enter_half(*kernels, block.mlp_norm, residual.matrix(), normalised.matrix());
+    leave_half(*kernels, after_attention(block), residual.matrix(), output.matrix(), between.matrix(),
+               residual.matrix());
+    if (!block.parallel) enter_half(*kernels, block.mlp_norm, residual.matrix(), normalised.matrix());
+    if (block.experts) {
+        const Index per_token = block.experts->per_token;
+        Tensor chosen({1, per_token}), weights({1, per_token}), hidden({1, per_token * config.d_ff});
+        const ExpertRows experts{chosen.matrix(), weights.matrix()};
+        choose_experts(*kernels, *block.experts, normalised.matrix(), experts);
+        run_experts(*kernels, *block.experts, config.activation, normalised.matrix(), experts,
+                    hidden.matrix(), output.matrix());
+    } else {
+        Tensor hidden({1, config.d_ff});
+        mlp_hidden(*kernels, block.mlp, config.activation, normalised.matrix(), hidden.matrix());
+        apply(*kernels, block.mlp.down, hidden.matrix(), output.matrix());
+    }
+    leave_half(*kernels, after_mlp(block), residual.matrix(), output.matrix(), between.matrix(),
+               residual.matrix());
 }
 
 void Generator::State::run_head() {
     const Network& network = model->network();
-    Tensor normalised(residual.shape());
-    normalise(*kernels, network.final_norm, residual.matrix(), normalised.matrix());
-    WeightView part = network.head.weight;  // [vocabulary, d_model]
-    part.data += logits_done * part.in * static_cast<Index>(byte_size(part.dtype));
-    part.out = std::min(part.out - logits_done, std::max<Index>(1, operations_per_slice / (2 * part.in)));
-    kernels->linear(normalised.matrix(), part, {}, Activation::none,
-                    {logits.data() + logits_done, 1, part.out, part.out});
-    logits_done += part.out;
+    Tensor input(residual.shape());
+    enter_half(*kernels, network.final_norm, residual.matrix(), input.matrix());
+    if (has_head_input(network))
+        input = head_input(*kernels, network, model->config().activation, input.matrix());
+    const Index begin = logits_done,
+                count = std::max<Index>(1, operations_per_slice / (2 * network.head.weight.in));
+    logits_done = std::min(network.head.weight.out, begin + count);
+    head_logits(*kernels, network, {begin, logits_done}, input.matrix(),
+                {logits.data() + begin, 1, logits_done - begin, logits_done - begin});
 }
 
 Generator::Generator(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -133,6 +167,8 @@ Generator& Generator::operator=(Generator&&) noexcept = default;
 Generator::~Generator() = default;
 
 Result<Generator> Generator::start(const Trace& prompt, const Sampling& sampling) {
+    if (!prompt.model()->network().causal)
+        return Error{"this model reads in both directions and fills in tokens; it cannot continue a text"};
     auto sampler = Sampler::start(sampling);
     if (!sampler) return sampler.error();
     return Generator(std::make_unique<State>(prompt, *std::move(sampler)));
@@ -148,6 +184,11 @@ Result<Generator> Generator::start(std::shared_ptr<const Model> model, std::vect
 bool Generator::step() {
     State& s = *state_;
     if (!s.waits() || s.position >= s.context()) return false;
+    if (s.layers_done == 0 && !turns_alike(s.model->network(), s.position, s.position + 1)) {
+        s.run_again();
+        ++s.position;
+        return false;
+    }
     if (s.layers_done == 0) s.enter();
     if (s.layers_done < s.keys.size()) {
         s.run_layer(s.layers_done++);

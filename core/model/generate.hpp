@@ -51,7 +51,8 @@ class Sampler {
 
 class Generator {
   public:
-    // Takes the prompt. Fails as Forward::start does, and if a sampling parameter is out of range.
+    // Takes the prompt. Fails as Forward::start does, if a sampling parameter is out of range, and if the model reads in
+    // both directions, for then each token would change those before it.
     static Result<Generator> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
                                    const Sampling& sampling);
     // Continues an existing run: its keys and values become the cache.

@@ -1,5 +1,6 @@
 #include "model/head_projection.hpp"
 
+#include "model/block.hpp"
 #include "model/explain.hpp"
 
 namespace attn {
@@ -42,6 +43,24 @@ HeadProjection head_projection(const Model& model, Index layer, Index head) {
     const Index kv_head = head / (model.config().heads / model.config().kv_heads);
     return {part_of(model, Stage::q, layer, head), part_of(model, Stage::k, layer, kv_head),
             part_of(model, Stage::v, layer, kv_head)};
+}
+
+Tensor unturned_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
+    const Model& model = *trace.model();
+    const Block& block = model.network().blocks[static_cast<std::size_t>(layer)];
+    const std::optional<Norm>& norm = stage == Stage::q ? block.q_norm : block.k_norm;
+    const Index width = model.config().head_dim, together = norm ? norm->gain.size() / width : 1,
+                first = together == 1 ? head : 0;
+    const Tensor& inputs = trace.layers()[static_cast<std::size_t>(layer)].attention_input;
+    Tensor all({tokens.size(), together * width}), own({1, tokens.size(), width});
+    for (Index i = 0; i < together; ++i) {
+        const HeadProjection::Part part = part_of(model, stage, layer, first + i);
+        apply(trace.kernels(), part.view(), rows(inputs.matrix(), tokens),
+              columns(all.matrix(), i * width, width));
+    }
+    if (norm) normalise(trace.kernels(), *norm, all.matrix(), all.matrix());
+    copy(columns(all.matrix(), (head - first) * width, width), own.heads().head(0));
+    return own;
 }
 
 }  // namespace attn

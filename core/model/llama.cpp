@@ -1,75 +1,146 @@
-// Llama (Touvron et al. 2023, arXiv 2302.13971) and its relatives, Mistral and Qwen2, have rotary positions, RMSNorm,
-// a gated MLP, several query heads per key/value head, and matrices stored as [out, in].
+// Llama (Touvron et al. 2023, arXiv 2302.13971) and its relatives have rotary positions, norms without a mean, a gated
+// MLP, several query heads per key/value head, and matrices stored as [out, in].
 #include <array>
-#include <cmath>
 
+#include "model/conditions.hpp"
 #include "model/families.hpp"
-#include "model/rope_scaling.hpp"
 
 namespace attn {
 
 namespace {
 
-using When = WeightRule::When;
-
+// Also Mistral and Qwen2; Qwen3 (arXiv 2505.09388) normalises each head's q and k; Gemma (arXiv 2403.08295) has norms that
+// multiply by 1 + weight.
 constexpr std::array llama_weights{
-    WeightRule{"embed_tokens.weight", WeightAxis::vocabulary, WeightAxis::d_model},
-    WeightRule{"layers.*.input_layernorm.weight", WeightAxis::d_model},
-    WeightRule{"layers.*.self_attn.q_proj.weight", WeightAxis::q, WeightAxis::d_model},
-    WeightRule{"layers.*.self_attn.q_proj.bias", WeightAxis::q, WeightAxis::none, When::qkv_bias},
-    WeightRule{"layers.*.self_attn.k_proj.weight", WeightAxis::kv, WeightAxis::d_model},
-    WeightRule{"layers.*.self_attn.k_proj.bias", WeightAxis::kv, WeightAxis::none, When::qkv_bias},
-    WeightRule{"layers.*.self_attn.v_proj.weight", WeightAxis::kv, WeightAxis::d_model},
-    WeightRule{"layers.*.self_attn.v_proj.bias", WeightAxis::kv, WeightAxis::none, When::qkv_bias},
-    WeightRule{"layers.*.self_attn.o_proj.weight", WeightAxis::d_model, WeightAxis::q},
-    WeightRule{"layers.*.self_attn.o_proj.bias", WeightAxis::d_model, WeightAxis::none,
-               When::attention_output_bias},
-    WeightRule{"layers.*.post_attention_layernorm.weight", WeightAxis::d_model},
-    WeightRule{"layers.*.mlp.gate_proj.weight", WeightAxis::d_ff, WeightAxis::d_model},
-    WeightRule{"layers.*.mlp.gate_proj.bias", WeightAxis::d_ff, WeightAxis::none, When::mlp_bias},
-    WeightRule{"layers.*.mlp.up_proj.weight", WeightAxis::d_ff, WeightAxis::d_model},
-    WeightRule{"layers.*.mlp.up_proj.bias", WeightAxis::d_ff, WeightAxis::none, When::mlp_bias},
-    WeightRule{"layers.*.mlp.down_proj.weight", WeightAxis::d_model, WeightAxis::d_ff},
-    WeightRule{"layers.*.mlp.down_proj.bias", WeightAxis::d_model, WeightAxis::none, When::mlp_bias},
-    WeightRule{"norm.weight", WeightAxis::d_model},
-    WeightRule{"lm_head.weight", WeightAxis::vocabulary, WeightAxis::d_model, When::untied},
+    WeightRule{Part::token_embedding, "embed_tokens"},
+    WeightRule{Part::attention_norm, "layers.*.input_layernorm"},
+    WeightRule{Part::q, "layers.*.self_attn.q_proj", with_qkv_bias},
+    WeightRule{Part::k, "layers.*.self_attn.k_proj", with_qkv_bias},
+    WeightRule{Part::v, "layers.*.self_attn.v_proj", with_qkv_bias},
+    WeightRule{Part::head_q_norm, "layers.*.self_attn.q_norm", never, with_qk_norm},
+    WeightRule{Part::head_k_norm, "layers.*.self_attn.k_norm", never, with_qk_norm},
+    WeightRule{Part::attention_out, "layers.*.self_attn.o_proj", with_out_bias},
+    WeightRule{Part::mlp_norm, "layers.*.post_attention_layernorm"},
+    WeightRule{Part::gate, "layers.*.mlp.gate_proj", with_mlp_bias},
+    WeightRule{Part::up, "layers.*.mlp.up_proj", with_mlp_bias},
+    WeightRule{Part::down, "layers.*.mlp.down_proj", with_mlp_bias},
+    WeightRule{Part::final_norm, "norm"},
+    WeightRule{Part::head, "lm_head"},
 };
 
+// Mixtral (Jiang et al. 2024, arXiv 2401.04088): several MLPs, of which each token takes two.
+constexpr std::array mixtral_weights{
+    WeightRule{Part::token_embedding, "embed_tokens"},
+    WeightRule{Part::attention_norm, "layers.*.input_layernorm"},
+    WeightRule{Part::q, "layers.*.self_attn.q_proj"},
+    WeightRule{Part::k, "layers.*.self_attn.k_proj"},
+    WeightRule{Part::v, "layers.*.self_attn.v_proj"},
+    WeightRule{Part::attention_out, "layers.*.self_attn.o_proj"},
+    WeightRule{Part::mlp_norm, "layers.*.post_attention_layernorm"},
+    WeightRule{Part::router, "layers.*.block_sparse_moe.gate"},
+    WeightRule{Part::gate, "layers.*.block_sparse_moe.experts.*.w1"},
+    WeightRule{Part::up, "layers.*.block_sparse_moe.experts.*.w3"},
+    WeightRule{Part::down, "layers.*.block_sparse_moe.experts.*.w2"},
+    WeightRule{Part::final_norm, "norm"},
+    WeightRule{Part::head, "lm_head"},
+};
+
+// Gemma 2 (arXiv 2408.00118) and Gemma 3 (arXiv 2503.19786): norms before and after each half.
+constexpr std::array gemma2_weights{
+    WeightRule{Part::token_embedding, "embed_tokens"},
+    WeightRule{Part::attention_norm, "layers.*.input_layernorm"},
+    WeightRule{Part::q, "layers.*.self_attn.q_proj", with_qkv_bias},
+    WeightRule{Part::k, "layers.*.self_attn.k_proj", with_qkv_bias},
+    WeightRule{Part::v, "layers.*.self_attn.v_proj", with_qkv_bias},
+    WeightRule{Part::head_q_norm, "layers.*.self_attn.q_norm", never, with_qk_norm},
+    WeightRule{Part::head_k_norm, "layers.*.self_attn.k_norm", never, with_qk_norm},
+    WeightRule{Part::attention_out, "layers.*.self_attn.o_proj", with_out_bias},
+    WeightRule{Part::attention_added_norm, "layers.*.post_attention_layernorm"},
+    WeightRule{Part::mlp_norm, "layers.*.pre_feedforward_layernorm"},
+    WeightRule{Part::gate, "layers.*.mlp.gate_proj"},
+    WeightRule{Part::up, "layers.*.mlp.up_proj"},
+    WeightRule{Part::down, "layers.*.mlp.down_proj"},
+    WeightRule{Part::mlp_added_norm, "layers.*.post_feedforward_layernorm"},
+    WeightRule{Part::final_norm, "norm"},
+    WeightRule{Part::head, "lm_head"},
+};
+
+// OLMo 2 (arXiv 2501.00656): norms after each half alone, and over all heads' queries and keys.
+constexpr std::array olmo2_weights{
+    WeightRule{Part::token_embedding, "embed_tokens"},
+    WeightRule{Part::q, "layers.*.self_attn.q_proj", with_qkv_bias},
+    WeightRule{Part::k, "layers.*.self_attn.k_proj", with_qkv_bias},
+    WeightRule{Part::v, "layers.*.self_attn.v_proj", with_qkv_bias},
+    WeightRule{Part::q_norm, "layers.*.self_attn.q_norm"},
+    WeightRule{Part::k_norm, "layers.*.self_attn.k_norm"},
+    WeightRule{Part::attention_out, "layers.*.self_attn.o_proj", with_out_bias},
+    WeightRule{Part::attention_added_norm, "layers.*.post_attention_layernorm"},
+    WeightRule{Part::gate, "layers.*.mlp.gate_proj"},
+    WeightRule{Part::up, "layers.*.mlp.up_proj"},
+    WeightRule{Part::down, "layers.*.mlp.down_proj"},
+    WeightRule{Part::mlp_added_norm, "layers.*.post_feedforward_layernorm"},
+    WeightRule{Part::final_norm, "norm"},
+    WeightRule{Part::head, "lm_head"},
+};
+
+// Phi-3 (arXiv 2404.14219).
+constexpr std::array phi3_weights{
+    WeightRule{Part::token_embedding, "embed_tokens"},
+    WeightRule{Part::attention_norm, "layers.*.input_layernorm"},
+    WeightRule{Part::qkv, "layers.*.self_attn.qkv_proj"},
+    WeightRule{Part::attention_out, "layers.*.self_attn.o_proj"},
+    WeightRule{Part::mlp_norm, "layers.*.post_attention_layernorm"},
+    WeightRule{Part::gate_up, "layers.*.mlp.gate_up_proj"},
+    WeightRule{Part::down, "layers.*.mlp.down_proj"},
+    WeightRule{Part::final_norm, "norm"},
+    WeightRule{Part::head, "lm_head"},
+};
+
+// StableLM (arXiv 2402.17834): LayerNorm.
+constexpr std::array stablelm_weights{
+    WeightRule{Part::token_embedding, "embed_tokens"},
+    WeightRule{Part::attention_norm, "layers.*.input_layernorm", always},
+    WeightRule{Part::q, "layers.*.self_attn.q_proj", with_qkv_bias},
+    WeightRule{Part::k, "layers.*.self_attn.k_proj", with_qkv_bias},
+    WeightRule{Part::v, "layers.*.self_attn.v_proj", with_qkv_bias},
+    WeightRule{Part::attention_out, "layers.*.self_attn.o_proj"},
+    WeightRule{Part::mlp_norm, "layers.*.post_attention_layernorm", always, with_mlp_norm},
+    WeightRule{Part::gate, "layers.*.mlp.gate_proj"},
+    WeightRule{Part::up, "layers.*.mlp.up_proj"},
+    WeightRule{Part::down, "layers.*.mlp.down_proj"},
+    WeightRule{Part::final_norm, "norm", always},
+    WeightRule{Part::head, "lm_head"},
+};
+
+constexpr std::array<std::string_view, 1> llama_prefixes{"model."};
 constexpr std::array<std::string_view, 2> llama_buffers{"layers.*.self_attn.rotary_emb.inv_freq",
                                                         "rotary_emb.inv_freq"};
-
-Network assemble_llama(const Model& model) {
-    const ModelConfig& config = model.config();
-    const auto out_in = WeightView::Layout::out_in;
-    Network network{.token_embedding = matrix(model, "embed_tokens.weight", out_in),
-                    .position_embedding = {},
-                    .rotary = rotary_frequencies(config.head_dim, config.rope_theta, config.rope_scaling),
-                    .blocks = {},
-                    .final_norm = norm(model, "norm", Norm::Kind::rms),
-                    .head = head(model, "embed_tokens")};
-    for (Index layer = 0; layer < config.layers; ++layer) {
-        const std::string in_layer = "layers." + std::to_string(layer) + ".";
-        const std::string attention = in_layer + "self_attn.";
-        const std::string mlp = in_layer + "mlp.";
-        network.blocks.push_back(
-            {.attention_norm = norm(model, in_layer + "input_layernorm", Norm::Kind::rms),
-             .qkv = {linear(model, attention + "q_proj", out_in), linear(model, attention + "k_proj", out_in),
-                     linear(model, attention + "v_proj", out_in)},
-             .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(config.head_dim))),
-             .window = config.windows[static_cast<std::size_t>(layer)],
-             .attention_out = linear(model, attention + "o_proj", out_in),
-             .mlp_norm = norm(model, in_layer + "post_attention_layernorm", Norm::Kind::rms),
-             .gate = linear(model, mlp + "gate_proj", out_in),
-             .up = linear(model, mlp + "up_proj", out_in),
-             .down = linear(model, mlp + "down_proj", out_in)});
-    }
-    return network;
-}
 
 }  // namespace
 
 const FamilyRules& llama_rules() {
-    static constexpr FamilyRules rules{"model.", llama_weights, llama_buffers, assemble_llama};
+    static constexpr FamilyRules rules{"Llama", llama_prefixes, llama_weights, llama_buffers};
+    return rules;
+}
+const FamilyRules& mixtral_rules() {
+    static constexpr FamilyRules rules{"Mixtral", llama_prefixes, mixtral_weights, llama_buffers};
+    return rules;
+}
+const FamilyRules& gemma2_rules() {
+    static constexpr FamilyRules rules{"Gemma 2", llama_prefixes, gemma2_weights, llama_buffers};
+    return rules;
+}
+const FamilyRules& olmo2_rules() {
+    static constexpr FamilyRules rules{"OLMo 2", llama_prefixes, olmo2_weights, llama_buffers};
+    return rules;
+}
+const FamilyRules& phi3_rules() {
+    static constexpr FamilyRules rules{"Phi-3", llama_prefixes, phi3_weights, llama_buffers};
+    return rules;
+}
+const FamilyRules& stablelm_rules() {
+    static constexpr FamilyRules rules{"StableLM", llama_prefixes, stablelm_weights, llama_buffers,
+                                       Norm::Kind::layer};
     return rules;
 }
 

@@ -23,14 +23,24 @@ struct StoredTensor {
     std::span<const std::byte> bytes;
 };
 
-// The key is the name without the family's prefix.
+// The key is the name as the family declares it.
 using StoredTensors = std::map<std::string, StoredTensor, std::less<>>;
 
-std::string without_prefix(const std::string& name, std::string_view prefix) {
-    return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+std::string declared_name(const std::string& name, const FamilyRules& rules) {
+    std::string declared = name;
+    for (const std::string_view prefix : rules.prefixes)
+        if (name.starts_with(prefix)) {
+            declared.erase(0, prefix.size());
+            break;
+        }
+    // BERT's first files, which were converted from TensorFlow, call a norm's gain and bias so.
+    for (const auto& [old, now] :
+         {std::pair{"LayerNorm.gamma", "LayerNorm.weight"}, std::pair{"LayerNorm.beta", "LayerNorm.bias"}})
+        if (declared.ends_with(old)) declared.replace(declared.rfind(old), std::string::npos, now);
+    return declared;
 }
 
-Result<StoredTensors> read_files(const std::map<std::string, Bytes>& files, std::string_view prefix) {
+Result<StoredTensors> read_files(const std::map<std::string, Bytes>& files, const FamilyRules& rules) {
     StoredTensors stored;
     for (const auto& [file, bytes] : files) {
         auto parsed = parse_safetensors(bytes);
@@ -43,7 +53,7 @@ Result<StoredTensors> read_files(const std::map<std::string, Bytes>& files, std:
                                 .shape = entry.shape,
                                 .offset = static_cast<std::size_t>(parsed->header.data_offset + entry.begin),
                                 .bytes = parsed->bytes(entry)};
-            const auto [place, added] = stored.emplace(without_prefix(entry.name, prefix), std::move(tensor));
+            const auto [place, added] = stored.emplace(declared_name(entry.name, rules), std::move(tensor));
             if (!added)
                 return Error{"tensor " + quote(place->second.name) + " is in " + quote(*place->second.file) +
                              " and, as " + quote(entry.name) + ", in " + quote(file)};
@@ -62,9 +72,9 @@ Status keep_indexed(const SafetensorsIndex& index, std::map<std::string, Bytes>&
     return ok();
 }
 
-Status check_index(const SafetensorsIndex& index, const StoredTensors& stored, std::string_view prefix) {
+Status check_index(const SafetensorsIndex& index, const StoredTensors& stored, const FamilyRules& rules) {
     for (const auto& [name, file] : index.weight_map) {
-        const auto place = stored.find(without_prefix(name, prefix));
+        const auto place = stored.find(declared_name(name, rules));
         if (place == stored.end() || *place->second.file != file)
             return Error{"model.safetensors.index.json says that tensor " + quote(name) + " is in " +
                          quote(file) + ", but it is not there"};
@@ -132,7 +142,9 @@ std::vector<std::string> unused(const StoredTensors& stored, const std::vector<D
     std::vector<std::string> names;
     for (const auto& [name, tensor] : stored) {
         const bool is_declared = std::ranges::find(declared, name, &DeclaredWeight::name) != declared.end();
-        const bool is_tied_head = name == "lm_head.weight";
+        const bool is_tied_head = std::ranges::any_of(rules.weights, [&](const WeightRule& rule) {
+            return rule.part == Part::head && name == std::string(rule.name) + ".weight";
+        });
         const bool is_buffer = std::ranges::any_of(
             rules.buffers, [&](std::string_view pattern) { return matches(pattern, name); });
         if (!is_declared && !is_tied_head && !is_buffer) names.push_back(quote(tensor.name));
@@ -161,10 +173,10 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
     std::shared_ptr<Model> model(new Model);
     model->config_ = std::move(*config);
     model->files_ = std::move(files.weights);
-    auto stored = read_files(model->files_, rules.prefix);
+    auto stored = read_files(model->files_, rules);
     if (!stored) return stored.error();
     if (index)
-        if (auto status = check_index(*index, *stored, rules.prefix); !status) return status.error();
+        if (auto status = check_index(*index, *stored, rules); !status) return status.error();
 
     const std::vector<DeclaredWeight> declared = declared_weights(rules, model->config_);
     std::vector<DeclaredWeight> absent;
@@ -186,7 +198,7 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
     if (!absent.empty()) return missing(absent);
     if (const auto names = unused(*stored, declared, rules); !names.empty())
         model->notes_.push_back("not used by this architecture: " + joined(names, ", "));
-    model->network_ = std::make_unique<const Network>(rules.assemble(*model));
+    model->network_ = std::make_unique<const Network>(assemble(rules, *model));
     return std::shared_ptr<const Model>(std::move(model));
 }
 

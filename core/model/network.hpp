@@ -1,4 +1,5 @@
-// The weights of a model in the order in which a run uses them, whatever names its family gives them.
+// The weights of a model in the order in which a run uses them, whatever names its family gives them, and what it does
+// with them: parts that a family lacks are absent.
 #pragma once
 
 #include <optional>
@@ -20,8 +21,8 @@ struct LinearView {
 struct NormView {
     enum class Kind { layer, rms };
     Kind kind = Kind::layer;
-    std::span<const float> gain;  // [d_model]
-    std::span<const float> bias;  // [d_model], or empty
+    std::span<const float> gain;  // [width]
+    std::span<const float> bias;  // [width], or empty
     float epsilon = 0;
 };
 
@@ -29,6 +30,8 @@ struct Linear {
     std::string name;  // in the checkpoint, without ".weight" and ".bias"
     WeightView weight;
     Tensor bias;
+    Index first_out = 0;         // which of the checkpoint's outputs is the first here
+    std::string bias_name = {};  // in the checkpoint
 
     operator LinearView() const { return {weight, bias.values()}; }
 };
@@ -40,29 +43,106 @@ struct Norm {
     Tensor gain;
     Tensor bias;
     float epsilon = 0;
+    bool adds_one = false;  // the gain is 1 + the checkpoint's number
 
     operator NormView() const { return {kind, gain.values(), bias.values(), epsilon}; }
 };
 
-struct Block {
-    Norm attention_norm;
-    std::vector<Linear> qkv;  // their outputs side by side are Q of all heads, then K, then V
-    float scale = 1;          // for the scores
-    Index window = 0;         // how many keys a query sees, including itself; 0: all
-    Linear attention_out;     // W_O
-    Norm mlp_norm;
+// How positions turn pairs of components of q and k (Su et al. 2021, arXiv 2104.09864).
+struct Rotary {
+    std::vector<double> frequencies;  // radians per position, for each pair
+    std::vector<double>
+        long_frequencies;  // the same, of texts of more than long_after tokens; empty: no others
+    Index long_after = 0;
+    double base = 0;           // of the frequencies, before anything stretches them
+    double magnitude = 1;      // of cosines and sines
+    bool interleaved = false;  // pairs are components (2a, 2a + 1); else (a, a + pairs)
+
+    Index pairs() const { return std::ssize(frequencies); }
+    // Those that a text of so many tokens has, at all of its positions.
+    const std::vector<double>& of_text(Index tokens) const {
+        return tokens > long_after && !long_frequencies.empty() ? long_frequencies : frequencies;
+    }
+    bool operator==(const Rotary&) const = default;
+};
+// A component's pair, and the other component in it.
+struct RotaryPair {
+    Index pair = 0, partner = -1;  // −1: the component does not turn
+    bool first = true;
+};
+RotaryPair pair_of(const Rotary* rotary, Index component);  // null: nothing turns
+
+struct Mlp {
     std::optional<Linear> gate;
     Linear up;
     Linear down;
 };
 
-struct Network {
-    WeightView token_embedding;                    // rows of d_model = in
-    std::optional<WeightView> position_embedding;  // rows of d_model = in
-    std::vector<double> rotary;  // radians per position, for each pair [head_dim / 2]; empty: no rotation
-    std::vector<Block> blocks;
-    Norm final_norm;
-    Linear head;  // computes the logits
+// Of several MLPs each token takes those that a router scores highest (Shazeer et al. 2017, arXiv 1701.06538; Jiang et
+// al. 2024, arXiv 2401.04088): their outputs, weighted by the softmax of their scores, add up.
+struct Experts {
+    Linear router;
+    Index per_token = 1;
+    std::vector<Mlp> all;
 };
+
+struct Block {
+    std::optional<Norm> attention_norm;  // none: attention reads the residual as it is
+    std::vector<Linear> qkv;             // their outputs side by side are Q of all heads, then K, then V
+    std::optional<Norm> q_norm,
+        k_norm;  // of as many components as they have: each head's, or all heads' together
+    std::optional<std::size_t> rotary;  // which of the Network's; none: Q and K are not turned
+    float scale = 1;                    // for the scores
+    float softcap = 0;                  // for the scaled scores; 0: none
+    Index window = 0;                   // how many keys a query sees, including itself; 0: all
+    bool causal = true;
+    Linear attention_out;                      // W_O
+    std::optional<Norm> attention_added_norm;  // of what attention gives, before it is added
+    std::optional<Norm> attention_sum_norm;    // of the sum
+    bool parallel = false;                     // the MLP reads what attention read, not what it left
+    std::optional<Norm> mlp_norm;
+    Mlp mlp;                                           // where there are no experts
+    std::optional<Experts> experts;                    // in its place
+    std::optional<Norm> mlp_added_norm, mlp_sum_norm;  // as attention's
+};
+
+// What a masked language head does before the decoder: norm(act(x W + bias)) (Devlin et al. 2019, arXiv 1810.04805).
+struct HeadTransform {
+    Linear dense;
+    Norm norm;
+};
+
+struct Network {
+    WeightView token_embedding;  // rows of d_model = in, or of fewer with project_in
+    double embedding_scale = 1;
+    std::optional<Linear> project_in;
+    std::optional<WeightView> position_embedding;  // rows of d_model = in
+    Index first_position = 0;                      // the row of the first token
+    std::optional<WeightView> segment_embedding;   // rows of d_model = in
+    std::optional<Norm> embedding_norm;            // of their sum
+    std::vector<Rotary> rotary;                    // of which each block takes one
+    std::vector<Block> blocks;
+    std::optional<Norm> final_norm;
+    std::optional<Linear> project_out;
+    std::optional<HeadTransform> head_transform;
+    Linear head;           // computes the logits
+    double logit_cap = 0;  // cap · tanh(logit / cap); 0: none
+    bool causal = true;
+
+    const Rotary* rotary_of(Index layer) const {  // null: none
+        const auto which = blocks[static_cast<std::size_t>(layer)].rotary;
+        return which ? &rotary[*which] : nullptr;
+    }
+};
+
+// Whether rotary positions or norms come between W_Q and q, or W_K and k.
+inline bool turns_or_normalises(const Network& network, Index layer) {
+    const Block& block = network.blocks[static_cast<std::size_t>(layer)];
+    return block.rotary || block.q_norm || block.k_norm;
+}
+
+// Whether a network computes what GPT-2's or Llama's does, from matrices of their own: norms before each half and after the
+// last block alone, one MLP, pairs of Q and K turned in halves if at all, and no caps.
+bool is_plain(const Network& network);
 
 }  // namespace attn

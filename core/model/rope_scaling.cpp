@@ -44,6 +44,11 @@ std::vector<double> rotary_frequencies(Index head_dim, double base, const RopeSc
                     static_cast<double>(scaling.original_context) * plain / (2 * std::numbers::pi);
                 kept =
                     (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
+                break;
+            }
+            case Kind::longrope: {
+                frequencies.push_back(plain / scaling.short_factor[static_cast<std::size_t>(pair)]);
+                continue;
             }
         }
         kept = std::clamp(kept, 0.0, 1.0);
@@ -52,7 +57,18 @@ std::vector<double> rotary_frequencies(Index head_dim, double base, const RopeSc
     return frequencies;
 }
 
+std::vector<double> long_rotary_frequencies(Index head_dim, double base, const RopeScaling& scaling) {
+    RopeScaling of_long = scaling;
+    of_long.short_factor = scaling.long_factor;
+    return rotary_frequencies(head_dim, base, of_long);
+}
+
 double rotary_magnitude(const RopeScaling& scaling) {
+    if (scaling.kind == RopeScaling::Kind::longrope) {
+        if (scaling.magnitude) return *scaling.magnitude;
+        const auto original = static_cast<double>(scaling.original_context);
+        return scaling.factor > 1 ? std::sqrt(1 + std::log(scaling.factor) / std::log(original)) : 1;
+    }
     return scaling.kind == RopeScaling::Kind::yarn && scaling.factor > 1 ? 0.1 * std::log(scaling.factor) + 1
                                                                          : 1;
 }

@@ -17,11 +17,14 @@ namespace attn {
 //           (section 3.2; as in the authors' code and transformers' rope_type "yarn");
 //   llama3  keeps pairs that turn more than high_freq_factor times in the original context, divides those that turn
 //           fewer than low_freq_factor times, and mixes the two by the number of turns in between (as in Meta's
-//           llama-models and transformers' rope_type "llama3").
+//           llama-models and transformers' rope_type "llama3");
+//   longrope divides each by a factor of its own that was searched for (Ding et al. 2024, arXiv 2402.13753): by one of
+//           short_factor, and in texts longer than the original context by one of long_factor.
 std::vector<double> rotary_frequencies(Index head_dim, double base, const RopeScaling& scaling);
+std::vector<double> long_rotary_frequencies(Index head_dim, double base, const RopeScaling& scaling);
 
 // Returns the number that cosines and sines are multiplied by, and so both q and k: of YaRN, 0.1 ln s + 1, the root
-// of 1 over its temperature (section 3.4); else 1.
+// of 1 over its temperature (section 3.4); of LongRoPE, √(1 + ln s / ln original context), unless it is given; else 1.
 double rotary_magnitude(const RopeScaling& scaling);
 
 }  // namespace attn

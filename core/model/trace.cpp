@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "model/block.hpp"
+#include "model/families.hpp"
 
 namespace attn {
 
 Tensor Trace::logits(Range range) const {
-    const Linear& head = model_->network().head;
-    Tensor out({range.size(), head.weight.out});
-    apply(*kernels_, head, rows(final_norm_.matrix(), range), out.matrix());
+    const Network& network = model_->network();
+    Tensor out({range.size(), network.head.weight.out});
+    head_logits(*kernels_, network, {0, network.head.weight.out}, rows(head_input().matrix(), range),
+                out.matrix());
     return out;
 }
 
@@ -56,10 +58,16 @@ Tensor Trace::head_contribution(Index layer, Index head, Range range) const {
 std::vector<NamedTensor> Trace::tensors() const {
     std::vector<NamedTensor> all;
     const std::vector<std::string> width{"token", "d_model"};
+    const auto add_if = [&](std::string name, const std::vector<std::string>& axes, const Tensor& tensor) {
+        if (tensor.size() > 0) all.push_back({std::move(name), axes, &tensor});
+    };
     all.push_back({"token_embedding", width, &token_embedding_});
-    if (position_embedding_.size() > 0) all.push_back({"position_embedding", width, &position_embedding_});
+    add_if("position_embedding", width, position_embedding_);
+    add_if("segment_embedding", width, segment_embedding_);
+    add_if("embedding_sum", width, embedding_sum_);
     for (std::size_t l = 0; l < layers_.size(); ++l) {
         const LayerTrace& layer = layers_[l];
+        const Block& block = model_->network().blocks[l];
         const auto name = [&](const char* part) { return "layers." + std::to_string(l) + "." + part; };
         all.push_back({name("residual_in"), width, &layer.residual_in});
         all.push_back({name("attention_input"), width, &layer.attention_input});
@@ -70,13 +78,19 @@ std::vector<NamedTensor> Trace::tensors() const {
         all.push_back({name("attention.row_max"), {"head", "query"}, &layer.attention.row_max()});
         all.push_back({name("attention.row_log_sum"), {"head", "query"}, &layer.attention.row_log_sum()});
         all.push_back({name("attention_output"), width, &layer.attention_output});
+        add_if(name(block.attention_sum_norm ? "attention_sum" : "attention_added"), width,
+               layer.attention_between);
         all.push_back({name("residual_middle"), width, &layer.residual_middle});
         all.push_back({name("mlp_input"), width, &layer.mlp_input});
+        add_if(name("chosen_experts"), {"token", "choice"}, layer.chosen_experts);
+        add_if(name("expert_weights"), {"token", "choice"}, layer.expert_weights);
         all.push_back({name("mlp_hidden"), {"token", "d_ff"}, &layer.mlp_hidden});
         all.push_back({name("mlp_output"), width, &layer.mlp_output});
+        add_if(name(block.mlp_sum_norm ? "mlp_sum" : "mlp_added"), width, layer.mlp_between);
     }
     all.push_back({"final_residual", width, &final_residual_});
     all.push_back({"final_norm", width, &final_norm_});
+    add_if("head_input", {"token", "embedding"}, head_input_);
     return all;
 }
 
@@ -84,15 +98,31 @@ Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int
     return std::ranges::mismatch(a, b).in1 - a.begin();
 }
 
+Index same_beginning(const Trace& run, std::span<const std::int32_t> ids) {
+    const Network& network = run.model()->network();
+    if (!network.causal || !turns_alike(network, run.tokens(), std::ssize(ids))) return 0;
+    return common_beginning(run.ids(), ids);
+}
+
 std::int64_t Trace::memory_bytes() const { return trace_bytes(model_->config(), tokens()); }
 
 std::int64_t trace_bytes(const ModelConfig& config, Index tokens) {
+    const FamilyRules& rules = family_rules(config.family);
+    const auto one_if = [&](Part part) -> std::int64_t { return has(rules, part, config) ? 1 : 0; };
     const std::int64_t d = config.d_model;
     const std::int64_t heads =
         2 * config.heads * (config.head_dim + 1) + 2 * config.kv_heads * config.head_dim;
-    const std::int64_t layer = 6 * d + heads + config.d_ff;
-    const std::int64_t embeddings = config.family == Family::gpt2 ? 2 * d : d;
-    return std::int64_t{sizeof(float)} * tokens * (embeddings + config.layers * layer + 2 * d);
+    const std::int64_t between =
+        config.norms_after ? 2 : one_if(Part::attention_added_norm) + one_if(Part::mlp_added_norm);
+    const std::int64_t experts = config.experts_per_token;
+    const std::int64_t layer =
+        (6 + between) * d + heads + 2 * experts + std::max<std::int64_t>(experts, 1) * config.d_ff;
+    const std::int64_t embeddings =
+        1 + one_if(Part::position_embedding) + one_if(Part::segment_embedding) + one_if(Part::embedding_norm);
+    const std::int64_t head_input =
+        one_if(Part::project_out) * config.embedding_width + one_if(Part::head_dense) * d;
+    return std::int64_t{sizeof(float)} * tokens *
+           (embeddings * d + config.layers * layer + 2 * d + head_input);
 }
 
 }  // namespace attn

@@ -13,23 +13,32 @@
 
 namespace attn {
 
-// One block, in the order of its arithmetic (n tokens, d = d_model):
-//   attention_input  = norm(residual_in)
-//   attention        = Q, K (after RoPE), V and output of every head
-//   attention_output = output of all heads · W_O + bias
-//   residual_middle  = residual_in + attention_output
-//   mlp_input        = norm(residual_middle)
-//   mlp_hidden       = act(mlp_input · W_up + bias), or silu(mlp_input · W_gate) · (mlp_input · W_up)
-//   mlp_output       = mlp_hidden · W_down + bias; the next residual_in = residual_middle + mlp_output
+// One block, in the order of its arithmetic (n tokens, d = d_model). Where a family has no such norm, what it would give
+// is what it would read; model/network.hpp says which ones a block has.
+//   attention_input   = norm(residual_in)
+//   attention         = Q, K (normalised, after RoPE), V and output of every head
+//   attention_output  = output of all heads · W_O + bias
+//   attention_between = norm(attention_output), where that is added to the residual; or, where a norm comes after the sum,
+//                       the sum
+//   residual_middle   = residual_in + attention_output, or what the norms of attention_between make of it
+//   mlp_input         = norm(residual_middle), or in parallel blocks norm(residual_in)
+//   mlp_hidden        = act(mlp_input · W_up + bias), or act(mlp_input · W_gate) · (mlp_input · W_up); of the first expert
+//                       that the token takes, then of the next
+//   mlp_output        = mlp_hidden · W_down + bias, weighted and added up over the token's experts
+//   mlp_between       as attention_between; the next residual_in = residual_middle + mlp_output, likewise
 struct LayerTrace {
-    Tensor residual_in;       // [n, d]
-    Tensor attention_input;   // [n, d]
-    Record attention;         // q, output [heads, n, head_dim]; k, v [kv_heads, n, head_dim]
-    Tensor attention_output;  // [n, d]
-    Tensor residual_middle;   // [n, d]
-    Tensor mlp_input;         // [n, d]
-    Tensor mlp_hidden;        // [n, d_ff]
-    Tensor mlp_output;        // [n, d]
+    Tensor residual_in;        // [n, d]
+    Tensor attention_input;    // [n, d]
+    Record attention;          // q, output [heads, n, head_dim]; k, v [kv_heads, n, head_dim]
+    Tensor attention_output;   // [n, d]
+    Tensor attention_between;  // [n, d], or empty
+    Tensor residual_middle;    // [n, d]
+    Tensor mlp_input;          // [n, d]
+    Tensor chosen_experts;     // [n, experts_per_token], their numbers, ascending; or empty
+    Tensor expert_weights;     // [n, experts_per_token], or empty
+    Tensor mlp_hidden;         // [n, d_ff], or [n, experts_per_token · d_ff]
+    Tensor mlp_output;         // [n, d]
+    Tensor mlp_between;        // [n, d], or empty
 };
 
 struct NamedTensor {
@@ -44,15 +53,21 @@ class Trace {
     const std::shared_ptr<const Model>& model() const { return model_; }
     const Kernels& kernels() const { return *kernels_; }  // the ones that ran
     std::span<const std::int32_t> ids() const { return ids_; }
+    std::span<const std::int32_t> segments() const { return segments_; }  // as many, or none: all 0
     Index tokens() const { return std::ssize(ids_); }
 
-    const Tensor& token_embedding() const { return token_embedding_; }  // [n, d]
-    const Tensor& position_embedding() const {
-        return position_embedding_;
-    }  // [n, d]; empty where RoPE turns Q and K
+    // [n, d]: the embedding's rows, scaled and widened where the network does that.
+    const Tensor& token_embedding() const { return token_embedding_; }
+    // [n, d]; empty where RoPE turns Q and K
+    const Tensor& position_embedding() const { return position_embedding_; }
+    const Tensor& segment_embedding() const { return segment_embedding_; }  // [n, d], or empty
+    // [n, d]: of these, before the norm that makes the first residual of it; empty: there is no such norm
+    const Tensor& embedding_sum() const { return embedding_sum_; }
     const std::vector<LayerTrace>& layers() const { return layers_; }
     const Tensor& final_residual() const { return final_residual_; }  // [n, d]
-    const Tensor& final_norm() const { return final_norm_; }          // [n, d], normalised; the head reads it
+    const Tensor& final_norm() const { return final_norm_; }  // [n, d], normalised, if there is a norm
+    // [n, width], what the head reads: the final norm, or what a projection or a masked language head makes of it.
+    const Tensor& head_input() const { return head_input_.size() > 0 ? head_input_ : final_norm_; }
 
     // [rows, vocabulary], computed on demand.
     Tensor logits(Range rows) const;
@@ -70,13 +85,17 @@ class Trace {
     std::shared_ptr<const Model> model_;
     const Kernels* kernels_ = nullptr;
     std::vector<std::int32_t> ids_;
-    Tensor token_embedding_, position_embedding_;
+    std::vector<std::int32_t> segments_;
+    Tensor token_embedding_, position_embedding_, segment_embedding_, embedding_sum_;
     std::vector<LayerTrace> layers_;
-    Tensor final_residual_, final_norm_;
+    Tensor final_residual_, final_norm_, head_input_;
 };
 
 // How many tokens both texts begin with.
 Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
+// How many tokens of a run are the same numbers in a run of these ids: none where the model looks both ways, or where the
+// text's length changes how all positions turn.
+Index same_beginning(const Trace& run, std::span<const std::int32_t> ids);
 
 // Returns the attention of a layer, which lives as long as its Trace.
 inline std::shared_ptr<const Record> record_of(std::shared_ptr<const Trace> trace, Index layer) {

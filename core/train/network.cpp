@@ -53,12 +53,20 @@ double summed(std::span<const float> losses) {
 
 }  // namespace
 
+Status TrainedNetwork::check(const Model& model) {
+    if (is_plain(model.network())) return ok();
+    return Error{
+        "a model of model_type '" + model.config().model_type +
+        "' runs here, but only models that compute what GPT-2 and Llama do can be trained and evaluated"};
+}
+
 TrainedNetwork::TrainedNetwork(const Model& model, const ParameterLayout& layout, bool attention_only,
                                const TrainedKernels& kernels, std::span<const HeadIndex> ablated)
     : kernels_(kernels),
       config_(model.config()),
       attention_only_(attention_only),
-      rotary_(model.network().rotary) {
+      rotary_(model.network().rotary.empty() ? std::vector<double>{}
+                                             : model.network().rotary.front().frequencies) {
     const Network& network = model.network();
     const auto trained = [&](const Linear& linear) {
         return trained_linear(layout, linear.name, linear.weight.layout);
@@ -72,20 +80,20 @@ TrainedNetwork::TrainedNetwork(const Model& model, const ParameterLayout& layout
     for (const attn::Block& block : network.blocks) {
         std::vector<TrainedLinear> qkv;
         for (const Linear& linear : block.qkv) qkv.push_back(trained(linear));
-        blocks_.push_back({.attention_norm = trained_as_norm(block.attention_norm),
+        blocks_.push_back({.attention_norm = trained_as_norm(*block.attention_norm),
                            .qkv = std::move(qkv),
                            .scale = block.scale,
                            .mask = mask_of(block),
                            .ablated = {},
                            .attention_out = trained(block.attention_out),
-                           .mlp_norm = trained_as_norm(block.mlp_norm),
-                           .gate = block.gate ? std::optional(trained(*block.gate)) : std::nullopt,
-                           .up = trained(block.up),
-                           .down = trained(block.down)});
+                           .mlp_norm = trained_as_norm(*block.mlp_norm),
+                           .gate = block.mlp.gate ? std::optional(trained(*block.mlp.gate)) : std::nullopt,
+                           .up = trained(block.mlp.up),
+                           .down = trained(block.mlp.down)});
     }
     for (const HeadIndex& each : ablated)
         blocks_[static_cast<std::size_t>(each.layer)].ablated.push_back(each.head);
-    final_norm_ = trained_as_norm(network.final_norm);
+    final_norm_ = trained_as_norm(*network.final_norm);
     head_ = trained(network.head);
 }
 

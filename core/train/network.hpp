@@ -23,6 +23,8 @@ namespace attn {
 
 class TrainedNetwork {
   public:
+    // Fails unless the model computes what GPT-2's or Llama's does (is_plain).
+    static Status check(const Model& model);
     // attention_only: blocks without their MLP, whose weights get no gradient; where they are 0 the model that is saved
     // computes the same.
     // ablated: heads of the model that take no part.

@@ -107,6 +107,7 @@ Result<Trainer> Trainer::start(std::span<const std::byte> config_json, const Tra
 
     Result<std::shared_ptr<const Model>> model = trainer.model();
     if (!model) return model.error();
+    if (Status can = TrainedNetwork::check(**model); !can) return can.error();
     trainer.network_ = std::make_unique<TrainedNetwork>(**model, trainer.layout_, settings.attention_only,
                                                         kernels, settings.ablated);
     const auto tokens = static_cast<std::size_t>(settings.context);

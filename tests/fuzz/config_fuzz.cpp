@@ -23,7 +23,7 @@ FUZZ_TARGET(config) {
     for (Index rows : {c.vocab_size, c.d_ff, 3 * c.heads * c.head_dim})
         require(static_cast<bool>(element_count({rows, c.d_model}, sizeof(float))));
     if (c.family == Family::gpt2) require(c.heads * c.head_dim == c.d_model);
-    if (c.family == Family::llama)
-        require(c.head_dim % 2 == 0 && c.rope_theta >= 1 && c.rope_scaling.factor >= 1);
+    require(c.rotary_dim % 2 == 0 && c.rotary_dim <= c.head_dim);
+    if (c.rotary_dim > 0) require(c.rope_theta >= 1 && c.rope_scaling.factor >= 1);
     return 0;
 }

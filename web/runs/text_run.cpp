@@ -34,7 +34,7 @@ Status TextRun::begin_overview(const TextRun* before) {
 void TextRun::follow(const TextRun& before) {
     if (before.run->model() != run->model()) return;
     before_ = before.version_;
-    kept_tokens_ = common_beginning(ids(), before.ids());
+    kept_tokens_ = same_beginning(*before.run, ids());
     const auto &here = words.tokens, &there = before.words.tokens;
     while (kept_words_ < std::min(std::ssize(here), std::ssize(there))) {
         const auto at = static_cast<std::size_t>(kept_words_);

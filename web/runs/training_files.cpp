@@ -49,7 +49,7 @@ std::string heads_left_out(const TrainingValues& values) {
 }  // namespace
 
 Files hub_files(const TrainingRun& run, const TrainingView& view) {
-    const std::string prefix(family_rules(view.model->config().family).prefix);
+    const std::string prefix(family_rules(view.model->config().family).prefixes.front());
     std::vector<TensorToWrite> tensors;
     for (const Weight& weight : view.model->weights())
         tensors.push_back({weight.name == "lm_head.weight" ? weight.name : prefix + weight.name, weight.dtype,

@@ -52,10 +52,26 @@ void explain_linear(const Around& a, const LinearSum& sum, const PlaceOf& left, 
 // A sum of numbers of the same row and column.
 void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, CellPlace>> parts,
                  std::initializer_list<const Tensor*> tensors);
-// `which` is the norm's row in Stage::norm_gain.
-void explain_norm(const Around& a, Index which, const Tensor& input, Stage of);
-const Norm& norm_of(const Around& a, Index which);
-void explain_hidden(const Around& a);  // of the MLP
+// The rows of Stage::norm_gain and norm_bias.
+enum class NormRow { heads, mlp, final, after_heads, after_mlp, embedding, head, q, k };
+inline constexpr Index norm_rows = 9;
+const Norm* norm_of(const Around& a, NormRow which);  // null: there is none
+// Of a row of `input`, where a norm is; else what it reads is taken as it is.
+void explain_norm(const Around& a, NormRow which, const Tensor& input, Stage of);
+// What a half leaves, or what lies between (LayerTrace). The layer is that of `a`.
+void explain_left(const Around& a, bool of_attention);
+void explain_between(const Around& a, bool of_attention);
+void explain_embedding(const Around& a);
+void explain_embedding_sum(const Around& a);
+void explain_expert_weight(const Around& a);
+void explain_expert_hidden(const Around& a);
+void explain_expert_output(const Around& a);
+void explain_head_input(const Around& a);
+void explain_logit(const Around& a);
+// A component of q or k that is normalised after its projection, before positions turn it.
+void explain_normalised(const Around& a, const VectorComponent& why, Stage weights);
+std::string activation_expression(Activation activation);  // of x_in
+void explain_hidden(const Around& a);                      // of the MLP
 void explain_active_gate(const Around& a);
 void explain_attended(const Around& a);         // what all heads of a layer add
 void explain_projected_value(const Around& a);  // v W_O

@@ -52,12 +52,32 @@ void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, C
     add_line(a.out, "value", "sum(a)", a.out.f64);
 }
 
-const Norm& norm_of(const Around& a, Index which) {
-    return which == 0 ? a.block().attention_norm : which == 1 ? a.block().mlp_norm : a.network().final_norm;
+const Norm* norm_of(const Around& a, NormRow which) {
+    const Block& block = a.block();
+    const Network& network = a.network();
+    const auto first_of = [](const std::optional<Norm>& one, const std::optional<Norm>& other) {
+        return one ? &*one : other ? &*other : nullptr;
+    };
+    const std::optional<Norm> none;
+    switch (which) {
+        case NormRow::heads: return first_of(block.attention_norm, none);
+        case NormRow::mlp: return first_of(block.mlp_norm, none);
+        case NormRow::final: return first_of(network.final_norm, none);
+        case NormRow::after_heads: return first_of(block.attention_added_norm, block.attention_sum_norm);
+        case NormRow::after_mlp: return first_of(block.mlp_added_norm, block.mlp_sum_norm);
+        case NormRow::embedding: return first_of(network.embedding_norm, none);
+        case NormRow::head: return network.head_transform ? &network.head_transform->norm : nullptr;
+        case NormRow::q: return first_of(block.q_norm, none);
+        case NormRow::k: return first_of(block.k_norm, none);
+    }
+    return nullptr;
 }
 
-void explain_norm(const Around& a, Index which, const Tensor& input, Stage of) {
-    const Norm& norm = norm_of(a, which);
+void explain_norm(const Around& a, NormRow row, const Tensor& input, Stage of) {
+    const Norm* found = norm_of(a, row);
+    if (!found) return explain_sum(a, {{info(of).label, a.places(of, a.cell.row, a.cell.col)}}, {&input});
+    const Norm& norm = *found;
+    const auto which = static_cast<Index>(row);
     const auto x = a.values(input);
     const Normalised why = explain_norm(norm, x, a.cell.col);
     const bool centred = norm.kind == Norm::Kind::layer;
@@ -100,8 +120,6 @@ void explain_norm(const Around& a, Index which, const Tensor& input, Stage of) {
              a.out.f64);
 }
 
-namespace {
-
 std::string activation_expression(Activation activation) {
     switch (activation) {
         case Activation::none: return "x_in";
@@ -114,11 +132,9 @@ std::string activation_expression(Activation activation) {
     return "x_in";
 }
 
-}  // namespace
-
 void explain_active_gate(const Around& a) {
     const auto x = a.values(a.at(a.layer()).mlp_input);
-    const LinearSum gate = explain_linear(*a.block().gate, x, a.cell.col);
+    const LinearSum gate = explain_linear(*a.block().mlp.gate, x, a.cell.col);
     const Activation activation = a.config().activation;
     a.out.f32 =
         static_cast<double>(static_cast<float>(activated(activation, static_cast<double>(gate.f32()))));
@@ -133,10 +149,11 @@ void explain_active_gate(const Around& a) {
 
 void explain_hidden(const Around& a) {
     const auto x = a.values(a.at(a.layer()).mlp_input);
-    const LinearSum up = explain_linear(a.block().up, x, a.cell.col);
+    const LinearSum up = explain_linear(a.block().mlp.up, x, a.cell.col);
     const Activation activation = a.config().activation;
-    if (a.block().gate) {
-        const double active = activated(activation, explain_linear(*a.block().gate, x, a.cell.col).value());
+    if (a.block().mlp.gate) {
+        const double active =
+            activated(activation, explain_linear(*a.block().mlp.gate, x, a.cell.col).value());
         const CellPlace active_at = a.places(Stage::active_gate, a.cell.row, a.cell.col),
                         up_at = a.places(Stage::up, a.cell.row, a.cell.col);
         a.out.f64 = active * up.value();

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "model/block.hpp"
+#include "model/head_projection.hpp"
 #include "subjects/around.hpp"
 
 namespace attn::app {
@@ -35,11 +37,13 @@ View view_of(const Around& a) {
             const WeightView& weight = a.block().attention_out.weight;
             return {&weight, a.places.head.head * d, 0, d, weight.out};
         }
-        case Stage::w_gate: return a.block().gate ? whole(a.block().gate->weight) : View{};
-        case Stage::w_up: return whole(a.block().up.weight);
-        case Stage::w_down: return whole(a.block().down.weight);
+        case Stage::w_gate: return a.block().mlp.gate ? whole(a.block().mlp.gate->weight) : View{};
+        case Stage::w_up: return whole(a.block().mlp.up.weight);
+        case Stage::w_down: return whole(a.block().mlp.down.weight);
         case Stage::w_head: return whole(a.network().head.weight);
         case Stage::w_token: return table(a.network().token_embedding);
+        case Stage::w_segment:
+            return a.network().segment_embedding ? table(*a.network().segment_embedding) : View{};
         case Stage::w_position:
             return a.network().position_embedding ? table(*a.network().position_embedding) : View{};
         default: return {};
@@ -51,11 +55,14 @@ struct VectorView {
     std::string name;  // in the files
     const Tensor* values = nullptr;
     Index first = 0, size = 0;
+    Index first_stored = 0;  // of the file's numbers
+    bool adds_one = false;   // to the file's numbers
 };
 VectorView vector_of(const Around& a) {
     const auto bias = [](const Linear& linear, Index first, Index size) {
-        return linear.bias.size() ? VectorView{linear.name + ".bias", &linear.bias, first, size}
-                                  : VectorView{};
+        return linear.bias.size()
+                   ? VectorView{linear.bias_name, &linear.bias, first, size, linear.first_out + first}
+                   : VectorView{};
     };
     const auto of_head = [&](Stage stage, Index heads) {
         const Index head = a.places.head.head * heads / a.config().heads;
@@ -68,18 +75,23 @@ VectorView vector_of(const Around& a) {
         case Stage::b_k: return of_head(Stage::k, a.config().kv_heads);
         case Stage::b_v: return of_head(Stage::v, a.config().kv_heads);
         case Stage::b_o: return whole(a.block().attention_out);
-        case Stage::b_gate: return a.block().gate ? whole(*a.block().gate) : VectorView{};
-        case Stage::b_up: return whole(a.block().up);
-        case Stage::b_down: return whole(a.block().down);
+        case Stage::b_gate: return a.block().mlp.gate ? whole(*a.block().mlp.gate) : VectorView{};
+        case Stage::b_up: return whole(a.block().mlp.up);
+        case Stage::b_down: return whole(a.block().mlp.down);
         case Stage::b_head: return whole(a.network().head);
         case Stage::norm_gain:
         case Stage::norm_bias: {
-            if (a.cell.row < 0 || a.cell.row > 2) return {};
-            const Norm& norm = norm_of(a, a.cell.row);
+            if (a.cell.row < 0 || a.cell.row >= norm_rows) return {};
+            const Norm* norm = norm_of(a, static_cast<NormRow>(a.cell.row));
             const bool gain = a.cell.stage == Stage::norm_gain;
-            const Tensor& values = gain ? norm.gain : norm.bias;
-            if (values.size() == 0) return {};
-            return {norm.name + (gain ? ".weight" : ".bias"), &values, 0, values.size()};
+            if (!norm || (gain ? norm->gain : norm->bias).size() == 0) return {};
+            const Tensor& values = gain ? norm->gain : norm->bias;
+            return {norm->name + (gain ? ".weight" : ".bias"),
+                    &values,
+                    0,
+                    values.size(),
+                    0,
+                    gain && norm->adds_one};
         }
         default: return {};
     }
@@ -91,6 +103,14 @@ std::string place_told(const StoredAt& place) {
     return "Stored as " + std::string(attn::name(place.weight->dtype)) + " in " + place.weight->name +
            ", at byte " + with_commas(static_cast<std::ptrdiff_t>(place.byte)) + " of " + place.weight->file +
            ".";
+}
+
+double value_at(const StoredAt& place) {
+    const std::size_t size = byte_size(place.weight->dtype);
+    float value = 0;
+    convert_to_f32(place.weight->dtype, place.weight->bytes.subspan(place.byte - place.weight->offset, size),
+                   {&value, 1});
+    return static_cast<double>(value);
 }
 
 void stored(const Around& a, double value, const StoredAt& place) {
@@ -112,10 +132,16 @@ void explain_row(const Around& a, const WeightView& table, Stage stage, Index ro
 // The numbers of all tokens that the run kept; null for other stages.
 const Tensor* kept(const Around& a) {
     const LayerTrace& layer = a.at(a.layer());
+    const auto some = [](const Tensor& tensor) { return tensor.size() > 0 ? &tensor : nullptr; };
     switch (a.cell.stage) {
         case Stage::embedding: return &a.trace().token_embedding();
-        case Stage::position:
-            return a.trace().position_embedding().size() ? &a.trace().position_embedding() : nullptr;
+        case Stage::position: return some(a.trace().position_embedding());
+        case Stage::segment: return some(a.trace().segment_embedding());
+        case Stage::embedding_sum: return some(a.trace().embedding_sum());
+        case Stage::attention_between: return some(layer.attention_between);
+        case Stage::mlp_between: return some(layer.mlp_between);
+        case Stage::expert_weight: return some(layer.expert_weights);
+        case Stage::head_input: return has_head_input(a.network()) ? &a.trace().head_input() : nullptr;
         case Stage::residual: return &layer.residual_in;
         case Stage::normalised: return &layer.attention_input;
         case Stage::attended: return &layer.attention_output;
@@ -130,20 +156,13 @@ const Tensor* kept(const Around& a) {
 }
 
 void residual(const Around& a, Index layer) {
-    const auto here = [&](Stage stage) {
-        return a.places.of_layer(layer - 1, stage, a.cell.row, a.cell.col);
-    };
     if (layer > 0) {
-        const LayerTrace& before = a.at(layer - 1);
-        return explain_sum(a, {{"middle", here(Stage::middle)}, {"MLP", here(Stage::mlp_output)}},
-                           {&before.residual_middle, &before.mlp_output});
+        const Places before{{layer - 1, a.places.head.head}, a.places.second};
+        return explain_left({a.out, a.run, before, a.cell}, false);
     }
-    const CellPlace embedding = a.places(Stage::embedding, a.cell.row, a.cell.col),
-                    position = a.places(Stage::position, a.cell.row, a.cell.col);
-    if (a.trace().position_embedding().size())
-        return explain_sum(a, {{"embedding", embedding}, {"position", position}},
-                           {&a.trace().token_embedding(), &a.trace().position_embedding()});
-    explain_sum(a, {{"embedding", embedding}}, {&a.trace().token_embedding()});
+    if (a.network().embedding_norm)
+        return explain_norm(a, NormRow::embedding, a.trace().embedding_sum(), Stage::embedding_sum);
+    explain_embedding_sum(a);
 }
 
 void explain_kept(const Around& a) {
@@ -151,28 +170,52 @@ void explain_kept(const Around& a) {
     const auto id = static_cast<Index>(a.trace().ids()[static_cast<std::size_t>(a.cell.row)]);
     switch (a.cell.stage) {
         case Stage::embedding:
+            if (a.network().project_in || a.network().embedding_scale != 1) {
+                explain_embedding(a);
+                break;
+            }
             explain_row(a, a.network().token_embedding, Stage::w_token, id);
             a.out.formula = "row " + std::to_string(id) + " of the embedding, the id of " + a.token();
             break;
-        case Stage::position:
-            explain_row(a, *a.network().position_embedding, Stage::w_position, a.cell.row);
-            a.out.formula = "row " + std::to_string(a.cell.row) + " of the position embedding";
+        case Stage::position: {
+            const Index row = a.network().first_position + a.cell.row;
+            explain_row(a, *a.network().position_embedding, Stage::w_position, row);
+            a.out.formula = "row " + std::to_string(row) + " of the position embedding";
             break;
+        }
+        case Stage::segment: {
+            const auto segments = a.trace().segments();
+            const Index row = segments.empty() ? 0 : segments[static_cast<std::size_t>(a.cell.row)];
+            explain_row(a, *a.network().segment_embedding, Stage::w_segment, row);
+            a.out.formula = "row " + std::to_string(row) + " of the segment embedding";
+            break;
+        }
+        case Stage::embedding_sum: explain_embedding_sum(a); break;
+        case Stage::attention_between: explain_between(a, true); break;
+        case Stage::mlp_between: explain_between(a, false); break;
+        case Stage::expert_weight: explain_expert_weight(a); break;
+        case Stage::head_input: explain_head_input(a); break;
         case Stage::residual: residual(a, a.layer()); break;
         case Stage::final_residual: residual(a, a.config().layers); break;
-        case Stage::normalised: explain_norm(a, 0, layer.residual_in, Stage::residual); break;
-        case Stage::mlp_input: explain_norm(a, 1, layer.residual_middle, Stage::middle); break;
-        case Stage::final_norm: explain_norm(a, 2, a.trace().final_residual(), Stage::final_residual); break;
-        case Stage::attended: explain_attended(a); break;
-        case Stage::middle:
-            explain_sum(a,
-                        {{"residual", a.places(Stage::residual, a.cell.row, a.cell.col)},
-                         {"attention", a.places(Stage::attended, a.cell.row, a.cell.col)}},
-                        {&layer.residual_in, &layer.attention_output});
+        case Stage::normalised: explain_norm(a, NormRow::heads, layer.residual_in, Stage::residual); break;
+        case Stage::mlp_input:
+            if (a.block().parallel)
+                explain_norm(a, NormRow::mlp, layer.residual_in, Stage::residual);
+            else
+                explain_norm(a, NormRow::mlp, layer.residual_middle, Stage::middle);
             break;
-        case Stage::mlp_hidden: explain_hidden(a); break;
+        case Stage::final_norm:
+            explain_norm(a, NormRow::final, a.trace().final_residual(), Stage::final_residual);
+            break;
+        case Stage::attended: explain_attended(a); break;
+        case Stage::middle: explain_left(a, true); break;
+        case Stage::mlp_hidden: a.block().experts ? explain_expert_hidden(a) : explain_hidden(a); break;
         case Stage::mlp_output:
-            explain_linear(a, explain_linear(a.block().down, a.values(layer.mlp_hidden), a.cell.col),
+            if (a.block().experts) {
+                explain_expert_output(a);
+                break;
+            }
+            explain_linear(a, explain_linear(a.block().mlp.down, a.values(layer.mlp_hidden), a.cell.col),
                            a.row(Stage::mlp_hidden), Stage::w_down, "MLP hidden");
             break;
         default: break;
@@ -191,19 +234,25 @@ bool explain_unkept(const Around& a) {
     };
     const Stage stage = a.cell.stage;
     if (stage == Stage::unturned_q || stage == Stage::unturned_k) {
-        if (a.network().rotary.empty() || !within(a.config().head_dim)) return false;
+        if (!a.block().rotary || !within(a.config().head_dim)) return false;
         const bool of_query = stage == Stage::unturned_q;
         const Index head = a.places.head.head,
                     own = of_query ? head : a.at(a.layer()).attention.kv_head(head);
         const Stage turned = of_query ? Stage::q : Stage::k;
-        return of_linear(explain_component(a.trace(), turned, a.layer(), own, a.cell.row, a.cell.col).own,
-                         Stage::normalised, of_query ? Stage::w_q : Stage::w_k, "Norm");
+        const VectorComponent why =
+            explain_component(a.trace(), turned, a.layer(), own, a.cell.row, a.cell.col);
+        const Stage weights = of_query ? Stage::w_q : Stage::w_k;
+        if (!why.own_norm) return of_linear(why.own, Stage::normalised, weights, "Norm");
+        explain_normalised(a, why, weights);
+        const Tensor rows = unturned_rows(a.trace(), turned, a.layer(), own, {a.cell.row, a.cell.row + 1});
+        a.out.f32 = static_cast<double>(rows.values()[static_cast<std::size_t>(a.cell.col)]);
+        return true;
     }
     const bool of_gate = stage == Stage::gate || stage == Stage::active_gate || stage == Stage::up;
-    if (!of_gate || !a.block().gate || !within(a.block().up.weight.out)) return false;
+    if (!of_gate || !a.block().mlp.gate || !within(a.block().mlp.up.weight.out)) return false;
     if (stage == Stage::active_gate) return explain_active_gate(a), true;
     const bool gate = stage == Stage::gate;
-    return of_linear(explain_linear(gate ? *a.block().gate : a.block().up,
+    return of_linear(explain_linear(gate ? *a.block().mlp.gate : a.block().mlp.up,
                                     a.values(a.at(a.layer()).mlp_input), a.cell.col),
                      Stage::mlp_input, gate ? Stage::w_gate : Stage::w_up, "MLP input");
 }
@@ -226,14 +275,24 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
         return out;
     }
     if (const VectorView view = vector_of(a); view.values) {
-        constexpr std::array norms{"before the heads, ", "before the MLP, ", "after the last layer, "};
+        constexpr std::array<const char*, norm_rows> norms{
+            "before the heads, ", "before the MLP, ",      "after the last layer, ",
+            "after the heads, ",  "after the MLP, ",       "of the embeddings, ",
+            "of the head, ",      "of the query vector, ", "of the key vector, "};
         const bool of_norm = cell.stage == Stage::norm_gain || cell.stage == Stage::norm_bias;
         if (!within(of_norm ? std::ssize(norms) : 1, view.size)) return std::nullopt;
         if (of_norm) out.title += norms[static_cast<std::size_t>(cell.row)];
         out.title += a.column() + "]";
-        const Index i = view.first + cell.col;
-        stored(a, static_cast<double>(view.values->values()[static_cast<std::size_t>(i)]),
-               stored_at(a.model(), view.name, i));
+        const auto value =
+            static_cast<double>(view.values->values()[static_cast<std::size_t>(view.first + cell.col)]);
+        const StoredAt place = stored_at(a.model(), view.name, view.first_stored + cell.col);
+        stored(a, view.adds_one ? value_at(place) : value, place);
+        if (view.adds_one) {
+            out.steps.back().current = false;
+            out.f64 += 1;
+            out.f32 = value;
+            add_step(out, "1 + value", "as this family's norms have it", out.f64, true);
+        }
         return out;
     }
     out.title += a.token() + ", " + a.column() + "]";
@@ -249,8 +308,7 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
         return out;
     }
     if (cell.stage == Stage::logit && within(run.tokens(), a.config().vocab_size)) {
-        explain_linear(a, explain_linear(a.network().head, a.values(a.trace().final_norm()), cell.col),
-                       a.row(Stage::final_norm), Stage::w_head, "Final norm");
+        explain_logit(a);
         const bool last = cell.row + 1 == run.tokens() && run.logits.size() > 0;
         const Tensor other = last ? Tensor() : run.run->logits({cell.row, cell.row + 1});
         out.f32 = static_cast<double>((last ? run.logits : other).matrix()(0, cell.col));
@@ -265,25 +323,26 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
                 own = cell.stage == Stage::q ? head : run.record_at(a.layer()).kv_head(head);
     const Stage w = cell.stage == Stage::q ? Stage::w_q : cell.stage == Stage::k ? Stage::w_k : Stage::w_v;
     const VectorComponent why = explain_component(*run.run, cell.stage, a.layer(), own, cell.row, cell.col);
+    if (why.partner_component < 0 && why.own_norm) return explain_normalised(a, why, w);
     if (why.partner_component < 0) return explain_linear(a, why.own, a.row(Stage::normalised), w, "Norm");
     // Su et al. 2021, arXiv 2104.09864: a pair of components turns by an angle that grows with the position.
     const Stage unturned = cell.stage == Stage::q ? Stage::unturned_q : Stage::unturned_k;
     const std::string name = std::string(symbol(unturned)) + "[" + a.token() + ", ",
                       partner = std::to_string(why.partner_component);
     out.f64 = why.value();
-    out.formula = name + a.column() + "] · cos φ " + (why.partner_component > cell.col ? "− " : "+ ") + name +
-                  partner + "] · sin φ";
+    out.formula = name + a.column() + "] · cos φ " + (why.first ? "− " : "+ ") + name + partner + "] · sin φ";
     out.operands_title = "Its pair, turned by its position";
-    const auto operand = [&](const char* which, const LinearSum& sum, double by, Index component) {
-        out.operands.push_back(
-            {which, sum.value(), by, sum.value() * by, places(unturned, cell.row, component)});
+    const auto operand = [&](const char* which, double value, double by, Index component) {
+        out.operands.push_back({which, value, by, value * by, places(unturned, cell.row, component)});
     };
-    operand("own", why.own, why.cosine, cell.col);
-    operand("partner", why.partner, why.sine, why.partner_component);
+    operand("own", why.own_value(), why.cosine, cell.col);
+    operand("partner", why.partner_value(), why.sine, why.partner_component);
     const double position = static_cast<double>(cell.row), angle = position * why.frequency;
     add_step(out, "angle φ", "position " + std::to_string(cell.row) + " × " + four(why.frequency), angle);
     add_step(out, "cos φ", "", std::cos(angle));
     add_step(out, "sin φ", "", std::sin(angle));
+    if (const double m = a.network().rotary_of(a.layer())->magnitude; m != 1)
+        add_step(out, "magnitude", "of both", m);
     add_step(out, "turned", "component " + a.column() + " with " + partner, out.f64, true);
     out.left_name = "unturned";
     out.right_name = "turn";

@@ -52,7 +52,7 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
     if (cell.stage == Stage::q || cell.stage == Stage::k)
         out.note = "Component " + std::to_string(cell.col) + " of the " + (of_keys ? "key" : "query") +
                    " that enters the score" +
-                   (run.run->position_embedding().size() ? "." : ", after its rotary position.");
+                   (run.run->model()->network().rotary_of(layer) ? ", after its rotary position." : ".");
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/matrix.hpp"
+#include "model/network.hpp"
 #include "subjects/subject.hpp"
 
 namespace attn::app {
@@ -12,11 +13,10 @@ namespace attn::app {
 // q, k and v as X W, one head; queries and keys are the same tokens. Of a model's many components of X, and of the rows of
 // W, only some are here.
 struct Projections {
-    Matrix x, w_q, w_k, w_v;  // [n, components], [components, d_k], …
-    Index first = 0;          // of the components
-    // Radians per position for each pair (a, a + d_k / 2) of q and k; empty: they are not turned.
-    std::vector<double> rotary = {};
-    Stage of_x = Stage::x;  // what the numbers of X are
+    Matrix x, w_q, w_k, w_v;            // [n, components], [components, d_k], …
+    Index first = 0;                    // of the components
+    std::optional<Rotary> rotary = {};  // none: q and k are not turned
+    Stage of_x = Stage::x;              // what the numbers of X are
     bool operator==(const Projections&) const = default;
 };
 

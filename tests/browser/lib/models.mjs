@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inflateRawSync } from 'node:zlib';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const shared = process.env.ATTN_SHARED ?? here('../../../../shared');
@@ -101,6 +102,50 @@ export function published() {
             name, folder: `${shared}/models/${name}`, ...json(`${shared}/models/expect/${name}.json`),
         })),
     };
+}
+
+// The arrays of an .npz whose entries are stored, or deflated, without zip64: {name: nested numbers}.
+function npz(file) {
+    const bytes = readFileSync(file);
+    const arrays = {};
+    let at = bytes.readUInt32LE(bytes.lastIndexOf('PK\x05\x06') + 16);
+    while (bytes.readUInt32LE(at) === 0x02014b50) {
+        const [size, nameSize, extra, comment, local] = [
+            bytes.readUInt32LE(at + 20), bytes.readUInt16LE(at + 28), bytes.readUInt16LE(at + 30), bytes.readUInt16LE(at + 32),
+            bytes.readUInt32LE(at + 42)];
+        const name = bytes.toString('latin1', at + 46, at + 46 + nameSize).replace(/\.npy$/, '');
+        const start = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
+        const packed = bytes.subarray(start, start + size);
+        const entry = bytes.readUInt16LE(at + 10) ? inflateRawSync(packed) : packed;
+        const data = 10 + entry.readUInt16LE(8);
+        const header = entry.toString('latin1', 10, data);
+        const shape = /\(([^)]*)\)/.exec(header)[1].split(',').filter((part) => part.trim()).map(Number);
+        const numbers = entry.buffer.slice(entry.byteOffset + data, entry.byteOffset + entry.length);
+        arrays[name] = nested(Array.from(header.includes("'<f8'") ? new Float64Array(numbers) : new Float32Array(numbers)), shape);
+        at += 46 + nameSize + extra + comment;
+    }
+    return arrays;
+}
+
+/**
+ * A small model of a family, with words for its ids, and what other people's code computes of a text.
+ *
+ * @param {string} name
+ * @param {string} config its spelling, config.json or config-v5.json
+ */
+export function family(name, config = 'config.json') {
+    const from = `${shared}/families/${name}`;
+    if (!existsSync(from)) {
+        return { absent: `there is no ${from}` };
+    }
+    const { ids, tolerance } = json(`${from}/expect.json`);
+    const { vocab_size: size } = json(`${from}/config.json`);
+    const words = Array.from({ length: size }, (_, id) => `w${id}`);
+    const folder = variation(from, {
+        'expect.json': null, 'expect.npz': null, 'config-v5.json': null, 'config.json': readFileSync(`${from}/${config}`),
+        'tokenizer.json': tokenizer(words),
+    }, name);
+    return { folder, ids, text: ids.map((id) => words[id]).join(' '), tolerance, ...npz(`${from}/expect.npz`) };
 }
 
 const attn = process.env.ATTN ?? here('../../../build/native/attn');

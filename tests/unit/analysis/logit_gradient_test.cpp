@@ -6,6 +6,7 @@
 #include "io/safetensors.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
+#include "support/small_families.hpp"
 #include "tensor/random.hpp"
 
 using namespace attn;
@@ -82,9 +83,13 @@ TEST_CASE("slices, and stopping at a layer, change nothing in a logit's gradient
 }
 
 TEST_CASE("a logit's gradient is what the model says when a head's output is moved", "[analysis]") {
-    const std::string name = GENERATE("gpt2-f32", "llama3-scaled-f32", "mistral-window-f16");
+    std::vector<std::pair<std::string, std::shared_ptr<const Model>>> models;
+    for (const char* name : {"gpt2-f32", "llama3-scaled-f32", "mistral-window-f16"})
+        models.emplace_back(name, load(golden_folder(name)));
+    for (const SmallFamily& family : small_families) models.emplace_back(family.name, small_model(family));
+    const auto& [name, model] = GENERATE_COPY(from_range(models));
     CAPTURE(name);
-    const auto trace = trace_of(load(golden_folder(name)), {3, 1, 4, 1, 5, 9, 2, 6});
+    const auto trace = trace_of(model, {3, 1, 4, 1, 5, 9, 2, 6});
     const LogitGradient gradient = finished(trace, golden_loss);
     const ModelConfig& config = trace->model()->config();
     Random random(7);

@@ -6,7 +6,9 @@
 #include <set>
 
 #include "app/link.hpp"
+#include "model/block.hpp"
 #include "support/numbers.hpp"
+#include "support/small_families.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/visit.hpp"
 #include "unit/model/models.hpp"
@@ -109,6 +111,51 @@ TEST_CASE("the operands of a model's numbers lead back to its embeddings and wei
         only_if(gpt2, {Stage::position, Stage::w_position, Stage::norm_bias, Stage::b_up, Stage::b_down});
         only_if(turned, {Stage::unturned_q, Stage::unturned_k, Stage::gate, Stage::active_gate, Stage::up,
                          Stage::w_gate});
+    }
+}
+
+TEST_CASE("the operands of a number of any family lead back to its embeddings and weights") {
+    for (const SmallFamily& family : small_families) {
+        CAPTURE(family.name);
+        FakePage page;
+        Visit visit(page);
+        const ModelFiles files = files_of(family);
+        open_files(visit,
+                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        REQUIRE(sentence_in(visit).run());
+        Walk walk{sentence_in(visit)};
+        for (Index layer = 0; layer < 2; ++layer) {
+            const HeadIndex head{layer, 1};
+            for (const Stage stage :
+                 {Stage::output, Stage::projected, Stage::contribution, Stage::q, Stage::k, Stage::v,
+                  Stage::middle, Stage::mlp_output, Stage::mlp_hidden})
+                for (const Index column : {0, 3}) walk.from({head, {stage, 3, column}}, 40);
+        }
+        walk.from({{0, 0}, {.stage = Stage::logit, .row = 4, .col = 3}}, 40);
+        for (const Stage stage :
+             {Stage::output, Stage::q, Stage::k, Stage::v, Stage::w_q, Stage::w_k, Stage::w_v, Stage::w_o,
+              Stage::middle, Stage::residual, Stage::embedding, Stage::w_token, Stage::mlp_output,
+              Stage::norm_gain, Stage::w_head, Stage::logit}) {
+            INFO(symbol(stage));
+            CHECK(walk.seen.contains(stage));
+        }
+        const Network& network = sentence_in(visit).run()->run->model()->network();
+        const Block& block = network.blocks[1];
+        const auto only_if = [&](bool expected, std::initializer_list<Stage> stages) {
+            for (const Stage stage : stages) {
+                INFO(symbol(stage));
+                CHECK(walk.seen.contains(stage) == expected);
+            }
+        };
+        only_if(block.rotary.has_value(), {Stage::unturned_q, Stage::unturned_k});
+        only_if(network.position_embedding.has_value(), {Stage::position, Stage::w_position});
+        only_if(network.segment_embedding.has_value(), {Stage::segment, Stage::w_segment});
+        only_if(network.embedding_norm.has_value(), {Stage::embedding_sum});
+        only_if(has_head_input(network), {Stage::head_input});
+        only_if(block.experts.has_value(), {Stage::expert_weight});
+        only_if(block.attention_added_norm || block.attention_sum_norm, {Stage::attention_between});
+        only_if(block.mlp_added_norm || block.mlp_sum_norm, {Stage::mlp_between});
+        only_if(block.softcap > 0, {Stage::capped});
     }
 }
 

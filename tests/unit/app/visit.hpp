@@ -140,16 +140,21 @@ inline void load_tiny_model(app::Visit& visit) {
     load_files(visit, "tiny", files);
 }
 
-// Runs a text of five tokens through one of the golden models.
-inline void open_golden(app::Visit& visit, const std::string& model) {
-    app::Files files;
-    for (const char* file : {"config.json", "model.safetensors"})
-        files[file] = read_file(source_dir() / "tests/golden/model" / model / file);
+// Runs a text of five tokens through a model.
+inline void open_files(app::Visit& visit, const app::Files& files) {
     load_files(visit, "tiny", files);
     visit.perform(app::SetText{"abcab"});
     visit.tokens({app::Box::first, "abcab", {1, 2, 3, 1, 2}, {"a", "b\n", "c\\", "a", "b"}, 5});
     for (int i = 0; visit.progress() && i < 100'000; ++i) visit.work(10);
     REQUIRE_FALSE(visit.progress());
+}
+
+// Runs it through one of the golden models.
+inline void open_golden(app::Visit& visit, const std::string& model) {
+    app::Files files;
+    for (const char* file : {"config.json", "model.safetensors"})
+        files[file] = read_file(source_dir() / "tests/golden/model" / model / file);
+    open_files(visit, files);
 }
 
 // Does what the page does with the files passed to open_files.

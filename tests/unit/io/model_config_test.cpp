@@ -106,6 +106,7 @@ TEST_CASE("gpt2", "[config]") {
     expected.scale_by_head_dim = true;
     expected.scale_by_layer_index = false;
     expected.windows.assign(12, 0);
+    expected.learned_positions = true;
     expected.bos_ids = expected.eos_ids = {50256};
     CHECK(c == expected);
 
@@ -135,6 +136,7 @@ TEST_CASE("llama with the RoPE scaling of Llama 3", "[config]") {
     expected.activation = Activation::silu;
     expected.tie_word_embeddings = true;
     expected.rope_theta = 500000;
+    expected.rotary_dim = 64;
     expected.rope_scaling = {RopeScaling::Kind::llama3, 32, 1, 4, 8192};
     expected.windows.assign(16, 0);
     expected.bos_ids = {128000};
@@ -203,10 +205,11 @@ TEST_CASE("mistral has a window in every layer, unless it is null", "[config]") 
 TEST_CASE("an architecture outside the families is refused by name", "[config]") {
     CHECK(config_refusal(with(gpt2(), "model_type", "mamba")) ==
           "has model_type 'mamba', which is not a transformer with attention");
-    CHECK(
-        config_refusal(with(gpt2(), "model_type", "bert")) ==
-        "has model_type 'bert', which is not supported yet; the supported ones are gpt2, llama, mistral and "
-        "qwen2");
+    CHECK(config_refusal(with(gpt2(), "model_type", "bloom")) ==
+          "has model_type 'bloom', which is not supported yet; the supported ones are gpt2, llama, mistral, "
+          "mixtral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi, phi3, olmo2, stablelm, gpt_neox, gptj, "
+          "falcon, "
+          "opt, bert, roberta and distilbert");
     CHECK(config_refusal(without(gpt2(), "model_type")) ==
           "has no 'model_type', so its architecture is unknown");
     CHECK(config_refusal(with(gpt2(), "model_type", 7)) == "should have a text as 'model_type', but has 7");
@@ -240,10 +243,10 @@ TEST_CASE("RoPE of another type or with numbers out of range is refused", "[conf
         return config_refusal(with(llama3(), "rope_scaling", std::move(scaling)));
     };
     const json scaling = llama3()["rope_scaling"];
-    for (const std::string type : {"dynamic", "yarn", "longrope", "su"}) {
+    for (const std::string type : {"dynamic", "yarn", "su"}) {
         CHECK(scaled({{"rope_type", type}, {"factor", 4.0}}) ==
               "has the RoPE type '" + type +
-                  "' in 'rope_scaling', which is not supported; default, linear and llama3 are");
+                  "' in 'rope_scaling', which is not supported; default, linear, llama3 and longrope are");
     }
     CHECK(scaled({{"type", "linear"}}) == "has no 'factor' in 'rope_scaling'");
     CHECK(scaled({{"type", "linear"}, {"factor", 0.5}}) ==
@@ -257,8 +260,9 @@ TEST_CASE("RoPE of another type or with numbers out of range is refused", "[conf
     CHECK(
         config_refusal(with(llama3(), "rope_parameters", {{"full_attention", {{"rope_type", "default"}}}})) ==
         "has 'rope_parameters' that differ between kinds of layers, which is not supported");
-    CHECK(config_refusal(with(llama3(), "rope_parameters", {{"partial_rotary_factor", 0.5}})) ==
-          "rotates only a part of each head (partial_rotary_factor), which is not supported");
+    CHECK(read(with(llama3(), "rope_parameters", {{"partial_rotary_factor", 0.5}})).rotary_dim == 32);
+    CHECK(config_refusal(with(llama3(), "rope_parameters", {{"partial_rotary_factor", 0.05}})) ==
+          "has heads of which 3 components turn; rotary positions need an even number of them, from 2 on");
     CHECK(config_refusal(with(llama3(), "rope_theta", 0)) ==
           "should have a number from 1.0 to 1000000000000.0 as 'rope_theta', but has 0");
     CHECK(config_refusal(with(llama3(), "rope_theta", "10000")) ==
@@ -298,7 +302,7 @@ TEST_CASE("every number is checked", "[config]") {
     CHECK(config_refusal(without(with(llama3(), "num_attention_heads", 24), "head_dim")) ==
           "has num_attention_heads = 24, which does not divide hidden_size = 2048");
     CHECK(config_refusal(with(llama3(), "head_dim", 63)) ==
-          "has heads of 63 dimensions; rotary positions need an even number");
+          "has heads of which 63 components turn; rotary positions need an even number of them, from 2 on");
     CHECK(config_refusal(with(llama3(), "rms_norm_eps", 0)) ==
           "should have a number from 1e-12 to 1.0 as 'rms_norm_eps', but has 0");
     CHECK(config_refusal(with(llama3(), "tie_word_embeddings", 1)) ==

@@ -85,7 +85,7 @@ TEST_CASE("norms are recomputed from the residual") {
         INFO(name);
         const auto trace = run_of(name);
         const LayerTrace& layer = trace->layers()[1];
-        const Norm& norm = trace->model()->network().blocks[1].attention_norm;
+        const Norm& norm = *trace->model()->network().blocks[1].attention_norm;
         const Index d = layer.residual_in.dim(1);
         for (Index token = 0; token < trace->tokens(); ++token) {
             double mean = 0, square = 0;
@@ -107,7 +107,7 @@ TEST_CASE("norms are recomputed from the residual") {
 TEST_CASE("a weight is found in its file") {
     const auto trace = run_of("llama-sharded-bf16");
     const Model& model = *trace->model();
-    const WeightView& up = model.network().blocks[0].up.weight;
+    const WeightView& up = model.network().blocks[0].mlp.up.weight;
     const StoredAt at = stored_at(model, up, 3, 5);
     REQUIRE(at.weight);
     CHECK(at.weight->name == "layers.0.mlp.up_proj.weight");

@@ -214,9 +214,10 @@ std::optional<Explained> GeometryLens::explain_word(Subject& subject, const Cell
     Explained out;
     out.title = (names.empty() ? "token " + std::to_string(id) : in_quotes(names[0])) + " along " +
                 (right ? "v[" : "u[") + std::to_string(cell.col) + "]";
-    out.formula =
-        direction->writes ? "Σ_b v[b] · gain[b] · W_head[b, token]" : "Σ_b norm(W_E[token])[b] · u[b]";
-    if (right && !direction->writes) out.formula = "Σ_b norm(W_E[token])[b] · v[b]";
+    out.formula = direction->writes
+                      ? "Σ_b v[b] · gain[b] · W_head[b, token]"
+                      : std::string(direction->norm ? "Σ_b norm(W_E[token])[b] · " : "Σ_b W_E[token][b] · ") +
+                            (right ? "v[b]" : "u[b]");
     out.operands_title =
         direction->writes ? "What it would add to the logit" : "The token’s embedding along it";
     const auto own = [&](Index b) {
@@ -233,10 +234,11 @@ std::optional<Explained> GeometryLens::explain_word(Subject& subject, const Cell
         return Factor{static_cast<double>(row[static_cast<std::size_t>(b)]), leads_on};
     };
     explain_sum(out, std::ssize(row), token, own, {"token", "along"});
-    out.note = direction->writes
-                   ? "Through the gain of the last norm, whose division by the spread is left out."
-                   : "The embedding alone, normalised as this layer does it: without a position, and "
-                     "without what earlier layers add.";
+    out.note =
+        direction->writes ? "Through the gain of the last norm, whose division by the spread is left out."
+        : direction->norm ? "The embedding alone, normalised as this layer does it: without a position, and "
+                            "without what earlier layers add."
+                          : "The embedding alone: without a position, and without what earlier layers add.";
     return out;
 }
 

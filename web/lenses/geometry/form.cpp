@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/block.hpp"
 #include "model/explain.hpp"
 #include "subjects/projections.hpp"
 
@@ -28,7 +29,8 @@ HeadWeights weights_of_model(const Trace& trace, HeadIndex head, const Record& r
     made.trace = &trace;
     made.layer = head.layer;
     made.tokens = trace.tokens();
-    made.turned = !model.network().rotary.empty();
+    made.turned = block.rotary.has_value();
+    made.normalised = block.q_norm || block.k_norm;
     const auto vectors = [&](Stage stage, Index of) {
         Matrix w(config.d_model, config.head_dim);
         for (Index a = 0; a < config.head_dim; ++a) {
@@ -163,14 +165,22 @@ std::optional<WordDirection> word_direction(const HeadWeights& weights, const He
                                             bool right) {
     if (!weights.trace || form.of() == FormOf::tokens || !form.directions()) return std::nullopt;
     const Network& network = weights.trace->model()->network();
+    const Block& block = network.blocks[static_cast<std::size_t>(weights.layer)];
     const std::span<const double> along =
         right ? form.directions()->right_of(direction) : form.directions()->left_of(direction);
     WordDirection made{&network.token_embedding, {}, {along.begin(), along.end()}, false};
     if (form.of() != FormOf::values || !right) {
-        made.norm = network.blocks[static_cast<std::size_t>(weights.layer)].attention_norm;
+        if (network.project_in || network.embedding_norm) return std::nullopt;
+        if (!block.attention_norm) return made;
+        made.norm = *block.attention_norm;
+        // The norm of scaled numbers is that of the numbers themselves, with another ε.
+        made.norm->epsilon /= static_cast<float>(network.embedding_scale * network.embedding_scale);
         return made;
     }
-    const Norm& norm = network.final_norm;
+    if (!network.final_norm || has_head_input(network) || block.attention_added_norm ||
+        block.attention_sum_norm)
+        return std::nullopt;
+    const Norm& norm = *network.final_norm;
     double mean = 0;
     if (norm.kind == Norm::Kind::layer) {
         for (const double each : made.direction) mean += each;

@@ -24,8 +24,9 @@ struct HeadWeights {
     Matrix w_q, w_k, w_v;  // [d_model, d_k], …
     Matrix w_o;            // [d_v, d_model]; empty: there is none
     Stage inputs = Stage::x;
-    bool biased = false;  // q and k have biases, which the form leaves out
-    bool turned = false;  // positions turn q and k after the weights (Su et al. 2021, arXiv 2104.09864)
+    bool biased = false;      // q and k have biases, which the form leaves out
+    bool turned = false;      // positions turn q and k after the weights (Su et al. 2021, arXiv 2104.09864)
+    bool normalised = false;  // and norms come between
     const Trace* trace = nullptr;  // of a model; its inputs are those of the chosen layer
     Index layer = 0, tokens = 0;
     Matrix x;  // [tokens, d_model], if there is no model

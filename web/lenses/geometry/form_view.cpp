@@ -59,6 +59,9 @@ void GeometryLens::draw_form_controls(Subject& subject, const HeadForm& form) {
             "Only q and k are known here, not the weights that made them: the form is Q Kᵀ, between tokens.");
     else if (now().form == FormOf::values && form.of() != FormOf::values)
         ui::caption("There is no W_O here, so what the head writes is V itself; the form is W_Q W_Kᵀ.");
+    else if (form.of() == FormOf::scores && w->normalised)
+        ui::caption(
+            "Norms come between the weights and q and k here, so M leaves out a factor of each token.");
     else if (form.of() == FormOf::scores && w->turned)
         ui::caption(
             "Positions turn q and k after the weights here: M is the form of two tokens at the same place.");

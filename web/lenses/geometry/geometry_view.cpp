@@ -186,10 +186,11 @@ void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
                         .c_str());
         ui::landmark_item("geometry/error");
     }
-    if (const auto& w = weights(subject); w && w->turned)
+    if (const auto& w = weights(subject); w && (w->turned || w->normalised))
         ui::caption(
-            "Positions turn q and k after W_Q and W_K here, so this G acts behind that turn, not in the "
-            "weights.");
+            w->turned ? "Positions turn q and k after W_Q and W_K here, so this G acts behind that turn, "
+                        "not in the weights."
+                      : "Norms come after W_Q and W_K here, so this G acts behind them, not in the weights.");
     ImGui::Dummy({0, 6});
     const auto plane = [&](float width) { draw_plane(drawing, subject, head, width); };
     const auto scores = [&](float width) {

@@ -141,8 +141,11 @@ std::optional<Projections> GradientLens::projections_of(Subject& subject) const 
     return edited_projections(subject, state());
 }
 
-Projections GradientLens::projections_of(const Trace& trace, HeadIndex head) const {
+// Nothing where norms come between W_Q and q: the backward pass here does not go through them.
+std::optional<Projections> GradientLens::projections_of(const Trace& trace, HeadIndex head) const {
     const Model& model = *trace.model();
+    const Block& block = model.network().blocks[static_cast<std::size_t>(head.layer)];
+    if (block.q_norm || block.k_norm) return std::nullopt;
     const ModelConfig& config = model.config();
     const ConstMatrix input = trace.layers()[static_cast<std::size_t>(head.layer)].attention_input.matrix();
     const Index count = std::min(input.cols, gradient_components_shown);
@@ -152,8 +155,9 @@ Projections GradientLens::projections_of(const Trace& trace, HeadIndex head) con
                      .w_k = Matrix(count, config.head_dim),
                      .w_v = Matrix(count, config.head_dim),
                      .first = first,
-                     .rotary = model.network().rotary,
+                     .rotary = {},
                      .of_x = Stage::normalised};
+    if (const Rotary* rotary = model.network().rotary_of(head.layer)) made.rotary = *rotary;
     for (Index token = 0; token < input.rows; ++token)
         for (Index c = 0; c < count; ++c) made.x.at(token, c) = static_cast<double>(input(token, first + c));
     const auto fill = [&](Matrix& to, Stage stage, Index heads) {

@@ -90,7 +90,7 @@ class GradientLens final : public Lens {
     // The row that is asked, of a record with values; nothing while it is being computed.
     std::optional<ChosenRow> row(Subject& subject) const;
     std::optional<Projections> projections_of(Subject& subject) const;
-    Projections projections_of(const Trace& trace, HeadIndex head) const;
+    std::optional<Projections> projections_of(const Trace& trace, HeadIndex head) const;
     std::optional<LogitLoss> logit_loss() const;  // nothing if no token is likely
     Explained explain_slope(Subject& subject, const Slopes& slopes, const SlopeCell& cell) const;
     bool check_some(const Slopes& slopes);  // true while there is more

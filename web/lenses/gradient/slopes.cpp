@@ -109,12 +109,14 @@ double Slopes::w(Slope slope, Index component, Index a) const {
 
 // As model/explain.hpp turns them.
 std::vector<Slopes::Share> Slopes::turned(Index token, Index a) const {
-    const Index half = std::ssize(projections_->rotary);
-    if (half == 0) return {{a, 1}};
-    const bool first = a < half;
-    const double angle =
-        static_cast<double>(token) * projections_->rotary[static_cast<std::size_t>(first ? a : a - half)];
-    return {{a, std::cos(angle)}, {first ? a + half : a - half, first ? std::sin(angle) : -std::sin(angle)}};
+    const Rotary* rotary = projections_->rotary ? &*projections_->rotary : nullptr;
+    const RotaryPair pair = pair_of(rotary, a);
+    if (pair.partner < 0) return {{a, 1}};
+    const double angle = static_cast<double>(token) *
+                         rotary->of_text(record_->keys())[static_cast<std::size_t>(pair.pair)],
+                 m = rotary->magnitude;
+    return {{a, m * std::cos(angle)},
+            {pair.partner, pair.first ? m * std::sin(angle) : -m * std::sin(angle)}};
 }
 
 template <typename Real>
@@ -226,7 +228,7 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
     };
     // Where a slope by a vector stands, which is not turned.
     const auto before = [&](Slope of, Index token, Index a) {
-        const bool as_shown = of == Slope::v || projections_->rotary.empty();
+        const bool as_shown = of == Slope::v || !projections_->rotary;
         return as_shown ? std::optional(cell_of(of, token, a)) : std::nullopt;
     };
     const auto own = [&](Slope of, Index at_row, Index at_col) { return value(of, at_row, at_col); };

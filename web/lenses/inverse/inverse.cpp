@@ -92,9 +92,9 @@ std::shared_ptr<const Matrix> InverseLens::inputs(Subject& subject) {
         inputs_ = std::make_shared<const Matrix>(std::move(projections->x));
         return inputs_;
     }
-    // Rotary positions come between W_Q and q.
+    // Rotary positions and norms come between W_Q and q.
     const auto trace = attention.trace();
-    if (!trace || trace->position_embedding().size() == 0) return nullptr;
+    if (!trace || turns_or_normalises(trace->model()->network(), of.layer)) return nullptr;
     const Tensor& x = trace->layers()[static_cast<std::size_t>(of.layer)].attention_input;
     if (x.size() == 0 || x.size() > inputs_limit || x.dim(0) != attention.keys() ||
         x.dim(0) != attention.queries())

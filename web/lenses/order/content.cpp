@@ -34,20 +34,20 @@ OrderContent::OrderContent(const Attention& attention, std::shared_ptr<const Rec
     if (!trace_) return;
     const Model& model = *trace_->model();
     context_ = model.config().context;
-    if (!model.network().rotary.empty()) {
+    if (const Rotary* rotary = model.network().rotary_of(head.layer)) {
         from_ = From::unturned;
-        frequencies_ = model.network().rotary;
-        base_ = model.config().rope_theta;
-        projection_ = head_projection(model, head.layer, head.head);
-        const Tensor& inputs = trace_->layers()[static_cast<std::size_t>(head.layer)].attention_input;
-        rows_.q = projected(projection_->q, attn::rows(inputs.matrix(), tokens));
-        rows_.k = projected(projection_->k, attn::rows(inputs.matrix(), tokens));
+        frequencies_ = rotary->of_text(trace_->tokens());
+        base_ = rotary->base;
+        magnitude_ = rotary->magnitude;
+        interleaved_ = rotary->interleaved;
+        rows_.q = unturned_rows(*trace_, Stage::q, head.layer, head.head, tokens);
+        rows_.k = unturned_rows(*trace_, Stage::k, head.layer, kv_head, tokens);
     } else if (head.layer == 0 && model.network().position_embedding) {
         from_ = From::embedding;
         projection_ = head_projection(model, head.layer, head.head);
-        Tensor inputs({tokens.size(), model.config().d_model});
-        normalise(trace_->kernels(), model.network().blocks.front().attention_norm,
-                  attn::rows(trace_->token_embedding().matrix(), tokens), inputs.matrix());
+        Tensor embeddings({tokens.size(), model.config().d_model});
+        copy(attn::rows(trace_->token_embedding().matrix(), tokens), embeddings.matrix());
+        const Tensor inputs = first_inputs(std::move(embeddings));
         rows_ = {projected(projection_->q, inputs.matrix()), projected(projection_->k, inputs.matrix()),
                  projected(projection_->v, inputs.matrix())};
     } else {
@@ -82,15 +82,29 @@ Tensor OrderContent::own_inputs(std::span<const Index> tokens, std::span<const I
     const Tensor& embedding = trace_->token_embedding();
     Tensor rows({std::ssize(tokens), embedding.dim(1)});
     std::vector<std::int32_t> ids;
-    for (const Index position : positions) ids.push_back(static_cast<std::int32_t>(position));
+    for (const Index position : positions)
+        ids.push_back(static_cast<std::int32_t>(network.first_position + position));
     look_up(*network.position_embedding, ids, rows.matrix());
     for (Index i = 0; i < std::ssize(tokens); ++i)
         add(attn::rows(embedding.matrix(), {tokens_.begin + tokens[static_cast<std::size_t>(i)],
                                             tokens_.begin + tokens[static_cast<std::size_t>(i)] + 1}),
             attn::rows(rows.matrix(), {i, i + 1}));
-    Tensor inputs({rows.dim(0), rows.dim(1)});
-    normalise(trace_->kernels(), network.blocks.front().attention_norm, rows.matrix(), inputs.matrix());
-    return inputs;
+    if (trace_->segment_embedding().size() > 0)
+        for (Index i = 0; i < std::ssize(tokens); ++i) {
+            const Index token = tokens_.begin + tokens[static_cast<std::size_t>(i)];
+            add(attn::rows(trace_->segment_embedding().matrix(), {token, token + 1}),
+                attn::rows(rows.matrix(), {i, i + 1}));
+        }
+    return first_inputs(std::move(rows));
+}
+
+Tensor OrderContent::first_inputs(Tensor sums) const {
+    const Network& network = trace_->model()->network();
+    if (network.embedding_norm)
+        normalise(trace_->kernels(), *network.embedding_norm, sums.matrix(), sums.matrix());
+    if (const auto& norm = network.blocks.front().attention_norm)
+        normalise(trace_->kernels(), *norm, sums.matrix(), sums.matrix());
+    return sums;
 }
 
 Tensor OrderContent::projected(const HeadProjection::Part& part, ConstMatrix inputs) const {

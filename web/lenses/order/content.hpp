@@ -39,7 +39,9 @@ class OrderContent {
     // A model's own rotary frequencies, or those of base 10,000.
     const std::vector<double>& frequencies() const { return frequencies_; }
     bool own_frequencies() const { return from_ == From::unturned; }
-    double base() const { return base_; }       // of these frequencies, before any scaling
+    double base() const { return base_; }              // of these frequencies, before any scaling
+    double magnitude() const { return magnitude_; }    // of cosines and sines
+    bool interleaved() const { return interleaved_; }  // the model's own pairs are (2a, 2a + 1)
     Index context() const { return context_; }  // the positions that the model was made for; 0: no model
 
     // Scale, soft cap and, if it is asked for, the head's mask over these tokens.
@@ -53,6 +55,8 @@ class OrderContent {
     std::vector<double> at_own_position(Stage stage, std::optional<Index> token, Index position) const;
 
   private:
+    // What the first layer reads of sums of embeddings.
+    Tensor first_inputs(Tensor sums) const;
     Tensor own_inputs(std::span<const Index> tokens, std::span<const Index> positions) const;
     Tensor projected(const HeadProjection::Part& part, ConstMatrix inputs) const;
 
@@ -64,7 +68,8 @@ class OrderContent {
     std::vector<std::string> names_;
     HeadRows rows_;
     std::vector<double> frequencies_;
-    double base_ = 10'000;
+    double base_ = 10'000, magnitude_ = 1;
+    bool interleaved_ = false;
     Index context_ = 0;
     std::optional<HeadProjection> projection_;
 };

@@ -53,9 +53,10 @@ std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage
         case PositionScheme::rotary: break;
     }
     const Index own = content_->tokens().begin + token;
-    const bool as_the_model = rule.scheme == PositionScheme::learned
-                                  ? content_->own_table()
-                                  : content_->own_frequencies() && !rule.interleaved;
+    const bool as_the_model =
+        rule.scheme == PositionScheme::learned
+            ? content_->own_table()
+            : content_->own_frequencies() && rule.interleaved == content_->interleaved();
     return as_the_model && position == own ? std::optional(Places{content_->head()}(stage, own, component))
                                            : std::nullopt;
 }
@@ -68,7 +69,9 @@ bool OrderLens::has_own_weights(Index token) const {
     const PositionScheme own = content_->from() == From::unturned    ? PositionScheme::rotary
                                : content_->from() == From::embedding ? PositionScheme::learned
                                                                      : PositionScheme::none;
-    if (now().scheme != own || (own == PositionScheme::rotary && now().interleaved)) return false;
+    if (now().scheme != own ||
+        (own == PositionScheme::rotary && now().interleaved != content_->interleaved()))
+        return false;
     if (content_->has_mask() && !now().masked) return false;
     const Range seen = content_->tokens();
     for (Index key = 0; key < record.keys(); ++key)

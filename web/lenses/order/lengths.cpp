@@ -87,8 +87,8 @@ LengthCurves::LengthCurves(std::shared_ptr<const OrderContent> content, CurvePai
     : content_(std::move(content)), farthest_(trained * factor) {
     const std::vector<double> q = content_row(*content_, Stage::q, pair.query),
                               k = content_row(*content_, Stage::k, pair.key);
-    const Index turned = content_->d_k() - content_->d_k() % 2;
-    if (turned < content_->d_k()) unturned_ = q.back() * k.back();
+    const Index turned = 2 * std::ssize(content_->frequencies());
+    for (std::size_t a = static_cast<std::size_t>(turned); a < q.size(); ++a) unturned_ += q[a] * k[a];
     for (std::size_t kind = 0; kind < length_scalings; ++kind) {
         PositionRule& rule = rules_[kind];
         const RopeScaling scaling = length_scaling(kind, trained, factor);

@@ -94,7 +94,7 @@ class LengthCurves {
     Index farthest_, bins_done_ = 0;
     std::array<PositionRule, length_scalings> rules_;
     std::array<std::vector<Wave>, length_scalings> waves_;
-    double unturned_ = 0;  // of a component that has no partner
+    double unturned_ = 0;  // of components that have no partner
     std::array<std::vector<Bin>, length_scalings> found_;
 };
 

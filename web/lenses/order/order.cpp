@@ -104,6 +104,7 @@ PositionRule OrderLens::rule_of(PositionScheme scheme) const {
     const HeadIndex head = content_->head();
     PositionRule rule{.scheme = scheme, .seed = now().seed, .interleaved = now().interleaved};
     rule.frequencies = content_->frequencies();
+    rule.magnitude = content_->magnitude();
     rule.slope = alibi_slopes(content_->record()->heads())[static_cast<std::size_t>(head.head)];
     rule.buckets.both_ways = !now().masked;
     rule.bucket_biases = drawn_bucket_biases(now().seed, rule.buckets.count);

@@ -29,7 +29,8 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
                 (shown == next_.candidates.end()
                      ? "token " + std::to_string(found->id)
                      : in_quotes(next_.pieces[static_cast<std::size_t>(shown - next_.candidates.begin())]));
-    out.provenance = "the next token · computed by " + model_name_;
+    out.provenance = std::string(continues_text() ? "the next token" : "in the last token’s place") +
+                     " · computed by " + model_name_;
     out.f64 = likelihood(logit) / sum;
     out.f32 = static_cast<double>(static_cast<float>(found->probability));
     out.formula = "exp((logit − best) / temperature) / Σ";

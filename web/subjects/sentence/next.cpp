@@ -1,6 +1,7 @@
 // What comes next: the likeliest tokens, and generation one token after the other.
 #include <algorithm>
 
+#include "model/network.hpp"
 #include "subjects/sentence/sentence.hpp"
 
 namespace attn::app {
@@ -10,6 +11,8 @@ namespace {
 constexpr Index next_shown = 12;
 
 }  // namespace
+
+bool SentenceSubject::continues_text() const { return model_ && model_->network().causal; }
 
 void SentenceSubject::refresh_next() {
     if (!run() || !run()->all_heads || (!next_.candidates.empty() && next_for_ == now().sampling)) return;

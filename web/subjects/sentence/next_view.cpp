@@ -31,9 +31,12 @@ std::string told(const Candidate& c) {
 
 void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     if (!run() || run()->logits.size() == 0) return;
-    ui::section("Next token", true);
-    ImGui::SameLine(0, 18);
-    buttons(*this);
+    const char* title = continues_text() ? "Next token" : "In the last token’s place";
+    ui::section(title, true);
+    if (continues_text()) {
+        ImGui::SameLine(0, 18);
+        buttons(*this);
+    }
 
     std::vector<ui::Bar> bars;
     float most = 0;
@@ -45,13 +48,14 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     }
     if (bars.empty())
         ui::caption("The logits of the last position are not finite, so no token can be drawn.");
-    else if (const auto over =
-                 ui::bar_list("next", "Next token", width, bars, most, ui::sequential_scale(1))) {
+    else if (const auto over = ui::bar_list("next", title, width, bars, most, ui::sequential_scale(1))) {
         const Candidate& candidate = next_.candidates[static_cast<std::size_t>(*over)];
         drawing.now.cell = CellRef{.stage = Stage::probability, .col = candidate.id};
-        ui::bar_tooltip(*over, (told(candidate) + "\nClick to append it").c_str());
-        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-        if (ui::clicked()) choose_next(candidate.id);
+        ui::bar_tooltip(*over, (told(candidate) + (continues_text() ? "\nClick to append it" : "")).c_str());
+        if (continues_text()) {
+            ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+            if (ui::clicked()) choose_next(candidate.id);
+        }
     }
     draw_sampling(width);
 }

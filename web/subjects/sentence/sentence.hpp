@@ -49,10 +49,12 @@ class SentenceSubject final : public Subject {
         std::vector<std::string> pieces;
     };
     const Next& next_tokens() const { return next_; }
-    void generate_step() { step_wanted_ = run() != nullptr; }
+    // False for a model that reads in both directions: it fills in tokens, here the last one.
+    bool continues_text() const;
+    void generate_step() { step_wanted_ = run() != nullptr && continues_text(); }
     // What is generated until it ends is one step of undo.
     void play(bool on) {
-        playing_ = on;
+        playing_ = on && continues_text();
         played_ = false;
     }
     bool playing() const { return playing_; }

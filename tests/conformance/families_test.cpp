@@ -1,0 +1,100 @@
+// Compares whole models of many families with what other people's code computes of them in float64 (shared/families): the
+// logits, and the attention weights of every head, of both spellings of their configurations.
+#include <catch_amalgamated.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "io/npz.hpp"
+#include "model/forward.hpp"
+#include "support/kernels.hpp"
+#include "support/shared_data.hpp"
+#include "unit/model/models.hpp"
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr const char* no_families =
+    "shared/families is not beside this project; set ATTN_SHARED to the folder above it";
+
+// The numbers of a float64 array, rounded to f32: the tolerances are 100 such roundings.
+Tensor array_of(const std::vector<std::byte>& npz, const std::string& name) {
+    const auto arrays = parse_npz(npz);
+    REQUIRE(arrays);
+    const auto found = std::ranges::find(*arrays, name, &NpzArray::name);
+    INFO(name);
+    REQUIRE(found != arrays->end());
+    const auto unpacked = Unpacking(found->entry).finish();
+    REQUIRE(unpacked);
+    const auto array = parse_npy(unpacked->bytes);
+    REQUIRE(array);
+    auto tensor = to_tensor(*array);
+    REQUIRE(tensor);
+    return *std::move(tensor);
+}
+
+struct Tolerance {
+    double logits, attention;
+};
+
+void check_text(const std::shared_ptr<const Model>& model, const Kernels& kernels, const nlohmann::json& text,
+                const std::vector<std::byte>& npz, const std::string& prefix, const Tolerance& tolerance) {
+    const auto segments = text.value("token_type_ids", std::vector<std::int32_t>{});
+    const auto trace = run_forward(model, text["ids"].get<std::vector<std::int32_t>>(), kernels, segments);
+    INFO((trace ? "" : trace.error().message));
+    REQUIRE(trace);
+    const Index n = (*trace)->tokens();
+    CHECK(deviation((*trace)->logits({0, n}).values(), array_of(npz, prefix + "logits").values()) <=
+          tolerance.logits);
+    const Tensor attention = array_of(npz, prefix + "attention");  // [layers, heads, query, key]
+    REQUIRE(attention.dim(0) == model->config().layers);
+    const auto size = static_cast<std::size_t>(attention.size() / attention.dim(0));
+    for (std::size_t layer = 0; layer < (*trace)->layers().size(); ++layer) {
+        const Tensor got = weights_of((*trace)->layers()[layer].attention);
+        CHECK(deviation(got.values(), attention.values().subspan(layer * size, size)) <= tolerance.attention);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("models of many families compute what their authors' code does", "[conformance][model]") {
+    const auto folder = shared_data("families");
+    if (!folder) SKIP(no_families);
+    const Kernels& kernels = generate_kernels();
+    std::set<std::string> checked;
+    for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+        const std::string name = entry.path().filename().string();
+        if (!entry.is_directory() || name.starts_with("t5")) continue;
+        for (const char* config : {"config.json", "config-v5.json"}) {
+            CAPTURE(name, config, kernels.name);
+            ModelFiles files{.config = read_file(entry.path() / config), .index = {}, .weights = {}};
+            files.weights["model.safetensors"] = read_file(entry.path() / "model.safetensors");
+            const auto model = Model::load(std::move(files));
+            INFO((model ? "" : model.error().message));
+            REQUIRE(model);
+            CHECK((*model)->notes().empty());
+            const auto bytes = read_file(entry.path() / "expect.json");
+            const auto expected = nlohmann::json::parse(
+                std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+            const Tolerance tolerance{expected["tolerance"]["logits"], expected["tolerance"]["attention"]};
+            const auto npz = read_file(entry.path() / "expect.npz");
+            check_text(*model, kernels, expected, npz, "", tolerance);
+            if (expected.contains("long"))
+                check_text(*model, kernels, expected["long"], npz, "long_", tolerance);
+        }
+        checked.insert(name);
+    }
+    CHECK(checked.size() >= 20);
+}
+
+TEST_CASE("an encoder with a decoder is refused by name", "[conformance][model]") {
+    const auto folder = shared_data("families");
+    if (!folder) SKIP(no_families);
+    for (const char* name : {"t5", "t5_v1_1"}) {
+        const auto config = parse_model_config(read_file(*folder / name / "config.json"));
+        REQUIRE(!config);
+        CHECK(config.error().message.starts_with(
+            "config.json has model_type 't5', which is not supported yet"));
+    }
+}

@@ -1,0 +1,249 @@
+// What holds for every family: refusals that name what is wrong, runs that can be continued and generated one token at a
+// time, and numbers that are recomputed in double.
+#include <cstring>
+
+#include "model/explain.hpp"
+#include "model/forward.hpp"
+#include "model/generate.hpp"
+#include "support/small_families.hpp"
+#include "train/network.hpp"
+
+using namespace attn;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const std::vector<std::int32_t> family_ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+
+std::shared_ptr<const Trace> family_run(const std::shared_ptr<const Model>& model,
+                                        std::vector<std::int32_t> of_ids = family_ids) {
+    auto trace = run_forward(model, std::move(of_ids));
+    REQUIRE(trace);
+    return *trace;
+}
+
+std::string refusal_of_files(ModelFiles files) {
+    const auto model = Model::load(std::move(files));
+    REQUIRE(!model);
+    return model.error().message;
+}
+
+nlohmann::json family_config(const SmallFamily& family) { return nlohmann::json::parse(family.config); }
+
+std::string refusal_of_keys(const nlohmann::json& config) {
+    const std::string text = config.dump();
+    const auto parsed = parse_model_config(as_bytes(text));
+    INFO(text);
+    REQUIRE(!parsed);
+    CHECK(parsed.error().message.find('\n') == std::string::npos);
+    return parsed.error().message;
+}
+
+bool bits_alike(const Tensor& a, const Tensor& b) {
+    const Tensor x = a, y = b;  // copies lie in one piece
+    return x.shape() == y.shape() &&
+           std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof(float)) == 0;
+}
+
+void check_alike(const Trace& got, const Trace& expected) {
+    const auto a = got.tensors(), b = expected.tensors();
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        INFO(a[i].name);
+        CHECK(bits_alike(*a[i].tensor, *b[i].tensor));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a tensor that is missing or has another shape is named, in every family", "[model]") {
+    for (const SmallFamily& family : small_families) {
+        CAPTURE(family.name);
+        const ModelFiles files = files_of(family);
+        const std::vector<StoredTensor> whole = read_safetensors(files.weights.begin()->second);
+        for (std::size_t i = 0; i < whole.size(); ++i) {
+            CAPTURE(whole[i].name);
+            std::vector<StoredTensor> lacking = whole, odd = whole;
+            lacking.erase(lacking.begin() + static_cast<std::ptrdiff_t>(i));
+            odd[i].shape.push_back(1);
+            ModelFiles without = files, reshaped = files;
+            without.weights.begin()->second = write_safetensors(lacking);
+            reshaped.weights.begin()->second = write_safetensors(odd);
+            CHECK_THAT(refusal_of_files(std::move(without)),
+                       ContainsSubstring("the weights lack tensor '" + whole[i].name + "'"));
+            CHECK_THAT(refusal_of_files(std::move(reshaped)),
+                       ContainsSubstring("tensor '" + whole[i].name + "' has shape") &&
+                           ContainsSubstring("by config.json"));
+        }
+    }
+}
+
+TEST_CASE("a key that is wrong or missing is named, in every family", "[model]") {
+    for (const SmallFamily& family : small_families) {
+        CAPTURE(family.name);
+        const nlohmann::json config = family_config(family);
+        for (const auto& [key, value] : config.items()) {
+            if (key == "model_type") continue;
+            auto changed = config;
+            changed[key] = value.is_object() ? nlohmann::json("x") : nlohmann::json::object();
+            CHECK_THAT(refusal_of_keys(changed), ContainsSubstring("'" + key + "'"));
+        }
+        for (const auto& [key, value] : config.items())
+            if (key == "vocab_size" || key == "hidden_size" || key == "n_embd" || key == "dim") {
+                auto lacking = config;
+                lacking.erase(key);
+                CHECK(refusal_of_keys(lacking) == "config.json has no '" + key + "'");
+            }
+    }
+}
+
+TEST_CASE("what a family's models may ask for and is not supported is refused by name", "[model]") {
+    const auto with = [](const char* family, const char* key, const nlohmann::json& value) {
+        const auto found =
+            std::ranges::find(small_families, std::string_view(family),
+                              [](const SmallFamily& each) { return std::string_view(each.name); });
+        auto config = family_config(*found);
+        config[key] = value;
+        return refusal_of_keys(config);
+    };
+    for (const auto& [family, key, value, told] :
+         std::vector<std::tuple<const char*, const char*, nlohmann::json, const char*>>{
+             {"falcon", "alibi", true, "(alibi)"},
+             {"falcon", "apply_residual_connection_post_layernorm", true,
+              "(apply_residual_connection_post_layernorm)"},
+             {"phi", "qk_layernorm", true, "(qk_layernorm)"},
+             {"stablelm", "qk_layernorm", true, "(qk_layernorm)"},
+             {"opt", "layer_norm_elementwise_affine", false, "(layer_norm_elementwise_affine)"},
+             {"opt", "_remove_final_layer_norm", true, "(_remove_final_layer_norm)"},
+             {"bert", "position_embedding_type", "relative_key", "'relative_key'"},
+             {"bert", "is_decoder", true, "(is_decoder)"},
+             {"gemma", "use_bidirectional_attention", true, "(use_bidirectional_attention)"},
+             {"gptj", "rotary_dim", nullptr, "'rotary_dim'"},
+             {"gptj", "rotary_dim", 9, "rotary_dim = 9"},
+             {"mixtral", "num_experts_per_tok", 5, "num_experts_per_tok = 5"},
+             {"phi3", "rope_scaling", {{"type", "longrope"}, {"short_factor", {1}}}, "'short_factor'"},
+             {"phi3", "rope_scaling", {{"type", "yarn"}, {"factor", 2}}, "'yarn'"},
+             {"gemma3_text",
+              "rope_parameters",
+              {{"sliding_attention", {{"rope_type", "linear"}, {"factor", 2}}}},
+              "'sliding_attention'"},
+             {"gemma2", "layer_types", {"full_attention", "chunked_attention"}, "'chunked_attention'"},
+             {"llama", "is_encoder_decoder", true, "(is_encoder_decoder)"},
+             {"gpt_neox", "model_type", "t5", "'t5'"}})
+        CHECK_THAT(with(family, key, value), ContainsSubstring(told));
+}
+
+TEST_CASE("a run goes on where another ended, and token by token, in every family", "[model]") {
+    for (const SmallFamily& family : small_families) {
+        CAPTURE(family.name);
+        const auto model = small_model(family);
+        const auto whole = family_run(model),
+                   part = family_run(model, {family_ids.begin(), family_ids.begin() + 5});
+        auto forward = Forward::start(part, family_ids, 1);
+        REQUIRE(forward);
+        const auto continued = forward->finish();
+        REQUIRE(continued);
+        check_alike(**continued, *whole);
+
+        auto generator = Generator::start(*part, {.temperature = 1, .seed = 3});
+        REQUIRE(static_cast<bool>(generator) == family.causal);
+        if (!family.causal) {
+            CHECK_THAT(generator.error().message, ContainsSubstring("both directions"));
+            continue;
+        }
+        for (int i = 0; i < 8; ++i) {
+            REQUIRE(generator->next());
+            const auto again = family_run(model, {generator->ids().begin(), generator->ids().end()});
+            while (generator->step()) {
+            }
+            // As in generate_test.cpp: of one row, products add up in another order.
+            CHECK(deviation(generator->logits(),
+                            again->logits({again->tokens() - 1, again->tokens()}).values()) < 1e-5);
+        }
+    }
+}
+
+TEST_CASE("a head's output in its own place changes nothing, in every family", "[model]") {
+    for (const SmallFamily& family : small_families) {
+        CAPTURE(family.name);
+        const auto trace = family_run(small_model(family));
+        const ConstMatrix head = trace->layers()[1].attention.output().heads().head(1);
+        auto forward = Forward::start_with({{1, 1}, 4, {head.row(4), head.row(4) + head.cols}}, trace);
+        REQUIRE(forward);
+        const auto same = forward->finish();
+        REQUIRE(same);
+        check_alike(**same, *trace);
+    }
+}
+
+TEST_CASE("components of q, k and v are recomputed in double, in every family", "[model]") {
+    for (const SmallFamily& family : small_families) {
+        CAPTURE(family.name);
+        const auto trace = family_run(small_model(family));
+        const Network& network = trace->model()->network();
+        for (Index layer = 0; layer < std::ssize(trace->layers()); ++layer)
+            for (const Stage stage : {Stage::q, Stage::k, Stage::v}) {
+                const Record& record = trace->layers()[static_cast<std::size_t>(layer)].attention;
+                const Tensor& run = stage == Stage::q   ? record.q()
+                                    : stage == Stage::k ? record.k()
+                                                        : record.v();
+                Index turned = 0;
+                for (Index head = 0; head < run.dim(0); ++head)
+                    for (Index token = 0; token < trace->tokens(); token += 3)
+                        for (Index a = 0; a < run.dim(2); ++a) {
+                            const VectorComponent why =
+                                explain_component(*trace, stage, layer, head, token, a);
+                            // Numbers are within ±10; a projection adds up 16 products.
+                            CHECK(std::abs(why.value() -
+                                           static_cast<double>(run.heads().head(head)(token, a))) < 2e-5);
+                            turned += why.partner_component >= 0;
+                        }
+                const Rotary* rotary = network.rotary_of(layer);
+                CHECK((turned > 0) == (rotary && stage != Stage::v));
+            }
+    }
+}
+
+TEST_CASE("a trace says how much memory it takes, in every family", "[model]") {
+    for (const SmallFamily& family : small_families) {
+        CAPTURE(family.name);
+        const auto trace = family_run(small_model(family));
+        std::int64_t bytes = 0;
+        for (const NamedTensor& named : trace->tensors())
+            bytes += std::int64_t{sizeof(float)} * named.tensor->size();
+        CHECK(trace->memory_bytes() == bytes);
+    }
+}
+
+TEST_CASE("only what trains as GPT-2 and Llama do is trained", "[model]") {
+    for (const SmallFamily& family : small_families) {
+        const std::string_view name = family.name;
+        const bool plain = name == "gpt2" || name == "llama" || name == "stablelm";
+        CAPTURE(name);
+        const Status can = TrainedNetwork::check(*small_model(family));
+        CHECK(static_cast<bool>(can) == plain);
+    }
+}
+
+TEST_CASE("segments are a token's own, and BERT's", "[model]") {
+    const auto found = [](const char* name) {
+        return *std::ranges::find(small_families, std::string_view(name),
+                                  [](const SmallFamily& each) { return std::string_view(each.name); });
+    };
+    const auto bert = small_model(found("bert"));
+    const std::vector<std::int32_t> three{1, 2, 3};
+    const auto told = [&](const std::shared_ptr<const Model>& model, std::vector<std::int32_t> segments) {
+        const auto trace = run_forward(model, three, default_kernels(), std::move(segments));
+        return trace ? std::string() : trace.error().message;
+    };
+    CHECK(told(bert, {0, 1, 1}).empty());
+    CHECK(told(bert, {0, 1}) == "2 token types are not one for each of 3 tokens");
+    CHECK(told(bert, {0, 1, 2}) == "token type 2 at position 2 is none of the model's 2");
+    CHECK_THAT(told(small_model(found("opt")), {0, 0, 0}), ContainsSubstring("has no segments"));
+    // The same text is another one with other segments, also where it goes on from a run.
+    const auto second = run_forward(bert, three, default_kernels(), {0, 1, 1}),
+               first = run_forward(bert, three);
+    REQUIRE((first && second));
+    CHECK((*first)->final_residual() != (*second)->final_residual());
+}

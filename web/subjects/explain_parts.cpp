@@ -1,0 +1,256 @@
+// Explains what only some families compute: norms after a half, sums of embeddings, experts, caps and heads of their own.
+#include <cmath>
+
+#include "model/block.hpp"
+#include "subjects/around.hpp"
+
+namespace attn::app {
+
+namespace {
+
+struct Half {
+    AfterHalf norms;
+    NormRow row;
+    const char *before_name, *output_name;
+    Stage before, output, between;
+    const Tensor *before_values, *output_values, *between_values;
+};
+Half half_of(const Around& a, bool of_attention) {
+    const LayerTrace& l = a.at(a.layer());
+    if (of_attention)
+        return {after_attention(a.block()),
+                NormRow::after_heads,
+                "residual",
+                "attention",
+                Stage::residual,
+                Stage::attended,
+                Stage::attention_between,
+                &l.residual_in,
+                &l.attention_output,
+                &l.attention_between};
+    return {after_mlp(a.block()), NormRow::after_mlp, "middle",           "MLP",         Stage::middle,
+            Stage::mlp_output,    Stage::mlp_between, &l.residual_middle, &l.mlp_output, &l.mlp_between};
+}
+
+void explain_half_sum(const Around& a, const Half& half, bool normalised) {
+    const auto here = [&](Stage stage) { return a.places(stage, a.cell.row, a.cell.col); };
+    if (normalised)
+        return explain_sum(
+            a, {{half.before_name, here(half.before)}, {info(half.between).label, here(half.between)}},
+            {half.before_values, half.between_values});
+    explain_sum(a, {{half.before_name, here(half.before)}, {half.output_name, here(half.output)}},
+                {half.before_values, half.output_values});
+}
+
+const Mlp& expert_of(const Around& a, Index slot) {
+    const auto number = static_cast<std::size_t>(a.at(a.layer()).chosen_experts.matrix()(a.cell.row, slot));
+    return a.block().experts->all[number];
+}
+
+std::string number_of(const Around& a, Index slot) {
+    return std::to_string(static_cast<Index>(a.at(a.layer()).chosen_experts.matrix()(a.cell.row, slot)));
+}
+
+}  // namespace
+
+void explain_left(const Around& a, bool of_attention) {
+    const Half half = half_of(a, of_attention);
+    if (half.norms.sum_norm) return explain_norm(a, half.row, *half.between_values, half.between);
+    explain_half_sum(a, half, half.norms.added_norm.has_value());
+}
+
+void explain_between(const Around& a, bool of_attention) {
+    const Half half = half_of(a, of_attention);
+    if (half.norms.sum_norm) return explain_half_sum(a, half, false);
+    explain_norm(a, half.row, *half.output_values, half.output);
+}
+
+void explain_embedding(const Around& a) {
+    const Network& network = a.network();
+    const auto id = static_cast<Index>(a.trace().ids()[static_cast<std::size_t>(a.cell.row)]);
+    if (!network.project_in) {
+        const double row = element(network.token_embedding, a.cell.col, id);
+        a.out.f64 = row * network.embedding_scale;
+        a.out.formula = "row " + std::to_string(id) + " of the embedding, the id of " + a.token() +
+                        ", times " + four(network.embedding_scale);
+        add_step(a.out, "W_E", "row " + std::to_string(id), row, a.places(Stage::w_token, id, a.cell.col));
+        add_step(a.out, "scaled", four(row) + " × " + four(network.embedding_scale), a.out.f64, true);
+        return add_line(a.out, "value", in_expression(row) + " * " + in_expression(network.embedding_scale),
+                        a.out.f64);
+    }
+    std::vector<float> row;
+    for (Index i = 0; i < network.token_embedding.in; ++i)
+        row.push_back(static_cast<float>(element(network.token_embedding, i, id)));
+    const LinearSum sum = explain_linear(*network.project_in, row, a.cell.col);
+    a.out.formula = "Σ_b W_E[" + std::to_string(id) + ", b] · project_in[b, " + a.column() + "]";
+    a.out.operands_title = "The embedding, widened to the residual";
+    add_terms(a.out, sum.terms, [&](Index i) { return std::optional(a.places(Stage::w_token, id, i)); },
+              PlaceOf(), {"x", "w"});
+    a.out.f64 = sum.value();
+    add_step(a.out, "Σ", "", a.out.f64, true);
+    add_line(a.out, "value", "dot(x, w)", a.out.f64);
+}
+
+void explain_embedding_sum(const Around& a) {
+    const auto here = [&](Stage stage) { return a.places(stage, a.cell.row, a.cell.col); };
+    const Trace& t = a.trace();
+    const auto token = std::pair{"embedding", here(Stage::embedding)},
+               position = std::pair{"position", here(Stage::position)},
+               segment = std::pair{"segment", here(Stage::segment)};
+    if (t.segment_embedding().size())
+        return explain_sum(a, {token, segment, position},
+                           {&t.token_embedding(), &t.segment_embedding(), &t.position_embedding()});
+    if (t.position_embedding().size())
+        return explain_sum(a, {token, position}, {&t.token_embedding(), &t.position_embedding()});
+    explain_sum(a, {token}, {&t.token_embedding()});
+}
+
+void explain_expert_weight(const Around& a) {
+    const LayerTrace& l = a.at(a.layer());
+    const Experts& experts = *a.block().experts;
+    const auto x = a.values(l.mlp_input);
+    double sum = 0, own = 0;
+    a.out.operands_title = "exp of the scores of the experts that this token takes";
+    for (Index slot = 0; slot < experts.per_token; ++slot) {
+        const auto number = static_cast<Index>(l.chosen_experts.matrix()(a.cell.row, slot));
+        const double score = explain_linear(experts.router, x, number).value(), power = std::exp(score);
+        a.out.operands.push_back({"expert " + number_of(a, slot), power, 1, power});
+        sum += power;
+        if (slot != a.cell.col) continue;
+        own = power;
+        add_step(a.out, "score", "MLP input · router, of expert " + number_of(a, slot), score);
+    }
+    a.out.f64 = own / sum;
+    a.out.formula = "exp(score) / Σ exp(score), of expert " + number_of(a, a.cell.col);
+    add_step(a.out, "weight", four(own) + " / " + four(sum), a.out.f64, true);
+    add_line(a.out, "value", in_expression(own) + " / sum(a)", a.out.f64);
+}
+
+void explain_expert_hidden(const Around& a) {
+    const Index d_ff = a.config().d_ff, slot = a.cell.col / d_ff, unit = a.cell.col % d_ff;
+    const Mlp& mlp = expert_of(a, slot);
+    const auto x = a.values(a.at(a.layer()).mlp_input);
+    const double gate = explain_linear(*mlp.gate, x, unit).value(),
+                 up = explain_linear(mlp.up, x, unit).value(),
+                 active = activated(a.config().activation, gate);
+    a.out.f64 = active * up;
+    a.out.formula = "act(gate) · up, of unit " + std::to_string(unit) + " of expert " + number_of(a, slot);
+    a.out.operands_title = "Active gate · Up";
+    a.out.operands.push_back({"", active, up, a.out.f64});
+    a.out.left_name = "active";
+    a.out.right_name = "up";
+    add_step(a.out, "gate", "MLP input · W_gate of the expert", gate);
+    add_step(a.out, "activation", "of " + four(gate), active);
+    add_step(a.out, "up", "MLP input · W_up of the expert", up);
+    add_line(a.out, "value", "dot(active, up)", a.out.f64);
+}
+
+void explain_expert_output(const Around& a) {
+    const LayerTrace& l = a.at(a.layer());
+    a.out.operands_title = "Weight of each expert · what it makes of the token";
+    a.out.formula = "Σ_e weight[e] · (hidden[e] · W_down[e])[" + a.column() + "]";
+    const Index d_ff = a.config().d_ff;
+    for (Index slot = 0; slot < a.block().experts->per_token; ++slot) {
+        const auto hidden =
+            a.values(l.mlp_hidden)
+                .subspan(static_cast<std::size_t>(slot * d_ff), static_cast<std::size_t>(d_ff));
+        const double made = explain_linear(expert_of(a, slot).down, hidden, a.cell.col).value(),
+                     weight = static_cast<double>(l.expert_weights.matrix()(a.cell.row, slot));
+        a.out.operands.push_back({"expert " + number_of(a, slot), weight, made, weight * made,
+                                  a.places(Stage::expert_weight, a.cell.row, slot)});
+        a.out.f64 += weight * made;
+    }
+    a.out.left_name = "weight";
+    a.out.right_name = "made";
+    add_step(a.out, "Σ", "", a.out.f64, true);
+    add_line(a.out, "value", "dot(weight, made)", a.out.f64);
+}
+
+void explain_head_input(const Around& a) {
+    const Network& network = a.network();
+    const auto x = a.values(a.trace().final_norm());
+    if (network.project_out) {
+        const LinearSum sum = explain_linear(*network.project_out, x, a.cell.col);
+        a.out.formula = "Σ_b Final norm[" + a.token() + ", b] · project_out[b, " + a.column() + "]";
+        a.out.operands_title = "The residual, narrowed to the embedding";
+        add_terms(a.out, sum.terms, a.row(Stage::final_norm), PlaceOf(), {"x", "w"});
+        a.out.f64 = sum.value();
+        add_step(a.out, "Σ", "", a.out.f64, true);
+        return add_line(a.out, "value", "dot(x, w)", a.out.f64);
+    }
+    const auto& [dense, norm] = *network.head_transform;
+    std::vector<double> active;
+    for (Index i = 0; i < dense.weight.out; ++i)
+        active.push_back(activated(a.config().activation, explain_linear(dense, x, i).value()));
+    const Normalised why = explain_norm(norm, active, a.cell.col);
+    const LinearSum own = explain_linear(dense, x, a.cell.col);
+    const double unit = (why.x - why.mean) / std::sqrt(why.variance + why.epsilon);
+    a.out.formula = "norm(act(Final norm · dense + bias))[" + a.column() + "]";
+    a.out.operands_title = "Final norm · dense, of this component";
+    add_terms(a.out, own.terms, a.row(Stage::final_norm), PlaceOf(), {"x", "w"});
+    add_step(a.out, "dense", "Σ + bias " + four(own.bias), own.value());
+    add_step(a.out, "activation", "of " + four(own.value()), why.x);
+    add_step(a.out, "mean", "over all components", why.mean);
+    add_step(a.out, "variance", "over all components", why.variance);
+    a.out.f64 = why.value();
+    add_step(a.out, "gain", "", why.gain,
+             a.places(Stage::norm_gain, static_cast<Index>(NormRow::head), a.cell.col));
+    add_step(a.out, "bias", "", why.bias,
+             a.places(Stage::norm_bias, static_cast<Index>(NormRow::head), a.cell.col));
+    add_step(a.out, "× gain + bias", four(unit) + " × " + four(why.gain) + " + " + four(why.bias), a.out.f64,
+             true);
+    add_line(a.out, "x_in", "dot(x, w) + " + in_expression(own.bias), own.value());
+    add_line(a.out, "active", activation_expression(a.config().activation), why.x);
+    add_line(a.out, "normalised",
+             "(active - " + in_expression(why.mean) + ") / sqrt(" +
+                 in_expression(why.variance + why.epsilon) + ")",
+             unit);
+    add_line(a.out, "value", "normalised * " + in_expression(why.gain) + " + " + in_expression(why.bias),
+             a.out.f64);
+}
+
+void explain_logit(const Around& a) {
+    const Network& network = a.network();
+    const bool own = has_head_input(network);
+    explain_linear(a, explain_linear(network.head, a.values(a.trace().head_input()), a.cell.col),
+                   a.row(own ? Stage::head_input : Stage::final_norm), Stage::w_head,
+                   own ? "Head input" : "Final norm");
+    if (network.logit_cap == 0) return;
+    const double plain = a.out.f64, cap = network.logit_cap;
+    for (auto& step : a.out.steps) step.current = false;
+    a.out.f64 = cap * std::tanh(plain / cap);
+    a.out.formula = four(cap) + " · tanh((" + a.out.formula + ") / " + four(cap) + ")";
+    add_step(a.out, "capped", four(cap) + " × tanh(" + four(plain) + " / " + four(cap) + ")", a.out.f64,
+             true);
+    a.out.lines.back().name = "uncapped";
+    add_line(a.out, "value", in_expression(cap) + " * tanh(uncapped / " + in_expression(cap) + ")",
+             a.out.f64);
+}
+
+void explain_normalised(const Around& a, const VectorComponent& why, Stage weights) {
+    const Normalised& norm = *why.own_norm;
+    const bool of_query = weights == Stage::w_q;
+    const auto row = of_query ? NormRow::q : NormRow::k;
+    const Index width = norm_of(a, row)->gain.size(), head_dim = a.config().head_dim;
+    const Index own_head =
+        of_query ? a.places.head.head : a.at(a.layer()).attention.kv_head(a.places.head.head);
+    const Index column = width == head_dim ? a.cell.col : own_head * head_dim + a.cell.col;
+    const std::string w(symbol(weights));
+    a.out.formula = "x / √(mean of x² + ε) · gain, where x = Σ_b Norm[" + a.token() + ", b] · " + w + "[b, " +
+                    a.column() + "]";
+    a.out.operands_title = "Norm[" + a.token() + ", ·] · " + w + "[·, " + a.column() + "]";
+    add_terms(a.out, why.own.terms, a.row(Stage::normalised), a.weights(weights), {"x", "w"});
+    const double unit = norm.x / std::sqrt(norm.variance + norm.epsilon);
+    add_step(a.out, "x", why.own.bias == 0 ? "Σ" : "Σ + bias " + four(why.own.bias), norm.x);
+    add_step(a.out, "mean of x²",
+             width == head_dim ? "over this head’s components" : "over all heads’ components", norm.variance);
+    add_step(a.out, "gain", "", norm.gain, a.places(Stage::norm_gain, static_cast<Index>(row), column));
+    a.out.f64 = norm.value();
+    add_step(a.out, "× gain", four(unit) + " × " + four(norm.gain), a.out.f64, true);
+    add_line(a.out, "x_in", "dot(x, w) + " + in_expression(why.own.bias), norm.x);
+    add_line(a.out, "value",
+             "x_in / sqrt(" + in_expression(norm.variance + norm.epsilon) + ") * " + in_expression(norm.gain),
+             a.out.f64);
+}
+
+}  // namespace attn::app
