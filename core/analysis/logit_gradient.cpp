@@ -139,8 +139,7 @@ void LogitGradient::leave_head(const Slice&) {
     if (network.project_out) {
         input_gradient(kernels, network.project_out->weight, d_input.matrix(), d);
     } else if (network.head_transform) {
-        const auto& [dense, norm] = *network.head_transform;
-        const Activation activation = trace_->model()->config().activation;
+        const auto& [dense, activation, norm] = *network.head_transform;
         Tensor z(d_input.shape());
         apply(kernels, dense, normalised, z.matrix());
         Tensor active = z;

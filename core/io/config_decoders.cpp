@@ -141,11 +141,11 @@ void read_llama(Reader& in, ModelConfig& c) {
             in.refuse("has num_experts_per_tok = " + std::to_string(c.experts_per_token) +
                       ", which is more than num_local_experts = " + std::to_string(c.experts));
     }
+    if (!in.find("head_dim") && (like.head_dim == 0 || in.has("head_dim")))
+        check_division(in, c, "num_attention_heads", "hidden_size");
     read_rope(in, c, like.theta, like.rotary_share);
     read_windows(in, c);
 
-    if (!in.find("head_dim") && (like.head_dim == 0 || in.has("head_dim")))
-        check_division(in, c, "num_attention_heads", "hidden_size");
     if (c.heads % c.kv_heads != 0)
         in.refuse("has num_key_value_heads = " + std::to_string(c.kv_heads) +
                   ", which does not divide num_attention_heads = " + std::to_string(c.heads));

@@ -240,7 +240,10 @@ Network assemble(const FamilyRules& rules, const Model& model) {
     network.final_norm = parts.norm(Part::final_norm);
     network.project_out = parts.linear(Part::project_out);
     if (auto dense = parts.linear(Part::head_dense))
-        network.head_transform = {*std::move(dense), *parts.norm(Part::head_norm)};
+        network.head_transform = {*std::move(dense),
+                                  // RoBERTa's own code has GELU here, whatever its blocks have.
+                                  config.family == Family::roberta ? Activation::gelu : config.activation,
+                                  *parts.norm(Part::head_norm)};
     network.head = parts.head(network.token_embedding);
     network.logit_cap = config.logit_cap;
     network.causal = config.causal;

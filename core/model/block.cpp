@@ -229,15 +229,14 @@ void leave_half(const Kernels& kernels, const AfterHalf& norms, ConstMatrix resi
 
 bool has_head_input(const Network& network) { return network.project_out || network.head_transform; }
 
-Tensor head_input(const Kernels& kernels, const Network& network, Activation activation,
-                  ConstMatrix normalised) {
+Tensor head_input(const Kernels& kernels, const Network& network, ConstMatrix normalised) {
     Tensor input({normalised.rows, network.head.weight.in});
     if (network.project_out) {
         apply(kernels, *network.project_out, normalised, input.matrix());
     } else {
         const HeadTransform& transform = *network.head_transform;
         Tensor active(input.shape());
-        apply(kernels, transform.dense, normalised, active.matrix(), activation);
+        apply(kernels, transform.dense, normalised, active.matrix(), transform.activation);
         normalise(kernels, transform.norm, active.matrix(), input.matrix());
     }
     return input;

@@ -125,8 +125,7 @@ void leave_half(const Kernels& kernels, const AfterHalf& norms, ConstMatrix resi
 
 // What the head reads, of what the last block and its norm left.
 bool has_head_input(const Network& network);  // false: that itself
-Tensor head_input(const Kernels& kernels, const Network& network, Activation activation,
-                  ConstMatrix normalised);
+Tensor head_input(const Kernels& kernels, const Network& network, ConstMatrix normalised);
 // The logits of some outputs of the head, [rows, part.out], of what the head reads.
 void head_logits(const Kernels& kernels, const Network& network, Range outputs, ConstMatrix input,
                  MatrixView<float> logits);

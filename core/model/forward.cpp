@@ -318,8 +318,7 @@ void Forward::Run::finish(const Slice& slice) {
     enter_half(*trace->kernels_, network.final_norm, rows(trace->final_residual_.matrix(), slice.tokens),
                normal);
     if (has_head_input(network))
-        copy(head_input(*trace->kernels_, network, trace->model_->config().activation, normal).matrix(),
-             part(trace->head_input_, slice));
+        copy(head_input(*trace->kernels_, network, normal).matrix(), part(trace->head_input_, slice));
 }
 
 Forward::Forward(std::unique_ptr<Run> run) : run_(std::move(run)) {}

@@ -152,8 +152,7 @@ void Generator::State::run_head() {
     const Network& network = model->network();
     Tensor input(residual.shape());
     enter_half(*kernels, network.final_norm, residual.matrix(), input.matrix());
-    if (has_head_input(network))
-        input = head_input(*kernels, network, model->config().activation, input.matrix());
+    if (has_head_input(network)) input = head_input(*kernels, network, input.matrix());
     const Index begin = logits_done,
                 count = std::max<Index>(1, operations_per_slice / (2 * network.head.weight.in));
     logits_done = std::min(network.head.weight.out, begin + count);

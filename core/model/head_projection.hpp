@@ -20,8 +20,8 @@ struct HeadProjection {
 // `head` counts the heads of queries; those of k and v are shared as the model says.
 HeadProjection head_projection(const Model& model, Index layer, Index head);
 
-// q or k of some tokens, [1, tokens, head_dim], normalised where the block does that, before positions turn it. Heads of k
-// are those of the kv heads.
+// q or k of some tokens, [1, tokens, head_dim], normalised where the block does that, before positions turn it. Heads
+// of k are those of the kv heads.
 Tensor unturned_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens);
 
 }  // namespace attn

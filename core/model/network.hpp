@@ -109,6 +109,7 @@ struct Block {
 // What a masked language head does before the decoder: norm(act(x W + bias)) (Devlin et al. 2019, arXiv 1810.04805).
 struct HeadTransform {
     Linear dense;
+    Activation activation = Activation::gelu;
     Norm norm;
 };
 
@@ -141,8 +142,8 @@ inline bool turns_or_normalises(const Network& network, Index layer) {
     return block.rotary || block.q_norm || block.k_norm;
 }
 
-// Whether a network computes what GPT-2's or Llama's does, from matrices of their own: norms before each half and after the
-// last block alone, one MLP, pairs of Q and K turned in halves if at all, and no caps.
+// Whether a network computes what GPT-2's or Llama's does, from matrices of their own: norms before each half and after
+// the last block alone, one MLP, pairs of Q and K turned in halves if at all, and no caps.
 bool is_plain(const Network& network);
 
 }  // namespace attn

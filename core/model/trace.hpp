@@ -13,17 +13,17 @@
 
 namespace attn {
 
-// One block, in the order of its arithmetic (n tokens, d = d_model). Where a family has no such norm, what it would give
-// is what it would read; model/network.hpp says which ones a block has.
+// One block, in the order of its arithmetic (n tokens, d = d_model). Where a family has no such norm, what it would
+// give is what it would read; model/network.hpp says which ones a block has.
 //   attention_input   = norm(residual_in)
 //   attention         = Q, K (normalised, after RoPE), V and output of every head
 //   attention_output  = output of all heads · W_O + bias
-//   attention_between = norm(attention_output), where that is added to the residual; or, where a norm comes after the sum,
-//                       the sum
+//   attention_between = norm(attention_output), where that is added to the residual; or, where a norm comes after the
+//                       sum, the sum
 //   residual_middle   = residual_in + attention_output, or what the norms of attention_between make of it
 //   mlp_input         = norm(residual_middle), or in parallel blocks norm(residual_in)
-//   mlp_hidden        = act(mlp_input · W_up + bias), or act(mlp_input · W_gate) · (mlp_input · W_up); of the first expert
-//                       that the token takes, then of the next
+//   mlp_hidden        = act(mlp_input · W_up + bias), or act(mlp_input · W_gate) · (mlp_input · W_up); of the first
+//                       expert that the token takes, then of the next
 //   mlp_output        = mlp_hidden · W_down + bias, weighted and added up over the token's experts
 //   mlp_between       as attention_between; the next residual_in = residual_middle + mlp_output, likewise
 struct LayerTrace {

@@ -11,10 +11,11 @@ for (const [name, config] of [
     ['distilbert', 'config.json'], ['roberta', 'config-v5.json'],
 ]) {
     test(`a model of the family ${name} computes what its authors' code does`, async (explorer) => {
-        const { absent, folder, text, ids, tolerance, attention, logits } = family(name, config);
+        const { absent, model } = family(name, config);
         if (absent) {
             skip(absent);
         }
+        const { folder, text, ids, tolerance, attention, logits } = model;
         await explorer.openModel(folder, text);
         assert.deepEqual((await explorer.state()).ids, ids);
         for (const [layer, heads] of attention.entries()) {
@@ -27,10 +28,11 @@ for (const [name, config] of [
 }
 
 test('BERT, which was told no segments, computes what the native program does', async (explorer) => {
-    const { absent, folder, text, ids } = family('bert');
+    const { absent, model } = family('bert');
     if (absent ?? native.absent) {
         skip(absent ?? native.absent);
     }
+    const { folder, text, ids } = model;
     await explorer.openModel(folder, text);
     for (const [layer, heads] of native.attention(folder, ids).entries()) {
         for (const [head, rows] of heads.entries()) {

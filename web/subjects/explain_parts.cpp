@@ -98,8 +98,8 @@ void explain_embedding_sum(const Around& a) {
                position = std::pair{"position", here(Stage::position)},
                segment = std::pair{"segment", here(Stage::segment)};
     if (t.segment_embedding().size())
-        return explain_sum(a, {token, segment, position},
-                           {&t.token_embedding(), &t.segment_embedding(), &t.position_embedding()});
+        return explain_sum(a, {token, position, segment},
+                           {&t.token_embedding(), &t.position_embedding(), &t.segment_embedding()});
     if (t.position_embedding().size())
         return explain_sum(a, {token, position}, {&t.token_embedding(), &t.position_embedding()});
     explain_sum(a, {token}, {&t.token_embedding()});
@@ -178,10 +178,10 @@ void explain_head_input(const Around& a) {
         add_step(a.out, "Σ", "", a.out.f64, true);
         return add_line(a.out, "value", "dot(x, w)", a.out.f64);
     }
-    const auto& [dense, norm] = *network.head_transform;
+    const auto& [dense, activation, norm] = *network.head_transform;
     std::vector<double> active;
     for (Index i = 0; i < dense.weight.out; ++i)
-        active.push_back(activated(a.config().activation, explain_linear(dense, x, i).value()));
+        active.push_back(activated(activation, explain_linear(dense, x, i).value()));
     const Normalised why = explain_norm(norm, active, a.cell.col);
     const LinearSum own = explain_linear(dense, x, a.cell.col);
     const double unit = (why.x - why.mean) / std::sqrt(why.variance + why.epsilon);
@@ -200,7 +200,7 @@ void explain_head_input(const Around& a) {
     add_step(a.out, "× gain + bias", four(unit) + " × " + four(why.gain) + " + " + four(why.bias), a.out.f64,
              true);
     add_line(a.out, "x_in", "dot(x, w) + " + in_expression(own.bias), own.value());
-    add_line(a.out, "active", activation_expression(a.config().activation), why.x);
+    add_line(a.out, "active", activation_expression(activation), why.x);
     add_line(a.out, "normalised",
              "(active - " + in_expression(why.mean) + ") / sqrt(" +
                  in_expression(why.variance + why.epsilon) + ")",

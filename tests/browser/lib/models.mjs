@@ -140,12 +140,13 @@ export function family(name, config = 'config.json') {
     }
     const { ids, tolerance } = json(`${from}/expect.json`);
     const { vocab_size: size } = json(`${from}/config.json`);
-    const words = Array.from({ length: size }, (_, id) => `w${id}`);
+    const vocabulary = Array.from({ length: size }, (_, id) => `w${id}`);
     const folder = variation(from, {
         'expect.json': null, 'expect.npz': null, 'config-v5.json': null, 'config.json': readFileSync(`${from}/${config}`),
-        'tokenizer.json': tokenizer(words),
+        'tokenizer.json': tokenizer(vocabulary),
     }, name);
-    return { folder, ids, text: ids.map((id) => words[id]).join(' '), tolerance, ...npz(`${from}/expect.npz`) };
+    const { attention, logits } = npz(`${from}/expect.npz`);
+    return { model: { folder, ids, text: ids.map((id) => vocabulary[id]).join(' '), tolerance, attention, logits } };
 }
 
 const attn = process.env.ATTN ?? here('../../../build/native/attn');

@@ -4,6 +4,7 @@
 
 #include "lenses/ladder/ladder.hpp"
 #include "parts/take_over.hpp"
+#include "support/small_families.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -72,6 +73,30 @@ TEST_CASE("a head that the example does not have stays chosen, and every lens sh
         REQUIRE(spoken.size() == 2);
         CHECK(spoken[0] == spoken[1]);
         CHECK(tables[0] == tables[1]);
+    }
+}
+
+TEST_CASE("every lens shows the heads of families that differ most from GPT-2 and Llama") {
+    for (const SmallFamily& family : small_families) {
+        const std::string_view name = family.name;
+        if (name != "gemma3_text" && name != "olmo2" && name != "mixtral" && name != "gptj" &&
+            name != "opt_350m" && name != "bert")
+            continue;
+        const ModelFiles files = files_of(family);
+        Screen screen;
+        load_files(screen.visit, "tiny",
+                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        screen.write_words(6);
+        screen.visit.perform(Select{{1, 1, 4, {}, {}}});
+        for (const LensEntry& lens : lens_list()) {
+            INFO(name << " through " << lens.key);
+            screen.visit.perform(OpenLens{lens.key});
+            screen.settle();
+            if (!lens_in(screen.visit).missing(subject_in(screen.visit)))
+                CHECK(lens_in(screen.visit).spoken(subject_in(screen.visit)).ends_with('.'));
+        }
+        for (const std::string& notice : screen.page.notices) UNSCOPED_INFO(notice);
+        CHECK(screen.page.notices.empty());
     }
 }
 

@@ -109,6 +109,10 @@ class Screen {
     // Opens a model of two layers on a text of `words` words.
     void open_sentence(Index words = 6) {
         load_tiny_model(visit);
+        write_words(words);
+    }
+    // A text of so many words, in the model that is open.
+    void write_words(Index words) {
         visit.perform(app::SetText{"some words"});
         std::vector<std::int32_t> ids;
         std::vector<std::string> pieces;
