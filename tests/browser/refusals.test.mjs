@@ -22,7 +22,7 @@ const refused = {
     'weights that are something else': [{ 'model.safetensors': Buffer.from('<html>Not found</html>') }, /model\.safetensors/],
     'no weights at all': [{ 'model.safetensors': Buffer.alloc(0) }, /model\.safetensors/],
     'a configuration of other sizes': [configured({ n_embd: 24 }), /24|n_embd|shape/],
-    'a configuration of another family': [configured({ model_type: 'bert', architectures: ['BertModel'] }), /bert/i],
+    'a configuration of another family': [configured({ model_type: 'bloom', architectures: ['BloomModel'] }), /bloom/i],
     'a configuration of absurd sizes': [configured({ n_layer: 1e9, n_positions: 1e12 }), /./],
     'a configuration that is no JSON': [{ 'config.json': '{"model_type": "gpt2",' }, /config\.json/],
     'a tokenizer of a larger vocabulary': [{ 'tokenizer.json': tokenizer([...tiny.words, ...Array.from({ length: 20 }, (_, i) => `more${i}`)]) }, /vocab_size is 31/],

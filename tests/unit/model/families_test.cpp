@@ -63,6 +63,7 @@ TEST_CASE("a tensor that is missing or has another shape is named, in every fami
         const ModelFiles files = files_of(family);
         const std::vector<StoredTensor> whole = read_safetensors(files.weights.begin()->second);
         for (std::size_t i = 0; i < whole.size(); ++i) {
+            if (whole[i].name.find(".1.") != std::string::npos) continue;  // as in layer 0
             CAPTURE(whole[i].name);
             std::vector<StoredTensor> lacking = whole, odd = whole;
             lacking.erase(lacking.begin() + static_cast<std::ptrdiff_t>(i));
