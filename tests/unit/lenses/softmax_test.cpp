@@ -225,6 +225,7 @@ TEST_CASE("a head is chosen by a click, a query by the stepper, and the temperat
     CHECK(screen.visit.state().selection.head == 2);
     CHECK(screen.visit.state().pin == own(softmax_rows::head + 1, 2));
     // A weight leads to the score it was made of, and Back returns to it.
+    screen.settle();
     screen.click("softmax/weight/0/1");
     CHECK(screen.visit.state().pin == own(softmax_rows::weight, 1));
     screen.click("inspector/step/0");
