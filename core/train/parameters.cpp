@@ -4,15 +4,18 @@
 #include <cmath>
 
 #include "io/safetensors.hpp"
-#include "model/families.hpp"
 #include "tensor/random.hpp"
 
 namespace attn {
 
 Result<ParameterLayout> ParameterLayout::of(const ModelConfig& config) {
+    return of(declared_weights(family_rules(config.family), config));
+}
+
+Result<ParameterLayout> ParameterLayout::of(std::span<const DeclaredWeight> weights) {
     constexpr Index floats_a_line = 16;
     ParameterLayout layout;
-    for (const DeclaredWeight& weight : declared_weights(family_rules(config.family), config)) {
+    for (const DeclaredWeight& weight : weights) {
         const Result<Index> size = element_count(weight.shape, sizeof(float));
         if (!size || *size > std::numeric_limits<Index>::max() / 8 - layout.size_)
             return Error{"the weights of this configuration do not fit into memory: " + weight.name +

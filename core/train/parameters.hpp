@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/families.hpp"
 #include "model/model.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/result.hpp"
@@ -32,6 +33,7 @@ class ParameterLayout {
 
     // It is an error if the weights do not fit into addressable memory.
     static Result<ParameterLayout> of(const ModelConfig& config);
+    static Result<ParameterLayout> of(std::span<const DeclaredWeight> weights);
 
     std::span<const Entry> entries() const { return entries_; }
     Index size() const { return size_; }             // in floats, including the gaps between weights

@@ -80,6 +80,10 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
 
     Recipe recipe;
     recipe.vocabulary = vocabulary->get<int>();
+    recipe.translation = model->value("model_type", json()) == "t5";
+    if (recipe.translation && file->contains("mixture"))
+        return Error{
+            "the recipe has a \"mixture\", but a T5 learns from generated pairs alone: leave it out"};
     json config = *model;
     config["vocab_size"] = recipe.vocabulary;
     const std::string written = config.dump(2) + "\n";

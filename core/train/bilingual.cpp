@@ -1,0 +1,292 @@
+#include "train/bilingual.hpp"
+
+#include <string>
+
+namespace attn::bilingual {
+
+namespace {
+
+constexpr bool m = false, f = true;
+
+constexpr Noun all_nouns[] = {
+    {"boy|boys", "garçon|garçons", m, person},
+    {"man|men", "homme|hommes", m, person},
+    {"king|kings", "roi|rois", m, person},
+    {"prince|princes", "prince|princes", m, person},
+    {"baker|bakers", "boulanger|boulangers", m, person},
+    {"farmer|farmers", "fermier|fermiers", m, person},
+    {"teacher|teachers", "professeur|professeurs", m, person},
+    {"doctor|doctors", "médecin|médecins", m, person},
+    {"soldier|soldiers", "soldat|soldats", m, person},
+    {"brother|brothers", "frère|frères", m, person},
+    {"uncle|uncles", "oncle|oncles", m, person},
+    {"child|children", "enfant|enfants", m, person},
+    {"neighbor|neighbors", "voisin|voisins", m, person},
+    {"student|students", "étudiant|étudiants", m, person},
+    {"friend|friends", "ami|amis", m, person},
+    {"girl|girls", "fille|filles", f, person},
+    {"woman|women", "femme|femmes", f, person},
+    {"queen|queens", "reine|reines", f, person},
+    {"princess|princesses", "princesse|princesses", f, person},
+    {"sister|sisters", "sœur|sœurs", f, person},
+    {"mother|mothers", "mère|mères", f, person},
+    {"aunt|aunts", "tante|tantes", f, person},
+    {"nurse|nurses", "infirmière|infirmières", f, person},
+    {"actress|actresses", "actrice|actrices", f, person},
+    {"waitress|waitresses", "serveuse|serveuses", f, person},
+
+    {"dog|dogs", "chien|chiens", m, animal},
+    {"cat|cats", "chat|chats", m, animal},
+    {"horse|horses", "cheval|chevaux", m, animal},
+    {"bird|birds", "oiseau|oiseaux", m, animal},
+    {"rabbit|rabbits", "lapin|lapins", m, animal},
+    {"wolf|wolves", "loup|loups", m, animal},
+    {"bear|bears", "ours|ours", m, animal},
+    {"duck|ducks", "canard|canards", m, animal},
+    {"donkey|donkeys", "âne|ânes", m, animal},
+    {"monkey|monkeys", "singe|singes", m, animal},
+    {"pig|pigs", "cochon|cochons", m, animal},
+    {"fox|foxes", "renard|renards", m, animal},
+    {"lion|lions", "lion|lions", m, animal},
+    {"cow|cows", "vache|vaches", f, animal},
+    {"mouse|mice", "souris|souris", f, animal},
+    {"hen|hens", "poule|poules", f, animal},
+    {"goat|goats", "chèvre|chèvres", f, animal},
+    {"turtle|turtles", "tortue|tortues", f, animal},
+    {"frog|frogs", "grenouille|grenouilles", f, animal},
+    {"goose|geese", "oie|oies", f, animal},
+    {"giraffe|giraffes", "girafe|girafes", f, animal},
+
+    {"cake|cakes", "gâteau|gâteaux", m, food},
+    {"cheese|cheeses", "fromage|fromages", m, food},
+    {"egg|eggs", "œuf|œufs", m, food},
+    {"onion|onions", "oignon|oignons", m, food},
+    {"apple|apples", "pomme|pommes", f, food},
+    {"pear|pears", "poire|poires", f, food},
+    {"peach|peaches", "pêche|pêches", f, food},
+    {"orange|oranges", "orange|oranges", f, food},
+    {"cherry|cherries", "cerise|cerises", f, food},
+    {"carrot|carrots", "carotte|carottes", f, food},
+    {"tomato|tomatoes", "tomate|tomates", f, food},
+
+    {"hat|hats", "chapeau|chapeaux", m, thing},
+    {"ball|balls", "ballon|ballons", m, thing},
+    {"coat|coats", "manteau|manteaux", m, thing},
+    {"umbrella|umbrellas", "parapluie|parapluies", m, thing},
+    {"knife|knives", "couteau|couteaux", m, thing},
+    {"basket|baskets", "panier|paniers", m, thing},
+    {"mirror|mirrors", "miroir|miroirs", m, thing},
+    {"bag|bags", "sac|sacs", m, thing},
+    {"gift|gifts", "cadeau|cadeaux", m, thing},
+    {"toy|toys", "jouet|jouets", m, thing},
+    {"newspaper|newspapers", "journal|journaux", m, thing},
+    {"key|keys", "clé|clés", f, thing},
+    {"lamp|lamps", "lampe|lampes", f, thing},
+    {"shirt|shirts", "chemise|chemises", f, thing},
+    {"dress|dresses", "robe|robes", f, thing},
+    {"shoe|shoes", "chaussure|chaussures", f, thing},
+    {"flower|flowers", "fleur|fleurs", f, thing},
+    {"cup|cups", "tasse|tasses", f, thing},
+    {"sword|swords", "épée|épées", f, thing},
+    {"ladder|ladders", "échelle|échelles", f, thing},
+    {"book|books", "livre|livres", m, written},
+    {"poem|poems", "poème|poèmes", m, written},
+    {"letter|letters", "lettre|lettres", f, written},
+    {"story|stories", "histoire|histoires", f, written},
+
+    {"door|doors", "porte|portes", f, opening},
+    {"window|windows", "fenêtre|fenêtres", f, opening},
+    {"box|boxes", "boîte|boîtes", f, opening | thing},
+    {"suitcase|suitcases", "valise|valises", f, opening | thing},
+    {"mat|mats", "tapis|tapis", m, seat},
+    {"sofa|sofas", "canapé|canapés", m, seat},
+    {"armchair|armchairs", "fauteuil|fauteuils", m, seat},
+    {"bed|beds", "lit|lits", m, seat | shelter},
+    {"bench|benches", "banc|bancs", m, seat | shelter},
+    {"chair|chairs", "chaise|chaises", f, seat},
+    {"table|tables", "table|tables", f, seat | shelter},
+
+    {"train|trains", "train|trains", m, vehicle},
+    {"boat|boats", "bateau|bateaux", m, vehicle},
+    {"bicycle|bicycles", "vélo|vélos", m, vehicle},
+    {"plane|planes", "avion|avions", m, vehicle},
+    {"truck|trucks", "camion|camions", m, vehicle},
+    {"car|cars", "voiture|voitures", f, vehicle},
+
+    {"garden|gardens", "jardin|jardins", m, place},
+    {"park|parks", "parc|parcs", m, place | goal},
+    {"village|villages", "village|villages", m, place},
+    {"field|fields", "champ|champs", m, place},
+    {"market|markets", "marché|marchés", m, place | goal},
+    {"castle|castles", "château|châteaux", m, place | goal | building},
+    {"hotel|hotels", "hôtel|hôtels", m, place | goal | building},
+    {"hospital|hospitals", "hôpital|hôpitaux", m, place | goal | building},
+    {"museum|museums", "musée|musées", m, place | goal | building},
+    {"shop|shops", "magasin|magasins", m, place | goal | building},
+    {"forest|forests", "forêt|forêts", f, place},
+    {"kitchen|kitchens", "cuisine|cuisines", f, place},
+    {"street|streets", "rue|rues", f, place},
+    {"city|cities", "ville|villes", f, place},
+    {"station|stations", "gare|gares", f, place | goal | building},
+    {"house|houses", "maison|maisons", f, place | building},
+    {"school|schools", "école|écoles", f, place | goal | building},
+    {"church|churches", "église|églises", f, place | goal | building},
+    {"library|libraries", "bibliothèque|bibliothèques", f, place | goal | building},
+    {"farm|farms", "ferme|fermes", f, place | goal | building},
+    {"lake|lakes", "lac|lacs", m, landmark},
+    {"tree|trees", "arbre|arbres", m, landmark | shelter},
+    {"bridge|bridges", "pont|ponts", m, landmark | shelter | building},
+    {"wall|walls", "mur|murs", m, landmark | building},
+    {"river|rivers", "rivière|rivières", f, landmark},
+    {"mountain|mountains", "montagne|montagnes", f, landmark},
+    {"tower|towers", "tour|tours", f, landmark | building},
+};
+
+constexpr Kinds coloured = thing | opening | seat | vehicle | building;
+
+using enum Adjective::Kind;
+constexpr Adjective all_adjectives[] = {
+    {"small", "petit|petite|petits|petites", alive | food | made | place | landmark, before},
+    {"big", "grand|grande|grands|grandes", alive | made | place | landmark, before},
+    {"beautiful", "beau|belle|beaux|belles|bel", alive | made | place | landmark, before},
+    {"old", "vieux|vieille|vieux|vieilles|vieil", alive | made | place | landmark, before},
+    {"new", "nouveau|nouvelle|nouveaux|nouvelles|nouvel", made | building, before},
+    {"good", "bon|bonne|bons|bonnes", food | written, before},
+    {"bad", "mauvais|mauvaise|mauvais|mauvaises", food | written, before},
+    {"young", "jeune|jeune|jeunes|jeunes", alive, before},
+    {"pretty", "joli|jolie|jolis|jolies", thing | written | place | landmark, before},
+    {"fat", "gros|grosse|gros|grosses", animal, before},
+    {"black", "noir|noire|noirs|noires", animal | coloured, colour},
+    {"white", "blanc|blanche|blancs|blanches", animal | coloured, colour},
+    {"gray", "gris|grise|gris|grises", animal | coloured, colour},
+    {"brown", "brun|brune|bruns|brunes", animal | thing | seat, colour},
+    {"red", "rouge|rouge|rouges|rouges", coloured, colour},
+    {"green", "vert|verte|verts|vertes", coloured, colour},
+    {"blue", "bleu|bleue|bleus|bleues", coloured, colour},
+    {"yellow", "jaune|jaune|jaunes|jaunes", coloured, colour},
+    {"tired", "fatigué|fatiguée|fatigués|fatiguées", alive, after},
+    {"happy", "heureux|heureuse|heureux|heureuses", alive, after},
+    {"sad", "triste|triste|tristes|tristes", alive | written, after},
+    {"sick", "malade|malade|malades|malades", alive, after},
+    {"strong", "fort|forte|forts|fortes", alive, after},
+    {"lazy", "paresseux|paresseuse|paresseux|paresseuses", alive, after},
+    {"curious", "curieux|curieuse|curieux|curieuses", alive, after},
+    {"brave", "courageux|courageuse|courageux|courageuses", alive, after},
+    {"intelligent", "intelligent|intelligente|intelligents|intelligentes", alive, after},
+    {"rich", "riche|riche|riches|riches", person, after},
+    {"famous", "célèbre|célèbre|célèbres|célèbres", person | written | building, after},
+    {"dangerous", "dangereux|dangereuse|dangereux|dangereuses", animal | vehicle | landmark, after},
+    {"fast", "rapide|rapide|rapides|rapides", animal | vehicle, after},
+    {"slow", "lent|lente|lents|lentes", animal | vehicle, after},
+    {"heavy", "lourd|lourde|lourds|lourdes", thing | seat, after},
+    {"dirty", "sale|sale|sales|sales", made, after},
+    {"empty", "vide|vide|vides|vides", place | vehicle | seat, after},
+    {"open", "ouvert|ouverte|ouverts|ouvertes", opening, after},
+    {"cold", "froid|froide|froids|froides", food, after},
+    {"modern", "moderne|moderne|modernes|modernes", vehicle | building, after},
+    {"French", "français|française|français|françaises", person | food | written | vehicle, after},
+    {"English", "anglais|anglaise|anglais|anglaises", person | food | written | vehicle, after},
+};
+
+constexpr Determiner all_determiners[] = {
+    {"the|the", "le|la|les", "l'|l'", 40},
+    {"a|", "un|une|", "", 15},
+    {"|some", "||des", "", 12},
+    {"|two", "||deux", "", 5},
+    {"|three", "||trois", "", 5},
+    {"this|these", "ce|cette|ces", "cet|cette", 8},
+    {"my|my", "mon|ma|mes", "mon|mon", 7},
+    {"his|his", "son|sa|ses", "son|son", 6},
+    {"her|her", "son|sa|ses", "son|son", 6},
+    {"our|our", "notre|notre|nos", "", 5},
+    {"their|their", "leur|leur|leurs", "", 5},
+};
+
+using enum Verb::Kind;
+constexpr Kinds anything = alive | made | food | around;
+
+constexpr Verb all_verbs[] = {
+    {"sleep|sleeps|slept", "dort|dorment|dormi", alive, 0, around | seat | shelter},
+    {"sing|sings|sang", "chante|chantent|chanté", person, 0, around},
+    {"dance|dances|danced", "danse|dansent|dansé", person, 0, around},
+    {"run|runs|ran", "court|courent|couru", alive, 0, around},
+    {"walk|walks|walked", "marche|marchent|marché", alive, 0, around},
+    {"jump|jumps|jumped", "saute|sautent|sauté", alive, 0, seat},
+    {"swim|swims|swam", "nage|nagent|nagé", alive, 0, 0},
+    {"work|works|worked", "travaille|travaillent|travaillé", person, 0, around},
+    {"wait|waits|waited", "attend|attendent|attendu", alive, 0, around},
+    {"play|plays|played", "joue|jouent|joué", alive, 0, around},
+    {"laugh|laughs|laughed", "rit|rient|ri", person, 0, 0},
+    {"smile|smiles|smiled", "sourit|sourient|souri", person, 0, 0},
+    {"cry|cries|cried", "pleure|pleurent|pleuré", person, 0, around},
+    {"travel|travels|traveled", "voyage|voyagent|voyagé", person, 0, 0},
+
+    {"arrive|arrives|arrived", "arrive|arrivent|arrivé", alive | vehicle, 0, 0, etre},
+    {"leave|leaves|left", "part|partent|parti", alive | vehicle, 0, 0, etre},
+    {"return|returns|returned", "revient|reviennent|revenu", alive | vehicle, 0, 0, etre},
+    {"fall|falls|fell", "tombe|tombent|tombé", alive, 0, around, etre},
+    {"stay|stays|stayed", "reste|restent|resté", alive, 0, around, etre},
+    {"go|goes|went", "va|vont|allé", person, 0, goal, going},
+
+    {"sit|sits|sat", "assied|asseyent|assis", alive, 0, seat, reflexive},
+    {"hide|hides|hid", "cache|cachent|caché", alive, 0, around | shelter, reflexive},
+    {"rest|rests|rested", "repose|reposent|reposé", alive, 0, around | seat | shelter, reflexive},
+    {"stop|stops|stopped", "arrête|arrêtent|arrêté", alive | vehicle, 0, landmark, reflexive},
+    {"hurry|hurries|hurried", "dépêche|dépêchent|dépêché", person, 0, 0, reflexive},
+    {"wake up|wakes up|woke up", "réveille|réveillent|réveillé", alive, 0, 0, reflexive},
+    {"get up|gets up|got up", "lève|lèvent|levé", alive, 0, 0, reflexive},
+
+    {"see|sees|saw", "voit|voient|vu", alive, anything, 0},
+    {"watch|watches|watched", "regarde|regardent|regardé", alive, alive | vehicle | landmark, 0},
+    {"hear|hears|heard", "entend|entendent|entendu", alive, alive | vehicle, 0},
+    {"follow|follows|followed", "suit|suivent|suivi", alive, alive | vehicle, 0},
+    {"look for|looks for|looked for", "cherche|cherchent|cherché", alive, alive | thing | written | food, 0},
+    {"find|finds|found", "trouve|trouvent|trouvé", alive, animal | thing | written | food, 0},
+    {"love|loves|loved", "aime|aiment|aimé", person, alive | food | written | place, 0},
+    {"hate|hates|hated", "déteste|détestent|détesté", person, alive | food | written, 0},
+    {"help|helps|helped", "aide|aident|aidé", person, person, 0},
+    {"call|calls|called", "appelle|appellent|appelé", person, alive, 0},
+    {"thank|thanks|thanked", "remercie|remercient|remercié", person, person, 0},
+    {"catch|catches|caught", "attrape|attrapent|attrapé", alive, animal, 0},
+    {"eat|eats|ate", "mange|mangent|mangé", alive, food, 0},
+    {"take|takes|took", "prend|prennent|pris", person, thing | food | written, 0},
+    {"buy|buys|bought", "achète|achètent|acheté", person, thing | food | written | seat | vehicle, 0},
+    {"sell|sells|sold", "vend|vendent|vendu", person, thing | food | written | seat | vehicle, 0},
+    {"choose|chooses|chose", "choisit|choisissent|choisi", person, thing | food | written | seat | vehicle,
+     0},
+    {"lose|loses|lost", "perd|perdent|perdu", person, thing | written, 0},
+    {"forget|forgets|forgot", "oublie|oublient|oublié", person, thing | written, 0},
+    {"carry|carries|carried", "porte|portent|porté", person, thing | food | seat, 0},
+    {"wash|washes|washed", "lave|lavent|lavé", person, animal | food | vehicle | opening, 0},
+    {"open|opens|opened", "ouvre|ouvrent|ouvert", person, opening, 0},
+    {"close|closes|closed", "ferme|ferment|fermé", person, opening, 0},
+    {"break|breaks|broke", "casse|cassent|cassé", person, opening | seat, 0},
+    {"write|writes|wrote", "écrit|écrivent|écrit", person, written, 0},
+    {"paint|paints|painted", "peint|peignent|peint", person, opening | seat | around, 0},
+    {"build|builds|built", "construit|construisent|construit", person, building, 0},
+    {"drive|drives|drove", "conduit|conduisent|conduit", person, vehicle, 0},
+    {"give|gives|gave", "donne|donnent|donné", person, thing | food | written | animal, 0, giving},
+    {"show|shows|showed", "montre|montrent|montré", person, thing | written | animal | around, 0, giving},
+    {"send|sends|sent", "envoie|envoient|envoyé", person, thing | written, 0, giving},
+};
+
+}  // namespace
+
+std::span<const Noun> nouns() { return all_nouns; }
+std::span<const Adjective> adjectives() { return all_adjectives; }
+std::span<const Determiner> determiners() { return all_determiners; }
+std::span<const Verb> verbs() { return all_verbs; }
+
+bool begins_with_vowel(std::string_view word) {
+    for (const std::string_view vowel : {"a", "e", "i", "o", "u", "h", "â", "ê", "é", "è", "î", "ô", "œ"})
+        if (word.starts_with(vowel)) return true;
+    return false;
+}
+
+std::string participle(std::string_view masculine, bool feminine, bool plural) {
+    std::string form = std::string(masculine) + (feminine ? "e" : "");
+    if (plural && !form.ends_with('s')) form += 's';
+    return form;
+}
+
+}  // namespace attn::bilingual
