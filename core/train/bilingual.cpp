@@ -94,6 +94,7 @@ constexpr Noun all_nouns[] = {
     {"letter|letters", "lettre|lettres", f, written},
     {"story|stories", "histoire|histoires", f, written},
 
+    {"drawer|drawers", "tiroir|tiroirs", m, opening},
     {"door|doors", "porte|portes", f, opening},
     {"window|windows", "fenêtre|fenêtres", f, opening},
     {"box|boxes", "boîte|boîtes", f, opening | thing},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "io/safetensors.hpp"
 #include "tensor/random.hpp"
 
 namespace attn {
@@ -79,6 +78,19 @@ ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model)
     for (const ParameterLayout::Entry& entry : layout.entries())
         std::ranges::copy(to_tensor(*model.weight(entry.name)).values(),
                           entry.in(std::span(parameters)).begin());
+    return parameters;
+}
+
+Result<ParameterBuffer> parameters_of(const ParameterLayout& layout, const SafetensorsFile& file) {
+    ParameterBuffer parameters(static_cast<std::size_t>(layout.size()));
+    for (const ParameterLayout::Entry& entry : layout.entries()) {
+        const Result<Tensor> tensor = file.tensor(entry.name);
+        if (!tensor) return tensor.error();
+        if (tensor->shape() != entry.shape)
+            return Error{entry.name + " is " + to_string(tensor->shape()) + ", but config.json asks for " +
+                         to_string(entry.shape)};
+        std::ranges::copy(tensor->values(), entry.in(std::span(parameters)).begin());
+    }
     return parameters;
 }
 

@@ -180,10 +180,11 @@ NounPhrase Draw::phrase(Kinds kinds, bool simple) {
         return [before](const Adjective& a) { return (a.kind == Adjective::Kind::before) == before; };
     };
     if (chance(simple ? 20 : 30)) p.before = &adjective(*p.noun, stands(true));
-    const bool has_after = std::ranges::any_of(adjectives(), [&](const Adjective& a) {
-        return a.kind != Adjective::Kind::before && (a.kinds & p.noun->kinds) != 0;
-    });
-    if (has_after && chance(simple ? 15 : 30)) p.after = &adjective(*p.noun, stands(false));
+    // At least another one is left to say of the noun.
+    const bool has_others = std::ranges::count_if(adjectives(), [&](const Adjective& a) {
+                                return a.kind != Adjective::Kind::before && (a.kinds & p.noun->kinds) != 0;
+                            }) > 1;
+    if (has_others && chance(simple ? 15 : 30)) p.after = &adjective(*p.noun, stands(false));
     for (const Adjective* a : {p.before, p.after})
         if (a) combine(a->english, nth(p.noun->english, 0));
     return p;
