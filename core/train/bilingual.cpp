@@ -1,7 +1,5 @@
 #include "train/bilingual.hpp"
 
-#include <string>
-
 namespace attn::bilingual {
 
 namespace {
@@ -265,7 +263,7 @@ constexpr Verb all_verbs[] = {
     {"write|writes|wrote", "écrit|écrivent|écrit", person, written, 0},
     {"paint|paints|painted", "peint|peignent|peint", person, opening | seat | around, 0},
     {"build|builds|built", "construit|construisent|construit", person, building, 0},
-    {"drive|drives|drove", "conduit|conduisent|conduit", person, vehicle, 0},
+    {"repair|repairs|repaired", "répare|réparent|réparé", person, vehicle | seat | opening, 0},
     {"give|gives|gave", "donne|donnent|donné", person, thing | food | written | animal, 0, giving},
     {"show|shows|showed", "montre|montrent|montré", person, thing | written | animal | around, 0, giving},
     {"send|sends|sent", "envoie|envoient|envoyé", person, thing | written, 0, giving},
@@ -277,17 +275,5 @@ std::span<const Noun> nouns() { return all_nouns; }
 std::span<const Adjective> adjectives() { return all_adjectives; }
 std::span<const Determiner> determiners() { return all_determiners; }
 std::span<const Verb> verbs() { return all_verbs; }
-
-bool begins_with_vowel(std::string_view word) {
-    for (const std::string_view vowel : {"a", "e", "i", "o", "u", "h", "â", "ê", "é", "è", "î", "ô", "œ"})
-        if (word.starts_with(vowel)) return true;
-    return false;
-}
-
-std::string participle(std::string_view masculine, bool feminine, bool plural) {
-    std::string form = std::string(masculine) + (feminine ? "e" : "");
-    if (plural && !form.ends_with('s')) form += 's';
-    return form;
-}
 
 }  // namespace attn::bilingual

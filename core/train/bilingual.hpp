@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "train/lexicon.hpp"
@@ -68,11 +67,5 @@ std::span<const Noun> nouns();
 std::span<const Adjective> adjectives();
 std::span<const Determiner> determiners();
 std::span<const Verb> verbs();
-
-// Of words as the lexicon spells them; every h in it is mute.
-bool begins_with_vowel(std::string_view word);
-
-// "vu", "vue", "vus", "vues" of "vu".
-std::string participle(std::string_view masculine, bool feminine, bool plural);
 
 }  // namespace attn::bilingual

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "train/bilingual.hpp"
+#include "train/french.hpp"
 
 namespace attn {
 

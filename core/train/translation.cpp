@@ -7,20 +7,13 @@
 #include <string_view>
 
 #include "train/bilingual.hpp"
+#include "train/french.hpp"
 
 namespace attn::bilingual {
 
 namespace {
 
 using sentences::nth, sentences::pick;
-
-using Sources = std::vector<Index>;
-
-// A French word before it is joined with the next: "le", "l'".
-struct FrenchWord {
-    std::string text, before_vowel;
-    Sources sources;
-};
 
 struct NounPhrase {
     const Determiner* determiner = nullptr;
@@ -81,7 +74,6 @@ class Draw {
     Features subject();
     void relative_clause(const NounPhrase& head);
     void place(Kinds kinds);
-    void predicate(Features subject);
     void being(Features subject);
     void doing(Features subject);
     void time(bool past, Adverb adverb);
@@ -451,34 +443,7 @@ std::string capitalised(std::string piece) {  // its first letter is ASCII
 }
 
 Translation Draw::finished() {
-    // "de le" is "du" and so on, unless the article is elided.
-    struct Contraction {
-        std::string_view first, second, both;
-    };
-    static constexpr Contraction contractions[] = {
-        {"de", "le", "du"}, {"de", "les", "des"}, {"à", "le", "au"}, {"à", "les", "aux"}};
-    bool joined = false;
-    for (std::size_t i = 0; i < french_.size(); ++i) {
-        FrenchWord& word = french_[i];
-        const FrenchWord* next = i + 1 < french_.size() ? &french_[i + 1] : nullptr;
-        const auto vowel_follows = [&](std::size_t at) {
-            return at + 1 < french_.size() && begins_with_vowel(french_[at + 1].text);
-        };
-        if (next && !(next->before_vowel.ends_with('\'') && vowel_follows(i + 1)))
-            for (const Contraction& c : contractions)
-                if (word.text == c.first && next->text == c.second) {
-                    word.text = c.both;
-                    word.before_vowel.clear();
-                    word.sources.insert(word.sources.end(), next->sources.begin(), next->sources.end());
-                    french_.erase(french_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-                    break;
-                }
-        if (!word.before_vowel.empty() && vowel_follows(i)) word.text = word.before_vowel;
-        made_.french.push_back((joined ? "" : "▁") + word.text);
-        joined = word.text.ends_with('\'');
-        std::ranges::sort(word.sources);
-        made_.sources.push_back(word.sources);
-    }
+    joined(std::move(french_), made_.french, made_.sources);
     made_.english[0] = capitalised(made_.english[0]);
     made_.french[0] = capitalised(made_.french[0]);
     if (chance(80)) {

@@ -10,6 +10,7 @@
 
 #include "support/effort.hpp"
 #include "train/bilingual.hpp"
+#include "train/french.hpp"
 #include "train/piece_vocabulary.hpp"
 
 using namespace attn;
@@ -105,7 +106,7 @@ TEST_CASE("A seed gives the same pairs everywhere", "[unit][train]") {
     for (const Translation& pair : drawn(1, 1000, false))
         for (const char c : text_of(pair.english) + "\n" + text_of(pair.french) + "\n")
             hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    CHECK(hash == 0xcab20e2a707b12cfu);  // recorded when the sentences had been read and found good
+    CHECK(hash == 0x602e00f0ea601602u);  // recorded when the sentences had been read and found good
 }
 
 TEST_CASE("Pairs are tidy, of 3 to 14 words, and aligned throughout", "[unit][train]") {
