@@ -13,31 +13,52 @@ namespace {
 
 using nlohmann::json;
 
-Status take_count(const json& file, const char* key, Index& to) {
+// Null, too, is a key that is missing.
+const json* given(const json& file, const char* key) {
     const auto found = file.find(key);
-    if (found == file.end() || found->is_null()) {
-        if (to > 0) return ok();
-        return Error{std::string("config.json has no \"") + key + "\", which a T5 needs"};
-    }
-    constexpr std::uint64_t most = 1'000'000;
-    if (!found->is_number_unsigned() || found->get<std::uint64_t>() < 1 || found->get<std::uint64_t>() > most)
-        return Error{std::string("config.json's \"") + key + "\" is " + found->dump() +
-                     "; it has to be a whole number from 1 to 1,000,000"};
-    to = static_cast<Index>(found->get<std::uint64_t>());
+    return found == file.end() || found->is_null() ? nullptr : &*found;
+}
+
+Error wrong(const char* key, const json& value, const std::string& wanted) {
+    return {std::string("config.json's \"") + key + "\" is " + value.dump() + "; it has to be " + wanted};
+}
+
+struct Count {
+    const char* key;
+    Index* to;  // 0: has to be given
+    Index most;
+};
+
+Status take(const json& file, const Count& count) {
+    const json* value = given(file, count.key);
+    if (!value && *count.to > 0) return ok();
+    if (!value) return Error{std::string("config.json has no \"") + count.key + "\", which a T5 needs"};
+    if (!value->is_number_unsigned() || value->get<std::uint64_t>() < 1 ||
+        value->get<std::uint64_t>() > static_cast<std::uint64_t>(count.most))
+        return wrong(count.key, *value, "a whole number from 1 to " + std::to_string(count.most));
+    *count.to = static_cast<Index>(value->get<std::uint64_t>());
     return ok();
 }
 
 Status take_activation(const json& file, T5Config& config) {
-    const std::string what = file.value("feed_forward_proj", "relu");
-    if (what == "relu")
-        config.activation = Activation::relu;
-    else if (what == "gated-gelu")
-        config.activation = Activation::gelu_tanh, config.gated = true;
-    else if (what == "gated-silu")
-        config.activation = Activation::silu, config.gated = true;
+    const json* value = given(file, "feed_forward_proj");
+    if (!value || *value == "relu") return ok();
+    config.gated = true;
+    if (*value == "gated-gelu")
+        config.activation = Activation::gelu_tanh;
+    else if (*value == "gated-silu")
+        config.activation = Activation::silu;
     else
-        return Error{"config.json's \"feed_forward_proj\" is " + json(what).dump() +
-                     "; \"relu\", \"gated-gelu\" and \"gated-silu\" can be read here"};
+        return wrong("feed_forward_proj", *value, "\"relu\", \"gated-gelu\" or \"gated-silu\"");
+    return ok();
+}
+
+Status take_id(const json& file, const char* key, Index vocabulary, std::int32_t& to) {
+    const json* value = given(file, key);
+    if (!value) return ok();
+    if (!value->is_number_unsigned() || value->get<std::uint64_t>() >= static_cast<std::uint64_t>(vocabulary))
+        return wrong(key, *value, "one of the " + std::to_string(vocabulary) + " ids");
+    to = value->get<std::int32_t>();
     return ok();
 }
 
@@ -46,47 +67,39 @@ Status take_activation(const json& file, T5Config& config) {
 Result<T5Config> parse_t5_config(std::span<const std::byte> text) {
     const Result<json> file = parse_json(text, "config.json");
     if (!file) return file.error();
-    if (!file->is_object() || file->value("model_type", json()) != "t5")
+    const json* type = file->is_object() ? given(*file, "model_type") : nullptr;
+    if (!type || *type != "t5")
         return Error{"config.json is not of a T5: its \"model_type\" has to be \"t5\""};
     T5Config config;
-    for (const auto& [key, to] :
-         {std::pair{"vocab_size", &config.vocab_size}, std::pair{"d_model", &config.d_model},
-          std::pair{"num_heads", &config.heads}, std::pair{"d_kv", &config.head_dim},
-          std::pair{"d_ff", &config.d_ff}, std::pair{"num_layers", &config.encoder_layers},
-          std::pair{"relative_attention_num_buckets", &config.buckets},
-          std::pair{"relative_attention_max_distance", &config.max_distance}})
-        if (auto status = take_count(*file, key, *to); !status) return status.error();
+    constexpr Index wide = 1'000'000, deep = 1'000;
+    for (const Count& count :
+         {Count{"vocab_size", &config.vocab_size, wide}, Count{"d_model", &config.d_model, wide},
+          Count{"num_heads", &config.heads, deep}, Count{"d_kv", &config.head_dim, deep},
+          Count{"d_ff", &config.d_ff, wide}, Count{"num_layers", &config.encoder_layers, deep},
+          Count{"relative_attention_num_buckets", &config.buckets, wide},
+          Count{"relative_attention_max_distance", &config.max_distance, wide}})
+        if (auto status = take(*file, count); !status) return status.error();
     config.decoder_layers = config.encoder_layers;
-    if (auto status = take_count(*file, "num_decoder_layers", config.decoder_layers); !status)
+    if (auto status = take(*file, {"num_decoder_layers", &config.decoder_layers, deep}); !status)
         return status.error();
     if (config.buckets < 4 || config.buckets % 2 != 0 || config.max_distance <= config.buckets / 2)
         return Error{"config.json's \"relative_attention_num_buckets\" is " + std::to_string(config.buckets) +
                      " and its \"relative_attention_max_distance\" " + std::to_string(config.max_distance) +
                      "; the first has to be even and at least 4, the second more than half of it"};
-    const auto kind = [&](const char* key, bool (json::*is)() const noexcept, const char* wanted) {
-        const auto found = file->find(key);
-        return found == file->end() || found->is_null() || ((*found).*is)()
-                   ? ok()
-                   : Status(Error{std::string("config.json's \"") + key + "\" is " + found->dump() +
-                                  "; it has to be " + wanted});
-    };
-    for (const Status& status : {kind("feed_forward_proj", &json::is_string, "a text"),
-                                 kind("layer_norm_epsilon", &json::is_number, "a number"),
-                                 kind("tie_word_embeddings", &json::is_boolean, "true or false")})
-        if (!status) return status.error();
     if (auto status = take_activation(*file, config); !status) return status.error();
-    config.norm_epsilon = file->value("layer_norm_epsilon", config.norm_epsilon);
-    config.tied = file->value("tie_word_embeddings", true);
-    for (const auto& [key, to] :
-         {std::pair{"decoder_start_token_id", &config.start_id}, std::pair{"eos_token_id", &config.end_id}}) {
-        const auto found = file->find(key);
-        if (found == file->end()) continue;
-        if (!found->is_number_unsigned() ||
-            found->get<std::uint64_t>() >= static_cast<std::uint64_t>(config.vocab_size))
-            return Error{std::string("config.json's \"") + key + "\" is " + found->dump() +
-                         "; it has to be one of the " + std::to_string(config.vocab_size) + " ids"};
-        *to = found->get<std::int32_t>();
+    if (const json* epsilon = given(*file, "layer_norm_epsilon")) {
+        if (!epsilon->is_number() || !(epsilon->get<double>() > 0 && epsilon->get<double>() < 1))
+            return wrong("layer_norm_epsilon", *epsilon, "a number between 0 and 1");
+        config.norm_epsilon = epsilon->get<double>();
     }
+    if (const json* tied = given(*file, "tie_word_embeddings")) {
+        if (!tied->is_boolean()) return wrong("tie_word_embeddings", *tied, "true or false");
+        config.tied = tied->get<bool>();
+    }
+    if (auto status = take_id(*file, "decoder_start_token_id", config.vocab_size, config.start_id); !status)
+        return status.error();
+    if (auto status = take_id(*file, "eos_token_id", config.vocab_size, config.end_id); !status)
+        return status.error();
     return config;
 }
 

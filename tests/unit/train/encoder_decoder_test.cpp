@@ -253,13 +253,30 @@ TEST_CASE("A config.json that is no T5's is refused with one sentence", "[unit][
              Wrong{with(R"(, "relative_attention_num_buckets": 3)"), "even and at least 4"},
              Wrong{with(R"(, "relative_attention_max_distance": 16)"), "more than half of it"},
              Wrong{with(R"(, "feed_forward_proj": "gelu")"), "\"feed_forward_proj\" is \"gelu\""},
-             Wrong{with(R"(, "feed_forward_proj": 3)"), "has to be a text"},
-             Wrong{with(R"(, "layer_norm_epsilon": "small")"), "has to be a number"},
+             Wrong{with(R"(, "feed_forward_proj": 3)"), "\"feed_forward_proj\" is 3"},
+             Wrong{with(R"(, "layer_norm_epsilon": "small")"), "a number between 0 and 1"},
              Wrong{with(R"(, "tie_word_embeddings": 1)"), "true or false"},
              Wrong{with(R"(, "eos_token_id": 20)"), "one of the 20 ids"},
+             Wrong{with(R"(, "decoder_start_token_id": -1)"), "one of the 20 ids"},
+             Wrong{with(R"(, "num_decoder_layers": 1000000)"), "from 1 to 1000"},
          }) {
         const auto config = parse_t5_config(as_bytes(wrong.json));
         REQUIRE(!config);
         CHECK_THAT(config.error().message, ContainsSubstring(wrong.says));
     }
+}
+
+TEST_CASE("A key that is null has its default", "[unit][train]") {
+    const auto config = parse_t5_config(as_bytes(R"({"model_type": "t5", "vocab_size": 20, "d_model": 16,
+        "d_kv": 8, "num_heads": 2, "d_ff": 20, "num_layers": 3, "num_decoder_layers": null,
+        "relative_attention_num_buckets": null, "feed_forward_proj": null, "layer_norm_epsilon": null,
+        "tie_word_embeddings": null, "decoder_start_token_id": null, "eos_token_id": null})"));
+    REQUIRE(config);
+    CHECK(config->decoder_layers == 3);
+    CHECK(config->buckets == 32);
+    CHECK(config->activation == Activation::relu);
+    CHECK(config->norm_epsilon == 1e-6);
+    CHECK(config->tied);
+    CHECK(config->start_id == 0);
+    CHECK(config->end_id == 1);
 }
