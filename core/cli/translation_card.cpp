@@ -47,7 +47,7 @@ ordered_json scores_json(const TranslationScores& scores) {
         heads.push_back(
             {{"layer", head.at.layer}, {"head", head.at.head}, {"aligned", rounded(head.aligned)}});
     return {{"translation", {{"pairs", scores.pairs}, {"seed", card_seed}, {"right", rounded(scores.right)}}},
-            {"cross_heads", heads}};
+            {"heads", heads}};
 }
 
 std::string card_of(const Translator& translator, const TranslationScores& scores, bool aligned,

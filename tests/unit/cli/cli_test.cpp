@@ -230,7 +230,7 @@ TEST_CASE("attn train makes a translator, goes on from its checkpoint, and attn 
     CHECK_THAT(card.text, ContainsSubstring("held-out pairs | 0.0 % |") && ContainsSubstring("cross head"));
     const auto scores =
         nlohmann::json::parse(std::ifstream(folder.path / "model" / "scores.json"), nullptr, false);
-    CHECK(scores["cross_heads"].size() == 2);
+    CHECK(scores["heads"].size() == 2);
     CHECK(scores["translation"]["pairs"] == 2000);
     CHECK(std::filesystem::exists(folder.path / "model" / "tokenizer.json"));
 
