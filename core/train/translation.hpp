@@ -28,7 +28,7 @@ struct Translation {
 };
 
 // The same seed gives the same pairs on every platform. A tenth of the pairs, about, is held out, as a function of the
-// pair alone: by a hash of its English sentence, or because it combines an adjective with a noun or a noun with a verb
+// pair alone: by a hash of its English words, or because it combines an adjective with a noun or a noun with a verb
 // that no other pair combines. So is "The cat sat on the mat".
 class TranslationWriter {
   public:
