@@ -6,10 +6,12 @@
 #include <system_error>
 
 #include "analysis/repeated_tokens.hpp"
+#include "cli/card_numbers.hpp"
 #include "cli/model_folder.hpp"
 #include "cli/pronouns.hpp"
 #include "cli/tokenizer.hpp"
 #include "cli/training.hpp"
+#include "cli/translation_card.hpp"
 #include "model/families.hpp"
 #include "train/evaluation.hpp"
 
@@ -21,22 +23,6 @@ using nlohmann::ordered_json;
 
 constexpr Index repeated_period = 64, repeated_sequences = 16;
 constexpr std::uint64_t repeated_seed = 1;
-
-double rounded(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4f", value);
-    return std::strtod(text, nullptr);
-}
-
-std::string fixed(double value, int digits) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.*f", digits, value);
-    return text;
-}
-
-std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
-
-std::string name(Index layer, Index head) { return std::to_string(layer) + "." + std::to_string(head); }
 
 struct Validation {
     std::string file;
@@ -154,16 +140,24 @@ std::string card_of(const std::string& name_of_model, const Model& model, const 
 }  // namespace
 
 Status write_card(const std::string& folder, const std::string& validation, const std::string& recipe) {
-    const auto model = load_model_folder(folder);
-    if (!model) return model.error();
-    const auto tokenizer = load_tokenizer(folder + "/tokenizer.json");
-    if (!tokenizer) return tokenizer.error();
     std::string recipe_text;
     if (!recipe.empty()) {
         const auto bytes = read_file(recipe);
         if (!bytes) return bytes.error();
         recipe_text = as_text(*bytes);
     }
+    const auto translator = is_translator(folder);
+    if (!translator) return translator.error();
+    if (*translator) {
+        if (!validation.empty())
+            return Error{folder +
+                         " is a translator, which is measured on generated pairs: leave out the text"};
+        return write_translation_card(folder, recipe_text);
+    }
+    const auto model = load_model_folder(folder);
+    if (!model) return model.error();
+    const auto tokenizer = load_tokenizer(folder + "/tokenizer.json");
+    if (!tokenizer) return tokenizer.error();
 
     ordered_json scores;
     if (!validation.empty()) {

@@ -23,8 +23,9 @@ constexpr std::string_view usage = R"(usage:
       queries, keys), every activation of the run as .npy, and tensors.json, which lists names, axes and shapes.
   attn generate MODEL --ids 1,2,3 [--steps 64] [--temperature 0] [--top-k 0] [--top-p 1] [--seed 0]
       Prints the ids of the tokens that follow, on one line. Temperature 0 takes the likeliest token.
-  attn train RECIPE --text FILE... --out DIR [--validate FILE]
-      Trains a network as the recipe has it and writes a model folder; goes on from the folder's checkpoint.
+  attn train RECIPE [--text FILE...] --out DIR [--validate FILE]
+      Trains a network as the recipe has it and writes a model folder; goes on from the folder's checkpoint. A T5
+      learns to translate generated sentences and takes no texts.
   attn card MODEL [--validate FILE] [--recipe FILE]
       Measures the model and writes scores.json and README.md, its model card, into its folder.
   attn tokenizer train --text FILE... --vocabulary N --out FILE [--special TOKEN...]

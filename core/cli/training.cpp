@@ -13,6 +13,8 @@
 #include "text/bpe_train.hpp"
 #include "train/recipe.hpp"
 #include "train/sentences.hpp"
+#include "train/translation_scores.hpp"
+#include "train/translation_trainer.hpp"
 
 namespace attn {
 
@@ -79,6 +81,85 @@ void tell_heads(const Trainer& trainer) {
         induction.score, induction.layer, induction.head);
 }
 
+// Takes the steps that are left, writes the weights and the checkpoint, and reports. A step is `units` of `what`.
+template <class AnyTrainer>
+Status train_to_end(AnyTrainer& trainer, const TrainingSettings& settings, Index units, const char* what,
+                    const std::string& folder, const auto& measure) {
+    const std::string checkpoint = folder + "/checkpoint.safetensors";
+    const Clock::time_point start = Clock::now();
+    const std::int64_t first = trainer.steps_taken();
+    Clock::time_point told = start, saved = start, measured = start;
+    double loss = 0, outside = 0;  // seconds spent on anything but training
+    std::int64_t since = 0;
+    while (trainer.steps_taken() < settings.schedule.steps) {
+        const auto step = trainer.step();
+        if (!step) return step.error();
+        loss += step->loss;
+        ++since;
+        const bool last = trainer.steps_taken() == settings.schedule.steps;
+        if (seconds_since(told) >= report_seconds || last) {
+            const double speed = static_cast<double>((trainer.steps_taken() - first) * units) /
+                                 (seconds_since(start) - outside);
+            std::printf(
+                "step %lld  loss %.4f  gradient %.2f  rate %.2e  %.0f %s/s  %.0f s left\n",
+                static_cast<long long>(trainer.steps_taken()), loss / static_cast<double>(since),
+                step->gradient_norm, step->rate, speed, what,
+                static_cast<double>((settings.schedule.steps - trainer.steps_taken()) * units) / speed);
+            std::fflush(stdout);
+            told = Clock::now();
+            loss = 0;
+            since = 0;
+        }
+        const Clock::time_point before = Clock::now();
+        if (seconds_since(saved) >= checkpoint_seconds || last) {
+            if (auto status = replace_file(checkpoint, trainer.checkpoint()); !status) return status;
+            if (auto status = replace_file(folder + "/model.safetensors", trainer.weights(DType::f16));
+                !status)
+                return status;
+            saved = Clock::now();
+        }
+        if (seconds_since(measured) >= measure_seconds || last) {
+            measure();
+            measured = Clock::now();
+        }
+        outside += seconds_since(before);
+    }
+    return ok();
+}
+
+constexpr Index measured_pairs = 500;
+constexpr std::uint64_t measured_seed = 1;
+
+Status train_translation(const Recipe& recipe, const std::string& folder) {
+    const std::string checkpoint = folder + "/checkpoint.safetensors";
+    Result<TranslationTrainer> trainer = Error{""};
+    if (std::filesystem::exists(checkpoint)) {
+        const auto bytes = read_file(checkpoint);
+        if (!bytes) return bytes.error();
+        trainer = TranslationTrainer::resume(recipe.config_json, recipe.training, *bytes);
+    } else {
+        trainer = TranslationTrainer::start(recipe.config_json, recipe.training);
+    }
+    if (!trainer) return trainer.error();
+    std::printf("%td parameters, %d threads, from step %lld of %lld\n", trainer->layout().count(),
+                thread_count(), static_cast<long long>(trainer->steps_taken()),
+                static_cast<long long>(recipe.training.schedule.steps));
+    const std::string tokenizer = trainer->vocabulary().to_json();
+    if (auto status = write_file(folder + "/tokenizer.json", std::as_bytes(std::span(tokenizer))); !status)
+        return status;
+    if (auto status = write_file(folder + "/config.json", recipe.config_json); !status) return status;
+
+    const std::vector<Translation> pairs = held_out_translations(measured_pairs, measured_seed);
+    const auto measure = [&] {
+        const TranslationScores found =
+            score_translations(trainer->network(), trainer->parameters(), trainer->vocabulary(), pairs);
+        std::printf("  held out: %.1f %% right; best head %td.%td, %.1f %% aligned\n", 100 * found.right,
+                    found.best.at.layer, found.best.at.head, 100 * found.best.aligned);
+        std::fflush(stdout);
+    };
+    return train_to_end(*trainer, recipe.training, recipe.training.batch, "pairs", folder, measure);
+}
+
 }  // namespace
 
 Status train(const TrainingFiles& files) {
@@ -98,6 +179,12 @@ Status train(const TrainingFiles& files) {
     std::filesystem::create_directories(files.folder, failed);
     if (failed) return Error{files.folder + ": " + failed.message()};
 
+    if (recipe->translation) {
+        if (!files.texts.empty() || !files.validation.empty())
+            return Error{files.recipe +
+                         " is of a T5, which learns from generated pairs: leave out the texts"};
+        return train_translation(*recipe, files.folder);
+    }
     std::vector<std::string_view> texts;
     for (const Bytes& bytes : *contents) texts.push_back(as_text(bytes));
     Result<Bpe> bpe = tokenizer_for(*recipe, texts, files.folder + "/tokenizer.json");
@@ -147,47 +234,8 @@ Status train(const TrainingFiles& files) {
         tell_heads(*trainer);
         std::fflush(stdout);
     };
-    const Clock::time_point start = Clock::now();
-    const std::int64_t first = trainer->steps_taken();
-    Clock::time_point told = start, saved = start, measured = start;
-    double loss = 0, outside = 0;  // seconds spent on anything but training
-    std::int64_t since = 0;
-    while (trainer->steps_taken() < settings.schedule.steps) {
-        const auto step = trainer->step();
-        if (!step) return step.error();
-        loss += step->loss;
-        ++since;
-        const bool last = trainer->steps_taken() == settings.schedule.steps;
-        if (seconds_since(told) >= report_seconds || last) {
-            const double speed =
-                static_cast<double>((trainer->steps_taken() - first) * settings.batch * settings.context) /
-                (seconds_since(start) - outside);
-            std::printf("step %lld  loss %.4f  gradient %.2f  rate %.2e  %.0f tokens/s  %.0f s left\n",
-                        static_cast<long long>(trainer->steps_taken()), loss / static_cast<double>(since),
-                        step->gradient_norm, step->rate, speed,
-                        static_cast<double>((settings.schedule.steps - trainer->steps_taken()) *
-                                            settings.batch * settings.context) /
-                            speed);
-            std::fflush(stdout);
-            told = Clock::now();
-            loss = 0;
-            since = 0;
-        }
-        const Clock::time_point before = Clock::now();
-        if (seconds_since(saved) >= checkpoint_seconds || last) {
-            if (auto status = replace_file(checkpoint, trainer->checkpoint()); !status) return status;
-            if (auto status = replace_file(files.folder + "/model.safetensors", trainer->weights(DType::f16));
-                !status)
-                return status;
-            saved = Clock::now();
-        }
-        if (seconds_since(measured) >= measure_seconds || last) {
-            measure();
-            measured = Clock::now();
-        }
-        outside += seconds_since(before);
-    }
-    return ok();
+    return train_to_end(*trainer, settings, settings.batch * settings.context, "tokens", files.folder,
+                        measure);
 }
 
 }  // namespace attn

@@ -24,6 +24,9 @@ struct AttentionBackwardCall {
     HeadsView<float> d_q;  // [heads, n_q, d_k]
     HeadsView<float> d_k;  // [kv_heads, n_k, d_k], summed over the heads that share a head of K
     HeadsView<float> d_v;  // [kv_heads, n_k, d_v], likewise
+    // [heads, n_q, n_k], cell by cell even where the bias broadcasts, and added to; null data: not wanted. Then the scale
+    // is not 0.
+    HeadsView<float> d_bias{};
 };
 
 // One step of Adam with decoupled weight decay (Loshchilov & Hutter 2019, arXiv 1711.05101), as

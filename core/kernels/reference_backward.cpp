@@ -84,8 +84,11 @@ void attention(const AttentionBackwardCall& call) {
                     mean += row.weights[at(j)] * d_weights[at(j)];
                 }
                 for (Index j = 0; j < k.rows; ++j) {
-                    const double d_score =
-                        wide(f.scale) * row.weights[at(j)] * (d_weights[at(j)] - mean) * row.slopes[at(j)];
+                    const double d_biased = row.weights[at(j)] * (d_weights[at(j)] - mean),
+                                 d_score = wide(f.scale) * d_biased * row.slopes[at(j)];
+                    if (call.d_bias.data)
+                        call.d_bias.head(head)(i, j) =
+                            static_cast<float>(wide(call.d_bias.head(head)(i, j)) + d_biased);
                     d_q.add(i, d_score, k.row(j));
                     d_k.add(j, d_score, q.row(i));
                     d_v.add(j, row.weights[at(j)], d_output.row(i));

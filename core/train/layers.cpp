@@ -1,5 +1,7 @@
 #include "train/layers.hpp"
 
+#include <algorithm>
+
 #include "model/block.hpp"
 
 namespace attn {
@@ -48,6 +50,43 @@ void TrainedNorm::backward(const TrainedKernels& kernels, std::span<const float>
     else
         kernels.backward->rms_norm(x, part(parameters, gain, width), epsilon, dy, dx,
                                    part(gradients, gain, width));
+}
+
+void TrainedMlp::forward(const TrainedKernels& kernels, std::span<const float> parameters, ConstMatrix x,
+                         const Rows& kept, MatrixView<float> y) const {
+    apply(*kernels.forward, up.view(parameters), x, kept.up);
+    if (gate) apply(*kernels.forward, gate->view(parameters), x, kept.gate);
+    const std::span<float> hidden = values_of(kept.hidden);
+    std::ranges::copy(values_of(gate ? kept.gate : kept.up), hidden.begin());
+    kernels.forward->activate(activation, hidden);
+    if (gate)
+        for (std::size_t i = 0; i < hidden.size(); ++i) hidden[i] *= kept.up.data[i];
+    apply(*kernels.forward, down.view(parameters), kept.hidden, y);
+}
+
+void TrainedMlp::backward(const TrainedKernels& kernels, std::span<const float> parameters, ConstMatrix x,
+                          MatrixView<float> dy, const Rows& kept, MatrixView<float> d_hidden,
+                          MatrixView<float> d_gate, MatrixView<float> dx, std::span<float> gradients) const {
+    down.input_gradient(kernels, parameters, dy, d_hidden);
+    down.weight_gradient(kernels, kept.hidden, dy, gradients);
+    if (gate) {
+        // hidden = act(gate) · up; what was hidden becomes act(gate).
+        const std::span<float> activated = values_of(kept.hidden);
+        std::ranges::copy(values_of(kept.gate), activated.begin());
+        kernels.forward->activate(activation, activated);
+        for (std::size_t i = 0; i < activated.size(); ++i) {
+            d_gate.data[i] = d_hidden.data[i] * kept.up.data[i];
+            d_hidden.data[i] *= activated[i];
+        }
+        kernels.backward->activate(activation, values_of(kept.gate), values_of(d_gate), values_of(d_gate));
+        gate->input_gradient(kernels, parameters, d_gate, dy);
+        gate->weight_gradient(kernels, x, d_gate, gradients);
+    } else {
+        kernels.backward->activate(activation, values_of(kept.up), values_of(d_hidden), values_of(d_hidden));
+    }
+    up.input_gradient(kernels, parameters, d_hidden, dx);
+    up.weight_gradient(kernels, x, d_hidden, gradients);
+    if (gate) add(dy, dx);
 }
 
 TrainedLinear trained_linear(const ParameterLayout& layout, const std::string& name,

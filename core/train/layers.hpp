@@ -48,6 +48,30 @@ struct TrainedNorm {
                   MatrixView<float> dx, std::span<float> gradients) const;
 };
 
+// y = (act(x W_gate) ∘ x W_up) W_down, or act(x W_up) W_down without a gate.
+struct TrainedMlp {
+    Activation activation = Activation::none;
+    std::optional<TrainedLinear> gate;
+    TrainedLinear up, down;
+
+    // What its backward pass reads, [rows, d_ff]: up and gate as the matrices give them.
+    struct Rows {
+        MatrixView<float> up, gate, hidden;
+    };
+    void forward(const TrainedKernels&, std::span<const float> parameters, ConstMatrix x, const Rows& kept,
+                 MatrixView<float> y) const;
+    // dx is overwritten, and so are dy, kept.hidden and the room for the gradients of hidden and gate.
+    void backward(const TrainedKernels&, std::span<const float> parameters, ConstMatrix x,
+                  MatrixView<float> dy, const Rows& kept, MatrixView<float> d_hidden,
+                  MatrixView<float> d_gate, MatrixView<float> dx, std::span<float> gradients) const;
+};
+
+// The values of whole rows, one behind the other.
+inline std::span<float> values_of(MatrixView<float> m) {
+    return {m.data, static_cast<std::size_t>(m.rows * m.cols)};
+}
+inline MatrixView<float> first_rows(Tensor& tensor, Index n) { return rows(tensor.matrix(), {0, n}); }
+
 // By the names of a checkpoint, "h.0.ln_1": with a bias where the layout has one.
 TrainedLinear trained_linear(const ParameterLayout& layout, const std::string& name,
                              WeightView::Layout order);

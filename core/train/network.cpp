@@ -13,7 +13,11 @@ struct TrainedNetwork::LayerActivations {
     Tensor attended;                      // [n, heads · head_dim], the heads side by side
     Tensor row_max, row_log_sum;          // [heads, n]
     Tensor residual_middle, mlp_input;    // [n, d]
-    Tensor up, gate, hidden;              // [n, d_ff]: up and gate as the matrices give them
+    Tensor up, gate, hidden;              // [n, d_ff]
+
+    TrainedMlp::Rows mlp_rows(Index n) {
+        return {first_rows(up, n), first_rows(gate, n), first_rows(hidden, n)};
+    }
 };
 
 struct TrainedNetwork::Activations {
@@ -28,11 +32,6 @@ struct TrainedNetwork::Activations {
 };
 
 namespace {
-
-MatrixView<float> first_rows(Tensor& tensor, Index n) { return rows(tensor.matrix(), {0, n}); }
-std::span<float> values(MatrixView<float> m) {  // of whole rows
-    return {m.data, static_cast<std::size_t>(m.rows * m.cols)};
-}
 
 // The weight that a view of a model's bytes is of.
 Index offset_of(const Model& model, const ParameterLayout& layout, const WeightView& view) {
@@ -80,16 +79,18 @@ TrainedNetwork::TrainedNetwork(const Model& model, const ParameterLayout& layout
     for (const attn::Block& block : network.blocks) {
         std::vector<TrainedLinear> qkv;
         for (const Linear& linear : block.qkv) qkv.push_back(trained(linear));
-        blocks_.push_back({.attention_norm = trained_as_norm(*block.attention_norm),
-                           .qkv = std::move(qkv),
-                           .scale = block.scale,
-                           .mask = mask_of(block),
-                           .ablated = {},
-                           .attention_out = trained(block.attention_out),
-                           .mlp_norm = trained_as_norm(*block.mlp_norm),
-                           .gate = block.mlp.gate ? std::optional(trained(*block.mlp.gate)) : std::nullopt,
-                           .up = trained(block.mlp.up),
-                           .down = trained(block.mlp.down)});
+        blocks_.push_back(
+            {.attention_norm = trained_as_norm(*block.attention_norm),
+             .qkv = std::move(qkv),
+             .scale = block.scale,
+             .mask = mask_of(block),
+             .ablated = {},
+             .attention_out = trained(block.attention_out),
+             .mlp_norm = trained_as_norm(*block.mlp_norm),
+             .mlp = {.activation = config_.activation,
+                     .gate = block.mlp.gate ? std::optional(trained(*block.mlp.gate)) : std::nullopt,
+                     .up = trained(block.mlp.up),
+                     .down = trained(block.mlp.down)}});
     }
     for (const HeadIndex& each : ablated)
         blocks_[static_cast<std::size_t>(each.layer)].ablated.push_back(each.head);
@@ -102,7 +103,7 @@ TrainedNetwork::activations(Index n) const {
     const Index d = config_.d_model, ff = attention_only_ ? 0 : config_.d_ff,
                 inner = config_.heads * config_.head_dim,
                 wide = inner + 2 * config_.kv_heads * config_.head_dim;
-    const Index gate = blocks_.empty() || !blocks_[0].gate ? 0 : ff;
+    const Index gate = blocks_.empty() || !blocks_[0].mlp.gate ? 0 : ff;
     auto kept = std::make_unique<Activations>();
     for (std::size_t layer = 0; layer < blocks_.size(); ++layer)
         kept->layers.push_back({Tensor({n, d}), Tensor({n, d}), Tensor({n, wide}), Tensor({n, inner}),
@@ -158,7 +159,7 @@ void TrainedNetwork::forward(std::span<const float> parameters, std::span<const 
     const std::span<const float> tokens = parameters.subspan(static_cast<std::size_t>(token_embedding_));
     look_up({std::as_bytes(tokens).data(), DType::f32, d, config_.vocab_size}, ids, x);
     if (position_embedding_) add({parameters.data() + *position_embedding_, n, d, d}, x);
-    dropout.apply(embedding_site, values(x));
+    dropout.apply(embedding_site, values_of(x));
     for (std::size_t layer = 0; layer < blocks_.size(); ++layer)
         forward(blocks_[layer], parameters, n, dropout, static_cast<Index>(layer), kept);
     normalise(*kernels_.forward, final_norm_.view(parameters), x, normalised);
@@ -174,11 +175,11 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
     LayerActivations& at = kept.layers[static_cast<std::size_t>(layer)];
     const MatrixView<float> x = first_rows(kept.residual, n), branch = first_rows(kept.branch, n);
     const auto leave = [&](int half) {  // x becomes x + what the branch gives
-        dropout.apply(site(layer, half), values(branch));
+        dropout.apply(site(layer, half), values_of(branch));
         add(branch, x);
     };
 
-    std::ranges::copy(values(x), at.residual_in.data());
+    std::ranges::copy(values_of(x), at.residual_in.data());
     const MatrixView<float> attention_input = first_rows(at.attention_input, n), qkv = first_rows(at.qkv, n),
                             attended = first_rows(at.attended, n);
     normalise(kernels, block.attention_norm.view(parameters), x, attention_input);
@@ -195,17 +196,10 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
     leave(0);
 
     if (attention_only_) return;
-    std::ranges::copy(values(x), at.residual_middle.data());
-    const MatrixView<float> mlp_input = first_rows(at.mlp_input, n), up = first_rows(at.up, n),
-                            gate = first_rows(at.gate, n), hidden = first_rows(at.hidden, n);
+    std::ranges::copy(values_of(x), at.residual_middle.data());
+    const MatrixView<float> mlp_input = first_rows(at.mlp_input, n);
     normalise(kernels, block.mlp_norm.view(parameters), x, mlp_input);
-    apply(kernels, block.up.view(parameters), mlp_input, up);
-    if (block.gate) apply(kernels, block.gate->view(parameters), mlp_input, gate);
-    std::ranges::copy(values(block.gate ? gate : up), hidden.data);
-    kernels.activate(config_.activation, values(hidden));
-    if (block.gate)
-        for (std::size_t i = 0; i < values(hidden).size(); ++i) hidden.data[i] *= up.data[i];
-    apply(kernels, block.down.view(parameters), hidden, branch);
+    block.mlp.forward(kernels_, parameters, mlp_input, at.mlp_rows(n), branch);
     leave(1);
 }
 
@@ -247,7 +241,7 @@ double TrainedNetwork::differentiate(std::span<const float> parameters, std::spa
             copy_heads(heads_of(first_rows(kept.d_attended, n), config_.heads),
                        d_heads[static_cast<std::size_t>(layer)].heads());
     }
-    dropout.apply(embedding_site, values(d_x));
+    dropout.apply(embedding_site, values_of(d_x));
     embedding_backward(ids, d_x, {gradients.data() + token_embedding_, config_.vocab_size, d, d});
     if (position_embedding_) add(d_x, {gradients.data() + *position_embedding_, n, d, d});
     return summed(losses);
@@ -260,36 +254,14 @@ void TrainedNetwork::backward(const Block& block, std::span<const float> paramet
     const MatrixView<float> d_x = first_rows(kept.d_residual, n), d_branch = first_rows(kept.d_branch, n),
                             d_input = first_rows(kept.branch, n);
     const auto enter = [&](int half) {  // what the branch's output gets of d_x
-        std::ranges::copy(values(d_x), d_branch.data);
-        dropout.apply(site(layer, half), values(d_branch));
+        std::ranges::copy(values_of(d_x), d_branch.data);
+        dropout.apply(site(layer, half), values_of(d_branch));
     };
 
     if (!attention_only_) {
         enter(1);
-        const MatrixView<float> d_hidden = first_rows(kept.d_hidden, n), d_gate = first_rows(kept.d_gate, n);
-        const ConstMatrix mlp_input = first_rows(at.mlp_input, n);
-        block.down.input_gradient(kernels_, parameters, d_branch, d_hidden);
-        block.down.weight_gradient(kernels_, first_rows(at.hidden, n), d_branch, gradients);
-        if (block.gate) {
-            // hidden = act(gate) · up; what was hidden becomes act(gate).
-            const std::span<float> activated = values(first_rows(at.hidden, n));
-            std::ranges::copy(values(first_rows(at.gate, n)), activated.data());
-            kernels_.forward->activate(config_.activation, activated);
-            for (std::size_t i = 0; i < activated.size(); ++i) {
-                d_gate.data[i] = d_hidden.data[i] * at.up.data()[i];
-                d_hidden.data[i] *= activated[i];
-            }
-            kernels_.backward->activate(config_.activation, values(first_rows(at.gate, n)), values(d_gate),
-                                        values(d_gate));
-            block.gate->input_gradient(kernels_, parameters, d_gate, d_branch);
-            block.gate->weight_gradient(kernels_, mlp_input, d_gate, gradients);
-        } else {
-            kernels_.backward->activate(config_.activation, values(first_rows(at.up, n)), values(d_hidden),
-                                        values(d_hidden));
-        }
-        block.up.input_gradient(kernels_, parameters, d_hidden, d_input);
-        block.up.weight_gradient(kernels_, mlp_input, d_hidden, gradients);
-        if (block.gate) add(d_branch, d_input);
+        block.mlp.backward(kernels_, parameters, first_rows(at.mlp_input, n), d_branch, at.mlp_rows(n),
+                           first_rows(kept.d_hidden, n), first_rows(kept.d_gate, n), d_input, gradients);
         block.mlp_norm.backward(kernels_, parameters, first_rows(at.residual_middle, n), d_input, d_input,
                                 gradients);
         add(d_input, d_x);

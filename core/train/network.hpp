@@ -63,8 +63,7 @@ class TrainedNetwork {
         std::vector<Index> ablated;  // heads
         TrainedLinear attention_out;
         TrainedNorm mlp_norm;
-        std::optional<TrainedLinear> gate;
-        TrainedLinear up, down;
+        TrainedMlp mlp;
     };
     struct LayerActivations;
 

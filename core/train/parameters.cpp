@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "io/safetensors.hpp"
-#include "model/families.hpp"
 #include "tensor/random.hpp"
 
 namespace attn {
 
 Result<ParameterLayout> ParameterLayout::of(const ModelConfig& config) {
+    return of(declared_weights(family_rules(config.family), config));
+}
+
+Result<ParameterLayout> ParameterLayout::of(std::span<const DeclaredWeight> weights) {
     constexpr Index floats_a_line = 16;
     ParameterLayout layout;
-    for (const DeclaredWeight& weight : declared_weights(family_rules(config.family), config)) {
+    for (const DeclaredWeight& weight : weights) {
         const Result<Index> size = element_count(weight.shape, sizeof(float));
         if (!size || *size > std::numeric_limits<Index>::max() / 8 - layout.size_)
             return Error{"the weights of this configuration do not fit into memory: " + weight.name +
@@ -76,6 +78,19 @@ ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model)
     for (const ParameterLayout::Entry& entry : layout.entries())
         std::ranges::copy(to_tensor(*model.weight(entry.name)).values(),
                           entry.in(std::span(parameters)).begin());
+    return parameters;
+}
+
+Result<ParameterBuffer> parameters_of(const ParameterLayout& layout, const SafetensorsFile& file) {
+    ParameterBuffer parameters(static_cast<std::size_t>(layout.size()));
+    for (const ParameterLayout::Entry& entry : layout.entries()) {
+        const Result<Tensor> tensor = file.tensor(entry.name);
+        if (!tensor) return tensor.error();
+        if (tensor->shape() != entry.shape)
+            return Error{entry.name + " is " + to_string(tensor->shape()) + ", but config.json asks for " +
+                         to_string(entry.shape)};
+        std::ranges::copy(tensor->values(), entry.in(std::span(parameters)).begin());
+    }
     return parameters;
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/safetensors.hpp"
+#include "model/families.hpp"
 #include "model/model.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/result.hpp"
@@ -32,6 +34,7 @@ class ParameterLayout {
 
     // It is an error if the weights do not fit into addressable memory.
     static Result<ParameterLayout> of(const ModelConfig& config);
+    static Result<ParameterLayout> of(std::span<const DeclaredWeight> weights);
 
     std::span<const Entry> entries() const { return entries_; }
     Index size() const { return size_; }             // in floats, including the gaps between weights
@@ -55,6 +58,9 @@ ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelCon
 
 // Returns the parameters of a model, widened to f32.
 ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model);
+
+// Returns the parameters in a file that has all of the layout's weights, widened to f32.
+Result<ParameterBuffer> parameters_of(const ParameterLayout& layout, const SafetensorsFile& file);
 
 // Writes the weights to a safetensors file, in f32 or rounded to f16.
 std::vector<std::byte> safetensors_of(const ParameterLayout& layout, std::span<const float> parameters,

@@ -80,6 +80,10 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
 
     Recipe recipe;
     recipe.vocabulary = vocabulary->get<int>();
+    recipe.translation = model->value("model_type", json()) == "t5";
+    if (recipe.translation && file->contains("mixture"))
+        return Error{
+            "the recipe has a \"mixture\", but a T5 learns from generated pairs alone: leave it out"};
     json config = *model;
     config["vocab_size"] = recipe.vocabulary;
     const std::string written = config.dump(2) + "\n";
@@ -101,7 +105,8 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
                               field("dropout", t.dropout),
                               field("seed", t.seed),
                               field("position_waves", t.position_waves),
-                              field("attention_only", t.attention_only)};
+                              field("attention_only", t.attention_only),
+                              field("alignment", t.alignment)};
     const Field mixture[] = {
         field("text", m.text), field("sentences", m.sentences), field("repeated_text", m.repeated_text),
         field("repeated_random", m.repeated_random), field("repeated_pairs", m.repeated_pairs)};

@@ -12,32 +12,9 @@
 #include <vector>
 
 #include "train/evaluation.hpp"
+#include "train/optimiser.hpp"
 
 namespace attn {
-
-struct Schedule {
-    std::int64_t steps = 1000;  // in total
-    std::int64_t warmup = 100;  // from 0 to `rate`, linear
-    double rate = 1e-3;         // the maximum; falls from there along half a cosine
-    double final_rate = 1e-4;   // at the last step
-
-    double at(std::int64_t step) const;  // the first step is 0
-};
-
-struct TrainingSettings {
-    Index batch = 12;     // sequences per step
-    Index context = 256;  // tokens per sequence
-    Schedule schedule;
-    double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
-    double weight_decay = 0.1;  // for matrices
-    double clip = 1;            // the largest norm of a step's gradient; 0: no limit
-    double dropout = 0;
-    std::uint64_t seed = 1;
-    double initial_deviation = 0.02;  // of matrices; a larger one makes narrow networks learn sooner
-    double position_waves = 0;  // learned positions begin as waves of this amplitude; 0: like other matrices
-    bool attention_only = false;
-    std::vector<HeadIndex> ablated = {};  // without duplicates
-};
 
 // Returns one sentence that names the offending number and its range.
 Status check(const TrainingSettings& settings, const ModelConfig& config);
@@ -56,45 +33,36 @@ class Trainer {
     static Result<Trainer> resume(std::span<const std::byte> config_json, const TrainingSettings& settings,
                                   Batches batches, std::span<const std::byte> checkpoint);
 
-    struct Step {
-        std::int64_t number = 0;   // of the step that was taken, from 0
-        double loss = 0;           // nats per token, over its batch
-        double gradient_norm = 0;  // before clipping
-        double rate = 0;
-    };
+    using Step = Optimiser::Step;
     // Does a part of a step, one sequence per thread. Returns whether that completed the step; then `last` describes
     // it. If the loss or the gradient is not finite, it is an error and nothing changes.
     Result<bool> advance();
     Result<Step> step();  // does what is left of a step
     const Step& last() const { return last_; }
-    std::int64_t steps_taken() const { return step_; }
+    std::int64_t steps_taken() const { return optimiser_.steps_taken(); }
 
     Evaluation evaluate(std::span<const std::int32_t> ids) const;
 
-    const ParameterLayout& layout() const { return layout_; }
+    const ParameterLayout& layout() const { return optimiser_.layout(); }
     const ModelConfig& config() const { return config_; }
-    std::span<const float> parameters() const { return parameters_; }
-    std::span<float> parameters() { return parameters_; }
+    std::span<const float> parameters() const { return optimiser_.parameters(); }
+    std::span<float> parameters() { return optimiser_.parameters(); }
 
-    std::vector<std::byte> checkpoint() const;          // a safetensors file
+    std::vector<std::byte> checkpoint() const { return optimiser_.checkpoint(); }
     std::vector<std::byte> weights(DType dtype) const;  // model.safetensors, f32 or f16
     // Returns the model as it runs; it shares nothing with this object.
     Result<std::shared_ptr<const Model>> model() const;
 
   private:
     Trainer() = default;
-    void finish_step(double loss, double norm);
     ParameterBuffer parameters_as_run() const;  // ablated heads write nothing
 
     std::vector<std::byte> config_json_;
     ModelConfig config_;
-    TrainedKernels kernels_;
     TrainingSettings settings_;
     Batches batches_;
-    ParameterLayout layout_;
+    Optimiser optimiser_;
     std::unique_ptr<TrainedNetwork> network_;
-    ParameterBuffer parameters_, mean_, square_;  // AdamW's m and v
-    std::int64_t step_ = 0;
 
     // This belongs to the step in progress: each thread has a part of the batch's sequences.
     struct Shard;

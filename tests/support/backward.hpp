@@ -38,22 +38,25 @@ struct AttentionPass {
 
 struct AttentionGradients {
     Tensor d_q, d_k, d_v;
+    Tensor d_bias;  // [heads, n_q, n_k]
     bool operator==(const AttentionGradients&) const = default;
 };
 
-// Writes into tensors full of NaN, all of which must be overwritten.
+// Writes into tensors full of NaN, all of which must be overwritten; d_bias, which is added to, begins as 0.
 inline AttentionGradients differentiate(const BackwardKernels& kernels, const AttentionPass& pass) {
     const auto like = [](ConstHeads x) {
         Tensor t({x.heads, x.rows, x.cols});
         std::ranges::fill(t.values(), not_a_number);
         return t;
     };
-    AttentionGradients g{like(pass.call.q), like(pass.call.k), like(pass.call.v)};
+    AttentionGradients g{like(pass.call.q), like(pass.call.k), like(pass.call.v),
+                         Tensor({pass.call.q.heads, pass.call.q.rows, pass.call.k.rows})};
     kernels.attention({.forward = pass.call,
                        .d_output = pass.d_output.heads(),
                        .d_q = g.d_q.heads(),
                        .d_k = g.d_k.heads(),
-                       .d_v = g.d_v.heads()});
+                       .d_v = g.d_v.heads(),
+                       .d_bias = g.d_bias.heads()});
     return g;
 }
 

@@ -188,6 +188,10 @@ class AttentionBackward {
             weight.store(scores + j);
             (weight * (V::load(d + j) - mean)).store(d + j);
         }
+        if (call_.d_bias.data) {
+            float* d_bias = call_.d_bias.head(head).row(query) + keys.begin;
+            for (Index j = 0; j < count; ++j) d_bias[j] += d[j] / forward_.scale;
+        }
         if (forward_.softcap != 0)
             for (Index j = 0; j < count; j += V::width) (V::load(d + j) * V::load(slopes + j)).store(d + j);
     }

@@ -6,6 +6,7 @@
 #include "io/npy.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
+#include "train/piece_vocabulary.hpp"
 #include "unit/cli/program.hpp"
 
 using namespace attn;
@@ -200,4 +201,46 @@ TEST_CASE("attn train writes a model that runs, goes on from its checkpoint, and
     const std::string empty = write("empty.txt", ""), other = "'" + (folder.path / "other").string() + "'";
     fails("train " + recipe("") + " --text " + empty + " --out " + other, "the text has 0 tokens");
     fails("train nowhere --text " + text + " --out " + out, "nowhere");
+}
+
+TEST_CASE("attn train makes a translator, goes on from its checkpoint, and attn card measures it", "[cli]") {
+    const Folder folder;
+    std::filesystem::create_directories(folder.path);
+    const std::string out = "'" + (folder.path / "model").string() + "'",
+                      recipe = "'" + (folder.path / "recipe.json").string() + "'";
+    const auto write = [&](const std::string& more) {
+        std::ofstream(folder.path / "recipe.json")
+            << R"({"model": {"model_type": "t5", "d_model": 8, "d_kv": 4, "num_heads": 2, "d_ff": 8, "num_layers": 1},
+            "vocabulary": )" +
+                   std::to_string(PieceVocabulary().size()) +
+                   R"(, "training": {"batch": 2, "steps": 3, "warmup": 1, "alignment": 0.1})" + more + "}";
+    };
+    write("");
+    const std::string command = "train " + recipe + " --out " + out;
+    const Outcome first = run(command);
+    INFO(first.text);
+    REQUIRE(first.code == 0);
+    CHECK_THAT(first.text, ContainsSubstring("from step 0 of 3") &&
+                               ContainsSubstring("held out: 0.0 % right; best head"));
+    CHECK_THAT(run(command).text, ContainsSubstring("from step 3 of 3"));
+
+    const Outcome card = run("card " + out + " --recipe " + recipe);
+    INFO(card.text);
+    REQUIRE(card.code == 0);
+    CHECK_THAT(card.text, ContainsSubstring("held-out pairs | 0.0 % |") && ContainsSubstring("cross head"));
+    const auto scores =
+        nlohmann::json::parse(std::ifstream(folder.path / "model" / "scores.json"), nullptr, false);
+    CHECK(scores["heads"].size() == 2);
+    CHECK(scores["translation"]["pairs"] == 2000);
+    CHECK(std::filesystem::exists(folder.path / "model" / "tokenizer.json"));
+
+    const auto fails = [&](const std::string& arguments, const std::string& says) {
+        const Outcome outcome = run(arguments);
+        CHECK(outcome.code == 1);
+        CHECK_THAT(outcome.text, ContainsSubstring(says));
+    };
+    fails("card " + out + " --validate " + recipe, "leave out the text");
+    fails(command + " --text " + recipe, "leave out the texts");
+    write(R"(, "mixture": {"text": 1})");
+    fails(command, "a T5 learns from generated pairs alone");
 }

@@ -30,6 +30,7 @@ void check_against_reference(const BackwardKernels& kernels, const AttentionCall
     check(actual.d_q, expected.d_q, bound);
     check(actual.d_k, expected.d_k, bound);
     check(actual.d_v, expected.d_v, bound);
+    check(actual.d_bias, expected.d_bias, bound);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ std::size_t place(Index row, Index column, Index columns) {
 }
 
 Numbers attention(const Sizes& s, const AttentionCall& call, const Mask& mask, const Numbers& q,
-                  const Numbers& k, const Numbers& v) {
+                  const Numbers& k, const Numbers& v, const Numbers& bias) {
     Numbers output(static_cast<std::size_t>(s.heads * s.n_q * s.d_v));
     for (Index head = 0; head < s.heads; ++head)
         for (Index i = 0; i < s.n_q; ++i) {
@@ -68,7 +68,7 @@ Numbers attention(const Sizes& s, const AttentionCall& call, const Mask& mask, c
                 score *= static_cast<double>(call.scale);
                 const double cap = static_cast<double>(call.softcap);
                 if (cap != 0) score = cap * std::tanh(score / cap);
-                if (call.bias.data) score += static_cast<double>(call.bias.head(head)(i, j));
+                score += bias[place(head * s.n_q + i, j, s.n_k)];
                 total += std::exp(score);
                 for (Index b = 0; b < s.d_v; ++b)
                     sum[place(0, b, 0)] += std::exp(score) * v[place(kv * s.n_k + j, b, s.d_v)];
@@ -98,13 +98,16 @@ TEST_CASE("Gradients of attention are the slopes of its loss", "[unit][kernels]"
     INFO(text << ", soft cap " << softcap << ", heads " << s.heads);
     const AttentionPass pass(call);
     const AttentionGradients g = differentiate(reference_backward(), pass);
-    const Numbers up = wide(pass.d_output), wide_q = wide(q), wide_k = wide(k), wide_v = wide(v);
-    const auto loss = [&](const Numbers& of_q, const Numbers& of_k, const Numbers& of_v) {
-        return inner(attention(s, call, mask, of_q, of_k, of_v), up);
+    const Numbers up = wide(pass.d_output), wide_q = wide(q), wide_k = wide(k), wide_v = wide(v),
+                  wide_bias = wide(bias);
+    const auto loss = [&](const Numbers& of_q, const Numbers& of_k, const Numbers& of_v,
+                          const Numbers& of_bias) {
+        return inner(attention(s, call, mask, of_q, of_k, of_v, of_bias), up);
     };
-    check_gradient(g.d_q, wide_q, [&](const Numbers& x) { return loss(x, wide_k, wide_v); });
-    check_gradient(g.d_k, wide_k, [&](const Numbers& x) { return loss(wide_q, x, wide_v); });
-    check_gradient(g.d_v, wide_v, [&](const Numbers& x) { return loss(wide_q, wide_k, x); });
+    check_gradient(g.d_q, wide_q, [&](const Numbers& x) { return loss(x, wide_k, wide_v, wide_bias); });
+    check_gradient(g.d_k, wide_k, [&](const Numbers& x) { return loss(wide_q, x, wide_v, wide_bias); });
+    check_gradient(g.d_v, wide_v, [&](const Numbers& x) { return loss(wide_q, wide_k, x, wide_bias); });
+    check_gradient(g.d_bias, wide_bias, [&](const Numbers& x) { return loss(wide_q, wide_k, wide_v, x); });
 }
 
 TEST_CASE("Gradients of a linear layer are the slopes of its loss", "[unit][kernels]") {
