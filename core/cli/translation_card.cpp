@@ -7,7 +7,6 @@
 #include "cli/model_folder.hpp"
 #include "io/json.hpp"
 #include "io/safetensors.hpp"
-#include "train/recipe.hpp"
 #include "train/translation_scores.hpp"
 
 namespace attn {
@@ -50,7 +49,7 @@ ordered_json scores_json(const TranslationScores& scores) {
             {"heads", heads}};
 }
 
-std::string card_of(const Translator& translator, const TranslationScores& scores, bool aligned,
+std::string card_of(const Translator& translator, const TranslationScores& scores,
                     const std::string& recipe) {
     const T5Config& config = translator.config;
     std::string text = "---\n";
@@ -80,11 +79,7 @@ std::string card_of(const Translator& translator, const TranslationScores& score
         "token is taken each time. A French word is aligned if the strongest weight of the row that writes "
         "it "
         "is on an English word that it comes from; the grammar's own translation is read.";
-    if (aligned)
-        text +=
-            " The first head of the last layer was trained to align, with a part of the loss (Garg et al. "
-            "2019, "
-            "arXiv 1909.02074); the others were not.";
+    if (!recipe.empty()) text += " Nothing in the loss asked for it.";
     text += "\n\n| cross head | aligned |\n| --- | --- |\n";
     for (const TranslationScores::Head& head : scores.heads)
         text += "| " + name(head.at.layer, head.at.head) + " | " + percent(head.aligned) + " |\n";
@@ -110,17 +105,11 @@ Status write_translation_card(const std::string& folder, const std::string& reci
         return Error{folder + " has a vocabulary of " + std::to_string(translator->config.vocab_size) +
                      " tokens; only translators of the generated pairs can be measured, which have " +
                      std::to_string(vocabulary.size())};
-    bool aligned = false;
-    if (!recipe.empty()) {
-        const auto parsed = parse_recipe(std::as_bytes(std::span(recipe)));
-        if (!parsed) return parsed.error();
-        aligned = parsed->training.alignment > 0;
-    }
     const EncoderDecoder network(translator->config, translator->layout);
     const TranslationScores scores = score_translations(network, translator->parameters, vocabulary,
                                                         held_out_translations(card_pairs, card_seed));
     const std::string written = scores_json(scores).dump(1) + "\n",
-                      card = card_of(*translator, scores, aligned, recipe);
+                      card = card_of(*translator, scores, recipe);
     std::fwrite(card.data(), 1, card.find("\nThe pairs"), stdout);
     if (auto status = write_file(folder + "/scores.json", std::as_bytes(std::span(written))); !status)
         return status;

@@ -63,6 +63,16 @@ struct Verb {
     bool with_etre() const { return kind != Kind::plain && kind != Kind::giving; }
 };
 
+// Calls use(word) for each of the words, which spaces or '|' separate.
+template <class Use>
+void for_each_word(std::string_view words, Use use) {
+    while (!words.empty()) {
+        const std::size_t end = words.find_first_of(" |");
+        if (end > 0) use(words.substr(0, end));
+        words.remove_prefix(end == words.npos ? words.size() : end + 1);
+    }
+}
+
 std::span<const Noun> nouns();
 std::span<const Adjective> adjectives();
 std::span<const Determiner> determiners();

@@ -28,8 +28,6 @@ struct EncoderDecoder::BlockRows {
 
 struct EncoderDecoder::StackRows {
     Sequences sequences;
-    std::span<const std::vector<Index>> sources;  // of the targets
-    float alignment = 0;                          // its weight in the gradient
     std::vector<BlockRows> blocks;
     Tensor residual, output;      // [n, d]: of the last block; normalised
     Tensor branch, room;          // [n, d]
@@ -53,14 +51,12 @@ void Sequences::add(std::span<const std::int32_t> sequence) {
 }
 
 void SequencePairs::add(std::span<const std::int32_t> from, std::span<const std::int32_t> to,
-                        std::int32_t start, std::span<const std::vector<Index>> of_targets) {
+                        std::int32_t start) {
     source.add(from);
     std::vector<std::int32_t> read{start};
     read.insert(read.end(), to.begin(), to.end() - 1);
     decoder.add(read);
     targets.insert(targets.end(), to.begin(), to.end());
-    sources.insert(sources.end(), of_targets.begin(), of_targets.end());
-    sources.resize(targets.size());
 }
 
 EncoderDecoder::EncoderDecoder(const T5Config& config, const ParameterLayout& layout,
@@ -173,7 +169,7 @@ EncoderDecoder::Loss EncoderDecoder::loss(std::span<const float> parameters, con
 }
 
 double EncoderDecoder::gradient(std::span<const float> parameters, const SequencePairs& pairs, float weight,
-                                float alignment, Activations& kept, std::span<float> gradients) const {
+                                Activations& kept, std::span<float> gradients) const {
     encode(parameters, pairs.source, kept);
     decode(parameters, pairs.decoder, kept);
     const Index n = pairs.decoder.tokens();
@@ -186,8 +182,6 @@ double EncoderDecoder::gradient(std::span<const float> parameters, const Sequenc
     head_.weight_gradient(kernels_, first_rows(kept.decoder.output, n), d_logits, gradients);
     for (float& value : values_of(d_read)) value *= head_scale_;
     std::ranges::fill(values_of(d_memory), 0.0f);
-    kept.decoder.sources = pairs.sources;
-    kept.decoder.alignment = weight * alignment;
     backward(decoder_, parameters, kept.decoder, &kept.encoder, d_memory, gradients);
     backward(encoder_, parameters, kept.encoder, nullptr, {}, gradients);
     double sum = 0;
@@ -302,9 +296,8 @@ void EncoderDecoder::backward(const Stack& stack, std::span<const float> paramet
                                 gradients);
         add(d_input, d_x);
         if (block.cross)
-            backward(*block.cross, parameters, *at.cross, rows, memory, d_memory, stack,
-                     i + 1 == stack.blocks.size() && rows.alignment > 0, gradients);
-        backward(block.self, parameters, at.self, rows, nullptr, {}, stack, false, gradients);
+            backward(*block.cross, parameters, *at.cross, rows, memory, d_memory, stack, gradients);
+        backward(block.self, parameters, at.self, rows, nullptr, {}, stack, gradients);
     }
     add_bias_gradient(stack, rows, gradients);
     embedding_backward(rows.sequences.ids, d_x, {gradients.data() + embedding_, config_.vocab_size, d, d});
@@ -312,7 +305,7 @@ void EncoderDecoder::backward(const Stack& stack, std::span<const float> paramet
 
 void EncoderDecoder::backward(const Half& half, std::span<const float> parameters, HalfRows& at,
                               StackRows& rows, const StackRows* memory, MatrixView<float> d_memory,
-                              const Stack& stack, bool aligned, std::span<float> gradients) const {
+                              const Stack& stack, std::span<float> gradients) const {
     const Index n = rows.tokens(), keys = memory ? memory->tokens() : n, heads = config_.heads;
     const MatrixView<float> d_x = first_rows(rows.d_residual, n), d_attended = first_rows(rows.d_attended, n),
                             d_input = first_rows(rows.room, n), d_q = first_rows(rows.d_q, n),
@@ -331,7 +324,6 @@ void EncoderDecoder::backward(const Half& half, std::span<const float> parameter
                                       .d_k = part(d_k, read),
                                       .d_v = part(d_v, read),
                                       .d_bias = memory ? HeadsView<float>{} : rows.d_biases.heads()});
-        if (aligned) align(at, rows, *memory, stack, pair, part(d_q, queries), part(d_k, read));
     }
     const ConstMatrix input = first_rows(at.input, n);
     half.q.input_gradient(kernels_, parameters, d_q, d_input);
@@ -346,35 +338,6 @@ void EncoderDecoder::backward(const Half& half, std::span<const float> parameter
     }
     half.norm.backward(kernels_, parameters, first_rows(at.residual_in, n), d_input, d_input, gradients);
     add(d_input, d_x);
-}
-
-void EncoderDecoder::align(HalfRows& at, const StackRows& rows, const StackRows& memory, const Stack& stack,
-                           Index pair, const HeadsView<float>& d_q, const HeadsView<float>& d_k) const {
-    const AttentionCall made = call(at, rows, &memory, stack, pair);
-    const ConstMatrix q = made.q.head(0), k = made.k.head(0);
-    Tensor cells({q.rows, k.rows});
-    kernels_.forward->dot_products(q, k, cells.matrix());
-    for (Index query = 0; query < q.rows; ++query) {
-        const auto target =
-            static_cast<std::size_t>(rows.sequences.parts[static_cast<std::size_t>(pair)].begin + query);
-        const std::vector<Index>& sources = rows.sources[target];
-        if (sources.empty()) continue;
-        const std::span<float> row{cells.matrix().row(query), static_cast<std::size_t>(k.rows)};
-        kernels_.forward->weights(row, made.row_max(0, query), made.row_log_sum(0, query));
-        constexpr float least = 1e-12f;  // instead of the 0 that a small weight may round to
-        float on_sources = least;
-        for (const Index source : sources) on_sources += row[static_cast<std::size_t>(source)];
-        // −ln of the sum a of some weights w has the gradient w by their scores, less w / a where they are in the sum.
-        for (Index key = 0; key < k.rows; ++key) {
-            const float w = row[static_cast<std::size_t>(key)];
-            const float d_score =
-                rows.alignment * (w - (std::ranges::count(sources, key) > 0 ? w / on_sources : 0));
-            for (Index c = 0; c < q.cols; ++c) {
-                d_q.head(0)(query, c) += d_score * k(key, c);
-                d_k.head(0)(key, c) += d_score * q(query, c);
-            }
-        }
-    }
 }
 
 Tensor EncoderDecoder::weights(Attention which, Index layer, Index pair, Activations& kept) const {

@@ -29,12 +29,9 @@ struct SequencePairs {
     Sequences source;                   // with their end
     Sequences decoder;                  // what the decoder reads: the start, then the target without its end
     std::vector<std::int32_t> targets;  // for each token of `decoder`: the next one, or −1: none
-    // For each target: the tokens of its source that it comes from, counted from 0; none: not known.
-    std::vector<std::vector<Index>> sources;
 
-    // Both end with the end token; `sources` are of the first tokens of `to`.
-    void add(std::span<const std::int32_t> from, std::span<const std::int32_t> to, std::int32_t start,
-             std::span<const std::vector<Index>> sources = {});
+    // Both end with the end token.
+    void add(std::span<const std::int32_t> from, std::span<const std::int32_t> to, std::int32_t start);
 };
 
 class EncoderDecoder {
@@ -57,11 +54,9 @@ class EncoderDecoder {
         Index right = 0;  // targets that are the most likely token
     };
     Loss loss(std::span<const float> parameters, const SequencePairs& pairs, Activations& kept) const;
-    // The same sum, and adds the gradient of weight · (sum + alignment · Σ −ln a) to `gradients`. Here a is how much of
-    // the weights of the first head of the last cross-attention is on the sources of a target, so that this head learns
-    // to align (Garg et al. 2019, arXiv 1909.02074).
+    // The same sum, and adds the gradient of weight · sum to `gradients`.
     double gradient(std::span<const float> parameters, const SequencePairs& pairs, float weight,
-                    float alignment, Activations& kept, std::span<float> gradients) const;
+                    Activations& kept, std::span<float> gradients) const;
 
     // The weights of a pair [heads, queries, keys], of the last forward pass.
     enum class Attention { encoder, decoder, cross };
@@ -100,11 +95,8 @@ class EncoderDecoder {
     void backward(const Stack& stack, std::span<const float> parameters, StackRows& rows,
                   const StackRows* memory, MatrixView<float> d_memory, std::span<float> gradients) const;
     void backward(const Half& half, std::span<const float> parameters, HalfRows& at, StackRows& rows,
-                  const StackRows* memory, MatrixView<float> d_memory, const Stack& stack, bool aligned,
+                  const StackRows* memory, MatrixView<float> d_memory, const Stack& stack,
                   std::span<float> gradients) const;
-    // Adds the gradient of the alignment by the scores of a pair to d_q and d_k [heads, rows, head_dim].
-    void align(HalfRows& at, const StackRows& rows, const StackRows& memory, const Stack& stack, Index pair,
-               const HeadsView<float>& d_q, const HeadsView<float>& d_k) const;
     AttentionCall call(HalfRows& at, const StackRows& rows, const StackRows* memory, const Stack& stack,
                        Index pair) const;
     void fill_biases(const Stack& stack, std::span<const float> parameters, StackRows& rows) const;

@@ -47,7 +47,6 @@ Status check(const TrainingSettings& s) {
         return out_of_range("the initial deviation", s.initial_deviation, "above 0 and at most 1");
     if (!(s.position_waves >= 0 && s.position_waves <= 1))
         return out_of_range("the amplitude of the positions' waves", s.position_waves, "0 to 1");
-    if (!(s.alignment >= 0)) return out_of_range("the weight of the alignment", s.alignment, "0 or more");
     if (!(s.weight_decay >= 0)) return out_of_range("weight decay", s.weight_decay, "0 or more");
     return ok();
 }

@@ -33,7 +33,6 @@ struct TrainingSettings {
     double initial_deviation = 0.02;  // of matrices; a larger one makes narrow networks learn sooner
     double position_waves = 0;  // learned positions begin as waves of this amplitude; 0: like other matrices
     bool attention_only = false;
-    double alignment = 0;  // of an encoder–decoder: the weight of the loss of its head that aligns
     std::vector<HeadIndex> ablated = {};  // without duplicates
 };
 

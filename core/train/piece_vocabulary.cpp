@@ -8,19 +8,6 @@
 
 namespace attn {
 
-namespace {
-
-// Calls use(word) for each of the words, which spaces or '|' separate.
-void for_each_word(std::string_view words, auto use) {
-    while (!words.empty()) {
-        const std::size_t end = std::min(words.find_first_of(" |"), words.size());
-        if (end > 0) use(words.substr(0, end));
-        words.remove_prefix(std::min(end + 1, words.size()));
-    }
-}
-
-}  // namespace
-
 PieceVocabulary::PieceVocabulary() {
     for (const char* piece : {"<pad>", "</s>", "<unk>", "."}) add(piece);
     add_words("he she they him her them who that and to not never often always do does did is are was were");
@@ -33,7 +20,7 @@ PieceVocabulary::PieceVocabulary() {
         for (const std::string_view words :
              {determiner.english, determiner.french, determiner.before_vowel}) {
             add_words(words);
-            for_each_word(words, [&](std::string_view word) { add_capital(word); });
+            bilingual::for_each_word(words, [&](std::string_view word) { add_capital(word); });
         }
     for (const bilingual::Noun& noun : bilingual::nouns()) {
         add_words(noun.english);
@@ -57,7 +44,7 @@ void PieceVocabulary::add(std::string piece) {
 }
 
 void PieceVocabulary::add_words(std::string_view words) {
-    for_each_word(words, [&](std::string_view word) { add("▁" + std::string(word)); });
+    bilingual::for_each_word(words, [&](std::string_view word) { add("▁" + std::string(word)); });
 }
 
 void PieceVocabulary::add_capital(std::string_view word) {
@@ -68,7 +55,7 @@ void PieceVocabulary::add_capital(std::string_view word) {
 
 void PieceVocabulary::add_french(std::string_view words) {
     add_words(words);
-    for_each_word(words, [&](std::string_view word) {
+    bilingual::for_each_word(words, [&](std::string_view word) {
         if (bilingual::begins_with_vowel(word)) add(std::string(word));
     });
 }

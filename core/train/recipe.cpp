@@ -105,8 +105,7 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
                               field("dropout", t.dropout),
                               field("seed", t.seed),
                               field("position_waves", t.position_waves),
-                              field("attention_only", t.attention_only),
-                              field("alignment", t.alignment)};
+                              field("attention_only", t.attention_only)};
     const Field mixture[] = {
         field("text", m.text), field("sentences", m.sentences), field("repeated_text", m.repeated_text),
         field("repeated_random", m.repeated_random), field("repeated_pairs", m.repeated_pairs)};

@@ -39,7 +39,6 @@ Status check(const TrainingSettings& s, const ModelConfig& config) {
     if (s.context < 1 || s.context > config.context)
         return Error{"the context is " + std::to_string(s.context) + "; it has to be 1 to " +
                      std::to_string(config.context) + " tokens, as many as the model's positions"};
-    if (s.alignment > 0) return Error{"only an encoder–decoder has an \"alignment\": leave it out"};
     for (const auto& [layer, head] : s.ablated)
         if (layer < 0 || layer >= config.layers || head < 0 || head >= config.heads)
             return Error{"head " + std::to_string(head) + " of layer " + std::to_string(layer) +

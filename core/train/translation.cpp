@@ -127,11 +127,7 @@ Index Draw::english(std::string_view word) {
 
 Sources Draw::english_words(std::string_view words) {
     Sources places;
-    while (!words.empty()) {
-        const std::size_t end = std::min(words.find(' '), words.size());
-        places.push_back(english(words.substr(0, end)));
-        words.remove_prefix(std::min(end + 1, words.size()));
-    }
+    for_each_word(words, [&](std::string_view word) { places.push_back(english(word)); });
     return places;
 }
 
@@ -140,12 +136,7 @@ void Draw::french(std::string_view text, Sources sources, std::string_view befor
 }
 
 void Draw::french_of(std::string_view words, const Sources& sources) {
-    while (!words.empty()) {
-        const std::size_t end = std::min(words.find(' '), words.size());
-        const std::string_view word = words.substr(0, end);
-        french(word, sources, word == "de" ? "d'" : "");
-        words.remove_prefix(std::min(end + 1, words.size()));
-    }
+    for_each_word(words, [&](std::string_view word) { french(word, sources, word == "de" ? "d'" : ""); });
 }
 
 const Determiner& Draw::determiner(bool plural, auto fits) {

@@ -49,15 +49,13 @@ Result<Optimiser::Step> TranslationTrainer::step() {
         const Translation pair = writer.next(false);
         const auto target = vocabulary_->ids(pair.french);
         counted += std::ssize(target);
-        shards_[static_cast<std::size_t>(i) % shards_.size()].pairs.add(
-            vocabulary_->ids(pair.english), target, network_->config().start_id, pair.sources);
+        shards_[static_cast<std::size_t>(i) % shards_.size()].pairs.add(vocabulary_->ids(pair.english),
+                                                                        target, network_->config().start_id);
     }
     const float weight = 1 / static_cast<float>(counted);
     for_each_task(std::ssize(shards_), [&](Index i) {
         Shard& shard = shards_[static_cast<std::size_t>(i)];
-        shard.loss =
-            network_->gradient(parameters(), shard.pairs, weight, static_cast<float>(settings_.alignment),
-                               *shard.kept, shard.gradients);
+        shard.loss = network_->gradient(parameters(), shard.pairs, weight, *shard.kept, shard.gradients);
     });
     double loss = 0;
     std::vector<std::span<float>> gradients;

@@ -213,7 +213,7 @@ TEST_CASE("attn train makes a translator, goes on from its checkpoint, and attn 
             << R"({"model": {"model_type": "t5", "d_model": 8, "d_kv": 4, "num_heads": 2, "d_ff": 8, "num_layers": 1},
             "vocabulary": )" +
                    std::to_string(PieceVocabulary().size()) +
-                   R"(, "training": {"batch": 2, "steps": 3, "warmup": 1, "alignment": 0.1})" + more + "}";
+                   R"(, "training": {"batch": 2, "steps": 3, "warmup": 1})" + more + "}";
     };
     write("");
     const std::string command = "train " + recipe + " --out " + out;
