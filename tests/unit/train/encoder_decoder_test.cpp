@@ -144,7 +144,9 @@ TEST_CASE("A T5's logits and weights are those of transformers, for two pairs si
 // derivative, and by 1.5 / h times what f is off. The 13 terms of f, in f32, are about 4 with the tied head and 30 with
 // the other, whose logits are not divided: f is off by 1e-6 and by 1e-5. Steps over a kink of ReLU, where the slope
 // jumps, are fewer the shorter they are.
-TEST_CASE("The gradient by every weight is the slope of the loss: central differences", "[unit][train]") {
+// Of a large matrix a part is moved, evenly spread.
+TEST_CASE("The gradient by weights of every kind is the slope of the loss: central differences",
+          "[unit][train]") {
     const std::string_view config = GENERATE(small_t5, small_t5_v1_1);
     CAPTURE(config);
     Loaded t5 = loaded(as_bytes(config));
@@ -159,8 +161,10 @@ TEST_CASE("The gradient by every weight is the slope of the loss: central differ
     for (const auto& entry : t5.layout.entries()) {
         const auto found = entry.in(std::span<const float>(gradients));
         double worst = 0;
-        int beyond = 0;
-        for (std::size_t i = 0; i < found.size(); ++i) {
+        int beyond = 0, moved = 0;
+        constexpr std::size_t most = 48;
+        for (std::size_t i = 0; i < found.size(); i += std::max<std::size_t>(found.size() / most, 1)) {
+            ++moved;
             float& weight = entry.in(std::span(t5.parameters))[i];
             const float was = weight, h = kinks ? 0.002f : 0.01f;
             const auto at = [&](float step) {
@@ -175,7 +179,7 @@ TEST_CASE("The gradient by every weight is the slope of the loss: central differ
             worst = std::max(worst, off);
         }
         CAPTURE(entry.name);
-        CHECK(beyond <= (kinks ? 1 + std::ssize(found) / 20 : 0));
+        CHECK(beyond <= (kinks ? 1 + moved / 20 : 0));
         CHECK(worst < (kinks ? 0.05 : rounding));
         CHECK(largest_magnitude(found) > 0.05f);
     }
