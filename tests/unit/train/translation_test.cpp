@@ -168,6 +168,7 @@ TEST_CASE("What is held out is never trained on, and has combinations of its own
 // Of the pairs that n draws hold, f1 are drawn once and f2 twice: then there are at least about f1² / 2 f2 more (Chao
 // 1984, "Nonparametric estimation of the number of classes in a population").
 TEST_CASE("There are more than a million pairs", "[unit][train]") {
+    if (test::thinned > 1) SKIP("it takes all of the pairs that are drawn natively");
     std::map<string, int> drawn;
     for (const Translation& pair : training_pairs()) ++drawn[text_of(pair.english)];
     const auto times = [&](int n) {
@@ -252,6 +253,7 @@ TEST_CASE("Articles and adjectives agree with their nouns, and words come from t
 }
 
 TEST_CASE("The whole lexicon is written", "[unit][train]") {
+    if (test::thinned > 1) SKIP("it takes all of the pairs that are drawn natively");
     std::set<string> missing;
     for (const Noun& noun : nouns())
         for (const bool plural : {false, true})
