@@ -152,6 +152,7 @@ test('what names and shapes leave open is asked, and answered by mouse', own, as
     near(await cells(explorer, 'weight', 2, 3), [[0.5, 0.25, 0.25], [1, 0, 0]], 0, 'the first head');
     await explorer.click('tensors/again');
     await asked(explorer);
+    await explorer.settled();  // the question pushes down what was there
     await explorer.click('ask/cancel');
     await explorer.until('the question to go', () => explorer.tensors(), ({ phase }) => phase === null);
     await opened(explorer, '2 heads · 2 queries × 3 keys · float32');
