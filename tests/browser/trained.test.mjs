@@ -56,8 +56,7 @@ test('a link to it trains it again, to the last bit', { fragment: at(12) }, asyn
     await explorer.click('training/open');
     await opened(explorer, 12);
     const [before, { fragment, layer, head }] = [await weights(explorer), await explorer.state()];
-    await explorer.settled();
-    const link = await explorer.page.evaluate(() => location.href);
+    const link = await explorer.until('the address to say so', () => explorer.page.evaluate(() => location.href), (href) => href.endsWith(`#${fragment}`));
     await explorer.page.goto('about:blank');
     await explorer.page.goto(link);
     await explorer.started();
