@@ -154,7 +154,9 @@ test('the keyboard alone chooses, types, adds a term and paints', { fragment }, 
     await explorer.page.keyboard.type(' & padding(2)');
     await explorer.until('the term', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0) & padding(2)');
     await explorer.press('Tab');
+    await explorer.settled();
     await element('masks/term/1/keys').focus();
+    await explorer.settled();
     await explorer.press('ArrowUp');
     await explorer.until('the number', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0) & padding(3)');
     await element('masks/paint').focus();

@@ -220,9 +220,14 @@ export class Explorer {
     }
 
     async click(name, options) {
-        const { x, y } = await this.reveal(name);
-        await this.page.mouse.move(x, y);
-        await this.page.mouse.click(x, y, options);
+        let at = await this.reveal(name);
+        for (let moved = true; moved;) {  // what appears or grows may move it
+            await this.page.mouse.move(at.x, at.y);
+            const now = await this.reveal(name);
+            moved = now.x !== at.x || now.y !== at.y;
+            at = now;
+        }
+        await this.page.mouse.click(at.x, at.y, options);
     }
 
     async tap(name) {

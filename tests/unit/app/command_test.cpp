@@ -6,7 +6,7 @@
 #include <set>
 
 #include "app/link.hpp"
-#include "support/effort.hpp"
+#include "support/this_build.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"
 #include "unit/app/support.hpp"
@@ -369,7 +369,7 @@ TEST_CASE("random commands are of every kind that the house declares") {
 }
 
 TEST_CASE("any commands in any order leave a State that is valid and runs") {
-    for (std::uint64_t seed = 0; seed < 300 / thinned; ++seed) {
+    for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(300 / thinned); ++seed) {
         RandomCommands commands(seed);
         State s = default_state();
         for (int step = 0; step < 60; ++step) {

@@ -6,7 +6,7 @@
 #include "app/link_text.hpp"
 #include "lenses/compare/compare.hpp"
 #include "subjects/training/training.hpp"
-#include "support/effort.hpp"
+#include "support/this_build.hpp"
 #include "unit/app/support.hpp"
 
 using namespace attn;
@@ -141,7 +141,7 @@ TEST_CASE("every preset and every source comes back from its link") {
 }
 
 TEST_CASE("whatever commands led to it, a State comes back from its link") {
-    for (std::uint64_t seed = 1000; seed < 1000 + 300 / thinned; ++seed) {
+    for (std::uint64_t seed = 1000; seed < 1000 + static_cast<std::uint64_t>(300 / thinned); ++seed) {
         RandomCommands commands(seed);
         State s = default_state();
         for (int step = 0; step < 60; ++step)

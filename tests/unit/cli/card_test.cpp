@@ -5,6 +5,7 @@
 
 #include "support/files.hpp"
 #include "support/shared_data.hpp"
+#include "support/this_build.hpp"
 #include "unit/cli/program.hpp"
 
 using namespace attn;
@@ -27,7 +28,7 @@ bool is_share(const std::string& key) { return key == "pronoun_right" || key == 
 }  // namespace
 
 TEST_CASE("the bundled model's card holds what its weights give") {
-    if (ATTN_SANITIZED) SKIP("100,000 tokens take minutes under the sanitizers");
+    if (test::sanitized) SKIP("100,000 tokens take minutes under the sanitizers");
     const auto committed = test::source_dir() / "models/storyteller";
     const json card = read_json(committed / "scores.json");
     if (!card.is_object()) SKIP("models/storyteller has no weights yet");

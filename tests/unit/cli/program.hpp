@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <string>
 
+#include "support/this_build.hpp"
+
 namespace attn::test {
 
 struct Outcome {
@@ -18,7 +20,7 @@ struct Outcome {
 };
 
 inline Outcome run(const std::string& arguments) {
-    std::FILE* pipe = popen((ATTN_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
+    std::FILE* pipe = popen((attn_program + (" " + arguments) + " 2>&1").c_str(), "r");
     REQUIRE(pipe);
     Outcome outcome;
     std::array<char, 4096> buffer;

@@ -2,6 +2,7 @@
 
 #include <catch_amalgamated.hpp>
 
+#include "support/this_build.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -107,7 +108,8 @@ TEST_CASE("the wheel scrolls the page over a map and a flow, until they were cli
 }
 
 TEST_CASE("a frame that changes nothing moves nothing, at any width") {
-    for (const float width : {320.0f, 390.0f, 700.0f, 819.0f, 820.0f, 1024.0f, 1440.0f, 2560.0f}) {
+    const std::vector<float> few = {320, 820, 1440}, all = {320, 390, 700, 819, 820, 1024, 1440, 2560};
+    for (const float width : test::sanitized ? few : all) {
         Screen screen({width, 800});
         screen.open_sentence();
         for (const LensEntry& lens : lens_list()) {

@@ -5,6 +5,7 @@
 #include "lenses/ladder/ladder.hpp"
 #include "parts/take_over.hpp"
 #include "support/small_families.hpp"
+#include "support/this_build.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -77,6 +78,7 @@ TEST_CASE("a head that the example does not have stays chosen, and every lens sh
 }
 
 TEST_CASE("every lens shows the heads of families that differ most from GPT-2 and Llama") {
+    std::size_t family_number = 0;
     for (const SmallFamily& family : small_families) {
         const std::string_view name = family.name;
         if (name != "gemma3_text" && name != "olmo2" && name != "mixtral" && name != "gptj" &&
@@ -88,7 +90,10 @@ TEST_CASE("every lens shows the heads of families that differ most from GPT-2 an
                    {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
         screen.write_words(6);
         screen.visit.perform(Select{{1, 1, 4, {}, {}}});
-        for (const LensEntry& lens : lens_list()) {
+        ++family_number;
+        for (std::size_t i = 0; i < lens_list().size(); ++i) {
+            if (test::sanitized && i % 6 != family_number % 6) continue;  // each lens shows one of them
+            const LensEntry& lens = lens_list()[i];
             INFO(name << " through " << lens.key);
             screen.visit.perform(OpenLens{lens.key});
             screen.settle();

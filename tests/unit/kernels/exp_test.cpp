@@ -7,7 +7,7 @@
 
 #include "kernels/simd/exp.hpp"
 #include "kernels/simd/lanes128.hpp"
-#include "support/effort.hpp"
+#include "support/this_build.hpp"
 #include "support/kernels.hpp"
 
 using namespace attn;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "support/effort.hpp"
+#include "support/this_build.hpp"
 #include "train/lexicon.hpp"
 #include "train/paragraphs.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/effort.hpp"
+#include "support/this_build.hpp"
 #include "train/bilingual.hpp"
 #include "train/french.hpp"
 #include "train/piece_vocabulary.hpp"
