@@ -515,7 +515,8 @@ std::string SentenceSubject::status() {
     const TextRun* shown = run();
     if (!shown) return model_ ? model_name_ : "no model";
     return many(shown->tokens(), "token") + "   " + many(shown->layers(), "layer") + " × " +
-           many(shown->heads(), "head") + "   forward " + fixed(sentence_.forward_ms(), 0) + " ms";
+           many(shown->heads(), "head") + "   forward " +
+           (sentence_.forward_ms() < 1 ? "under 1" : fixed(sentence_.forward_ms(), 0)) + " ms";
 }
 
 std::string SentenceSubject::probe() const {
