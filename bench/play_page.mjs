@@ -1,7 +1,7 @@
 // node play_page.mjs  Play in the page, as a person meets it: a model of GPT-2 small's shape with seeded weights, a text of 505
 // tokens, headless Chromium without a GPU, 1440 × 900, two threads. Every token is seen before the next one is drawn: flow, map of the
 // chosen head, bars of the next token. Puts the table into README.md.
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from '../tests/browser/node_modules/playwright-core/index.mjs';
@@ -10,12 +10,13 @@ import { Explorer } from '../tests/browser/lib/explorer.mjs';
 import { tokenizer } from '../tests/browser/lib/models.mjs';
 import { serve } from '../tools/lib/serve.mjs';
 import { here, machine, revision } from './machine.mjs';
+import { keep } from './readme.mjs';
 
 const width = 768, layers = 12, vocabulary = 50257, context = 1024, tokens = 505, played = 24;
 const scratch = mkdtempSync(join(tmpdir(), 'play-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
-// Uniform in −0.035 … 0.035, gains about 1 (Marsaglia's xorshift32), as in gpt2.cpp.
+// Uniform in −0.035 … 0.035, gains about 1 (Marsaglia's xorshift32), as in seeded_model.cpp.
 let seed = 1;
 function random() {
     seed ^= seed << 13;
@@ -119,6 +120,4 @@ const content = `| | measured | of the whole pass | wanted |
 
 Measured on ${on.join('; ')}.`;
 console.log(content);
-const readme = here('README.md'), [begin, end] = ['<!-- play -->', '<!-- end of play -->'];
-const [before, rest] = readFileSync(readme, 'utf8').split(begin);
-writeFileSync(readme, `${before}${begin}\n${content}\n${end}${rest.split(end)[1]}`);
+keep('play', content);

@@ -1,7 +1,7 @@
 // node run.mjs [native|web] [PART OF A CASE'S NAME]  Without a part, the tables also go into README.md.
-import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { here, machine, nativeVersions, revision, webVersions } from './machine.mjs';
+import { machine, nativeVersions, revision, webVersions } from './machine.mjs';
+import { keep } from './readme.mjs';
 
 const tolerance = 1e-4;  // of the largest value
 
@@ -50,14 +50,6 @@ function table({ title, results, versions }) {
 function tell(title, { name, operations, entries }) {
     const rates = entries.map((entry) => `${entry.name} ${entry.reason ?? digits(operations / entry.fastest / 1e6)}`);
     console.error(`${title}: ${name}: ${rates.join(' | ')}`);
-}
-
-// Replaces what stands between the two marks of that name.
-function keep(name, content) {
-    const file = here('README.md');
-    const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
-    const [before, rest] = readFileSync(file, 'utf8').split(begin);
-    writeFileSync(file, `${before}${begin}\n${content}\n${end}${rest.split(end)[1]}`);
 }
 
 const kinds = {
