@@ -6,9 +6,9 @@
 #include <set>
 
 #include "app/link.hpp"
-#include "support/this_build.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"
+#include "support/this_build.hpp"
 #include "unit/app/support.hpp"
 
 using namespace attn;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "support/this_build.hpp"
 #include "support/files.hpp"
 #include "support/shared_data.hpp"
+#include "support/this_build.hpp"
 
 using namespace attn;
 using attn::test::as_bytes;

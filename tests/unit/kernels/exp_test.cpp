@@ -7,8 +7,8 @@
 
 #include "kernels/simd/exp.hpp"
 #include "kernels/simd/lanes128.hpp"
-#include "support/this_build.hpp"
 #include "support/kernels.hpp"
+#include "support/this_build.hpp"
 
 using namespace attn;
 using namespace attn::test;

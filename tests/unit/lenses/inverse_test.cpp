@@ -193,7 +193,8 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
 TEST_CASE("wishes for several rows come true together, by whatever changes") {
     for (const Source source : {Source::projections, Source::qkv})
         for (Index of = 0; of < change_count; ++of) {
-            if (test::sanitized && (of % 2 == 0) != (source == Source::qkv)) continue;  // one source is enough
+            if (test::sanitized && (of % 2 == 0) != (source == Source::qkv))
+                continue;  // one source is enough
             InverseScreen screen;
             screen.visit.perform(SetSource{source});
             InverseState next = screen.visit.state().of<InverseState>();
