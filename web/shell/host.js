@@ -104,7 +104,7 @@ export function createHost({ program, tokens, secondTokens, models, tensors, bun
         setHistory: (canUndo, canRedo) => bar.setHistory(canUndo, canRedo),
         idsToText: (ids) => tokens.pieces(ids),
         appendToken: (id) => soon(() => tokens.append(id)),
-        writeTokens: (...given) => soon(() => tokens.write(...given)),
+        writeTokens: (...how) => soon(() => tokens.write(...how)),
         specialTokens: () => JSON.stringify(tokens.special),
         copy(text) {
             clipboard.write(text);

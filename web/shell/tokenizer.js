@@ -77,7 +77,7 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
     const typed = new Set([...[...added.values()].filter((token) => token.special).map(({ id }) => id), mask, separator]);
     const unknownToken = library.model?.unk_token;
     /** @type {SpecialTokens} The unknown token stands for text. */
-    const special = { mask, separator, all: [...typed].flatMap((id) => (id === null || vocabulary[id] === unknownToken ? [] : [id])) };
+    const specialTokens = { mask, separator, all: [...typed].flatMap((id) => (id === null || vocabulary[id] === unknownToken ? [] : [id])) };
 
     /** @param {number} id */
     function written(id) {
@@ -113,7 +113,7 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
             }
         },
 
-        special,
+        special: specialTokens,
 
         /** @param {number} id */
         idToToken: (id) => vocabulary[id],

@@ -54,6 +54,7 @@ test('RoBERTa from vocab.json and merges.txt stands between its own tokens, and 
 
 test('a word of BERT is masked where it stands, whatever case, accents and neighbours it has', { skip }, () => {
     const [mask] = ids(bert, '[MASK]');
+    /** @type {[text: string, from: string[], expected: string][]} */
     const cases = [
         ['The Cat, sat.', ['cat'], 'The [MASK], sat.'],
         ['the cat the cat', ['cat'], 'the [MASK] the cat'],
