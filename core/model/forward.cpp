@@ -364,8 +364,8 @@ Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<s
 
 Result<Forward> Forward::start_under(Mask mask, std::shared_ptr<const Model> model,
                                      std::vector<std::int32_t> ids, const Kernels& kernels,
-                                     double slice_operations) {
-    auto forward = start(std::move(model), std::move(ids), kernels, slice_operations);
+                                     double slice_operations, std::vector<std::int32_t> segments) {
+    auto forward = start(std::move(model), std::move(ids), kernels, slice_operations, std::move(segments));
     if (forward) forward->run_->mask = std::move(mask);
     return forward;
 }
