@@ -2,7 +2,6 @@
 
 #include "maps/merged.hpp"
 #include "maps/sink.hpp"
-#include "model/network.hpp"
 
 namespace attn {
 
@@ -19,8 +18,7 @@ MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index 
     if (stage == Stage::contribution)
         return with_sink(contribution_map(record, head, value_norms(*record, head)), map, sink);
     if (stage == Stage::projected) {
-        const WeightView& w_o =
-            trace->model()->network().blocks[static_cast<std::size_t>(layer)].attention_out.weight;
+        const WeightView& w_o = trace->attention(layer).half.attention_out.weight;
         return with_sink(contribution_map(record, head, projected_value_norms(*record, head, w_o)), map,
                          sink);
     }
