@@ -33,6 +33,9 @@ Result<LogitGradient> LogitGradient::start(std::shared_ptr<const Trace> trace, c
         if (id < 0 || id >= vocabulary)
             return Error{"Token " + std::to_string(id) + " is outside the vocabulary of " +
                          std::to_string(vocabulary) + "."};
+    if (loss.row && (*loss.row < 0 || *loss.row >= trace->tokens()))
+        return Error{"There is no token " + std::to_string(*loss.row) + " in a text of " +
+                     std::to_string(trace->tokens()) + "."};
     return LogitGradient(std::move(trace), loss, slice_operations);
 }
 
@@ -148,8 +151,9 @@ void enter_half_back(const std::optional<Norm>& norm, ConstMatrix x, MatrixView<
 void LogitGradient::leave_head(const Slice&) {
     const Network& network = trace_->model()->network();
     const Kernels& kernels = trace_->kernels();
-    const Range last{trace_->tokens() - 1, trace_->tokens()};
-    const Tensor logits = trace_->logits(last);
+    const Index row = loss_.row.value_or(trace_->tokens() - 1);
+    const Range one{row, row + 1};
+    const Tensor logits = trace_->logits(one);
     value_ = loss_of(logits.values(), loss_);
     Tensor d_logits({1, network.head.weight.out});
     d_logits.data()[loss_.raise] += 1;
@@ -159,8 +163,8 @@ void LogitGradient::leave_head(const Slice&) {
             const float share = logits.data()[i] / static_cast<float>(network.logit_cap);
             d_logits.data()[i] *= 1 - share * share;
         }
-    const MatrixView<float> d = rows(d_residual_.matrix(), last);
-    const ConstMatrix normalised = rows(trace_->final_norm().matrix(), last);
+    const MatrixView<float> d = rows(d_residual_.matrix(), one);
+    const ConstMatrix normalised = rows(trace_->final_norm().matrix(), one);
     Tensor d_input({1, network.head.weight.in});
     input_gradient(kernels, network.head.weight, d_logits.matrix(), d_input.matrix());
     if (network.project_out) {
@@ -178,7 +182,7 @@ void LogitGradient::leave_head(const Slice&) {
         for (float& each : d_input.values()) each *= static_cast<float>(network.head_scale);
         copy(d_input.matrix(), d);
     }
-    enter_half_back(network.final_norm, rows(trace_->final_residual().matrix(), last), d);
+    enter_half_back(network.final_norm, rows(trace_->final_residual().matrix(), one), d);
 }
 
 void LogitGradient::enter_encoder(const Slice&) {

@@ -1,4 +1,4 @@
-// What the logit of a token after a text, or how far it is above another's, would gain from each head's output: the
+// What the logit of a token at a place of a text, or how far it is above another's, would gain from each head's output: the
 // gradient by backpropagation (Rumelhart, Hinton & Williams 1986), through everything between that head and the logit,
 // from what a Trace holds. Layers are attentions by their number (Network::attentions).
 #pragma once
@@ -14,10 +14,11 @@
 
 namespace attn {
 
-// L = logit[raise] − logit[over], after the last token.
+// L = logit[raise] − logit[over] of one row of the logits.
 struct LogitLoss {
     std::int32_t raise = 0;
     std::optional<std::int32_t> over;  // none: the logit alone
+    std::optional<Index> row = {};     // none: that of the last token
     bool operator==(const LogitLoss&) const = default;
 };
 
@@ -25,7 +26,7 @@ double loss_of(std::span<const float> logits, const LogitLoss& loss);  // [vocab
 
 class LogitGradient {
   public:
-    // Fails if the vocabulary has no such token. 400 million operations take about 15 ms at 30 GFLOP/s.
+    // Fails if the vocabulary has no such token, or the text no such row. 400 million operations take about 15 ms at 30 GFLOP/s.
     static Result<LogitGradient> start(std::shared_ptr<const Trace> trace, const LogitLoss& loss,
                                        double slice_operations = 400e6);
 

@@ -28,6 +28,7 @@ class TokenDirections {
 
     bool step();  // true while there is more to do
     bool done() const { return next_ == tokens_.out; }
+    bool normalises() const { return norm_.has_value(); }
     // Once done: at most `most` of each, the furthest first.
     std::span<const TokenAlong> highest() const { return highest_; }
     std::span<const TokenAlong> lowest() const { return lowest_; }

@@ -501,10 +501,10 @@ Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<s
 
 Result<Forward> Forward::start_under(Mask mask, std::shared_ptr<const Model> model,
                                      std::vector<std::int32_t> ids, const Kernels& kernels,
-                                     double slice_operations) {
+                                     double slice_operations, std::vector<std::int32_t> segments) {
     if (model->network().encoder)
         return Error{"one mask does not fit an encoder and a decoder, whose attentions see different texts"};
-    auto forward = start(std::move(model), std::move(ids), kernels, slice_operations);
+    auto forward = start(std::move(model), std::move(ids), kernels, slice_operations, std::move(segments));
     if (forward) forward->run_->mask = std::move(mask);
     return forward;
 }

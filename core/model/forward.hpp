@@ -38,7 +38,8 @@ class Forward {
     static Result<Forward> start_under(Mask mask, std::shared_ptr<const Model> model,
                                        std::vector<std::int32_t> ids,
                                        const Kernels& kernels = default_kernels(),
-                                       double slice_operations = operations_of_a_frame);
+                                       double slice_operations = operations_of_a_frame,
+                                       std::vector<std::int32_t> segments = {});
     // Continues a run of the same model: the rows of the tokens that both begin with are kept, and so is their memory
     // where that can be shared (Tensor::continued). The result has the bits of a run of its own. Where a model looks both
     // ways, or turns all tokens of a longer text otherwise, none are kept. Where an encoder reads the same ids, its run is

@@ -5,11 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tensor/tensor.hpp"
+
 namespace attn::app {
+
+// Tokens of a model that stand for something else than text, by their ids.
+struct SpecialTokens {
+    std::optional<std::int32_t> mask, separator;
+    std::vector<std::int32_t> all;
+};
 
 class Page {
   public:
@@ -44,7 +53,10 @@ class Page {
     virtual void remember(const std::string& what) = 0;
     // Appends a token to those in the sentence box.
     virtual void append_token(std::int32_t id) = 0;
+    // Writes tokens into the sentence box in the place of some of those that its text was split into.
+    virtual void write_tokens(Range tokens, std::span<const std::int32_t> ids) = 0;
     virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;
+    virtual SpecialTokens special_tokens() = 0;  // of the open model
 };
 
 }  // namespace attn::app

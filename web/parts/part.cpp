@@ -34,7 +34,7 @@ std::optional<Index> looked_query(const app::Drawing& drawing, const app::Attent
     const auto there = [&](std::optional<Index> query) { return query && *query < attention.queries(); };
     if (there(drawing.pointed.query)) return drawing.pointed.query;
     if (there(drawing.selection().query)) return drawing.selection().query;
-    return attention.trace() ? std::optional(attention.queries() - 1) : std::nullopt;
+    return attention.trace() ? std::optional(attention.predicted()) : std::nullopt;
 }
 
 std::optional<Index> looked_key(const app::Drawing& drawing) {

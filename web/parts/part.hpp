@@ -39,8 +39,8 @@ class MapClicks {
     std::optional<Before> before_;  // the last click
 };
 
-// Returns the query in view: the one under the cursor, otherwise the chosen one, otherwise the last token of
-// a text.
+// Returns the query in view: the one under the cursor, otherwise the chosen one, otherwise the predicted token
+// of a text.
 std::optional<Index> looked_query(const app::Drawing& drawing, const app::Attention& attention);
 std::optional<Index> looked_key(const app::Drawing& drawing);
 

@@ -44,6 +44,9 @@ EM_JS(void, js_open_given, (int awaited), { Module.shell.openGiven(!!awaited); }
 EM_JS(void, js_download, (const char* name, const std::byte* bytes, int size, const char* mime),
       { Module.shell.download(UTF8ToString(name), bytes, size, UTF8ToString(mime)); });
 EM_JS(void, js_append_token, (int id), { Module.shell.appendToken(id); });
+EM_JS(void, js_write_tokens, (int first, int count, const std::int32_t* ids, int size),
+      { Module.shell.writeTokens(first, count, Array.from(new Int32Array(HEAPU8.buffer, ids, size))); });
+EM_JS(char*, js_special_tokens, (), { return stringToNewUTF8(Module.shell.specialTokens()); });
 EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
     return stringToNewUTF8(Module.shell.idsToText(Array.from(new Int32Array(HEAPU8.buffer, ids, count))));
 });
@@ -96,6 +99,25 @@ class ShellPage : public app::Page {
     void choose_tensors() override { js_choose_tensors(); }
     void remember(const std::string& what) override { js_remember(what.c_str()); }
     void append_token(std::int32_t id) override { js_append_token(id); }
+    void write_tokens(Range tokens, std::span<const std::int32_t> ids) override {
+        js_write_tokens(static_cast<int>(tokens.begin), static_cast<int>(tokens.size()), ids.data(),
+                        static_cast<int>(ids.size()));
+    }
+    app::SpecialTokens special_tokens() override {
+        char* json = js_special_tokens();
+        const auto told = nlohmann::json::parse(json, nullptr, false);
+        std::free(json);
+        app::SpecialTokens special;
+        const auto id = [&](const char* name) -> std::optional<std::int32_t> {
+            return told[name].is_number_integer() ? std::optional(told[name].get<std::int32_t>())
+                                                  : std::nullopt;
+        };
+        if (!told.is_object()) return special;
+        special.mask = id("mask");
+        special.separator = id("separator");
+        for (const auto& each : told["all"]) special.all.push_back(each.get<std::int32_t>());
+        return special;
+    }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
         char* json = js_ids_to_text(ids.data(), static_cast<int>(ids.size()));
         std::vector<std::string> pieces = strings(json);

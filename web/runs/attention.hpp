@@ -72,6 +72,9 @@ class Attention {
     virtual HeadOverview* overview() { return nullptr; }
     // Returns everything that the run computed; null without a model.
     virtual std::shared_ptr<const Trace> trace() const { return nullptr; }
+    // Returns the token whose row of logits a person is shown: they say what comes after it or, where the model looks
+    // both ways, what stands in its place.
+    virtual Index predicted() const { return queries() - 1; }
 
     // Says whether some numbers that should be weights are negative; they are then shown as signed numbers.
     virtual bool has_negative_weights() const { return false; }

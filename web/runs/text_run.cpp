@@ -10,6 +10,7 @@ namespace {
 
 // So many rows of all heads are made before anything is shown of them.
 constexpr Index few_rows = 64;
+constexpr double slice_operations = 400e6;  // about 15 ms at 30 GFLOP/s
 
 }  // namespace
 
@@ -19,16 +20,40 @@ TextRun::TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> na
       pieces(std::move(names)),
       words(word_axis(pieces, text)),
       model_(std::move(model)),
-      version_(new_version()) {}
+      version_(new_version()),
+      predicted_(tokens() - 1) {}
 
 Status TextRun::begin_overview(const TextRun* before) {
-    logits = run->logits({tokens() - 1, tokens()});
+    predict(tokens() - 1);
     auto heads = HeadOverview::start(run);
     if (!heads) return heads.error();
     all_heads = *std::move(heads);
     if (before && before->all_heads && kept_tokens_ > 0)
         all_heads->take_over(*before->all_heads, kept_tokens_);
     return ok();
+}
+
+void TextRun::predict(Index token) {
+    if (logits.size() > 0 && token == predicted_) return;
+    predicted_ = token;
+    logits = run->logits({token, token + 1});
+}
+
+std::string segment_name(std::int32_t segment) { return segment == 0 ? "A" : "B"; }
+
+std::string TextRun::small_print(Index query) const {
+    const auto at = static_cast<std::size_t>(query);
+    const std::string id = std::to_string(ids()[at]);
+    return run->segments().empty() ? id : id + " · " + segment_name(run->segments()[at]);
+}
+
+std::map<std::string, std::string> TextRun::source() const {
+    std::map<std::string, std::string> source{{"model", model_}};
+    for (const std::int32_t segment : run->segments()) {
+        std::string& types = source["token_types"];
+        types += (types.empty() ? "" : ",") + std::to_string(segment);
+    }
+    return source;
 }
 
 void TextRun::follow(const TextRun& before) {
@@ -61,7 +86,8 @@ HeadMaps TextRun::maps(const MapChoice& choice) const {
 }
 
 Status TextJob::start(const std::shared_ptr<const Model>& model, const std::string& model_name,
-                      std::vector<std::int32_t> ids, std::vector<std::string> pieces, std::string text) {
+                      std::vector<std::int32_t> ids, std::vector<std::int32_t> segments,
+                      std::vector<std::string> pieces, std::string text) {
     if (ids == ids_ && (run_ || running())) return ok();
     forward_.reset();
     next_.reset();
@@ -73,8 +99,12 @@ Status TextJob::start(const std::shared_ptr<const Model>& model, const std::stri
         run_ = {};
         return ok();
     }
-    const bool continues = run_ && run_->run->model() == model && run_->ids().front() == ids_.front();
-    auto forward = continues ? Forward::start(run_->run, ids_) : Forward::start(model, ids_);
+    // A run with segments looks both ways, so there is nothing to keep of the one before.
+    const bool continues =
+        run_ && run_->run->model() == model && run_->ids().front() == ids_.front() && segments.empty();
+    auto forward =
+        continues ? Forward::start(run_->run, ids_, slice_operations)
+                  : Forward::start(model, ids_, default_kernels(), slice_operations, std::move(segments));
     if (!forward) {
         ids_.clear();  // so that the same text can be tried again
         return forward.error();

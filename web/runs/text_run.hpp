@@ -23,15 +23,18 @@ class TextRun final : public Attention {
     const std::vector<std::string> pieces;  // [n]
     const WordAxis words;
     std::optional<HeadOverview> all_heads;
-    Tensor logits;  // [1, vocabulary], at the last position
+    Tensor logits;  // [1, vocabulary], of the predicted token
 
-    // Starts the overview of all heads, and computes the logits. What the overview of the run before has of the
+    // Starts the overview of all heads, and computes the logits of the last token. What the overview of the run before has of the
     // tokens that both begin with is taken over.
     Status begin_overview(const TextRun* before = nullptr);
     const Record& record_at(Index layer) const {
         return run->layers()[static_cast<std::size_t>(layer)].attention;
     }
     Index tokens() const { return run->tokens(); }
+    // Computes the logits of this token instead.
+    void predict(Index token);
+    Index predicted() const override { return predicted_; }
 
     // Remembers what it has in common with the run that it takes the place of.
     void follow(const TextRun& before);
@@ -49,34 +52,37 @@ class TextRun final : public Attention {
     const WordAxis& query_words() const override { return words; }
     const WordAxis& key_words() const override { return words; }
     std::span<const std::int32_t> ids() const override { return run->ids(); }
-    std::string small_print(Index query) const override {
-        return std::to_string(run->ids()[static_cast<std::size_t>(query)]);
-    }
+    std::string small_print(Index query) const override;
     std::vector<Stage> stages() const override;
     Stage stage_for(Stage chosen) const override { return chosen; }
     HeadMaps maps(const MapChoice& choice) const override;
     std::shared_ptr<const Record> record(Index layer) const override { return record_of(run, layer); }
     HeadOverview* overview() override { return all_heads ? &*all_heads : nullptr; }
     std::shared_ptr<const Trace> trace() const override { return run; }
-    std::map<std::string, std::string> source() const override { return {{"model", model_}}; }
+    std::map<std::string, std::string> source() const override;
     std::string title() const override { return model_; }
     std::string instead() const override { return "save one head's window, or shorten the text"; }
 
   private:
     std::string model_;
     std::uint64_t version_;
+    Index predicted_;
     std::uint64_t before_ = 0;  // version of the run before
     Index kept_tokens_ = 0, kept_words_ = 0;
 };
+
+// Names a segment as Devlin et al. 2019 (arXiv 1810.04805) do: "A" or "B".
+std::string segment_name(std::int32_t segment);
 
 class TextJob {
   public:
     explicit TextJob(bool overview) : overview_(overview) {}
     void clear() { *this = TextJob(overview_); }
     // Without ids there is nothing to show. The existing run stays until the new one is complete, which continues it
-    // as far as their tokens are the same.
+    // as far as their tokens are the same. The segments follow from the ids: as many, or none.
     Status start(const std::shared_ptr<const Model>& model, const std::string& model_name,
-                 std::vector<std::int32_t> ids, std::vector<std::string> pieces, std::string text);
+                 std::vector<std::int32_t> ids, std::vector<std::int32_t> segments,
+                 std::vector<std::string> pieces, std::string text);
     bool running() const { return forward_ || next_; }
     // Does a slice; returns true when the run has just become complete. Where it is longer or shorter by a few
     // tokens, its overview is as far as the one before, so that no picture goes and comes.

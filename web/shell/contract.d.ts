@@ -183,6 +183,13 @@ export interface Semantics {
     typing: string;
 }
 
+/** The ids of tokens that stand for something else than text; null where the model has none of the kind. */
+export interface SpecialTokens {
+    mask: number | null;
+    separator: number | null;
+    all: number[];
+}
+
 /**
  * What the program may call, on `Module.shell`. It calls inside its frames, so whatever calls back into it waits until
  * the call has returned.
@@ -216,6 +223,12 @@ export interface Shell {
 
     /** The text grows by a generated token. */
     appendToken(id: number): void;
+
+    /** In the text, these tokens take the place of so many others. */
+    writeTokens(first: number, count: number, ids: number[]): void;
+
+    /** The answer is a `SpecialTokens` of the open model as JSON. */
+    specialTokens(): string;
 
     copy(text: string): void;
 

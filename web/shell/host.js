@@ -104,6 +104,8 @@ export function createHost({ program, tokens, secondTokens, models, tensors, bun
         setHistory: (canUndo, canRedo) => bar.setHistory(canUndo, canRedo),
         idsToText: (ids) => tokens.pieces(ids),
         appendToken: (id) => soon(() => tokens.append(id)),
+        writeTokens: (...how) => soon(() => tokens.write(...how)),
+        specialTokens: () => JSON.stringify(tokens.special),
         copy(text) {
             clipboard.write(text);
         },

@@ -3,10 +3,12 @@
 
 import { byteLevel, metaspace, plain, showTokens } from './pieces.js';
 import { reasonOf } from './reason.js';
+import { placesOf, rewritten } from './token_places.js';
 import { describeTokenizer } from './tokenizer_files.js';
 
 /**
  * @import { Tokenizer as Library } from '@huggingface/tokenizers'
+ * @import { SpecialTokens } from './contract.d.ts'
  * @import { Description, Part, Texts } from './tokenizer_files.js'
  */
 
@@ -53,7 +55,7 @@ function quoteList(tokens) {
  * @param {typeof Library} Tokenizer
  */
 export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
-    const { description, config } = describeTokenizer(texts);
+    const { description, config, roles } = describeTokenizer(texts);
     let library;
     try {
         library = new Tokenizer(description, config);
@@ -68,7 +70,23 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
             + 'they do not belong together.');
     }
     const bytesOf = spelling(description);
+    const prefix = description.model.type === 'WordPiece' ? description.model.continuing_subword_prefix ?? '##' : '';  // of what continues a word
     const added = library.get_added_tokens_decoder();
+    const idOf = (/** @type {string[]} */ names) => names.map((name) => library.token_to_id(name)).find((id) => id !== undefined) ?? null;
+    const mask = idOf(roles.mask), separator = idOf(roles.separator);
+    const typed = new Set([...[...added.values()].filter((token) => token.special).map(({ id }) => id), mask, separator]);
+    const unknownToken = library.model?.unk_token;
+    /** @type {SpecialTokens} The unknown token stands for text. */
+    const specialTokens = { mask, separator, all: [...typed].flatMap((id) => (id === null || vocabulary[id] === unknownToken ? [] : [id])) };
+
+    /** @param {number} id */
+    function written(id) {
+        const token = vocabulary[id] ?? '';
+        const literal = typed.has(id) ? token : null;
+        const continues = literal === null && token.length > prefix.length && prefix !== '' && token.startsWith(prefix);
+        const bytes = bytesOf(continues ? token.slice(prefix.length) : token);
+        return { bytes, literal, continues, spaced: bytesOf !== plain, unknown: token === unknownToken };
+    }
 
     /** @param {string[]} tokens */
     function unknown(tokens) {
@@ -95,8 +113,25 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
             }
         },
 
+        special: specialTokens,
+
         /** @param {number} id */
         idToToken: (id) => vocabulary[id],
+
+        /**
+         * The text with other tokens in the place of some.
+         *
+         * @param {string} text
+         * @param {Iterable<number>} ids what it was split into
+         * @param {{first: number, count: number}} range
+         * @param {number[]} others
+         */
+        rewrite(text, ids, { first, count }, others) {
+            const fold = (/** @type {string} */ character) => library.normalizer?.normalize(character) ?? character;
+            const places = placesOf(text, Array.from(ids, written), fold);
+            const replaced = { from: places[first].from, to: places[first + count - 1].to };
+            return rewritten(text, replaced, others.map(written));
+        },
 
         /**
          * The answer is what to show for each id of a text. Ids that the vocabulary does not name are shown by number.

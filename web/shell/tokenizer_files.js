@@ -12,7 +12,7 @@ import { reasonOf } from './reason.js';
  * The parts of a tokenizer.json, as far as they are read here.
  *
  * @typedef {{type: string, pretokenizers?: Part[], decoders?: Part[], normalizers?: Part[]}} Part
- * @typedef {{type: string, vocab: Vocabulary, unk_token?: string, byte_fallback?: boolean}} Model
+ * @typedef {{type: string, vocab: Vocabulary, unk_token?: string, byte_fallback?: boolean, continuing_subword_prefix?: string}} Model
  * @typedef {Record<string, number>} Vocabulary
  *
  * @typedef {object} Description
@@ -31,7 +31,7 @@ import { reasonOf } from './reason.js';
 /**
  * A special_tokens_map.json, as far as it is read by name here; all of it is special.
  *
- * @typedef {{cls_token?: Special, sep_token?: Special, unk_token?: Special, additional_special_tokens?: Special[]}} SpecialMap
+ * @typedef {{cls_token?: Special, sep_token?: Special, unk_token?: Special, mask_token?: Special, additional_special_tokens?: Special[]}} SpecialMap
  */
 
 /**
@@ -46,6 +46,7 @@ import { reasonOf } from './reason.js';
  * @property {Special} [cls_token]
  * @property {Special} [sep_token]
  * @property {Special} [unk_token]
+ * @property {Special} [mask_token]
  */
 
 /**
@@ -93,11 +94,16 @@ function addedTokens(vocab, config, map, usual) {
  * @param {SpecialMap} map
  */
 function fromVocabAndMerges(vocab, merges, config, map) {
+    // RoBERTa's vocabulary has a mask, and its texts stand between two more tokens (Liu et al. 2019, arXiv 1907.11692).
+    const around = ['<mask>', '<s>', '</s>'].every((token) => Object.hasOwn(vocab, token));
+    const added = addedTokens(vocab, config, map, ['<|endoftext|>', ...around ? ['<s>', '</s>', '<pad>', '<unk>', '<mask>'] : []]);
     return {
-        added_tokens: addedTokens(vocab, config, map, ['<|endoftext|>']),
+        added_tokens: added.map((token) => (token.id === vocab['<mask>'] ? { ...token, lstrip: true } : token)),
         normalizer: null,
         pre_tokenizer: { type: 'ByteLevel', add_prefix_space: config.add_prefix_space ?? false, use_regex: true },
-        post_processor: null,
+        post_processor: around
+            ? { type: 'RobertaProcessing', cls: ['<s>', vocab['<s>']], sep: ['</s>', vocab['</s>']], trim_offsets: true, add_prefix_space: false }
+            : null,
         decoder: { type: 'ByteLevel' },
         model: {
             type: 'BPE',
@@ -190,5 +196,8 @@ export function describeTokenizer(texts) {
     const description = { ...absent, ...found, pre_tokenizer: preTokenizer };
     // A word-level model is told its unknown token through the configuration.
     const unknown = description.model.type === 'WordLevel' ? { unk_token: description.model.unk_token } : {};
-    return { description, config: { ...config, ...unknown } };
+    const named = (/** @type {'mask_token' | 'sep_token'} */ role, /** @type {string[]} */ usual) =>
+        [contentOf(config[role]), contentOf(map[role]), ...usual].filter((token) => token !== undefined);
+    const roles = { mask: named('mask_token', ['[MASK]', '<mask>']), separator: named('sep_token', ['[SEP]', '</s>']) };
+    return { description, config: { ...config, ...unknown }, roles };
 }

@@ -1,6 +1,7 @@
 // Hands a sentence's tokens to the program, by the open model's tokenizer.
 
 /**
+ * @import { SpecialTokens } from './contract.d.ts'
  * @import { GiveTokens } from './program.js'
  * @import { SentenceBox } from './sentence.js'
  * @import { Encoded, Tokenizer } from './tokenizer.js'
@@ -115,6 +116,28 @@ export class Tokens {
         ++this.#ticket;
         this.#box.show(text);
         this.#hand({ text, ids, base }, open);
+    }
+
+    /**
+     * Writes tokens into the text in the place of `count` others. A text that the person has changed meanwhile stays theirs.
+     *
+     * @param {number} first
+     * @param {number} count
+     * @param {number[]} ids
+     */
+    write(first, count, ids) {
+        const open = this.#open, given = this.#given;
+        if (!open || !given || this.#box.text !== given.text) {
+            return;
+        }
+        const text = open.tokenizer.rewrite(given.text, given.ids, { first, count }, ids);
+        this.#box.show(text);
+        this.hand(text);
+    }
+
+    /** @returns {SpecialTokens} */
+    get special() {
+        return this.#open?.tokenizer.special ?? { mask: null, separator: null, all: [] };
     }
 
     /**

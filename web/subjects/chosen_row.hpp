@@ -11,7 +11,7 @@ namespace attn::app {
 struct ChosenRow {
     std::shared_ptr<const Record> record;  // null while it is being computed
     HeadIndex head;
-    Index query = 0;  // the last one unless another is chosen; −1 if there is none
+    Index query = 0;  // the predicted one unless another is chosen; −1 if there is none
     bool operator==(const ChosenRow&) const = default;
 };
 
@@ -20,7 +20,8 @@ inline ChosenRow chosen_row(Subject& subject) {
     const Attention& attention = *subject.attention();
     const HeadIndex head = subject.chosen_head();
     const Index last = attention.queries() - 1;
-    return {attention.record(head.layer), head, std::min(subject.chosen().query.value_or(last), last)};
+    return {attention.record(head.layer), head,
+            std::min(subject.chosen().query.value_or(attention.predicted()), last)};
 }
 
 }  // namespace attn::app

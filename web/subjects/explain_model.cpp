@@ -188,6 +188,9 @@ void explain_kept(const Around& a) {
             const Index row = segments.empty() ? 0 : segments[static_cast<std::size_t>(a.cell.row)];
             explain_row(a, *a.network().segment_embedding, Stage::w_segment, row);
             a.out.formula = "row " + std::to_string(row) + " of the segment embedding";
+            if (!segments.empty())
+                a.out.formula += ", segment " + segment_name(segments[static_cast<std::size_t>(a.cell.row)]) +
+                                 (row == 0 ? ": up to the first separator" : ": after the first separator");
             break;
         }
         case Stage::embedding_sum: explain_embedding_sum(a); break;
@@ -309,9 +312,9 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
     }
     if (cell.stage == Stage::logit && within(run.tokens(), a.config().vocab_size)) {
         explain_logit(a);
-        const bool last = cell.row + 1 == run.tokens() && run.logits.size() > 0;
-        const Tensor other = last ? Tensor() : run.run->logits({cell.row, cell.row + 1});
-        out.f32 = static_cast<double>((last ? run.logits : other).matrix()(0, cell.col));
+        const bool known = cell.row == run.predicted() && run.logits.size() > 0;
+        const Tensor other = known ? Tensor() : run.run->logits({cell.row, cell.row + 1});
+        out.f32 = static_cast<double>((known ? run.logits : other).matrix()(0, cell.col));
         return out;
     }
     return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "app/format.hpp"
 #include "maps/map.hpp"
+#include "model/network.hpp"
 
 namespace attn::app {
 
@@ -45,7 +46,7 @@ std::optional<Reading> read_row(const Attention& attention, Index layer, Index h
         return std::nullopt;
     if (attention.has_negative_weights() || (!attention.finished() && !attention.record(layer)))
         return std::nullopt;
-    const Index row = std::min(query.value_or(attention.queries()), attention.queries() - 1);
+    const Index row = std::min(query.value_or(attention.predicted()), attention.queries() - 1);
     const HeadMaps maps = attention.maps({});
     const MapPointer map = maps ? maps(layer, head) : nullptr;
     if (!map) return std::nullopt;
@@ -95,6 +96,13 @@ std::string query_in_words(const Attention& attention, Index query) {
     return queries_of(attention).token_name(query);
 }
 std::string key_in_words(const Attention& attention, Index key) { return keys_of(attention).token_name(key); }
+
+std::string prediction_in_words(const Attention& attention) {
+    return attention.trace()->model()->network().causal
+               ? "after the text"
+               : "in place of " + query_in_words(attention, attention.predicted()) + " at position " +
+                     std::to_string(attention.predicted());
+}
 
 const std::optional<Reading>& RowReader::read(const Attention& attention, Index layer, Index head,
                                               std::optional<Index> query) {

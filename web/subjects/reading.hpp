@@ -20,7 +20,7 @@ struct Reading {
     std::vector<Look> looks;  // the strongest first, three at most; none if the query may look at nothing
 };
 
-// Reads the row of `query`, or of the last query. Returns nothing while the weights are being computed, and where
+// Reads the row of `query`, or of the predicted one. Returns nothing while the weights are being computed, and where
 // some of them are no shares of a whole.
 std::optional<Reading> read_row(const Attention& attention, Index layer, Index head,
                                 std::optional<Index> query);
@@ -31,6 +31,9 @@ std::string looks_at(const Reading& reading);
 // Names a query or a key as people read it: a word of one token without its marks, another token as it is.
 std::string query_in_words(const Attention& attention, Index query);
 std::string key_in_words(const Attention& attention, Index key);
+
+// Says what the predicted token's logits are of: "after the text", "in place of “[MASK]” at position 5". For a run of a model.
+std::string prediction_in_words(const Attention& attention);
 
 // Keeps the row that it read last, for a sentence that is drawn in every frame.
 class RowReader {

@@ -68,9 +68,19 @@ export function variation(folder, changes, name = 'changed') {
 const words = ('the cat sat on a mat and saw its red ball roll under old wooden chair while dog slept near door '
     + 'then bird sang so they all woke up once again').split(' ');
 
-export const tokenizer = (vocabulary) => JSON.stringify({
-    version: '1.0', truncation: null, padding: null, added_tokens: [], normalizer: null, post_processor: null, decoder: null,
+/**
+ * A tokenizer of words, and of special tokens where it has some: those of a text's ends, and the mask.
+ *
+ * @param {string[]} vocabulary
+ * @param {{cls: string, sep: string, mask: string}} [special]
+ */
+export const tokenizer = (vocabulary, special) => JSON.stringify({
+    version: '1.0', truncation: null, padding: null, normalizer: null, decoder: null,
+    added_tokens: Object.values(special ?? {}).map((content) => ({ content, id: vocabulary.indexOf(content), special: true })),
     pre_tokenizer: { type: 'WhitespaceSplit' },
+    post_processor: special
+        ? { type: 'BertProcessing', cls: [special.cls, vocabulary.indexOf(special.cls)], sep: [special.sep, vocabulary.indexOf(special.sep)] }
+        : null,
     model: { type: 'WordLevel', vocab: Object.fromEntries(vocabulary.map((word, id) => [word, id])), unk_token: '<unk>' },
 });
 
@@ -132,8 +142,10 @@ function npz(file) {
  *
  * @param {string} name
  * @param {string} config its spelling, config.json or config-v5.json
+ * @param {{cls: string, sep: string, mask: string}} [special] how the text's first and last token are typed, and the mask
+ * @param {number} [masked] the mask's id
  */
-export function family(name, config = 'config.json') {
+export function family(name, config = 'config.json', special, masked) {
     const from = `${shared}/families/${name}`;
     if (!existsSync(from)) {
         return { absent: `there is no ${from}` };
@@ -141,12 +153,18 @@ export function family(name, config = 'config.json') {
     const { ids, tolerance } = json(`${from}/expect.json`);
     const { vocab_size: size } = json(`${from}/config.json`);
     const vocabulary = Array.from({ length: size }, (_, id) => `w${id}`);
+    if (special) {
+        vocabulary[ids[0]] = special.cls;
+        vocabulary[ids.at(-1)] = special.sep;
+        vocabulary[masked] = special.mask;
+    }
     const folder = variation(from, {
         'expect.json': null, 'expect.npz': null, 'config-v5.json': null, 'config.json': readFileSync(`${from}/${config}`),
-        'tokenizer.json': tokenizer(vocabulary),
+        'tokenizer.json': tokenizer(vocabulary, special),
     }, name);
     const { attention, logits } = npz(`${from}/expect.npz`);
-    return { model: { folder, ids, text: ids.map((id) => vocabulary[id]).join(' '), tolerance, attention, logits } };
+    const typed = special ? ids.slice(1, -1) : ids;
+    return { model: { folder, ids, vocabulary, text: typed.map((id) => vocabulary[id]).join(' '), tolerance, attention, logits } };
 }
 
 const attn = process.env.ATTN ?? here('../../../build/native/attn');

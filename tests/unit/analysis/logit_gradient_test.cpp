@@ -36,8 +36,9 @@ LogitGradient finished(const std::shared_ptr<const Trace>& trace, const LogitLos
     return *std::move(gradient);
 }
 
-double last_loss(const Trace& trace, const LogitLoss& loss) {
-    return loss_of(trace.logits({trace.tokens() - 1, trace.tokens()}).values(), loss);
+double loss_in(const Trace& trace, const LogitLoss& loss) {
+    const Index row = loss.row.value_or(trace.tokens() - 1);
+    return loss_of(trace.logits({row, row + 1}).values(), loss);
 }
 
 bool same_experts(const Trace& a, const Trace& b) {
@@ -69,7 +70,7 @@ TEST_CASE("the gradient of a logit by every head's output is PyTorch's", "[analy
         CHECK(deviation(gradient.attention_output(l)->values(),
                         file->tensor(layer + ".attention_output")->values()) < 2e-5);
     }
-    CHECK(gradient.value() == last_loss(*trace, golden_loss));
+    CHECK(gradient.value() == loss_in(*trace, golden_loss));
 }
 
 TEST_CASE("slices, and stopping at a layer, change nothing in a logit's gradient", "[analysis]") {
@@ -99,7 +100,11 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
     const auto& [name, model] = GENERATE_COPY(from_range(models));
     CAPTURE(name);
     const auto trace = *run_text(model, {3, 1, 4, 1, 5, 9, 2, 6});
-    const LogitGradient gradient = finished(trace, golden_loss);
+    // Models that fill in are asked about a token within the text.
+    LogitLoss loss_here = golden_loss;
+    if (!model->network().causal) loss_here.row = 3;
+    const LogitGradient gradient = finished(trace, loss_here);
+    CHECK(gradient.value() == loss_in(*trace, loss_here));
     const ModelConfig& config = trace->model()->config();
     Random random(7);
     // Logits are within ±20, so those of f32 are off by about 1e-6 on the way through the layers; divided by 2h that is
@@ -124,8 +129,7 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
         // Where a token goes to another expert, the logits jump.
         if (!std::ranges::all_of(runs, [&](const auto& run) { return same_experts(*run, *trace); })) continue;
         std::array<double, 4> loss{};
-        std::ranges::transform(runs, loss.begin(),
-                               [](const auto& run) { return last_loss(*run, golden_loss); });
+        std::ranges::transform(runs, loss.begin(), [&](const auto& run) { return loss_in(*run, loss_here); });
         const double difference =
             (loss[0] - 8 * loss[1] + 8 * loss[2] - loss[3]) / (12 * static_cast<double>(h));
         ++compared;
@@ -139,10 +143,28 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
     CHECK(compared > 20);
 }
 
-TEST_CASE("a token outside the vocabulary has no gradient", "[analysis]") {
+TEST_CASE("what comes after a token of a causal model has no part in its logit", "[analysis]") {
+    const auto trace = trace_of(load(golden_folder("gpt2-f32")), {3, 1, 4, 1, 5});
+    const LogitGradient gradient = finished(trace, {.raise = 7, .over = 3, .row = 2});
+    const auto alone = finished(trace_of(trace->model(), {3, 1, 4}), golden_loss);
+    for (Index layer = 0; layer < 2; ++layer)
+        for (Index head = 0; head < 3; ++head)
+            for (Index token = 0; token < 5; ++token)
+                for (Index c = 0; c < gradient.heads(layer)->dim(2); ++c) {
+                    const float slope = gradient.heads(layer)->heads().head(head)(token, c);
+                    // Sums over five tokens and over three are not of the same order in f32.
+                    const float there = token > 2 ? 0 : alone.heads(layer)->heads().head(head)(token, c);
+                    CHECK(std::abs(slope - there) < 1e-5f);
+                }
+}
+
+TEST_CASE("a token outside the vocabulary or the text has no gradient", "[analysis]") {
     const auto trace = trace_of(load(golden_folder("gpt2-f32")), {3, 1});
     CHECK_FALSE(LogitGradient::start(trace, {-1, std::nullopt}));
     const auto outside = LogitGradient::start(trace, {3, 31});
     REQUIRE_FALSE(outside);
     CHECK(outside.error().message == "Token 31 is outside the vocabulary of 31.");
+    const auto beyond = LogitGradient::start(trace, {.raise = 3, .over = {}, .row = 2});
+    REQUIRE_FALSE(beyond);
+    CHECK(beyond.error().message == "There is no token 2 in a text of 2.");
 }

@@ -84,6 +84,15 @@ struct FakePage : app::Page {
     std::vector<std::string> remembered;
     void remember(const std::string& what) override { remembered.push_back(what); }
     void append_token(std::int32_t id) override { appended.push_back(id); }
+    // What the program wrote last, and where.
+    Range written_over;
+    std::vector<std::int32_t> written;
+    void write_tokens(Range tokens, std::span<const std::int32_t> ids) override {
+        written_over = tokens;
+        written.assign(ids.begin(), ids.end());
+    }
+    app::SpecialTokens special;
+    app::SpecialTokens special_tokens() override { return special; }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
         std::vector<std::string> pieces;
         for (const std::int32_t id : ids) pieces.push_back(piece(id));

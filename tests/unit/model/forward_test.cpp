@@ -1,6 +1,9 @@
 #include "model/forward.hpp"
 
+#include <algorithm>
+
 #include "models.hpp"
+#include "support/small_families.hpp"
 
 using namespace attn;
 using namespace attn::test;
@@ -148,6 +151,20 @@ TEST_CASE("a run under another mask: its own is the run as it is, and the narrow
     }
     CHECK_FALSE(narrow->final_residual() == (*as_it_is)->final_residual());
     CHECK_FALSE(Forward::start_under(Mask(), model, {}));
+}
+
+TEST_CASE("a run under another mask has the segments that it is told", "[model]") {
+    const auto bert =
+        small_model(*std::ranges::find(small_families, std::string_view("bert"), &SmallFamily::name));
+    const std::vector<std::int32_t> ids{2, 7, 3, 8, 3}, segments{0, 0, 0, 1, 1};
+    const auto as_it_is = run_forward(bert, ids, default_kernels(), segments);
+    REQUIRE(as_it_is);
+    auto under = Forward::start_under(Mask(), bert, ids, default_kernels(), 400e6, segments);
+    REQUIRE(under);
+    const auto run = under->finish();
+    REQUIRE(run);
+    CHECK((*run)->final_residual() == (*as_it_is)->final_residual());
+    CHECK_FALSE(Forward::start_under(Mask(), bert, ids, default_kernels(), 400e6, {0}));
 }
 
 TEST_CASE("a run goes on from a head that gives something else", "[model]") {

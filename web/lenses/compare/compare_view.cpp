@@ -44,13 +44,13 @@ struct CompareLens::Frame {
         return second.query_names()[static_cast<std::size_t>(token)];
     }
 
-    // The compared words are those under the cursor, otherwise the chosen ones, otherwise the last word and
-    // its partner.
+    // The compared words are those under the cursor, otherwise the chosen ones, otherwise the predicted
+    // word and its partner.
     Index query() const {
         if (const auto& pointed = drawing.pointed.query; pointed && *pointed < first.queries())
             return *pointed;
         const auto chosen = selection().query;
-        return chosen && *chosen < first.queries() ? *chosen : first.queries() - 1;
+        return chosen && *chosen < first.queries() ? *chosen : first.predicted();
     }
     std::optional<Index> second_query() const {
         const auto there = [&](std::optional<Index> token) { return token && *token < second.queries(); };

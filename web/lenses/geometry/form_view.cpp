@@ -214,8 +214,9 @@ void GeometryLens::draw_words(const Drawing& drawing, Subject& subject, const He
             ui::MatrixGrid grid;
             grid.name = std::string("geometry/word/") + (right ? "right" : "left") + (low ? "/low" : "/high");
             grid.title = std::string("Vocabulary, ") + side_name(form, right) + (low ? " −" : " +");
-            grid.notation =
-                form.of() == FormOf::values && right ? "the direction through W_head" : "norm(W_E) along it";
+            grid.notation = form.of() == FormOf::values && right ? "the direction through W_head"
+                            : found->normalises()                ? "norm(W_E) along it"
+                                                                 : "W_E along it";
             grid.values = &values;
             grid.row_labels = names;
             grid.column_labels = column;

@@ -218,7 +218,7 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
         case GradientAim::component: now.loss.component = std::min(asked.component, record->d_v() - 1); break;
         case GradientAim::value: now.loss.target = std::min(asked.key, record->keys() - 1); break;
         case GradientAim::logit: {
-            logit_.read(attention.trace());
+            logit_.read(attention.trace(), attention.predicted());
             const auto loss = logit_loss();
             if (!loss || !logit_.ask(*loss)) return nullptr;
             logit_.go_to(head, query);
@@ -381,7 +381,8 @@ std::string GradientLens::spoken(Subject& subject) {
     const auto worst = all->loss().target ? std::ranges::max_element(pass.d_masked)
                                           : std::ranges::min_element(pass.d_masked);
     const std::string aim =
-        !all->loss().along.empty() ? "To raise " + logit_name(subject) + " after the text by way of " + query
+        !all->loss().along.empty()
+            ? "To raise " + logit_name(subject) + " " + prediction_in_words(attention) + " by way of " + query
         : all->loss().target
             ? "To bring the output of " + query + " nearer to the value of " + key(*all->loss().target)
             : "To raise component " + std::to_string(all->loss().component) + " of the output of " + query;
@@ -396,8 +397,7 @@ Guide GradientLens::guide(Subject&) const {
     return {
         "Backwards through one row",
         "Above, the forward pass of one query. Below each number, its slope: how fast L, what you ask of the "
-        "output or of the next word, grows when that number does. It is what training goes by. Only this "
-        "query's "
+        "output or of a logit, grows when that number does. It is what training goes by. Only this query's "
         "row moves; what other queries make of the same keys stays.\n\n"
         "Softmax gives a score the gradient A · (∂L/∂A − their mean): a key of almost no weight learns "
         "almost "

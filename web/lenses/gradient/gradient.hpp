@@ -19,7 +19,7 @@ inline constexpr Index gradient_components_shown = 16;  // of a model's X
 inline constexpr double gradient_rate_limit = 100;
 
 // What is asked: to raise a component of the output, to bring the output near V[key], or, in a model, to raise a logit
-// after the text, alone or above another.
+// of the token that it predicts, alone or above another.
 enum class GradientAim : std::uint8_t { component, value, logit };
 
 struct GradientState {
@@ -65,7 +65,7 @@ class GradientLens final : public Lens {
     // What is asked of this subject, which may have no model.
     GradientAim aim(Subject& subject) const;
     const LogitPass& logit() const { return logit_; }
-    // What L is, in words: "the logit of “ sat” after the text"; empty for what has no name.
+    // What L is, in words: "the logit of “ sat”"; empty for what has no name.
     std::string logit_name(Subject& subject) const;
     // The keys in view: the query and those before it, or around the key of the selection.
     Range keys_shown(const Slopes& slopes) const;

@@ -6,9 +6,11 @@
 
 #include "app/format.hpp"
 #include "lenses/gradient/gradient.hpp"
+#include "model/network.hpp"
 #include "parts/take_over.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/head_copy.hpp"
+#include "subjects/reading.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -42,11 +44,15 @@ void GradientLens::draw_presets(Subject& subject, const ChosenRow& row) {
     if (row.query < row.record->keys())
         offer("gradient/preset/own", "Become its own value", {.aim = value, .key = row.query});
     if (!subject.attention()->trace()) return;
-    logit_.read(subject.attention()->trace());
-    offer("gradient/preset/next", "Make the next word likelier", {.aim = logit});
+    const Attention& attention = *subject.attention();
+    logit_.read(attention.trace(), attention.predicted());
+    const bool next = attention.trace()->model()->network().causal;
+    offer("gradient/preset/next", next ? "Make the next word likelier" : "Make the likeliest word likelier",
+          {.aim = logit});
     const std::vector<Candidate>& likeliest = logit_.likeliest();
     if (likeliest.size() > 1)
-        offer("gradient/preset/over", "The next word over the runner-up",
+        offer("gradient/preset/over",
+              next ? "The next word over the runner-up" : "The likeliest word over the runner-up",
               {.aim = logit, .raise = likeliest[0].id, .over = likeliest[1].id});
 }
 
@@ -229,7 +235,9 @@ void GradientLens::draw_way_back(Subject& subject) {
     if (!loss) return ui::caption("The model's logits are not finite, so there is no token to aim at.");
     if (const Status asked = logit_.ask(*loss); !asked)
         return ui::caption((asked.error().message + " Choose another one.").c_str());
-    ui::caption(("From " + logit_name(subject) + " back through the model, to this head.").c_str());
+    ui::caption(("From " + logit_name(subject) + " " + prediction_in_words(*subject.attention()) +
+                 " back through the model, to this head.")
+                    .c_str());
 }
 
 void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const Slopes& slopes) {

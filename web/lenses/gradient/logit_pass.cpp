@@ -11,16 +11,18 @@ constexpr float step_of_output = 1.0f / 128;
 
 }  // namespace
 
-void LogitPass::read(std::shared_ptr<const Trace> trace) {
-    if (trace == trace_) return;
+void LogitPass::read(std::shared_ptr<const Trace> trace, Index row) {
+    if (trace == trace_ && row == row_) return;
     *this = {};
     trace_ = std::move(trace);
+    row_ = row;
     if (!trace_) return;
-    const Tensor logits = trace_->logits({trace_->tokens() - 1, trace_->tokens()});
+    const Tensor logits = trace_->logits({row_, row_ + 1});
     likeliest_ = next_token_distribution(logits.values(), {.temperature = 1}, likeliest_offered);
 }
 
-Status LogitPass::ask(const LogitLoss& loss) {
+Status LogitPass::ask(LogitLoss loss) {
+    loss.row = row_;
     if (loss_ == loss && gradient_) return ok();
     loss_ = loss;
     gradient_.reset();
@@ -87,7 +89,7 @@ bool LogitPass::run_moved() {
     moved_.reset();
     failed_ = !run;
     if (failed_) return false;
-    const double value = loss_of((*run)->logits({trace_->tokens() - 1, trace_->tokens()}).values(), *loss_);
+    const double value = loss_of((*run)->logits({row_, row_ + 1}).values(), *loss_);
     if (!above_) {
         above_ = value;
         return true;

@@ -1,4 +1,4 @@
-// A logit after a model's text, brought back to the output of a head: by the backward pass, and once more by running the
+// A logit of a model's text, brought back to the output of a head: by the backward pass, and once more by running the
 // model with that output moved.
 #pragma once
 
@@ -18,12 +18,12 @@ inline constexpr Index likeliest_offered = 20;
 
 class LogitPass {
   public:
-    // Begins anew if the text is another one. Its likeliest next tokens are then known at once.
-    void read(std::shared_ptr<const Trace> trace);
+    // Begins anew if the text or the row of its logits is another one. The likeliest tokens are then known at once.
+    void read(std::shared_ptr<const Trace> trace, Index row);
     const std::vector<Candidate>& likeliest() const { return likeliest_; }
 
-    // Begins anew if the loss is another one. Fails if the vocabulary has no such token.
-    Status ask(const LogitLoss& loss);
+    // Begins anew if the loss, of this row, is another one. Fails if the vocabulary has no such token.
+    Status ask(LogitLoss loss);
     const std::optional<LogitGradient>& gradient() const { return gradient_; }
 
     // What is wanted next: ∂L/∂O[token] of this head, then the same by central differences.
@@ -41,6 +41,7 @@ class LogitPass {
     void forget_differences();
 
     std::shared_ptr<const Trace> trace_;
+    Index row_ = 0;
     std::vector<Candidate> likeliest_;
     std::optional<LogitLoss> loss_;
     std::optional<LogitGradient> gradient_;

@@ -65,7 +65,7 @@ LadderLens::Window LadderLens::window_of(Subject& subject) const {
     const Attention* attention = subject.attention();
     const auto chosen = state().selection.query;
     const auto looked = chosen                            ? chosen
-                        : attention && attention->trace() ? std::optional(ladder.queries() - 1)
+                        : attention && attention->trace() ? std::optional(attention->predicted())
                                                           : std::nullopt;
     return {ladder_window(shown, ladder.queries(), looked), ladder_window(shown, ladder.keys(), looked)};
 }

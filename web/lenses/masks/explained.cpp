@@ -9,6 +9,7 @@
 #include "kernels/attention_tiles.hpp"
 #include "lenses/masks/masks.hpp"
 #include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
 
 namespace attn::app {
 
@@ -265,13 +266,15 @@ std::optional<Explained> MasksLens::explain_lost(const CellPlace& place) const {
 
 std::optional<Explained> MasksLens::explain_probability(Subject& subject, const CellRef& cell) const {
     const MaskedRun& run = masked_run_;
-    if (!run.done() || cell.row >= std::ssize(run.after())) return std::nullopt;
+    const Attention* attention = subject.attention();
+    if (!run.done() || cell.row >= std::ssize(run.after()) || !attention || !attention->trace())
+        return std::nullopt;
     const auto id = static_cast<std::size_t>(cell.row);
     const double before = run.chances_before()[id], after = run.chances_after()[id];
     const std::vector<std::string> names = subject.token_texts(std::array{static_cast<std::int32_t>(id)});
     Explained out;
     out.title = "Probability of " + in_quotes(names.empty() ? std::to_string(id) : names.front());
-    out.provenance = "next token, under the mask, temperature 1";
+    out.provenance = prediction_in_words(*attention) + ", under the mask, temperature 1";
     out.formula = "exp(logit − log Σ exp(logit))";
     double most = -HUGE_VAL, sum = 0;
     for (const float logit : run.after()) most = std::max(most, static_cast<double>(logit));
@@ -285,7 +288,7 @@ std::optional<Explained> MasksLens::explain_probability(Subject& subject, const 
     out.steps.push_back({"logit", "as it is", fixed(static_cast<double>(run.before()[id]), 4)});
     out.steps.push_back(
         {"probability", "as it is", fixed(before, 4), false,
-         CellPlace{looked_->head, {.stage = Stage::logit, .row = run.length() - 1, .col = cell.row}}});
+         CellPlace{looked_->head, {.stage = Stage::logit, .row = run.predicted(), .col = cell.row}}});
     add_line(out, "probability", "exp(" + in_expression(logit) + " - " + in_expression(log_sum) + ")", after);
     return out;
 }

@@ -10,8 +10,8 @@ namespace {
 constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
 constexpr Index likeliest = 5;             // of each run
 
-std::vector<float> last_logits(const Trace& trace) {
-    const Tensor logits = trace.logits({trace.tokens() - 1, trace.tokens()});
+std::vector<float> logits_of(const Trace& trace, Index token) {
+    const Tensor logits = trace.logits({token, token + 1});
     return {logits.values().begin(), logits.values().end()};
 }
 
@@ -27,20 +27,22 @@ std::vector<double> probabilities_of(std::span<const float> logits) {
 }
 
 Status MaskedRun::follow(const Attention& attention, const Mask& mask) {
-    if (attention.version() == version_ && mask == mask_) return failure_ ? Status(*failure_) : ok();
+    if (attention.version() == version_ && attention.predicted() == predicted_ && mask == mask_)
+        return failure_ ? Status(*failure_) : ok();
     forget();
     version_ = attention.version();
     mask_ = mask;
     const Trace& trace = *attention.trace();
-    length_ = trace.tokens();
-    auto forward = Forward::start_under(mask, trace.model(), {trace.ids().begin(), trace.ids().end()},
-                                        trace.kernels(), slice_operations);
+    predicted_ = attention.predicted();
+    auto forward =
+        Forward::start_under(mask, trace.model(), {trace.ids().begin(), trace.ids().end()}, trace.kernels(),
+                             slice_operations, {trace.segments().begin(), trace.segments().end()});
     if (!forward) {
         failure_ = forward.error();
         return *failure_;
     }
     forward_ = *std::move(forward);
-    before_ = last_logits(trace);
+    before_ = logits_of(trace, predicted_);
     return ok();
 }
 
@@ -53,7 +55,7 @@ bool MaskedRun::step() {
         failure_ = trace.error();
         return false;
     }
-    after_ = last_logits(**trace);
+    after_ = logits_of(**trace, predicted_);
     chances_before_ = probabilities_of(before_);
     chances_after_ = probabilities_of(after_);
     for (std::size_t i = 0; i < before_.size(); ++i)

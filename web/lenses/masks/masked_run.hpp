@@ -1,4 +1,4 @@
-// A model's text under another mask, beside the run as it is: what it says comes next.
+// A model's text under another mask, beside the run as it is: what it predicts.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace attn::app {
 
 class MaskedRun {
   public:
-    // Begins anew if the run or the mask is another one.
+    // Begins anew if the run, the predicted token or the mask is another one.
     Status follow(const Attention& attention, const Mask& mask);
     void forget() { *this = {}; }
     bool step();  // a slice; true while there is more to do
@@ -21,7 +21,7 @@ class MaskedRun {
     bool done() const { return !after_.empty(); }
     float progress() const { return forward_ ? forward_->progress() : 1; }
 
-    // The logits at the text's last token, [vocabulary].
+    // The logits of the predicted token, [vocabulary].
     const std::vector<float>& before() const { return before_; }
     const std::vector<float>& after() const { return after_; }
     // Their softmax, in double.
@@ -29,7 +29,7 @@ class MaskedRun {
     const std::vector<double>& chances_after() const { return chances_after_; }
     // Tokens that either run finds likeliest, the likeliest as it is first.
     const std::vector<std::int32_t>& tokens() const { return tokens_; }
-    Index length() const { return length_; }  // of the text, in tokens
+    Index predicted() const { return predicted_; }
     // Half of Σ |p − p'|: how much probability has moved.
     double moved() const { return moved_; }
 
@@ -41,7 +41,7 @@ class MaskedRun {
     std::vector<float> before_, after_;
     std::vector<double> chances_before_, chances_after_;
     std::vector<std::int32_t> tokens_;
-    Index length_ = 0;
+    Index predicted_ = 0;
     double moved_ = 0;
 };
 

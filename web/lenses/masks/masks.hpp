@@ -60,7 +60,7 @@ inline constexpr Index first = 900'000;
 inline constexpr Index count = first;            // of row MaskNumber
 inline constexpr Index lost_of_all = first + 1;  // of a query: of its weights without any mask
 inline constexpr Index lost_of_own = first + 2;  // of its weights as they are
-inline constexpr Index probability = first + 3;  // of the next token with this id
+inline constexpr Index probability = first + 3;  // of the token with this id, next or in the predicted place
 inline constexpr Index empty = first + 100;  // + convention · empty_columns + key that is shown: of a query
 inline constexpr Index empty_columns = 16;
 }  // namespace mask_cell

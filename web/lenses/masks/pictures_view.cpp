@@ -1,4 +1,4 @@
-// What is seen: the mask, what it leaves, rows without a key, what each row loses, the model's next token.
+// What is seen: the mask, what it leaves, rows without a key, what each row loses, what the model predicts.
 #include <imgui.h>
 
 #include <algorithm>
@@ -6,7 +6,9 @@
 
 #include "app/format.hpp"
 #include "lenses/masks/masks.hpp"
+#include "model/network.hpp"
 #include "parts/part.hpp"
+#include "subjects/reading.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
@@ -222,7 +224,9 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
 
 void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width) {
     ImGui::Dummy({0, 6});
-    ui::section("Next token");
+    const Attention& attention = *subject.attention();
+    const bool next = attention.trace()->model()->network().causal;
+    ui::section(next ? "Next token" : ("Prediction " + prediction_in_words(attention)).c_str());
     if (const Status run = masked_run_.follow(*subject.attention(), looked_->mask); !run)
         return ui::caption((run.error().message + ".").c_str());
     if (!masked_run_.done()) return ui::caption("The model runs under this mask.");

@@ -1,8 +1,9 @@
-// Explains the probability of a next token.
+// Explains the probability of a next token, or of one in the place of another.
 #include <algorithm>
 #include <cmath>
 
 #include "app/format.hpp"
+#include "subjects/reading.hpp"
 #include "subjects/sentence/sentence.hpp"
 
 namespace attn::app {
@@ -10,13 +11,14 @@ namespace attn::app {
 // The column of a probability is its token's id.
 std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     const auto logits = run()->logits.values();
-    if (kept_.version != run()->version() || kept_.sampling != now().sampling)
-        kept_ = {run()->version(), now().sampling,
-                 next_token_distribution(logits, sampling_of(now().sampling), std::ssize(logits))};
+    const Index token = run()->predicted();
+    if (kept_.version != run()->version() || kept_.token != token || kept_.sampling != sampling())
+        kept_ = {run()->version(), token, sampling(),
+                 next_token_distribution(logits, sampling_of(sampling()), std::ssize(logits))};
     const std::vector<Candidate>& all = kept_.tokens;
     const auto found = std::ranges::find(all, static_cast<std::int32_t>(cell.col), &Candidate::id);
     if (found == all.end()) return std::nullopt;
-    const auto temperature = static_cast<double>(now().sampling.temperature);
+    const auto temperature = static_cast<double>(sampling().temperature);
     const auto logit = static_cast<double>(found->logit), best = static_cast<double>(all.front().logit);
     const auto likelihood = [&](double of) {
         return temperature == 0 ? (of == best ? 1.0 : 0.0) : std::exp((of - best) / temperature);
@@ -29,21 +31,21 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
                 (shown == next_.candidates.end()
                      ? "token " + std::to_string(found->id)
                      : in_quotes(next_.pieces[static_cast<std::size_t>(shown - next_.candidates.begin())]));
-    out.provenance = std::string(continues_text() ? "the next token" : "in the last token’s place") +
-                     " · computed by " + model_name_;
+    out.provenance =
+        (continues_text() ? "the next token" : prediction_in_words(*run())) + " · computed by " + model_name_;
     out.f64 = likelihood(logit) / sum;
     out.f32 = static_cast<double>(static_cast<float>(found->probability));
-    out.formula = "exp((logit − best) / temperature) / Σ";
+    out.formula = continues_text() ? "exp((logit − best) / temperature) / Σ" : "exp(logit − best) / Σ";
     const auto add_logit = [&](const char* name, const Candidate& of) {
         out.steps.push_back({name, "id " + std::to_string(of.id), four(static_cast<double>(of.logit)), false,
                              CellPlace{{state().selection.layer, state().selection.head},
-                                       {.stage = Stage::logit, .row = run()->tokens() - 1, .col = of.id}}});
+                                       {.stage = Stage::logit, .row = token, .col = of.id}}});
     };
     add_logit("logit", *found);
     add_logit("best logit", all.front());
-    out.steps.push_back({"exp(…)",
-                         "exp(" + four(logit - best) + " / " + shortest(now().sampling.temperature) + ")",
-                         four(likelihood(logit)), false});
+    const std::string divided = continues_text() ? " / " + shortest(now().sampling.temperature) : "";
+    out.steps.push_back(
+        {"exp(…)", "exp(" + four(logit - best) + divided + ")", four(likelihood(logit)), false});
     out.steps.push_back({"Σ", "of " + with_commas(std::ssize(all)) + " tokens", four(sum), false});
     out.steps.push_back(
         {"probability", four(likelihood(logit)) + " / " + four(sum), fixed(out.f64, 6), true});
@@ -53,7 +55,7 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
                               : "exp((logit - " + in_expression(best) + ") / " + shortest(temperature) + ")",
              likelihood(logit));
     add_line(out, "probability", "exponential / " + in_expression(sum), out.f64);
-    if (now().sampling.top_k || now().sampling.top_p < 1)
+    if (sampling().top_k || sampling().top_p < 1)
         out.note = "The sum is over the tokens that top-k and top-p keep.";
     return out;
 }

@@ -1,4 +1,5 @@
-// What comes next: the likeliest tokens, and generation one token after the other.
+// What comes next: the likeliest tokens, and generation one token after the other. In a model that reads both ways, what
+// stands in the place of a token.
 #include <algorithm>
 
 #include "model/network.hpp"
@@ -14,9 +15,18 @@ constexpr Index next_shown = 12;
 
 bool SentenceSubject::continues_text() const { return model_ && model_->network().causal; }
 
+// Nothing is drawn from what a masked language model fills in.
+SamplingState SentenceSubject::sampling() const {
+    return continues_text() ? now().sampling : SamplingState{.temperature = 1, .top_k = 0};
+}
+
 void SentenceSubject::refresh_next() {
-    if (!run() || !run()->all_heads || (!next_.candidates.empty() && next_for_ == now().sampling)) return;
-    next_for_ = now().sampling;
+    if (!run() || !run()->all_heads) return;
+    const Index token =
+        continues_text() ? run()->tokens() - 1 : asked_token(run()->ids(), special_, state().selection.query);
+    if (!next_.candidates.empty() && next_for_ == sampling() && token == run()->predicted()) return;
+    run()->predict(token);
+    next_for_ = sampling();
     next_.candidates = next_token_distribution(run()->logits.values(), sampling_of(next_for_), next_shown);
     std::vector<std::int32_t> ids;
     for (const Candidate& c : next_.candidates) ids.push_back(c.id);
@@ -26,8 +36,25 @@ void SentenceSubject::refresh_next() {
 
 void SentenceSubject::choose_next(std::int32_t id) {
     if (awaits_tokens_ || sentence_.running()) return;
+    if (!continues_text()) return write({run()->predicted(), run()->predicted() + 1}, {id});
     play(false);
     append(id);
+}
+
+std::optional<Index> SentenceSubject::maskable_word() const {
+    if (!run() || continues_text() || !special_.mask) return std::nullopt;
+    const bool chosen = state().selection.query && *state().selection.query < run()->tokens();
+    if (!chosen && !masked().empty()) return std::nullopt;
+    const Index token = chosen ? *state().selection.query : run()->predicted();
+    if (is_special(special_, run()->ids()[static_cast<std::size_t>(token)])) return std::nullopt;
+    return run()->words.word_of(token);
+}
+
+void SentenceSubject::mask_word() {
+    const auto word = maskable_word();
+    if (!word || sentence_.running()) return;
+    const Range tokens = run()->words.of(*word);
+    write(tokens, std::vector(static_cast<std::size_t>(tokens.size()), *special_.mask));
 }
 
 // Everything in the picture belongs to the run.

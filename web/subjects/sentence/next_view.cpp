@@ -1,5 +1,7 @@
-// Draws what the model predicts next, how a token is sampled from that, and generation step by step.
+// Draws what the model predicts next, how a token is sampled from that, and generation step by step; or what it fills in,
+// and how a text is masked.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/format.hpp"
@@ -29,10 +31,20 @@ std::string told(const Candidate& c) {
 
 }  // namespace
 
+std::string SentenceSubject::prediction_title() const {
+    if (continues_text()) return "Next token";
+    const std::vector<Index> masks = masked();
+    if (masks.empty()) return "In place of " + curly_quoted(label_at(run()->pieces, run()->predicted()));
+    if (masks.size() == 1) return "In place of the mask";
+    const auto which = std::ranges::find(masks, run()->predicted()) - masks.begin();
+    return "In place of mask " + std::to_string(which + 1) + " of " + std::to_string(masks.size());
+}
+
 void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     if (!run() || run()->logits.size() == 0) return;
-    const char* title = continues_text() ? "Next token" : "In the last token’s place";
-    ui::section(title, true);
+    const std::string title = prediction_title();
+    ui::section(title.c_str(), true);
+    ui::landmark_item("next/title");
     if (continues_text()) {
         ImGui::SameLine(0, 18);
         buttons(*this);
@@ -47,17 +59,52 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
             {next_.pieces[i], static_cast<float>(probability), fixed(probability, 4), false, false});
     }
     if (bars.empty())
-        ui::caption("The logits of the last position are not finite, so no token can be drawn.");
+        ui::caption("The logits here are not finite, so no token has a probability.");
     else if (const auto over = ui::bar_list("next", title, width, bars, most, ui::sequential_scale(1))) {
         const Candidate& candidate = next_.candidates[static_cast<std::size_t>(*over)];
         drawing.now.cell = CellRef{.stage = Stage::probability, .col = candidate.id};
-        ui::bar_tooltip(*over, (told(candidate) + (continues_text() ? "\nClick to append it" : "")).c_str());
-        if (continues_text()) {
+        const char* click = continues_text()    ? "\nClick to append it"
+                            : !masked().empty() ? "\nClick to write it there"
+                                                : "";
+        ui::bar_tooltip(*over, (told(candidate) + click).c_str());
+        if (*click) {
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
             if (ui::clicked()) choose_next(candidate.id);
         }
     }
-    draw_sampling(width);
+    if (continues_text()) return draw_sampling(width);
+    draw_masking();
+    draw_segments();
+}
+
+void SentenceSubject::draw_masking() {
+    const auto word = maskable_word();
+    if (word) {
+        const std::string label = "Mask " + curly_quoted(on_one_line(run()->words.name(*word)));
+        if (ui::button("next/mask", label.c_str())) mask_word();
+    }
+    if (!special_.mask)
+        ui::caption("The tokenizer has no mask, so the model sees the word itself.");
+    else if (!masked().empty())
+        ui::caption("Click a token to write it there, a word in the sentence to mask that one, too.");
+    else if (word)
+        ui::caption("Nothing is masked: the model sees the word itself.");
+    else
+        ui::caption("Nothing is masked. Click a word of the sentence to mask it.");
+    ui::landmark_item("next/masked");
+}
+
+// Says which tokens are of which sentence, or how to have two.
+void SentenceSubject::draw_segments() {
+    if (model_->config().segments < 2 || !special_.separator) return;
+    const std::string separator = token_texts(std::array{*special_.separator}).front();
+    if (run()->run->segments().empty())
+        ui::caption(("Type " + separator + " between two sentences to make a pair.").c_str());
+    else
+        ui::caption(("Two sentences: tokens up to the first " + separator +
+                     " are of segment A, those after it of segment B.")
+                        .c_str());
+    ui::landmark_item("next/segments");
 }
 
 void SentenceSubject::draw_sampling(float width) {

@@ -166,8 +166,15 @@ void SentenceSubject::begin_typing() {
     typed_at_ms_ = awaits_tokens_ ? 0 : now;
 }
 
+// What is written for a person is a step of undo of its own. The page answers by calling tokens().
+void SentenceSubject::write(Range tokens, const std::vector<std::int32_t>& ids) {
+    typed_at_ms_ = -typing_pause_ms;
+    visit().page().write_tokens(tokens, ids);
+}
+
 void SentenceSubject::tokens(TokenizedText text) {
     if (!model_) return;
+    special_ = visit().page().special_tokens();
     // An empty text has only a start token, which is not part of a sentence.
     if (text.text.empty()) text.ids.clear();
     if (text.box == Box::second) {
@@ -206,6 +213,7 @@ bool SentenceSubject::load_model() {
     const bool trained = handover && name_of(handover->network) == model_name_;
     model_trained_ = trained ? std::optional(handover->network) : std::nullopt;
     alphabet_.reset();
+    special_ = {};
     for (const std::string& note : model_->notes()) visit().notice(model_name_ + ": " + note);
     begin_naming(loaded->scores);
     sampler_.reset();
@@ -343,8 +351,10 @@ void SentenceSubject::start(TextJob& job, TokenizedText text) {
         return visit().report_error({"A run of " + std::to_string(text.ids.size()) + " tokens through " +
                                      model_name_ + " needs " + std::to_string(needed / 1'000'000) +
                                      " MB, more than a browser tab has; shorten the text."});
-    if (Status started =
-            job.start(model_, model_name_, std::move(text.ids), std::move(text.pieces), text.text);
+    std::vector<std::int32_t> segments;
+    if (model_->config().segments > 1) segments = segments_of(text.ids, special_);
+    if (Status started = job.start(model_, model_name_, std::move(text.ids), std::move(segments),
+                                   std::move(text.pieces), text.text);
         !started)
         visit().report_error(started.error());
 }
@@ -528,6 +538,8 @@ std::string SentenceSubject::probe() const {
         json["pieces"] = run()->pieces;
         json["words"] = run()->words.names;
         json["logits"] = std::vector<float>(run()->logits.values().begin(), run()->logits.values().end());
+        json["predicted"] = run()->predicted();
+        json["segments"] = std::vector<int>(run()->run->segments().begin(), run()->run->segments().end());
         if (const HeadOverview* heads = run()->overview())
             json["heads"] = {heads->maps().sampled(), heads->maps().exact(), heads->scored()};
     }

@@ -13,6 +13,7 @@
 #include "subjects/head_ladder.hpp"
 #include "subjects/sentence/commands.hpp"
 #include "subjects/sentence/model_intake.hpp"
+#include "subjects/sentence/special.hpp"
 #include "subjects/sentence/twins.hpp"
 #include "subjects/subject.hpp"
 
@@ -43,14 +44,20 @@ class SentenceSubject final : public Subject {
     bool load_model();
     void model_failed();
 
-    // The likeliest next tokens under the State's sampling, and how they read.
+    // The likeliest tokens and how they read: the next ones under the State's sampling or, in a model that reads both
+    // ways, those in the place of a token of the text, by plain softmax.
     struct Next {
         std::vector<Candidate> candidates;
         std::vector<std::string> pieces;
     };
     const Next& next_tokens() const { return next_; }
-    // False for a model that reads in both directions: it fills in tokens, here the last one.
+    // False for a model that reads in both directions: it fills in what is masked.
     bool continues_text() const;
+    std::vector<Index> masked() const { return masked_tokens(run()->ids(), special_); }  // of the run
+    // The word that mask_word() would mask: the chosen one or, where nothing is masked, that of the predicted token.
+    // Nothing if that is a special token, or if the model has no mask.
+    std::optional<Index> maskable_word() const;
+    void mask_word();  // by a mask for each of its tokens
     void generate_step() { step_wanted_ = run() != nullptr && continues_text(); }
     // What is generated until it ends is one step of undo.
     void play(bool on) {
@@ -58,7 +65,7 @@ class SentenceSubject final : public Subject {
         played_ = false;
     }
     bool playing() const { return playing_; }
-    // Appends a token that a person chose.
+    // Appends a token that a person chose, or writes it over the predicted one.
     void choose_next(std::int32_t id);
 
     // Puts another text into the sentence box. If the last word was chosen, the last word stays chosen.
@@ -120,6 +127,7 @@ class SentenceSubject final : public Subject {
     };
 
     const SentenceState& now() const { return state().of<SentenceState>(); }
+    SamplingState sampling() const;
     bool is_open() const { return state().subject == sentence_subject; }
     bool await_model(const SentenceState& wanted, const std::string& otherwise);
     void name_open_model(SentenceState& sentence) const;
@@ -141,6 +149,7 @@ class SentenceSubject final : public Subject {
     std::optional<Explained> explain_next(const CellRef& cell);
     void generate();
     void append(std::int32_t id);
+    void write(Range tokens, const std::vector<std::int32_t>& ids);
 
     // These are defined in view.cpp and next_view.cpp.
     void draw_waiting() const;
@@ -149,7 +158,10 @@ class SentenceSubject final : public Subject {
     void draw_heading(const Drawing& drawing, bool brief) const;
     void draw_badges(const Drawing& drawing) const;
     void draw_other_sentences();
+    std::string prediction_title() const;
     void draw_sampling(float width);
+    void draw_masking();
+    void draw_segments();
 
     TrainingRuns& training_;
     ModelIntake intake_;
@@ -169,6 +181,7 @@ class SentenceSubject final : public Subject {
     std::string wanted_word_;
     bool selecting_ = false;  // the subject itself is changing the selection
 
+    SpecialTokens special_;  // of model_, known with the first tokens
     TextJob sentence_{true}, compared_{false};
     HeadNaming naming_;  // of model_
     std::optional<HeadLadder> ladder_;
@@ -177,6 +190,7 @@ class SentenceSubject final : public Subject {
     // Every token that the sampling keeps, for explanations.
     struct Kept {
         std::uint64_t version = 0;  // of the run
+        Index token = 0;
         SamplingState sampling;
         std::vector<Candidate> tokens;
     };

@@ -17,6 +17,8 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t shares_shown = 2;
+constexpr const char* twins_both_ways =
+    "This model reads both ways: already the row of the first “it” depends on the adjective after it.";
 constexpr const char* causal_twins =
     "The first “it” cannot know the adjective: in a causal model its row is the same in both sentences. Only "
     "later words can, such as the last “It”.";
@@ -39,7 +41,7 @@ void invitation() {
     ui::paragraph("Drop the folder of a model onto this page, or choose “Open model…” above.", t.text);
     ui::paragraph("It should contain these files, as on a model hub:", t.dim);
     ImGui::Dummy({0, 2});
-    ui::list_item("config.json", "GPT-2, Llama, Mistral or Qwen2");
+    ui::list_item("config.json", "of GPT-2, Llama, Gemma, BERT or another of some twenty families");
     ui::list_item("model.safetensors", "f32, f16 or bf16; or shards with their index");
     ui::list_item("tokenizer.json", "or vocab and merges");
     ImGui::Dummy({0, 6});
@@ -98,6 +100,10 @@ void SentenceSubject::draw_invitation_to_type() {
     ui::paragraph(alphabet().empty() ? "Type a sentence above." : "Type some of its symbols above.",
                   ui::theme().text);
     draw_alphabet();
+    if (!continues_text() && special_.mask)
+        ui::paragraph("It fills in what is masked: type " + token_texts(std::array{*special_.mask}).front() +
+                          " for a word.",
+                      ui::theme().text);
     const ModelConfig& config = model_->config();
     ui::paragraph(many(config.layers, "layer") + " × " + many(config.heads, "head") + ", " +
                       fixed(static_cast<double>(model_->parameter_count()) / 1e6, 2) +
@@ -162,6 +168,7 @@ void SentenceSubject::draw_badges(const Drawing& drawing) const {
 void SentenceSubject::draw_other_sentences() {
     const auto other = twin_of(now().text);
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;  // a finger shows no tooltips
+    const char* about_twins = continues_text() ? causal_twins : twins_both_ways;
     {
         ui::Type small(ui::Face::regular, ui::size_small);
         ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
@@ -169,7 +176,7 @@ void SentenceSubject::draw_other_sentences() {
             const std::string present = twin_of(other->text)->adjective;
             if (ui::button("twin", ("Try “" + other->adjective + "” instead of “" + present + "”").c_str()))
                 replace_text(other->text);
-            if (!narrow) ui::tooltip(causal_twins);
+            if (!narrow) ui::tooltip(about_twins);
             ui::next_control(ui::need::choices);
         }
         // An existing second sentence stays; only the lens changes.
@@ -179,7 +186,7 @@ void SentenceSubject::draw_other_sentences() {
         if (offer && ui::button("compare", offer->label.c_str())) visit().perform(offer->command);
         ImGui::PopStyleVar();
     }
-    if (other && narrow) ui::caption(causal_twins);
+    if (other && narrow) ui::caption(about_twins);
 }
 
 void SentenceSubject::draw_comparison(const Drawing&) {

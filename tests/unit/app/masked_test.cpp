@@ -1,0 +1,211 @@
+// Tests masked language models on the page: where a text is masked, which of two sentences a token is of, and what the page
+// then shows of the run, compared with a run of the core.
+#include <cmath>
+
+#include "lenses/gradient/logit_pass.hpp"
+#include "lenses/masks/masked_run.hpp"
+#include "support/small_families.hpp"
+#include "unit/app/visit.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+// Of the small families' 20 tokens.
+const SpecialTokens special{.mask = 4, .separator = 3, .all = {2, 3, 4}};
+const std::vector<std::int32_t> pair_ids{2, 7, 4, 8, 3, 9, 4, 10, 3},
+    pair_segments{0, 0, 0, 0, 0, 1, 1, 1, 1};
+
+void show(Visit& visit, const std::string& text, const std::vector<std::int32_t>& ids) {
+    std::vector<std::string> pieces;
+    for (const std::int32_t id : ids)
+        pieces.push_back(id == 2   ? "[CLS]"
+                         : id == 3 ? "[SEP]"
+                         : id == 4 ? "[MASK]"
+                                   : (id == 8 ? "##w" : "w") + std::to_string(id));
+    visit.tokens({Box::first, text, ids, pieces, std::ssize(ids)});
+    finish(visit);
+    REQUIRE(sentence_in(visit).run());
+}
+
+struct Opened {
+    FakePage page;
+    Visit visit{page};
+    std::shared_ptr<const Model> model;
+    explicit Opened(const std::string& name) {
+        const auto family = std::ranges::find(small_families, name, &SmallFamily::name);
+        REQUIRE(family != small_families.end());
+        model = small_model(*family);
+        page.special = special;
+        const ModelFiles files = files_of(*family);
+        load_files(visit, "tiny",
+                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    }
+};
+
+std::vector<double> softmax(std::span<const float> logits) {
+    double sum = 0;
+    std::vector<double> out;
+    for (const float logit : logits) sum += out.emplace_back(std::exp(static_cast<double>(logit)));
+    for (double& each : out) each /= sum;
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a masked language model is asked about the chosen mask, or the first, or else about a word") {
+    CHECK(masked_tokens(pair_ids, special) == std::vector<Index>{2, 6});
+    CHECK(asked_token(pair_ids, special, std::nullopt) == 2);
+    CHECK(asked_token(pair_ids, special, 6) == 6);
+    CHECK(asked_token(pair_ids, special, 5) == 2);
+    CHECK(asked_token(pair_ids, special, 100) == 2);
+    const std::vector<std::int32_t> plain{2, 7, 8, 3};
+    CHECK(asked_token(plain, special, std::nullopt) == 2);
+    CHECK(asked_token(plain, special, 1) == 1);
+    CHECK(asked_token(plain, {}, std::nullopt) == 3);
+    CHECK(asked_token(std::vector<std::int32_t>{2, 3}, special, std::nullopt) == 1);
+}
+
+TEST_CASE("tokens after the first separator are of the second sentence") {
+    CHECK(segments_of(pair_ids, special) == pair_segments);
+    CHECK(segments_of(std::vector<std::int32_t>{2, 7, 8, 3}, special).empty());
+    CHECK(segments_of(std::vector<std::int32_t>{2, 7, 8}, special).empty());
+    CHECK(segments_of(std::vector<std::int32_t>{3, 7, 3, 8}, special) ==
+          std::vector<std::int32_t>{0, 1, 1, 1});
+    CHECK(segments_of(pair_ids, {}).empty());
+}
+
+TEST_CASE("the page shows what the model puts in place of a mask, in every family that fills in") {
+    for (const char* name : {"bert", "distilbert", "roberta"}) {
+        CAPTURE(name);
+        Opened opened(name);
+        show(opened.visit, "a pair", pair_ids);
+        SentenceSubject& sentence = sentence_in(opened.visit);
+        const bool segments = opened.model->config().segments > 1;
+        CHECK(segments == (std::string_view(name) == "bert"));
+        const auto expected = run_forward(opened.model, pair_ids, default_kernels(),
+                                          segments ? pair_segments : std::vector<std::int32_t>{});
+        REQUIRE(expected);
+        CHECK(std::ranges::equal(sentence.run()->run->segments(), (*expected)->segments()));
+        CHECK(sentence.run()->run->final_residual() == (*expected)->final_residual());
+        CHECK_FALSE(sentence.continues_text());
+
+        for (const Index chosen : {Index{5}, Index{6}, Index{2}}) {
+            opened.visit.perform(Select{{0, 0, chosen, {}, {}}});
+            const Index asked = chosen == 6 ? 6 : 2;
+            CHECK(sentence.run()->predicted() == asked);
+            const auto chances = softmax((*expected)->logits({asked, asked + 1}).values());
+            REQUIRE(sentence.next_tokens().candidates.size() == 12);
+            double before = 1;
+            for (const Candidate& candidate : sentence.next_tokens().candidates) {
+                // The sampling of generated texts has no part in it. Both are sums of 20 terms in double.
+                CHECK(candidate.probability ==
+                      Catch::Approx(chances[static_cast<std::size_t>(candidate.id)]).epsilon(1e-12));
+                CHECK(candidate.probability <= before);
+                before = candidate.probability;
+                const auto why = explained(opened.visit, {.stage = Stage::probability, .col = candidate.id});
+                REQUIRE(why);
+                CHECK(why->f64 == Catch::Approx(candidate.probability).epsilon(1e-12));
+                CHECK(why->provenance.starts_with("in place of “[MASK]” at position " +
+                                                  std::to_string(asked) + " "));
+                REQUIRE(why->steps.front().at);
+                CHECK(why->steps.front().at->cell.row == asked);
+                // A few roundings of f32 in a sum of 16 products.
+                const auto logit = explained(opened.visit, why->steps.front().at->cell);
+                REQUIRE(logit);
+                CHECK(logit->f32 == static_cast<double>(candidate.logit));
+                CHECK(logit->f64 == Catch::Approx(logit->f32).margin(1e-5));
+            }
+        }
+    }
+}
+
+TEST_CASE("a word is masked by a mask for each of its tokens, and a token is written over a mask") {
+    Opened opened("bert");
+    SentenceSubject& sentence = sentence_in(opened.visit);
+    show(opened.visit, "w7w8 w9", {2, 7, 8, 9, 3});
+    CHECK(sentence.run()->predicted() == 3);
+    CHECK(sentence.maskable_word() == 2);
+    opened.visit.perform(Select{{0, 0, 4, {}, {}}});
+    CHECK_FALSE(sentence.maskable_word());  // a special token
+    opened.visit.perform(Select{{0, 0, 2, {}, {}}});
+    CHECK(sentence.maskable_word() == 1);
+    sentence.mask_word();
+    CHECK(opened.page.written_over == Range{1, 3});
+    CHECK(opened.page.written == std::vector<std::int32_t>{4, 4});
+    show(opened.visit, "[MASK] [MASK] w9", {2, 4, 4, 9, 3});
+    CHECK(sentence.run()->predicted() == 2);
+    CHECK_FALSE(sentence.maskable_word());
+    sentence.choose_next(11);
+    CHECK(opened.page.written_over == Range{2, 3});
+    CHECK(opened.page.written == std::vector<std::int32_t>{11});
+    show(opened.visit, "[MASK] w11 w9", {2, 4, 11, 9, 3});
+    CHECK(sentence.run()->predicted() == 1);
+    CHECK(opened.visit.state().selection.query == 2);
+    // Each is a step of undo of its own.
+    opened.visit.undo();
+    CHECK(opened.page.box == "[MASK] [MASK] w9");
+    opened.visit.undo();
+    CHECK(opened.page.box == "w7w8 w9");
+    // Nothing is generated.
+    sentence.generate_step();
+    sentence.play(true);
+    CHECK_FALSE(sentence.playing());
+    opened.visit.work(10);
+    CHECK(opened.page.appended.empty());
+}
+
+TEST_CASE(
+    "a pair's segments are in its small print, in explanations, in files and in what lenses run again") {
+    Opened opened("bert");
+    show(opened.visit, "a pair", pair_ids);
+    const TextRun& run = *sentence_in(opened.visit).run();
+    CHECK(run.small_print(4) == "3 · A");
+    CHECK(run.small_print(5) == "9 · B");
+    CHECK(run.source().at("token_types") == "0,0,0,0,0,1,1,1,1");
+    for (const auto& [row, told] :
+         {std::pair{4, "row 0 of the segment embedding, segment A: up to the first separator"},
+          {5, "row 1 of the segment embedding, segment B: after the first separator"}}) {
+        const auto why = explained(opened.visit, {Stage::segment, row, 3});
+        REQUIRE(why);
+        CHECK(why->formula == told);
+        CHECK(why->f64 == why->f32);
+    }
+    // A run under a mask that leaves everything is the run as it is.
+    MaskedRun masked;
+    REQUIRE(masked.follow(run, Mask()));
+    while (masked.step()) continue;
+    REQUIRE(masked.done());
+    CHECK(masked.predicted() == 2);
+    CHECK(masked.before() == masked.after());
+    // The loss at the mask, brought back to a head's output and found by running the model again.
+    LogitPass pass;
+    pass.read(run.trace(), run.predicted());
+    REQUIRE(pass.ask({.raise = 7, .over = 9}));
+    pass.go_to({0, 1}, 5);
+    while (pass.step()) continue;
+    CHECK(pass.gradient()->value() == loss_of(run.logits.values(), {7, 9}));
+    REQUIRE(pass.differences().size() == pass.slopes().size());
+    for (std::size_t i = 0; i < pass.slopes().size(); ++i)
+        // As for every family in logit_gradient_test, but of second order, so with its curvature.
+        CHECK(pass.differences()[i] == Catch::Approx(pass.slopes()[i]).margin(1e-2));
+    // A text alone has no segments.
+    show(opened.visit, "alone", {2, 7, 8, 3});
+    CHECK(sentence_in(opened.visit).run()->run->segments().empty());
+    CHECK(sentence_in(opened.visit).run()->small_print(1) == "7");
+}
+
+TEST_CASE("a second sentence in the other box has its own segments") {
+    Opened opened("bert");
+    show(opened.visit, "a pair", pair_ids);
+    opened.visit.perform(Compare{Comparison{"another"}});
+    const std::vector<std::int32_t> ids{2, 7, 3, 9, 4, 3};
+    opened.visit.tokens({Box::second, "another", ids, std::vector<std::string>(6, "w"), 6});
+    finish(opened.visit);
+    REQUIRE(sentence_in(opened.visit).compared_run());
+    const auto expected = run_forward(opened.model, ids, default_kernels(), {0, 0, 0, 1, 1, 1});
+    REQUIRE(expected);
+    CHECK(sentence_in(opened.visit).compared_run()->run->final_residual() == (*expected)->final_residual());
+}

@@ -1,0 +1,25 @@
+// What the special tokens of a model that reads both ways say about a text: where it is masked, and which of two
+// sentences a token belongs to.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/page.hpp"
+
+namespace attn::app {
+
+bool is_special(const SpecialTokens& special, std::int32_t id);
+std::vector<Index> masked_tokens(std::span<const std::int32_t> ids, const SpecialTokens& special);
+
+// Returns the token that such a model is asked about: the chosen one if it is masked, or else the first that is. Where none
+// is, it is the chosen one, or else the last that is no special token.
+Index asked_token(std::span<const std::int32_t> ids, const SpecialTokens& special,
+                  std::optional<Index> chosen);
+
+// Returns the segment of each token: 0 up to the first separator, 1 after it (Devlin et al. 2019, arXiv 1810.04805). If
+// there is nothing after it the text is one sentence, and nothing is returned.
+std::vector<std::int32_t> segments_of(std::span<const std::int32_t> ids, const SpecialTokens& special);
+
+}  // namespace attn::app
