@@ -26,8 +26,10 @@ MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index 
 }
 
 MapPointer word_map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head,
-                       const std::vector<Range>& words, Sink sink) {
-    const MapPointer map = merged_map(map_of(trace, layer, head, Stage::weight, Sink::shown), words, words);
+                       const std::vector<Range>& query_words, const std::vector<Range>& key_words,
+                       Sink sink) {
+    const MapPointer map =
+        merged_map(map_of(trace, layer, head, Stage::weight, Sink::shown), query_words, key_words);
     return with_sink(map, map, sink);
 }
 
