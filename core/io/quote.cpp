@@ -5,7 +5,7 @@
 namespace attn {
 
 std::string quote(std::string_view text) {
-    constexpr std::size_t limit = 80;
+    constexpr std::size_t limit = 60;
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out = "'";
     for (char c : text.substr(0, limit)) {

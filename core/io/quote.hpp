@@ -6,7 +6,7 @@
 
 namespace attn {
 
-// Returns 'text', cut to at most 80 characters, with everything but printable ASCII written as \xNN.
+// Returns 'text', cut to at most 60 characters, with everything but printable ASCII written as \xNN.
 std::string quote(std::string_view text);
 
 }  // namespace attn

@@ -102,7 +102,7 @@ struct Forward::Run {
         LayerTrace& all = layer(slice);
         return slice.cross ? *all.cross : all;
     }
-    // The rows that K and V are made of.
+    // The run of whose rows K and V are made.
     const Trace& keys(bool cross) const { return cross ? *trace->encoder_ : *trace; }
 
     std::shared_ptr<Trace> trace;

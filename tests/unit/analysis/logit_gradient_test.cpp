@@ -41,10 +41,16 @@ double loss_in(const Trace& trace, const LogitLoss& loss) {
     return loss_of(trace.logits({row, row + 1}).values(), loss);
 }
 
-bool same_experts(const Trace& a, const Trace& b) {
-    for (std::size_t l = 0; l < a.layers().size(); ++l)
-        if (!(a.layers()[l].chosen_experts == b.layers()[l].chosen_experts)) return false;
-    return true;
+// Whether the same experts are chosen, and the same units of ReLU are 0.
+bool same_pieces(const Trace& a, const Trace& b) {
+    const auto is_off = [](float unit) { return unit == 0; };
+    for (std::size_t l = 0; l < a.layers().size(); ++l) {
+        const LayerTrace &x = a.layers()[l], &y = b.layers()[l];
+        if (!(x.chosen_experts == y.chosen_experts)) return false;
+        if (!std::ranges::equal(x.mlp_hidden.values(), y.mlp_hidden.values(), {}, is_off, is_off))
+            return false;
+    }
+    return !a.encoder() || same_pieces(*a.encoder(), *b.encoder());
 }
 
 }  // namespace
@@ -126,8 +132,8 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
             return *forward->finish();
         };
         const std::array runs{moved(-2 * h), moved(-h), moved(h), moved(2 * h)};
-        // Where a token goes to another expert, the logits jump.
-        if (!std::ranges::all_of(runs, [&](const auto& run) { return same_experts(*run, *trace); })) continue;
+        // Where a token goes to another expert, the logits jump, and at the kink of ReLU their slope does.
+        if (!std::ranges::all_of(runs, [&](const auto& run) { return same_pieces(*run, *trace); })) continue;
         std::array<double, 4> loss{};
         std::ranges::transform(runs, loss.begin(), [&](const auto& run) { return loss_in(*run, loss_here); });
         const double difference =

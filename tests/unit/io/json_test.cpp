@@ -91,5 +91,5 @@ TEST_CASE("text from a file is made fit for a message", "[quote]") {
     CHECK(quote("wte.weight") == "'wte.weight'");
     CHECK(quote("") == "''");
     CHECK(quote("a\n\x7f\xc3\xa9") == "'a\\x0a\\x7f\\xc3\\xa9'");
-    CHECK(quote(std::string(1000, 'a')) == "'" + std::string(80, 'a') + "…'");
+    CHECK(quote(std::string(1000, 'a')) == "'" + std::string(60, 'a') + "…'");
 }

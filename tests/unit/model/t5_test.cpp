@@ -30,6 +30,41 @@ std::shared_ptr<const Trace> t5_run(const std::shared_ptr<const Model>& model,
 
 }  // namespace
 
+TEST_CASE("a T5's keys that are null or missing have their defaults", "[model]") {
+    const std::string sizes =
+        R"({"model_type": "t5", "vocab_size": 20, "d_model": 16, "d_kv": 8, "num_heads": 2, "d_ff": 20,
+        "num_layers": 3)";
+    for (const std::string& more :
+         {std::string(), std::string(R"(, "num_decoder_layers": null, "relative_attention_num_buckets": null,
+        "relative_attention_max_distance": null, "feed_forward_proj": null, "layer_norm_epsilon": null,
+        "tie_word_embeddings": null, "decoder_start_token_id": null, "eos_token_id": null)")}) {
+        const std::string text = sizes + more + "}";
+        const auto config = parse_model_config(as_bytes(text));
+        REQUIRE(config);
+        CHECK(config->decoder_layers == 3);
+        CHECK(config->buckets == 32);
+        CHECK(config->most_distance == 128);
+        CHECK(config->activation == Activation::relu);
+        CHECK(!config->gated_mlp);
+        CHECK(config->norm_epsilon == 1e-6);
+        CHECK(config->tie_word_embeddings);
+        CHECK(config->head_scale == 0.25);
+        CHECK(config->start_id == 0);
+        CHECK(config->eos_ids == std::vector<std::int64_t>{1});
+    }
+    // As transformers 5 writes v1.1's.
+    const std::string text = sizes + R"(, "feed_forward_proj": "gated-gelu", "is_gated_act": true,
+        "dense_act_fn": "gelu_new", "tie_word_embeddings": true, "scale_decoder_outputs": false,
+        "decoder_start_token_id": 3})";
+    const auto config = parse_model_config(as_bytes(text));
+    REQUIRE(config);
+    CHECK(config->activation == Activation::gelu_tanh);
+    CHECK(config->gated_mlp);
+    CHECK(!config->tie_word_embeddings);
+    CHECK(config->head_scale == 1);
+    CHECK(config->start_id == 3);
+}
+
 TEST_CASE("the attentions of an encoder and a decoder are counted one after the other", "[model]") {
     const auto trace = t5_run(small_t5(1));
     const Network& network = trace->network();
