@@ -2,7 +2,6 @@
 
 #include "maps/merged.hpp"
 #include "maps/sink.hpp"
-#include "model/network.hpp"
 
 namespace attn {
 
@@ -19,8 +18,7 @@ MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index 
     if (stage == Stage::contribution)
         return with_sink(contribution_map(record, head, value_norms(*record, head)), map, sink);
     if (stage == Stage::projected) {
-        const WeightView& w_o =
-            trace->model()->network().blocks[static_cast<std::size_t>(layer)].attention_out.weight;
+        const WeightView& w_o = trace->attention(layer).half.attention_out.weight;
         return with_sink(contribution_map(record, head, projected_value_norms(*record, head, w_o)), map,
                          sink);
     }
@@ -28,8 +26,10 @@ MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index 
 }
 
 MapPointer word_map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head,
-                       const std::vector<Range>& words, Sink sink) {
-    const MapPointer map = merged_map(map_of(trace, layer, head, Stage::weight, Sink::shown), words, words);
+                       const std::vector<Range>& query_words, const std::vector<Range>& key_words,
+                       Sink sink) {
+    const MapPointer map =
+        merged_map(map_of(trace, layer, head, Stage::weight, Sink::shown), query_words, key_words);
     return with_sink(map, map, sink);
 }
 

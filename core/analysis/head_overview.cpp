@@ -16,27 +16,41 @@ std::uint64_t overviews = 0;
 
 Result<HeadOverview> HeadOverview::start(std::vector<MapPointer> maps, Index heads,
                                          std::vector<std::int32_t> ids) {
+    const auto layers = maps.size() / static_cast<std::size_t>(heads);
+    return start(std::move(maps), heads,
+                 std::vector<Copies>(layers, std::make_shared<const TokenCopies>(ids)));
+}
+
+Result<HeadOverview> HeadOverview::start(std::vector<MapPointer> maps, Index heads,
+                                         std::vector<Copies> copies) {
     const Index side = side_of(maps.size());
     const Index columns = std::min(heads, most_texels / side);
     auto thumbnails = Thumbnails::start(maps, columns, side);
     if (!thumbnails) return thumbnails.error();
-    return HeadOverview(std::move(maps), *std::move(thumbnails), heads, columns, ids);
+    return HeadOverview(std::move(maps), *std::move(thumbnails), heads, columns, std::move(copies));
 }
 
 Result<HeadOverview> HeadOverview::start(const std::shared_ptr<const Trace>& trace) {
     std::vector<MapPointer> maps;
-    const auto& layers = trace->layers();
-    const Index heads = layers[0].attention.heads();
-    for (Index layer = 0; layer < std::ssize(layers); ++layer)
+    const Index heads = trace->attention(0).record().heads();
+    const auto copies_of = [](const Trace& text) { return std::make_shared<const TokenCopies>(text.ids()); };
+    const Copies own = copies_of(*trace), encoder = trace->encoder() ? copies_of(*trace->encoder()) : nullptr;
+    std::vector<Copies> copies;
+    for (Index layer = 0; layer < trace->attentions(); ++layer) {
         for (Index head = 0; head < heads; ++head)
             maps.push_back(map_of(trace, layer, head, Stage::weight, Sink::shown));
-    return start(std::move(maps), heads, {trace->ids().begin(), trace->ids().end()});
+        const AttentionKind kind = trace->attention(layer).place.kind;
+        copies.push_back(kind == AttentionKind::cross     ? nullptr
+                         : kind == AttentionKind::encoder ? encoder
+                                                          : own);
+    }
+    return start(std::move(maps), heads, std::move(copies));
 }
 
 HeadOverview::HeadOverview(std::vector<MapPointer> weights, Thumbnails maps, Index heads, Index columns,
-                           std::span<const std::int32_t> ids)
+                           std::vector<Copies> copies)
     : weights_(std::move(weights)),
-      copies_(std::make_shared<const TokenCopies>(ids)),
+      copies_(std::move(copies)),
       layers_(std::ssize(weights_) / heads),
       heads_(heads),
       columns_(columns),
@@ -76,18 +90,15 @@ void HeadOverview::step_picture() {
 }
 
 bool HeadOverview::measures(HeadScore score) const {
-    const Map& any = *weights_.front();
-    switch (score) {
-        case HeadScore::entropy:
-        case HeadScore::spread:
-        case HeadScore::first_token: return true;
-        case HeadScore::previous_token:
-        case HeadScore::current_token:
-        case HeadScore::distance: return any.queries() == any.keys();
-        case HeadScore::duplicate_token:
-        case HeadScore::induction: break;
+    if (score == HeadScore::entropy || score == HeadScore::spread || score == HeadScore::first_token)
+        return true;
+    const bool of_copies = score == HeadScore::duplicate_token || score == HeadScore::induction;
+    for (std::size_t layer = 0; layer < copies_.size(); ++layer) {
+        const Map& any = *weights_[layer * static_cast<std::size_t>(heads_)];
+        const Copies& copies = copies_[layer];
+        if (copies && any.queries() == any.keys() && (!of_copies || !copies->by_token.empty())) return true;
     }
-    return any.queries() == any.keys() && !copies_->by_token.empty();
+    return false;
 }
 
 void HeadOverview::look_at(HeadIndex head) {
@@ -117,7 +128,7 @@ bool HeadOverview::step_scores() {
 void HeadOverview::score(std::size_t head) {
     if (scoring_.done()) {
         measured_ = head;
-        scoring_ = HeadScoring(weights_[head], copies_);
+        scoring_ = HeadScoring(weights_[head], copies_[head / static_cast<std::size_t>(heads_)]);
         scoring_.go_on_from(sums_[head], kept_);
     }
     if (scoring_.step()) return;

@@ -19,9 +19,10 @@ namespace attn {
 
 class HeadOverview {
   public:
-    // Maps of weights, `heads` for each layer, all of one shape. `ids` name the tokens: one for each query, or none.
+    // Maps of weights, `heads` for each layer. `ids` name the tokens: one for each query, or none.
     static Result<HeadOverview> start(std::vector<MapPointer> maps, Index heads,
                                       std::vector<std::int32_t> ids);
+    // Layers are the attentions of the run by their number; where there are several texts, maps have several shapes.
     static Result<HeadOverview> start(const std::shared_ptr<const Trace>& trace);
     // Before the first step: takes over what another overview, of a text that begins with the same `kept` tokens,
     // knows of them. Every token sees only those before it.
@@ -33,7 +34,7 @@ class HeadOverview {
     Index heads() const { return heads_; }  // of a layer
     Index number(HeadIndex head) const { return head.layer * heads_ + head.head; }
     std::uint64_t serial() const { return serial_; }  // other heads have another number
-    // Whether the heads have this number: some need the tokens of one text, and some as many queries as keys.
+    // Whether some head has this number: some need the tokens of one text, and some as many queries as keys.
     bool measures(HeadScore score) const;
 
     // This head comes before all others.
@@ -64,14 +65,17 @@ class HeadOverview {
 
   private:
     static constexpr std::size_t few_heads = 1024;  // of which the textures take 32 MB
+    using Copies = std::shared_ptr<const TokenCopies>;
+    // Of each layer's text; null: its keys are of another.
+    static Result<HeadOverview> start(std::vector<MapPointer> maps, Index heads, std::vector<Copies> copies);
     HeadOverview(std::vector<MapPointer> weights, Thumbnails maps, Index heads, Index columns,
-                 std::span<const std::int32_t> ids);
+                 std::vector<Copies> copies);
     void step_picture();
     void score(std::size_t head);
     void note_extent();
 
     std::vector<MapPointer> weights_;
-    std::shared_ptr<const TokenCopies> copies_;
+    std::vector<Copies> copies_;
     Index layers_, heads_, columns_;
     std::uint64_t serial_;
     Thumbnails maps_;

@@ -100,8 +100,8 @@ void HeadScoring::add(Range rows, Range keys) {
         row.parts.previous_token += on(q - 1);
         row.parts.current_token += on(q);
         row.parts.first_token += on(0);
+        if (!copies_ || copies_->by_token.empty()) continue;
         const auto& [by_token, place, first] = *copies_;
-        if (by_token.empty()) continue;
         const auto of_token = by_token.begin() + first[static_cast<std::size_t>(q)],
                    itself = by_token.begin() + place[static_cast<std::size_t>(q)];
         for (auto copy = std::lower_bound(of_token, itself, keys.begin - 1);
@@ -138,9 +138,9 @@ HeadScores HeadScoring::scores() const {
         scores.*share = sums.weights == 0 ? 0 : scores.*share / sums.weights;
     scores.entropy = sums.counted_rows ? scores.entropy / static_cast<double>(sums.counted_rows) : 0;
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    const bool square = map_->queries() == map_->keys();
-    if (!square) scores.previous_token = scores.current_token = scores.distance = none;
-    if (!square || copies_->by_token.empty()) scores.duplicate_token = scores.induction = none;
+    const bool of_one_text = copies_ && map_->queries() == map_->keys();
+    if (!of_one_text) scores.previous_token = scores.current_token = scores.distance = none;
+    if (!of_one_text || copies_->by_token.empty()) scores.duplicate_token = scores.induction = none;
     scores.spread = sums.wide_rows ? scores.spread / static_cast<double>(sums.wide_rows) : 0;
     return scores;
 }

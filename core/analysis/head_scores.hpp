@@ -10,7 +10,8 @@
 // are measured the same way.
 //
 // All scores but the first token, entropy and spread relate queries and keys of one text: they are NaN for a map that
-// is not square, and so are duplicate token and induction without the tokens. A masked weight counts as 0.
+// is not square or whose keys are of another text, and so are duplicate token and induction without the tokens. A masked
+// weight counts as 0.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +60,7 @@ class HeadScoring {
     };
 
     HeadScoring() = default;
-    // `ids` are the tokens: one for each query, or none.
+    // `ids` are the tokens: one for each query, or none. No copies: the keys are another text's.
     HeadScoring(MapPointer weights, std::span<const std::int32_t> ids)
         : HeadScoring(std::move(weights), std::make_shared<const TokenCopies>(ids)) {}
     HeadScoring(MapPointer weights, std::shared_ptr<const TokenCopies> copies)

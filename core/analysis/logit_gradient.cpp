@@ -42,48 +42,75 @@ Result<LogitGradient> LogitGradient::start(std::shared_ptr<const Trace> trace, c
 LogitGradient::LogitGradient(std::shared_ptr<const Trace> trace, const LogitLoss& loss,
                              double slice_operations)
     : trace_(std::move(trace)), loss_(loss), slice_operations_(slice_operations) {
-    const ModelConfig& config = trace_->model()->config();
-    const Network& network = trace_->model()->network();
-    const Index n = trace_->tokens();
-    layers_.resize(trace_->layers().size());
-    d_residual_ = Tensor({n, config.d_model});
-    rotary_back_ = RotaryTables(network, {0, n});
-    rotary_back_.fill(network, {0, n}, n);
-    rotary_back_.negate_sines();
-    slices_.push_back({&LogitGradient::leave_head, config.layers, {}});
-    for (Index l = config.layers; l-- > 0;) plan_layer(l);
+    layers_.resize(static_cast<std::size_t>(trace_->attentions()));
+    d_residual_ = Tensor(trace_->final_residual().shape());
+    turn_back(*trace_);
+    slices_.push_back({&LogitGradient::leave_head, {}, 0, {}});
+    const Index own = std::ssize(trace_->layers()), all = trace_->attentions();
+    const bool reads_encoder = trace_->encoder() != nullptr;
+    const Index encoders = reads_encoder ? trace_->encoder()->attentions() : 0;
+    if (reads_encoder) d_encoded_ = Tensor(trace_->encoder()->final_norm().shape());
+    for (Index l = own; l-- > 0;) {
+        plan_mlp(encoders + l);
+        if (reads_encoder) plan_attention(all - own + l);
+        plan_attention(encoders + l);
+    }
+    for (Index number = encoders; number-- > 0;) {
+        if (number + 1 == encoders)
+            slices_.push_back({&LogitGradient::enter_encoder, {AttentionKind::encoder, number}, number, {}});
+        plan_mlp(number);
+        plan_attention(number);
+    }
 }
 
-void LogitGradient::plan(void (LogitGradient::*work)(const Slice&), Index l, double operations_per_token) {
-    const Index n = trace_->tokens();
+void LogitGradient::turn_back(const Trace& stack) {
+    const Range all{0, stack.tokens()};
+    rotary_back_ = RotaryTables(stack.network(), all);
+    rotary_back_.fill(stack.network(), all, all.end);
+    rotary_back_.negate_sines();
+}
+
+void LogitGradient::plan(void (LogitGradient::*work)(const Slice&), Index number, Index n,
+                         double operations_per_token) {
     const double most = std::max(1.0, slice_operations_ / operations_per_token);
     const Index step = most < static_cast<double>(n) ? static_cast<Index>(most) : n;
+    const AttentionPlace place = trace_->attention(number).place;
     for (Index begin = 0; begin < n; begin += step)
-        slices_.push_back({work, l, {begin, std::min(n, begin + step)}});
+        slices_.push_back({work, place, number, {begin, std::min(n, begin + step)}});
 }
 
-void LogitGradient::plan_layer(Index l) {
+void LogitGradient::plan_mlp(Index number) {
     const ModelConfig& config = trace_->model()->config();
     const auto d = static_cast<double>(config.d_model), d_ff = static_cast<double>(config.d_ff);
-    const auto q_width = static_cast<double>(config.heads * config.head_dim);
-    const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
+    const LayerAttention of = trace_->attention(number);
     // The hidden layer is computed again, once or with its gate, before the way back through all its matrices.
-    const Block& block = trace_->model()->network().blocks[static_cast<std::size_t>(l)];
+    const Block& block = of.queries.network().blocks[static_cast<std::size_t>(of.place.layer)];
     const double products = block.experts    ? 6 * static_cast<double>(block.experts->per_token)
                             : block.mlp.gate ? 5
                                              : 3;
-    plan(&LogitGradient::leave_mlp, l, 2 * products * d * d_ff);
-    plan(&LogitGradient::leave_heads, l, 2 * q_width * d);
+    plan(&LogitGradient::leave_mlp, number, of.queries.tokens(), 2 * products * d * d_ff);
+}
+
+void LogitGradient::plan_attention(Index number) {
+    const ModelConfig& config = trace_->model()->config();
+    const auto d = static_cast<double>(config.d_model);
+    const auto q_width = static_cast<double>(config.heads * config.head_dim);
+    const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
+    const LayerAttention of = trace_->attention(number);
+    const bool cross = of.place.kind == AttentionKind::cross;
+    const Index n = of.queries.tokens();
+    plan(&LogitGradient::leave_heads, number, n, 2 * q_width * d);
     for (Index kv_head = 0; kv_head < config.kv_heads; ++kv_head)
-        slices_.push_back({&LogitGradient::attend, l, {kv_head, kv_head + 1}});
-    plan(&LogitGradient::leave_projections, l, 2 * d * (q_width + 2 * kv_width));
+        slices_.push_back({&LogitGradient::attend, of.place, number, {kv_head, kv_head + 1}});
+    plan(&LogitGradient::leave_projections, number, n, 2 * d * (cross ? q_width : q_width + 2 * kv_width));
+    if (cross) plan(&LogitGradient::leave_encoded, number, of.keys.tokens(), 4 * d * kv_width);
 }
 
 const Block& LogitGradient::block(const Slice& slice) const {
-    return trace_->model()->network().blocks[static_cast<std::size_t>(slice.layer)];
+    return stack(slice).network().blocks[static_cast<std::size_t>(slice.place.layer)];
 }
 const LayerTrace& LogitGradient::layer(const Slice& slice) const {
-    return trace_->layers()[static_cast<std::size_t>(slice.layer)];
+    return stack(slice).layers()[static_cast<std::size_t>(slice.place.layer)];
 }
 
 bool LogitGradient::step(Index layer) {
@@ -92,7 +119,7 @@ bool LogitGradient::step(Index layer) {
     (this->*slice.work)(slice);
     // A layer's heads are complete when the work on its attention begins.
     if (next_ < slices_.size() && slices_[next_].work == &LogitGradient::attend)
-        layers_[static_cast<std::size_t>(slices_[next_].layer)].complete = true;
+        layers_[static_cast<std::size_t>(slices_[next_].number)].complete = true;
     return !heads(layer);
 }
 
@@ -152,9 +179,17 @@ void LogitGradient::leave_head(const Slice&) {
         default_backward().activate(activation, z.values(), d_input.values(), d_input.values());
         input_gradient(kernels, dense.weight, d_input.matrix(), d);
     } else {
+        for (float& each : d_input.values()) each *= static_cast<float>(network.head_scale);
         copy(d_input.matrix(), d);
     }
     enter_half_back(network.final_norm, rows(trace_->final_residual().matrix(), one), d);
+}
+
+void LogitGradient::enter_encoder(const Slice&) {
+    const Trace& encoder = *trace_->encoder();
+    d_residual_ = std::move(d_encoded_);
+    enter_half_back(encoder.network().final_norm, encoder.final_residual().matrix(), d_residual_.matrix());
+    turn_back(encoder);
 }
 
 Tensor LogitGradient::leave_half_back(const AfterHalf& norms, const Tensor& output, const Tensor& between,
@@ -252,38 +287,41 @@ void LogitGradient::leave_mlp(const Slice& slice) {
 
 void LogitGradient::leave_heads(const Slice& slice) {
     const ModelConfig& config = trace_->model()->config();
-    const Index n = trace_->tokens();
-    Layer& to = layers_[static_cast<std::size_t>(slice.layer)];
+    const LayerAttention of = trace_->attention(slice.number);
+    Layer& to = layers_[static_cast<std::size_t>(slice.number)];
     if (slice.part.begin == 0) {
-        to.heads = Tensor({config.heads, n, config.head_dim});
+        const Record& record = of.record();
+        to.heads = Tensor(record.output().shape());
         to.attention_output = Tensor(d_residual_.shape());
-        d_q_ = Tensor({config.heads, n, config.head_dim});
-        d_k_ = Tensor({config.kv_heads, n, config.head_dim});
-        d_v_ = Tensor(d_k_.shape());
-        const Record& record = layer(slice).attention;
+        d_q_ = Tensor(record.q().shape());
+        d_k_ = Tensor(record.k().shape());
+        d_v_ = Tensor(record.v().shape());
         output_ = record.output(), row_max_ = record.row_max(), row_log_sum_ = record.row_log_sum();
     }
     const Tensor d_output =
-        leave_half_back(after_attention(block(slice)), layer(slice).attention_output,
-                        layer(slice).attention_between, slice.part, rows(d_residual_.matrix(), slice.part));
+        leave_half_back(after_attention(of.half), of.run.attention_output, of.run.attention_between,
+                        slice.part, rows(d_residual_.matrix(), slice.part));
     copy(d_output.matrix(), rows(to.attention_output.matrix(), slice.part));
     Tensor side_by_side({slice.part.size(), config.heads * config.head_dim});
-    input_gradient(trace_->kernels(), block(slice).attention_out.weight, d_output.matrix(),
-                   side_by_side.matrix());
+    input_gradient(trace_->kernels(), of.half.attention_out.weight, d_output.matrix(), side_by_side.matrix());
     copy_heads(heads_of(side_by_side.matrix(), config.heads), rows(to.heads.heads(), slice.part));
 }
 
 void LogitGradient::attend(const Slice& slice) {
-    const Record& record = layer(slice).attention;
+    const Record& record = trace_->attention(slice.number).record();
     const Index shared = record.heads() / record.kv_heads();
     const Range kv = slice.part, heads{kv.begin * shared, kv.end * shared};
-    const Tensor& d_heads = layers_[static_cast<std::size_t>(slice.layer)].heads;
+    const Tensor& d_heads = layers_[static_cast<std::size_t>(slice.number)].heads;
+    const Bias& bias = record.spec().bias;
+    const ConstHeads biases =
+        bias.empty() ? ConstHeads{} : bias.view(record.heads(), record.queries(), record.keys());
     default_backward().attention({.forward = {.q = heads_between(record.q().heads(), heads),
                                               .k = heads_between(record.k().heads(), kv),
                                               .v = heads_between(record.v().heads(), kv),
                                               .scale = record.scale(),
                                               .softcap = record.spec().softcap,
                                               .rule = record.spec().mask.rule(),
+                                              .bias = heads_between(biases, heads),
                                               .output = heads_between(output_.heads(), heads),
                                               .row_max = rows(row_max_.matrix(), heads),
                                               .row_log_sum = rows(row_log_sum_.matrix(), heads)},
@@ -293,30 +331,55 @@ void LogitGradient::attend(const Slice& slice) {
                                   .d_v = heads_between(d_v_.heads(), kv)});
 }
 
+// d_input += the gradient by what these read, whose outputs lie side by side.
+void LogitGradient::add_back(std::span<const Linear> linears, MatrixView<float> d_outputs,
+                             MatrixView<float> d_input) const {
+    Tensor back({d_input.rows, d_input.cols});
+    Index column = 0;
+    for (const Linear& linear : linears) {
+        input_gradient(trace_->kernels(), linear.weight, columns(d_outputs, column, linear.weight.out),
+                       back.matrix());
+        add(back.matrix(), d_input);
+        column += linear.weight.out;
+    }
+}
+
 void LogitGradient::leave_projections(const Slice& slice) {
     const Kernels& kernels = trace_->kernels();
     const ModelConfig& config = trace_->model()->config();
-    const Index count = slice.part.size();
-    Tensor side_by_side({count, (config.heads + 2 * config.kv_heads) * config.head_dim}),
-        d_input({count, config.d_model}), back(d_input.shape());
-    const QkvRows d_qkv = qkv_of(side_by_side.matrix(), config.heads, config.kv_heads);
-    copy_heads(rows(d_q_.heads(), slice.part), d_qkv.q);
-    copy_heads(rows(d_k_.heads(), slice.part), d_qkv.k);
-    copy_heads(rows(d_v_.heads(), slice.part), d_qkv.v);
-    turn(kernels, d_qkv, rotary_back_.of(block(slice), slice.part));
-    normalise_qk_back(slice, side_by_side.matrix());
-    Index column = 0;
-    for (const Linear& linear : block(slice).qkv) {
-        input_gradient(kernels, linear.weight, columns(side_by_side.matrix(), column, linear.weight.out),
-                       back.matrix());
-        add(back.matrix(), d_input.matrix());
-        column += linear.weight.out;
+    const LayerAttention of = trace_->attention(slice.number);
+    const bool cross = of.place.kind == AttentionKind::cross;
+    const Index count = slice.part.size(), kv_heads = cross ? 0 : config.kv_heads;
+    Tensor side_by_side({count, (config.heads + 2 * kv_heads) * config.head_dim}),
+        d_input({count, config.d_model});
+    if (cross) {
+        copy_heads(rows(d_q_.heads(), slice.part), heads_of(side_by_side.matrix(), config.heads));
+    } else {
+        const QkvRows d_qkv = qkv_of(side_by_side.matrix(), config.heads, kv_heads);
+        copy_heads(rows(d_q_.heads(), slice.part), d_qkv.q);
+        copy_heads(rows(d_k_.heads(), slice.part), d_qkv.k);
+        copy_heads(rows(d_v_.heads(), slice.part), d_qkv.v);
+        turn(kernels, d_qkv, rotary_back_.of(of.half, slice.part));
+        normalise_qk_back(slice, side_by_side.matrix());
     }
-    enter_half_back(block(slice).attention_norm, rows(layer(slice).residual_in.matrix(), slice.part),
-                    d_input.matrix());
+    add_back(std::span(of.half.qkv).first(cross ? 1 : of.half.qkv.size()), side_by_side.matrix(),
+             d_input.matrix());
+    enter_half_back(of.half.attention_norm, rows(of.run.residual_in.matrix(), slice.part), d_input.matrix());
     add(d_input.matrix(), rows(d_residual_.matrix(), slice.part));
     if (block(slice).parallel)
         add(rows(d_parallel_.matrix(), slice.part), rows(d_residual_.matrix(), slice.part));
+}
+
+void LogitGradient::leave_encoded(const Slice& slice) {
+    const LayerAttention of = trace_->attention(slice.number);
+    const Index kv_heads = d_k_.dim(0), width = d_k_.dim(2);
+    Tensor side_by_side({slice.part.size(), 2 * kv_heads * width});
+    const auto half = [&](Index first) {
+        return heads_of(columns(side_by_side.matrix(), first * kv_heads * width, kv_heads * width), kv_heads);
+    };
+    copy_heads(rows(d_k_.heads(), slice.part), half(0));
+    copy_heads(rows(d_v_.heads(), slice.part), half(1));
+    add_back(std::span(of.half.qkv).subspan(1), side_by_side.matrix(), rows(d_encoded_.matrix(), slice.part));
 }
 
 void LogitGradient::normalise_qk_back(const Slice& slice, MatrixView<float> d_qkv) const {

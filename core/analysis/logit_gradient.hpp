@@ -1,6 +1,6 @@
 // What the logit of a token at a place of a text, or how far it is above another's, would gain from each head's output: the
 // gradient by backpropagation (Rumelhart, Hinton & Williams 1986), through everything between that head and the logit,
-// from what a Trace holds.
+// from what a Trace holds. Layers are attentions by their number (Network::attentions).
 #pragma once
 
 #include <cstdint>
@@ -37,28 +37,39 @@ class LogitGradient {
     double value() const { return value_; }  // of L
 
     // Null until step() came by.
-    const Tensor* heads(Index layer) const;             // ∂L/∂ heads' output, [heads, n, head_dim]
-    const Tensor* attention_output(Index layer) const;  // ∂L/∂ what they write together, [n, d_model]
+    const Tensor* heads(Index layer) const;             // ∂L/∂ heads' output, [heads, queries, head_dim]
+    const Tensor* attention_output(Index layer) const;  // ∂L/∂ what they write together, [queries, d_model]
 
   private:
     struct Slice {
         void (LogitGradient::*work)(const Slice&);
-        Index layer = 0;
-        Range part;  // of the tokens, or of the heads of K and V
+        AttentionPlace place;  // or of the MLP behind it
+        Index number = 0;      // of the attention
+        Range part;            // of the tokens, or of the heads of K and V
     };
     LogitGradient(std::shared_ptr<const Trace> trace, const LogitLoss& loss, double slice_operations);
-    // Cuts work on all tokens, at so many operations each.
-    void plan(void (LogitGradient::*work)(const Slice&), Index layer, double operations_per_token);
-    void plan_layer(Index layer);
+    // Cuts work on so many tokens, at so many operations each.
+    void plan(void (LogitGradient::*work)(const Slice&), Index number, Index tokens,
+              double operations_per_token);
+    void plan_mlp(Index number);
+    void plan_attention(Index number);
 
     void leave_head(const Slice&);
+    void enter_encoder(const Slice&);
     void leave_mlp(const Slice&);
     void leave_heads(const Slice&);
     void attend(const Slice&);
     void leave_projections(const Slice&);
+    void leave_encoded(const Slice&);  // from the keys and values of cross-attention
 
+    const Trace& stack(const Slice& slice) const {
+        return slice.place.kind == AttentionKind::encoder ? *trace_->encoder() : *trace_;
+    }
     const Block& block(const Slice& slice) const;
     const LayerTrace& layer(const Slice& slice) const;
+    void turn_back(const Trace& stack);  // sets rotary_back_
+    void add_back(std::span<const Linear> linears, MatrixView<float> d_outputs,
+                  MatrixView<float> d_input) const;
     // What the half gave and what the residual before it gets of `d`, which becomes the latter: [rows, d_model].
     Tensor leave_half_back(const AfterHalf& norms, const Tensor& output, const Tensor& between, Range tokens,
                            MatrixView<float> d) const;
@@ -79,6 +90,8 @@ class LogitGradient {
     std::size_t next_ = 0;
     std::vector<Layer> layers_;
     Tensor d_residual_;  // [n, d_model]: ∂L/∂ the residual stream where the work has got to
+    Tensor
+        d_encoded_;  // [n, d_model]: ∂L/∂ what cross-attention reads of the encoder, of what was met so far
     // Of the layer at work, as its Record has them. The backward pass writes neither of the last three.
     Tensor d_q_, d_k_, d_v_, output_, row_max_, row_log_sum_;
     Tensor

@@ -1,5 +1,6 @@
 #include "analysis/repeated_tokens.hpp"
 
+#include <limits>
 #include <utility>
 
 namespace attn {
@@ -29,7 +30,7 @@ Result<RepeatedTokens> RepeatedTokens::start(std::shared_ptr<const Model> model,
                                              Index sequences, Index first_id, std::uint64_t seed) {
     RepeatedTokens all;
     const ModelConfig& config = model->config();
-    all.scores_.assign(static_cast<std::size_t>(config.layers),
+    all.scores_.assign(static_cast<std::size_t>(config.attentions()),
                        std::vector<RepeatedTokenScores>(static_cast<std::size_t>(config.heads)));
     all.model_ = std::move(model);
     all.period_ = period;
@@ -45,7 +46,13 @@ Status RepeatedTokens::begin_sequence() {
         random_integers(random_, static_cast<std::size_t>(period_), static_cast<std::int32_t>(first_id_),
                         static_cast<std::int32_t>(model_->config().vocab_size));
     for (Index i = 0; i < period_; ++i) ids.push_back(ids[static_cast<std::size_t>(i)]);
-    auto forward = Forward::start(model_, std::move(ids));
+    std::vector<std::int32_t> decoder_ids;
+    if (model_->config().decoder_layers > 0) {
+        decoder_ids = ids;
+        decoder_ids[0] = decoder_ids[static_cast<std::size_t>(period_)] = model_->config().start_id;
+    }
+    auto forward = Forward::start(model_, std::move(ids), default_kernels(), operations_of_a_frame, {},
+                                  std::move(decoder_ids));
     if (!forward) return forward.error();
     forward_ = *std::move(forward);
     next_ = 0;
@@ -64,7 +71,7 @@ Result<bool> RepeatedTokens::step() {
     if (sequence_ == sequences_) return false;
     const ModelConfig& config = model_->config();
     measure(next_ / config.heads, next_ % config.heads);
-    if (++next_ < config.layers * config.heads) return true;
+    if (++next_ < config.attentions() * config.heads) return true;
     trace_.reset();
     if (++sequence_ == sequences_) return false;
     if (const Status begun = begin_sequence(); !begun) return begun.error();
@@ -74,13 +81,19 @@ Result<bool> RepeatedTokens::step() {
 void RepeatedTokens::measure(Index layer, Index head) {
     const double share = 1 / static_cast<double>(sequences_);
     RepeatedTokenScores& to = scores_[static_cast<std::size_t>(layer)][static_cast<std::size_t>(head)];
-    HeadScoring scoring(stage_map(record_of(trace_, layer), head, Stage::weight), trace_->ids());
+    const LayerAttention of = trace_->attention(layer);
+    const bool of_one_text = of.place.kind != AttentionKind::cross;
+    HeadScoring scoring(stage_map(record_of(trace_, layer), head, Stage::weight),
+                        of_one_text ? std::make_shared<const TokenCopies>(of.queries.ids()) : nullptr);
     while (scoring.step()) {
     }
     add(scoring.scores(), share, to.head);
-    const Record& record = trace_->layers()[static_cast<std::size_t>(layer)].attention;
-    to.duplicate_stripe += share * stripe(record, head, period_, period_);
-    to.induction_stripe += share * stripe(record, head, period_, period_ - 1);
+    const auto mean_stripe = [&](Index back) {
+        return of_one_text ? stripe(of.record(), head, period_, back)
+                           : std::numeric_limits<double>::quiet_NaN();
+    };
+    to.duplicate_stripe += share * mean_stripe(period_);
+    to.induction_stripe += share * mean_stripe(period_ - 1);
 }
 
 Result<RepeatedTokenTable> score_repeated_tokens(const std::shared_ptr<const Model>& model, Index period,

@@ -1,6 +1,7 @@
 // Measures what every head does with random tokens that are repeated once: whether it attends to the previous token,
 // to the earlier copy, or to the token that followed that copy, which makes it an induction head (Olsson et al.
-// 2022, arXiv 2209.11895).
+// 2022, arXiv 2209.11895). The encoder and the decoder of a model read the same tokens, the decoder with the start token
+// in place of the first. What relates positions of one text is NaN for cross-attention.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct RepeatedTokenScores {
 // `back` before them: period is the same token, period − 1 the one after it.
 double stripe(const Record& record, Index head, Index period, Index back);
 
-// By layer and head.
+// By the number of the attention (Network::attentions) and head.
 using RepeatedTokenTable = std::vector<std::vector<RepeatedTokenScores>>;
 
 // Measures in slices: the mean over `sequences` sequences of `period` seeded random ids from `first_id` on, each
@@ -48,7 +49,7 @@ class RepeatedTokens {
     Random random_{0};
     std::optional<Forward> forward_;
     std::shared_ptr<const Trace> trace_;
-    Index sequence_ = 0, next_ = 0;  // the head measured next, of layers · heads
+    Index sequence_ = 0, next_ = 0;  // the head measured next, of attentions · heads
     RepeatedTokenTable scores_;
 };
 

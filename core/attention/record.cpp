@@ -39,6 +39,13 @@ Status check(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionS
     if (spec.bias.empty()) return ok();
     const Tensor& bias = *spec.bias.values;
     const Shape scores{heads, q.dim(1), k.dim(1)};
+    if (const auto zero = spec.bias.zero) {
+        if (bias.rank() != 3 || (bias.dim(0) != 1 && bias.dim(0) != heads) || bias.dim(1) != 1 ||
+            *zero < q.dim(1) - 1 || bias.dim(2) - *zero < k.dim(1))
+            return wrong("the bias by offsets is " + to_string(bias.shape()) + " and the scores are " +
+                         to_string(scores) + "; it has to have every offset of a key from a query");
+        return ok();
+    }
     bool fits = bias.rank() == 3;
     for (Index axis = 0; fits && axis < 3; ++axis)
         fits = bias.dim(axis) == 1 || bias.dim(axis) == scores[static_cast<std::size_t>(axis)];
@@ -46,19 +53,6 @@ Status check(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionS
         return wrong("the bias is " + to_string(bias.shape()) + " and the scores are " + to_string(scores) +
                      "; each axis of the bias must be 1 or that of the scores");
     return ok();
-}
-
-// Passes the bias in the kernels' form, with stride 0 on axes of size 1.
-void set_bias(AttentionCall& call, const Bias& bias, Index heads, Index queries, Index keys) {
-    if (bias.empty()) return;
-    const Tensor& b = *bias.values;
-    call.bias = {b.data(),
-                 heads,
-                 queries,
-                 keys,
-                 b.dim(0) == 1 ? 0 : b.dim(1) * b.dim(2),
-                 b.dim(1) == 1 ? 0 : b.dim(2)};
-    call.bias_one_column = b.dim(2) == 1;
 }
 
 }  // namespace
@@ -114,7 +108,10 @@ AttentionCall Record::call() {
                        .output = output_.heads(),
                        .row_max = row_max_.matrix(),
                        .row_log_sum = row_log_sum_.matrix()};
-    set_bias(call, spec_.bias, heads(), queries(), keys());
+    if (!spec_.bias.empty()) {
+        call.bias = spec_.bias.view(heads(), queries(), keys());
+        call.bias_one_column = spec_.bias.one_column();
+    }
     return call;
 }
 
@@ -255,9 +252,8 @@ void Record::finish_row(Stage stage, Index head, Index query, Range cols,
 
     const bool weighted = stage == Stage::weight || stage == Stage::contribution;
     if (!spec_.bias.empty()) {
-        const ConstHeads all = std::as_const(*spec_.bias.values).heads();
-        const float* bias = all.head(all.heads == 1 ? 0 : head).row(all.rows == 1 ? 0 : query);
-        const bool one = all.cols == 1;
+        const float* bias = spec_.bias.view(heads(), queries(), keys()).head(head).row(query);
+        const bool one = spec_.bias.one_column();
         for (std::size_t j = 0; j < row.size(); ++j)
             row[j] += one ? *bias : bias[static_cast<std::size_t>(cols.begin) + j];
     }

@@ -2,14 +2,20 @@
 
 namespace attn {
 
+ConstHeads Bias::view(Index heads, Index queries, Index keys) const {
+    const Index of_head = values->dim(0) == 1 ? 0 : values->dim(1) * values->dim(2);
+    // Along a diagonal the offset stays, so the next query's row begins one number earlier.
+    if (zero) return {values->data() + *zero, heads, queries, keys, of_head, -1};
+    return {values->data(), heads, queries, keys, of_head, values->dim(1) == 1 ? 0 : values->dim(2)};
+}
+
 float Bias::at(Index head, Index query, Index key) const {
-    const auto along = [&](Index axis, Index i) { return values->dim(axis) == 1 ? 0 : i; };
-    const Index row = along(0, head) * values->dim(1) + along(1, query);
-    return values->data()[row * values->dim(2) + along(2, key)];
+    return view(head + 1, query + 1, key + 1).head(head)(query, one_column() ? 0 : key);
 }
 
 bool Bias::operator==(const Bias& other) const {
-    return values == other.values || (values && other.values && *values == *other.values);
+    return zero == other.zero &&
+           (values == other.values || (values && other.values && *values == *other.values));
 }
 
 }  // namespace attn

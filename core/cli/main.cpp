@@ -1,4 +1,5 @@
 // attn runs and trains models, and makes tokenizers, from the command line.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <optional>
@@ -18,10 +19,13 @@ namespace {
 using namespace attn;
 
 constexpr std::string_view usage = R"(usage:
-  attn trace MODEL --ids 1,2,3 [--token-types 0,0,1] --out DIR
+  attn trace MODEL --ids 1,2,3 [--token-types 0,0,1] [--decoder-ids 0,4,5] --out DIR
       Runs the tokens and writes into DIR: logits.npy (tokens, vocabulary), attention.npy (layers, heads,
       queries, keys), every activation of the run as .npy, and tensors.json, which lists names, axes and shapes.
+      A T5's encoder reads the ids and its decoder the decoder ids, which begin with the start token; its
+      decoder's weights are decoder_attention.npy and cross_attention.npy.
   attn generate MODEL --ids 1,2,3 [--steps 64] [--temperature 0] [--top-k 0] [--top-p 1] [--seed 0]
+      [--decoder-ids 0,4,5]
       Prints the ids of the tokens that follow, on one line. Temperature 0 takes the likeliest token.
   attn train RECIPE [--text FILE...] --out DIR [--validate FILE]
       Trains a network as the recipe has it and writes a model folder; goes on from the folder's checkpoint. A T5
@@ -58,39 +62,48 @@ Result<std::shared_ptr<const Model>> load(const std::string& folder) {
     return model;
 }
 
+Result<std::vector<std::int32_t>> ids_if_given(const Arguments& arguments, std::string_view option) {
+    if (!arguments.text(option)) return std::vector<std::int32_t>{};
+    return arguments.ids(option);
+}
+
 int run_trace(std::span<const std::string> words) {
-    constexpr std::array<std::string_view, 3> options{"--ids", "--token-types", "--out"};
+    constexpr std::array<std::string_view, 4> options{"--ids", "--token-types", "--decoder-ids", "--out"};
     const auto arguments = Arguments::parse(words, options);
     if (!arguments) return refuse(arguments.error());
     if (arguments->positional().size() != 1) return refuse({"trace takes one MODEL"});
     auto ids = arguments->ids("--ids");
     if (!ids) return refuse(ids.error());
-    Result<std::vector<std::int32_t>> segments = std::vector<std::int32_t>{};
-    if (arguments->text("--token-types")) segments = arguments->ids("--token-types");
+    auto segments = ids_if_given(*arguments, "--token-types");
     if (!segments) return refuse(segments.error());
+    auto decoder_ids = ids_if_given(*arguments, "--decoder-ids");
+    if (!decoder_ids) return refuse(decoder_ids.error());
     const auto out = arguments->text("--out");
     if (!out) return refuse(out.error());
 
     auto model = load(arguments->positional().front());
     if (!model) return fail(model.error());
-    const std::int64_t bytes = trace_bytes((*model)->config(), std::ssize(*ids));
+    const std::int64_t bytes =
+        trace_bytes((*model)->config(), std::ssize(*ids), std::max<Index>(1, std::ssize(*decoder_ids)));
     if (auto status = check_memory("a run of " + std::to_string(ids->size()) + " tokens", bytes); !status)
         return fail(status.error());
-    const auto trace =
-        run_forward(std::move(*model), std::move(*ids), default_kernels(), *std::move(segments));
+    const auto trace = run_forward(std::move(*model), std::move(*ids), default_kernels(),
+                                   *std::move(segments), *std::move(decoder_ids));
     if (!trace) return fail(trace.error());
     if (auto status = write_trace(**trace, *out); !status) return fail(status.error());
     return success;
 }
 
 int run_generate(std::span<const std::string> words) {
-    constexpr std::array<std::string_view, 6> options{"--ids",   "--steps", "--temperature",
-                                                      "--top-k", "--top-p", "--seed"};
+    constexpr std::array<std::string_view, 7> options{"--ids",   "--steps", "--temperature", "--top-k",
+                                                      "--top-p", "--seed",  "--decoder-ids"};
     const auto arguments = Arguments::parse(words, options);
     if (!arguments) return refuse(arguments.error());
     if (arguments->positional().size() != 1) return refuse({"generate takes one MODEL"});
     auto ids = arguments->ids("--ids");
     if (!ids) return refuse(ids.error());
+    auto decoder_ids = ids_if_given(*arguments, "--decoder-ids");
+    if (!decoder_ids) return refuse(decoder_ids.error());
     const auto steps = arguments->number<Index>("--steps", 64);
     if (!steps) return refuse(steps.error());
     if (*steps < 0) return refuse({"--steps takes a whole number from 0 on"});
@@ -108,7 +121,8 @@ int run_generate(std::span<const std::string> words) {
     if (!model) return fail(model.error());
     auto generator =
         Generator::start(std::move(*model), std::move(*ids),
-                         {.temperature = *temperature, .top_k = *top_k, .top_p = *top_p, .seed = *seed});
+                         {.temperature = *temperature, .top_k = *top_k, .top_p = *top_p, .seed = *seed},
+                         *std::move(decoder_ids));
     if (!generator) return fail(generator.error());
     std::optional<Error> problem;
     for (Index step = 0; step < *steps && !problem; ++step) {

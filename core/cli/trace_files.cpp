@@ -9,20 +9,32 @@ namespace attn {
 
 namespace {
 
-// Returns the weights of every Record, [layers, heads, queries, keys].
-Tensor all_weights(const Trace& trace) {
-    const ModelConfig& config = trace.model()->config();
-    const Index n = trace.tokens();
-    Tensor weights({config.layers, config.heads, n, n});
+// Returns the weights of every Record of a kind of attention, [layers, heads, queries, keys], or nothing.
+Tensor all_weights(const Trace& trace, AttentionKind kind) {
+    std::vector<const Record*> records;
+    for (Index number = 0; number < trace.attentions(); ++number)
+        if (const LayerAttention of = trace.attention(number); of.place.kind == kind)
+            records.push_back(&of.record());
+    if (records.empty()) return {};
+    const Index heads = records[0]->heads(), queries = records[0]->queries(), keys = records[0]->keys();
+    const auto of_head = static_cast<std::size_t>(queries * keys);
+    Tensor weights({std::ssize(records), heads, queries, keys});
     std::span<float> rest = weights.values();
-    for (const LayerTrace& layer : trace.layers()) {
-        for (Index head = 0; head < config.heads; ++head) {
-            layer.attention.stage(Stage::weight, head, {0, n}, {0, n},
-                                  rest.first(static_cast<std::size_t>(n * n)));
-            rest = rest.subspan(static_cast<std::size_t>(n * n));
+    for (const Record* record : records)
+        for (Index head = 0; head < heads; ++head) {
+            record->stage(Stage::weight, head, {0, queries}, {0, keys}, rest.first(of_head));
+            rest = rest.subspan(of_head);
         }
-    }
     return weights;
+}
+
+std::int64_t bytes_of_weights(const Trace& trace) {
+    std::int64_t cells = 0;
+    for (Index number = 0; number < trace.attentions(); ++number) {
+        const LayerAttention of = trace.attention(number);
+        cells += std::int64_t{1} * of.record().heads() * of.record().queries() * of.record().keys();
+    }
+    return std::int64_t{sizeof(float)} * cells;
 }
 
 template <class Items, class Text>
@@ -37,9 +49,9 @@ std::string json_list(const Items& items, const Text& text) {
 Status write_trace(const Trace& trace, const std::string& folder) {
     const ModelConfig& config = trace.model()->config();
     const Index n = trace.tokens();
-    const std::int64_t weights = std::int64_t{sizeof(float)} * config.layers * config.heads * n * n;
     const std::int64_t logits_bytes = std::int64_t{sizeof(float)} * n * config.vocab_size;
-    if (auto status = check_memory("the attention of all heads and the logits", weights + logits_bytes);
+    if (auto status =
+            check_memory("the attention of all heads and the logits", bytes_of_weights(trace) + logits_bytes);
         !status)
         return status.error();
     std::error_code failed;
@@ -57,9 +69,15 @@ Status write_trace(const Trace& trace, const std::string& folder) {
         return write_file(folder + "/" + named.name + ".npy", write_npy(t.shape(), t.values()));
     };
     std::vector<NamedTensor> tensors = trace.tensors();
-    const Tensor logits = trace.logits({0, n}), attention = all_weights(trace);
+    const Tensor logits = trace.logits({0, n});
     tensors.push_back({"logits", {"token", "vocabulary"}, &logits});
-    tensors.push_back({"attention", {"layer", "head", "query", "key"}, &attention});
+    using enum AttentionKind;
+    const Tensor attention = all_weights(trace, trace.encoder() ? encoder : self),
+                 of_decoder = all_weights(trace, decoder), of_cross = all_weights(trace, cross);
+    for (const auto& [name, weights] : {std::pair{"attention", &attention},
+                                        {"decoder_attention", &of_decoder},
+                                        {"cross_attention", &of_cross}})
+        if (weights->size() > 0) tensors.push_back({name, {"layer", "head", "query", "key"}, weights});
     for (const NamedTensor& named : tensors)
         if (auto status = save(named); !status) return status;
     listing = "[\n" + listing + "\n]\n";

@@ -6,7 +6,6 @@
 #include "cli/card_numbers.hpp"
 #include "cli/model_folder.hpp"
 #include "io/json.hpp"
-#include "io/safetensors.hpp"
 #include "train/translation_scores.hpp"
 
 namespace attn {
@@ -19,7 +18,7 @@ constexpr Index card_pairs = 2000;
 constexpr std::uint64_t card_seed = 2;  // not those that training reports on
 
 struct Translator {
-    T5Config config;
+    ModelConfig config;
     ParameterLayout layout;
     ParameterBuffer parameters;
 };
@@ -27,17 +26,13 @@ struct Translator {
 Result<Translator> load_translator(const std::string& folder) {
     const auto json = read_file(folder + "/config.json");
     if (!json) return json.error();
-    const auto config = parse_t5_config(*json);
-    if (!config) return config.error();
-    auto layout = ParameterLayout::of(t5_weights(*config));
+    if (const auto config = parse_t5_config(*json); !config) return config.error();
+    const auto model = load_model_folder(folder);
+    if (!model) return model.error();
+    auto layout = t5_layout((*model)->config());
     if (!layout) return layout.error();
-    const auto bytes = read_file(folder + "/model.safetensors");
-    if (!bytes) return bytes.error();
-    const auto file = parse_safetensors(*bytes);
-    if (!file) return Error{folder + "/model.safetensors: " + file.error().message};
-    auto parameters = parameters_of(*layout, *file);
-    if (!parameters) return Error{folder + "/model.safetensors: " + parameters.error().message};
-    return Translator{*config, *std::move(layout), *std::move(parameters)};
+    ParameterBuffer parameters = parameters_of(*layout, **model);
+    return Translator{(*model)->config(), *std::move(layout), std::move(parameters)};
 }
 
 ordered_json scores_json(const TranslationScores& scores) {
@@ -51,14 +46,13 @@ ordered_json scores_json(const TranslationScores& scores) {
 
 std::string card_of(const Translator& translator, const TranslationScores& scores,
                     const std::string& recipe) {
-    const T5Config& config = translator.config;
+    const ModelConfig& config = translator.config;
     std::string text = "---\n";
     if (!recipe.empty()) text += "license: mit\nlanguage: [en, fr]\n";
     text += "library_name: transformers\npipeline_tag: translation\n---\n\n# A small translator\n\n";
-    text += "A T5 of " + std::to_string(config.encoder_layers) + " + " +
-            std::to_string(config.decoder_layers) + " layers, " + std::to_string(config.heads) +
-            " heads and " + std::to_string(config.d_model) + " components, " +
-            std::to_string(translator.layout.count()) + " parameters and a vocabulary of " +
+    text += "A T5 of " + std::to_string(config.layers) + " + " + std::to_string(config.decoder_layers) +
+            " layers, " + std::to_string(config.heads) + " heads and " + std::to_string(config.d_model) +
+            " components, " + std::to_string(translator.layout.count()) + " parameters and a vocabulary of " +
             std::to_string(config.vocab_size) + " words, English and French together.";
     if (!recipe.empty())
         text +=

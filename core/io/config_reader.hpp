@@ -135,6 +135,8 @@ class Reader {
 };
 
 Activation read_activation(Reader& in, const char* key, std::string_view absent);
+// Of that name, which stands under this key.
+Activation activation_named(Reader& in, const char* key, std::string_view name);
 
 // transformers 4 writes rope_theta, and rope_scaling with rope_type or type; transformers 5 puts all of it in
 // rope_parameters, of which models whose layers differ have one for each kind. The share is partial_rotary_factor, where
@@ -154,5 +156,6 @@ void read_falcon(Reader& in, ModelConfig& c);
 void read_opt(Reader& in, ModelConfig& c);
 void read_bert(Reader& in, ModelConfig& c);  // and roberta
 void read_distilbert(Reader& in, ModelConfig& c);
+void read_t5(Reader& in, ModelConfig& c);
 
 }  // namespace attn

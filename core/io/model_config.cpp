@@ -10,7 +10,7 @@
 
 namespace attn {
 
-Activation read_activation(Reader& in, const char* key, std::string_view absent) {
+Activation activation_named(Reader& in, const char* key, std::string_view name) {
     struct Known {
         std::string_view name;
         Activation activation;
@@ -20,12 +20,15 @@ Activation read_activation(Reader& in, const char* key, std::string_view absent)
         Known{"gelu_new", Activation::gelu_tanh}, Known{"gelu_pytorch_tanh", Activation::gelu_tanh},
         Known{"silu", Activation::silu},          Known{"swish", Activation::silu},
     };
-    const std::string_view name = in.word(key, absent);
     const auto* match = std::ranges::find(known, name, &Known::name);
     if (match != known.end()) return match->activation;
     in.refuse("has the activation " + quote(name) + " as " + quote(key) +
               ", which is not supported; relu, gelu, gelu_new, gelu_pytorch_tanh, silu and swish are");
     return {};
+}
+
+Activation read_activation(Reader& in, const char* key, std::string_view absent) {
+    return activation_named(in, key, in.word(key, absent));
 }
 
 namespace {
@@ -35,16 +38,27 @@ struct Spelling {
     void (*read)(Reader& in, ModelConfig& c);
 };
 constexpr std::array spellings{
-    Spelling{"gpt2", read_gpt2},         Spelling{"llama", read_llama},
-    Spelling{"mistral", read_llama},     Spelling{"mixtral", read_llama},
-    Spelling{"qwen2", read_llama},       Spelling{"qwen3", read_llama},
-    Spelling{"gemma", read_llama},       Spelling{"gemma2", read_llama},
-    Spelling{"gemma3_text", read_llama}, Spelling{"phi", read_llama},
-    Spelling{"phi3", read_llama},        Spelling{"olmo2", read_llama},
-    Spelling{"stablelm", read_llama},    Spelling{"gpt_neox", read_gpt_neox},
-    Spelling{"gptj", read_gptj},         Spelling{"falcon", read_falcon},
-    Spelling{"opt", read_opt},           Spelling{"bert", read_bert},
-    Spelling{"roberta", read_bert},      Spelling{"distilbert", read_distilbert},
+    Spelling{"gpt2", read_gpt2},
+    Spelling{"llama", read_llama},
+    Spelling{"mistral", read_llama},
+    Spelling{"mixtral", read_llama},
+    Spelling{"qwen2", read_llama},
+    Spelling{"qwen3", read_llama},
+    Spelling{"gemma", read_llama},
+    Spelling{"gemma2", read_llama},
+    Spelling{"gemma3_text", read_llama},
+    Spelling{"phi", read_llama},
+    Spelling{"phi3", read_llama},
+    Spelling{"olmo2", read_llama},
+    Spelling{"stablelm", read_llama},
+    Spelling{"gpt_neox", read_gpt_neox},
+    Spelling{"gptj", read_gptj},
+    Spelling{"falcon", read_falcon},
+    Spelling{"opt", read_opt},
+    Spelling{"bert", read_bert},
+    Spelling{"roberta", read_bert},
+    Spelling{"distilbert", read_distilbert},
+    Spelling{"t5", read_t5},
 };
 
 void check_sizes(Reader& in, const ModelConfig& c) {
@@ -95,11 +109,14 @@ Result<ModelConfig> parse_model_config(std::span<const std::byte> text) {
     c.vocab_size = in.size("vocab_size", max_vocab);
     c.dtype = in.word(in.has("dtype") ? "dtype" : "torch_dtype", "");
     c.bos_ids = in.ids("bos_token_id");
-    c.eos_ids = in.ids("eos_token_id");
+    if (in.find("eos_token_id")) c.eos_ids = in.ids("eos_token_id");
     if (in.find("quantization_config"))
         in.refuse("says that the weights are quantised (quantization_config), which is not supported");
-    if (in.flag("is_encoder_decoder", false))
+    if (c.decoder_layers == 0 && in.flag("is_encoder_decoder", false))
         in.refuse("describes an encoder with a decoder (is_encoder_decoder), which is not supported");
+    if (c.start_id >= c.vocab_size)
+        in.refuse("has decoder_start_token_id = " + std::to_string(c.start_id) +
+                  ", which is outside the vocabulary of " + std::to_string(c.vocab_size));
     check_sizes(in, c);
     if (!problem.empty()) return Error{std::move(problem)};
     return c;

@@ -31,7 +31,12 @@ enum class Family {
     bert,
     roberta,
     distilbert,
+    t5,
 };
+
+// What attends to what: a text to itself, or, of an encoder–decoder, either text to itself or the decoder's to the
+// encoder's.
+enum class AttentionKind { self, encoder, decoder, cross };
 
 // What stretches rotary positions beyond the trained length; model/rope_scaling.hpp has the formulas.
 struct RopeScaling {
@@ -55,7 +60,9 @@ struct ModelConfig {
     std::string dtype;       // of the published weights, as the file has it; empty: not given
 
     Index vocab_size = 0;
-    Index layers = 0;
+    Index layers = 0;  // of the encoder, where there is a decoder
+    Index decoder_layers =
+        0;  // of a decoder that attends to what an encoder made of another text; 0: there is none
     Index heads = 0;
     Index kv_heads = 0;  // divides heads
     Index d_model = 0;
@@ -69,6 +76,7 @@ struct ModelConfig {
 
     double norm_epsilon = 0;
     Activation activation = Activation::gelu_tanh;
+    bool gated_mlp = false;  // T5's may have a gate
     bool qkv_bias = false;
     bool attention_output_bias = false;
     bool mlp_bias = false;
@@ -81,6 +89,7 @@ struct ModelConfig {
     bool norm_adds_one = false;  // norms multiply by 1 + weight
     bool qk_norm = false;        // q and k are normalised before they turn
     double embedding_scale = 1;  // of token embeddings
+    double head_scale = 1;       // of what the head reads
     double score_cap = 0;        // cap · tanh(score / cap); 0: none
     double logit_cap = 0;        // likewise
     double query_pre_attn_scalar = 0;  // scores are divided by its root; 0: head_dim
@@ -96,10 +105,16 @@ struct ModelConfig {
     double window_rope_theta = 0;  // of layers with a window, without scaling; 0: as the others
     RopeScaling rope_scaling;
     std::vector<Index> windows;  // per layer: how many keys a query sees, including itself; 0: all
+    Index buckets = 0;           // of the distances that biases are added for, as in T5; 0: no biases
+    Index most_distance = 0;     // from which on all distances share a bucket
 
     // These ids are as in the file: they may lie outside the vocabulary.
     std::vector<std::int64_t> bos_ids;
     std::vector<std::int64_t> eos_ids;
+    std::int32_t start_id = 0;  // what a decoder reads first
+
+    // How many attentions a model has: one in each layer, and of a decoder that reads an encoder's text two.
+    Index attentions() const { return layers + 2 * decoder_layers; }
 
     bool operator==(const ModelConfig&) const = default;
 };

@@ -46,7 +46,9 @@ struct AttentionCall {
     float scale = 1;
     float softcap = 0;  // 0: none
     CellRule rule{};
-    ConstHeads bias{};  // [heads, n_q, n_k] with stride 0 on broadcast heads or rows; null data: none
+    // [heads, n_q, n_k], with stride 0 on broadcast heads or rows, and −1 on rows where it depends on key − query alone;
+    // null data: none
+    ConstHeads bias{};
     bool bias_one_column = false;  // every key of a row takes column 0
     SoftmaxPrecision softmax_precision = SoftmaxPrecision::f32;
     HeadsView<float> output;        // [heads, n_q, d_v]

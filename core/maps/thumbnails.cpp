@@ -15,17 +15,20 @@ Result<Thumbnails> Thumbnails::start(std::vector<MapPointer> maps, Index columns
     t.columns_ = columns;
     t.side_ = side;
     if (t.maps_.empty()) return t;
-    const Map& first = *t.maps_.front();
-    for (const MapPointer& map : t.maps_)
-        if (map->queries() != first.queries() || map->keys() != first.keys())
-            return Error{"thumbnails: one map is " + to_string({first.queries(), first.keys()}) +
-                         " and another " + to_string({map->queries(), map->keys()}) +
-                         "; give maps of one shape"};
-    t.level_ = level_of(first.queries(), first.keys(), side);
-    t.rows_ = texels(first.queries(), t.level_);
-    t.cols_ = texels(first.keys(), t.level_);
+    Index queries = 0, keys = 0;
+    for (const MapPointer& map : t.maps_) {
+        queries = std::max(queries, map->queries());
+        keys = std::max(keys, map->keys());
+    }
+    t.level_ = level_of(queries, keys, side);
+    t.rows_ = texels(queries, t.level_);
+    t.cols_ = texels(keys, t.level_);
     const Index down = (std::ssize(t.maps_) + columns - 1) / columns;
-    t.strongest_ = Tensor({down * t.rows_, columns * t.cols_});
+    const Shape shape{down * t.rows_, columns * t.cols_};
+    if (const auto fits = element_count(shape, sizeof(float)); !fits)
+        return Error{"the thumbnails of " + std::to_string(t.maps_.size()) +
+                     " heads do not fit into memory: " + fits.error().message};
+    t.strongest_ = Tensor(shape);
     std::ranges::fill(t.strongest_.values(), masked_cell);
     t.mean_ = t.strongest_;
     return t;
@@ -72,6 +75,10 @@ void Thumbnails::take_over(const Thumbnails& before, Index kept) {
 
 Index Thumbnails::first_row(std::size_t map) const { return states_[map] == State::behind ? kept_rows_ : 0; }
 
+bool Thumbnails::is_small(std::size_t map) const {
+    return level_of(maps_[map]->queries(), maps_[map]->keys(), side_) < level_;
+}
+
 void Thumbnails::look_at(std::size_t map) { first_ = map; }
 
 // Returns the next map, going round from the one looked at, whose state is before the wanted one; those that are behind
@@ -86,9 +93,10 @@ std::size_t Thumbnails::next(State wanted) const {
 bool Thumbnails::step() {
     if (done()) return false;
     // If a texel is a cell, there is nothing to sample.
-    const bool sampling = level_ > 0 && sampled_ < maps_.size() && behind_ == 0;
+    const bool first_round = level_ > 0 && sampled_ < maps_.size() && behind_ == 0;
+    if (!job_) current_ = next(first_round ? State::sampled : State::exact);
+    const bool sampling = first_round && !is_small(current_);
     if (!job_) {
-        current_ = next(sampling ? State::sampled : State::exact);
         MapWindow window = whole(*maps_[current_]);
         window.queries.begin = std::min(first_row(current_) << level_, window.queries.end);
         job_ = sampling
@@ -107,8 +115,9 @@ void Thumbnails::put(std::size_t map, Index first_row, const Blocks& blocks, Sta
                 col = place % columns_ * cols_;
     const std::vector<float> mean = blocks.mean();
     for (Index r = 0; r < blocks.rows; ++r) {
-        std::copy_n(blocks.strongest.begin() + r * cols_, cols_, strongest_.matrix().row(row + r) + col);
-        std::copy_n(mean.begin() + r * cols_, cols_, mean_.matrix().row(row + r) + col);
+        std::copy_n(blocks.strongest.begin() + r * blocks.cols, blocks.cols,
+                    strongest_.matrix().row(row + r) + col);
+        std::copy_n(mean.begin() + r * blocks.cols, blocks.cols, mean_.matrix().row(row + r) + col);
     }
     if (states_[map] == State::nothing) ++sampled_;
     if (states_[map] == State::behind) --behind_;

@@ -1,5 +1,5 @@
-// Many small maps of one shape in one grid: all heads at once. Every map first gets a picture of a few sampled rows;
-// then follow the blocks that cover every cell.
+// Many small maps in one grid: all heads at once. Every map first gets a picture of a few sampled rows; then follow the
+// blocks that cover every cell.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@ class Thumbnails {
   public:
     enum class State { nothing, sampled, behind, exact };
 
-    // The maps are in reading order, `columns` to a row of the grid; each gets at most `side` texels a side.
+    // The maps are in reading order, `columns` to a row of the grid; each gets at most `side` texels a side. All have the
+    // scale of the largest, and smaller ones lie in the upper left corner of their place.
     static Result<Thumbnails> start(std::vector<MapPointer> maps, Index columns, Index side = 64,
                                     const Kernels& kernels = default_kernels());
 
@@ -47,6 +48,8 @@ class Thumbnails {
     Thumbnails() = default;
     std::size_t next(State wanted) const;
     Index first_row(std::size_t map) const;  // of texels, that is not exact
+    // Whether it has so few cells that its blocks are made at once, without sampled rows before them.
+    bool is_small(std::size_t map) const;
     void put(std::size_t map, Index first_row, const Blocks& blocks, State state);
 
     std::vector<MapPointer> maps_;

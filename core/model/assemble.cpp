@@ -14,14 +14,15 @@ constexpr auto out_in = WeightView::Layout::out_in;
 
 class Assembly {
   public:
-    Assembly(const FamilyRules& rules, const Model& model) : rules_(rules), model_(model) {}
+    Assembly(const FamilyRules& rules, std::span<const WeightRule> weights, const Model& model)
+        : rules_(rules), weights_(weights), model_(model) {}
 
     // Null if the network has no such part.
     const WeightRule* rule(Part part) const {
-        const auto found = std::ranges::find_if(rules_.weights, [&](const WeightRule& each) {
+        const auto found = std::ranges::find_if(weights_, [&](const WeightRule& each) {
             return each.part == part && each.when(model_.config());
         });
-        return found == rules_.weights.end() ? nullptr : &*found;
+        return found == weights_.end() ? nullptr : &*found;
     }
 
     WeightView matrix(const std::string& name, WeightView::Layout layout) const {
@@ -84,6 +85,7 @@ class Assembly {
     }
 
     const FamilyRules& rules_;
+    std::span<const WeightRule> weights_;  // of one stack
     const Model& model_;
 };
 
@@ -160,7 +162,20 @@ float scale_of(const ModelConfig& config, Index layer) {
     return static_cast<float>(scale);
 }
 
-Block block_of(const Assembly& parts, const ModelConfig& config, Index layer) {
+std::optional<AttentionHalf> cross_of(const Assembly& parts, const ModelConfig& config, Index layer) {
+    auto out = parts.linear(Part::cross_out, layer);
+    if (!out) return std::nullopt;
+    AttentionHalf half;
+    half.attention_norm = parts.norm(Part::cross_norm, layer);
+    for (const Part part : {Part::cross_q, Part::cross_k, Part::cross_v})
+        half.qkv.push_back(*parts.linear(part, layer));
+    half.scale = scale_of(config, layer);
+    half.causal = false;
+    half.attention_out = *std::move(out);
+    return half;
+}
+
+Block block_of(const Assembly& parts, const ModelConfig& config, Index layer, bool causal) {
     const Index window = config.windows[static_cast<std::size_t>(layer)];
     Block block;
     auto attention_norm = parts.norm(Part::attention_norm, layer),
@@ -180,8 +195,9 @@ Block block_of(const Assembly& parts, const ModelConfig& config, Index layer) {
     block.scale = scale_of(config, layer);
     block.softcap = static_cast<float>(config.score_cap);
     block.window = window;
-    block.causal = config.causal;
+    block.causal = causal;
     block.attention_out = *parts.linear(Part::attention_out, layer);
+    block.cross = cross_of(parts, config, layer);
 
     block.parallel = config.parallel;
     if (auto router = parts.linear(Part::router, layer)) {
@@ -220,33 +236,77 @@ bool is_plain(const Network& n) {
     };
     return n.embedding_scale == 1 && !n.project_in && n.first_position == 0 && !n.segment_embedding &&
            !n.embedding_norm && n.rotary.size() <= 1 && n.final_norm && !has_head_input(n) &&
-           n.logit_cap == 0 && n.causal && n.head.bias.size() == 0 && std::ranges::all_of(n.blocks, plain);
+           n.logit_cap == 0 && n.causal && n.head.bias.size() == 0 && !n.encoder && !n.relative_bias &&
+           std::ranges::all_of(n.blocks, plain);
 }
+
+Index Network::attentions() const {
+    const auto crosses =
+        std::ranges::count_if(blocks, [](const Block& each) { return each.cross.has_value(); });
+    return (encoder ? encoder->attentions() : 0) + std::ssize(blocks) + crosses;
+}
+
+AttentionPlace Network::place_of(Index number) const {
+    if (!encoder) return {AttentionKind::self, number};
+    const Index of_encoder = encoder->attentions(), own = number - of_encoder;
+    if (own < 0) return {AttentionKind::encoder, number};
+    if (own < std::ssize(blocks)) return {AttentionKind::decoder, own};
+    return {AttentionKind::cross, own - std::ssize(blocks)};
+}
+
+const AttentionHalf& Network::attention(Index number) const {
+    const AttentionPlace place = place_of(number);
+    const Network& stack = place.kind == AttentionKind::encoder ? *encoder : *this;
+    const Block& block = stack.blocks[static_cast<std::size_t>(place.layer)];
+    return place.kind == AttentionKind::cross ? *block.cross : block;
+}
+
+namespace {
+
+// What both stacks of an encoder–decoder have.
+Network stack_of(const Assembly& parts, const ModelConfig& config, Index layers, bool causal) {
+    Network network;
+    network.embedding_scale = config.embedding_scale;
+    network.rotary = rotary_of(config);
+    if (const auto table = parts.table(Part::relative_bias))
+        network.relative_bias = {std::string(parts.rule(Part::relative_bias)->name),
+                                 *table,
+                                 {config.buckets, config.most_distance, !causal}};
+    for (Index layer = 0; layer < layers; ++layer)
+        network.blocks.push_back(block_of(parts, config, layer, causal));
+    network.final_norm = parts.norm(Part::final_norm);
+    network.causal = causal;
+    return network;
+}
+
+}  // namespace
 
 Network assemble(const FamilyRules& rules, const Model& model) {
     const ModelConfig& config = model.config();
-    const Assembly parts(rules, model);
-    Network network;
+    const Assembly parts(rules, rules.weights, model);
+    const Index layers = config.decoder_layers > 0 ? config.decoder_layers : config.layers;
+    Network network = stack_of(parts, config, layers, config.causal);
     network.token_embedding = *parts.table(Part::token_embedding);
-    network.embedding_scale = config.embedding_scale;
     network.project_in = parts.linear(Part::project_in);
     network.position_embedding = parts.table(Part::position_embedding);
     network.first_position = config.first_position;
     network.segment_embedding = parts.table(Part::segment_embedding);
     network.embedding_norm = parts.norm(Part::embedding_norm);
-    network.rotary = rotary_of(config);
-    for (Index layer = 0; layer < config.layers; ++layer)
-        network.blocks.push_back(block_of(parts, config, layer));
-    network.final_norm = parts.norm(Part::final_norm);
     network.project_out = parts.linear(Part::project_out);
     if (auto dense = parts.linear(Part::head_dense))
         network.head_transform = {*std::move(dense),
                                   // RoBERTa's own code has GELU here, whatever its blocks have.
                                   config.family == Family::roberta ? Activation::gelu : config.activation,
                                   *parts.norm(Part::head_norm)};
+    network.head_scale = config.head_scale;
     network.head = parts.head(network.token_embedding);
     network.logit_cap = config.logit_cap;
-    network.causal = config.causal;
+    if (config.decoder_layers > 0) {
+        Network encoder =
+            stack_of(Assembly(rules, rules.encoder_weights, model), config, config.layers, false);
+        encoder.token_embedding = network.token_embedding;
+        network.encoder = std::make_unique<const Network>(std::move(encoder));
+    }
     return network;
 }
 

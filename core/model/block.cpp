@@ -44,9 +44,9 @@ void RotaryTables::fill(const Network& network, Range positions, Index text) {
     }
 }
 
-RotaryRows RotaryTables::of(const Block& block, Range positions) const {
-    if (!block.rotary) return {};
-    return rows(tables_[*block.rotary], {positions.begin - first_, positions.end - first_});
+RotaryRows RotaryTables::of(const AttentionHalf& half, Range positions) const {
+    if (!half.rotary) return {};
+    return rows(tables_[*half.rotary], {positions.begin - first_, positions.end - first_});
 }
 
 void RotaryTables::negate_sines() {
@@ -167,23 +167,23 @@ void normalise_groups(const Kernels& kernels, const std::optional<Norm>& norm, M
 
 }  // namespace
 
-void project_side_by_side(const Kernels& kernels, const Block& block, ConstMatrix normalised,
+void project_side_by_side(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
                           MatrixView<float> out) {
     Index column = 0;
-    for (const Linear& linear : block.qkv) {
+    for (const Linear& linear : half.qkv) {
         apply(kernels, linear, normalised, columns(out, column, linear.weight.out));
         column += linear.weight.out;
     }
 }
 
-void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normalised, const RotaryRows& rotary,
-                 const QkvRows& out) {
+void project_qkv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+                 const RotaryRows& rotary, const QkvRows& out) {
     const Index width = (out.q.heads + out.k.heads + out.v.heads) * out.q.cols;
     Tensor side_by_side({normalised.rows, width});
-    project_side_by_side(kernels, block, normalised, side_by_side.matrix());
+    project_side_by_side(kernels, half, normalised, side_by_side.matrix());
     const Index q = out.q.heads * out.q.cols, k = out.k.heads * out.k.cols;
-    normalise_groups(kernels, block.q_norm, columns(side_by_side.matrix(), 0, q));
-    normalise_groups(kernels, block.k_norm, columns(side_by_side.matrix(), q, k));
+    normalise_groups(kernels, half.q_norm, columns(side_by_side.matrix(), 0, q));
+    normalise_groups(kernels, half.k_norm, columns(side_by_side.matrix(), q, k));
     const QkvRows projected = qkv_of(side_by_side.matrix(), out.q.heads, out.k.heads);
     copy_heads(projected.q, out.q);
     copy_heads(projected.k, out.k);
@@ -191,16 +191,56 @@ void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normali
     turn(kernels, out, rotary);
 }
 
-Mask mask_of(const Block& block) {
-    const Mask before = block.causal ? Mask::causal() : Mask::everything();
-    return block.window > 0 ? before & Mask::window(block.window - 1, 0) : before;
+namespace {
+
+void project_heads(const Kernels& kernels, const Linear& linear, ConstMatrix rows,
+                   const HeadsView<float>& heads) {
+    Tensor side_by_side({rows.rows, linear.weight.out});
+    apply(kernels, linear, rows, side_by_side.matrix());
+    copy_heads(heads_of(side_by_side.matrix(), heads.heads), heads);
 }
 
-void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
+}  // namespace
+
+void project_cross_q(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+                     const HeadsView<float>& q) {
+    project_heads(kernels, half.qkv[0], normalised, q);
+}
+
+void project_cross_kv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix encoded,
+                      const HeadsView<float>& k, const HeadsView<float>& v) {
+    project_heads(kernels, half.qkv[1], encoded, k);
+    project_heads(kernels, half.qkv[2], encoded, v);
+}
+
+Mask mask_of(const AttentionHalf& half) {
+    const Mask before = half.causal ? Mask::causal() : Mask::everything();
+    return half.window > 0 ? before & Mask::window(half.window - 1, 0) : before;
+}
+
+Tensor relative_biases(const RelativeBias& bias, Range offsets) {
+    std::vector<std::int32_t> of_offsets;
+    for (Index offset = offsets.begin; offset < offsets.end; ++offset)
+        of_offsets.push_back(static_cast<std::int32_t>(
+            relative_bucket(bias.buckets, std::max<Index>(-offset, 0), std::max<Index>(offset, 0))));
+    const Index heads = bias.table.in;
+    Tensor by_offset({offsets.size(), heads}), by_head({heads, 1, offsets.size()});
+    look_up(bias.table, of_offsets, by_offset.matrix());
+    for (Index head = 0; head < heads; ++head)
+        for (Index i = 0; i < offsets.size(); ++i)
+            by_head.heads().head(head)(0, i) = by_offset.matrix()(i, head);
+    return by_head;
+}
+
+Bias relative_bias_of(const RelativeBias& bias, Index tokens) {
+    return {std::make_shared<const Tensor>(relative_biases(bias, {1 - tokens, tokens})), tokens - 1};
+}
+
+void merge_heads(const Kernels& kernels, const AttentionHalf& half, ConstHeads heads,
                  MatrixView<float> attention_output) {
     Tensor side_by_side({heads.rows, heads.heads * heads.cols});
     copy_heads(heads, heads_of(side_by_side.matrix(), heads.heads));
-    apply(kernels, block.attention_out, side_by_side.matrix(), attention_output);
+    apply(kernels, half.attention_out, side_by_side.matrix(), attention_output);
 }
 
 void mlp_hidden(const Kernels& kernels, const Mlp& mlp, Activation activation, ConstMatrix normalised,
@@ -227,11 +267,16 @@ void leave_half(const Kernels& kernels, const AfterHalf& norms, ConstMatrix resi
     }
 }
 
-bool has_head_input(const Network& network) { return network.project_out || network.head_transform; }
+bool has_head_input(const Network& network) {
+    return network.project_out || network.head_transform || network.head_scale != 1;
+}
 
 Tensor head_input(const Kernels& kernels, const Network& network, ConstMatrix normalised) {
     Tensor input({normalised.rows, network.head.weight.in});
-    if (network.project_out) {
+    if (network.head_scale != 1) {
+        copy(normalised, input.matrix());
+        for (float& value : input.values()) value *= static_cast<float>(network.head_scale);
+    } else if (network.project_out) {
         apply(kernels, *network.project_out, normalised, input.matrix());
     } else {
         const HeadTransform& transform = *network.head_transform;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention/mask.hpp"
+#include "attention/spec.hpp"
 #include "kernels/table.hpp"
 #include "model/network.hpp"
 
@@ -37,8 +38,8 @@ class RotaryTables {
     RotaryTables(const Network& network, Range positions);
     // The rows of these positions, of a text of so many tokens.
     void fill(const Network& network, Range positions, Index text);
-    // Of a block that turns nothing, no rows.
-    RotaryRows of(const Block& block, Range positions) const;
+    // Of one that turns nothing, no rows.
+    RotaryRows of(const AttentionHalf& half, Range positions) const;
     void negate_sines();  // so that they turn back
 
   private:
@@ -94,17 +95,26 @@ void enter_half(const Kernels& kernels, const std::optional<Norm>& norm, ConstMa
                 MatrixView<float> input);
 
 // Q, K and V of all heads side by side, as the matrices give them.
-void project_side_by_side(const Kernels& kernels, const Block& block, ConstMatrix normalised,
+void project_side_by_side(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
                           MatrixView<float> out);
 // From normalised rows [rows, d_model]; Q and K are normalised, if the block does that, and turned.
-void project_qkv(const Kernels& kernels, const Block& block, ConstMatrix normalised, const RotaryRows& rotary,
-                 const QkvRows& out);
+void project_qkv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+                 const RotaryRows& rotary, const QkvRows& out);
+// Of cross-attention: Q from the decoder's rows, K and V from the encoder's.
+void project_cross_q(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+                     const HeadsView<float>& q);
+void project_cross_kv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix encoded,
+                      const HeadsView<float>& k, const HeadsView<float>& v);
 
 // A query sees its own key and those before it, or all, within the block's window.
-Mask mask_of(const Block& block);
+Mask mask_of(const AttentionHalf& half);
+// What the scores of keys at these offsets from their query get, [heads, 1, offsets].
+Tensor relative_biases(const RelativeBias& bias, Range offsets);
+// The same as a Bias of a text of so many tokens.
+Bias relative_bias_of(const RelativeBias& bias, Index tokens);
 
 // attention_output [rows, d_model] from the heads' outputs [heads, rows, head_dim].
-void merge_heads(const Kernels& kernels, const Block& block, ConstHeads heads,
+void merge_heads(const Kernels& kernels, const AttentionHalf& half, ConstHeads heads,
                  MatrixView<float> attention_output);
 
 // mlp_hidden [rows, d_ff] from normalised rows [rows, d_model].
@@ -118,7 +128,9 @@ struct AfterHalf {
     const std::optional<Norm>& added_norm;
     const std::optional<Norm>& sum_norm;
 };
-inline AfterHalf after_attention(const Block& b) { return {b.attention_added_norm, b.attention_sum_norm}; }
+inline AfterHalf after_attention(const AttentionHalf& b) {
+    return {b.attention_added_norm, b.attention_sum_norm};
+}
 inline AfterHalf after_mlp(const Block& b) { return {b.mlp_added_norm, b.mlp_sum_norm}; }
 void leave_half(const Kernels& kernels, const AfterHalf& norms, ConstMatrix residual, ConstMatrix output,
                 MatrixView<float> between, MatrixView<float> to);

@@ -93,7 +93,7 @@ QkvColumn qkv_column(const Model& model, Stage stage, Index layer, Index head, I
                         : stage == Stage::k ? config.heads
                                             : config.heads + config.kv_heads;
     Index column = (first + head) * config.head_dim + component;
-    for (const Linear& linear : model.network().blocks[static_cast<std::size_t>(layer)].qkv) {
+    for (const Linear& linear : model.network().attention(layer).qkv) {
         if (column < linear.weight.out) return {&linear, column};
         column -= linear.weight.out;
     }
@@ -107,16 +107,15 @@ double VectorComponent::value() const {
 VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
                                   Index component) {
     const Model& model = *trace.model();
-    const Network& network = model.network();
-    const Block& block = network.blocks[static_cast<std::size_t>(layer)];
+    const LayerAttention at = trace.attention(layer);
     const Index width = model.config().head_dim;
-    const auto x = row_of(trace.layers()[static_cast<std::size_t>(layer)].attention_input, token);
+    const auto x = row_of(stage == Stage::q ? at.run.attention_input : at.key_input, token);
     const auto projected = [&](Index of_head, Index which) {
         const QkvColumn column = qkv_column(model, stage, layer, of_head, which);
         return explain_linear(*column.linear, x, column.out);
     };
-    const std::optional<Norm>* norm = stage == Stage::q   ? &block.q_norm
-                                      : stage == Stage::k ? &block.k_norm
+    const std::optional<Norm>* norm = stage == Stage::q   ? &at.half.q_norm
+                                      : stage == Stage::k ? &at.half.k_norm
                                                           : nullptr;
     std::vector<double> group;  // what is normalised together
     if (norm && *norm) {
@@ -131,7 +130,7 @@ VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, 
     VectorComponent out;
     out.own = projected(head, component);
     out.own_norm = normalised(component);
-    const Rotary* rotary = stage == Stage::v ? nullptr : network.rotary_of(layer);
+    const Rotary* rotary = stage == Stage::v ? nullptr : trace.network().rotary_of(layer);
     const RotaryPair pair = pair_of(rotary, component);
     if (pair.partner < 0) return out;
     out.first = pair.first;
@@ -143,6 +142,13 @@ VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, 
     out.cosine = std::cos(angle) * rotary->magnitude;
     out.sine = (pair.first ? -std::sin(angle) : std::sin(angle)) * rotary->magnitude;
     return out;
+}
+
+std::optional<Index> bias_bucket(const Trace& trace, Index layer, Index query, Index key) {
+    const LayerAttention at = trace.attention(layer);
+    const auto& bias = at.queries.network().relative_bias;
+    if (!bias || at.record().spec().bias.empty()) return std::nullopt;
+    return relative_bucket(bias->buckets, query, key);
 }
 
 }  // namespace attn

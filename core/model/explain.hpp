@@ -40,7 +40,7 @@ Normalised explain_norm(const NormView& norm, std::span<const float> x, Index co
 Normalised explain_norm(const NormView& norm, std::span<const double> x, Index column);
 
 // The Linear that makes a component of a head's q, k or v, and the column of it. Heads of k and v are those of the kv
-// heads.
+// heads; a layer, here and below, is the number of an attention (Network::attentions).
 struct QkvColumn {
     const Linear* linear = nullptr;
     Index out = 0;
@@ -60,7 +60,12 @@ struct VectorComponent {
     double partner_value() const { return partner_norm ? partner_norm->value() : partner.value(); }
     double value() const;
 };
+// Tokens are queries where the stage is q, and keys where it is k or v.
 VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
                                   Index component);
+
+// The bucket of a cell whose score gets a number for how far its key is from its query; nothing: none does. The number
+// is element(relative_bias->table, head, bucket) of the network that ran the queries.
+std::optional<Index> bias_bucket(const Trace& trace, Index layer, Index query, Index key);
 
 }  // namespace attn

@@ -19,6 +19,8 @@ std::string_view name(WeightAxis axis) {
         case WeightAxis::d_ff: return "d_ff";
         case WeightAxis::gate_up: return "gate_up";
         case WeightAxis::expert: return "expert";
+        case WeightAxis::bucket: return "bucket";
+        case WeightAxis::head: return "head";
     }
     return "";
 }
@@ -41,6 +43,8 @@ Index size(WeightAxis axis, const ModelConfig& config) {
         case WeightAxis::d_ff: return config.d_ff;
         case WeightAxis::gate_up: return 2 * config.d_ff;
         case WeightAxis::expert: return config.experts;
+        case WeightAxis::bucket: return config.buckets;
+        case WeightAxis::head: return config.heads;
     }
     return 0;
 }
@@ -61,9 +65,10 @@ const FamilyRules& family_rules(Family family) {
         case Family::opt: return opt_rules();
         case Family::bert: return bert_rules();
         case Family::roberta: return roberta_rules();
-        case Family::distilbert: break;
+        case Family::distilbert: return distilbert_rules();
+        case Family::t5: break;
     }
-    return distilbert_rules();
+    return t5_rules();
 }
 
 namespace {
@@ -79,16 +84,21 @@ PartAxes axes_of(Part part) {
         case Part::position_embedding: return {d_model, position};
         case Part::segment_embedding: return {d_model, segment};
         case Part::project_in: return {embedding, d_model};
-        case Part::q: return {d_model, q};
+        case Part::q:
+        case Part::cross_q: return {d_model, q};
         case Part::k:
-        case Part::v: return {d_model, kv};
+        case Part::v:
+        case Part::cross_k:
+        case Part::cross_v: return {d_model, kv};
         case Part::qkv:
         case Part::qkv_by_group: return {d_model, qkv};
         case Part::head_q_norm:
         case Part::head_k_norm: return {head_dim};
         case Part::q_norm: return {q};
         case Part::k_norm: return {kv};
-        case Part::attention_out: return {q, d_model};
+        case Part::attention_out:
+        case Part::cross_out: return {q, d_model};
+        case Part::relative_bias: return {head, bucket};
         case Part::router: return {d_model, expert};
         case Part::gate:
         case Part::up: return {d_model, d_ff};
@@ -105,7 +115,7 @@ PartAxes axes_of(Part part) {
 // Tables whose rows are looked up, and the head, which may be one of them.
 bool is_table(Part part) {
     return part == Part::token_embedding || part == Part::position_embedding ||
-           part == Part::segment_embedding || part == Part::head;
+           part == Part::segment_embedding || part == Part::relative_bias || part == Part::head;
 }
 
 bool is_of_expert(Part part) { return part == Part::gate || part == Part::up || part == Part::down; }
@@ -126,10 +136,11 @@ std::string name_of(const WeightRule& rule, Index layer, Index expert) {
 
 std::vector<DeclaredWeight> declared_weights(const FamilyRules& rules, const ModelConfig& config) {
     std::vector<DeclaredWeight> declared;
+    Index layers = 0;
     const auto declare = [&](const WeightRule& rule, std::string_view what, std::vector<WeightAxis> axes) {
         const bool in_layers = rule.name.find('*') != std::string_view::npos;
         const Index experts = is_of_expert(rule.part) ? std::max<Index>(config.experts, 1) : 1;
-        for (Index layer = 0; layer < (in_layers ? config.layers : 1); ++layer)
+        for (Index layer = 0; layer < (in_layers ? layers : 1); ++layer)
             for (Index expert = 0; expert < experts; ++expert) {
                 DeclaredWeight& weight = declared.emplace_back();
                 weight.name = name_of(rule, layer, expert).append(what);
@@ -139,21 +150,22 @@ std::vector<DeclaredWeight> declared_weights(const FamilyRules& rules, const Mod
                 }
             }
     };
-    for (const WeightRule& rule : rules.weights) {
-        if (!rule.when(config)) continue;
+    const auto declare_rule = [&](const WeightRule& rule) {
+        if (!rule.when(config)) return;
         const auto [in, out] = axes_of(rule.part);
         const bool in_first = rules.layout == WeightView::Layout::in_out && !is_table(rule.part);
         const bool tied = rule.part == Part::head && config.tie_word_embeddings;
-        if (rule.part == Part::head_bias) {
-            declare(rule, ".bias", {in});
-            continue;
-        }
+        if (rule.part == Part::head_bias) return declare(rule, ".bias", {in});
         if (out == WeightAxis::none)
             declare(rule, ".weight", {in});
         else if (!tied)
             declare(rule, ".weight", {in_first ? in : out, in_first ? out : in});
         if (rule.bias(config)) declare(rule, ".bias", {out == WeightAxis::none ? in : out});
-    }
+    };
+    layers = config.decoder_layers > 0 ? config.decoder_layers : config.layers;
+    for (const WeightRule& rule : rules.weights) declare_rule(rule);
+    layers = config.layers;
+    for (const WeightRule& rule : rules.encoder_weights) declare_rule(rule);
     return declared;
 }
 

@@ -29,6 +29,8 @@ enum class WeightAxis {
     d_ff,
     gate_up,
     expert,
+    bucket,
+    head,
 };
 std::string_view name(WeightAxis axis);
 Index size(WeightAxis axis, const ModelConfig& config);
@@ -51,6 +53,12 @@ enum class Part {
     k_norm,
     attention_out,
     attention_added_norm,
+    relative_bias,  // rows: buckets of distances
+    cross_norm,
+    cross_q,
+    cross_k,
+    cross_v,
+    cross_out,
     mlp_norm,  // as attention_norm
     router,
     gate,  // with experts: theirs, as up and down
@@ -86,6 +94,7 @@ struct FamilyRules {
     std::span<const std::string_view> buffers;  // patterns of tensors that some files hold but no run needs
     Norm::Kind norm = Norm::Kind::rms;
     WeightView::Layout layout = WeightView::Layout::out_in;  // of all but embeddings and the head
+    std::span<const WeightRule> encoder_weights = {};  // of an encoder–decoder; the others are its decoder's
 };
 
 const FamilyRules& family_rules(Family family);
@@ -104,6 +113,7 @@ const FamilyRules& opt_rules();
 const FamilyRules& bert_rules();
 const FamilyRules& roberta_rules();
 const FamilyRules& distilbert_rules();
+const FamilyRules& t5_rules();
 
 struct DeclaredWeight {
     std::string name;

@@ -12,25 +12,38 @@ namespace attn {
 // the MLP is activated within its product. To keep it unactivated as well, as training does, takes a quarter more
 // memory at least, and for 1,024 tokens 7 % more time.
 struct Forward::Run {
-    Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
-        double slice_operations, std::shared_ptr<const Trace> before,
+    // Of one stack of layers.
+    Run(std::shared_ptr<const Model> model, const Network& network, std::vector<std::int32_t> ids,
+        const Kernels& kernels, double slice_operations, std::shared_ptr<const Trace> before,
         std::optional<SetHeadOutput> changed = {});
+    // A decoder's, after what an encoder ran, or runs first.
+    struct Encoded {
+        std::shared_ptr<const Trace> trace;
+        std::unique_ptr<Run> run;
+    };
+    void read(Encoded encoded);
 
     struct Slice {
         void (Run::*work)(const Slice&);
         Index layer = 0;
         Range tokens;
         double operations = 0;
+        bool cross = false;  // of the layer's attentions
     };
 
     // Cuts work on these tokens, at so many operations each, into slices of about slice_operations.
-    void plan(void (Run::*work)(const Slice&), Range tokens, Index layer, double operations_per_token);
+    void plan(void (Run::*work)(const Slice&), Range tokens, Index layer, double operations_per_token,
+              bool cross = false);
+    void plan_all();
+    void plan_attention(Index layer, bool cross);
     void plan_layer(Index layer);
+    bool step();
 
     void enter(const Slice&);
     void embed(const Slice&);
-    void enter_layer(const Slice&);
+    void enter_attention(const Slice&);
     void project(const Slice&);
+    void project_encoded(const Slice&);
     void prepare(const Slice&);
     void attend(const Slice&);
     void leave_attention(const Slice&);
@@ -42,7 +55,7 @@ struct Forward::Run {
     void finish(const Slice&);
 
     // Returns how many tokens are as they were before, in what a layer computes: all, below a change.
-    Index kept_in(Index l) const { return changed && l < changed->head.layer ? trace->tokens() : kept; }
+    Index kept_in(Index l) const { return changed && l < changed_at.layer ? trace->tokens() : kept; }
     // Returns a tensor for all tokens, which lie along that axis, with so many rows of the one before.
     Tensor begun(const Tensor* of_before, Index axis, Index rows, Shape shape) const {
         return of_before ? of_before->continued(axis, rows, trace->tokens(), room) : Tensor(std::move(shape));
@@ -54,11 +67,19 @@ struct Forward::Run {
     Tensor begun(Index l, Tensor LayerTrace::* part, Index columns) const {
         return begun(before ? &(layer_before(l).*part) : nullptr, 0, kept_in(l), width(columns));
     }
+    Tensor begun(const Slice& slice, Tensor AttentionTrace::* part, Index columns) const {
+        return begun(before ? &(attention_before(slice).*part) : nullptr, 0, kept_in(slice.layer),
+                     width(columns));
+    }
     const LayerTrace& layer_before(Index l) const { return before->layers_[static_cast<std::size_t>(l)]; }
+    const AttentionTrace& attention_before(const Slice& slice) const {
+        const LayerTrace& layer = layer_before(slice.layer);
+        return slice.cross ? *layer.cross : layer;
+    }
     // What a layer reads, which the one before it writes; the last one leaves it as the final residual.
     Tensor begun_residual(Index l) const {
         const ModelConfig& config = trace->model_->config();
-        if (l == config.layers) return begun(&Trace::final_residual_);
+        if (l == std::ssize(network().blocks)) return begun(&Trace::final_residual_);
         return begun(before ? &layer_before(l).residual_in : nullptr, 0, l == 0 ? kept : kept_in(l - 1),
                      width(config.d_model));
     }
@@ -69,18 +90,31 @@ struct Forward::Run {
         return tensor.size() > 0 ? rows(tensor.matrix(), slice.tokens) : MatrixView<float>{};
     }
 
+    const Network& network() const { return *trace->network_; }
     const Block& block(const Slice& slice) const {
-        return trace->model_->network().blocks[static_cast<std::size_t>(slice.layer)];
+        return network().blocks[static_cast<std::size_t>(slice.layer)];
+    }
+    const AttentionHalf& half(const Slice& slice) const {
+        return slice.cross ? *block(slice).cross : block(slice);
     }
     LayerTrace& layer(const Slice& slice) { return trace->layers_[static_cast<std::size_t>(slice.layer)]; }
+    AttentionTrace& attention(const Slice& slice) {
+        LayerTrace& all = layer(slice);
+        return slice.cross ? *all.cross : all;
+    }
+    // The run of whose rows K and V are made.
+    const Trace& keys(bool cross) const { return cross ? *trace->encoder_ : *trace; }
 
     std::shared_ptr<Trace> trace;
+    std::unique_ptr<Run> encoder;  // while it runs
     std::shared_ptr<const Trace> before;
     Index kept = 0, room = 0;  // tokens; kept: from the embedding to the logits
     std::optional<Mask> mask;  // in place of the blocks' own
     std::optional<SetHeadOutput> changed;
+    AttentionPlace changed_at;
     RotaryTables rotary;  // of the tokens that are not kept
-    // Of the layer that is being computed, until its LayerTrace holds them.
+    Bias bias;            // of the text's distances, if the network has such
+    // Of the attention that is being computed, until its AttentionTrace holds them.
     Tensor residual, normalised, q, k, v;
     double slice_operations;
     std::vector<Slice> slices;
@@ -100,59 +134,87 @@ Index room_for(Index tokens, Index context) {
 
 }  // namespace
 
-Forward::Run::Run(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids, const Kernels& kernels,
-                  double operations_a_slice, std::shared_ptr<const Trace> continued,
+Forward::Run::Run(std::shared_ptr<const Model> model, const Network& network, std::vector<std::int32_t> ids,
+                  const Kernels& kernels, double operations_a_slice, std::shared_ptr<const Trace> continued,
                   std::optional<SetHeadOutput> change)
     : trace(new Trace),
       before(std::move(continued)),
       changed(std::move(change)),
       slice_operations(operations_a_slice) {
-    const ModelConfig& config = model->config();
-    const Network& network = model->network();
     const Index n = std::ssize(ids);
-    if (before) kept = changed && network.causal ? changed->token : same_beginning(*before, ids);
-    room = changed ? n : room_for(n, config.context);
+    if (before)
+        kept = changed && network.causal ? changed->token
+                                         : same_beginning(*before, ids, before->encoder().get());
+    room = changed ? n : room_for(n, model->config().context);
     rotary = RotaryTables(network, {kept, n});
-    Index pairs = 0;
-    for (const Rotary& each : network.rotary) pairs += each.pairs();
-    const Index projected = network.project_in ? 2 * network.project_in->weight.in : 0;
+    if (network.relative_bias) bias = relative_bias_of(*network.relative_bias, n);
 
     trace->ids_ = std::move(ids);
     trace->kernels_ = &kernels;
     trace->model_ = std::move(model);
+    trace->network_ = &network;
+    if (changed) changed_at = trace->model_->network().place_of(changed->head.layer);
+    if (!network.encoder) plan_all();
+}
+
+void Forward::Run::read(Encoded encoded) {
+    encoder = std::move(encoded.run);
+    trace->encoder_ = encoder ? encoder->trace : std::move(encoded.trace);
+    if (encoder) operations = encoder->operations;
+    plan_all();
+}
+
+void Forward::Run::plan_all() {
+    const ModelConfig& config = trace->model_->config();
+    const Network& network = this->network();
+    const Index n = trace->tokens();
+    Index pairs = 0;
+    for (const Rotary& each : network.rotary) pairs += each.pairs();
+    const Index projected = network.project_in ? 2 * network.project_in->weight.in : 0;
     slices.push_back({&Run::enter, 0, {}, 0});
     plan(&Run::embed, {kept, n}, 0,
          static_cast<double>((1 + projected) * config.d_model + operations_per_angle * pairs));
-    for (Index l = 0; l < config.layers; ++l) plan_layer(l);
+    for (Index l = 0; l < std::ssize(network.blocks); ++l) plan_layer(l);
     slices.push_back({&Run::leave, 0, {}, 0});
     const Index at_head = has_head_input(network) ? 2 * network.head.weight.in : 0;
     plan(&Run::finish, {kept, n}, 0, static_cast<double>((1 + at_head) * config.d_model));
 }
 
-void Forward::Run::plan(void (Run::*work)(const Slice&), Range all, Index l, double operations_per_token) {
+void Forward::Run::plan(void (Run::*work)(const Slice&), Range all, Index l, double operations_per_token,
+                        bool cross) {
     const double most = std::max(1.0, slice_operations / operations_per_token);
     const Index step = most < static_cast<double>(all.end) ? static_cast<Index>(most) : all.end;
     for (Index begin = all.begin; begin < all.end; begin += step) {
         const Range tokens{begin, std::min(all.end, begin + step)};
-        slices.push_back({work, l, tokens, operations_per_token * static_cast<double>(tokens.size())});
+        slices.push_back({work, l, tokens, operations_per_token * static_cast<double>(tokens.size()), cross});
         operations += slices.back().operations;
     }
+}
+
+void Forward::Run::plan_attention(Index l, bool cross) {
+    const ModelConfig& config = trace->model_->config();
+    const auto d = static_cast<double>(config.d_model);
+    const auto q_width = static_cast<double>(config.heads * config.head_dim);
+    const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
+    const Range tokens{kept_in(l), trace->tokens()}, keys{0, this->keys(cross).tokens()};
+    slices.push_back({&Run::enter_attention, l, {}, 0, cross});
+    plan(&Run::project, tokens, l, 2 * d * (cross ? q_width : q_width + 2 * kv_width), cross);
+    // What was continued has them.
+    if (cross && !before) plan(&Run::project_encoded, keys, l, 4 * d * kv_width, cross);
+    slices.push_back({&Run::prepare, l, {}, 0, cross});
+    plan(&Run::attend, tokens, l, 4 * q_width * static_cast<double>(keys.end), cross);
+    plan(&Run::leave_attention, tokens, l, 2 * q_width * d, cross);
 }
 
 void Forward::Run::plan_layer(Index l) {
     const ModelConfig& config = trace->model_->config();
     const auto d = static_cast<double>(config.d_model), d_ff = static_cast<double>(config.d_ff);
-    const auto q_width = static_cast<double>(config.heads * config.head_dim);
-    const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
-    const Block& at = trace->model_->network().blocks[static_cast<std::size_t>(l)];
+    const Block& at = network().blocks[static_cast<std::size_t>(l)];
     const double gated = at.mlp.gate ? 2 : 1;
 
     const Range tokens{kept_in(l), trace->tokens()};
-    slices.push_back({&Run::enter_layer, l, {}, 0});
-    plan(&Run::project, tokens, l, 2 * d * (q_width + 2 * kv_width));
-    slices.push_back({&Run::prepare, l, {}, 0});
-    plan(&Run::attend, tokens, l, 4 * q_width * static_cast<double>(trace->tokens()));
-    plan(&Run::leave_attention, tokens, l, 2 * q_width * d);
+    plan_attention(l, false);
+    if (at.cross) plan_attention(l, true);
     if (at.experts) {
         const auto experts = static_cast<double>(at.experts->per_token);
         return plan(&Run::run_experts, tokens, l, experts * 6 * d * d_ff);
@@ -162,7 +224,7 @@ void Forward::Run::plan_layer(Index l) {
 }
 
 void Forward::Run::enter(const Slice&) {
-    const Network& network = trace->model_->network();
+    const Network& network = this->network();
     trace->token_embedding_ = begun(&Trace::token_embedding_);
     if (network.position_embedding) trace->position_embedding_ = begun(&Trace::position_embedding_);
     if (network.segment_embedding) trace->segment_embedding_ = begun(&Trace::segment_embedding_);
@@ -171,7 +233,7 @@ void Forward::Run::enter(const Slice&) {
 }
 
 void Forward::Run::embed(const Slice& slice) {
-    const Network& network = trace->model_->network();
+    const Network& network = this->network();
     const auto begin = static_cast<std::size_t>(slice.tokens.begin);
     const auto count = static_cast<std::size_t>(slice.tokens.size());
     const auto of_slice = [&](std::span<const std::int32_t> all) {
@@ -187,89 +249,110 @@ void Forward::Run::embed(const Slice& slice) {
                  .residual = part(residual, slice)});
 }
 
-void Forward::Run::enter_layer(const Slice& slice) {
+void Forward::Run::enter_attention(const Slice& slice) {
     const ModelConfig& config = trace->model_->config();
-    const Index n = trace->tokens();
-    const Record* attention = before ? &layer_before(slice.layer).attention : nullptr;
+    const Record* attention = before ? &attention_before(slice).attention : nullptr;
     const auto heads = [&](const Tensor& (Record::*part)() const, Index count) {
         return begun(attention ? &(attention->*part)() : nullptr, 1, kept_in(slice.layer),
-                     {count, n, config.head_dim});
+                     {count, trace->tokens(), config.head_dim});
     };
-    normalised = begun(slice.layer, &LayerTrace::attention_input, config.d_model);
+    const auto of_encoded = [&](const Tensor& (Record::*part)() const) {
+        const Index n = trace->encoder_->tokens();
+        return attention ? (attention->*part)().continued(1, n, n, n)
+                         : Tensor({config.kv_heads, n, config.head_dim});
+    };
+    normalised = begun(slice, &AttentionTrace::attention_input, config.d_model);
     q = heads(&Record::q, config.heads);
-    k = heads(&Record::k, config.kv_heads);
-    v = heads(&Record::v, config.kv_heads);
+    k = slice.cross ? of_encoded(&Record::k) : heads(&Record::k, config.kv_heads);
+    v = slice.cross ? of_encoded(&Record::v) : heads(&Record::v, config.kv_heads);
 }
 
 void Forward::Run::project(const Slice& slice) {
     const MatrixView<float> input = rows(normalised.matrix(), slice.tokens);
-    enter_half(*trace->kernels_, block(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
+    enter_half(*trace->kernels_, half(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
+    if (slice.cross)
+        return project_cross_q(*trace->kernels_, half(slice), input, rows(q.heads(), slice.tokens));
     project_qkv(
-        *trace->kernels_, block(slice), input, rotary.of(block(slice), slice.tokens),
+        *trace->kernels_, half(slice), input, rotary.of(half(slice), slice.tokens),
         {rows(q.heads(), slice.tokens), rows(k.heads(), slice.tokens), rows(v.heads(), slice.tokens)});
+}
+
+void Forward::Run::project_encoded(const Slice& slice) {
+    project_cross_kv(*trace->kernels_, half(slice), rows(trace->encoder_->final_norm_.matrix(), slice.tokens),
+                     rows(k.heads(), slice.tokens), rows(v.heads(), slice.tokens));
 }
 
 void Forward::Run::prepare(const Slice& slice) {
     AttentionSpec spec;
-    spec.scale = block(slice).scale;
-    spec.softcap = block(slice).softcap;
-    spec.mask = changed ? layer_before(slice.layer).attention.spec().mask
-                : mask  ? *mask
-                        : mask_of(block(slice));
-    auto attention =
+    spec.scale = half(slice).scale;
+    spec.softcap = half(slice).softcap;
+    spec.mask = changed ? attention_before(slice).attention.spec().mask : mask ? *mask : mask_of(half(slice));
+    if (!slice.cross) spec.bias = bias;
+    auto record =
         Record::prepare(std::move(q), std::move(k), std::move(v), std::move(spec), *trace->kernels_);
-    if (!attention) {
-        failure = attention.error();
+    if (!record) {
+        failure = record.error();
         return;
     }
     const Index l = slice.layer, d = trace->model_->config().d_model, d_ff = trace->model_->config().d_ff;
-    if (before) attention->take_rows(layer_before(l).attention, kept_in(l), room);
+    if (before) record->take_rows(attention_before(slice).attention, kept_in(l), room);
+    const auto has_between = [](const AfterHalf& norms) { return norms.sum_norm || norms.added_norm; };
+    AttentionTrace here{.residual_in = std::move(residual),
+                        .attention_input = std::move(normalised),
+                        .attention = std::move(*record),
+                        .attention_output = begun(slice, &AttentionTrace::attention_output, d),
+                        .attention_between = has_between(after_attention(half(slice)))
+                                                 ? begun(slice, &AttentionTrace::attention_between, d)
+                                                 : Tensor()};
+    if (slice.cross) {
+        layer(slice).cross = std::move(here);
+        residual = begun_residual(l + 1);
+        return;
+    }
     const Block& at = block(slice);
-    const auto between = [&](const AfterHalf& norms, Tensor LayerTrace::* which) {
-        return norms.sum_norm || norms.added_norm ? begun(l, which, d) : Tensor();
-    };
     const Index experts = at.experts ? at.experts->per_token : 0;
     const auto of_experts = [&](Tensor LayerTrace::* which) {
         return at.experts ? begun(l, which, experts) : Tensor();
     };
-    trace->layers_.push_back(
-        {.residual_in = std::move(residual),
-         .attention_input = std::move(normalised),
-         .attention = std::move(*attention),
-         .attention_output = begun(l, &LayerTrace::attention_output, d),
-         .attention_between = between(after_attention(at), &LayerTrace::attention_between),
-         .residual_middle = begun(l, &LayerTrace::residual_middle, d),
-         .mlp_input = begun(l, &LayerTrace::mlp_input, d),
-         .chosen_experts = of_experts(&LayerTrace::chosen_experts),
-         .expert_weights = of_experts(&LayerTrace::expert_weights),
-         .mlp_hidden = begun(l, &LayerTrace::mlp_hidden, at.experts ? experts * d_ff : d_ff),
-         .mlp_output = begun(l, &LayerTrace::mlp_output, d),
-         .mlp_between = between(after_mlp(at), &LayerTrace::mlp_between)});
-    residual = begun_residual(l + 1);
+    LayerTrace& added = trace->layers_.emplace_back(std::move(here));
+    added.residual_middle = begun(l, &LayerTrace::residual_middle, d);
+    added.mlp_input = begun(l, &LayerTrace::mlp_input, d);
+    added.chosen_experts = of_experts(&LayerTrace::chosen_experts);
+    added.expert_weights = of_experts(&LayerTrace::expert_weights);
+    added.mlp_hidden = begun(l, &LayerTrace::mlp_hidden, at.experts ? experts * d_ff : d_ff);
+    added.mlp_output = begun(l, &LayerTrace::mlp_output, d);
+    if (has_between(after_mlp(at))) added.mlp_between = begun(l, &LayerTrace::mlp_between, d);
+    residual = at.cross ? begun({.work = nullptr, .layer = l, .tokens = {}, .cross = true},
+                                &AttentionTrace::residual_in, d)
+                        : begun_residual(l + 1);
 }
 
-void Forward::Run::attend(const Slice& slice) { layer(slice).attention.compute(slice.tokens); }
+void Forward::Run::attend(const Slice& slice) { attention(slice).attention.compute(slice.tokens); }
 
 void Forward::Run::leave_attention(const Slice& slice) {
     LayerTrace& l = layer(slice);
-    const auto output = rows(l.attention_output.matrix(), slice.tokens);
-    const auto middle = rows(l.residual_middle.matrix(), slice.tokens);
-    const ConstHeads heads = rows(l.attention.output().heads(), slice.tokens);
-    const bool here = changed && changed->head.layer == slice.layer && changed->token >= slice.tokens.begin &&
-                      changed->token < slice.tokens.end;
+    AttentionTrace& of = attention(slice);
+    const bool cross_follows = !slice.cross && block(slice).cross;
+    const auto output = rows(of.attention_output.matrix(), slice.tokens);
+    const auto sum = rows((cross_follows ? residual : l.residual_middle).matrix(), slice.tokens);
+    const ConstHeads heads = rows(of.attention.output().heads(), slice.tokens);
+    const bool here = changed && changed_at.layer == slice.layer &&
+                      (changed_at.kind == AttentionKind::cross) == slice.cross &&
+                      changed->token >= slice.tokens.begin && changed->token < slice.tokens.end;
     if (here) {
         Tensor given({heads.heads, heads.rows, heads.cols});
         copy_heads(heads, given.heads());
         std::ranges::copy(changed->values,
                           given.heads().head(changed->head.head).row(changed->token - slice.tokens.begin));
-        merge_heads(*trace->kernels_, block(slice), given.heads(), output);
+        merge_heads(*trace->kernels_, half(slice), given.heads(), output);
     } else {
-        merge_heads(*trace->kernels_, block(slice), heads, output);
+        merge_heads(*trace->kernels_, half(slice), heads, output);
     }
-    const MatrixView<float> residual_in = rows(l.residual_in.matrix(), slice.tokens);
-    leave_half(*trace->kernels_, after_attention(block(slice)), residual_in, output,
-               part(l.attention_between, slice), middle);
-    enter_half(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? residual_in : middle,
+    const MatrixView<float> residual_in = rows(of.residual_in.matrix(), slice.tokens);
+    leave_half(*trace->kernels_, after_attention(half(slice)), residual_in, output,
+               part(of.attention_between, slice), sum);
+    if (cross_follows) return;
+    enter_half(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? residual_in : sum,
                rows(l.mlp_input.matrix(), slice.tokens));
 }
 
@@ -306,14 +389,14 @@ void Forward::Run::leave_block(const Slice& slice) {
 void Forward::Run::leave(const Slice&) {
     trace->final_residual_ = std::move(residual);
     trace->final_norm_ = begun(&Trace::final_norm_);
-    const Network& network = trace->model_->network();
+    const Network& network = this->network();
     if (has_head_input(network))
         trace->head_input_ =
             begun(before ? &before->head_input_ : nullptr, 0, kept, width(network.head.weight.in));
 }
 
 void Forward::Run::finish(const Slice& slice) {
-    const Network& network = trace->model_->network();
+    const Network& network = this->network();
     const MatrixView<float> normal = part(trace->final_norm_, slice);
     enter_half(*trace->kernels_, network.final_norm, rows(trace->final_residual_.matrix(), slice.tokens),
                normal);
@@ -321,21 +404,43 @@ void Forward::Run::finish(const Slice& slice) {
         copy(head_input(*trace->kernels_, network, normal).matrix(), part(trace->head_input_, slice));
 }
 
+bool Forward::Run::step() {
+    Run& stack = encoder ? *encoder : *this;
+    if (failure || stack.next == stack.slices.size()) return false;
+    const Slice& slice = stack.slices[stack.next++];
+    (stack.*slice.work)(slice);
+    operations_done += slice.operations;
+    failure = stack.failure;
+    if (&stack != this && stack.next == stack.slices.size()) encoder.reset();
+    return !failure && next < slices.size();
+}
+
 Forward::Forward(std::unique_ptr<Run> run) : run_(std::move(run)) {}
 Forward::Forward(Forward&&) noexcept = default;
 Forward& Forward::operator=(Forward&&) noexcept = default;
 Forward::~Forward() = default;
 
-Status Forward::check(const ModelConfig& config, std::span<const std::int32_t> ids,
-                      std::span<const std::int32_t> segments) {
-    if (ids.empty()) return Error{"there are no token ids to run"};
+namespace {
+
+// Of one text; `whose` is before its tokens: "decoder ".
+Status check_ids(const ModelConfig& config, std::span<const std::int32_t> ids, const std::string& whose) {
     if (std::ssize(ids) > config.context)
-        return Error{std::to_string(ids.size()) + " tokens are more than the context of " +
+        return Error{std::to_string(ids.size()) + " " + whose + "tokens are more than the context of " +
                      std::to_string(config.context) + " that this model was made for"};
     for (std::size_t i = 0; i < ids.size(); ++i)
         if (ids[i] < 0 || ids[i] >= config.vocab_size)
-            return Error{"token id " + std::to_string(ids[i]) + " at position " + std::to_string(i) +
+            return Error{whose + "token id " + std::to_string(ids[i]) + " at position " + std::to_string(i) +
                          " is outside the vocabulary of " + std::to_string(config.vocab_size)};
+    return ok();
+}
+
+Status check(const ModelConfig& config, std::span<const std::int32_t> ids,
+             std::span<const std::int32_t> segments, std::span<const std::int32_t> decoder_ids) {
+    if (ids.empty()) return Error{"there are no token ids to run"};
+    if (Status fit = check_ids(config, ids, ""); !fit) return fit;
+    if (!decoder_ids.empty() && config.decoder_layers == 0)
+        return Error{"this model has no decoder beside an encoder, which decoder ids would be for"};
+    if (Status fit = check_ids(config, decoder_ids, "decoder "); !fit) return fit;
     if (!segments.empty() && config.segments == 0)
         return Error{"this model has no segments (token types) that tokens could belong to"};
     if (!segments.empty() && segments.size() != ids.size())
@@ -345,64 +450,100 @@ Status Forward::check(const ModelConfig& config, std::span<const std::int32_t> i
         if (segments[i] < 0 || segments[i] >= config.segments)
             return Error{"token type " + std::to_string(segments[i]) + " at position " + std::to_string(i) +
                          " is none of the model's " + std::to_string(config.segments)};
-    const std::int64_t bytes = trace_bytes(config, std::ssize(ids));
+    const std::int64_t bytes =
+        trace_bytes(config, std::ssize(ids), std::max<Index>(1, std::ssize(decoder_ids)));
     if (bytes > std::numeric_limits<Index>::max())
         return Error{"a run of " + std::to_string(ids.size()) + " tokens would keep " +
                      std::to_string(bytes >> 20) + " MiB, more than can be addressed here"};
     return ok();
 }
 
+}  // namespace
+
+Result<Forward> Forward::start(Given given) {
+    const std::shared_ptr<const Model> model = given.model;
+    const Network& network = model->network();
+    if (Status fit = check(model->config(), given.ids, given.segments, given.decoder_ids); !fit)
+        return fit.error();
+    if (!network.encoder) {
+        auto run = std::make_unique<Run>(model, network, std::move(given.ids), *given.kernels,
+                                         given.slice_operations, given.before, std::move(given.changed));
+        run->trace->segments_ = std::move(given.segments);
+        return Forward(std::move(run));
+    }
+    if (given.decoder_ids.empty()) given.decoder_ids = {model->config().start_id};
+    const auto encoded = given.before ? given.before->encoder() : nullptr;
+    const bool in_encoder =
+        given.changed && network.place_of(given.changed->head.layer).kind == AttentionKind::encoder;
+    const bool shares = encoded && !in_encoder && std::ranges::equal(encoded->ids(), given.ids);
+    Run::Encoded read{encoded, nullptr};
+    if (!shares)
+        read.run = std::make_unique<Run>(model, *network.encoder, std::move(given.ids), *given.kernels,
+                                         given.slice_operations, in_encoder ? encoded : nullptr,
+                                         in_encoder ? given.changed : std::nullopt);
+    auto run = std::make_unique<Run>(model, network, std::move(given.decoder_ids), *given.kernels,
+                                     given.slice_operations, shares ? given.before : nullptr,
+                                     in_encoder ? std::nullopt : std::move(given.changed));
+    run->read(std::move(read));
+    return Forward(std::move(run));
+}
+
 Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
                                const Kernels& kernels, double slice_operations,
-                               std::vector<std::int32_t> segments) {
-    if (Status fit = check(model->config(), ids, segments); !fit) return fit.error();
-    Forward forward(
-        std::make_unique<Run>(std::move(model), std::move(ids), kernels, slice_operations, nullptr));
-    forward.run_->trace->segments_ = std::move(segments);
-    return forward;
+                               std::vector<std::int32_t> segments, std::vector<std::int32_t> decoder_ids) {
+    return start({.model = std::move(model),
+                  .ids = std::move(ids),
+                  .segments = std::move(segments),
+                  .decoder_ids = std::move(decoder_ids),
+                  .kernels = &kernels,
+                  .slice_operations = slice_operations});
 }
 
 Result<Forward> Forward::start_under(Mask mask, std::shared_ptr<const Model> model,
                                      std::vector<std::int32_t> ids, const Kernels& kernels,
                                      double slice_operations, std::vector<std::int32_t> segments) {
+    if (model->network().encoder)
+        return Error{"one mask does not fit an encoder and a decoder, whose attentions see different texts"};
     auto forward = start(std::move(model), std::move(ids), kernels, slice_operations, std::move(segments));
     if (forward) forward->run_->mask = std::move(mask);
     return forward;
 }
 
 Result<Forward> Forward::start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
-                               double slice_operations) {
-    if (Status fit = check(before->model()->config(), ids); !fit) return fit.error();
-    return Forward(
-        std::make_unique<Run>(before->model(), std::move(ids), before->kernels(), slice_operations, before));
+                               double slice_operations, std::vector<std::int32_t> decoder_ids) {
+    return start({.model = before->model(),
+                  .ids = std::move(ids),
+                  .decoder_ids = std::move(decoder_ids),
+                  .kernels = &before->kernels(),
+                  .slice_operations = slice_operations,
+                  .before = before});
 }
 
 Result<Forward> Forward::start_with(SetHeadOutput changed, const std::shared_ptr<const Trace>& before,
                                     double slice_operations) {
     const ModelConfig& config = before->model()->config();
     const auto [layer, head] = changed.head;
-    if (layer < 0 || layer >= config.layers || head < 0 || head >= config.heads)
+    if (layer < 0 || layer >= config.attentions() || head < 0 || head >= config.heads)
         return Error{"there is no head " + std::to_string(head) + " in layer " + std::to_string(layer)};
-    if (changed.token < 0 || changed.token >= before->tokens())
+    const Index tokens = before->attention(layer).queries.tokens();
+    if (changed.token < 0 || changed.token >= tokens)
         return Error{"there is no token " + std::to_string(changed.token) + " in a text of " +
-                     std::to_string(before->tokens())};
+                     std::to_string(tokens)};
     if (std::ssize(changed.values) != config.head_dim)
         return Error{std::to_string(changed.values.size()) + " values are no output of a head, which has " +
                      std::to_string(config.head_dim)};
-    Forward forward(std::make_unique<Run>(before->model(), before->ids_, before->kernels(), slice_operations,
-                                          before, std::move(changed)));
-    forward.run_->trace->segments_ = before->segments_;
-    return forward;
+    const Trace& text = before->encoder() ? *before->encoder() : *before;
+    return start({.model = before->model(),
+                  .ids = text.ids_,
+                  .segments = text.segments_,
+                  .decoder_ids = before->encoder() ? before->ids_ : std::vector<std::int32_t>{},
+                  .kernels = &before->kernels(),
+                  .slice_operations = slice_operations,
+                  .before = before,
+                  .changed = std::move(changed)});
 }
 
-bool Forward::step() {
-    Run& run = *run_;
-    if (run.failure || run.next == run.slices.size()) return false;
-    const Run::Slice& slice = run.slices[run.next++];
-    (run.*slice.work)(slice);
-    run.operations_done += slice.operations;
-    return !run.failure && run.next < run.slices.size();
-}
+bool Forward::step() { return run_->step(); }
 
 float Forward::progress() const {
     // Where all tokens are kept there is nothing to compute.
@@ -418,9 +559,11 @@ Result<std::shared_ptr<const Trace>> Forward::finish() {
 
 Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model,
                                                  std::vector<std::int32_t> ids, const Kernels& kernels,
-                                                 std::vector<std::int32_t> segments) {
-    auto forward = Forward::start(std::move(model), std::move(ids), kernels,
-                                  std::numeric_limits<double>::infinity(), std::move(segments));
+                                                 std::vector<std::int32_t> segments,
+                                                 std::vector<std::int32_t> decoder_ids) {
+    auto forward =
+        Forward::start(std::move(model), std::move(ids), kernels, std::numeric_limits<double>::infinity(),
+                       std::move(segments), std::move(decoder_ids));
     if (!forward) return forward.error();
     return forward->finish();
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,31 +19,40 @@ struct SetHeadOutput {
     std::vector<float> values;
 };
 
+inline constexpr double operations_of_a_frame = 400e6;  // take about 15 ms at 30 GFLOP/s
+
 // A row's numbers do not depend on what is computed with it, so the result is the same however the work is cut.
 class Forward {
   public:
-    // 400 million operations take about 15 ms at 30 GFLOP/s. Fails when there is no id, an id lies outside the
+    // Fails when there is no id, an id lies outside the
     // vocabulary, or there are more ids than the context holds. Models with segments may be told each token's; without
-    // them all are 0. A continued run has no others either.
+    // them all are 0. A continued run has no others either. An encoder reads the ids and its decoder the decoder_ids,
+    // which begin with the start token, or that alone if there are none; the Trace is the decoder's.
     static Result<Forward> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
-                                 const Kernels& kernels = default_kernels(), double slice_operations = 400e6,
-                                 std::vector<std::int32_t> segments = {});
-    // The same under another mask than the model's own, in every layer: what the model would do if it saw that.
+                                 const Kernels& kernels = default_kernels(),
+                                 double slice_operations = operations_of_a_frame,
+                                 std::vector<std::int32_t> segments = {},
+                                 std::vector<std::int32_t> decoder_ids = {});
+    // The same under another mask than the model's own, in every layer: what the model would do if it saw that. Fails
+    // for an encoder–decoder, whose attentions see different texts.
     static Result<Forward> start_under(Mask mask, std::shared_ptr<const Model> model,
                                        std::vector<std::int32_t> ids,
                                        const Kernels& kernels = default_kernels(),
-                                       double slice_operations = 400e6,
+                                       double slice_operations = operations_of_a_frame,
                                        std::vector<std::int32_t> segments = {});
     // Continues a run of the same model: the rows of the tokens that both begin with are kept, and so is their memory
     // where that can be shared (Tensor::continued). The result has the bits of a run of its own. Where a model looks both
-    // ways, or turns all tokens of a longer text otherwise, none are kept.
+    // ways, or turns all tokens of a longer text otherwise, none are kept. Where an encoder reads the same ids, its run is
+    // shared.
     static Result<Forward> start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
-                                 double slice_operations = 400e6);
+                                 double slice_operations = operations_of_a_frame,
+                                 std::vector<std::int32_t> decoder_ids = {});
     // The same text, as the model goes on from a head that gives something else. What comes before that is kept, and the
-    // mask as well. The head's Record holds what it computed, attention_output what was made of it. Fails if there is no
-    // such head or token, or if there are too many or too few values.
+    // mask as well. The head's Record holds what it computed, attention_output what was made of it. Its layer is the
+    // number of the attention, and the token one of its queries. Fails if there is no such head or token, or if there are
+    // too many or too few values.
     static Result<Forward> start_with(SetHeadOutput changed, const std::shared_ptr<const Trace>& before,
-                                      double slice_operations = 400e6);
+                                      double slice_operations = operations_of_a_frame);
     Forward(Forward&&) noexcept;
     Forward& operator=(Forward&&) noexcept;
     ~Forward();
@@ -55,8 +65,15 @@ class Forward {
 
   private:
     struct Run;
-    static Status check(const ModelConfig& config, std::span<const std::int32_t> ids,
-                        std::span<const std::int32_t> segments = {});
+    struct Given {
+        std::shared_ptr<const Model> model;
+        std::vector<std::int32_t> ids, segments = {}, decoder_ids = {};
+        const Kernels* kernels;
+        double slice_operations;
+        std::shared_ptr<const Trace> before = {};
+        std::optional<SetHeadOutput> changed = {};
+    };
+    static Result<Forward> start(Given given);
     explicit Forward(std::unique_ptr<Run> run);
     std::unique_ptr<Run> run_;
 };
@@ -64,6 +81,7 @@ class Forward {
 Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> model,
                                                  std::vector<std::int32_t> ids,
                                                  const Kernels& kernels = default_kernels(),
-                                                 std::vector<std::int32_t> segments = {});
+                                                 std::vector<std::int32_t> segments = {},
+                                                 std::vector<std::int32_t> decoder_ids = {});
 
 }  // namespace attn

@@ -34,19 +34,24 @@ struct Generator::State {
     void run_again();
     void enter();
     void run_layer(std::size_t layer);
+    void run_cross(std::size_t layer);
+    // Adds what a half's heads give to the residual.
+    void attend(const AttentionHalf& half, AttentionCall call);
     void run_head();  // for a part of the vocabulary
 
     std::shared_ptr<const Model> model;
     const Kernels* kernels;
     Sampler sampler;
     std::vector<std::int32_t> ids;
-    std::vector<float> logits;         // [vocabulary]
-    std::vector<Tensor> keys, values;  // per layer, [kv_heads, capacity, head_dim]
+    std::vector<float> logits;                     // [vocabulary]
+    std::vector<Tensor> keys, values;              // per layer, [kv_heads, capacity, head_dim]
+    std::vector<Tensor> cross_keys, cross_values;  // per layer, of the encoder's text, if there is one
 
     Index position;
     std::size_t layers_done = 0;
     Index logits_done = 0;
     RotaryTables rotary;  // of the position
+    Tensor biases;        // [heads, 1, position + 1], of the distances, if the network has such
     Tensor residual;      // [1, d_model]
 };
 
@@ -67,6 +72,9 @@ void Generator::State::take_cache(const Trace& run) {
     for (const LayerTrace& layer : run.layers()) {
         keys.push_back(layer.attention.k());
         values.push_back(layer.attention.v());
+        if (!layer.cross) continue;
+        cross_keys.push_back(layer.cross->attention.k());
+        cross_values.push_back(layer.cross->attention.v());
     }
 }
 
@@ -93,11 +101,42 @@ void Generator::State::enter() {
            .residual = residual.matrix()});
     rotary = RotaryTables(network, {position, position + 1});
     rotary.fill(network, {position, position + 1}, position + 1);
+    if (network.relative_bias) biases = relative_biases(*network.relative_bias, {-position, 1});
     const Index capacity = keys.front().dim(1);
     if (position < capacity) return;
     for (std::vector<Tensor>* caches : {&keys, &values})
         for (Tensor& cache : *caches)
             cache = with_capacity(cache, position, std::min(context(), std::max<Index>(16, 2 * capacity)));
+}
+
+void Generator::State::attend(const AttentionHalf& half, AttentionCall call) {
+    const ModelConfig& config = model->config();
+    Tensor attended({config.heads, 1, config.head_dim}), row_max({config.heads, 1}),
+        row_log_sum({config.heads, 1});
+    call.scale = half.scale;
+    call.softcap = half.softcap;
+    call.output = attended.heads();
+    call.row_max = row_max.matrix();
+    call.row_log_sum = row_log_sum.matrix();
+    kernels->attention(call);
+
+    Tensor output({1, config.d_model}), between(output.shape());
+    merge_heads(*kernels, half, attended.heads(), output.matrix());
+    leave_half(*kernels, after_attention(half), residual.matrix(), output.matrix(), between.matrix(),
+               residual.matrix());
+}
+
+void Generator::State::run_cross(std::size_t l) {
+    const ModelConfig& config = model->config();
+    const AttentionHalf& half = *model->network().blocks[l].cross;
+    Tensor normalised({1, config.d_model}), q({config.heads, 1, config.head_dim});
+    enter_half(*kernels, half.attention_norm, residual.matrix(), normalised.matrix());
+    project_cross_q(*kernels, half, normalised.matrix(), q.heads());
+    AttentionCall call;
+    call.q = q.heads();
+    call.k = cross_keys[l].heads();
+    call.v = cross_values[l].heads();
+    attend(half, call);
 }
 
 void Generator::State::run_layer(std::size_t l) {
@@ -111,27 +150,21 @@ void Generator::State::run_layer(std::size_t l) {
     project_qkv(*kernels, block, normalised.matrix(), rotary.of(block, here),
                 {q.heads(), rows(keys[l].heads(), here), rows(values[l].heads(), here)});
 
+    if (block.parallel) enter_half(*kernels, block.mlp_norm, residual.matrix(), normalised.matrix());
     // The newest query may attend to every key that it is given, so there is no mask.
     const Index first = block.window > 0 ? std::max<Index>(0, here.end - block.window) : 0;
-    Tensor attended({config.heads, 1, config.head_dim}), row_max({config.heads, 1}),
-        row_log_sum({config.heads, 1});
     AttentionCall call;
     call.q = q.heads();
     call.k = rows(keys[l].heads(), {first, here.end});
     call.v = rows(values[l].heads(), {first, here.end});
-    call.scale = block.scale;
-    call.softcap = block.softcap;
-    call.output = attended.heads();
-    call.row_max = row_max.matrix();
-    call.row_log_sum = row_log_sum.matrix();
-    kernels->attention(call);
-
-    Tensor output({1, config.d_model}), between(output.shape());
-    merge_heads(*kernels, block, attended.heads(), output.matrix());
-    if (block.parallel) enter_half(*kernels, block.mlp_norm, residual.matrix(), normalised.matrix());
-    leave_half(*kernels, after_attention(block), residual.matrix(), output.matrix(), between.matrix(),
-               residual.matrix());
+    if (biases.size() > 0) {
+        call.bias = biases.heads();
+        call.bias.data += first;
+    }
+    attend(block, call);
+    if (block.cross) run_cross(l);
     if (!block.parallel) enter_half(*kernels, block.mlp_norm, residual.matrix(), normalised.matrix());
+    Tensor output({1, config.d_model}), between(output.shape());
     if (block.experts) {
         const Index per_token = block.experts->per_token;
         Tensor chosen({1, per_token}), weights({1, per_token}), hidden({1, per_token * config.d_ff});
@@ -174,8 +207,9 @@ Result<Generator> Generator::start(const Trace& prompt, const Sampling& sampling
 }
 
 Result<Generator> Generator::start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
-                                   const Sampling& sampling) {
-    auto prompt = run_forward(std::move(model), std::move(ids));
+                                   const Sampling& sampling, std::vector<std::int32_t> decoder_ids) {
+    auto prompt =
+        run_forward(std::move(model), std::move(ids), default_kernels(), {}, std::move(decoder_ids));
     if (!prompt) return prompt.error();
     return start(**prompt, sampling);
 }

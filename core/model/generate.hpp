@@ -52,9 +52,10 @@ class Sampler {
 class Generator {
   public:
     // Takes the prompt. Fails as Forward::start does, if a sampling parameter is out of range, and if the model reads in
-    // both directions, for then each token would change those before it.
+    // both directions, for then each token would change those before it. An encoder–decoder goes on with what its
+    // decoder reads.
     static Result<Generator> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
-                                   const Sampling& sampling);
+                                   const Sampling& sampling, std::vector<std::int32_t> decoder_ids = {});
     // Continues an existing run: its keys and values become the cache.
     static Result<Generator> start(const Trace& prompt, const Sampling& sampling);
     Generator(Generator&&) noexcept;
@@ -67,7 +68,7 @@ class Generator {
     // Chooses and appends a token. Fails if the context is full or the logits are not finite.
     Result<std::int32_t> next();
 
-    std::span<const std::int32_t> ids() const;  // the prompt and the chosen tokens
+    std::span<const std::int32_t> ids() const;  // the prompt and the chosen tokens, of a decoder its own
     // [vocabulary], for the last token; while step() returns true, part of it still belongs to the token before.
     std::span<const float> logits() const;
 

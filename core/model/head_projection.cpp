@@ -47,11 +47,11 @@ HeadProjection head_projection(const Model& model, Index layer, Index head) {
 
 Tensor unturned_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
     const Model& model = *trace.model();
-    const Block& block = model.network().blocks[static_cast<std::size_t>(layer)];
-    const std::optional<Norm>& norm = stage == Stage::q ? block.q_norm : block.k_norm;
+    const LayerAttention at = trace.attention(layer);
+    const std::optional<Norm>& norm = stage == Stage::q ? at.half.q_norm : at.half.k_norm;
     const Index width = model.config().head_dim, together = norm ? norm->gain.size() / width : 1,
                 first = together == 1 ? head : 0;
-    const Tensor& inputs = trace.layers()[static_cast<std::size_t>(layer)].attention_input;
+    const Tensor& inputs = stage == Stage::q ? at.run.attention_input : at.key_input;
     Tensor all({tokens.size(), together * width}), own({1, tokens.size(), width});
     for (Index i = 0; i < together; ++i) {
         const HeadProjection::Part part = part_of(model, stage, layer, first + i);

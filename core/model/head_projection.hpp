@@ -17,7 +17,8 @@ struct HeadProjection {
     };
     Part q, k, v;
 };
-// `head` counts the heads of queries; those of k and v are shared as the model says.
+// `layer` is the number of an attention (Network::attentions); `head` counts the heads of queries, and those of k and v are
+// shared as the model says.
 HeadProjection head_projection(const Model& model, Index layer, Index head);
 
 // q or k of some tokens, [1, tokens, head_dim], normalised where the block does that, before positions turn it. Heads

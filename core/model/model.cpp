@@ -88,8 +88,11 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
     return text;
 }
 
+// A name that the family's table has, and so is told whole, however long.
+std::string quoted_whole(const std::string& name) { return "'" + name + "'"; }
+
 Result<Weight> check(const DeclaredWeight& declared, const StoredTensor& stored) {
-    const std::string tensor = *stored.file + ": tensor " + quote(stored.name);
+    const std::string tensor = *stored.file + ": tensor " + quoted_whole(stored.name);
     if (stored.dtype != DType::f32 && stored.dtype != DType::f16 && stored.dtype != DType::bf16)
         return Error{tensor + " holds " + std::string(stored.dtype_name) +
                      " values, which are not supported as weights; F32, F16 and BF16 are"};
@@ -129,7 +132,8 @@ Error missing(const std::vector<DeclaredWeight>& absent) {
     constexpr std::size_t shown = 3;
     std::vector<std::string> names;
     for (const DeclaredWeight& weight : absent)
-        if (names.size() < shown) names.push_back(quote(weight.name) + " (" + to_string(weight.shape) + ")");
+        if (names.size() < shown)
+            names.push_back(quoted_whole(weight.name) + " (" + to_string(weight.shape) + ")");
     std::string text =
         "the weights lack tensor" + std::string(absent.size() > 1 ? "s " : " ") + joined(names, ", ");
     if (absent.size() > shown) text += " and " + std::to_string(absent.size() - shown) + " more";

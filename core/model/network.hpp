@@ -2,6 +2,7 @@
 // with them: parts that a family lacks are absent.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "io/model_config.hpp"
 #include "kernels/table.hpp"
+#include "model/positions.hpp"
 #include "tensor/tensor.hpp"
 
 namespace attn {
@@ -86,7 +88,8 @@ struct Experts {
     std::vector<Mlp> all;
 };
 
-struct Block {
+// The half of a block that attends.
+struct AttentionHalf {
     std::optional<Norm> attention_norm;  // none: attention reads the residual as it is
     std::vector<Linear> qkv;             // their outputs side by side are Q of all heads, then K, then V
     std::optional<Norm> q_norm,
@@ -99,7 +102,12 @@ struct Block {
     Linear attention_out;                      // W_O
     std::optional<Norm> attention_added_norm;  // of what attention gives, before it is added
     std::optional<Norm> attention_sum_norm;    // of the sum
-    bool parallel = false;                     // the MLP reads what attention read, not what it left
+};
+
+struct Block : AttentionHalf {
+    // Follows the other half; its keys and values are made of what the encoder's last norm gives.
+    std::optional<AttentionHalf> cross;
+    bool parallel = false;  // the MLP reads what attention read, not what it left
     std::optional<Norm> mlp_norm;
     Mlp mlp;                                           // where there are no experts
     std::optional<Experts> experts;                    // in its place
@@ -113,8 +121,25 @@ struct HeadTransform {
     Norm norm;
 };
 
+// What is added to the scores of each head for how far a key is from its query, by buckets of distances (Raffel et al.
+// 2020, arXiv 1910.10683).
+struct RelativeBias {
+    std::string name;  // in the checkpoint, without ".weight"
+    WeightView table;  // [buckets, heads], rows of heads = in
+    RelativeBuckets buckets;
+};
+
+// An attention of a model, and where it is in its stack of layers.
+struct AttentionPlace {
+    AttentionKind kind = AttentionKind::self;
+    Index layer = 0;
+    bool operator==(const AttentionPlace&) const = default;
+};
+
+// Of an encoder–decoder, the decoder.
 struct Network {
-    WeightView token_embedding;  // rows of d_model = in, or of fewer with project_in
+    std::unique_ptr<const Network> encoder;  // null: there is none. It has no head
+    WeightView token_embedding;              // rows of d_model = in, or of fewer with project_in
     double embedding_scale = 1;
     std::optional<Linear> project_in;
     std::optional<WeightView> position_embedding;  // rows of d_model = in
@@ -122,24 +147,31 @@ struct Network {
     std::optional<WeightView> segment_embedding;   // rows of d_model = in
     std::optional<Norm> embedding_norm;            // of their sum
     std::vector<Rotary> rotary;                    // of which each block takes one
+    std::optional<RelativeBias> relative_bias;     // of all blocks; cross-attention has none
     std::vector<Block> blocks;
     std::optional<Norm> final_norm;
     std::optional<Linear> project_out;
     std::optional<HeadTransform> head_transform;
-    Linear head;           // computes the logits
-    double logit_cap = 0;  // cap · tanh(logit / cap); 0: none
+    double head_scale = 1;  // of what the head reads
+    Linear head;            // computes the logits
+    double logit_cap = 0;   // cap · tanh(logit / cap); 0: none
     bool causal = true;
 
-    const Rotary* rotary_of(Index layer) const {  // null: none
-        const auto which = blocks[static_cast<std::size_t>(layer)].rotary;
+    // Its attentions by their number, which runs through all of them: those of the encoder's blocks come first, then those
+    // of its own, then the blocks' cross-attentions.
+    Index attentions() const;
+    AttentionPlace place_of(Index attention) const;
+    const AttentionHalf& attention(Index number) const;
+    const Rotary* rotary_of(Index attention) const {  // null: none
+        const auto which = this->attention(attention).rotary;
         return which ? &rotary[*which] : nullptr;
     }
 };
 
 // Whether rotary positions or norms come between W_Q and q, or W_K and k.
-inline bool turns_or_normalises(const Network& network, Index layer) {
-    const Block& block = network.blocks[static_cast<std::size_t>(layer)];
-    return block.rotary || block.q_norm || block.k_norm;
+inline bool turns_or_normalises(const Network& network, Index attention) {
+    const AttentionHalf& half = network.attention(attention);
+    return half.rotary || half.q_norm || half.k_norm;
 }
 
 // Whether a network computes what GPT-2's or Llama's does, from matrices of their own: norms before each half and after

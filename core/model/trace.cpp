@@ -8,7 +8,7 @@
 namespace attn {
 
 Tensor Trace::logits(Range range) const {
-    const Network& network = model_->network();
+    const Network& network = *network_;
     Tensor out({range.size(), network.head.weight.out});
     head_logits(*kernels_, network, {0, network.head.weight.out}, rows(head_input().matrix(), range),
                 out.matrix());
@@ -44,11 +44,20 @@ HeadOutput output_matrix(const WeightView& all, Index head, Index head_dim) {
 
 }  // namespace
 
-Tensor Trace::head_contribution(Index layer, Index head, Range range) const {
-    const auto at = static_cast<std::size_t>(layer);
-    const Record& attention = layers_[at].attention;
-    const HeadOutput w_o =
-        output_matrix(model_->network().blocks[at].attention_out.weight, head, attention.d_v());
+LayerAttention Trace::attention(Index number) const {
+    const AttentionPlace place = network_->place_of(number);
+    const Trace& own = place.kind == AttentionKind::encoder ? *encoder_ : *this;
+    const LayerTrace& layer = own.layers_[static_cast<std::size_t>(place.layer)];
+    const AttentionHalf& half = network_->attention(number);
+    if (place.kind == AttentionKind::cross)
+        return {place, half, *layer.cross, own, *encoder_, encoder_->final_norm_};
+    return {place, half, layer, own, own, layer.attention_input};
+}
+
+Tensor Trace::head_contribution(Index number, Index head, Range range) const {
+    const LayerAttention of = attention(number);
+    const Record& attention = of.record();
+    const HeadOutput w_o = output_matrix(of.half.attention_out.weight, head, attention.d_v());
     Tensor out({range.size(), w_o.weight.out});
     kernels_->linear(rows(attention.output().heads().head(head), range), w_o.weight, {}, Activation::none,
                      out.matrix());
@@ -57,6 +66,9 @@ Tensor Trace::head_contribution(Index layer, Index head, Range range) const {
 
 std::vector<NamedTensor> Trace::tensors() const {
     std::vector<NamedTensor> all;
+    if (encoder_)
+        for (NamedTensor& each : encoder_->tensors())
+            all.push_back({"encoder." + each.name, std::move(each.axes), each.tensor});
     const std::vector<std::string> width{"token", "d_model"};
     const auto add_if = [&](std::string name, const std::vector<std::string>& axes, const Tensor& tensor) {
         if (tensor.size() > 0) all.push_back({std::move(name), axes, &tensor});
@@ -65,21 +77,30 @@ std::vector<NamedTensor> Trace::tensors() const {
     add_if("position_embedding", width, position_embedding_);
     add_if("segment_embedding", width, segment_embedding_);
     add_if("embedding_sum", width, embedding_sum_);
+    if (const Bias& bias = layers_.front().attention.spec().bias; !bias.empty())
+        all.push_back({"relative_bias", {"head", "query", "offset"}, bias.values.get()});
     for (std::size_t l = 0; l < layers_.size(); ++l) {
         const LayerTrace& layer = layers_[l];
-        const Block& block = model_->network().blocks[l];
-        const auto name = [&](const char* part) { return "layers." + std::to_string(l) + "." + part; };
-        all.push_back({name("residual_in"), width, &layer.residual_in});
-        all.push_back({name("attention_input"), width, &layer.attention_input});
-        all.push_back({name("attention.q"), {"head", "query", "head_dim"}, &layer.attention.q()});
-        all.push_back({name("attention.k"), {"kv_head", "key", "head_dim"}, &layer.attention.k()});
-        all.push_back({name("attention.v"), {"kv_head", "key", "head_dim"}, &layer.attention.v()});
-        all.push_back({name("attention.output"), {"head", "query", "head_dim"}, &layer.attention.output()});
-        all.push_back({name("attention.row_max"), {"head", "query"}, &layer.attention.row_max()});
-        all.push_back({name("attention.row_log_sum"), {"head", "query"}, &layer.attention.row_log_sum()});
-        all.push_back({name("attention_output"), width, &layer.attention_output});
-        add_if(name(block.attention_sum_norm ? "attention_sum" : "attention_added"), width,
-               layer.attention_between);
+        const Block& block = network_->blocks[l];
+        const std::string of_layer = "layers." + std::to_string(l) + ".";
+        const auto name = [&](const char* part) { return of_layer + part; };
+        const auto add_attention = [&](const AttentionHalf& half, const AttentionTrace& of,
+                                       const std::string& before) {
+            const Record& run = of.attention;
+            all.push_back({before + "residual_in", width, &of.residual_in});
+            all.push_back({before + "attention_input", width, &of.attention_input});
+            all.push_back({before + "attention.q", {"head", "query", "head_dim"}, &run.q()});
+            all.push_back({before + "attention.k", {"kv_head", "key", "head_dim"}, &run.k()});
+            all.push_back({before + "attention.v", {"kv_head", "key", "head_dim"}, &run.v()});
+            all.push_back({before + "attention.output", {"head", "query", "head_dim"}, &run.output()});
+            all.push_back({before + "attention.row_max", {"head", "query"}, &run.row_max()});
+            all.push_back({before + "attention.row_log_sum", {"head", "query"}, &run.row_log_sum()});
+            all.push_back({before + "attention_output", width, &of.attention_output});
+            add_if(before + (half.attention_sum_norm ? "attention_sum" : "attention_added"), width,
+                   of.attention_between);
+        };
+        add_attention(block, layer, of_layer);
+        if (layer.cross) add_attention(*block.cross, *layer.cross, of_layer + "cross.");
         all.push_back({name("residual_middle"), width, &layer.residual_middle});
         all.push_back({name("mlp_input"), width, &layer.mlp_input});
         add_if(name("chosen_experts"), {"token", "choice"}, layer.chosen_experts);
@@ -98,15 +119,15 @@ Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int
     return std::ranges::mismatch(a, b).in1 - a.begin();
 }
 
-Index same_beginning(const Trace& run, std::span<const std::int32_t> ids) {
-    const Network& network = run.model()->network();
+Index same_beginning(const Trace& run, std::span<const std::int32_t> ids, const Trace* encoder) {
+    const Network& network = run.network();
     if (!network.causal || !turns_alike(network, run.tokens(), std::ssize(ids))) return 0;
-    return common_beginning(run.ids(), ids);
+    return run.encoder().get() == encoder ? common_beginning(run.ids(), ids) : 0;
 }
 
-std::int64_t Trace::memory_bytes() const { return trace_bytes(model_->config(), tokens()); }
+namespace {
 
-std::int64_t trace_bytes(const ModelConfig& config, Index tokens) {
+std::int64_t stack_bytes(const ModelConfig& config, Index layers, std::int64_t tokens, bool has_head) {
     const FamilyRules& rules = family_rules(config.family);
     const auto one_if = [&](Part part) -> std::int64_t { return has(rules, part, config) ? 1 : 0; };
     const std::int64_t d = config.d_model;
@@ -119,10 +140,29 @@ std::int64_t trace_bytes(const ModelConfig& config, Index tokens) {
         (6 + between) * d + heads + 2 * experts + std::max<std::int64_t>(experts, 1) * config.d_ff;
     const std::int64_t embeddings =
         1 + one_if(Part::position_embedding) + one_if(Part::segment_embedding) + one_if(Part::embedding_norm);
-    const std::int64_t head_input =
-        one_if(Part::project_out) * config.embedding_width + one_if(Part::head_dense) * d;
-    return std::int64_t{sizeof(float)} * tokens *
-           (embeddings * d + config.layers * layer + 2 * d + head_input);
+    const std::int64_t head_input = one_if(Part::project_out) * config.embedding_width +
+                                    (one_if(Part::head_dense) + (config.head_scale != 1)) * d;
+    const std::int64_t biases = config.buckets > 0 ? config.heads * (2 * tokens - 1) : 0;
+    return std::int64_t{sizeof(float)} *
+           (tokens * (embeddings * d + layers * layer + 2 * d + (has_head ? head_input : 0)) + biases);
+}
+
+}  // namespace
+
+std::int64_t Trace::memory_bytes() const {
+    const ModelConfig& config = model_->config();
+    if (encoder_) return trace_bytes(config, encoder_->tokens(), tokens());
+    return stack_bytes(config, std::ssize(layers_), tokens(), network_ == &model_->network());
+}
+
+std::int64_t trace_bytes(const ModelConfig& config, Index tokens, Index decoder_tokens) {
+    if (config.decoder_layers == 0) return stack_bytes(config, config.layers, tokens, true);
+    const std::int64_t of_query = 3 * config.d_model + 2 * config.heads * (config.head_dim + 1),
+                       of_key = 2 * config.kv_heads * config.head_dim;
+    const std::int64_t cross = of_query * decoder_tokens + of_key * tokens;
+    return stack_bytes(config, config.layers, tokens, false) +
+           stack_bytes(config, config.decoder_layers, decoder_tokens, true) +
+           std::int64_t{sizeof(float)} * config.decoder_layers * cross;
 }
 
 }  // namespace attn

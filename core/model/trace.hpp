@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "attention/record.hpp"
 #include "model/model.hpp"
+#include "model/network.hpp"
 
 namespace attn {
 
@@ -20,25 +22,31 @@ namespace attn {
 //   attention_output  = output of all heads · W_O + bias
 //   attention_between = norm(attention_output), where that is added to the residual; or, where a norm comes after the
 //                       sum, the sum
-//   residual_middle   = residual_in + attention_output, or what the norms of attention_between make of it
+//   residual_middle   = residual_in + attention_output, or what the norms of attention_between make of it. In a decoder
+//                       that reads an encoder's text, this sum is the residual_in of its cross-attention, which has the
+//                       same parts, and whose own sum is residual_middle
 //   mlp_input         = norm(residual_middle), or in parallel blocks norm(residual_in)
 //   mlp_hidden        = act(mlp_input · W_up + bias), or act(mlp_input · W_gate) · (mlp_input · W_up); of the first
 //                       expert that the token takes, then of the next
 //   mlp_output        = mlp_hidden · W_down + bias, weighted and added up over the token's experts
 //   mlp_between       as attention_between; the next residual_in = residual_middle + mlp_output, likewise
-struct LayerTrace {
-    Tensor residual_in;        // [n, d]
-    Tensor attention_input;    // [n, d]
-    Record attention;          // q, output [heads, n, head_dim]; k, v [kv_heads, n, head_dim]
-    Tensor attention_output;   // [n, d]
+struct AttentionTrace {
+    Tensor residual_in;       // [n, d]
+    Tensor attention_input;   // [n, d]
+    Record attention;         // q, output [heads, n, head_dim]; k, v [kv_heads, n or the encoder's, head_dim]
+    Tensor attention_output;  // [n, d]
     Tensor attention_between;  // [n, d], or empty
-    Tensor residual_middle;    // [n, d]
-    Tensor mlp_input;          // [n, d]
-    Tensor chosen_experts;     // [n, experts_per_token], their numbers, ascending; or empty
-    Tensor expert_weights;     // [n, experts_per_token], or empty
-    Tensor mlp_hidden;         // [n, d_ff], or [n, experts_per_token · d_ff]
-    Tensor mlp_output;         // [n, d]
-    Tensor mlp_between;        // [n, d], or empty
+};
+struct LayerTrace : AttentionTrace {
+    explicit LayerTrace(AttentionTrace self) : AttentionTrace(std::move(self)) {}
+    std::optional<AttentionTrace> cross;
+    Tensor residual_middle;  // [n, d]
+    Tensor mlp_input;        // [n, d]
+    Tensor chosen_experts;   // [n, experts_per_token], their numbers, ascending; or empty
+    Tensor expert_weights;   // [n, experts_per_token], or empty
+    Tensor mlp_hidden;       // [n, d_ff], or [n, experts_per_token · d_ff]
+    Tensor mlp_output;       // [n, d]
+    Tensor mlp_between;      // [n, d], or empty
 };
 
 struct NamedTensor {
@@ -47,10 +55,26 @@ struct NamedTensor {
     const Tensor* tensor;           // lives as long as its Trace
 };
 
-// A Trace is immutable.
+class Trace;
+
+// One of a run's attentions; it borrows from the run.
+struct LayerAttention {
+    AttentionPlace place;
+    const AttentionHalf& half;
+    const AttentionTrace& run;
+    const Trace& queries;     // of whose tokens these are
+    const Trace& keys;        // the encoder, in cross-attention
+    const Tensor& key_input;  // [n_k, d]: what K and V are made of
+    const Record& record() const { return run.attention; }
+};
+
+// The run of a model, and of an encoder–decoder that of the decoder. A Trace is immutable.
 class Trace {
   public:
     const std::shared_ptr<const Model>& model() const { return model_; }
+    const Network& network() const { return *network_; }  // that ran: the model's, or its encoder
+    // The run that cross-attention reads; null: there is none.
+    const std::shared_ptr<const Trace>& encoder() const { return encoder_; }
     const Kernels& kernels() const { return *kernels_; }  // the ones that ran
     std::span<const std::int32_t> ids() const { return ids_; }
     std::span<const std::int32_t> segments() const { return segments_; }  // as many, or none: all 0
@@ -66,16 +90,20 @@ class Trace {
     const std::vector<LayerTrace>& layers() const { return layers_; }
     const Tensor& final_residual() const { return final_residual_; }  // [n, d]
     const Tensor& final_norm() const { return final_norm_; }  // [n, d], normalised, if there is a norm
-    // [n, width], what the head reads: the final norm, or what a projection or a masked language head makes of it.
+    // By their number, as the network counts them (Network::attentions).
+    Index attentions() const { return network_->attentions(); }
+    LayerAttention attention(Index number) const;
+    // [n, width], what the head reads: the final norm, or what a scale, a projection or a masked language head makes of
+    // it.
     const Tensor& head_input() const { return head_input_.size() > 0 ? head_input_ : final_norm_; }
 
-    // [rows, vocabulary], computed on demand.
+    // [rows, vocabulary], computed on demand. An encoder has none.
     Tensor logits(Range rows) const;
     // [rows, d]: the head's output times its rows of W_O. The sum over the heads plus the bias of
     // W_O is attention_output.
-    Tensor head_contribution(Index layer, Index head, Range rows) const;
+    Tensor head_contribution(Index attention, Index head, Range rows) const;
 
-    // Lists every tensor above, in the order of the arithmetic.
+    // Lists every tensor above, in the order of the arithmetic; the encoder's first, as "encoder.…".
     std::vector<NamedTensor> tensors() const;
     std::int64_t memory_bytes() const;
 
@@ -83,6 +111,8 @@ class Trace {
     friend class Forward;
     Trace() = default;
     std::shared_ptr<const Model> model_;
+    const Network* network_ = nullptr;
+    std::shared_ptr<const Trace> encoder_;
     const Kernels* kernels_ = nullptr;
     std::vector<std::int32_t> ids_;
     std::vector<std::int32_t> segments_;
@@ -93,18 +123,18 @@ class Trace {
 
 // How many tokens both texts begin with.
 Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
-// How many tokens of a run are the same numbers in a run of these ids: none where the model looks both ways, or where the
-// text's length changes how all positions turn.
-Index same_beginning(const Trace& run, std::span<const std::int32_t> ids);
+// How many tokens of a run are the same numbers in a run of these ids, which reads that run of an encoder: none where the
+// model looks both ways, where the text's length changes how all positions turn, or where the encoder's run is another.
+Index same_beginning(const Trace& run, std::span<const std::int32_t> ids, const Trace* encoder = nullptr);
 
-// Returns the attention of a layer, which lives as long as its Trace.
-inline std::shared_ptr<const Record> record_of(std::shared_ptr<const Trace> trace, Index layer) {
-    const Record* record = &trace->layers()[static_cast<std::size_t>(layer)].attention;
+// Returns the Record of an attention, which lives as long as its Trace.
+inline std::shared_ptr<const Record> record_of(std::shared_ptr<const Trace> trace, Index attention) {
+    const Record* record = &trace->attention(attention).record();
     return {std::move(trace), record};
 }
 
-// Returns how much memory the Trace of that many tokens takes, so that a run that is too large
-// can be refused beforehand.
-std::int64_t trace_bytes(const ModelConfig& config, Index tokens);
+// Returns how much memory the Trace of that many tokens takes, so that a run that is too large can be refused beforehand.
+// Of an encoder–decoder, the encoder's tokens, and the decoder's.
+std::int64_t trace_bytes(const ModelConfig& config, Index tokens, Index decoder_tokens = 1);
 
 }  // namespace attn

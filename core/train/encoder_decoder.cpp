@@ -59,15 +59,16 @@ void SequencePairs::add(std::span<const std::int32_t> from, std::span<const std:
     targets.insert(targets.end(), to.begin(), to.end());
 }
 
-EncoderDecoder::EncoderDecoder(const T5Config& config, const ParameterLayout& layout,
+EncoderDecoder::EncoderDecoder(const ModelConfig& config, const ParameterLayout& layout,
                                const TrainedKernels& kernels)
     : kernels_(kernels),
       config_(config),
       embedding_(layout.find("shared.weight")->offset),
       encoder_(stack(layout, false)),
       decoder_(stack(layout, true)),
-      head_(trained_linear(layout, config.tied ? "shared" : "lm_head", WeightView::Layout::out_in)),
-      head_scale_(config.tied ? 1 / std::sqrt(static_cast<float>(config.d_model)) : 1.0f) {}
+      head_(trained_linear(layout, config.tie_word_embeddings ? "shared" : "lm_head",
+                           WeightView::Layout::out_in)),
+      head_scale_(static_cast<float>(config.head_scale)) {}
 
 EncoderDecoder::Half EncoderDecoder::half(const ParameterLayout& layout, const std::string& name,
                                           const char* kind) const {
@@ -89,7 +90,7 @@ EncoderDecoder::Stack EncoderDecoder::stack(const ParameterLayout& layout, bool 
                .mask = decoder ? Mask::causal() : Mask::everything(),
                .blocks = {},
                .final_norm = norm(std::string(name) + ".final_layer_norm")};
-    for (Index block = 0; block < (decoder ? config_.decoder_layers : config_.encoder_layers); ++block) {
+    for (Index block = 0; block < (decoder ? config_.decoder_layers : config_.layers); ++block) {
         const std::string mlp = t5_half(name, block, decoder ? 2 : 1);
         const auto linear = [&](const char* matrix) {
             return trained_linear(layout, mlp + "DenseReluDense." + matrix, WeightView::Layout::out_in);
@@ -100,8 +101,8 @@ EncoderDecoder::Stack EncoderDecoder::stack(const ParameterLayout& layout, bool 
                               : std::nullopt,
              .mlp_norm = norm(mlp + "layer_norm"),
              .mlp = {.activation = config_.activation,
-                     .gate = config_.gated ? std::optional(linear("wi_0")) : std::nullopt,
-                     .up = linear(config_.gated ? "wi_1" : "wi"),
+                     .gate = config_.gated_mlp ? std::optional(linear("wi_0")) : std::nullopt,
+                     .up = linear(config_.gated_mlp ? "wi_1" : "wi"),
                      .down = linear("wo")}});
     }
     return made;
@@ -109,7 +110,7 @@ EncoderDecoder::Stack EncoderDecoder::stack(const ParameterLayout& layout, bool 
 
 EncoderDecoder::Kept EncoderDecoder::activations(Index n, Index longest) const {
     const Index d = config_.d_model, inner = config_.heads * config_.head_dim, ff = config_.d_ff,
-                gate = config_.gated ? ff : 0, heads = config_.heads;
+                gate = config_.gated_mlp ? ff : 0, heads = config_.heads;
     const auto half = [&] {
         return HalfRows{Tensor({n, d}),     Tensor({n, d}),     Tensor({n, inner}), Tensor({n, inner}),
                         Tensor({n, inner}), Tensor({n, inner}), Tensor({heads, n}), Tensor({heads, n})};
@@ -189,13 +190,18 @@ double EncoderDecoder::gradient(std::span<const float> parameters, const Sequenc
     return sum;
 }
 
+RelativeBuckets EncoderDecoder::buckets_of(const Stack& stack) const {
+    return {config_.buckets, config_.most_distance, !stack.decoder};
+}
+
 void EncoderDecoder::fill_biases(const Stack& stack, std::span<const float> parameters,
                                  StackRows& rows) const {
     const float* table = parameters.data() + stack.bias_table;
+    const RelativeBuckets buckets = buckets_of(stack);
     const HeadsView<float> biases = rows.biases.heads();
     for (Index query = 0; query < biases.rows; ++query)
         for (Index key = 0; key < biases.cols; ++key) {
-            const Index bucket = relative_bucket(key - query, !stack.decoder, config_);
+            const Index bucket = relative_bucket(buckets, query, key);
             for (Index head = 0; head < config_.heads; ++head)
                 biases.head(head)(query, key) = table[bucket * config_.heads + head];
         }
@@ -204,10 +210,11 @@ void EncoderDecoder::fill_biases(const Stack& stack, std::span<const float> para
 void EncoderDecoder::add_bias_gradient(const Stack& stack, const StackRows& rows,
                                        std::span<float> gradients) const {
     float* table = gradients.data() + stack.bias_table;
+    const RelativeBuckets buckets = buckets_of(stack);
     const ConstHeads d_biases = rows.d_biases.heads();
     for (Index query = 0; query < d_biases.rows; ++query)
         for (Index key = 0; key < d_biases.cols; ++key) {
-            const Index bucket = relative_bucket(key - query, !stack.decoder, config_);
+            const Index bucket = relative_bucket(buckets, query, key);
             for (Index head = 0; head < config_.heads; ++head)
                 table[bucket * config_.heads + head] += d_biases.head(head)(query, key);
         }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attention/mask.hpp"
+#include "model/positions.hpp"
 #include "train/layers.hpp"
 #include "train/t5.hpp"
 
@@ -36,7 +37,8 @@ struct SequencePairs {
 
 class EncoderDecoder {
   public:
-    EncoderDecoder(const T5Config& config, const ParameterLayout& layout, const TrainedKernels& kernels = {});
+    EncoderDecoder(const ModelConfig& config, const ParameterLayout& layout,
+                   const TrainedKernels& kernels = {});
 
     // What a forward pass leaves; made once for sequences up to `longest` tokens and up to so many tokens in total, on
     // either side.
@@ -62,7 +64,7 @@ class EncoderDecoder {
     enum class Attention { encoder, decoder, cross };
     Tensor weights(Attention which, Index layer, Index pair, Activations& kept) const;
 
-    const T5Config& config() const { return config_; }
+    const ModelConfig& config() const { return config_; }
 
   private:
     struct Half {  // self-attention or cross-attention
@@ -99,11 +101,12 @@ class EncoderDecoder {
                   std::span<float> gradients) const;
     AttentionCall call(HalfRows& at, const StackRows& rows, const StackRows* memory, const Stack& stack,
                        Index pair) const;
+    RelativeBuckets buckets_of(const Stack& stack) const;
     void fill_biases(const Stack& stack, std::span<const float> parameters, StackRows& rows) const;
     void add_bias_gradient(const Stack& stack, const StackRows& rows, std::span<float> gradients) const;
 
     TrainedKernels kernels_;
-    T5Config config_;
+    ModelConfig config_;
     Index embedding_ = 0;  // offset
     Stack encoder_, decoder_;
     TrainedLinear head_;

@@ -81,19 +81,6 @@ ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model)
     return parameters;
 }
 
-Result<ParameterBuffer> parameters_of(const ParameterLayout& layout, const SafetensorsFile& file) {
-    ParameterBuffer parameters(static_cast<std::size_t>(layout.size()));
-    for (const ParameterLayout::Entry& entry : layout.entries()) {
-        const Result<Tensor> tensor = file.tensor(entry.name);
-        if (!tensor) return tensor.error();
-        if (tensor->shape() != entry.shape)
-            return Error{entry.name + " is " + to_string(tensor->shape()) + ", but config.json asks for " +
-                         to_string(entry.shape)};
-        std::ranges::copy(tensor->values(), entry.in(std::span(parameters)).begin());
-    }
-    return parameters;
-}
-
 std::vector<std::byte> safetensors_of(const ParameterLayout& layout, std::span<const float> parameters,
                                       DType dtype) {
     std::vector<std::uint16_t> halves;

@@ -59,9 +59,6 @@ ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelCon
 // Returns the parameters of a model, widened to f32.
 ParameterBuffer parameters_of(const ParameterLayout& layout, const Model& model);
 
-// Returns the parameters in a file that has all of the layout's weights, widened to f32.
-Result<ParameterBuffer> parameters_of(const ParameterLayout& layout, const SafetensorsFile& file);
-
 // Writes the weights to a safetensors file, in f32 or rounded to f16.
 std::vector<std::byte> safetensors_of(const ParameterLayout& layout, std::span<const float> parameters,
                                       DType dtype);

@@ -38,7 +38,7 @@ void count_aligned(const EncoderDecoder& network, std::span<const Translation> p
 
 Counts counted(const EncoderDecoder& network, std::span<const float> parameters,
                const PieceVocabulary& vocabulary, std::span<const Translation> pairs) {
-    const T5Config& config = network.config();
+    const ModelConfig& config = network.config();
     Counts counts;
     counts.aligned.resize(static_cast<std::size_t>(config.decoder_layers * config.heads));
     SequencePairs read;
@@ -62,7 +62,7 @@ Counts counted(const EncoderDecoder& network, std::span<const float> parameters,
 std::vector<std::vector<std::int32_t>> translate(const EncoderDecoder& network,
                                                  std::span<const float> parameters, const Sequences& sources,
                                                  Index most, EncoderDecoder::Activations& kept) {
-    const std::int32_t end = network.config().end_id;
+    const std::int32_t end = end_id(network.config());
     std::vector<std::vector<std::int32_t>> made(sources.parts.size());
     const auto going = [&](const std::vector<std::int32_t>& one) { return one.empty() || one.back() != end; };
     network.encode(parameters, sources, kept);

@@ -24,7 +24,7 @@ Result<TranslationTrainer> TranslationTrainer::start(std::span<const std::byte> 
         return Error{"the vocabulary has " + std::to_string(config->vocab_size) +
                      " tokens; that of the English and French sentences has " +
                      std::to_string(trainer.vocabulary_->size())};
-    auto layout = ParameterLayout::of(t5_weights(*config));
+    auto layout = t5_layout(*config);
     if (!layout) return layout.error();
     trainer.settings_ = settings;
     trainer.network_ = std::make_unique<const EncoderDecoder>(*config, *layout, kernels);

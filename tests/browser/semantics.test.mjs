@@ -10,7 +10,7 @@ import { npy, written } from './lib/tensors.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
-const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'inverse'];
+const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'inverse', 'translation'];
 
 // What axe finds wrong, one line each. The policy of the page keeps a script from being added; the tools' console does not.
 async function violations(explorer) {
@@ -60,6 +60,11 @@ for (const [name, context, turn] of /** @type {const} */ ([
         for (const [i, lens] of turn === undefined ? [] : lenses.slice(1).entries()) {
             await open(explorer, subjects[(i + turn) % subjects.length], lens);
         }
+        await explorer.visit('v=1&subject=worked&lens=translation');
+        await explorer.until('the way to the translator', () => explorer.rect('missing/offer'));
+        await explorer.click('missing/offer');
+        await explorer.until('the translation', () => explorer.rect('translation/lines'));
+        await check(explorer, 'a translation');
         await explorer.visit('v=1&subject=worked&lens=ladder&pin=weight.0.1');
         await explorer.untilState('an explanation', ({ pin }) => pin);
         await check(explorer, 'an explanation');

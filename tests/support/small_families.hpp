@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/families.hpp"
+#include "model/forward.hpp"
 #include "support/files.hpp"
 #include "tensor/random.hpp"
 #include "unit/model/models.hpp"
@@ -90,6 +91,23 @@ inline const std::vector<SmallFamily> small_families{
      false},
 };
 
+// An encoder with a decoder each.
+inline const std::vector<SmallFamily> small_encoder_decoders{
+    {"t5", R"({"model_type": "t5", "is_encoder_decoder": true, "vocab_size": 20, "d_model": 16, "d_kv": 6,
+        "num_heads": 2, "d_ff": 24, "num_layers": 2, "n_positions": 16, "decoder_start_token_id": 0,
+        "relative_attention_num_buckets": 8, "relative_attention_max_distance": 6})"},
+    {"t5_v1_1",
+     R"({"model_type": "t5", "vocab_size": 20, "d_model": 16, "d_kv": 10, "num_heads": 2, "d_ff": 20,
+        "num_layers": 3, "num_decoder_layers": 2, "feed_forward_proj": "gated-gelu",
+        "tie_word_embeddings": false, "layer_norm_epsilon": 1e-6, "relative_attention_num_buckets": 6,
+        "relative_attention_max_distance": 5})"},
+};
+inline std::vector<SmallFamily> all_small_families() {
+    std::vector<SmallFamily> all = small_families;
+    all.insert(all.end(), small_encoder_decoders.begin(), small_encoder_decoders.end());
+    return all;
+}
+
 // Weights are normal with a deviation of 0.3, gains around 1, or around 0 where norms add 1.
 inline ModelFiles files_of(const SmallFamily& family, std::uint64_t seed = 1) {
     const auto text = as_bytes(family.config);
@@ -116,6 +134,19 @@ inline std::shared_ptr<const Model> small_model(const SmallFamily& family) {
     INFO(family.name << (model ? "" : ": " + model.error().message));
     REQUIRE(model);
     return *model;
+}
+
+// The run of a text. Of an encoder–decoder it is the decoder's, and the encoder reads another.
+inline const std::vector<std::int32_t> encoded_ids{7, 18, 2, 8, 1, 8, 2, 19, 4};
+inline Result<std::shared_ptr<const Trace>> run_text(const std::shared_ptr<const Model>& model,
+                                                     const std::vector<std::int32_t>& ids) {
+    if (model->config().decoder_layers == 0) return run_forward(model, ids);
+    return run_forward(model, encoded_ids, default_kernels(), {}, ids);
+}
+inline Result<Forward> continue_text(const std::shared_ptr<const Trace>& part,
+                                     const std::vector<std::int32_t>& ids, double slice_operations) {
+    if (!part->encoder()) return Forward::start(part, ids, slice_operations);
+    return Forward::start(part, encoded_ids, slice_operations, ids);
 }
 
 }  // namespace attn::test

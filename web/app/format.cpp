@@ -68,9 +68,39 @@ std::string many(std::ptrdiff_t count, std::string_view what) {
     return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
 
-std::string head_text(HeadIndex head, std::ptrdiff_t layers, std::string_view between) {
+namespace {
+
+// A stack of layers, and the number in it.
+std::pair<const char*, std::ptrdiff_t> in_stack(const Layers& layers, std::ptrdiff_t layer) {
+    if (layers.decoder == 0) return {"layer", layer};
+    const std::ptrdiff_t cross = layers.count - layers.decoder, own = cross - layers.decoder;
+    return layer < own     ? std::pair{"encoder", layer}
+           : layer < cross ? std::pair{"decoder", layer - own}
+                           : std::pair{"cross", layer - cross};
+}
+
+}  // namespace
+
+std::string Layers::name(std::ptrdiff_t layer) const {
+    const auto [stack, number] = in_stack(*this, layer);
+    return std::string(stack) + " " + std::to_string(number);
+}
+
+std::string Layers::short_head(HeadIndex head) const {
+    if (count < 2) return std::to_string(head.head);
+    const auto [stack, number] = in_stack(*this, head.layer);
+    const std::string at = std::to_string(number) + "." + std::to_string(head.head);
+    return decoder == 0 ? at : static_cast<char>(stack[0] - 'a' + 'A') + at;
+}
+
+std::string capitalised(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+}
+
+std::string head_text(HeadIndex head, const Layers& layers, std::string_view between) {
     std::string text = "head " + std::to_string(head.head);
-    if (layers > 1) text = "layer " + std::to_string(head.layer) + std::string(between) + text;
+    if (layers.count > 1) text = layers.name(head.layer) + std::string(between) + text;
     return text;
 }
 

@@ -21,8 +21,22 @@ std::string on_one_line(std::string_view text);   // with blanks for control cha
 std::string percent(double share);
 // Returns "1 token", "2 tokens".
 std::string many(std::ptrdiff_t count, std::string_view what);
+// How many layers of heads there are, and how each is called: of an encoder–decoder, the encoder's come first, then the
+// decoder's own attentions, then those of the decoder to the encoder.
+struct Layers {
+    std::ptrdiff_t count = 1;
+    std::ptrdiff_t decoder = 0;  // layers of a decoder that reads an encoder's text
+
+    Layers(std::ptrdiff_t layers = 1, std::ptrdiff_t decoder_layers = 0)
+        : count(layers), decoder(decoder_layers) {}
+    std::string name(std::ptrdiff_t layer) const;  // "layer 2", "encoder 0", "decoder 1", "cross 1"
+    std::string short_head(HeadIndex head) const;  // "2.1", "E0.1"; "1" where there is only one layer
+    bool operator==(const Layers&) const = default;
+};
+
 // Returns "layer 2 · head 1"; without the layer where there is only one.
-std::string head_text(HeadIndex head, std::ptrdiff_t layers, std::string_view between = " · ");
+std::string head_text(HeadIndex head, const Layers& layers, std::string_view between = " · ");
+std::string capitalised(std::string text);    // that begins with a letter of ASCII
 std::string with_commas(std::int64_t count);  // "16,384"; count >= 0
 
 // Reads a text that is a decimal number, "inf" or "-inf" as a whole; nothing if it is none of these or out of

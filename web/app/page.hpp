@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "app/resident.hpp"
 #include "tensor/tensor.hpp"
 
 namespace attn::app {
@@ -34,8 +35,8 @@ class Page {
     virtual void set_sentence(const std::string& text, bool enabled, bool tokenized,
                               const std::string& placeholder) = 0;
     virtual void hide_sentence() = 0;  // nobody uses the box
-    // Sets the text of the second sentence's box; null: there is no such box.
-    virtual void set_second_sentence(const std::string* text) = 0;
+    virtual void set_second_sentence(const SecondBox& box) = 0;
+    virtual void hide_second_sentence() = 0;  // there is no such box
     virtual void set_title(const std::string& title) = 0;
     virtual void set_history(bool can_undo, bool can_redo) = 0;
     // Opens the model of that name that comes with the page, after this call; false: there is none.
@@ -51,8 +52,8 @@ class Page {
     virtual void download_picture(const std::string& name, const std::string& landmark, int scale) = 0;
     // Keeps in mind, for later visits, that this has been done.
     virtual void remember(const std::string& what) = 0;
-    // Appends a token to those in the sentence box.
-    virtual void append_token(std::int32_t id) = 0;
+    // Appends a token to those in a box.
+    virtual void append_token(Box box, std::int32_t id) = 0;
     // Writes tokens into the sentence box in the place of some of those that its text was split into.
     virtual void write_tokens(Range tokens, std::span<const std::int32_t> ids) = 0;
     virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;

@@ -47,6 +47,13 @@ struct TextBox {
 };
 enum class Box { first, second };
 
+// The box below it.
+struct SecondBox {
+    std::string text, placeholder;
+    bool continued = false;  // a model goes on with it, so that its tokens have none of a text's end
+    bool operator==(const SecondBox&) const = default;
+};
+
 // Holds a text as the page's tokenizer split it. `total` counts the tokens of the whole text; ids and pieces
 // may be fewer.
 struct TokenizedText {
@@ -110,7 +117,7 @@ class Resident {
     // ---- The page around it -------------------------------------------------------------------------------
     // Return the sentence box, while this subject uses it, and the box of a second text.
     virtual std::optional<TextBox> text_box() const { return std::nullopt; }
-    virtual const std::string* second_text() const { return nullptr; }
+    virtual std::optional<SecondBox> second_box() const { return std::nullopt; }
     virtual void text_typed(Box, const std::string&) {}
     virtual void tokens(TokenizedText) {}
     virtual FileIntake* intake(FileKind) { return nullptr; }

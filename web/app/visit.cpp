@@ -161,16 +161,20 @@ void Visit::show_boxes(bool anew) {
             page_.hide_sentence();
     }
     box_ = std::move(box);
-    const std::string* second = lens_of(state()).compares ? subject().second_text() : nullptr;
-    const auto shown = second ? std::optional(*second) : std::nullopt;
-    if (anew || second_box_ != shown) page_.set_second_sentence(second);
-    second_box_ = shown;
+    std::optional<SecondBox> second = subject().second_box();
+    if (anew || second_box_ != second) {
+        if (second)
+            page_.set_second_sentence(*second);
+        else
+            page_.hide_second_sentence();
+    }
+    second_box_ = std::move(second);
 }
 
 void Visit::text_typed(Box box, const std::string& text) {
     // The box already shows this text.
     if (box == Box::first && box_) box_->text = text;
-    if (box == Box::second && second_box_) second_box_ = text;
+    if (box == Box::second && second_box_) second_box_->text = text;
     subject().text_typed(box, text);
 }
 

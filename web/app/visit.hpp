@@ -116,7 +116,7 @@ class Visit {
     std::vector<std::pair<const void*, std::shared_ptr<void>>> shared_;
     std::vector<std::unique_ptr<Resident>> subjects_, lenses_;  // in the order of their lists
     std::optional<TextBox> box_;
-    std::optional<std::string> second_box_;
+    std::optional<SecondBox> second_box_;
     std::unique_ptr<FileIntake> archives_;
     std::unique_ptr<Download> download_;
     std::vector<std::function<bool()>> frame_steps_;

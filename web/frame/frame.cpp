@@ -128,7 +128,7 @@ void Frame::draw_tabs(float width) {
 void Frame::draw_chosen_head(float right, float room, float middle) {
     Subject& subject = subject_in(visit_);
     const HeadCount heads = subject.head_count();
-    if (heads.layers * heads.heads < 2) return;
+    if (heads.all() < 2) return;
     const HeadIndex head = subject.chosen_head();
     std::string text = head_text(head, heads.layers);
     const NamedHeads* named = subject.named_heads();

@@ -36,6 +36,7 @@ void add(std::vector<PaletteEntry>& to, std::string label, std::string_view kind
 void add_finds(std::vector<PaletteEntry>& to, const Visit& visit) {
     const NamedHeads* named = subject_in(visit).named_heads();
     if (!named) return;
+    const Layers layers = subject_in(visit).head_count().layers;
     Selection selection = visit.state().selection;
     const HeadIndex chosen{selection.layer, selection.head};
     for (std::size_t i = 0; i < head_roles.size(); ++i) {
@@ -44,9 +45,7 @@ void add_finds(std::vector<PaletteEntry>& to, const Visit& visit) {
         if (!next) continue;
         selection.layer = next->layer;
         selection.head = next->head;
-        add(to,
-            std::string("Find a head that ") + info(role).finds + "   layer " + std::to_string(next->layer) +
-                " · head " + std::to_string(next->head),
+        add(to, std::string("Find a head that ") + info(role).finds + "   " + head_text(*next, layers),
             "head", Select{selection});
     }
 }
@@ -54,17 +53,16 @@ void add_finds(std::vector<PaletteEntry>& to, const Visit& visit) {
 void add_heads(std::vector<PaletteEntry>& to, const Visit& visit) {
     const HeadCount count = subject_in(visit).head_count();
     const NamedHeads* named = subject_in(visit).named_heads();
-    if (count.layers * count.heads > most_heads || count.layers * count.heads < 2) return;
-    for (Index layer = 0; layer < count.layers; ++layer)
+    if (count.all() > most_heads || count.all() < 2) return;
+    for (Index layer = 0; layer < count.layers.count; ++layer)
         for (Index head = 0; head < count.heads; ++head) {
             Selection selection = visit.state().selection;
             selection.layer = layer;
             selection.head = head;
-            const std::string at = std::to_string(layer) + "." + std::to_string(head);
             const std::string name = named ? named->name({layer, head}) : "";
             add(to,
-                "head " + at + "   layer " + std::to_string(layer) + " · head " + std::to_string(head) +
-                    (name.empty() ? "" : " · " + name),
+                "head " + count.layers.short_head({layer, head}) + "   " +
+                    head_text({layer, head}, count.layers) + (name.empty() ? "" : " · " + name),
                 "head", Select{selection});
         }
 }

@@ -9,14 +9,20 @@ AllHeads all_heads(const app::Attention& attention, const app::MapChoice& choice
     const auto axis = [&](std::span<const std::string> tokens, const WordAxis& axis_words) {
         return AllHeads::Axis{tokens, words && !tokens.empty() ? &axis_words : nullptr};
     };
-    return {.map = attention.maps(shown),
-            .layers = attention.layers(),
+    const Range alike = attention.alike();
+    std::map<std::string, std::string> source = attention.source();
+    if (alike.size() < attention.layers())
+        source["layers"] =
+            attention.numbering().name(alike.begin) + " to " + attention.numbering().name(alike.end - 1);
+    return {.map = [map = attention.maps(shown), first = alike.begin](
+                       Index layer, Index head) { return map(first + layer, head); },
+            .layers = alike.size(),
             .heads = attention.heads(),
             .choice = shown,
             .queries = axis(attention.query_tokens(), attention.query_words()),
             .keys = axis(attention.key_tokens(), attention.key_words()),
             .ids = attention.ids(),
-            .source = attention.source(),
+            .source = std::move(source),
             .instead = attention.instead()};
 }
 

@@ -21,6 +21,8 @@ namespace {
 constexpr std::array<const char*, 2> form_names{"arcs", "columns"};
 constexpr Index most_words = 4096;
 
+bool in(Range layers, Index layer) { return layer >= layers.begin && layer < layers.end; }
+
 }  // namespace
 
 // Holds what one frame draws.
@@ -36,7 +38,7 @@ struct FlowPart::Frame {
     HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
     FlowForm form() const { return attention.one_line() ? choice.form : FlowForm::columns; }
     bool keeps(HeadIndex head) const { return std::ranges::find(choice.heads, head) != choice.heads.end(); }
-    std::string name_of(HeadIndex head) const { return app::head_text(head, attention.layers()); }
+    std::string name_of(HeadIndex head) const { return app::head_text(head, attention.numbering()); }
     void choose(app::FlowChoice flow, std::uint64_t gesture = 0) const {
         drawing.visit.perform(app::SetFlow{std::move(flow)}, gesture);
     }
@@ -74,7 +76,10 @@ void mass_slider(const auto& frame) {
 // Draws one head's colour and name; a kept head has a button that removes it.
 void head_chip(const auto& frame, HeadIndex head, ImU32 colour, bool kept) {
     const bool chosen = head == frame.chosen();
-    const std::string name = std::to_string(head.layer) + "." + std::to_string(head.head),
+    const app::Layers layers = frame.attention.numbering();
+    const std::string name = layers.decoder > 0
+                                 ? layers.short_head(head)
+                                 : std::to_string(head.layer) + "." + std::to_string(head.head),
                       landmark = "flow/head/" + std::to_string(head.layer) + "/" + std::to_string(head.head);
     ui::next_control(ui::text_size(name).x + ui::need::icon);
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -109,7 +114,8 @@ void FlowPart::draw_heads(const Frame& frame) {
     const bool full = frame.heads.size() >= flow_heads_limit;
     if (ui::button("flow/keep", "Keep head", !full)) {
         app::FlowChoice more = frame.choice;
-        more.heads = frame.heads;  // the heads that are shown; the chosen one comes last
+        // The heads that are shown; the chosen one comes last. Those over other texts are none of them.
+        more.heads = frame.heads;
         frame.choose(more);
     }
     ui::tooltip(full ? "At most eight heads are shown at once: remove one first"
@@ -264,7 +270,7 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
         return ui::caption(why_not);
     }
     for (const HeadIndex& head : frame.choice.heads)
-        if (head.layer < attention.layers() && head.head < attention.heads()) frame.heads.push_back(head);
+        if (in(attention.alike(), head.layer) && head.head < attention.heads()) frame.heads.push_back(head);
     if (std::ranges::find(frame.heads, frame.chosen()) == frame.heads.end())
         frame.heads.push_back(frame.chosen());
     for (std::size_t i = 0; i < frame.heads.size(); ++i)

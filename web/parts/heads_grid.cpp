@@ -102,6 +102,11 @@ ImU32 ink(bool chosen, bool lit) {
     return chosen ? ui::theme().accent : lit ? ui::theme().text : ui::theme().dim;
 }
 
+// A layer's number; of an encoder–decoder, with its stack.
+std::string row_name(const app::Layers& layers, Index layer) {
+    return layers.decoder > 0 ? layers.name(layer) : std::to_string(layer);
+}
+
 // Draws the numbers of layers and heads along the edges; a single layer in several rows shows each row's
 // first head.
 void draw_edges(const HeadsView& view, const Grid& grid, std::optional<HeadIndex> lit) {
@@ -113,7 +118,8 @@ void draw_edges(const HeadsView& view, const Grid& grid, std::optional<HeadIndex
     const auto pointed = lit ? std::optional(place(*lit)) : std::nullopt;
     if (!in_layers || view.heads.layers() > 1)
         for (Index row = 0; row * grid.columns < grid.count(); ++row) {
-            const std::string text = std::to_string(in_layers ? row : row * grid.columns);
+            const std::string text =
+                in_layers ? row_name(view.layers, row) : std::to_string(row * grid.columns);
             const ImVec2 size = ui::text_size(text);
             ui::draw_text(
                 list, {grid.at.x - 9 - size.x, grid.min(row * grid.columns).y + (grid.size.y - size.y) / 2},
@@ -218,7 +224,8 @@ std::optional<Index> semantics_of(const HeadsView& view, const Grid& grid, Range
         cells->column_names.push_back((in_layers ? "head " : "column ") + std::to_string(col));
     for (Index slot = slots.begin; slot < slots.end; ++slot) {
         if (slot % grid.columns == 0)
-            cells->row_names.push_back((in_layers ? "layer " : "row ") + std::to_string(slot / grid.columns));
+            cells->row_names.push_back(in_layers ? view.layers.name(slot / grid.columns)
+                                                 : "row " + std::to_string(slot / grid.columns));
         cells->words.push_back(
             view.spoken(grid.head(slot), by ? std::span(&*by, 1) : std::span<const HeadScore>{}));
     }
@@ -230,7 +237,8 @@ std::optional<Index> semantics_of(const HeadsView& view, const Grid& grid, Range
 }
 
 // Lays out the grid at (0, 0) for this width.
-Grid laid_out(const HeadOverview& heads, std::optional<HeadScore> by, float width) {
+Grid laid_out(const HeadsView& view, std::optional<HeadScore> by, float width) {
+    const HeadOverview& heads = view.heads;
     const float density = ImGui::GetIO().DisplayFramebufferScale.x;
     const auto whole = [&](float points) { return std::floor(points * density) / density; };
     const auto rows = static_cast<float>(heads.maps().rows()), cols = static_cast<float>(heads.maps().cols());
@@ -252,7 +260,10 @@ Grid laid_out(const HeadOverview& heads, std::optional<HeadScore> by, float widt
     for (Index layer = 0; layer < heads.layers(); ++layer)
         for (Index head = 0; head < heads.heads(); ++head) grid.order.push_back({layer, head});
     ui::Type small(ui::Face::regular, ui::size_small);
-    grid.at = {std::max(20.0f, ui::text_size(std::to_string(grid.count())).x + 9), 20};
+    float names = ui::text_size(std::to_string(grid.count())).x;
+    for (Index layer = 0; view.layers.decoder > 0 && layer < heads.layers(); ++layer)
+        names = std::max(names, ui::text_size(view.layers.name(layer)).x);
+    grid.at = {std::max(20.0f, names + 9), 20};
     const float gap = whole(heads.heads() > 8 ? narrow_gap : wide_gap), free = width - grid.at.x - 2;
     // A single layer continues in further rows.
     const auto fitting = std::max(static_cast<Index>(free / (wrapped_side + gap)), Index{1});
@@ -265,14 +276,14 @@ Grid laid_out(const HeadOverview& heads, std::optional<HeadScore> by, float widt
 }  // namespace
 
 void head_grid(const HeadsView& view, std::optional<HeadScore> by, float width, float most_height) {
-    Grid grid = laid_out(view.heads, by, width);
+    Grid grid = laid_out(view, by, width);
     const auto extent = [&] {
         const Index rows = (grid.count() + grid.columns - 1) / grid.columns;
         return ImVec2{grid.at.x + static_cast<float>(grid.columns) * grid.pitch.x,
                       grid.at.y + static_cast<float>(rows) * grid.pitch.y};
     };
     // If it does not fit, a scroll bar takes some of the width.
-    if (extent().y > most_height) grid = laid_out(view.heads, by, width - ImGui::GetStyle().ScrollbarSize);
+    if (extent().y > most_height) grid = laid_out(view, by, width - ImGui::GetStyle().ScrollbarSize);
     const ImVec2 content = extent();
     const bool wide = content.x > width + 1 + wide_gap;
     const float height = std::min(content.y + (wide ? ImGui::GetStyle().ScrollbarSize : 0), most_height);

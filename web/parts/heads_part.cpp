@@ -94,19 +94,13 @@ void HeadsView::explain(HeadIndex head, HeadScore score) const {
     if (ui::clicked()) pin(drawing, *drawing.now.cell);
 }
 
-std::string HeadsView::short_name(HeadIndex head) const {
-    return (heads.layers() > 1 ? std::to_string(head.layer) + "." : "") + std::to_string(head.head);
-}
-
-std::string HeadsView::long_name(HeadIndex head) const { return app::head_text(head, heads.layers()); }
-
 std::string HeadsView::introduced(HeadIndex head) const {
     const std::string told = named ? named->told(head) : "";
     return long_name(head) + (told.empty() ? "" : "\n" + told);
 }
 
 std::string HeadsView::spoken(HeadIndex head, std::span<const HeadScore> by) const {
-    std::string text = app::head_text(head, heads.layers(), ", ");
+    std::string text = app::head_text(head, layers, ", ");
     if (const std::string name = named ? named->name(head) : ""; !name.empty())
         text.append(", ").append(name);
     for (const HeadScore score : by)
@@ -167,9 +161,12 @@ void draw_heads(const app::Drawing& drawing, app::Attention& attention, float wi
     if (!heads) return;
     const app::Selection s = drawing.selection();
     heads->look_at({s.layer, s.head});
-    const HeadsView view{drawing, *heads, app::looks_of(drawing.state()).heads,
+    const HeadsView view{drawing,
+                         *heads,
+                         app::looks_of(drawing.state()).heads,
                          weight_scale(attention, heads->extent()),
-                         app::subject_in(drawing.visit).named_heads()};
+                         app::subject_in(drawing.visit).named_heads(),
+                         attention.numbering()};
     survey_controls(view);
     const auto [by, against] = view.choice;
     by&& against ? head_scatter(view, *by, *against, width, most_height)

@@ -17,6 +17,7 @@ struct HeadsView {
     app::HeadsChoice choice;
     ui::ColourScale scale;         // of the maps
     const app::NamedHeads* named;  // null: nothing was measured
+    app::Layers layers;
 
     HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
     void choose(HeadIndex head) const;
@@ -31,8 +32,10 @@ struct HeadsView {
     std::string told(HeadIndex head, HeadScore score) const;  // "entropy 0.46 nats"
 
     // The layer is named only if there are several.
-    std::string short_name(HeadIndex head) const;  // "3.7"
-    std::string long_name(HeadIndex head) const;   // "layer 3 · head 7"
+    std::string short_name(HeadIndex head) const { return layers.short_head(head); }  // "3.7"
+    std::string long_name(HeadIndex head) const {
+        return app::head_text(head, layers);
+    }  // "layer 3 · head 7"
     // The same, and below it what the head is named after.
     std::string introduced(HeadIndex head) const;
     // The same in words that can be heard: "layer 3, head 7, induction 0.43".

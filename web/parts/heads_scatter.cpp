@@ -116,7 +116,9 @@ void draw_legend(const HeadsView& view, ImVec2 at) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     ui::Type small(ui::Face::regular, ui::size_small);
     const float middle = at.y + ImGui::GetFrameHeight() / 2, top = middle - ImGui::GetFontSize() / 2;
-    const std::string first = "layer 0", last = std::to_string(view.heads.layers() - 1);
+    const Index end = view.heads.layers() - 1;
+    const std::string first = view.layers.name(0),
+                      last = view.layers.decoder > 0 ? view.layers.name(end) : std::to_string(end);
     ui::draw_text(list, {at.x, top}, ui::theme().dim, first);
     const float left = at.x + ui::text_size(first).x + 6;
     const float step = std::min(8.0f, 64 / static_cast<float>(view.heads.layers()));

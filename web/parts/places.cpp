@@ -3,6 +3,7 @@
 #include <string>
 
 #include "app/format.hpp"
+#include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/layout.hpp"
 
@@ -10,12 +11,14 @@ namespace attn::parts {
 
 namespace {
 
-std::string named(const app::Bookmark& place) {
+std::string named(const app::Bookmark& place, const app::Attention& attention) {
     const auto ends = [](Range range) {
         return std::to_string(range.begin) + "–" + std::to_string(range.end - 1);
     };
-    return std::to_string(place.layer) + "." + std::to_string(place.head) + "  " + ends(place.queries) +
-           " × " + ends(place.keys);
+    const std::string head = attention.layers() > 1
+                                 ? attention.numbering().short_head({place.layer, place.head})
+                                 : std::to_string(place.layer) + "." + std::to_string(place.head);
+    return head + "  " + ends(place.queries) + " × " + ends(place.keys);
 }
 
 // Says the same in words: "layer 3, head 0: from “It” to “tired”, looking at “The” to “street”".
@@ -27,8 +30,8 @@ std::string told(const app::Bookmark& place, const app::Attention& attention) {
         };
         return name(range.begin) + " to " + name(range.end - 1);
     };
-    return "Go to layer " + std::to_string(place.layer) + ", head " + std::to_string(place.head) + ": " +
-           ends(place.queries, attention.query_names()) + ", looking at " +
+    const std::string head = attention.numbering().name(place.layer) + ", head " + std::to_string(place.head);
+    return "Go to " + head + ": " + ends(place.queries, attention.query_names()) + ", looking at " +
            ends(place.keys, attention.key_names());
 }
 
@@ -50,17 +53,18 @@ void draw_places(const app::Drawing& drawing, const app::Attention& attention, u
     const std::vector<app::Bookmark> kept = app::looks_of(drawing.state()).bookmarks;
     for (std::size_t i = 0; i < kept.size(); ++i) {
         const app::Bookmark& place = kept[i];
-        const std::string name = "places/" + std::to_string(i), text = named(place);
+        const std::string name = "places/" + std::to_string(i), text = named(place, attention);
         ImGui::PushID(static_cast<int>(i));
         ImGui::SameLine(0, 8);
         if (ImGui::GetCursorScreenPos().x + ui::text_size(text).x + ui::need::icon > right) ImGui::NewLine();
-        const bool there = place.layer < attention.layers() && place.head < attention.heads() &&
-                           place.queries.end <= attention.queries() && place.keys.end <= attention.keys();
+        const app::Attention& of = *app::subject_in(drawing.visit).attention_of(place.layer);
+        const bool there = place.layer < of.layers() && place.head < of.heads() &&
+                           place.queries.end <= of.queries() && place.keys.end <= of.keys();
         if (ui::button(name.c_str(), text.c_str(), there)) {
             choose_head(drawing, {place.layer, place.head});
-            map.show(queries.shown(place.queries), keys.shown(place.keys));
+            map.show(of.query_axis(choice).shown(place.queries), of.key_axis(choice).shown(place.keys));
         }
-        ui::tooltip(there ? told(place, attention).c_str()
+        ui::tooltip(there ? told(place, of).c_str()
                           : "There is no such head here, or there are no such tokens");
         ImGui::SameLine(0, 2);
         const bool removed = ui::button((name + "/remove").c_str(), "×");

@@ -15,8 +15,9 @@ std::optional<app::HeadCopy> chosen_copy(app::Subject& subject, Range queries, R
     const HeadIndex chosen = subject.chosen_head();
     const app::Attention* attention = subject.attention();
     const auto record = attention ? attention->record(chosen.layer) : nullptr;
-    if (!record) return std::nullopt;
-    std::string from = app::head_text(chosen, attention->layers(), ", ") + " of " + attention->title();
+    // The example knows no biases.
+    if (!record || !record->spec().bias.empty()) return std::nullopt;
+    std::string from = app::head_text(chosen, attention->numbering(), ", ") + " of " + attention->title();
     const bool whole = queries == Range{0, attention->queries()} && keys == Range{0, attention->keys()};
     if (!whole)
         from += ", tokens " + std::to_string(queries.begin) + " to " + std::to_string(queries.end - 1);

@@ -11,6 +11,7 @@
 
 #include "analysis/head_maps.hpp"
 #include "analysis/head_overview.hpp"
+#include "app/format.hpp"
 #include "app/looks.hpp"
 #include "attention/record.hpp"
 #include "model/trace.hpp"
@@ -28,6 +29,9 @@ class Attention {
     // which sees only those before it.
     virtual Index kept_since(std::uint64_t /*version*/, bool /*words*/) const { return 0; }
     virtual Index layers() const = 0;
+    virtual Layers numbering() const { return layers(); }
+    // Queries and keys below are those of these layers: where there are several texts, others have others.
+    virtual Range alike() const { return {0, layers()}; }
     virtual Index heads() const = 0;  // heads per layer
     virtual Index queries() const = 0;
     virtual Index keys() const = 0;
@@ -75,6 +79,8 @@ class Attention {
     // Returns the token whose row of logits a person is shown: they say what comes after it or, where the model looks
     // both ways, what stands in its place.
     virtual Index predicted() const { return queries() - 1; }
+    // The row of the run's logits, which belong to another text than the encoder's queries.
+    virtual Index logits_row() const { return predicted(); }
 
     // Says whether some numbers that should be weights are negative; they are then shown as signed numbers.
     virtual bool has_negative_weights() const { return false; }

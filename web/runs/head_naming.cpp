@@ -70,7 +70,9 @@ HeadNaming::HeadNaming(std::shared_ptr<const Model> model, std::optional<RoleTab
     if (given) heads_ = std::make_shared<NamedHeads>(*std::move(given), "From the model's scores.json");
 }
 
-std::int64_t HeadNaming::bytes() const { return done_ ? 0 : trace_bytes(model_->config(), 2 * period_); }
+std::int64_t HeadNaming::bytes() const {
+    return done_ ? 0 : trace_bytes(model_->config(), 2 * period_, 2 * period_);
+}
 
 bool HeadNaming::step() {
     if (done_) return false;

@@ -14,14 +14,46 @@ constexpr double slice_operations = 400e6;  // about 15 ms at 30 GFLOP/s
 
 }  // namespace
 
-TextRun::TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> names, const std::string& text,
-                 std::string model)
+TextRun::TextRun(std::shared_ptr<const Trace> trace, std::shared_ptr<const ReadText> text,
+                 const std::shared_ptr<const ReadText>& encoded, std::string model)
     : run(std::move(trace)),
-      pieces(std::move(names)),
-      words(word_axis(pieces, text)),
+      kind(encoded ? AttentionKind::decoder : AttentionKind::self),
+      pieces(text->pieces),
+      words(text->words),
+      queries_(text),
+      keys_(text),
+      alike_{0, run->attentions()},
+      whole_(this),
       model_(std::move(model)),
       version_(new_version()),
+      predicted_(tokens() - 1) {
+    if (!encoded) return;
+    const ModelConfig& config = run->model()->config();
+    const Index own = config.layers, cross = own + config.decoder_layers;
+    alike_ = {own, cross};
+    encoder_.reset(new TextRun(*this, AttentionKind::encoder, encoded, encoded, {0, own}));
+    cross_.reset(new TextRun(*this, AttentionKind::cross, std::move(text), encoded, {cross, layers()}));
+}
+
+TextRun::TextRun(TextRun& whole, AttentionKind of, std::shared_ptr<const ReadText> queries,
+                 std::shared_ptr<const ReadText> keys, Range alike)
+    : run(whole.run),
+      kind(of),
+      pieces(queries->pieces),
+      words(queries->words),
+      queries_(std::move(queries)),
+      keys_(std::move(keys)),
+      alike_(alike),
+      whole_(&whole),
+      model_(whole.model_),
+      version_(new_version()),
       predicted_(tokens() - 1) {}
+
+TextRun& TextRun::of(Index layer) {
+    for (TextRun* each : {whole_->encoder_.get(), whole_->cross_.get()})
+        if (each && layer >= each->alike_.begin && layer < each->alike_.end) return *each;
+    return *whole_;
+}
 
 Status TextRun::begin_overview(const TextRun* before) {
     predict(tokens() - 1);
@@ -44,7 +76,9 @@ std::string segment_name(std::int32_t segment) { return segment == 0 ? "A" : "B"
 std::string TextRun::small_print(Index query) const {
     const auto at = static_cast<std::size_t>(query);
     const std::string id = std::to_string(ids()[at]);
-    return run->segments().empty() ? id : id + " · " + segment_name(run->segments()[at]);
+    return kind != AttentionKind::self || run->segments().empty()
+               ? id
+               : id + " · " + segment_name(run->segments()[at]);
 }
 
 std::map<std::string, std::string> TextRun::source() const {
@@ -59,7 +93,7 @@ std::map<std::string, std::string> TextRun::source() const {
 void TextRun::follow(const TextRun& before) {
     if (before.run->model() != run->model()) return;
     before_ = before.version_;
-    kept_tokens_ = same_beginning(*before.run, ids());
+    kept_tokens_ = same_beginning(*before.run, run->ids(), run->encoder().get());
     const auto &here = words.tokens, &there = before.words.tokens;
     while (kept_words_ < std::min(std::ssize(here), std::ssize(there))) {
         const auto at = static_cast<std::size_t>(kept_words_);
@@ -69,7 +103,7 @@ void TextRun::follow(const TextRun& before) {
 }
 
 std::vector<Stage> TextRun::stages() const {
-    const AttentionSpec& spec = record_at(0).spec();
+    const AttentionSpec& spec = record_at(alike_.begin).spec();
     std::vector<Stage> stages{Stage::raw, Stage::scaled};
     if (spec.softcap > 0) stages.push_back(Stage::capped);
     if (!spec.bias.empty()) stages.push_back(Stage::masked);
@@ -78,35 +112,36 @@ std::vector<Stage> TextRun::stages() const {
 }
 
 HeadMaps TextRun::maps(const MapChoice& choice) const {
-    return [trace = run, choice, tokens = shows_words(choice) ? words.tokens : std::vector<Range>{}](
-               Index layer, Index head) {
-        return tokens.empty() ? map_of(trace, layer, head, choice.stage, choice.sink)
-                              : word_map_of(trace, layer, head, tokens, choice.sink);
+    if (shows_words(choice))
+        return [trace = run, sink = choice.sink, queries = queries_, keys = keys_](Index layer, Index head) {
+            return word_map_of(trace, layer, head, queries->words.tokens, keys->words.tokens, sink);
+        };
+    return [trace = run, choice](Index layer, Index head) {
+        return map_of(trace, layer, head, choice.stage, choice.sink);
     };
 }
 
 Status TextJob::start(const std::shared_ptr<const Model>& model, const std::string& model_name,
-                      std::vector<std::int32_t> ids, std::vector<std::int32_t> segments,
-                      std::vector<std::string> pieces, std::string text) {
-    if (ids == ids_ && (run_ || running())) return ok();
+                      SplitText text, SplitText written) {
+    if (text.ids == text_.ids && written.ids == written_.ids && (run_ || running())) return ok();
     forward_.reset();
     next_.reset();
-    ids_ = std::move(ids);
-    pieces_ = std::move(pieces);
     text_ = std::move(text);
-    model_ = model_name;
-    if (ids_.empty()) {
+    written_ = std::move(written);
+    model_ = model;
+    model_name_ = model_name;
+    if (ids().empty()) {
         run_ = {};
         return ok();
     }
     // A run with segments looks both ways, so there is nothing to keep of the one before.
-    const bool continues =
-        run_ && run_->run->model() == model && run_->ids().front() == ids_.front() && segments.empty();
-    auto forward =
-        continues ? Forward::start(run_->run, ids_, slice_operations)
-                  : Forward::start(model, ids_, default_kernels(), slice_operations, std::move(segments));
+    const bool continues = run_ && run_->run->model() == model && text_.segments.empty() &&
+                           (run_->run->encoder() || run_->run->ids().front() == ids().front());
+    auto forward = continues ? Forward::start(run_->run, ids(), slice_operations, written_.ids)
+                             : Forward::start(model, ids(), default_kernels(), slice_operations,
+                                              text_.segments, written_.ids);
     if (!forward) {
-        ids_.clear();  // so that the same text can be tried again
+        text_.ids.clear();  // so that the same text can be tried again
         return forward.error();
     }
     forward_ = *std::move(forward);
@@ -114,9 +149,14 @@ Status TextJob::start(const std::shared_ptr<const Model>& model, const std::stri
     return ok();
 }
 
+std::int64_t TextJob::bytes() const {
+    return ids().empty() ? 0 : trace_bytes(model_->config(), std::ssize(ids()), std::ssize(last_ids()));
+}
+
 Result<bool> TextJob::step() {
     if (forward_) return forward_step();
-    if (catches_up_ && next_->all_heads->catch_up()) return false;
+    if (catches_up_ && (next_->run->encoder() ? next_->all_heads->step_maps() : next_->all_heads->catch_up()))
+        return false;
     run_ = std::move(next_);
     return true;
 }
@@ -129,15 +169,22 @@ Result<bool> TextJob::forward_step() {
     auto trace = forward_->finish();
     forward_.reset();
     if (!trace) return trace.error();
-    next_ = std::make_unique<TextRun>(*trace, pieces_, text_, model_);
+    const auto read = [](const SplitText& split) {
+        return std::make_shared<const ReadText>(split.pieces, split.text);
+    };
+    const bool two = (*trace)->encoder() != nullptr;
+    next_ = std::make_unique<TextRun>(*trace, read(two ? written_ : text_), two ? read(text_) : nullptr,
+                                      model_name_);
     if (run_) next_->follow(*run_);
     if (!overview_) return false;
-    if (Status begun = next_->begin_overview(run_.get()); !begun) {
+    if (Status begun = next_->begin_overview(two ? nullptr : run_.get()); !begun) {
         next_.reset();
         return begun.error();
     }
+    // The maps of cross-attention change with every token of either text, so those of small runs are made anew.
     const Index kept = run_ ? next_->kept_since(run_->version(), false) : 0;
-    catches_up_ = kept > 0 && next_->tokens() - kept <= few_rows;
+    catches_up_ = two ? run_ && std::ssize(text_.ids) + next_->tokens() <= few_rows
+                      : kept > 0 && next_->tokens() - kept <= few_rows;
     return false;
 }
 

@@ -9,32 +9,62 @@
 
 #include "model/forward.hpp"
 #include "runs/attention.hpp"
+#include "text/words.hpp"
 
 namespace attn::app {
 
-// A run does not change, except that the overview of its heads and the logits are added once computed.
+// A text as its model's tokenizer split it. The segments follow from the ids: as many, or none.
+struct SplitText {
+    std::vector<std::int32_t> ids;
+    std::vector<std::int32_t> segments = {};
+    std::vector<std::string> pieces;  // how each token reads
+    std::string text;                 // helps to find where words begin and end
+};
+
+// How the tokens of a text read.
+struct ReadText {
+    ReadText(std::vector<std::string> names, const std::string& text)
+        : pieces(std::move(names)), words(word_axis(pieces, text)) {}
+    std::vector<std::string> pieces;  // [n]
+    WordAxis words;
+};
+
+// A run does not change, except that the overview of its heads and the logits are added once computed. Of an
+// encoder–decoder it is the run of the decoder, as its own attention has it: queries and keys are what it has written.
+// Beside it stand the encoder's attention and the cross-attention, which share the rest with it.
 class TextRun final : public Attention {
   public:
-    // `pieces` [n] says how the text's tokens read; `text` helps to find where its words begin and end.
     TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> pieces, const std::string& text,
-            std::string model);
+            std::string model)
+        : TextRun(std::move(trace), std::make_shared<const ReadText>(std::move(pieces), text), nullptr,
+                  std::move(model)) {}
+    // `encoded` is what the encoder read; null where there is none.
+    TextRun(std::shared_ptr<const Trace> trace, std::shared_ptr<const ReadText> text,
+            const std::shared_ptr<const ReadText>& encoded, std::string model);
 
     const std::shared_ptr<const Trace> run;
-    const std::vector<std::string> pieces;  // [n]
-    const WordAxis words;
-    std::optional<HeadOverview> all_heads;
-    Tensor logits;  // [1, vocabulary], of the predicted token
+    const AttentionKind kind;
+    const std::vector<std::string>& pieces;  // [n], of the queries
+    const WordAxis& words;
+    std::optional<HeadOverview> all_heads;  // of the whole run, as the logits
+    Tensor logits;                          // [1, vocabulary], of the predicted token
+
+    // The one that this layer belongs to.
+    TextRun& of(Index layer);
+    const TextRun& whole() const { return *whole_; }
 
     // Starts the overview of all heads, and computes the logits of the last token. What the overview of the run before has of the
     // tokens that both begin with is taken over.
     Status begin_overview(const TextRun* before = nullptr);
-    const Record& record_at(Index layer) const {
-        return run->layers()[static_cast<std::size_t>(layer)].attention;
-    }
-    Index tokens() const { return run->tokens(); }
+    const Record& record_at(Index layer) const { return run->attention(layer).record(); }
+    Index tokens() const { return std::ssize(pieces); }
     // Computes the logits of this token instead.
     void predict(Index token);
-    Index predicted() const override { return predicted_; }
+    Index predicted() const override {
+        return kind == AttentionKind::encoder ? tokens() - 1 : whole_->predicted_;
+    }
+
+    Index logits_row() const override { return whole_->predicted_; }
 
     // Remembers what it has in common with the run that it takes the place of.
     void follow(const TextRun& before);
@@ -43,27 +73,37 @@ class TextRun final : public Attention {
     Index kept_since(std::uint64_t version, bool of_words) const override {
         return version != before_ ? 0 : of_words ? kept_words_ : kept_tokens_;
     }
-    Index layers() const override { return std::ssize(run->layers()); }
-    Index heads() const override { return run->layers()[0].attention.heads(); }
+    Index layers() const override { return run->attentions(); }
+    Layers numbering() const override { return {layers(), run->model()->config().decoder_layers}; }
+    Range alike() const override { return alike_; }
+    Index heads() const override { return record_at(0).heads(); }
     Index queries() const override { return tokens(); }
-    Index keys() const override { return tokens(); }
+    Index keys() const override { return std::ssize(keys_->pieces); }
     const std::vector<std::string>& query_names() const override { return pieces; }
-    const std::vector<std::string>& key_names() const override { return pieces; }
+    const std::vector<std::string>& key_names() const override { return keys_->pieces; }
+    bool one_line() const override { return kind != AttentionKind::cross; }
     const WordAxis& query_words() const override { return words; }
-    const WordAxis& key_words() const override { return words; }
-    std::span<const std::int32_t> ids() const override { return run->ids(); }
+    const WordAxis& key_words() const override { return keys_->words; }
+    std::span<const std::int32_t> ids() const override { return run->attention(alike_.begin).queries.ids(); }
     std::string small_print(Index query) const override;
     std::vector<Stage> stages() const override;
     Stage stage_for(Stage chosen) const override { return chosen; }
     HeadMaps maps(const MapChoice& choice) const override;
     std::shared_ptr<const Record> record(Index layer) const override { return record_of(run, layer); }
-    HeadOverview* overview() override { return all_heads ? &*all_heads : nullptr; }
+    HeadOverview* overview() override { return whole_->all_heads ? &*whole_->all_heads : nullptr; }
     std::shared_ptr<const Trace> trace() const override { return run; }
     std::map<std::string, std::string> source() const override;
     std::string title() const override { return model_; }
     std::string instead() const override { return "save one head's window, or shorten the text"; }
 
   private:
+    TextRun(TextRun& whole, AttentionKind kind, std::shared_ptr<const ReadText> queries,
+            std::shared_ptr<const ReadText> keys, Range alike);
+
+    std::shared_ptr<const ReadText> queries_, keys_;
+    Range alike_;
+    TextRun* whole_;
+    std::unique_ptr<TextRun> encoder_, cross_;
     std::string model_;
     std::uint64_t version_;
     Index predicted_;
@@ -79,17 +119,21 @@ class TextJob {
     explicit TextJob(bool overview) : overview_(overview) {}
     void clear() { *this = TextJob(overview_); }
     // Without ids there is nothing to show. The existing run stays until the new one is complete, which continues it
-    // as far as their tokens are the same. The segments follow from the ids: as many, or none.
-    Status start(const std::shared_ptr<const Model>& model, const std::string& model_name,
-                 std::vector<std::int32_t> ids, std::vector<std::int32_t> segments,
-                 std::vector<std::string> pieces, std::string text);
+    // as far as their tokens are the same. An encoder–decoder has written what begins with its start token.
+    Status start(const std::shared_ptr<const Model>& model, const std::string& model_name, SplitText text,
+                 SplitText written = {});
     bool running() const { return forward_ || next_; }
     // Does a slice; returns true when the run has just become complete. Where it is longer or shorter by a few
     // tokens, its overview is as far as the one before, so that no picture goes and comes.
     Result<bool> step();
 
     TextRun* run() const { return run_.get(); }
-    const std::vector<std::int32_t>& ids() const { return ids_; }  // of the run, or of the one in progress
+    const std::vector<std::int32_t>& ids() const {
+        return text_.ids;
+    }  // of the run, or of the one in progress
+    // Those that a decoder has written, or else the text's.
+    const std::vector<std::int32_t>& last_ids() const { return written_.ids.empty() ? ids() : written_.ids; }
+    std::int64_t bytes() const;  // of that run
     float progress() const { return forward_ ? forward_->progress() : 1; }
     // Returns the computing time of the last forward pass, without the frames drawn between its slices.
     double forward_ms() const { return forward_ms_; }
@@ -98,9 +142,9 @@ class TextJob {
     Result<bool> forward_step();
 
     bool overview_;
-    std::vector<std::int32_t> ids_;
-    std::vector<std::string> pieces_;
-    std::string text_, model_;
+    SplitText text_, written_;
+    std::shared_ptr<const Model> model_;
+    std::string model_name_;
     std::optional<Forward> forward_;
     double forward_ms_ = 0;
     std::unique_ptr<TextRun> run_, next_;

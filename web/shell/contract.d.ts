@@ -59,7 +59,7 @@ export interface Exports {
      */
     _explorer_tokens(text: Text, ids: Bytes, count: number, total: number, pieces: Text): void;
 
-    /** The same of the box for a second sentence. */
+    /** The same of the second box: another sentence, or what a decoder has written. */
     _explorer_second_sentence(text: Text): void;
     _explorer_second_tokens(text: Text, ids: Bytes, count: number, total: number, pieces: Text): void;
 
@@ -210,8 +210,11 @@ export interface Shell {
     /** The sentence box is not used at present. */
     hideSentence(): void;
 
-    /** The box for a second sentence is shown with this text, or hidden where it is null. Its tokens are wanted. */
-    setSecondSentence(text: string | null): void;
+    /** The second box is shown with this text, and its tokens are wanted: without those of a text's ends where the model goes on with it. */
+    setSecondSentence(text: string, placeholder: string, continued: boolean): void;
+
+    /** The second box is not used at present. */
+    hideSecondSentence(): void;
 
     /** The name of the open model. */
     setTitle(text: string): void;
@@ -221,8 +224,8 @@ export interface Shell {
     /** The answer is a JSON array of strings, how each id is shown. */
     idsToText(ids: number[]): string;
 
-    /** The text grows by a generated token. */
-    appendToken(id: number): void;
+    /** The text of the sentence box, or of the second one, grows by a generated token. */
+    appendToken(second: boolean, id: number): void;
 
     /** In the text, these tokens take the place of so many others. */
     writeTokens(first: number, count: number, ids: number[]): void;

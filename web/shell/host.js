@@ -91,19 +91,19 @@ export function createHost({ program, tokens, secondTokens, models, tensors, bun
             box.hide();
             tokenWanted = false;
         },
-        setSecondSentence(text) {
-            if (text === null) {
-                second.hide();
-                secondTokens.forget();
-                return;
-            }
-            second.set(text, true, 'Type a second sentence');
+        setSecondSentence(text, placeholder, continued) {
+            second.set(text, true, placeholder);
+            secondTokens.continued = continued;
             soon(() => secondTokens.hand(second.text));
+        },
+        hideSecondSentence() {
+            second.hide();
+            secondTokens.forget();
         },
         setTitle: (text) => bar.setTitle(text),
         setHistory: (canUndo, canRedo) => bar.setHistory(canUndo, canRedo),
         idsToText: (ids) => tokens.pieces(ids),
-        appendToken: (id) => soon(() => tokens.append(id)),
+        appendToken: (toSecond, id) => soon(() => (toSecond ? secondTokens : tokens).append(id)),
         writeTokens: (...how) => soon(() => tokens.write(...how)),
         specialTokens: () => JSON.stringify(tokens.special),
         copy(text) {

@@ -1,5 +1,5 @@
-// Splits long texts off the page's thread. The first message is the tokenizer's files; each further one is a text with
-// a port for the answer.
+// Splits long texts off the page's thread. The first message is the tokenizer's files; each further one is a text, with
+// or without its special tokens, and a port for the answer.
 
 import { createTokenizer } from './tokenizer.js';
 import { Tokenizer } from './tokenizers.min.mjs';
@@ -9,7 +9,7 @@ let tokenizer;
 
 onmessage = ({ data, ports: [port] }) => {
     if (port) {
-        port.postMessage(tokenizer.encode(data));
+        port.postMessage(tokenizer.encode(data.text, { special: data.special }));
     } else {
         tokenizer = createTokenizer(data, Tokenizer);
     }

@@ -43,6 +43,9 @@ export class Tokens {
     #generated = new Map();
     #ticket = 0;
 
+    /** A model goes on with the text, so it has no tokens of a text's ends. */
+    continued = false;
+
     /**
      * @param {SentenceBox} box
      * @param {GiveTokens} give hands tokens to the program.
@@ -155,15 +158,16 @@ export class Tokens {
      * @returns {Promise<Encoded>}
      */
     async #encode(text, { tokenizer, texts }) {
+        const special = !this.continued;
         if (text.length <= long) {
-            return tokenizer.encode(text);
+            return tokenizer.encode(text, { special });
         }
         const worker = this.#worker ??= startWorker(texts);
         const { port1, port2 } = new MessageChannel();
-        worker.postMessage(text, [port2]);
+        worker.postMessage({ text, special }, [port2]);
         return new Promise((resolve) => {
             port1.onmessage = ({ data }) => resolve(data);
-            worker.onerror = () => resolve(tokenizer.encode(text));
+            worker.onerror = () => resolve(tokenizer.encode(text, { special }));
         });
     }
 

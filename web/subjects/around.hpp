@@ -16,14 +16,33 @@ struct Around {
     const Places& places;
     const CellRef& cell;
 
-    const Trace& trace() const { return *run.run; }
+    Index layer() const { return places.head.layer; }
+    LayerAttention attention() const { return run.run->attention(layer()); }
+    // Of the queries' text, which an encoder or a decoder ran.
+    const Trace& trace() const { return attention().queries; }
     const Model& model() const { return *trace().model(); }
     const ModelConfig& config() const { return model().config(); }
-    const Network& network() const { return model().network(); }
-    Index layer() const { return places.head.layer; }
-    const LayerTrace& at(Index layer) const { return trace().layers()[static_cast<std::size_t>(layer)]; }
-    const Block& block() const { return network().blocks[static_cast<std::size_t>(layer())]; }
-    std::string token() const { return in_quotes(label_at(run.pieces, cell.row)); }
+    const Network& network() const { return trace().network(); }
+    const AttentionTrace& half_trace() const { return attention().run; }
+    const AttentionHalf& half() const { return attention().half; }
+    std::size_t place() const { return static_cast<std::size_t>(attention().place.layer); }
+    const LayerTrace& at_layer() const { return trace().layers()[place()]; }
+    const Block& block() const { return network().blocks[place()]; }
+    bool of_cross() const { return attention().place.kind == AttentionKind::cross; }
+    // The same block's cross-attention, if this is the decoder's own attention and there is one.
+    std::optional<Index> cross() const {
+        if (of_cross() || !block().cross) return std::nullopt;
+        return layer() + config().decoder_layers;
+    }
+    // The number of the attention that comes first in a block.
+    Index first_half() const { return of_cross() ? layer() - config().decoder_layers : layer(); }
+    bool of_keys() const {
+        return cell.stage == Stage::k || cell.stage == Stage::v || cell.stage == Stage::unturned_k ||
+               cell.stage == Stage::value_out;
+    }
+    std::string token() const {
+        return in_quotes(label_at(of_keys() ? run.key_names() : run.query_names(), cell.row));
+    }
     std::string column() const { return std::to_string(cell.col); }
     PlaceOf row(Stage stage) const {
         return [places = places, stage, row = cell.row](Index i) { return places(stage, row, i); };

@@ -72,6 +72,8 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         const std::string how = !c.allowed          ? "masked: −∞"
                                 : spec.bias.empty() ? "the mask allows it"
                                                     : four(c.capped) + " + " + four(c.bias);
+        if (c.allowed && spec.bias.zero)
+            out.steps.push_back({"bias", "for how far the key is", four(c.bias), false});
         const double masked = c.allowed ? c.masked : -std::numeric_limits<double>::infinity();
         line("masked", c.allowed ? last + " + " + in_expression(c.bias) : in_expression(masked), masked);
         step(Stage::masked, "masked", how, masked);

@@ -54,21 +54,22 @@ void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, C
 
 const Norm* norm_of(const Around& a, NormRow which) {
     const Block& block = a.block();
+    const AttentionHalf& half = a.half();
     const Network& network = a.network();
     const auto first_of = [](const std::optional<Norm>& one, const std::optional<Norm>& other) {
         return one ? &*one : other ? &*other : nullptr;
     };
     const std::optional<Norm> none;
     switch (which) {
-        case NormRow::heads: return first_of(block.attention_norm, none);
+        case NormRow::heads: return first_of(half.attention_norm, none);
         case NormRow::mlp: return first_of(block.mlp_norm, none);
         case NormRow::final: return first_of(network.final_norm, none);
-        case NormRow::after_heads: return first_of(block.attention_added_norm, block.attention_sum_norm);
+        case NormRow::after_heads: return first_of(half.attention_added_norm, half.attention_sum_norm);
         case NormRow::after_mlp: return first_of(block.mlp_added_norm, block.mlp_sum_norm);
         case NormRow::embedding: return first_of(network.embedding_norm, none);
         case NormRow::head: return network.head_transform ? &network.head_transform->norm : nullptr;
-        case NormRow::q: return first_of(block.q_norm, none);
-        case NormRow::k: return first_of(block.k_norm, none);
+        case NormRow::q: return first_of(half.q_norm, none);
+        case NormRow::k: return first_of(half.k_norm, none);
     }
     return nullptr;
 }
@@ -133,7 +134,7 @@ std::string activation_expression(Activation activation) {
 }
 
 void explain_active_gate(const Around& a) {
-    const auto x = a.values(a.at(a.layer()).mlp_input);
+    const auto x = a.values(a.at_layer().mlp_input);
     const LinearSum gate = explain_linear(*a.block().mlp.gate, x, a.cell.col);
     const Activation activation = a.config().activation;
     a.out.f32 =
@@ -148,7 +149,7 @@ void explain_active_gate(const Around& a) {
 }
 
 void explain_hidden(const Around& a) {
-    const auto x = a.values(a.at(a.layer()).mlp_input);
+    const auto x = a.values(a.at_layer().mlp_input);
     const LinearSum up = explain_linear(a.block().mlp.up, x, a.cell.col);
     const Activation activation = a.config().activation;
     if (a.block().mlp.gate) {
@@ -177,7 +178,7 @@ void explain_hidden(const Around& a) {
 }
 
 void explain_attended(const Around& a) {
-    const Record& record = a.at(a.layer()).attention;
+    const Record& record = a.half_trace().attention;
     const Index d = record.d_v();
     std::vector<float> outputs;
     for (Index head = 0; head < record.heads(); ++head) {
@@ -190,7 +191,7 @@ void explain_attended(const Around& a) {
             return stage == Stage::output ? own(stage, cell.row, i % d) : own(stage, i % d, cell.col);
         };
     };
-    const LinearSum sum = explain_linear(a.block().attention_out, outputs, a.cell.col);
+    const LinearSum sum = explain_linear(a.half().attention_out, outputs, a.cell.col);
     explain_linear(a, sum, of_head(Stage::output), Stage::w_o, "Output");
     for (std::size_t i = 0; i < a.out.operands.size(); ++i) {
         a.out.operands[i].name =
@@ -201,12 +202,12 @@ void explain_attended(const Around& a) {
 }
 
 void explain_projected_value(const Around& a) {
-    const Record& record = a.at(a.layer()).attention;
+    const Record& record = a.half_trace().attention;
     const Index head = a.places.head.head, d = record.d_v();
     const ConstMatrix v = record.v().heads().head(record.kv_head(head));
     LinearSum sum;
     for (Index b = 0; b < d; ++b) {
-        const double weight = element(a.block().attention_out.weight, head * d + b, a.cell.col);
+        const double weight = element(a.half().attention_out.weight, head * d + b, a.cell.col);
         sum.terms.push_back({b, static_cast<double>(v(a.cell.row, b)), weight});
     }
     explain_linear(a, sum, a.row(Stage::v), Stage::w_o, "V");

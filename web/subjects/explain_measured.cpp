@@ -99,8 +99,8 @@ std::optional<Explained> ScoreExplainer::of(Attention& attention, HeadIndex head
     const auto ids = attention.ids();
     const auto record = attention.record(head.layer);
     Explained out;
-    out.title = std::string(info(score).name) + ", layer " + std::to_string(head.layer) + ", head " +
-                std::to_string(head.head);
+    const Layers several{std::max(attention.layers(), Index{2}), attention.numbering().decoder};
+    out.title = std::string(info(score).name) + ", " + head_text(head, several, ", ");
     out.provenance =
         "measured over " + std::to_string(attention.queries()) + " queries · " + attention.title();
     out.f32 = f32;

@@ -34,7 +34,7 @@ View view_of(const Around& a) {
         case Stage::w_k: return vector(Stage::k, a.config().kv_heads);
         case Stage::w_v: return vector(Stage::v, a.config().kv_heads);
         case Stage::w_o: {
-            const WeightView& weight = a.block().attention_out.weight;
+            const WeightView& weight = a.half().attention_out.weight;
             return {&weight, a.places.head.head * d, 0, d, weight.out};
         }
         case Stage::w_gate: return a.block().mlp.gate ? whole(a.block().mlp.gate->weight) : View{};
@@ -74,7 +74,7 @@ VectorView vector_of(const Around& a) {
         case Stage::b_q: return of_head(Stage::q, a.config().heads);
         case Stage::b_k: return of_head(Stage::k, a.config().kv_heads);
         case Stage::b_v: return of_head(Stage::v, a.config().kv_heads);
-        case Stage::b_o: return whole(a.block().attention_out);
+        case Stage::b_o: return whole(a.half().attention_out);
         case Stage::b_gate: return a.block().mlp.gate ? whole(*a.block().mlp.gate) : VectorView{};
         case Stage::b_up: return whole(a.block().mlp.up);
         case Stage::b_down: return whole(a.block().mlp.down);
@@ -131,20 +131,21 @@ void explain_row(const Around& a, const WeightView& table, Stage stage, Index ro
 
 // The numbers of all tokens that the run kept; null for other stages.
 const Tensor* kept(const Around& a) {
-    const LayerTrace& layer = a.at(a.layer());
+    const LayerTrace& layer = a.at_layer();
+    const AttentionTrace& half = a.half_trace();
     const auto some = [](const Tensor& tensor) { return tensor.size() > 0 ? &tensor : nullptr; };
     switch (a.cell.stage) {
         case Stage::embedding: return &a.trace().token_embedding();
         case Stage::position: return some(a.trace().position_embedding());
         case Stage::segment: return some(a.trace().segment_embedding());
         case Stage::embedding_sum: return some(a.trace().embedding_sum());
-        case Stage::attention_between: return some(layer.attention_between);
+        case Stage::attention_between: return some(half.attention_between);
         case Stage::mlp_between: return some(layer.mlp_between);
         case Stage::expert_weight: return some(layer.expert_weights);
         case Stage::head_input: return has_head_input(a.network()) ? &a.trace().head_input() : nullptr;
-        case Stage::residual: return &layer.residual_in;
-        case Stage::normalised: return &layer.attention_input;
-        case Stage::attended: return &layer.attention_output;
+        case Stage::residual: return &half.residual_in;
+        case Stage::normalised: return &half.attention_input;
+        case Stage::attended: return &half.attention_output;
         case Stage::middle: return &layer.residual_middle;
         case Stage::mlp_input: return &layer.mlp_input;
         case Stage::mlp_hidden: return &layer.mlp_hidden;
@@ -155,8 +156,9 @@ const Tensor* kept(const Around& a) {
     }
 }
 
-void residual(const Around& a, Index layer) {
-    if (layer > 0) {
+// What the blocks before this attention left, or the last one of its stack: by the number that its first half has.
+void residual(const Around& a, Index layer, bool first_of_all) {
+    if (!first_of_all) {
         const Places before{{layer - 1, a.places.head.head}, a.places.second};
         return explain_left({a.out, a.run, before, a.cell}, false);
     }
@@ -166,7 +168,8 @@ void residual(const Around& a, Index layer) {
 }
 
 void explain_kept(const Around& a) {
-    const LayerTrace& layer = a.at(a.layer());
+    const LayerTrace& layer = a.at_layer();
+    const AttentionTrace& half = a.half_trace();
     const auto id = static_cast<Index>(a.trace().ids()[static_cast<std::size_t>(a.cell.row)]);
     switch (a.cell.stage) {
         case Stage::embedding:
@@ -198,12 +201,21 @@ void explain_kept(const Around& a) {
         case Stage::mlp_between: explain_between(a, false); break;
         case Stage::expert_weight: explain_expert_weight(a); break;
         case Stage::head_input: explain_head_input(a); break;
-        case Stage::residual: residual(a, a.layer()); break;
-        case Stage::final_residual: residual(a, a.config().layers); break;
-        case Stage::normalised: explain_norm(a, NormRow::heads, layer.residual_in, Stage::residual); break;
+        case Stage::residual:
+            if (a.of_cross())
+                explain_left({a.out, a.run, {{a.first_half(), a.places.head.head}, a.places.second}, a.cell},
+                             true);
+            else
+                residual(a, a.layer(), a.place() == 0);
+            break;
+        case Stage::final_residual:
+            residual(a, a.first_half() - static_cast<Index>(a.place()) + std::ssize(a.network().blocks),
+                     false);
+            break;
+        case Stage::normalised: explain_norm(a, NormRow::heads, half.residual_in, Stage::residual); break;
         case Stage::mlp_input:
             if (a.block().parallel)
-                explain_norm(a, NormRow::mlp, layer.residual_in, Stage::residual);
+                explain_norm(a, NormRow::mlp, half.residual_in, Stage::residual);
             else
                 explain_norm(a, NormRow::mlp, layer.residual_middle, Stage::middle);
             break;
@@ -211,7 +223,12 @@ void explain_kept(const Around& a) {
             explain_norm(a, NormRow::final, a.trace().final_residual(), Stage::final_residual);
             break;
         case Stage::attended: explain_attended(a); break;
-        case Stage::middle: explain_left(a, true); break;
+        case Stage::middle:
+            if (const auto cross = a.cross())
+                explain_left({a.out, a.run, {{*cross, a.places.head.head}, a.places.second}, a.cell}, true);
+            else
+                explain_left(a, true);
+            break;
         case Stage::mlp_hidden: a.block().experts ? explain_expert_hidden(a) : explain_hidden(a); break;
         case Stage::mlp_output:
             if (a.block().experts) {
@@ -237,17 +254,16 @@ bool explain_unkept(const Around& a) {
     };
     const Stage stage = a.cell.stage;
     if (stage == Stage::unturned_q || stage == Stage::unturned_k) {
-        if (!a.block().rotary || !within(a.config().head_dim)) return false;
+        if (!a.half().rotary || !within(a.config().head_dim)) return false;
         const bool of_query = stage == Stage::unturned_q;
-        const Index head = a.places.head.head,
-                    own = of_query ? head : a.at(a.layer()).attention.kv_head(head);
+        const Index head = a.places.head.head, own = of_query ? head : a.half_trace().attention.kv_head(head);
         const Stage turned = of_query ? Stage::q : Stage::k;
         const VectorComponent why =
-            explain_component(a.trace(), turned, a.layer(), own, a.cell.row, a.cell.col);
+            explain_component(*a.run.run, turned, a.layer(), own, a.cell.row, a.cell.col);
         const Stage weights = of_query ? Stage::w_q : Stage::w_k;
         if (!why.own_norm) return of_linear(why.own, Stage::normalised, weights, "Norm");
         explain_normalised(a, why, weights);
-        const Tensor rows = unturned_rows(a.trace(), turned, a.layer(), own, {a.cell.row, a.cell.row + 1});
+        const Tensor rows = unturned_rows(*a.run.run, turned, a.layer(), own, {a.cell.row, a.cell.row + 1});
         a.out.f32 = static_cast<double>(rows.values()[static_cast<std::size_t>(a.cell.col)]);
         return true;
     }
@@ -256,7 +272,7 @@ bool explain_unkept(const Around& a) {
     if (stage == Stage::active_gate) return explain_active_gate(a), true;
     const bool gate = stage == Stage::gate;
     return of_linear(explain_linear(gate ? *a.block().mlp.gate : a.block().mlp.up,
-                                    a.values(a.at(a.layer()).mlp_input), a.cell.col),
+                                    a.values(a.at_layer().mlp_input), a.cell.col),
                      Stage::mlp_input, gate ? Stage::w_gate : Stage::w_up, "MLP input");
 }
 
@@ -306,15 +322,16 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
         return out;
     }
     if (explain_unkept(a)) return out;
-    if (cell.stage == Stage::value_out && within(run.tokens(), a.config().d_model)) {
+    if (cell.stage == Stage::value_out && within(run.keys(), a.config().d_model)) {
         explain_projected_value(a);
         return out;
     }
     if (cell.stage == Stage::logit && within(run.tokens(), a.config().vocab_size)) {
         explain_logit(a);
-        const bool known = cell.row == run.predicted() && run.logits.size() > 0;
+        const TextRun& whole = run.whole();
+        const bool known = cell.row == whole.predicted() && whole.logits.size() > 0;
         const Tensor other = known ? Tensor() : run.run->logits({cell.row, cell.row + 1});
-        out.f32 = static_cast<double>((known ? run.logits : other).matrix()(0, cell.col));
+        out.f32 = static_cast<double>((known ? whole.logits : other).matrix()(0, cell.col));
         return out;
     }
     return std::nullopt;
@@ -327,6 +344,13 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
     const Stage w = cell.stage == Stage::q ? Stage::w_q : cell.stage == Stage::k ? Stage::w_k : Stage::w_v;
     const VectorComponent why = explain_component(*run.run, cell.stage, a.layer(), own, cell.row, cell.col);
     if (why.partner_component < 0 && why.own_norm) return explain_normalised(a, why, w);
+    if (why.partner_component < 0 && a.of_cross() && a.of_keys()) {
+        // Keys and values are made of what the encoder's last norm gives.
+        const PlaceOf encoded = [places, row = cell.row](Index i) {
+            return places.of_layer(0, Stage::final_norm, row, i);
+        };
+        return explain_linear(a, why.own, encoded, w, "Encoded");
+    }
     if (why.partner_component < 0) return explain_linear(a, why.own, a.row(Stage::normalised), w, "Norm");
     // Su et al. 2021, arXiv 2104.09864: a pair of components turns by an angle that grows with the position.
     const Stage unturned = cell.stage == Stage::q ? Stage::unturned_q : Stage::unturned_k;
@@ -344,7 +368,7 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
     add_step(out, "angle φ", "position " + std::to_string(cell.row) + " × " + four(why.frequency), angle);
     add_step(out, "cos φ", "", std::cos(angle));
     add_step(out, "sin φ", "", std::sin(angle));
-    if (const double m = a.network().rotary_of(a.layer())->magnitude; m != 1)
+    if (const double m = run.run->network().rotary_of(a.layer())->magnitude; m != 1)
         add_step(out, "magnitude", "of both", m);
     add_step(out, "turned", "component " + a.column() + " with " + partner, out.f64, true);
     out.left_name = "unturned";

@@ -16,18 +16,19 @@ struct Half {
     const Tensor *before_values, *output_values, *between_values;
 };
 Half half_of(const Around& a, bool of_attention) {
-    const LayerTrace& l = a.at(a.layer());
+    const LayerTrace& l = a.at_layer();
+    const AttentionTrace& h = a.half_trace();
     if (of_attention)
-        return {after_attention(a.block()),
+        return {after_attention(a.half()),
                 NormRow::after_heads,
                 "residual",
                 "attention",
                 Stage::residual,
                 Stage::attended,
                 Stage::attention_between,
-                &l.residual_in,
-                &l.attention_output,
-                &l.attention_between};
+                &h.residual_in,
+                &h.attention_output,
+                &h.attention_between};
     return {after_mlp(a.block()), NormRow::after_mlp, "middle",           "MLP",         Stage::middle,
             Stage::mlp_output,    Stage::mlp_between, &l.residual_middle, &l.mlp_output, &l.mlp_between};
 }
@@ -43,12 +44,12 @@ void explain_half_sum(const Around& a, const Half& half, bool normalised) {
 }
 
 const Mlp& expert_of(const Around& a, Index slot) {
-    const auto number = static_cast<std::size_t>(a.at(a.layer()).chosen_experts.matrix()(a.cell.row, slot));
+    const auto number = static_cast<std::size_t>(a.at_layer().chosen_experts.matrix()(a.cell.row, slot));
     return a.block().experts->all[number];
 }
 
 std::string number_of(const Around& a, Index slot) {
-    return std::to_string(static_cast<Index>(a.at(a.layer()).chosen_experts.matrix()(a.cell.row, slot)));
+    return std::to_string(static_cast<Index>(a.at_layer().chosen_experts.matrix()(a.cell.row, slot)));
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ void explain_embedding_sum(const Around& a) {
 }
 
 void explain_expert_weight(const Around& a) {
-    const LayerTrace& l = a.at(a.layer());
+    const LayerTrace& l = a.at_layer();
     const Experts& experts = *a.block().experts;
     const auto x = a.values(l.mlp_input);
     double sum = 0, own = 0;
@@ -129,7 +130,7 @@ void explain_expert_weight(const Around& a) {
 void explain_expert_hidden(const Around& a) {
     const Index d_ff = a.config().d_ff, slot = a.cell.col / d_ff, unit = a.cell.col % d_ff;
     const Mlp& mlp = expert_of(a, slot);
-    const auto x = a.values(a.at(a.layer()).mlp_input);
+    const auto x = a.values(a.at_layer().mlp_input);
     const double gate = explain_linear(*mlp.gate, x, unit).value(),
                  up = explain_linear(mlp.up, x, unit).value(),
                  active = activated(a.config().activation, gate);
@@ -146,7 +147,7 @@ void explain_expert_hidden(const Around& a) {
 }
 
 void explain_expert_output(const Around& a) {
-    const LayerTrace& l = a.at(a.layer());
+    const LayerTrace& l = a.at_layer();
     a.out.operands_title = "Weight of each expert · what it makes of the token";
     a.out.formula = "Σ_e weight[e] · (hidden[e] · W_down[e])[" + a.column() + "]";
     const Index d_ff = a.config().d_ff;
@@ -177,6 +178,16 @@ void explain_head_input(const Around& a) {
         a.out.f64 = sum.value();
         add_step(a.out, "Σ", "", a.out.f64, true);
         return add_line(a.out, "value", "dot(x, w)", a.out.f64);
+    }
+    if (!network.head_transform) {
+        // T5 v1.0 scales what its head reads, which is its embedding (Raffel et al. 2020, arXiv 1910.10683).
+        const auto value = static_cast<double>(x[static_cast<std::size_t>(a.cell.col)]);
+        a.out.f64 = value * network.head_scale;
+        a.out.formula = "Final norm[" + a.token() + ", " + a.column() + "] · d_model^−½";
+        add_step(a.out, "final norm", "", value, a.places(Stage::final_norm, a.cell.row, a.cell.col));
+        add_step(a.out, "scaled", four(value) + " × " + four(network.head_scale), a.out.f64, true);
+        return add_line(a.out, "value", in_expression(value) + " * " + in_expression(network.head_scale),
+                        a.out.f64);
     }
     const auto& [dense, activation, norm] = *network.head_transform;
     std::vector<double> active;
@@ -233,7 +244,7 @@ void explain_normalised(const Around& a, const VectorComponent& why, Stage weigh
     const auto row = of_query ? NormRow::q : NormRow::k;
     const Index width = norm_of(a, row)->gain.size(), head_dim = a.config().head_dim;
     const Index own_head =
-        of_query ? a.places.head.head : a.at(a.layer()).attention.kv_head(a.places.head.head);
+        of_query ? a.places.head.head : a.half_trace().attention.kv_head(a.places.head.head);
     const Index column = width == head_dim ? a.cell.col : own_head * head_dim + a.cell.col;
     const std::string w(symbol(weights));
     a.out.formula = "x / √(mean of x² + ε) · gain, where x = Σ_b Norm[" + a.token() + ", b] · " + w + "[b, " +

@@ -1,5 +1,6 @@
 // Explains numbers of a text's run through a model.
 #include <cmath>
+#include <cstdlib>
 
 #include "app/format.hpp"
 #include "model/explain.hpp"
@@ -7,20 +8,44 @@
 
 namespace attn::app {
 
+namespace {
+
+// Says which bias of T5 a score gets, and where it is stored.
+void add_bias(Explained& out, const TextRun& run, HeadIndex at, const CellRef& cell) {
+    const auto bucket = bias_bucket(*run.run, at.layer, cell.row, cell.col);
+    if (!bucket) return;
+    const RelativeBias& bias = *run.run->attention(at.layer).queries.network().relative_bias;
+    const StoredAt stored = stored_at(*run.run->model(), bias.table, at.head, *bucket);
+    const Index offset = cell.col - cell.row;
+    const std::string far = offset == 0 ? "at the query itself"
+                                        : many(std::abs(offset), "token") +
+                                              (offset < 0 ? " before the query" : " after the query");
+    out.note = "Bias: the key is " + far + ", which is bucket " + std::to_string(*bucket) + " of " +
+               std::to_string(bias.buckets.count) + "; its number for this head is " +
+               fixed(element(bias.table, at.head, *bucket), 6) + ", " + bias.name + ".weight[" +
+               std::to_string(*bucket) + ", " + std::to_string(at.head) + "]" +
+               (stored.weight ? ", at byte " + with_commas(static_cast<std::int64_t>(stored.byte)) + " of " +
+                                    stored.weight->file
+                              : "") +
+               ".";
+}
+
+}  // namespace
+
 std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell) {
     const auto [layer, head] = at;
     const Places places{at, cell.second};
     if (is_of_model(cell.stage)) return explain_model_cell(run, places, cell);
     const Record& record = run.record_at(layer);
-    const auto name = [&](Index i) { return in_quotes(label_at(run.pieces, i)); };
+    const auto key_name = [&](Index i) { return in_quotes(label_at(run.key_names(), i)); };
     Explained out;
     if (cell.words) {
-        const Index words = run.words.count();
-        if (cell.row < 0 || cell.row >= words || cell.col < 0 || cell.col >= words) return std::nullopt;
+        const WordAxis &queries = run.query_words(), &keys = run.key_words();
+        if (cell.row < 0 || cell.row >= queries.count() || cell.col < 0 || cell.col >= keys.count())
+            return std::nullopt;
         const auto pair = [&](Index key) {
-            return WordPair{
-                run.words.of(cell.row),         run.words.of(key), in_quotes(run.words.name(cell.row)),
-                in_quotes(run.words.name(key)), run.pieces,        run.pieces};
+            return WordPair{queries.of(cell.row),      keys.of(key),      in_quotes(queries.name(cell.row)),
+                            in_quotes(keys.name(key)), run.query_names(), run.key_names()};
         };
         const TokenWeights weights = token_weights(record, head);
         explain_words(out, pair(cell.col), places, weights);
@@ -28,10 +53,10 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
         return out;
     }
     const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
-    const CellNames names{name(cell.row), name(of_keys ? cell.row : cell.col), name};
+    const CellNames names{in_quotes(label_at(run.query_names(), cell.row)),
+                          key_name(of_keys ? cell.row : cell.col), key_name};
     const auto projected = [&](Index key) {
-        const WeightView& w_o =
-            run.run->model()->network().blocks[static_cast<std::size_t>(layer)].attention_out.weight;
+        const WeightView& w_o = run.run->attention(layer).half.attention_out.weight;
         const ConstMatrix v = record.v().heads().head(record.kv_head(head));
         ProjectedValue value{
             {}, static_cast<double>(projected_value_norms(record, head, w_o, {key, key + 1}).front())};
@@ -48,7 +73,11 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
         leave_out_first_key(out, cell, token_weights(record, head)(cell.row, 0),
                             places(Stage::weight, cell.row, 0));
     if (cell.stage == Stage::q || of_keys) explain_projection(out, run, places, cell);
-    if (cell.stage == Stage::v) out.note = "A value vector: the normalised residual of this token times W_V.";
+    if (is_of_pairs(cell.stage) || cell.stage == Stage::exponential) add_bias(out, run, at, cell);
+    const bool encoded = of_keys && run.kind == AttentionKind::cross;
+    if (cell.stage == Stage::v)
+        out.note = encoded ? "A value vector: what the encoder made of this token times W_V."
+                           : "A value vector: the normalised residual of this token times W_V.";
     if (cell.stage == Stage::q || cell.stage == Stage::k)
         out.note = "Component " + std::to_string(cell.col) + " of the " + (of_keys ? "key" : "query") +
                    " that enters the score" +

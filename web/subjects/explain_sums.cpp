@@ -106,7 +106,7 @@ Explained MapSumExplainer::explained(Attention& attention, const CellExplainer& 
                                   : "queries " + ends_of(window.queries) + ", keys " + ends_of(window.keys);
     Explained out;
     out.title = (entropy ? "Entropy of " : "Σ ") + of_map + "[" + where + "]";
-    out.provenance = head_text(place.head, attention.layers(), ", ") + " · " + attention.title();
+    out.provenance = head_text(place.head, attention.numbering(), ", ") + " · " + attention.title();
     out.formula = entropy     ? "−Σ_j w ln w, w = " + of_map + "[" + name_of(queries, cell.row) + ", j]"
                   : of_row    ? "Σ_j " + of_map + "[" + name_of(queries, cell.row) + ", j]"
                   : of_column ? "Σ_i " + of_map + "[i, " + name_of(keys, cell.row) + "]"

@@ -12,6 +12,7 @@
 #include "app/visit.hpp"
 #include "runs/attention.hpp"
 #include "runs/head_naming.hpp"
+#include "runs/text_run.hpp"
 #include "runs/training_runs.hpp"
 #include "subjects/drawing.hpp"
 #include "subjects/head_copy.hpp"
@@ -36,8 +37,31 @@ struct Offer {
     Command command;
 };
 
+// The step from a cross-attention to the decoder's own attention before it.
+inline Offer own_attention_of(const Attention& cross, const Selection& chosen) {
+    const HeadIndex own{chosen.layer - cross.numbering().decoder, chosen.head};
+    return {"Look at " + head_text(own, cross.numbering()),
+            Select{{.layer = own.layer, .head = own.head, .query = chosen.query, .key = {}}}};
+}
+
 struct HeadCount {
-    Index layers = 1, heads = 1;  // heads per layer
+    Layers layers;
+    Index heads = 1;  // per layer
+    Index all() const { return layers.count * heads; }
+};
+
+// An encoder–decoder that translates, and what a lens may ask of it.
+class Translating {
+  public:
+    virtual ~Translating() = default;
+    // What the whole run is, of the decoder; null until there is one.
+    virtual TextRun* translation() const = 0;
+    // The share of a cross head's words that are on those they come from, as the model's scores.json has it.
+    virtual std::optional<double> aligned(HeadIndex head) const = 0;
+    virtual bool playing() const = 0;
+    virtual void play(bool on) = 0;
+    // The command that has it read a text and go on with a translation.
+    virtual Command texts(const std::string& text, const std::string& written) const = 0;
 };
 
 class Subject : public Resident {
@@ -46,7 +70,14 @@ class Subject : public Resident {
 
     // ---- What it has --------------------------------------------------------------------------------------
     // Null until there is something to show; lacks() then says what to do about it.
+    // Where there are several texts, its queries and keys are those of the chosen head.
     virtual Attention* attention() { return nullptr; }
+    // The same as the heads of this layer have it.
+    virtual Attention* attention_of(Index /*layer*/) { return attention(); }
+    // Null where no encoder–decoder is open.
+    virtual Translating* translating() { return nullptr; }
+    // The step that opens the model that translates and comes with the page.
+    virtual std::optional<Offer> offer_translation() const { return std::nullopt; }
     // Returns how many heads there are to choose from; it is cheap, and known before they are computed.
     virtual HeadCount head_count() { return {}; }
     // Returns what is chosen, but the nearest head that there is: one of a larger network stays chosen in the State.

@@ -27,7 +27,7 @@ std::string cut(Index rows, Index cols) {
 std::string of_head(const Attention& attention, HeadIndex head) {
     std::string text = " of " + attention.title();
     if (attention.layers() * attention.heads() > 1)
-        text += ", layer " + std::to_string(head.layer) + ", head " + std::to_string(head.head);
+        text += ", " + attention.numbering().name(head.layer) + ", head " + std::to_string(head.head);
     return text;
 }
 
@@ -79,7 +79,10 @@ void add_scores(std::vector<Table>& to, Attention& attention) {
     table.values = Matrix(count, std::ssize(head_scores));
     for (Index i = 0; i < count; ++i) {
         const HeadIndex head{i / heads->heads(), i % heads->heads()};
-        table.row_labels.push_back(std::to_string(head.layer) + "." + std::to_string(head.head));
+        const Layers layers = attention.numbering();
+        table.row_labels.push_back(layers.count > 1
+                                       ? layers.short_head(head)
+                                       : std::to_string(head.layer) + "." + std::to_string(head.head));
         for (Index c = 0; c < table.values.cols; ++c)
             table.values.at(i, c) = number_of(heads->scores(head), static_cast<HeadScore>(c))
                                         .value_or(std::numeric_limits<double>::quiet_NaN());

@@ -87,8 +87,8 @@ export class Explorer {
 
     // What the page shows, and of the sentence and its model what tests ask for all the time.
     async state() {
-        const [state, { model, text, tokens, ids, pieces, words, second_pieces: second }] = await this.#answers(['state'], ['subject', 'sentence']);
-        return { ...state, model, text, tokens, ids, pieces, words, second_pieces: second };
+        const [state, { model, text, tokens, ids, pieces, words, second_pieces: second, written, encoder_ids, encoder_pieces }] = await this.#answers(['state'], ['subject', 'sentence']);
+        return { ...state, model, text, tokens, ids, pieces, words, second_pieces: second, written, encoder_ids, encoder_pieces };
     }
     frames() { return this.ask('frame_count'); }
     landmarks() { return this.ask('landmarks'); }

@@ -150,7 +150,7 @@ export function family(name, config = 'config.json', special, masked) {
     if (!existsSync(from)) {
         return { absent: `there is no ${from}` };
     }
-    const { ids, tolerance } = json(`${from}/expect.json`);
+    const { ids, decoder_ids: written = [], tolerance } = json(`${from}/expect.json`);
     const { vocab_size: size } = json(`${from}/config.json`);
     const vocabulary = Array.from({ length: size }, (_, id) => `w${id}`);
     if (special) {
@@ -162,9 +162,12 @@ export function family(name, config = 'config.json', special, masked) {
         'expect.json': null, 'expect.npz': null, 'config-v5.json': null, 'config.json': readFileSync(`${from}/${config}`),
         'tokenizer.json': tokenizer(vocabulary, special),
     }, name);
-    const { attention, logits } = npz(`${from}/expect.npz`);
+    const { attention, decoder_attention: own, cross_attention: cross, logits } = npz(`${from}/expect.npz`);
     const typed = special ? ids.slice(1, -1) : ids;
-    return { model: { folder, ids, vocabulary, text: typed.map((id) => vocabulary[id]).join(' '), tolerance, attention, logits } };
+    const textOf = (these) => these.map((id) => vocabulary[id]).join(' ');
+    // Of an encoder–decoder all attentions as the page numbers them, and what its decoder reads after the start token.
+    const decoder = own && { decoder_ids: written, written: textOf(written.slice(1)), attention: [...attention, ...own, ...cross] };
+    return { model: { folder, ids, vocabulary, text: textOf(typed), tolerance, attention, logits, ...decoder } };
 }
 
 const attn = process.env.ATTN ?? here('../../../build/native/attn');

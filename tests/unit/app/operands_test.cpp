@@ -9,6 +9,7 @@
 #include "model/block.hpp"
 #include "support/numbers.hpp"
 #include "support/small_families.hpp"
+#include "support/translator.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/visit.hpp"
 #include "unit/model/models.hpp"
@@ -155,6 +156,40 @@ TEST_CASE("the operands of a number of any family lead back to its embeddings an
         only_if(block.attention_added_norm || block.attention_sum_norm, {Stage::attention_between});
         only_if(block.mlp_added_norm || block.mlp_sum_norm, {Stage::mlp_between});
         only_if(block.softcap > 0, {Stage::capped});
+    }
+}
+
+TEST_CASE("the operands of an encoder–decoder's numbers lead back to the embeddings of both texts") {
+    for (const SmallFamily& family : small_encoder_decoders) {
+        CAPTURE(family.name);
+        FakePage page;
+        Visit visit(page);
+        open_encoder_decoder(visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8, 2, 10});
+        REQUIRE(sentence_in(visit).run());
+        const ModelConfig& config = sentence_in(visit).model()->config();
+        for (Index layer = 0; layer < config.attentions(); ++layer) {
+            CAPTURE(layer);
+            Walk walk{sentence_in(visit)};
+            for (const Stage stage :
+                 {Stage::output, Stage::q, Stage::k, Stage::v, Stage::middle, Stage::mlp_output,
+                  Stage::residual, Stage::attended, Stage::final_residual, Stage::projected})
+                walk.from({{layer, 1}, {stage, 3, 3}}, 60);
+            for (const Stage stage :
+                 {Stage::w_q, Stage::w_k, Stage::w_v, Stage::w_o, Stage::embedding, Stage::w_token,
+                  Stage::norm_gain, Stage::final_residual, Stage::masked}) {
+                INFO(symbol(stage));
+                CHECK((walk.seen.contains(stage) ||
+                       (stage == Stage::masked && layer >= config.layers + config.decoder_layers)));
+            }
+            const bool cross = layer >= config.layers + config.decoder_layers;
+            CHECK((!cross || walk.seen.contains(Stage::final_norm)));
+        }
+        Walk walk{sentence_in(visit)};
+        for (const Index layer : {Index{0}, config.attentions() - 1})
+            walk.from({{layer, 0}, {.stage = Stage::logit, .row = 6, .col = 3}}, 60);
+        const bool scaled = sentence_in(visit).model()->network().head_scale != 1;
+        CHECK(walk.seen.contains(Stage::head_input) == scaled);
+        CHECK(walk.seen.contains(Stage::w_head));
     }
 }
 

@@ -273,6 +273,9 @@ class RandomCommands {
             {"TakeHead", 1, [](R& r, const State&) -> Command { return TakeHead{r.head()}; }},
 
             {"SetText", 1, [](R& r, const State&) -> Command { return SetText{r.text()}; }},
+            {"SetWritten", 1, [](R& r, const State&) -> Command { return SetWritten{r.text()}; }},
+            {"OpenBundled", 1,
+             [](R& r, const State&) -> Command { return OpenBundled{r.text(), r.text(), r.text()}; }},
             {"Compare", 1,
              [](R& r, const State&) -> Command {
                  if (r.below(3) == 0) return Compare{};

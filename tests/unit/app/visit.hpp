@@ -36,9 +36,12 @@ struct FakePage : app::Page {
         pushed += push;
     }
     std::optional<std::string> second;
-    void set_second_sentence(const std::string* text) override {
-        second = text ? std::optional(*text) : std::nullopt;
+    bool continued = false;
+    void set_second_sentence(const app::SecondBox& given) override {
+        second = given.text;
+        continued = given.continued;
     }
+    void hide_second_sentence() override { second.reset(); }
     std::string box;
     bool box_enabled = false, box_tokenized = false;
     std::string folder, downloaded;
@@ -83,7 +86,11 @@ struct FakePage : app::Page {
     void choose_tensors() override { ++dialogs; }
     std::vector<std::string> remembered;
     void remember(const std::string& what) override { remembered.push_back(what); }
-    void append_token(std::int32_t id) override { appended.push_back(id); }
+    app::Box appended_to = app::Box::first;
+    void append_token(app::Box to, std::int32_t id) override {
+        appended.push_back(id);
+        appended_to = to;
+    }
     // What the program wrote last, and where.
     Range written_over;
     std::vector<std::int32_t> written;

@@ -158,7 +158,8 @@ TEST_CASE("what is saved of words is the map's, of all heads too") {
     CHECK(archive.shape == Shape{2, 3, 6, 6});
     for (std::size_t i = 0; i < archive.attention.size(); ++i) {
         const auto head = static_cast<Index>(i / 36);
-        const MapPointer map = word_map_of(run.run, head / 3, head % 3, word_tokens, Sink::shown);
+        const MapPointer map =
+            word_map_of(run.run, head / 3, head % 3, word_tokens, word_tokens, Sink::shown);
         const float cell = map->cell(static_cast<Index>(i % 36 / 6), static_cast<Index>(i % 6));
         CHECK(archive.attention[i] == (cell == masked_cell ? 0 : cell));
     }

@@ -272,6 +272,50 @@ TEST_CASE("The bias broadcasts along axes of size 1", "[unit][record]") {
     for (Index h = 0; h < 2; ++h) CHECK(whole(*r, Stage::weight, h) == whole(*expected, Stage::weight, h));
 }
 
+TEST_CASE("A bias by offsets is that of every pair of a query and a key", "[unit][record]") {
+    const Kernels& kernels = generate_kernels();
+    const auto [heads, queries, keys, zero] = GENERATE(
+        table<Index, Index, Index, Index>({{2, 70, 130, 69}, {1, 3, 4, 5}, {2, 1, 9, 8}, {2, 9, 1, 8}}));
+    CAPTURE(heads, queries, keys, zero);
+    AttentionSpec spec;
+    spec.mask = Mask::causal(60);
+    spec.bias = {std::make_shared<Tensor>(random_tensor({heads, 1, zero + keys}, 4)), zero};
+    const Tensor q = random_tensor({2, queries, 5}, 5), k = random_tensor({2, keys, 5}, 6),
+                 v = random_tensor({2, keys, 5}, 7);
+    const auto r = Record::run(q, k, v, spec, kernels);
+    REQUIRE(r);
+
+    AttentionSpec by_pairs = spec;
+    Tensor wide({2, queries, keys});
+    for (Index h = 0; h < 2; ++h)
+        for (Index i = 0; i < queries; ++i)
+            for (Index j = 0; j < keys; ++j)
+                wide.heads().head(h)(i, j) =
+                    spec.bias.values->heads().head(heads == 1 ? 0 : h)(0, zero + j - i);
+    by_pairs.bias = bias_of(wide);
+    auto expected = Record::run(q, k, v, by_pairs, kernels);
+    REQUIRE(expected);
+    CHECK(r->output() == expected->output());
+    for (Index h = 0; h < 2; ++h)
+        for (const Stage stage : {Stage::masked, Stage::weight})
+            CHECK(whole(*r, stage, h) == whole(*expected, stage, h));
+    auto some = r->prepare_under(spec);
+    REQUIRE(some);
+    for (const Index first : {0, 1}) some->compute({first, queries}, 2);
+    CHECK(some->output() == r->output());
+
+    for (const auto& [shape, at] : {std::pair{Shape{2, 1, zero + keys - 1}, zero},
+                                    {Shape{2, 1, zero + keys}, queries - 2},
+                                    {Shape{2, 2, zero + keys}, zero},
+                                    {Shape{3, 1, zero + keys}, zero}}) {
+        AttentionSpec wrong;
+        wrong.bias = {std::make_shared<Tensor>(Tensor(shape)), at};
+        const auto refused = r->prepare_under(wrong);
+        REQUIRE_FALSE(refused);
+        CHECK_THAT(refused.error().message, ContainsSubstring("the bias by offsets is"));
+    }
+}
+
 TEST_CASE("The weights of every precision follow the fused kernel's", "[unit][record]") {
     const Kernels& kernels = generate_kernels();
     AttentionSpec spec;

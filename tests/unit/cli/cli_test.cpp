@@ -6,6 +6,7 @@
 #include "io/npy.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
+#include "support/small_families.hpp"
 #include "train/piece_vocabulary.hpp"
 #include "unit/cli/program.hpp"
 
@@ -243,4 +244,50 @@ TEST_CASE("attn train makes a translator, goes on from its checkpoint, and attn 
     fails(command + " --text " + recipe, "leave out the texts");
     write(R"(, "mixture": {"text": 1})");
     fails(command, "a T5 learns from generated pairs alone");
+}
+
+TEST_CASE("attn trace writes the weights of a T5's three kinds of attention", "[cli]") {
+    Folder folder;
+    const auto place = folder.path / "t5";
+    std::filesystem::create_directories(place);
+    const test::SmallFamily& family = test::small_encoder_decoders[1];
+    const ModelFiles files = test::files_of(family);
+    const auto put = [&](const char* name, const Bytes& bytes) {
+        std::ofstream(place / name, std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+    };
+    put("config.json", files.config);
+    put("model.safetensors", files.weights.begin()->second);
+    const std::string ids = "--ids 7,18,2,8,1,8,2,19,4", out = (folder.path / "out").string();
+    const Outcome outcome = run("trace " + place.string() + " " + ids + " --decoder-ids 0,3,1 --out " + out);
+    CHECK(outcome.text.empty());
+    REQUIRE(outcome.code == 0);
+    const auto trace = test::run_text(test::small_model(family), {0, 3, 1});
+    REQUIRE(trace);
+    Index number = 0;
+    for (const char* name : {"attention", "decoder_attention", "cross_attention"}) {
+        const auto bytes = test::read_file(out + "/" + name + ".npy");
+        const auto array = parse_npy(bytes);
+        REQUIRE(array);
+        const auto weights = to_tensor(*array);
+        REQUIRE(weights);
+        std::span<const float> rest = weights->values();
+        for (Index layer = 0; layer < weights->dim(0); ++layer, ++number) {
+            const Record& record = (*trace)->attention(number).record();
+            REQUIRE(weights->shape() ==
+                    Shape{weights->dim(0), record.heads(), record.queries(), record.keys()});
+            for (Index head = 0; head < record.heads(); ++head)
+                for (Index query = 0; query < record.queries(); ++query) {
+                    const std::vector<float> row = record.weights(head, query);
+                    CHECK(std::ranges::equal(rest.first(row.size()), row));
+                    rest = rest.subspan(row.size());
+                }
+        }
+    }
+    CHECK(number == (*trace)->attentions());
+    CHECK(run("generate " + place.string() + " " + ids + " --steps 3").code == 0);
+
+    const Outcome none = run("trace " + golden("gpt2-f32") + " --ids 1 --decoder-ids 0 --out " + out);
+    CHECK(none.code == 1);
+    CHECK_THAT(none.text, ContainsSubstring("has no decoder beside an encoder"));
 }

@@ -6,6 +6,7 @@
 #include "parts/take_over.hpp"
 #include "support/small_families.hpp"
 #include "support/this_build.hpp"
+#include "support/translator.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -14,6 +15,7 @@ using namespace attn::test;
 
 TEST_CASE("every lens is there for every subject that has what it needs, else it leads to one") {
     Screen screen;
+    screen.page.bundled = {"translator"};
     screen.open_sentence();
     screen.train_some();
     for (const SubjectEntry& subject : subject_list())
@@ -37,6 +39,15 @@ TEST_CASE("every lens is there for every subject that has what it needs, else it
                 if (name.starts_with("missing/")) way = name;
             REQUIRE_FALSE(way.empty());
             screen.click(way);
+            if (!screen.page.opened.empty()) {
+                open_awaited_translator(screen.visit, screen.page);
+                screen.settle();
+                CHECK_FALSE(lens_in(screen.visit).missing(subject_in(screen.visit)));
+                screen.page.opened.clear();
+                screen.page.piece = [](std::int32_t) { return std::string("token"); };
+                screen.open_sentence();
+                continue;
+            }
             if (screen.page.second)
                 screen.visit.tokens({Box::second, *screen.page.second, {1, 2, 3}, {"a", "b", "c"}, 3});
             screen.settle();
@@ -100,6 +111,40 @@ TEST_CASE("every lens shows the heads of families that differ most from GPT-2 an
             if (!lens_in(screen.visit).missing(subject_in(screen.visit)))
                 CHECK(lens_in(screen.visit).spoken(subject_in(screen.visit)).ends_with('.'));
         }
+        for (const std::string& notice : screen.page.notices) UNSCOPED_INFO(notice);
+        CHECK(screen.page.notices.empty());
+    }
+}
+
+TEST_CASE("every lens shows every kind of attention of an encoder–decoder, or says what is missing") {
+    for (const SmallFamily& family : small_encoder_decoders) {
+        Screen screen;
+        // Texts of as many tokens, so that cross-attention is no other shape.
+        open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});
+        const ModelConfig& config = sentence_in(screen.visit).model()->config();
+        for (const LensEntry& lens : lens_list())
+            for (Index layer = 0; layer < config.attentions(); ++layer) {
+                INFO(family.name << " through " << lens.key << ", attention " << layer);
+                screen.visit.perform(Select{{layer, 1, 3, {}, {}}});
+                screen.visit.perform(OpenLens{lens.key});
+                screen.settle();
+                Subject& subject = subject_in(screen.visit);
+                if (const auto missing = lens_in(screen.visit).missing(subject)) {
+                    CHECK(missing->sentence.ends_with('.'));
+                    continue;
+                }
+                CHECK(lens_in(screen.visit).spoken(subject).ends_with('.'));
+                for (const Table& table : lens_in(screen.visit).tables(subject)) {
+                    CHECK(std::ssize(table.columns) == table.values.cols);
+                    CHECK(std::ssize(table.row_labels) == table.values.rows);
+                }
+                // Whatever is under the mouse there says why.
+                for (const float x : {0.3f, 0.5f, 0.7f})
+                    for (const float y : {0.3f, 0.5f, 0.7f}) {
+                        ImGui::GetIO().AddMousePosEvent(1440 * x, 846 * y);
+                        screen.draw(2);
+                    }
+            }
         for (const std::string& notice : screen.page.notices) UNSCOPED_INFO(notice);
         CHECK(screen.page.notices.empty());
     }

@@ -209,7 +209,7 @@ TEST_CASE("an architecture outside the families is refused by name", "[config]")
           "has model_type 'bloom', which is not supported yet; the supported ones are gpt2, llama, mistral, "
           "mixtral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi, phi3, olmo2, stablelm, gpt_neox, gptj, "
           "falcon, "
-          "opt, bert, roberta and distilbert");
+          "opt, bert, roberta, distilbert and t5");
     CHECK(config_refusal(without(gpt2(), "model_type")) ==
           "has no 'model_type', so its architecture is unknown");
     CHECK(config_refusal(with(gpt2(), "model_type", 7)) == "should have a text as 'model_type', but has 7");

@@ -72,10 +72,30 @@ TEST_CASE("No maps, no thumbnails", "[unit][maps]") {
     CHECK(!started->step());
 }
 
-TEST_CASE("Thumbnails of maps of two shapes are refused", "[unit][maps]") {
-    const auto t = Thumbnails::start(
-        {stage_map(random_record(4, 4), 0, Stage::weight), stage_map(random_record(4, 5), 0, Stage::weight)},
-        2);
-    REQUIRE(!t);
-    CHECK(t.error().message == "thumbnails: one map is 4×4 and another 4×5; give maps of one shape");
+TEST_CASE("Thumbnails of maps of several shapes have the scale of the largest", "[unit][maps]") {
+    const std::vector<MapPointer> maps{stage_map(random_record(200, 200), 0, Stage::weight),
+                                       stage_map(random_record(30, 200), 0, Stage::weight),
+                                       stage_map(random_record(30, 30), 0, Stage::weight)};
+    auto started = Thumbnails::start(maps, 3);
+    REQUIRE(started);
+    const Thumbnails t = finished(*std::move(started));
+    REQUIRE(t.level() == 2);
+    const Index side = Index{1} << t.level();
+    for (Index m = 0; m < 3; ++m) {
+        const Map& map = *maps[static_cast<std::size_t>(m)];
+        const auto cells = cells_of(map);
+        int wrong = 0;
+        for (Index r = 0; r < t.rows(); ++r)
+            for (Index c = 0; c < t.cols(); ++c) {
+                const Index col = m * t.cols() + c;
+                if (r * side >= map.queries() || c * side >= map.keys())
+                    wrong += t.strongest()(r, col) != masked_cell;
+                else
+                    wrong += !agrees(
+                        t.strongest()(r, col), t.mean()(r, col),
+                        brute_force(map, cells, {r * side, (r + 1) * side}, {c * side, (c + 1) * side}),
+                        side);
+            }
+        CHECK(wrong == 0);
+    }
 }

@@ -17,8 +17,8 @@ namespace {
 const std::vector<std::int32_t> family_ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
 
 std::shared_ptr<const Trace> family_run(const std::shared_ptr<const Model>& model,
-                                        std::vector<std::int32_t> of_ids = family_ids) {
-    auto trace = run_forward(model, std::move(of_ids));
+                                        const std::vector<std::int32_t>& of_ids = family_ids) {
+    auto trace = run_text(model, of_ids);
     REQUIRE(trace);
     return *trace;
 }
@@ -58,12 +58,15 @@ void check_alike(const Trace& got, const Trace& expected) {
 }  // namespace
 
 TEST_CASE("a tensor that is missing or has another shape is named, in every family", "[model]") {
-    for (const SmallFamily& family : small_families) {
+    for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const ModelFiles files = files_of(family);
         const std::vector<StoredTensor> whole = read_safetensors(files.weights.begin()->second);
         for (std::size_t i = 0; i < whole.size(); ++i) {
-            if (whole[i].name.find(".1.") != std::string::npos) continue;  // as in layer 0
+            const bool in_halves =
+                whole[i].name.find(".block.") != std::string::npos;  // which have numbers too
+            if (whole[i].name.find(in_halves ? ".block.1." : ".1.") != std::string::npos)
+                continue;  // as in layer 0
             CAPTURE(whole[i].name);
             std::vector<StoredTensor> lacking = whole, odd = whole;
             lacking.erase(lacking.begin() + static_cast<std::ptrdiff_t>(i));
@@ -81,7 +84,7 @@ TEST_CASE("a tensor that is missing or has another shape is named, in every fami
 }
 
 TEST_CASE("a key that is wrong or missing is named, in every family", "[model]") {
-    for (const SmallFamily& family : small_families) {
+    for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const nlohmann::json config = family_config(family);
         for (const auto& [key, value] : config.items()) {
@@ -91,7 +94,9 @@ TEST_CASE("a key that is wrong or missing is named, in every family", "[model]")
             CHECK_THAT(refusal_of_keys(changed), ContainsSubstring("'" + key + "'"));
         }
         for (const auto& [key, value] : config.items())
-            if (key == "vocab_size" || key == "hidden_size" || key == "n_embd" || key == "dim") {
+            if (key == "vocab_size" || key == "hidden_size" || key == "n_embd" || key == "dim" ||
+                key == "d_model" || key == "d_kv" || key == "d_ff" || key == "num_heads" ||
+                key == "num_layers") {
                 auto lacking = config;
                 lacking.erase(key);
                 CHECK(refusal_of_keys(lacking) == "config.json has no '" + key + "'");
@@ -101,9 +106,10 @@ TEST_CASE("a key that is wrong or missing is named, in every family", "[model]")
 
 TEST_CASE("what a family's models may ask for and is not supported is refused by name", "[model]") {
     const auto with = [](const char* family, const char* key, const nlohmann::json& value) {
-        const auto found =
-            std::ranges::find(small_families, std::string_view(family),
-                              [](const SmallFamily& each) { return std::string_view(each.name); });
+        const auto all = all_small_families();
+        const auto found = std::ranges::find(all, std::string_view(family), [](const SmallFamily& each) {
+            return std::string_view(each.name);
+        });
         auto config = family_config(*found);
         config[key] = value;
         return refusal_of_keys(config);
@@ -131,17 +137,24 @@ TEST_CASE("what a family's models may ask for and is not supported is refused by
               "'sliding_attention'"},
              {"gemma2", "layer_types", {"full_attention", "chunked_attention"}, "'chunked_attention'"},
              {"llama", "is_encoder_decoder", true, "(is_encoder_decoder)"},
-             {"gpt_neox", "model_type", "t5", "'t5'"}})
+             {"t5", "is_encoder_decoder", false, "(is_encoder_decoder)"},
+             {"t5", "feed_forward_proj", "gated-tanh", "the activation 'tanh' as 'feed_forward_proj'"},
+             {"t5", "feed_forward_proj", "relu-gated", "the activation 'relu-gated' as 'feed_forward_proj'"},
+             {"t5", "decoder_start_token_id", 20, "decoder_start_token_id = 20"},
+             {"t5", "relative_attention_num_buckets", 3, "'relative_attention_num_buckets'"},
+             {"t5", "relative_attention_max_distance", 4, "relative_attention_max_distance = 4"},
+             {"t5", "model_type", "mt5", "'mt5'"},
+             {"gpt_neox", "model_type", "bloom", "'bloom'"}})
         CHECK_THAT(with(family, key, value), ContainsSubstring(told));
 }
 
 TEST_CASE("a run goes on where another ended, and token by token, in every family", "[model]") {
-    for (const SmallFamily& family : small_families) {
+    for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto model = small_model(family);
         const auto whole = family_run(model),
                    part = family_run(model, {family_ids.begin(), family_ids.begin() + 5});
-        auto forward = Forward::start(part, family_ids, 1);
+        auto forward = continue_text(part, family_ids, 1);
         REQUIRE(forward);
         const auto continued = forward->finish();
         REQUIRE(continued);
@@ -166,32 +179,36 @@ TEST_CASE("a run goes on where another ended, and token by token, in every famil
 }
 
 TEST_CASE("a head's output in its own place changes nothing, in every family", "[model]") {
-    for (const SmallFamily& family : small_families) {
+    for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto trace = family_run(small_model(family));
-        const ConstMatrix head = trace->layers()[1].attention.output().heads().head(1);
-        auto forward = Forward::start_with({{1, 1}, 4, {head.row(4), head.row(4) + head.cols}}, trace);
-        REQUIRE(forward);
-        const auto same = forward->finish();
-        REQUIRE(same);
-        check_alike(**same, *trace);
+        for (Index layer = 1; layer < trace->attentions(); ++layer) {
+            CAPTURE(layer);
+            const ConstMatrix head = trace->attention(layer).record().output().heads().head(1);
+            auto forward =
+                Forward::start_with({{layer, 1}, 4, {head.row(4), head.row(4) + head.cols}}, trace);
+            REQUIRE(forward);
+            const auto same = forward->finish();
+            REQUIRE(same);
+            check_alike(**same, *trace);
+        }
     }
 }
 
 TEST_CASE("components of q, k and v are recomputed in double, in every family", "[model]") {
-    for (const SmallFamily& family : small_families) {
+    for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto trace = family_run(small_model(family));
         const Network& network = trace->model()->network();
-        for (Index layer = 0; layer < std::ssize(trace->layers()); ++layer)
+        for (Index layer = 0; layer < trace->attentions(); ++layer)
             for (const Stage stage : {Stage::q, Stage::k, Stage::v}) {
-                const Record& record = trace->layers()[static_cast<std::size_t>(layer)].attention;
+                const Record& record = trace->attention(layer).record();
                 const Tensor& run = stage == Stage::q   ? record.q()
                                     : stage == Stage::k ? record.k()
                                                         : record.v();
                 Index turned = 0;
                 for (Index head = 0; head < run.dim(0); ++head)
-                    for (Index token = 0; token < trace->tokens(); token += 3)
+                    for (Index token = 0; token < run.dim(1); token += 3)
                         for (Index a = 0; a < run.dim(2); ++a) {
                             const VectorComponent why =
                                 explain_component(*trace, stage, layer, head, token, a);
@@ -207,18 +224,21 @@ TEST_CASE("components of q, k and v are recomputed in double, in every family", 
 }
 
 TEST_CASE("a trace says how much memory it takes, in every family", "[model]") {
-    for (const SmallFamily& family : small_families) {
+    for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto trace = family_run(small_model(family));
         std::int64_t bytes = 0;
         for (const NamedTensor& named : trace->tensors())
             bytes += std::int64_t{sizeof(float)} * named.tensor->size();
         CHECK(trace->memory_bytes() == bytes);
+        const Index encoded = trace->encoder() ? trace->encoder()->tokens() : 0;
+        CHECK(trace_bytes(trace->model()->config(), encoded > 0 ? encoded : trace->tokens(),
+                          trace->tokens()) == bytes);
     }
 }
 
 TEST_CASE("only what trains as GPT-2 and Llama do is trained", "[model]") {
-    for (const SmallFamily& family : small_families) {
+    for (const SmallFamily& family : all_small_families()) {
         const std::string_view name = family.name;
         const bool plain = name == "gpt2" || name == "llama" || name == "stablelm";
         CAPTURE(name);

@@ -28,7 +28,7 @@ constexpr std::string_view small_t5_v1_1 =
     "num_decoder_layers": 2, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false})";
 
 struct Loaded {
-    T5Config config;
+    ModelConfig config;
     ParameterLayout layout;
     EncoderDecoder network;
     ParameterBuffer parameters;
@@ -38,7 +38,7 @@ Loaded loaded(std::span<const std::byte> config_json) {
     const auto config = parse_t5_config(config_json);
     INFO((config ? "" : config.error().message));
     REQUIRE(config);
-    auto layout = ParameterLayout::of(t5_weights(*config));
+    auto layout = t5_layout(*config);
     REQUIRE(layout);
     EncoderDecoder network(*config, *layout);
     ParameterBuffer parameters = initial_t5_parameters(*layout, *config, 3);
@@ -208,64 +208,47 @@ TEST_CASE("Pairs side by side have the loss and the gradient of each alone", "[u
     CHECK_THAT(largest_difference(apart, together), WithinAbs(0, 1e-5));
 }
 
-TEST_CASE("Distances fall into the buckets of T5", "[unit][train]") {
-    const T5Config config;
-    // As transformers' _relative_position_bucket has them for 32 buckets up to 128.
-    struct Case {
-        Index offset, both, behind;
-    };
-    for (const Case& c :
-         {Case{0, 0, 0}, Case{-1, 1, 1}, Case{1, 17, 0}, Case{-7, 7, 7}, Case{-8, 8, 8}, Case{8, 24, 0},
-          Case{-15, 9, 15}, Case{-16, 10, 16}, Case{-31, 11, 21}, Case{-32, 12, 21}, Case{32, 28, 0},
-          Case{-127, 15, 31}, Case{-500, 15, 31}, Case{500, 31, 0}}) {
-        CAPTURE(c.offset);
-        CHECK(relative_bucket(c.offset, true, config) == c.both);
-        CHECK(relative_bucket(c.offset, false, config) == c.behind);
-    }
-}
-
-TEST_CASE("A config.json that is no T5's is refused with one sentence", "[unit][train]") {
+TEST_CASE("A config.json that no translator can have is refused with one sentence", "[unit][train]") {
     struct Wrong {
         std::string json, says;
     };
-    const auto with = [](std::string more) {
-        return R"({"model_type": "t5", "vocab_size": 20, "d_model": 16, "d_kv": 8, "num_heads": 2, "d_ff": 20,
-            "num_layers": 1)" +
-               std::move(more) + "}";
-    };
-    for (const Wrong& wrong : {
-             Wrong{"[]", "not of a T5"},
-             Wrong{R"({"model_type": "gpt2"})", "not of a T5"},
-             Wrong{R"({"model_type": "t5"})", "no \"vocab_size\""},
-             Wrong{with(R"(, "num_decoder_layers": 0)"), "\"num_decoder_layers\" is 0"},
-             Wrong{with(R"(, "num_decoder_layers": "two")"), "\"num_decoder_layers\" is \"two\""},
-             Wrong{with(R"(, "relative_attention_num_buckets": 3)"), "even and at least 4"},
-             Wrong{with(R"(, "relative_attention_max_distance": 16)"), "more than half of it"},
-             Wrong{with(R"(, "feed_forward_proj": "gelu")"), "\"feed_forward_proj\" is \"gelu\""},
-             Wrong{with(R"(, "feed_forward_proj": 3)"), "\"feed_forward_proj\" is 3"},
-             Wrong{with(R"(, "layer_norm_epsilon": "small")"), "a number between 0 and 1"},
-             Wrong{with(R"(, "tie_word_embeddings": 1)"), "true or false"},
-             Wrong{with(R"(, "eos_token_id": 20)"), "one of the 20 ids"},
-             Wrong{with(R"(, "decoder_start_token_id": -1)"), "one of the 20 ids"},
-             Wrong{with(R"(, "num_decoder_layers": 1000000)"), "from 1 to 1000"},
-         }) {
+    for (const Wrong& wrong :
+         {Wrong{"[]", "should hold an object"},
+          Wrong{R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16, "n_layer": 2,
+                "n_head": 2})",
+                "not of a T5"},
+          Wrong{R"({"model_type": "t5"})", "has no 'd_model'"},
+          Wrong{
+              R"({"model_type": "t5", "vocab_size": 20, "d_model": 16, "d_kv": 8, "num_heads": 2, "d_ff": 20,
+                "num_layers": 1, "eos_token_id": 20})",
+              "one of the 20 ids"}}) {
         const auto config = parse_t5_config(as_bytes(wrong.json));
         REQUIRE(!config);
         CHECK_THAT(config.error().message, ContainsSubstring(wrong.says));
     }
 }
 
-TEST_CASE("A key that is null has its default", "[unit][train]") {
-    const auto config = parse_t5_config(as_bytes(R"({"model_type": "t5", "vocab_size": 20, "d_model": 16,
-        "d_kv": 8, "num_heads": 2, "d_ff": 20, "num_layers": 3, "num_decoder_layers": null,
-        "relative_attention_num_buckets": null, "feed_forward_proj": null, "layer_norm_epsilon": null,
-        "tie_word_embeddings": null, "decoder_start_token_id": null, "eos_token_id": null})"));
-    REQUIRE(config);
-    CHECK(config->decoder_layers == 3);
-    CHECK(config->buckets == 32);
-    CHECK(config->activation == Activation::relu);
-    CHECK(config->norm_epsilon == 1e-6);
-    CHECK(config->tied);
-    CHECK(config->start_id == 0);
-    CHECK(config->end_id == 1);
+// The order in which the numbers of models/translator were drawn.
+TEST_CASE("The weights of a T5 that is trained lie block by block", "[unit][train]") {
+    const Loaded t5 = loaded(as_bytes(small_t5));
+    std::vector<std::string> names{"shared"};
+    for (const char* stack : {"encoder", "decoder"}) {
+        const bool decoder = stack == std::string_view("decoder");
+        for (const char* block : {"0", "1"}) {
+            const std::string in_block = std::string(stack) + ".block." + block + ".layer.";
+            for (const char* name : {"0.SelfAttention.q", "0.SelfAttention.k", "0.SelfAttention.v",
+                                     "0.SelfAttention.o", "0.layer_norm"})
+                names.push_back(in_block + name);
+            if (block == std::string_view("0"))
+                names.push_back(in_block + "0.SelfAttention.relative_attention_bias");
+            for (const char* name : {"1.EncDecAttention.q", "1.EncDecAttention.k", "1.EncDecAttention.v",
+                                     "1.EncDecAttention.o", "1.layer_norm"})
+                if (decoder) names.push_back(in_block + name);
+            for (const char* name : {".DenseReluDense.wi", ".DenseReluDense.wo", ".layer_norm"})
+                names.push_back(in_block + (decoder ? "2" : "1") + name);
+        }
+        names.push_back(std::string(stack) + ".final_layer_norm");
+    }
+    REQUIRE(t5.layout.entries().size() == names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) CHECK(t5.layout.entries()[i].name == names[i] + ".weight");
 }

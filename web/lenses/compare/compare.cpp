@@ -163,6 +163,12 @@ bool CompareLens::suits(Subject& subject) const { return subject.may_compare(); 
 std::optional<Missing> CompareLens::missing(Subject& subject) const {
     const Attention *first = subject.attention(), *second = subject.second();
     if (!first) return Missing{"There is no attention to compare here yet."};
+    if (subject.translating())
+        return Missing{
+            "An encoder–decoder has two texts already, one read and one written, so there is no second run "
+            "to "
+            "compare with.",
+            subject.offer_alone()};
     if (!second) {
         if (const auto offer = subject.offer_second()) {
             // The second text is still empty, so there is nothing to offer.

@@ -62,7 +62,7 @@ std::optional<Explained> GeometryLens::explain(Subject& subject, const CellPlace
                                                                       : explain_form(subject, place, cell);
     if (out && out->provenance.empty())
         out->provenance =
-            head_text(subject.chosen_head(), subject.attention()->layers(), ", ") + " · computed";
+            head_text(subject.chosen_head(), subject.attention()->numbering(), ", ") + " · computed";
     return out;
 }
 

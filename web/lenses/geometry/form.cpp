@@ -23,14 +23,15 @@ Matrix transposed(const Matrix& m) {
 HeadWeights weights_of_model(const Trace& trace, HeadIndex head, const Record& record) {
     const Model& model = *trace.model();
     const ModelConfig& config = model.config();
-    const Block& block = model.network().blocks[static_cast<std::size_t>(head.layer)];
+    const LayerAttention attention = trace.attention(head.layer);
+    const AttentionHalf& half = attention.half;
     HeadWeights made;
     made.inputs = Stage::normalised;
     made.trace = &trace;
     made.layer = head.layer;
-    made.tokens = trace.tokens();
-    made.turned = block.rotary.has_value();
-    made.normalised = block.q_norm || block.k_norm;
+    made.tokens = attention.queries.tokens();
+    made.turned = half.rotary.has_value();
+    made.normalised = half.q_norm || half.k_norm;
     const auto vectors = [&](Stage stage, Index of) {
         Matrix w(config.d_model, config.head_dim);
         for (Index a = 0; a < config.head_dim; ++a) {
@@ -47,7 +48,7 @@ HeadWeights weights_of_model(const Trace& trace, HeadIndex head, const Record& r
     made.w_o = Matrix(config.head_dim, config.d_model);
     for (Index a = 0; a < config.head_dim; ++a)
         for (Index b = 0; b < config.d_model; ++b)
-            made.w_o.at(a, b) = element(block.attention_out.weight, head.head * config.head_dim + a, b);
+            made.w_o.at(a, b) = element(half.attention_out.weight, head.head * config.head_dim + a, b);
     return made;
 }
 
@@ -61,7 +62,7 @@ double dot_of(const Matrix& factor, std::span<const double> direction, Index a) 
 
 double HeadWeights::input(Index token, Index b) const {
     if (!trace) return x.at(token, b);
-    const Tensor& rows = trace->layers()[static_cast<std::size_t>(layer)].attention_input;
+    const Tensor& rows = trace->attention(layer).run.attention_input;
     return static_cast<double>(rows.matrix()(token, b));
 }
 
@@ -164,21 +165,23 @@ bool FormPicture::step() {
 std::optional<WordDirection> word_direction(const HeadWeights& weights, const HeadForm& form, Index direction,
                                             bool right) {
     if (!weights.trace || form.of() == FormOf::tokens || !form.directions()) return std::nullopt;
-    const Network& network = weights.trace->model()->network();
-    const Block& block = network.blocks[static_cast<std::size_t>(weights.layer)];
+    const LayerAttention attention = weights.trace->attention(weights.layer);
+    const Network& network = attention.queries.network();
+    const AttentionHalf& half = attention.half;
     const std::span<const double> along =
         right ? form.directions()->right_of(direction) : form.directions()->left_of(direction);
     WordDirection made{&network.token_embedding, {}, {along.begin(), along.end()}, false};
     if (form.of() != FormOf::values || !right) {
         if (network.project_in || network.embedding_norm) return std::nullopt;
-        if (!block.attention_norm) return made;
-        made.norm = *block.attention_norm;
+        if (!half.attention_norm) return made;
+        made.norm = *half.attention_norm;
         // The norm of scaled numbers is that of the numbers themselves, with another ε.
         made.norm->epsilon /= static_cast<float>(network.embedding_scale * network.embedding_scale);
         return made;
     }
-    if (!network.final_norm || has_head_input(network) || block.attention_added_norm ||
-        block.attention_sum_norm)
+    const bool has_head = network.head.weight.out > 0;  // an encoder has none
+    if (!has_head || !network.final_norm || has_head_input(network) || half.attention_added_norm ||
+        half.attention_sum_norm)
         return std::nullopt;
     const Norm& norm = *network.final_norm;
     double mean = 0;

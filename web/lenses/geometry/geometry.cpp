@@ -75,6 +75,11 @@ std::optional<Missing> GeometryLens::missing(Subject& subject) const {
     if (!attention) return std::nullopt;
     if (attention->finished())
         return Missing{"Geometry begins with queries and keys; these weights were given finished."};
+    if (attention->trace() && !attention->one_line())
+        return Missing{
+            "Geometry reads queries and keys from the same residual; in cross-attention, keys are made of "
+            "what the encoder gives.",
+            own_attention_of(*attention, subject.chosen())};
     const auto record = attention->record(subject.chosen().layer);
     if (!record) return std::nullopt;
     if (scores_given(*attention))

@@ -30,8 +30,7 @@ struct Around {
 // A logit depends on the output by what W_O writes of it into the residual stream, and by all that reads that.
 void explain_way_back(const Around& a) {
     const Trace& trace = a.logit.gradient()->trace();
-    const WeightView& w_o =
-        trace.model()->network().blocks[static_cast<std::size_t>(a.head.layer)].attention_out.weight;
+    const WeightView& w_o = trace.attention(a.head.layer).half.attention_out.weight;
     const std::span<const float> written = a.logit.output_slopes();
     const Index in = a.head.head * a.slopes.record().d_v() + a.cell.col;
     a.out.formula = "Σ_c W_O[b, c] · ∂L/∂attention output[i, c]";
@@ -176,7 +175,7 @@ Explained GradientLens::explain_slope(Subject& subject, const Slopes& slopes, co
     out.title = (cell.slope == Slope::jacobian ? "∂A/∂S" : "∂L/∂" + std::string(info(cell.slope).of)) + "[" +
                 row + ", " + col + "]";
     out.provenance =
-        head_text(subject.chosen_head(), attention.layers(), ", ") +
+        head_text(subject.chosen_head(), attention.numbering(), ", ") +
         (!slopes.loss().along.empty() ? " · L is " + logit_name(subject)
          : slopes.loss().target       ? " · L is half the squared distance to V[" +
                                       label_at(attention.key_names(), *slopes.loss().target) + "]"

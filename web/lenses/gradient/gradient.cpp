@@ -141,13 +141,15 @@ std::optional<Projections> GradientLens::projections_of(Subject& subject) const 
     return edited_projections(subject, state());
 }
 
-// Nothing where norms come between W_Q and q: the backward pass here does not go through them.
+// Nothing where norms come between W_Q and q: the backward pass here does not go through them. Nor in cross-attention,
+// where queries and keys are made of different numbers.
 std::optional<Projections> GradientLens::projections_of(const Trace& trace, HeadIndex head) const {
     const Model& model = *trace.model();
-    const Block& block = model.network().blocks[static_cast<std::size_t>(head.layer)];
-    if (block.q_norm || block.k_norm) return std::nullopt;
+    const LayerAttention attention = trace.attention(head.layer);
+    if (attention.half.q_norm || attention.half.k_norm || attention.place.kind == AttentionKind::cross)
+        return std::nullopt;
     const ModelConfig& config = model.config();
-    const ConstMatrix input = trace.layers()[static_cast<std::size_t>(head.layer)].attention_input.matrix();
+    const ConstMatrix input = attention.run.attention_input.matrix();
     const Index count = std::min(input.cols, gradient_components_shown);
     const Index first = std::clamp(state().of<GradientState>().from, Index{0}, input.cols - count);
     Projections made{.x = Matrix(input.rows, count),
@@ -218,7 +220,7 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
         case GradientAim::component: now.loss.component = std::min(asked.component, record->d_v() - 1); break;
         case GradientAim::value: now.loss.target = std::min(asked.key, record->keys() - 1); break;
         case GradientAim::logit: {
-            logit_.read(attention.trace(), attention.predicted());
+            logit_.read(attention.trace(), attention.logits_row());
             const auto loss = logit_loss();
             if (!loss || !logit_.ask(*loss)) return nullptr;
             logit_.go_to(head, query);

@@ -45,7 +45,7 @@ void GradientLens::draw_presets(Subject& subject, const ChosenRow& row) {
         offer("gradient/preset/own", "Become its own value", {.aim = value, .key = row.query});
     if (!subject.attention()->trace()) return;
     const Attention& attention = *subject.attention();
-    logit_.read(attention.trace(), attention.predicted());
+    logit_.read(attention.trace(), attention.logits_row());
     const bool next = attention.trace()->model()->network().causal;
     offer("gradient/preset/next", next ? "Make the next word likelier" : "Make the likeliest word likelier",
           {.aim = logit});

@@ -73,8 +73,7 @@ std::span<const float> LogitPass::output_slopes() const {
 
 // Two runs for each component: raised, and lowered.
 bool LogitPass::run_moved() {
-    const ConstMatrix given =
-        trace_->layers()[static_cast<std::size_t>(head_.layer)].attention.output().heads().head(head_.head);
+    const ConstMatrix given = trace_->attention(head_.layer).record().output().heads().head(head_.head);
     if (!moved_) {
         SetHeadOutput set{head_, token_, {given.row(token_), given.row(token_) + given.cols}};
         set.values[differences_.size()] += above_ ? -step_of_output : step_of_output;

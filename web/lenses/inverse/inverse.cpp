@@ -95,9 +95,10 @@ std::shared_ptr<const Matrix> InverseLens::inputs(Subject& subject) {
     // Rotary positions and norms come between W_Q and q.
     const auto trace = attention.trace();
     if (!trace || turns_or_normalises(trace->model()->network(), of.layer)) return nullptr;
-    const Tensor& x = trace->layers()[static_cast<std::size_t>(of.layer)].attention_input;
-    if (x.size() == 0 || x.size() > inputs_limit || x.dim(0) != attention.keys() ||
-        x.dim(0) != attention.queries())
+    const LayerAttention attended = trace->attention(of.layer);
+    const Tensor& x = attended.run.attention_input;
+    if (attended.place.kind == AttentionKind::cross || x.size() == 0 || x.size() > inputs_limit ||
+        x.dim(0) != attention.keys() || x.dim(0) != attention.queries())
         return nullptr;
     inputs_ =
         std::make_shared<const Matrix>(Matrix{x.dim(0), x.dim(1), {x.values().begin(), x.values().end()}});

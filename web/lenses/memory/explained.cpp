@@ -150,7 +150,7 @@ std::optional<Explained> MemoryLens::explain_weight(Subject& subject, Index step
     Explained out;
     out.title =
         "Weight of " + in_quotes(label_at(attention.key_names(), key)) + " in step " + std::to_string(step);
-    out.provenance = head_text(row_.head, attention.layers()) + " · " + beta_text(*beta_);
+    out.provenance = head_text(row_.head, attention.numbering()) + " · " + beta_text(*beta_);
     out.f32 = static_cast<double>(in_single(*patterns_, *beta_, state).weights[j]);
     out.f64 = look.weights[j];
     out.formula = "exp(β k_j·ξ) / Σ_i exp(β k_i·ξ)";
@@ -191,7 +191,7 @@ std::optional<Explained> MemoryLens::explain_state(Subject& subject, Index step,
     const Places places{row_.head};
     Explained out;
     out.title = "ξ[" + std::to_string(component) + "] after " + many(step, "step");
-    out.provenance = head_text(row_.head, attention.layers()) + " · " + beta_text(*beta_);
+    out.provenance = head_text(row_.head, attention.numbering()) + " · " + beta_text(*beta_);
     out.f64 = points[static_cast<std::size_t>(step)].state[a];
     out.f32 = single(out.f64);
     if (step == 0 && !now().start) {
@@ -288,7 +288,7 @@ std::optional<Explained> MemoryLens::explain_query(Subject& subject, Index query
     Explained out;
     out.title = std::string(all ? "How far " : "How far one step takes ") +
                 in_quotes(label_at(attention.query_names(), query)) + (all ? " moves in all" : "");
-    out.provenance = head_text(row_.head, attention.layers()) + " · " + beta_text(*beta_);
+    out.provenance = head_text(row_.head, attention.numbering()) + " · " + beta_text(*beta_);
     out.f64 = all ? row->all : row->first;
     out.f32 = single(out.f64);
     out.formula = all ? "|ξ at the end − q|" : "|Kᵀ softmax(β K q) − q|";

@@ -34,7 +34,9 @@ OrderContent::OrderContent(const Attention& attention, std::shared_ptr<const Rec
     if (!trace_) return;
     const Model& model = *trace_->model();
     context_ = model.config().context;
-    if (const Rotary* rotary = model.network().rotary_of(head.layer)) {
+    if (!record_->spec().bias.empty()) {
+        from_ = From::biased;
+    } else if (const Rotary* rotary = model.network().rotary_of(head.layer)) {
         from_ = From::unturned;
         frequencies_ = rotary->of_text(trace_->tokens());
         base_ = rotary->base;

@@ -19,6 +19,7 @@ class OrderContent {
         given,      // as the subject has them
         unturned,   // of a model with RoPE, before it turns them
         embedding,  // of a model's first layer, made of the token embeddings alone
+        biased,     // of a model that adds biases to its scores
         inside,     // of a later layer of a model that adds positions to the embedding
     };
     // Of the tokens of the range; the record is that of the head's layer.

@@ -69,7 +69,7 @@ bool OrderLens::has_own_weights(Index token) const {
     const PositionScheme own = content_->from() == From::unturned    ? PositionScheme::rotary
                                : content_->from() == From::embedding ? PositionScheme::learned
                                                                      : PositionScheme::none;
-    if (now().scheme != own ||
+    if (content_->from() == From::biased || now().scheme != own ||
         (own == PositionScheme::rotary && now().interleaved != content_->interleaved()))
         return false;
     if (content_->has_mask() && !now().masked) return false;

@@ -36,6 +36,11 @@ std::optional<Missing> OrderLens::missing(Subject& subject) const {
         return Missing{"These weights came finished. Positions act on the q and k that weights are made of."};
     if (!has_vectors(attention))
         return Missing{"Here the scores are given. Positions act on the q and k that scores are made of."};
+    if (attention.trace() && !attention.one_line())
+        return Missing{
+            "An order is of tokens that are query and key at once; in cross-attention, queries are what "
+            "is written and keys what was read.",
+            own_attention_of(attention, subject.chosen())};
     if (attention.queries() != attention.keys())
         return Missing{"An order is of tokens that are query and key at once; here there are " +
                        std::to_string(attention.queries()) + " queries and " +
@@ -232,6 +237,9 @@ std::string OrderLens::told() const {
         case From::embedding:
             return "Positions are really left out: q, k and v are made of the token embeddings alone. "
                    "“Learned” is the model’s own table.";
+        case From::biased:
+            return "This model adds its positions to the scores, by the biases of T5, which are left out "
+                   "here.";
         case From::inside: break;
     }
     return "This model adds its positions to the embedding, so in this layer they are inside q and k "

@@ -29,31 +29,33 @@ void Overview::draw(const Drawing& drawing, Subject& subject) {
     const float width = ImGui::GetContentRegionAvail().x;
     const float window = std::max(ImGui::GetWindowHeight(), least_window);
     const bool several = attention.layers() * attention.heads() > 1;
+    // A part may choose a head of other texts, which the parts after it show.
+    const auto shown = [&]() -> Attention& { return *subject.attention(); };
     seen.flow.draw(drawing, attention, width,
                    window * (attention.has_tokens() ? flow_share : nameless_flow_share));
     space();
     if (!several || width < ui::two_columns) {
-        seen.map.draw(drawing, attention, width, several ? 1e6f : window * single_map_share);
+        seen.map.draw(drawing, shown(), width, several ? 1e6f : window * single_map_share);
         space();
         if (several) {
-            parts::draw_heads(drawing, attention, width, window * map_share);
+            parts::draw_heads(drawing, shown(), width, window * map_share);
             space();
         }
-        seen.score.draw(drawing, attention, width);
+        seen.score.draw(drawing, shown(), width);
         space();
         return subject.draw_beside(drawing, width);
     }
     const float left = std::floor((width - ui::column_gap) * left_share);
     ui::column("left", left, [&](float w) {
-        parts::draw_heads(drawing, attention, w, window * heads_share);
+        parts::draw_heads(drawing, shown(), w, window * heads_share);
         space();
         subject.draw_beside(drawing, w);
     });
     ImGui::SameLine(0, ui::column_gap);
     ui::column("right", width - left - ui::column_gap, [&](float w) {
-        seen.map.draw(drawing, attention, w, window * map_share);
+        seen.map.draw(drawing, shown(), w, window * map_share);
         space();
-        seen.score.draw(drawing, attention, w);
+        seen.score.draw(drawing, shown(), w);
     });
 }
 

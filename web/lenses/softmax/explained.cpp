@@ -136,7 +136,7 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
     Explained out;
     out.title = std::string(symbol_of(number)) + " of " +
                 in_quotes(label_at(attention.query_names(), query)) + ", " + temperature_text(t);
-    out.provenance = head_text(row_.head, attention.layers()) + " · computed from its scores";
+    out.provenance = head_text(row_.head, attention.numbering()) + " · computed from its scores";
     out.f32 = static_cast<double>(static_cast<float>(gibbs_number(gibbs(run, t), number)));
     out.f64 = gibbs_number(now, number);
     const Places places{row_.head};
@@ -248,7 +248,7 @@ std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, ScoreMap 
     Explained out;
     out.title = std::string(info(map).name) + "[" + in_quotes(label_at(attention.query_names(), row_.query)) +
                 ", " + in_quotes(label_at(attention.key_names(), key)) + "]";
-    out.provenance = head_text(row_.head, attention.layers()) + " · " + temperature_text(t);
+    out.provenance = head_text(row_.head, attention.numbering()) + " · " + temperature_text(t);
     out.f32 = static_cast<double>(static_cast<float>(run->weights[j]));
     out.f64 = mapped.weights[j];
     out.formula =
@@ -333,7 +333,7 @@ std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, ScoreMap
     const MappedRow &run = *maps_->row(map), &mapped = *exact->row(map);
     const Index row = softmax_rows::weight + static_cast<Index>(map);
     Explained out;
-    out.provenance = head_text(row_.head, attention.layers()) + " · " + temperature_text(temperature());
+    out.provenance = head_text(row_.head, attention.numbering()) + " · " + temperature_text(temperature());
     out.note = info(map).meaning;
     const auto add = [&](Index key, double left) {
         out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), left, 1, left,
@@ -397,7 +397,7 @@ std::optional<Explained> SoftmaxLens::explain_output(Subject& subject, ScoreMap 
     out.title = std::string("Output of ") + info(map).name + "[" +
                 in_quotes(label_at(attention.query_names(), row_.query)) + ", " + std::to_string(component) +
                 "]";
-    out.provenance = head_text(row_.head, attention.layers()) + " · " + temperature_text(temperature());
+    out.provenance = head_text(row_.head, attention.numbering()) + " · " + temperature_text(temperature());
     out.f32 = static_cast<double>(static_cast<float>(maps_->output(map)[b]));
     out.f64 = exact->output(map)[b];
     out.formula = "Σ_j w_j · V[j, " + std::to_string(component) + "]";
@@ -429,7 +429,7 @@ std::optional<Explained> SoftmaxLens::explain_head(Subject& subject, HeadIndex h
     const bool again = count * static_cast<double>(record->keys()) * static_cast<double>(record->d_k()) <=
                        most_multiplications;
     Explained out;
-    out.title = "Effective share of keys, " + head_text(head, attention.layers());
+    out.title = "Effective share of keys, " + head_text(head, attention.numbering());
     out.provenance = "measured over " + many(std::ssize(keys->rows()), "query row") + " · " +
                      temperature_text(temperature());
     out.f32 = static_cast<double>(static_cast<float>(keys->share()));

@@ -236,7 +236,7 @@ std::vector<Table> SoftmaxLens::tables(Subject& subject) {
                          }));
     if (attention.layers() * attention.heads() > 1) {
         std::vector<std::string> layers, heads;
-        for (Index i = 0; i < attention.layers(); ++i) layers.push_back("layer " + std::to_string(i));
+        for (Index i = 0; i < attention.layers(); ++i) layers.push_back(attention.numbering().name(i));
         for (Index i = 0; i < attention.heads(); ++i) heads.push_back("head " + std::to_string(i));
         all.push_back(filled("Effective share of keys, " + temperature_text(temperature()), layers, heads,
                              [&](Index r, Index c) {

@@ -28,6 +28,12 @@ std::string excerpt_of(std::string_view text) {
     return curly_quoted(on_one_line(first) + (first.size() < text.size() ? "…" : ""));
 }
 
+std::string change_of(const std::string& was, const std::string& text) {
+    if (text.starts_with(was)) return excerpt_of(text.substr(was.size())) + " added";
+    if (was.starts_with(text)) return excerpt_of(was.substr(text.size())) + " deleted";
+    return "text " + excerpt_of(text);
+}
+
 }  // namespace
 
 bool is_model_name(std::string_view text) { return text.size() <= 200 && is_utf8(text); }
@@ -37,12 +43,27 @@ Status SetText::apply(State& state) const {
     state.edit<SentenceState>().text = text;
     return ok();
 }
-std::string SetText::describe(const State& before) const {
-    const std::string& was = sentence_of(before).text;
-    if (text.starts_with(was)) return excerpt_of(text.substr(was.size())) + " added";
-    if (was.starts_with(text)) return excerpt_of(was.substr(text.size())) + " deleted";
-    return "text " + excerpt_of(text);
+std::string SetText::describe(const State& before) const { return change_of(sentence_of(before).text, text); }
+
+Status SetWritten::apply(State& state) const {
+    if (!is_utf8(text)) return Error{"The text is not UTF-8."};
+    state.edit<SentenceState>().written = text;
+    return ok();
 }
+std::string SetWritten::describe(const State& before) const {
+    return change_of(sentence_of(before).written, text);
+}
+
+Status OpenBundled::apply(State& state) const {
+    if (const Status opened = SetModel{model}.apply(state); !opened) return opened;
+    state.subject = sentence_subject;
+    state.edit<SentenceState>().compared.reset();
+    state.edit<SentenceState>().sampling.temperature = 0;  // the likeliest token, as its card has it
+    if (lens_of(state).compares) state.lens = usual_lens(state);
+    if (const Status read = SetText{text}.apply(state); !read) return read;
+    return SetWritten{written}.apply(state);
+}
+std::string OpenBundled::describe(const State&) const { return "model " + model; }
 
 Status Compare::apply(State& state) const {
     if (with && !is_utf8(with->text)) return Error{"The second text is not UTF-8."};
@@ -68,6 +89,7 @@ Status SetModel::apply(State& state) const {
     SentenceState& sentence = state.edit<SentenceState>();
     sentence.model = name;
     sentence.trained.reset();
+    sentence.written.clear();
     forget_heads(state);
     return ok();
 }

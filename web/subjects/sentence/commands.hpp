@@ -12,6 +12,19 @@ struct SetText {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
+// What the decoder of an encoder–decoder has written.
+struct SetWritten {
+    std::string text;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+// Shows a model that comes with the page on a text, and on what its decoder has written.
+struct OpenBundled {
+    static constexpr bool new_page = true;
+    std::string model, text, written;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
 // Adds a second text next to the sentence, or next to `text`, which then replaces the sentence; without a
 // second text, the comparison ends.
 struct Compare {

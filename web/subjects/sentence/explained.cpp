@@ -37,9 +37,10 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     out.f32 = static_cast<double>(static_cast<float>(found->probability));
     out.formula = continues_text() ? "exp((logit − best) / temperature) / Σ" : "exp(logit − best) / Σ";
     const auto add_logit = [&](const char* name, const Candidate& of) {
-        out.steps.push_back({name, "id " + std::to_string(of.id), four(static_cast<double>(of.logit)), false,
-                             CellPlace{{state().selection.layer, state().selection.head},
-                                       {.stage = Stage::logit, .row = token, .col = of.id}}});
+        out.steps.push_back(
+            {name, "id " + std::to_string(of.id), four(static_cast<double>(of.logit)), false,
+             CellPlace{{std::max(state().selection.layer, run()->alike().begin), state().selection.head},
+                       {.stage = Stage::logit, .row = token, .col = of.id}}});
     };
     add_logit("logit", *found);
     add_logit("best logit", all.front());

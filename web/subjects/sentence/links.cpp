@@ -48,6 +48,12 @@ constexpr LinkRow sentence_rows[] = {
          const std::string& text = sentence_of(s).text;
          return text.empty() || !fits_into_a_link(text) ? std::nullopt : std::optional(text);
      }},
+    {"written", "UTF-8 text of at most 2,000 characters",
+     [](State& s, const std::string& value) { return fits_into_a_link(value) && take(s, SetWritten{value}); },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const std::string& text = sentence_of(s).written;
+         return text.empty() || !fits_into_a_link(text) ? std::nullopt : std::optional(text);
+     }},
     {"model", "the name of a model",
      [](State& s, const std::string& value) {
          if (!is_model_name(value)) return false;

@@ -1,6 +1,8 @@
 // What comes next: the likeliest tokens, and generation one token after the other. In a model that reads both ways, what
 // stands in the place of a token.
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "model/network.hpp"
 #include "subjects/sentence/sentence.hpp"
@@ -61,15 +63,26 @@ void SentenceSubject::mask_word() {
 // Everything in the picture belongs to the run.
 bool SentenceSubject::is_shown() const { return visit().frames() > run_frame_ && !visit().frame_computes(); }
 
+void SentenceSubject::play(bool on) {
+    playing_ = on && continues_text();
+    played_ = false;
+    const bool ended = !next_.candidates.empty() &&
+                       std::ranges::count(model_->config().eos_ids, next_.candidates.front().id) > 0;
+    if (!playing_ || !writes_another() || !ended || now().written.empty()) return;
+    typed_at_ms_ = -typing_pause_ms;
+    set_written("");
+    play_wanted_ = awaits_tokens_ = played_ = true;
+}
+
 void SentenceSubject::generate() {
     if (!run() || awaits_tokens_ || !(step_wanted_ || (playing_ && is_shown()))) return;
     step_wanted_ = false;
-    if (const Index context = model_->config().context; std::ssize(sentence_.ids()) >= context) {
+    if (const Index context = model_->config().context; std::ssize(sentence_.last_ids()) >= context) {
         playing_ = false;
         return visit().notice("The context of " + std::to_string(context) + " tokens is full.");
     }
     // The sampler continues while the text is what it made; any edit starts a new one.
-    if (!sampler_ || sampled_ids_ != sentence_.ids() || !(next_for_ == sampler_for_)) {
+    if (!sampler_ || sampled_ids_ != sentence_.last_ids() || !(next_for_ == sampler_for_)) {
         auto sampler = Sampler::start(sampling_of(now().sampling));
         if (!sampler) {
             playing_ = false;
@@ -77,21 +90,30 @@ void SentenceSubject::generate() {
         }
         sampler_ = *std::move(sampler);
         sampler_for_ = next_for_;
-        sampled_ids_ = sentence_.ids();
+        sampled_ids_ = sentence_.last_ids();
     }
     auto id = sampler_->draw(run()->logits.values(), run()->tokens() - 1);
     if (!id) {
         playing_ = false;
         return visit().notice(id.error().message);
     }
+    const bool ends = std::ranges::count(model_->config().eos_ids, *id) > 0;
+    // What a decoder has written has no end token, so that it can go on.
+    if (ends && writes_another()) {
+        if (!std::exchange(playing_, false))
+            visit().notice(model_name_ + " ends its text here: it drew “" +
+                           token_texts(std::array{*id}).front() + "”.");
+        return visit().page().draw_now();
+    }
     sampled_ids_.push_back(*id);
     append(*id);
-    if (std::ranges::count(model_->config().eos_ids, *id) > 0) playing_ = false;
+    if (ends) playing_ = false;
 }
 
 void SentenceSubject::append(std::int32_t id) {
     awaits_tokens_ = true;
-    visit().page().append_token(id);  // the page answers by calling tokens()
+    // The page answers by calling tokens().
+    visit().page().append_token(writes_another() ? Box::second : Box::first, id);
 }
 
 }  // namespace attn::app

@@ -19,7 +19,8 @@ constexpr std::size_t tokens_shown = 6;
 
 void buttons(SentenceSubject& subject) {
     if (ui::button("next/step", "Step", !subject.playing())) subject.generate_step();
-    ui::tooltip("Draw one token and append it to the text");
+    ui::tooltip(subject.writes_another() ? "Draw one token and append it to what is written"
+                                         : "Draw one token and append it to the text");
     ImGui::SameLine();
     if (ui::button("next/play", subject.playing() ? "Pause" : "Play")) subject.play(!subject.playing());
     ui::tooltip("Continue until paused, or until the model's context is full");

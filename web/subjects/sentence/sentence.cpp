@@ -1,21 +1,24 @@
 #include "subjects/sentence/sentence.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
 #include "app/clock.hpp"
 #include "app/format.hpp"
+#include "io/head_scores_json.hpp"
 #include "runs/training_files.hpp"
 #include "subjects/explain.hpp"
+#include "subjects/translation_presets.hpp"
 
 namespace attn::app {
 
 namespace {
 
-// Letters typed without a longer pause share one undo step.
-constexpr double typing_pause_ms = 1000;
+constexpr std::string_view aligned_key = "aligned";  // of a head in scores.json
 // The model and the run together may take this much of a heap that ends at 2 GB.
 constexpr std::int64_t run_bytes_limit = 1'900'000'000;
 
@@ -85,8 +88,18 @@ void SentenceSubject::follow(const State& before, Change how) {
         wanted_.reset();
         last_wanted_ = false;
     }
-    if (!now().compared) compared_.clear();
+    if (!now().compared || writes_another()) compared_.clear();
+    // A person asked for a model that comes with the page.
+    if (how == Change::command && sentence_of(before).model != now().model && now().model != model_name_) {
+        if (await_model(now(), "The model '" + now().model + "' does not come with this page."))
+            best_wanted_ = last_wanted_ = true;
+        visit().show_boxes();
+    }
     refresh_next();
+}
+
+TextRun* SentenceSubject::chosen_run() const {
+    return run() ? &run()->of(std::min(state().selection.layer, run()->layers() - 1)) : nullptr;
 }
 
 void SentenceSubject::select(const Selection& selection) {
@@ -97,21 +110,26 @@ void SentenceSubject::select(const Selection& selection) {
 
 // Limits the selection to the existing layers, heads and tokens.
 void SentenceSubject::fit_selection() {
-    const TextRun* shown = run();
-    if (!shown) return;
-    const Index n = shown->tokens();
+    if (!run()) return;
+    const TextRun* shown = chosen_run();
     Selection selection = state().selection;
     selection.layer = std::min(selection.layer, shown->layers() - 1);
     selection.head = std::min(selection.head, shown->heads() - 1);
-    if (selection.query && *selection.query >= n) selection.query.reset();
-    if (selection.key && *selection.key >= n) selection.key.reset();
+    if (selection.query && *selection.query >= shown->queries()) selection.query.reset();
+    if (selection.key && *selection.key >= shown->keys()) selection.key.reset();
     if (const TextRun* second = compared_run();
         second && selection.counterpart && *selection.counterpart >= second->tokens())
         selection.counterpart.reset();
     if (const auto& pin = state().pin; pin && rows_are_tokens(pin->stage)) {
         const TextRun* owner = run_of(*pin);
-        const Index tokens = !owner ? position_limit : pin->words ? owner->words.count() : owner->tokens();
-        if (pin->row >= tokens || (is_of_pairs(pin->stage) && pin->col >= tokens))
+        const bool of_keys = pin->stage == Stage::k || pin->stage == Stage::v;
+        const auto count = [&](bool keys) {
+            return !owner       ? position_limit
+                   : pin->words ? (keys ? owner->key_words() : owner->query_words()).count()
+                   : keys       ? owner->keys()
+                                : owner->queries();
+        };
+        if (pin->row >= count(of_keys) || (is_of_pairs(pin->stage) && pin->col >= count(true)))
             visit().perform(Pin{std::nullopt});
     }
     if (selection != state().selection) select(selection);
@@ -128,11 +146,19 @@ std::optional<TextBox> SentenceSubject::text_box() const {
                        : "Drop a model folder onto the page to see a sentence through a real transformer"};
 }
 
-const std::string* SentenceSubject::second_text() const {
-    return now().compared && model_ && awaited_.empty() ? &now().compared->text : nullptr;
+std::optional<SecondBox> SentenceSubject::second_box() const {
+    if (!model_ || !awaited_.empty()) return std::nullopt;
+    if (writes_another())
+        return SecondBox{now().written, "What " + model_name_ + " has written: press Play, or type", true};
+    if (!now().compared || !lens_of(state()).compares) return std::nullopt;
+    return SecondBox{now().compared->text, "Type a second sentence"};
 }
 
 void SentenceSubject::text_typed(Box box, const std::string& text) {
+    if (box == Box::second && writes_another()) {
+        if (text != now().written) set_written(text);
+        return;
+    }
     if (box == Box::second) {
         if (!now().compared || text == now().compared->text) return;
         Comparison next = *now().compared;
@@ -144,18 +170,29 @@ void SentenceSubject::text_typed(Box box, const std::string& text) {
 }
 
 void SentenceSubject::replace_text(const std::string& text) {
-    const bool last = run() && state().selection.query == run()->tokens() - 1;
+    const bool last = last_is_chosen();
     set_text(text);
     last_wanted_ = last;
+}
+
+bool SentenceSubject::last_is_chosen() const {
+    return run() && chosen_run()->kind != AttentionKind::encoder &&
+           state().selection.query == run()->tokens() - 1;
 }
 
 void SentenceSubject::set_text(const std::string& text) {
     wanted_.reset();
     // Where a text goes on after its last token, which was chosen, the last one stays chosen.
-    if (run() && state().selection.query == run()->tokens() - 1 && text.starts_with(now().text))
-        last_wanted_ = true;
+    if (last_is_chosen() && text.starts_with(now().text)) last_wanted_ = true;
     begin_typing();
     visit().perform(SetText{text}, typing_);
+}
+
+void SentenceSubject::set_written(const std::string& text) {
+    wanted_.reset();
+    if (last_is_chosen() && text.starts_with(now().written)) last_wanted_ = true;
+    begin_typing();
+    visit().perform(SetWritten{text}, typing_);
 }
 
 void SentenceSubject::begin_typing() {
@@ -177,6 +214,14 @@ void SentenceSubject::tokens(TokenizedText text) {
     special_ = visit().page().special_tokens();
     // An empty text has only a start token, which is not part of a sentence.
     if (text.text.empty()) text.ids.clear();
+    if (writes_another()) {
+        const bool written = text.box == Box::second;
+        if (written && text.text != now().written) set_written(text.text);
+        if (!written && text.text != now().text) set_text(text.text);
+        if (written) awaits_tokens_ = false;
+        (written ? written_ : read_) = std::move(text);
+        return start_both();
+    }
     if (text.box == Box::second) {
         if (now().compared) start(compared_, std::move(text));
         return;
@@ -186,6 +231,51 @@ void SentenceSubject::tokens(TokenizedText text) {
     start(sentence_, std::move(text));
     if (sentence_.ids().empty()) next_ = {};
     playing_ = playing_ && sampler_;
+}
+
+// The page splits one text after the other.
+void SentenceSubject::start_both() {
+    if (!read_ || !written_ || read_->text != now().text || written_->text != now().written) return;
+    const std::int32_t first = model_->config().start_id;
+    SplitText written{{first}, {}, token_texts(std::array{first}), written_->text};
+    const auto most = static_cast<std::ptrdiff_t>(model_->config().context - 1);
+    const auto count = std::min(std::ssize(written_->ids), most);
+    if (written_->total > most)
+        visit().notice("The second text has " + std::to_string(written_->total) + " tokens; " + model_name_ +
+                       " writes " + std::to_string(most) + ", so the first " + std::to_string(most) +
+                       " are shown.");
+    written.ids.insert(written.ids.end(), written_->ids.begin(), written_->ids.begin() + count);
+    written.pieces.insert(written.pieces.end(), written_->pieces.begin(), written_->pieces.begin() + count);
+    start(sentence_, *read_, std::move(written));
+    if (sentence_.ids().empty()) next_ = {};
+    playing_ = std::exchange(play_wanted_, false) || (playing_ && sampler_);
+}
+
+std::optional<double> SentenceSubject::aligned(HeadIndex head) const {
+    const Index first = model_->config().attentions() - model_->config().decoder_layers;
+    const Index at = (head.layer - first) * model_->config().heads + head.head;
+    if (head.layer < first || at >= std::ssize(aligned_)) return std::nullopt;
+    const double share = aligned_[static_cast<std::size_t>(at)];
+    return std::isnan(share) ? std::nullopt : std::optional(share);
+}
+
+std::optional<HeadIndex> SentenceSubject::best_aligned() const {
+    std::optional<HeadIndex> best;
+    const ModelConfig& config = model_->config();
+    for (Index layer = config.attentions() - config.decoder_layers; layer < config.attentions(); ++layer)
+        for (Index head = 0; head < config.heads; ++head)
+            if (const auto share = aligned({layer, head}); share && (!best || *share > *aligned(*best)))
+                best = HeadIndex{layer, head};
+    return best;
+}
+
+Command SentenceSubject::texts(const std::string& text, const std::string& written) const {
+    return Together{{SetText{text}, SetWritten{written}}};
+}
+
+std::optional<Offer> SentenceSubject::offer_translation() const {
+    const TranslationPreset& first = translation_presets.front();
+    return Offer{"Open the translator", OpenBundled{"translator", first.english, first.french}};
 }
 
 void SentenceSubject::compare(const Pair& pair) {
@@ -216,6 +306,8 @@ bool SentenceSubject::load_model() {
     special_ = {};
     for (const std::string& note : model_->notes()) visit().notice(model_name_ + ": " + note);
     begin_naming(loaded->scores);
+    read_.reset();
+    written_.reset();
     sampler_.reset();
     sentence_.clear();
     compared_.clear();
@@ -252,8 +344,15 @@ const std::string& SentenceSubject::alphabet() {
 // unless the user has written a text.
 void SentenceSubject::model_chosen() {
     const std::string& text = now().text;
-    if (const State* home = visit().home();
-        home && model_name_ == sentence_of(*home).model && (text.empty() || twin_of(text))) {
+    const auto is_preset = [&](const TranslationPreset& preset) { return text == preset.english; };
+    const bool own = !text.empty() && !twin_of(text) && !std::ranges::any_of(translation_presets, is_preset);
+    if (best_aligned() && !own) {
+        const TranslationPreset& first = translation_presets.front();
+        wanted_.reset();
+        best_wanted_ = last_wanted_ = true;
+        return visit().perform(OpenBundled{model_name_, first.english, first.french});
+    }
+    if (const State* home = visit().home(); home && model_name_ == sentence_of(*home).model && !own) {
         State next = state();  // the worked example stays as it is
         next.subject = home->subject;
         next.lens = home->lens;
@@ -334,7 +433,7 @@ bool SentenceSubject::prepare_awaited(double until_ms) {
 
 // ---- Runs -------------------------------------------------------------------------------------------------
 
-void SentenceSubject::start(TextJob& job, TokenizedText text) {
+void SentenceSubject::start(TextJob& job, TokenizedText text, SplitText written) {
     const Index context = model_->config().context;
     if (text.total > context)
         visit().notice("The text has " + std::to_string(text.total) + " tokens; " + model_name_ + " reads " +
@@ -344,17 +443,19 @@ void SentenceSubject::start(TextJob& job, TokenizedText text) {
         text.pieces.resize(static_cast<std::size_t>(context));
     }
     const TextJob& other = &job == &sentence_ ? compared_ : sentence_;
-    const auto run_bytes = [&](Index tokens) { return tokens ? trace_bytes(model_->config(), tokens) : 0; };
-    const std::int64_t needed =
-        model_->memory_bytes() + run_bytes(std::ssize(text.ids)) + run_bytes(std::ssize(other.ids()));
+    const std::int64_t run_bytes =
+        text.ids.empty() ? 0 : trace_bytes(model_->config(), std::ssize(text.ids), std::ssize(written.ids));
+    const std::int64_t needed = model_->memory_bytes() + run_bytes + other.bytes();
     if (needed > run_bytes_limit)
         return visit().report_error({"A run of " + std::to_string(text.ids.size()) + " tokens through " +
                                      model_name_ + " needs " + std::to_string(needed / 1'000'000) +
                                      " MB, more than a browser tab has; shorten the text."});
     std::vector<std::int32_t> segments;
     if (model_->config().segments > 1) segments = segments_of(text.ids, special_);
-    if (Status started = job.start(model_, model_name_, std::move(text.ids), std::move(segments),
-                                   std::move(text.pieces), text.text);
+    if (Status started = job.start(
+            model_, model_name_,
+            {std::move(text.ids), std::move(segments), std::move(text.pieces), std::move(text.text)},
+            std::move(written));
         !started)
         visit().report_error(started.error());
 }
@@ -379,17 +480,31 @@ void SentenceSubject::forward_finished() {
     if (is_open()) fit_selection();
     next_ = {};
     refresh_next();
-    visit().announce(many(run()->tokens(), "token") + ", " + many(run()->layers(), "layer") + " of " +
-                     many(run()->heads(), "head") + ".");
+    visit().announce(tokens_told() + ", " + layers_told() + " of " + many(run()->heads(), "head") + ".");
+}
+
+// "14 tokens"; "8 tokens read, 7 written".
+std::string SentenceSubject::tokens_told() const {
+    if (!writes_another()) return many(run()->tokens(), "token");
+    return many(run()->run->encoder()->tokens(), "token") + " read, " + std::to_string(run()->tokens()) +
+           " written";
+}
+
+// "5 layers"; "2 + 2 layers" of an encoder and a decoder.
+std::string SentenceSubject::layers_told() const {
+    const ModelConfig& config = model_->config();
+    if (!writes_another()) return many(config.layers, "layer");
+    return std::to_string(config.layers) + " + " + many(config.decoder_layers, "layer");
 }
 
 void SentenceSubject::choose_wanted() {
     const auto wanted = std::exchange(wanted_, std::nullopt);
+    const bool best = std::exchange(best_wanted_, false);
     const bool last = std::exchange(last_wanted_, false);
     const std::string word = std::exchange(wanted_word_, "");
     if (!is_open()) return;
     if (!word.empty()) {
-        const auto& pieces = run()->pieces;
+        const auto& pieces = chosen_run()->pieces;
         const auto found = std::find_if(pieces.rbegin(), pieces.rend(),
                                         [&](const std::string& piece) { return piece.ends_with(word); });
         Selection selection = state().selection;
@@ -397,9 +512,11 @@ void SentenceSubject::choose_wanted() {
         select(selection);
     }
     if (wanted) select(*wanted);
+    if (const auto head = best ? best_aligned() : std::nullopt)
+        select({.layer = head->layer, .head = head->head, .query = {}, .key = {}});
     if (!last) return;
     Selection selection = state().selection;
-    selection.query = run()->tokens() - 1;
+    selection.query = chosen_run()->tokens() - 1;
     if (visit().at_home()) visit().correct_home(selection);
     select(selection);
 }
@@ -417,7 +534,15 @@ bool SentenceSubject::survey_heads(double until_ms, bool (HeadOverview::*step)()
 void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
     const ModelConfig& config = model_->config();
     std::optional<RoleTable> given;
-    if (scores) {
+    aligned_.clear();
+    if (scores && writes_another()) {
+        // They are of the cross-attention, and say how it aligns two languages.
+        auto read = parse_head_scores(*scores, config.decoder_layers, config.heads, std::array{aligned_key});
+        if (read)
+            aligned_ = *std::move(read);
+        else
+            visit().notice(model_name_ + ": " + read.error().message + ".");
+    } else if (scores) {
         auto read = read_role_table(*scores, config.layers, config.heads);
         if (read)
             given = *std::move(read);
@@ -432,11 +557,7 @@ void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
 bool SentenceSubject::name_heads(double until_ms) {
     const HeadOverview* heads = run() ? run()->overview() : nullptr;
     if (!heads || !heads->done()) return false;
-    const auto run_bytes = [&](const TextJob& job) {
-        return job.ids().empty() ? 0 : trace_bytes(model_->config(), std::ssize(job.ids()));
-    };
-    if (model_->memory_bytes() + run_bytes(sentence_) + run_bytes(compared_) + naming_.bytes() >
-        run_bytes_limit)
+    if (model_->memory_bytes() + sentence_.bytes() + compared_.bytes() + naming_.bytes() > run_bytes_limit)
         return false;
     while (naming_.step())
         if (now_ms() >= until_ms) return true;
@@ -484,6 +605,11 @@ HeadCount SentenceSubject::head_count() {
 std::vector<Offer> SentenceSubject::offers() const {
     std::vector<Offer> all;
     if (!model_) return all;
+    if (writes_another()) {
+        for (const TranslationPreset& preset : translation_presets)
+            all.push_back({"Translate “" + std::string(preset.english) + "”", texts(preset.english, "")});
+        return all;
+    }
     for (const Pair& pair : pairs())
         all.push_back({"Compare " + std::string(pair.name), Compare{Comparison{pair.second}, pair.first}});
     if (const auto twin = twin_of(now().text))
@@ -493,6 +619,7 @@ std::vector<Offer> SentenceSubject::offers() const {
 }
 
 std::optional<Offer> SentenceSubject::offer_second() const {
+    if (writes_another()) return std::nullopt;
     const auto twin = twin_of(now().text);
     return Offer{"Compare with a second sentence",
                  Compare{Comparison{.text = twin ? twin->text : now().text}}};
@@ -503,20 +630,25 @@ std::optional<Offer> SentenceSubject::offer_alone() const {
     return Offer{"One sentence alone", Compare{}};
 }
 
-const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, run(), chosen_head()); }
+const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, chosen_run(), chosen_head()); }
 
 std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
     const CellRef& cell = place.cell;
     TextRun* shown = run_of(cell);
-    const HeadIndex s = place.head;
+    HeadIndex s = place.head;
+    // An encoder has no logits.
+    const bool of_logit =
+        cell.stage == Stage::logit || cell.stage == Stage::w_head || cell.stage == Stage::b_head;
+    if (of_logit && writes_another()) s.layer = std::max(s.layer, model_->config().layers);
     if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;
-    if (cell.stage == Stage::head_score) return scores_.of(*run(), cell);
+    shown = &shown->of(s.layer);
+    if (cell.stage == Stage::head_score) return scores_.of(run()->of(cell.row / run()->heads()), cell);
     if (cell.stage == Stage::probability) return explain_next(cell);
     if (is_of_map(cell.stage))
         return sums_.of(visit(), *shown, place, [&](const CellPlace& at) { return explain_at(at); });
     auto out = explain_run_cell(*shown, s, cell);
     if (out)
-        out->provenance = "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head) +
+        out->provenance = shown->numbering().name(s.layer) + ", head " + std::to_string(s.head) +
                           (cell.second ? ", second sentence" : "") + " · computed by " + model_name_;
     return out;
 }
@@ -524,8 +656,7 @@ std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
 std::string SentenceSubject::status() {
     const TextRun* shown = run();
     if (!shown) return model_ ? model_name_ : "no model";
-    return many(shown->tokens(), "token") + "   " + many(shown->layers(), "layer") + " × " +
-           many(shown->heads(), "head") + "   forward " +
+    return tokens_told() + "   " + layers_told() + " × " + many(shown->heads(), "head") + "   forward " +
            (sentence_.forward_ms() < 1 ? "under 1" : fixed(sentence_.forward_ms(), 0)) + " ms";
 }
 
@@ -541,6 +672,12 @@ std::string SentenceSubject::probe() const {
         json["logits"] = std::vector<float>(run()->logits.values().begin(), run()->logits.values().end());
         json["predicted"] = run()->predicted();
         json["segments"] = std::vector<int>(run()->run->segments().begin(), run()->run->segments().end());
+        if (writes_another()) {
+            const TextRun& encoder = run()->of(0);
+            json["written"] = now().written;
+            json["encoder_ids"] = std::vector<int>(encoder.ids().begin(), encoder.ids().end());
+            json["encoder_pieces"] = encoder.pieces;
+        }
         if (const HeadOverview* heads = run()->overview())
             json["heads"] = {heads->maps().sampled(), heads->maps().exact(), heads->scored()};
     }

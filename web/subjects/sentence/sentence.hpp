@@ -24,18 +24,23 @@ bool sentence_may_select(const State& state, const Selection& selection);
 bool sentence_may_pin(const State& state, const CellRef& cell);
 bool sentence_has_second(const State& state);
 
+// Letters typed without a longer pause share one undo step.
+inline constexpr double typing_pause_ms = 1000;
+
 inline Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
 
-class SentenceSubject final : public Subject {
+class SentenceSubject final : public Subject, private Translating {
   public:
     explicit SentenceSubject(Visit& visit);
 
     const std::shared_ptr<const Model>& model() const { return model_; }
     const std::string& model_name() const { return model_name_; }
     TextRun* run() const { return sentence_.run(); }
+    // The run as the chosen head has it, which may be of the other text.
+    TextRun* chosen_run() const;
     TextRun* compared_run() const { return compared_.run(); }
     // Returns the run that a cell belongs to.
-    TextRun* run_of(const CellRef& cell) const { return cell.second ? compared_run() : run(); }
+    TextRun* run_of(const CellRef& cell) const { return cell.second ? compared_run() : chosen_run(); }
     // Names the model that a link or undo asks for while it is loaded from the site or trained again; empty:
     // none.
     const std::string& awaited_model() const { return awaited_; }
@@ -53,6 +58,8 @@ class SentenceSubject final : public Subject {
     const Next& next_tokens() const { return next_; }
     // False for a model that reads in both directions: it fills in what is masked.
     bool continues_text() const;
+    // Whether the model reads one text and writes another.
+    bool writes_another() const { return model_ && model_->config().decoder_layers > 0; }
     std::vector<Index> masked() const { return masked_tokens(run()->ids(), special_); }  // of the run
     // The word that mask_word() would mask: the chosen one or, where nothing is masked, that of the predicted token.
     // Nothing if that is a special token, or if the model has no mask.
@@ -60,11 +67,9 @@ class SentenceSubject final : public Subject {
     void mask_word();  // by a mask for each of its tokens
     void generate_step() { step_wanted_ = run() != nullptr && continues_text(); }
     // What is generated until it ends is one step of undo.
-    void play(bool on) {
-        playing_ = on && continues_text();
-        played_ = false;
-    }
-    bool playing() const { return playing_; }
+    // A decoder that has come to its end begins anew.
+    void play(bool on) override;
+    bool playing() const override { return playing_; }
     // Appends a token that a person chose, or writes it over the predicted one.
     void choose_next(std::int32_t id);
 
@@ -73,7 +78,12 @@ class SentenceSubject final : public Subject {
     // Puts both texts into their boxes and chooses the word.
     void compare(const Pair& pair);
 
-    Attention* attention() override { return awaited_.empty() ? run() : nullptr; }
+    Attention* attention() override { return awaited_.empty() ? chosen_run() : nullptr; }
+    Attention* attention_of(Index layer) override {
+        return attention() ? &run()->of(std::min(layer, run()->layers() - 1)) : nullptr;
+    }
+    Translating* translating() override { return writes_another() && awaited_.empty() ? this : nullptr; }
+    std::optional<Offer> offer_translation() const override;
     Attention* second() override { return compared_run(); }
     HeadCount head_count() override;
     bool may_compare() const override { return true; }
@@ -102,7 +112,7 @@ class SentenceSubject final : public Subject {
     std::optional<Progress> progress() const override;
     std::uint64_t milestones() const override;
     std::optional<TextBox> text_box() const override;
-    const std::string* second_text() const override;
+    std::optional<SecondBox> second_box() const override;
     void text_typed(Box box, const std::string& text) override;
     void tokens(TokenizedText text) override;
     FileIntake* intake(FileKind kind) override { return kind == FileKind::model ? &files_ : nullptr; }
@@ -126,6 +136,10 @@ class SentenceSubject final : public Subject {
         Index context() const override { return subject.model_ ? subject.model_->config().context : 0; }
     };
 
+    TextRun* translation() const override { return run(); }
+    std::optional<double> aligned(HeadIndex head) const override;
+    Command texts(const std::string& text, const std::string& written) const override;
+
     const SentenceState& now() const { return state().of<SentenceState>(); }
     SamplingState sampling() const;
     bool is_open() const { return state().subject == sentence_subject; }
@@ -135,14 +149,21 @@ class SentenceSubject final : public Subject {
     bool awaits_training() const;
     void model_chosen();
     void set_text(const std::string& text);
+    void set_written(const std::string& text);
+    // Whether the last of the tokens is chosen that a text goes on after.
+    bool last_is_chosen() const;
+    void start_both();
+    std::optional<HeadIndex> best_aligned() const;
     void begin_typing();
-    void start(TextJob& job, TokenizedText text);
+    void start(TextJob& job, TokenizedText text, SplitText written = {});
     bool run_forward(TextJob& job, double until_ms);
     void begin_naming(const std::optional<Bytes>& scores);
     bool name_heads(double until_ms);
     bool survey_heads(double until_ms, bool (HeadOverview::*step)());
     void forward_finished();
     void choose_wanted();
+    std::string tokens_told() const;
+    std::string layers_told() const;
     void select(const Selection& selection);
     void refresh_next();
     bool is_shown() const;
@@ -183,6 +204,10 @@ class SentenceSubject final : public Subject {
     bool selecting_ = false;  // the subject itself is changing the selection
 
     SpecialTokens special_;  // of model_, known with the first tokens
+    // Of an encoder–decoder: what the boxes hold, as it was split.
+    std::optional<TokenizedText> read_, written_;
+    std::vector<double> aligned_;  // [decoder layers · heads], as the model's scores.json has it
+    bool best_wanted_ = false;     // the head that aligns best, once there is a run
     TextJob sentence_{true}, compared_{false};
     HeadNaming naming_;  // of model_
     std::optional<HeadLadder> ladder_;
@@ -204,6 +229,7 @@ class SentenceSubject final : public Subject {
     bool step_wanted_ = false, playing_ = false;
     bool played_ = false;          // the undo step of what is being generated has begun
     std::uint64_t run_frame_ = 0;  // the frame before the run was complete
+    bool play_wanted_ = false;     // once the run begins anew
     bool awaits_tokens_ = false;   // a generated token is on its way through the sentence box
 };
 

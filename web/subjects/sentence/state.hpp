@@ -28,6 +28,7 @@ struct Comparison {
 
 struct SentenceState {
     std::string text;
+    std::string written;                 // by the decoder of an encoder–decoder, which reads the text
     std::string model;                   // name of the folder that the model was opened from; empty: none yet
     std::optional<TrainedHere> trained;  // set if the model named by `model` was trained in this page
     SamplingState sampling;

@@ -105,7 +105,7 @@ void SentenceSubject::draw_invitation_to_type() {
                           " for a word.",
                       ui::theme().text);
     const ModelConfig& config = model_->config();
-    ui::paragraph(many(config.layers, "layer") + " × " + many(config.heads, "head") + ", " +
+    ui::paragraph(layers_told() + " × " + many(config.heads, "head") + ", " +
                       fixed(static_cast<double>(model_->parameter_count()) / 1e6, 2) +
                       " million parameters, texts of up to " + std::to_string(config.context) + " tokens.",
                   ui::theme().dim);
@@ -118,7 +118,8 @@ void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) const {
     const HeadIndex head{s.layer, s.head};
     const NamedHeads* named = naming_.heads();
     const std::string name = named ? named->name(head) : "";
-    ui::section(("Layer " + std::to_string(s.layer) + " · head " + std::to_string(s.head) +
+    const Layers& layers = run()->numbering();
+    ui::section((capitalised(layers.name(s.layer)) + " · head " + std::to_string(s.head) +
                  (name.empty() ? "" : " · " + name))
                     .c_str());
     ui::landmark_item("heading");

@@ -1,0 +1,113 @@
+// Encoder–decoders on the page: T5s of other people's code dropped onto it, and the translator that comes with it.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { site } from './lib/bundled.mjs';
+import { family } from './lib/models.mjs';
+import { near } from './lib/numbers.mjs';
+import { skip, test } from './lib/suite.mjs';
+
+const sentence = 'The cat sat on the mat.', french = 'Le chat s\'est assis sur le tapis.';  // of the grammar
+
+for (const name of ['t5', 't5_v1_1']) {
+    test(`${name}, dropped onto the page, has the three kinds of attention that its authors' code has`, async (explorer) => {
+        const { absent, model } = family(name);
+        if (absent) {
+            skip(absent);
+        }
+        const { folder, text, written, ids, tolerance, attention, logits } = model;
+        await explorer.openModel(folder, text);
+        assert.equal((await explorer.state()).pieces.length, 1, 'the start token alone');
+        const second = explorer.page.locator('#second-sentence');
+        await second.fill(written);
+        const state = await explorer.untilRun('what is written', ({ written: now, tokens }) => now === written && tokens === model.decoder_ids.length);
+        assert.deepEqual(state.ids, model.decoder_ids);
+        assert.deepEqual(state.encoder_ids, ids);
+        for (const [layer, heads] of attention.entries()) {
+            for (const [head, rows] of heads.entries()) {
+                near(await explorer.attention(layer, head), rows, tolerance.attention, `attention ${layer}, head ${head}`);
+            }
+        }
+        near(await explorer.logits(), logits.at(-1), tolerance.logits, 'logits');
+
+        // All kinds are in the picture of all heads; cross-attention has a map of another shape.
+        await explorer.click(`head/${attention.length - 1}/1`);
+        await explorer.untilState('the cross head', ({ layer, head }) => layer === attention.length - 1 && head === 1);
+        await explorer.click('lens/translation');
+        await explorer.until('the three maps', () => explorer.rect('translation/map/cross'));
+        await explorer.hover('translation/map/cross');
+        const { shown } = await explorer.untilState('a cell to be explained', ({ shown: cell }) => cell?.[0] === 'weight');
+        const why = await explorer.ask('explain', ...shown.slice(0, 3), 0, 0);
+        near([why.f32], [attention.at(-1)[1][shown[1]][shown[2]]], tolerance.attention, 'the cell');
+        const { fragment } = await explorer.state();
+        await second.fill('');
+        await explorer.untilRun('the start token', ({ tokens }) => tokens === 1);
+        await explorer.visit(fragment);
+        await explorer.untilRun('the link', ({ written: now, tokens }) => now === written && tokens === model.decoder_ids.length);
+    });
+}
+
+test('the translator opens from the menu, shows who looks at whom, and writes the French of the grammar', async (explorer) => {
+    if (!existsSync(`${site}/models/translator/model.safetensors`)) {
+        skip('there is no translator in models/');
+    }
+    await explorer.page.click('#model');
+    await explorer.page.click('text=Bundled: translator');
+    await explorer.untilRun('the translator', ({ model, text, written, layer }) => model === 'translator' && text === sentence && written === french && layer === 5);
+    await explorer.click('lens/translation');
+    await explorer.until('the lines', () => explorer.rect('translation/lines'));
+    const { heads } = JSON.parse(readFileSync(`${site}/models/translator/scores.json`, 'utf8'));
+    const best = heads.reduce((a, b) => (b.aligned > a.aligned ? b : a));
+    const { layer, head } = await explorer.state();
+    assert.deepEqual([layer - 4, head], [best.layer, best.head], 'the head that its card calls the best');
+
+    // What the first sentence suggests: hover over a word, and click to keep its arcs.
+    const { pieces, encoder_pieces: read } = await explorer.state();
+    const row = (await explorer.attention(layer, head))[1];
+    const most = row.indexOf(Math.max(...row));
+    assert.deepEqual([pieces[2], read[most]], ['·chat', '·cat']);
+    await explorer.hover('translation/written/1');
+    await explorer.untilState('its weight', ({ shown }) => shown?.[0] === 'weight' && shown[1] === 1 && shown[2] === most);
+    await explorer.click('translation/written/1');
+    const state = await explorer.untilState('the word', ({ query, pin }) => query === 1 && pin?.[2] === most);
+    assert.equal(state.spoken, `Writing “chat”, cross 1 · head 2 looks at “cat” (${Math.round(100 * row[most])} %).`);
+
+    // Play begins anew at the end, token by token.
+    const second = explorer.page.locator('#second-sentence');
+    assert.equal(await second.inputValue(), french);
+    const seen = new Set();
+    await explorer.click('translation/play');
+    await explorer.until('the French to come', async () => {
+        const now = await second.inputValue();
+        seen.add(now);
+        return now;
+    }, (now) => now === french && seen.size > 2);
+    await explorer.untilRun('the run', ({ written, tokens }) => written === french && tokens === pieces.length);
+    for (const text of seen) {
+        assert.ok(french.startsWith(text), `${JSON.stringify(text)} begins the French`);
+    }
+    await explorer.page.click('#undo');
+    await explorer.until('the French that was there', () => second.inputValue(), (now) => now === french);
+
+    // The link brings model, texts, lens and head.
+    const { fragment } = await explorer.state();
+    await explorer.click('lens/overview');
+    await explorer.visit(fragment);
+    const linked = await explorer.untilRun('the link', ({ lens, written, tokens }) => lens === 'translation' && written === french && tokens > 1);
+    assert.deepEqual([linked.model, linked.text, linked.layer, linked.head, linked.query], ['translator', sentence, layer, head, 1]);
+});
+
+test('a subject without an encoder–decoder leads to the translator, and the keyboard is enough', async (explorer) => {
+    if (!existsSync(`${site}/models/translator/model.safetensors`)) {
+        skip('there is no translator in models/');
+    }
+    await explorer.click('lens/translation');
+    await explorer.until('what is missing', () => explorer.rect('missing/offer'));
+    await explorer.click('missing/offer');
+    await explorer.untilRun('the translator', ({ model, lens, tokens }) => model === 'translator' && lens === 'translation' && tokens > 1);
+    const word = explorer.page.getByRole('button', { name: /^“chat” is written looking most at “cat”/ });
+    await word.focus();
+    await explorer.press('Enter');
+    await explorer.untilState('the word', ({ query }) => query === 1);
+    await explorer.page.getByRole('button', { name: 'Adjectives that swap sides' }).press('Enter');
+    await explorer.untilRun('the preset', ({ text, written }) => text.startsWith('This fat white giraffe') && written.startsWith('Cette grosse girafe blanche'));
+});

@@ -1,0 +1,163 @@
+// Tests lens Translation: which heads it shows together, what it says of a word, and what a person can do with it.
+#include "lenses/translation/translation.hpp"
+
+#include <catch_amalgamated.hpp>
+
+#include "subjects/translation_presets.hpp"
+#include "support/translator.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+struct Opened {
+    Screen screen;
+    explicit Opened(ImVec2 size = {1440, 846}) : screen(size) {
+        open_translator(screen.visit, screen.page);
+        screen.visit.perform(OpenLens{"translation"});
+        screen.settle();
+    }
+    TextRun& cross() { return sentence_in(screen.visit).run()->of(5); }
+    std::string spoken() { return lens_in(screen.visit).spoken(subject_in(screen.visit)); }
+    const State& state() const { return screen.visit.state(); }
+    // The page answers with the tokens of what the boxes hold.
+    void split() {
+        split_boxes(screen.visit, screen.page);
+        screen.settle();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the three heads shown together are of one layer, as far as both stacks have it") {
+    ModelConfig config;
+    config.layers = 3;
+    config.decoder_layers = 2;
+    CHECK(translation_heads(config, {6, 1}) == TranslationHeads{{1, 1}, {4, 1}, {6, 1}});
+    CHECK(translation_heads(config, {2, 0}) == TranslationHeads{{2, 0}, {4, 0}, {6, 0}});
+    CHECK(translation_heads(config, {3, 2}) == TranslationHeads{{0, 2}, {3, 2}, {5, 2}});
+    config.layers = 1;
+    CHECK(translation_heads(config, {2, 0}) == TranslationHeads{{0, 0}, {2, 0}, {4, 0}});
+}
+
+TEST_CASE("a word's sentence and arcs are those of the row that writes it") {
+    Opened opened;
+    // Of the French words, “chat” is written by the row of “Le”, which looks at “cat”.
+    opened.screen.click("translation/written/1");
+    CHECK(opened.state().selection == Selection{5, 2, 1, {}, {}});
+    const Record& record = opened.cross().record_at(5);
+    const std::vector<float> row = record.weights(2, 1);
+    const auto most = std::ranges::max_element(row);
+    CHECK(most - row.begin() == 1);
+    CHECK(opened.spoken() ==
+          "Writing “chat”, cross 1 · head 2 looks at “cat” (" + percent(static_cast<double>(*most)) + ").");
+    CHECK(opened.state().pin == CellRef{Stage::weight, 1, 1});
+    const auto why = explained(opened.screen.visit, *opened.state().pin);
+    REQUIRE(why);
+    CHECK(why->f32 == static_cast<double>(*most));
+    CHECK(why->title == "Weights[\"·Le\", \"·cat\"]");
+    // A word that was read is a key, and its strongest row is pinned.
+    opened.screen.click("translation/read/5");
+    CHECK(opened.state().selection.key == 5);
+    CHECK_FALSE(opened.state().selection.query);
+    REQUIRE(opened.state().pin);
+    for (Index i = 0; i < record.queries(); ++i)
+        CHECK(record.cell(Stage::weight, 2, i, 5) <=
+              record.cell(Stage::weight, 2, opened.state().pin->row, 5));
+    opened.screen.visit.undo();
+    CHECK(opened.state().pin == CellRef{Stage::weight, 1, 1});
+}
+
+TEST_CASE("the last word is the likeliest to come") {
+    Opened opened;
+    const auto words = static_cast<TranslationLens&>(opened.screen.visit.lens())
+                           .words_written(opened.cross().of(2), subject_in(opened.screen.visit));
+    REQUIRE(std::ssize(words) == opened.cross().tokens());
+    CHECK(words.front() == "Le");
+    CHECK(words.back() == "</s>");
+    CHECK(opened.spoken().starts_with("Writing “</s>”, cross 1 · head 2 look"));
+}
+
+TEST_CASE("how sure a head is, is the mean of its rows' strongest weights, added up again in double") {
+    Opened opened;
+    const Record& record = opened.cross().record_at(4);
+    double sum = 0;
+    for (Index i = 0; i < record.queries(); ++i)
+        sum += static_cast<double>(std::ranges::max(record.weights(3, i)));
+    CHECK(mean_strongest(record, 3) ==
+          Catch::Approx(sum / static_cast<double>(record.queries())).epsilon(1e-14));
+    const auto why =
+        lens_in(opened.screen.visit)
+            .explain(subject_in(opened.screen.visit), {{4, 3}, {.stage = Stage::lens, .row = 0, .col = 3}});
+    REQUIRE(why);
+    // Each weight is f32's, of sums of at most 32 products.
+    CHECK(why->f64 == Catch::Approx(mean_strongest(record, 3)).margin(1e-5));
+    CHECK(std::ssize(why->operands) == record.queries());
+    CHECK(why->note.find("26 % of the words") != std::string::npos);
+    CHECK_FALSE(
+        lens_in(opened.screen.visit)
+            .explain(subject_in(opened.screen.visit), {{4, 3}, {.stage = Stage::lens, .row = 2, .col = 0}}));
+}
+
+TEST_CASE("its tables are the three maps, the chosen one first") {
+    Opened opened;
+    auto tables = opened.screen.frame.tables();
+    REQUIRE(tables.size() == 3);
+    CHECK(tables[0].title == "Weights of cross 1, head 2");
+    CHECK(tables[1].title == "Weights of decoder 1, head 2");
+    CHECK(tables[2].title == "Weights of encoder 1, head 2");
+    CHECK(tables[0].columns.back() == "</s>");
+    CHECK(tables[0].row_labels.front() == "<pad>");
+    CHECK(tables[1].values.at(0, 1) == 0);  // masked
+    CHECK(tables[2].values.at(0, 1) > 0);
+    opened.screen.visit.perform(Select{{0, 1, {}, {}, {}}});
+    tables = opened.screen.frame.tables();
+    CHECK(tables[0].title == "Weights of encoder 0, head 1");
+}
+
+TEST_CASE("presets set both texts, steppers go through layers and heads, and Play writes") {
+    Opened opened;
+    opened.screen.click("translation/preset/agreement");
+    CHECK(opened.screen.page.box == translation_presets[2].english);
+    CHECK(opened.screen.page.second == translation_presets[2].french);
+    opened.split();
+    CHECK(opened.cross().tokens() == std::ssize(translator_ids(translation_presets[2].french)) + 1);
+    opened.screen.click("translation/head/more");
+    CHECK(opened.state().selection.head == 3);
+    opened.screen.click("translation/layer/less");
+    CHECK(opened.state().selection.layer == 4);
+    opened.screen.click("translation/play");
+    CHECK(opened.screen.page.second == "");
+    split(opened.screen.visit, Box::second, "");
+    finish(opened.screen.visit);
+    CHECK(sentence_in(opened.screen.visit).playing());
+    opened.screen.click("translation/play");
+    CHECK_FALSE(sentence_in(opened.screen.visit).playing());
+}
+
+TEST_CASE(
+    "on a phone the two lines are two columns, and a subject without an encoder–decoder leads to the "
+    "translator") {
+    Opened opened({390, 760});
+    const Rect first = rect("translation/read/0"), second = rect("translation/read/1"),
+               to = rect("translation/written/0");
+    CHECK(first.bottom <= second.top);
+    CHECK(to.left > first.right);
+    Screen screen;
+    screen.page.bundled = {"translator"};
+    screen.visit.perform(OpenLens{"translation"});
+    screen.settle();
+    CHECK(
+        lens_in(screen.visit).missing(subject_in(screen.visit))->sentence.ends_with("reads one text alone."));
+    screen.click("missing/offer");
+    CHECK(screen.visit.state().lens == "translation");
+    CHECK(screen.visit.state().subject == "sentence");
+    open_awaited_translator(screen.visit, screen.page);
+    screen.settle();
+    CHECK(screen.shows("translation/written/0"));
+    CHECK(screen.visit.state().selection.layer == 5);
+    CHECK(screen.page.notices.empty());
+}

@@ -1,0 +1,63 @@
+// Lens Translation shows how an encoder–decoder writes one text while it looks at another: two lines of words with the
+// cross-attention between them, and the three kinds of attention beside each other (Vaswani et al. 2017, arXiv
+// 1706.03762, section 3.2.3).
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "lenses/lens.hpp"
+#include "parts/part.hpp"
+
+namespace attn::app {
+
+// The encoder's head, the decoder's own and its cross-attention's that are shown together: of the same number, and of the
+// same layer as far as both stacks have it.
+struct TranslationHeads {
+    HeadIndex encoder, decoder, cross;
+    bool operator==(const TranslationHeads&) const = default;
+};
+TranslationHeads translation_heads(const ModelConfig& config, HeadIndex chosen);
+
+std::string bare_word(const std::string& piece);  // without the marks of a space
+
+// The mean over all queries of a row's strongest weight: near 1 where the head looks at one token at a time.
+double mean_strongest(const Record& record, Index head);
+
+class TranslationLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject& subject) const override { return subject.offer_translation().has_value(); }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    std::vector<Table> tables(Subject& subject) override;
+    std::string spoken(Subject& subject) override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject& subject, const CellRef& cell) const override;
+    Guide guide(Subject& subject) const override;
+
+    // What each row of the decoder writes: the word after the one that it reads, and last what is likeliest to come.
+    std::vector<std::string> words_written(const TextRun& run, Subject& subject) const;
+    // mean_strongest of the heads of the cross-attention, [layers · heads], as far as they are measured.
+    const std::vector<double>& surest(const TextRun& run);
+
+  private:
+    struct Lines;
+    void draw_controls(const Drawing& drawing, Subject& subject, const TranslationHeads& heads);
+    void draw_presets(Subject& subject);
+    void draw_lines(const Drawing& drawing, Subject& subject, HeadIndex head, float width);
+    void draw_word(const Drawing& drawing, const Lines& lines, bool written, Index at);
+    void draw_map(const Drawing& drawing, Subject& subject, int which, HeadIndex head, float width);
+    void draw_heads(const Drawing& drawing, Subject& subject, HeadIndex head, float width);
+    // The row that the lines are about: the chosen one, or the last.
+    Index asked_row(Subject& subject, const TextRun& run) const;
+
+    std::array<ui::MapView, 3> views_;
+    std::array<parts::MapClicks, 3> clicks_;
+    std::uint64_t surest_of_ = 0;  // version of the run
+    std::vector<double> surest_;
+};
+
+}  // namespace attn::app
