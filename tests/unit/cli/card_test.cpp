@@ -1,5 +1,6 @@
-// Measures the figures of the bundled model's card again.
+// Measures the figures of the bundled models' cards again.
 #include <catch_amalgamated.hpp>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -65,4 +66,34 @@ TEST_CASE("the bundled model's card holds what its weights give") {
     if (!texts) SKIP("../shared/corpora is not there: bits per byte are not measured again");
     CHECK(std::abs(found["validation"]["bits_per_byte"].get<double>() -
                    card["validation"]["bits_per_byte"].get<double>()) <= bits_bound);
+}
+
+TEST_CASE("the translator's card holds what its weights give") {
+    if (ATTN_SANITIZED) SKIP("2,000 translations take minutes under the sanitizers");
+    const auto committed = test::source_dir() / "models/translator";
+    const json card = read_json(committed / "scores.json");
+    if (!card.is_object()) SKIP("models/translator has no weights yet");
+    const test::Folder folder;
+    std::filesystem::create_directory(folder.path);
+    for (const char* file : {"config.json", "model.safetensors"})
+        std::filesystem::copy_file(committed / file, folder.path / file);
+    const test::Outcome outcome = test::run("card '" + folder.path.string() + "'");
+    INFO(outcome.text);
+    REQUIRE(outcome.code == 0);
+    const json found = read_json(folder.path / "scores.json");
+    CHECK(found["translation"]["pairs"] == card["translation"]["pairs"]);
+    const auto right = found["translation"]["right"].get<double>();
+    CHECK(std::abs(right - card["translation"]["right"].get<double>()) <= share_bound);
+    CHECK(right >= 0.95);
+    REQUIRE(found["heads"].size() == card["heads"].size());
+    double best = 0;
+    for (std::size_t i = 0; i < card["heads"].size(); ++i) {
+        INFO("head " << i);
+        const json &head = found["heads"][i], &told = card["heads"][i];
+        CHECK((head["layer"] == told["layer"] && head["head"] == told["head"]));
+        const auto aligned = head["aligned"].get<double>();
+        CHECK(std::abs(aligned - told["aligned"].get<double>()) <= share_bound);
+        best = std::max(best, aligned);
+    }
+    CHECK(best >= 0.9);
 }

@@ -599,7 +599,7 @@ std::uint64_t SentenceSubject::milestones() const {
 // ---- What it says -----------------------------------------------------------------------------------------
 
 HeadCount SentenceSubject::head_count() {
-    return run() ? HeadCount{run()->layers(), run()->heads()} : HeadCount{};
+    return run() ? HeadCount{run()->numbering(), run()->heads()} : HeadCount{};
 }
 
 std::vector<Offer> SentenceSubject::offers() const {
