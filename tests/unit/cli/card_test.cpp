@@ -69,7 +69,7 @@ TEST_CASE("the bundled model's card holds what its weights give") {
 }
 
 TEST_CASE("the translator's card holds what its weights give") {
-    if (ATTN_SANITIZED) SKIP("2,000 translations take minutes under the sanitizers");
+    if (test::sanitized) SKIP("2,000 translations take minutes under the sanitizers");
     const auto committed = test::source_dir() / "models/translator";
     const json card = read_json(committed / "scores.json");
     if (!card.is_object()) SKIP("models/translator has no weights yet");
