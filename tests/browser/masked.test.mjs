@@ -117,6 +117,7 @@ test('a pair has token types: they are told, explained, compared, linked and und
 
     // One sentence is one segment; taking the words back gives the pair back.
     const alone = text.split(' ').filter((word) => word !== '[SEP]').join(' ');
+    await explorer.page.waitForTimeout(1100);  // what is typed within a second is one step of undo
     await explorer.write(alone);
     await explorer.untilRun('one sentence', (state) => state.text === alone && state.tokens === ids.length - 1);
     assert.deepEqual((await sentence(explorer)).segments, []);

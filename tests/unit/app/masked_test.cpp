@@ -57,15 +57,17 @@ std::vector<double> softmax(std::span<const float> logits) {
 
 TEST_CASE("a masked language model is asked about the chosen mask, or the first, or else about a word") {
     CHECK(masked_tokens(pair_ids, special) == std::vector<Index>{2, 6});
-    CHECK(asked_token(pair_ids, special, std::nullopt) == 2);
-    CHECK(asked_token(pair_ids, special, 6) == 6);
-    CHECK(asked_token(pair_ids, special, 5) == 2);
-    CHECK(asked_token(pair_ids, special, 100) == 2);
-    const std::vector<std::int32_t> plain{2, 7, 8, 3};
-    CHECK(asked_token(plain, special, std::nullopt) == 2);
-    CHECK(asked_token(plain, special, 1) == 1);
-    CHECK(asked_token(plain, {}, std::nullopt) == 3);
-    CHECK(asked_token(std::vector<std::int32_t>{2, 3}, special, std::nullopt) == 1);
+    const std::vector<std::string> words(pair_ids.size(), "word");
+    CHECK(asked_token(pair_ids, words, special, std::nullopt) == 2);
+    CHECK(asked_token(pair_ids, words, special, 6) == 6);
+    CHECK(asked_token(pair_ids, words, special, 5) == 2);
+    CHECK(asked_token(pair_ids, words, special, 100) == 2);
+    const std::vector<std::int32_t> plain{2, 7, 8, 9, 3};
+    const std::vector<std::string> pieces{"[CLS]", "a", "·7", "·.", "[SEP]"};
+    CHECK(asked_token(plain, pieces, special, std::nullopt) == 2);
+    CHECK(asked_token(plain, pieces, special, 3) == 3);
+    CHECK(asked_token(plain, pieces, {}, std::nullopt) == 4);
+    CHECK(asked_token(std::vector<std::int32_t>{2, 3}, words, special, std::nullopt) == 1);
 }
 
 TEST_CASE("tokens after the first separator are of the second sentence") {

@@ -34,6 +34,8 @@ TEST_CASE("a word is masked by a button, a token is written by a click, and noth
     write(screen, {2, 7, 8, 3}, "w7 w8");
     for (const char* absent : {"next/step", "next/play", "next/temperature", "next/seed"})
         CHECK_FALSE(screen.shows(absent));
+    screen.hover("next/0");
+    screen.settle();
     screen.click("next/0");  // nothing is masked, so nothing is written
     CHECK(screen.page.written.empty());
     screen.click("token/1");

@@ -24,8 +24,9 @@ SamplingState SentenceSubject::sampling() const {
 
 void SentenceSubject::refresh_next() {
     if (!run() || !run()->all_heads) return;
-    const Index token =
-        continues_text() ? run()->tokens() - 1 : asked_token(run()->ids(), special_, state().selection.query);
+    const Index token = continues_text()
+                            ? run()->tokens() - 1
+                            : asked_token(run()->ids(), run()->pieces, special_, state().selection.query);
     if (!next_.candidates.empty() && next_for_ == sampling() && token == run()->predicted()) return;
     run()->predict(token);
     next_for_ = sampling();

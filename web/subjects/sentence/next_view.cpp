@@ -6,6 +6,7 @@
 
 #include "app/format.hpp"
 #include "subjects/sentence/sentence.hpp"
+#include "text/utf8.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -49,6 +50,8 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     if (continues_text()) {
         ImGui::SameLine(0, 18);
         buttons(*this);
+    } else {
+        draw_masking();
     }
 
     std::vector<ui::Bar> bars;
@@ -74,21 +77,28 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
         }
     }
     if (continues_text()) return draw_sampling(width);
-    draw_masking();
+    draw_fill_hints();
     draw_segments();
 }
 
 void SentenceSubject::draw_masking() {
     const auto word = maskable_word();
-    if (word) {
-        const std::string label = "Mask " + curly_quoted(on_one_line(run()->words.name(*word)));
-        if (ui::button("next/mask", label.c_str())) mask_word();
-    }
+    if (!word) return;
+    constexpr std::ptrdiff_t most = 24;  // characters
+    const std::string name = on_one_line(run()->words.name(*word));
+    const std::string_view first = first_code_points(name, most);
+    const std::string label =
+        "Mask " + curly_quoted(std::string(first) + (first.size() < name.size() ? "…" : ""));
+    ui::next_control(ui::text_size(label).x + 20);
+    if (ui::button("next/mask", label.c_str())) mask_word();
+}
+
+void SentenceSubject::draw_fill_hints() {
     if (!special_.mask)
         ui::caption("The tokenizer has no mask, so the model sees the word itself.");
     else if (!masked().empty())
         ui::caption("Click a token to write it there, a word in the sentence to mask that one, too.");
-    else if (word)
+    else if (maskable_word())
         ui::caption("Nothing is masked: the model sees the word itself.");
     else
         ui::caption("Nothing is masked. Click a word of the sentence to mask it.");

@@ -182,6 +182,7 @@ class SentenceSubject final : public Subject, private Translating {
     std::string prediction_title() const;
     void draw_sampling(float width);
     void draw_masking();
+    void draw_fill_hints();
     void draw_segments();
 
     TrainingRuns& training_;

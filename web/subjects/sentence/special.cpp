@@ -2,7 +2,24 @@
 
 #include <algorithm>
 
+#include "text/unicode_class.hpp"
+#include "text/utf8.hpp"
+
 namespace attn::app {
+
+namespace {
+
+bool says_something(std::string_view piece) {
+    while (!piece.empty()) {
+        const CodePoint point = first_code_point(piece);
+        const UnicodeClass kind = class_of(point.value);
+        if (kind == UnicodeClass::letter || kind == UnicodeClass::number) return true;
+        piece.remove_prefix(point.bytes);
+    }
+    return false;
+}
+
+}  // namespace
 
 bool is_special(const SpecialTokens& special, std::int32_t id) {
     return std::ranges::find(special.all, id) != special.all.end();
@@ -15,15 +32,15 @@ std::vector<Index> masked_tokens(std::span<const std::int32_t> ids, const Specia
     return masked;
 }
 
-Index asked_token(std::span<const std::int32_t> ids, const SpecialTokens& special,
-                  std::optional<Index> chosen) {
+Index asked_token(std::span<const std::int32_t> ids, std::span<const std::string> pieces,
+                  const SpecialTokens& special, std::optional<Index> chosen) {
     const std::vector<Index> masked = masked_tokens(ids, special);
     const bool exists = chosen && *chosen < std::ssize(ids);
     if (!masked.empty())
         return exists && std::ranges::find(masked, *chosen) != masked.end() ? *chosen : masked.front();
     if (exists) return *chosen;
-    for (Index i = std::ssize(ids); i-- > 0;)
-        if (!is_special(special, ids[static_cast<std::size_t>(i)])) return i;
+    for (std::size_t i = ids.size(); i-- > 0;)
+        if (!is_special(special, ids[i]) && says_something(pieces[i])) return static_cast<Index>(i);
     return std::ssize(ids) - 1;
 }
 

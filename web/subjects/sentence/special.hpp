@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "app/page.hpp"
@@ -14,9 +15,10 @@ bool is_special(const SpecialTokens& special, std::int32_t id);
 std::vector<Index> masked_tokens(std::span<const std::int32_t> ids, const SpecialTokens& special);
 
 // Returns the token that such a model is asked about: the chosen one if it is masked, or else the first that is. Where none
-// is, it is the chosen one, or else the last that is no special token.
-Index asked_token(std::span<const std::int32_t> ids, const SpecialTokens& special,
-                  std::optional<Index> chosen);
+// is, it is the chosen one, or else the last with a letter or a number that is no special token. `pieces` are how the
+// tokens read.
+Index asked_token(std::span<const std::int32_t> ids, std::span<const std::string> pieces,
+                  const SpecialTokens& special, std::optional<Index> chosen);
 
 // Returns the segment of each token: 0 up to the first separator, 1 after it (Devlin et al. 2019, arXiv 1810.04805). If
 // there is nothing after it the text is one sentence, and nothing is returned.
