@@ -20,7 +20,7 @@ constexpr float word_height = 28, word_padding = 8, word_gap = 6;
 constexpr float arcs_height = 130, column_pitch = 34, least_arcs = 90;
 constexpr float least_weight = 0.05f;  // of an arc that is drawn
 constexpr Index most_words = 128;
-constexpr float map_height = 420, least_map = 300;
+constexpr float map_height = 420, least_map = 265;
 
 struct WordBox {
     ImVec2 min, max;
@@ -68,6 +68,7 @@ void TranslationLens::draw_controls(const Drawing& drawing, Subject& subject, co
     Translating& translating = *subject.translating();
     TextRun& run = *translating.translation();
     const ModelConfig& config = run.run->model()->config();
+    const ui::TightLabels tight;
     if (ui::button("translation/play", translating.playing() ? "Pause" : "Play"))
         translating.play(!translating.playing());
     ui::tooltip("Write the second line word by word; at its end, begin anew");
@@ -84,7 +85,6 @@ void TranslationLens::draw_controls(const Drawing& drawing, Subject& subject, co
     if (const auto to = ui::stepper("translation/head", "head", chosen.head, 0, config.heads - 1))
         parts::choose_head(drawing, {chosen.layer, *to});
     ImGui::EndGroup();
-    if (translating.aligned(heads.cross)) draw_presets(subject);
 }
 
 // ---- The two lines ----------------------------------------------------------------------------------------
@@ -359,6 +359,7 @@ void TranslationLens::draw(const Drawing& drawing, Subject& subject) {
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
     draw_lines(drawing, subject, heads.cross, width);
+    if (subject.translating()->aligned(heads.cross)) draw_presets(subject);
     ImGui::Dummy({0, 8});
     ui::columns(
         "translation/maps", least_map, ui::column_gap,
