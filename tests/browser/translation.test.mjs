@@ -72,8 +72,8 @@ test('the translator opens from the menu, shows who looks at whom, and writes th
     await explorer.hover('translation/written/1');
     await explorer.untilState('its weight', ({ shown }) => shown?.[0] === 'weight' && shown[1] === 1 && shown[2] === most);
     await explorer.click('translation/written/1');
-    const state = await explorer.untilState('the word', ({ query, pin }) => query === 1 && pin?.[2] === most);
-    assert.equal(state.spoken, `Writing “chat”, cross 1 · head 2 looks at “cat” (${Math.round(100 * row[most])} %).`);
+    await explorer.untilState('the word', ({ query, pin, spoken }) => query === 1 && pin?.[2] === most
+        && spoken === `Writing “chat”, cross 1 · head 2 looks at “cat” (${Math.round(100 * row[most])} %).`);
 
     // From nothing, word by word; what Play writes is one step of undo.
     const second = explorer.page.locator('#second-sentence');

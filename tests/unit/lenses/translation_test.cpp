@@ -76,6 +76,14 @@ TEST_CASE("the last word is the likeliest to come") {
     REQUIRE(std::ssize(words) == opened.cross().tokens());
     CHECK(words.front() == "Le");
     CHECK(words.back() == "</s>");
+    const Record& record = opened.cross().record_at(5);
+    int single = 0;
+    for (Index i = 0; i < record.queries(); ++i) single += std::ranges::max(record.weights(2, i)) >= 0.5f;
+    CHECK(opened.spoken() ==
+          "For " + std::to_string(single) +
+              " of 10 words written, cross 1 · head 2 looks at a single one with most of its "
+              "attention.");
+    opened.screen.visit.perform(Select{{5, 2, 9, {}, {}}});
     CHECK(opened.spoken().starts_with("Writing “</s>”, cross 1 · head 2 look"));
 }
 

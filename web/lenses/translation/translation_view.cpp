@@ -56,6 +56,7 @@ struct TranslationLens::Lines {
 
 void TranslationLens::draw_presets(Subject& subject) {
     const Translating& translating = *subject.translating();
+    ImGui::Dummy({0, 0});
     for (const TranslationPreset& preset : translation_presets) {
         ui::next_control(ui::text_size(preset.name).x + 20);
         if (ui::button(("translation/preset/" + std::string(preset.key)).c_str(), preset.name))
@@ -116,7 +117,8 @@ void TranslationLens::draw_word(const Drawing& drawing, const Lines& lines, bool
         drawing.now.cell = cell;
         drawing.now.head = lines.head;
         drawing.point(written ? std::optional(at) : std::nullopt, written ? std::nullopt : std::optional(at));
-        ui::tooltip_at(box.min, box.max, told.c_str());
+        const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
+        if (!finger && ImGui::IsItemHovered()) ui::tooltip_at(box.min, box.max, told.c_str());
     }
     if (pressed) {
         parts::choose_head(drawing, lines.head);
@@ -351,10 +353,12 @@ void TranslationLens::draw(const Drawing& drawing, Subject& subject) {
     TextRun* run = subject.translating()->translation();
     if (!run || run->logits.size() == 0) return;
     const TranslationHeads heads = translation_heads(run->run->model()->config(), subject.chosen_head());
+    const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
     ui::caption(
-        "Hover over a word of either line to see its arcs, and click to keep them. Press Play to watch the "
-        "second "
-        "line being written.");
+        narrow
+            ? "Tap a word of either line to see its arcs. Press Play to watch the second line being written."
+            : "Hover over a word of either line to see its arcs, and click to keep them. Press Play to watch "
+              "the second line being written.");
     draw_controls(drawing, subject, heads);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
