@@ -83,10 +83,13 @@ std::string TranslationLens::spoken(Subject& subject) {
     const auto row = asked_row(subject, *run);
     if (!row) {
         const Record& record = run->record_at(head.layer);
-        Index single = 0;
-        for (Index query = 0; query < record.queries(); ++query)
-            single += std::ranges::max(record.weights(head.head, query)) >= most_of_a_row;
-        return "For " + std::to_string(single) + " of " + many(record.queries(), "word") + " written, " +
+        if (const Counted now{run->version(), head}; now != counted_) {
+            counted_ = now;
+            single_ = 0;
+            for (Index query = 0; query < record.queries(); ++query)
+                single_ += std::ranges::max(record.weights(head.head, query)) >= most_of_a_row;
+        }
+        return "For " + std::to_string(single_) + " of " + many(record.queries(), "word") + " written, " +
                name + " looks at a single one with most of its attention.";
     }
     const auto reading = read_row(run->of(head.layer), head.layer, head.head, *row);

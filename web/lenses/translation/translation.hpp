@@ -56,6 +56,14 @@ class TranslationLens final : public Lens {
 
     std::array<ui::MapView, 3> views_;
     std::array<parts::MapClicks, 3> clicks_;
+    // How many rows have most of their weight on one key, of this head of this run.
+    struct Counted {
+        std::uint64_t version = 0;
+        HeadIndex head;
+        bool operator==(const Counted&) const = default;
+    };
+    Counted counted_;
+    Index single_ = 0;
     std::uint64_t surest_of_ = 0;  // version of the run
     std::vector<double> surest_;
 };
