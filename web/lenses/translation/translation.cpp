@@ -89,8 +89,8 @@ std::string TranslationLens::spoken(Subject& subject) {
             for (Index query = 0; query < record.queries(); ++query)
                 single_ += std::ranges::max(record.weights(head.head, query)) >= most_of_a_row;
         }
-        return "For " + std::to_string(single_) + " of " + many(record.queries(), "word") + " written, " +
-               name + " looks at a single one with most of its attention.";
+        return "In " + std::to_string(single_) + " of " + many(record.queries(), "row") + ", " + name +
+               " puts most of its attention on a single word.";
     }
     const auto reading = read_row(run->of(head.layer), head.layer, head.head, *row);
     if (!reading) return "";

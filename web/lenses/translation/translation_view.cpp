@@ -56,9 +56,8 @@ struct TranslationLens::Lines {
 
 void TranslationLens::draw_presets(Subject& subject) {
     const Translating& translating = *subject.translating();
-    ImGui::Dummy({0, 0});
     for (const TranslationPreset& preset : translation_presets) {
-        ui::next_control(ui::text_size(preset.name).x + 20);
+        if (&preset != &translation_presets.front()) ui::next_control(ui::text_size(preset.name).x + 20);
         if (ui::button(("translation/preset/" + std::string(preset.key)).c_str(), preset.name))
             visit().perform(translating.texts(preset.english, preset.french));
         ui::tooltip((std::string(preset.english) + "\n" + preset.french).c_str());

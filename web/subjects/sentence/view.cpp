@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "app/catalogue.hpp"
 #include "app/format.hpp"
