@@ -94,6 +94,7 @@ test('the translator opens from the menu, shows who looks at whom, and writes th
     await explorer.page.click('#redo');
     await explorer.untilRun('the French again', ({ written, tokens }) => written === french && tokens === pieces.length);
     await explorer.click('translation/written/1');
+    await explorer.untilState('the word again', ({ query }) => query === 1);
 
     // The link brings model, texts, lens and head.
     const { fragment } = await explorer.state();

@@ -80,9 +80,8 @@ TEST_CASE("the last word is the likeliest to come") {
     int single = 0;
     for (Index i = 0; i < record.queries(); ++i) single += std::ranges::max(record.weights(2, i)) >= 0.5f;
     CHECK(opened.spoken() ==
-          "For " + std::to_string(single) +
-              " of 10 words written, cross 1 · head 2 looks at a single one with most of its "
-              "attention.");
+          "In " + std::to_string(single) +
+              " of 10 rows, cross 1 · head 2 puts most of its attention on a single word.");
     opened.screen.visit.perform(Select{{5, 2, 9, {}, {}}});
     CHECK(opened.spoken().starts_with("Writing “</s>”, cross 1 · head 2 look"));
 }
