@@ -29,8 +29,12 @@ for (const name of ['t5', 't5_v1_1']) {
         }
         near(await explorer.logits(), logits.at(-1), tolerance.logits, 'logits');
 
-        // All kinds are in the picture of all heads; cross-attention has a map of another shape.
-        await explorer.click(`head/${attention.length - 1}/1`);
+        // The palette has the heads of all kinds.
+        await explorer.press('Control+K');
+        await explorer.until('the palette', () => explorer.rect('palette'));
+        await explorer.page.keyboard.type('head C1.1');
+        await explorer.settled();
+        await explorer.press('Enter');
         await explorer.untilState('the cross head', ({ layer, head }) => layer === attention.length - 1 && head === 1);
         await explorer.click('lens/translation');
         await explorer.until('the three maps', () => explorer.rect('translation/map/cross'));
@@ -68,25 +72,29 @@ test('the translator opens from the menu, shows who looks at whom, and writes th
     await explorer.hover('translation/written/1');
     await explorer.untilState('its weight', ({ shown }) => shown?.[0] === 'weight' && shown[1] === 1 && shown[2] === most);
     await explorer.click('translation/written/1');
-    const state = await explorer.untilState('the word', ({ query, pin }) => query === 1 && pin?.[2] === most);
-    assert.equal(state.spoken, `Writing “chat”, cross 1 · head 2 looks at “cat” (${Math.round(100 * row[most])} %).`);
+    await explorer.untilState('the word', ({ query, pin, spoken }) => query === 1 && pin?.[2] === most
+        && spoken === `Writing “chat”, cross 1 · head 2 looks at “cat” (${Math.round(100 * row[most])} %).`);
 
-    // Play begins anew at the end, token by token.
+    // From nothing, word by word; what Play writes is one step of undo.
     const second = explorer.page.locator('#second-sentence');
     assert.equal(await second.inputValue(), french);
-    const seen = new Set();
-    await explorer.click('translation/play');
-    await explorer.until('the French to come', async () => {
-        const now = await second.inputValue();
-        seen.add(now);
-        return now;
-    }, (now) => now === french && seen.size > 2);
-    await explorer.untilRun('the run', ({ written, tokens }) => written === french && tokens === pieces.length);
-    for (const text of seen) {
-        assert.ok(french.startsWith(text), `${JSON.stringify(text)} begins the French`);
+    await second.fill('');
+    await explorer.untilRun('the start token', ({ tokens }) => tokens === 1);
+    for (const text of ['Le', 'Le chat']) {
+        await explorer.reveal('next/step');
+        await explorer.click('next/step');
+        await explorer.untilRun(text, ({ written, tokens }) => written === text && tokens === 1 + text.split(' ').length);
     }
+    await explorer.reveal('translation/play');
+    await explorer.click('translation/play');
+    await explorer.untilRun('the French', ({ written, tokens }) => written === french && tokens === pieces.length);
+    assert.equal(await second.inputValue(), french);
     await explorer.page.click('#undo');
-    await explorer.until('the French that was there', () => second.inputValue(), (now) => now === french);
+    await explorer.until('what was there', () => second.inputValue(), (now) => now === 'Le chat');
+    await explorer.page.click('#redo');
+    await explorer.untilRun('the French again', ({ written, tokens }) => written === french && tokens === pieces.length);
+    await explorer.click('translation/written/1');
+    await explorer.untilState('the word again', ({ query }) => query === 1);
 
     // The link brings model, texts, lens and head.
     const { fragment } = await explorer.state();

@@ -159,7 +159,7 @@ export function family(name, config = 'config.json', special, masked) {
         vocabulary[masked] = special.mask;
     }
     const folder = variation(from, {
-        'expect.json': null, 'expect.npz': null, 'config-v5.json': null, 'config.json': readFileSync(`${from}/${config}`),
+        'expect.json': null, 'expect.npz': null, ...existsSync(`${from}/config-v5.json`) ? { 'config-v5.json': null } : {}, 'config.json': readFileSync(`${from}/${config}`),
         'tokenizer.json': tokenizer(vocabulary, special),
     }, name);
     const { attention, decoder_attention: own, cross_attention: cross, logits } = npz(`${from}/expect.npz`);

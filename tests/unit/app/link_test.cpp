@@ -27,6 +27,7 @@ State kept(State s) {
     const bool usual = s.lens == usual_lens(s);
     auto& sentence = s.edit<SentenceState>();
     drop_long(sentence.text);
+    drop_long(sentence.written);
     if (sentence.compared && sentence.compared->text.size() > 2000) {
         sentence.compared.reset();
         if (s.pin && s.pin->second) s.pin.reset();

@@ -1,6 +1,6 @@
 // Measures the figures of the bundled models' cards again.
-#include <catch_amalgamated.hpp>
 #include <algorithm>
+#include <catch_amalgamated.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 

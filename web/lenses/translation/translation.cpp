@@ -12,6 +12,12 @@
 
 namespace attn::app {
 
+namespace {
+
+constexpr float most_of_a_row = 0.5f;
+
+}  // namespace
+
 TranslationHeads translation_heads(const ModelConfig& config, HeadIndex chosen) {
     const Index encoder = config.layers, decoder = config.decoder_layers;
     const Index layer = chosen.layer < encoder             ? chosen.layer
@@ -53,10 +59,10 @@ std::vector<std::string> TranslationLens::words_written(const TextRun& run, Subj
     return words;
 }
 
-Index TranslationLens::asked_row(Subject& subject, const TextRun& run) const {
+std::optional<Index> TranslationLens::asked_row(Subject& subject, const TextRun& run) const {
     const Selection s = subject.chosen();
     const bool of_cross = subject.attention() && !subject.attention()->one_line();
-    return of_cross && s.query && *s.query < run.tokens() ? *s.query : run.tokens() - 1;
+    return of_cross && s.query && *s.query < run.tokens() ? s.query : std::nullopt;
 }
 
 const std::vector<double>& TranslationLens::surest(const TextRun& run) {
@@ -73,12 +79,23 @@ std::string TranslationLens::spoken(Subject& subject) {
     TextRun* run = subject.translating() ? subject.translating()->translation() : nullptr;
     if (!run || run->logits.size() == 0) return "";
     const HeadIndex head = translation_heads(run->run->model()->config(), subject.chosen_head()).cross;
-    const Index row = asked_row(subject, *run);
-    const auto reading = read_row(run->of(head.layer), head.layer, head.head, row);
+    const std::string name = head_text(head, run->numbering());
+    const auto row = asked_row(subject, *run);
+    if (!row) {
+        const Record& record = run->record_at(head.layer);
+        if (const Counted now{run->version(), head}; now != counted_) {
+            counted_ = now;
+            single_ = 0;
+            for (Index query = 0; query < record.queries(); ++query)
+                single_ += std::ranges::max(record.weights(head.head, query)) >= most_of_a_row;
+        }
+        return "In " + std::to_string(single_) + " of " + many(record.queries(), "row") + ", " + name +
+               " puts most of its attention on a single word.";
+    }
+    const auto reading = read_row(run->of(head.layer), head.layer, head.head, *row);
     if (!reading) return "";
-    const std::string word = words_written(*run, subject)[static_cast<std::size_t>(row)];
-    return "Writing " + curly_quoted(word) + ", " + run->numbering().name(head.layer) + " · head " +
-           std::to_string(head.head) + " " + looks_at(*reading) + ".";
+    const std::string word = words_written(*run, subject)[static_cast<std::size_t>(*row)];
+    return "Writing " + curly_quoted(word) + ", " + name + " " + looks_at(*reading) + ".";
 }
 
 std::vector<Table> TranslationLens::tables(Subject& subject) {

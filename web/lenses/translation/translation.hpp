@@ -51,11 +51,19 @@ class TranslationLens final : public Lens {
     void draw_word(const Drawing& drawing, const Lines& lines, bool written, Index at);
     void draw_map(const Drawing& drawing, Subject& subject, int which, HeadIndex head, float width);
     void draw_heads(const Drawing& drawing, Subject& subject, HeadIndex head, float width);
-    // The row that the lines are about: the chosen one, or the last.
-    Index asked_row(Subject& subject, const TextRun& run) const;
+    // The chosen row, if the chosen head is one of the cross-attention.
+    std::optional<Index> asked_row(Subject& subject, const TextRun& run) const;
 
     std::array<ui::MapView, 3> views_;
     std::array<parts::MapClicks, 3> clicks_;
+    // How many rows have most of their weight on one key, of this head of this run.
+    struct Counted {
+        std::uint64_t version = 0;
+        HeadIndex head;
+        bool operator==(const Counted&) const = default;
+    };
+    Counted counted_;
+    Index single_ = 0;
     std::uint64_t surest_of_ = 0;  // version of the run
     std::vector<double> surest_;
 };

@@ -20,7 +20,7 @@ constexpr float word_height = 28, word_padding = 8, word_gap = 6;
 constexpr float arcs_height = 130, column_pitch = 34, least_arcs = 90;
 constexpr float least_weight = 0.05f;  // of an arc that is drawn
 constexpr Index most_words = 128;
-constexpr float map_height = 420, least_map = 300;
+constexpr float map_height = 420, least_map = 265;
 
 struct WordBox {
     ImVec2 min, max;
@@ -57,7 +57,7 @@ struct TranslationLens::Lines {
 void TranslationLens::draw_presets(Subject& subject) {
     const Translating& translating = *subject.translating();
     for (const TranslationPreset& preset : translation_presets) {
-        ui::next_control(ui::text_size(preset.name).x + 20);
+        if (&preset != &translation_presets.front()) ui::next_control(ui::text_size(preset.name).x + 20);
         if (ui::button(("translation/preset/" + std::string(preset.key)).c_str(), preset.name))
             visit().perform(translating.texts(preset.english, preset.french));
         ui::tooltip((std::string(preset.english) + "\n" + preset.french).c_str());
@@ -68,6 +68,7 @@ void TranslationLens::draw_controls(const Drawing& drawing, Subject& subject, co
     Translating& translating = *subject.translating();
     TextRun& run = *translating.translation();
     const ModelConfig& config = run.run->model()->config();
+    const ui::TightLabels tight;
     if (ui::button("translation/play", translating.playing() ? "Pause" : "Play"))
         translating.play(!translating.playing());
     ui::tooltip("Write the second line word by word; at its end, begin anew");
@@ -84,7 +85,6 @@ void TranslationLens::draw_controls(const Drawing& drawing, Subject& subject, co
     if (const auto to = ui::stepper("translation/head", "head", chosen.head, 0, config.heads - 1))
         parts::choose_head(drawing, {chosen.layer, *to});
     ImGui::EndGroup();
-    if (translating.aligned(heads.cross)) draw_presets(subject);
 }
 
 // ---- The two lines ----------------------------------------------------------------------------------------
@@ -116,7 +116,8 @@ void TranslationLens::draw_word(const Drawing& drawing, const Lines& lines, bool
         drawing.now.cell = cell;
         drawing.now.head = lines.head;
         drawing.point(written ? std::optional(at) : std::nullopt, written ? std::nullopt : std::optional(at));
-        ui::tooltip_at(box.min, box.max, told.c_str());
+        const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
+        if (!finger && ImGui::IsItemHovered()) ui::tooltip_at(box.min, box.max, told.c_str());
     }
     if (pressed) {
         parts::choose_head(drawing, lines.head);
@@ -351,14 +352,17 @@ void TranslationLens::draw(const Drawing& drawing, Subject& subject) {
     TextRun* run = subject.translating()->translation();
     if (!run || run->logits.size() == 0) return;
     const TranslationHeads heads = translation_heads(run->run->model()->config(), subject.chosen_head());
+    const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
     ui::caption(
-        "Hover over a word of either line to see its arcs, and click to keep them. Press Play to watch the "
-        "second "
-        "line being written.");
+        narrow
+            ? "Tap a word of either line to see its arcs. Press Play to watch the second line being written."
+            : "Hover over a word of either line to see its arcs, and click to keep them. Press Play to watch "
+              "the second line being written.");
     draw_controls(drawing, subject, heads);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
     draw_lines(drawing, subject, heads.cross, width);
+    if (subject.translating()->aligned(heads.cross)) draw_presets(subject);
     ImGui::Dummy({0, 8});
     ui::columns(
         "translation/maps", least_map, ui::column_gap,

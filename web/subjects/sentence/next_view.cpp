@@ -23,7 +23,8 @@ void buttons(SentenceSubject& subject) {
                                          : "Draw one token and append it to the text");
     ImGui::SameLine();
     if (ui::button("next/play", subject.playing() ? "Pause" : "Play")) subject.play(!subject.playing());
-    ui::tooltip("Continue until paused, or until the model's context is full");
+    ui::tooltip(subject.writes_another() ? "Continue until the model ends its text; from there, begin anew"
+                                         : "Continue until paused, or until the model's context is full");
 }
 
 std::string told(const Candidate& c) {

@@ -92,7 +92,7 @@ void SentenceSubject::follow(const State& before, Change how) {
     // A person asked for a model that comes with the page.
     if (how == Change::command && sentence_of(before).model != now().model && now().model != model_name_) {
         if (await_model(now(), "The model '" + now().model + "' does not come with this page."))
-            best_wanted_ = last_wanted_ = true;
+            best_wanted_ = true;
         visit().show_boxes();
     }
     refresh_next();
@@ -349,7 +349,8 @@ void SentenceSubject::model_chosen() {
     if (best_aligned() && !own) {
         const TranslationPreset& first = translation_presets.front();
         wanted_.reset();
-        best_wanted_ = last_wanted_ = true;
+        last_wanted_ = false;
+        best_wanted_ = true;
         return visit().perform(OpenBundled{model_name_, first.english, first.french});
     }
     if (const State* home = visit().home(); home && model_name_ == sentence_of(*home).model && !own) {

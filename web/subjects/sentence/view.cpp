@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "app/catalogue.hpp"
 #include "app/format.hpp"
@@ -150,10 +151,12 @@ void SentenceSubject::draw_badges(const Drawing& drawing) const {
         if (ui::clicked()) visit().perform(Pin{drawing.now.cell}, ui::gesture());
     };
     using enum HeadScore;
-    std::array shares{current_token, previous_token, first_token, duplicate_token, induction};
+    std::vector shares{current_token, previous_token, first_token, duplicate_token, induction};
     const auto share_of = [&](HeadScore score) { return number_of(scores, score).value_or(0); };
+    // Some are of self-attention alone.
+    std::erase_if(shares, [&](HeadScore score) { return !number_of(scores, score); });
     std::ranges::sort(shares, std::greater{}, share_of);
-    for (std::size_t i = 0; i < shares_shown; ++i) {
+    for (std::size_t i = 0; i < std::min(shares_shown, shares.size()); ++i) {
         badge(std::string(info(shares[i]).name) + " " + fixed(share_of(shares[i]), 2),
               info(shares[i]).meaning, i == 0);
         explains(shares[i]);
