@@ -266,8 +266,8 @@ TEST_CASE("Tiles work on a network in training and on tensors, and not on mere w
     CHECK(screen.shows("tiles/equal"));
     screen.click("tiles/rows/more");
     CHECK(shown(screen).rows == Range{8, 16});
-    CHECK(screen.shows("tiles/result/8/3"));
     screen.settle();
+    CHECK(screen.shows("tiles/result/8/3"));
     screen.click("tiles/rows/less");
     CHECK(shown(screen).rows.begin == 0);
     drop(screen, {{"q.npy", normal_npy(q, 1)}, {"k.npy", normal_npy(q, 2)}});
@@ -315,7 +315,7 @@ TEST_CASE("of 16,384 tokens the map has blocks, and not all rows of a tile are s
                   {"v.npy", normal_npy({1, tokens, 64}, 3)}});
     screen.visit.perform(OpenLens{"tiles"});
     screen.settle();
-    CHECK(shown(screen).grid.size == TileSize{64, 64});
+    CHECK(shown(screen).grid.size == TileSize{tokens / 256, tokens / 256});
     screen.visit.perform(SetTileSize{default_kernels().attention_tile});
     const Index across = tokens / 64, row = tokens / 96;  // tiles of 48 queries and 64 keys
     screen.visit.perform(SetTile{row * across + 32});
