@@ -72,9 +72,8 @@ bool save_menu(app::Visit& visit, const SavedMap& map) {
     const Saving::Window window{picture.map, map.view.in_view().queries, map.view.in_view().keys};
     if (*item == svg_item)
         save_svg(visit, file,
-                 svg_of_window(
-                     map, app::capitalised(app::head_text({s.layer, s.head}, map.attention.numbering())) +
-                              ": " + picture.title));
+                 svg_of_window(map, app::capitalised(map.attention.numbering().name(s.layer)) + " · head " +
+                                        head + ": " + picture.title));
     else if (*item == csv_item)
         visit.save(Saving::csv(window, picture.query_names, picture.key_names, file));
     else if (*item == npy_item)

@@ -139,6 +139,7 @@ TEST_CASE("presets set both texts, steppers go through layers and heads, and Pla
     split(opened.screen.visit, Box::second, "");
     finish(opened.screen.visit);
     CHECK(sentence_in(opened.screen.visit).playing());
+    CHECK(opened.spoken().starts_with("Writing “La”, cross 0 · head 3 look"));
     opened.screen.click("translation/play");
     CHECK_FALSE(sentence_in(opened.screen.visit).playing());
 }

@@ -228,7 +228,7 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
     const bool next = attention.trace()->model()->network().causal;
     ui::section(next ? "Next token" : ("Prediction " + prediction_in_words(attention)).c_str());
     if (const Status run = masked_run_.follow(*subject.attention(), looked_->mask); !run)
-        return ui::caption((run.error().message + ".").c_str());
+        return ui::caption((capitalised(run.error().message) + ".").c_str());
     if (!masked_run_.done()) return ui::caption("The model runs under this mask.");
     if (masked_run_.tokens().empty())
         return ui::caption("The logits are not finite, so there are no probabilities.");

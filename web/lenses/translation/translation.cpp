@@ -80,7 +80,7 @@ std::string TranslationLens::spoken(Subject& subject) {
     if (!run || run->logits.size() == 0) return "";
     const HeadIndex head = translation_heads(run->run->model()->config(), subject.chosen_head()).cross;
     const std::string name = head_text(head, run->numbering());
-    const auto row = asked_row(subject, *run);
+    const auto row = run->tokens() == 1 ? std::optional(Index{0}) : asked_row(subject, *run);
     if (!row) {
         const Record& record = run->record_at(head.layer);
         if (const Counted now{run->version(), head}; now != counted_) {

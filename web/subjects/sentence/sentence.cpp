@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
@@ -11,7 +9,6 @@
 #include "app/format.hpp"
 #include "io/head_scores_json.hpp"
 #include "runs/training_files.hpp"
-#include "subjects/explain.hpp"
 #include "subjects/translation_presets.hpp"
 
 namespace attn::app {
@@ -188,13 +185,6 @@ void SentenceSubject::set_text(const std::string& text) {
     visit().perform(SetText{text}, typing_);
 }
 
-void SentenceSubject::set_written(const std::string& text) {
-    wanted_.reset();
-    if (last_is_chosen() && text.starts_with(now().written)) last_wanted_ = true;
-    begin_typing();
-    visit().perform(SetWritten{text}, typing_);
-}
-
 void SentenceSubject::begin_typing() {
     const double now = now_ms();
     const bool goes_on =
@@ -231,51 +221,6 @@ void SentenceSubject::tokens(TokenizedText text) {
     start(sentence_, std::move(text));
     if (sentence_.ids().empty()) next_ = {};
     playing_ = playing_ && sampler_;
-}
-
-// The page splits one text after the other.
-void SentenceSubject::start_both() {
-    if (!read_ || !written_ || read_->text != now().text || written_->text != now().written) return;
-    const std::int32_t first = model_->config().start_id;
-    SplitText written{{first}, {}, token_texts(std::array{first}), written_->text};
-    const auto most = static_cast<std::ptrdiff_t>(model_->config().context - 1);
-    const auto count = std::min(std::ssize(written_->ids), most);
-    if (written_->total > most)
-        visit().notice("The second text has " + std::to_string(written_->total) + " tokens; " + model_name_ +
-                       " writes " + std::to_string(most) + ", so the first " + std::to_string(most) +
-                       " are shown.");
-    written.ids.insert(written.ids.end(), written_->ids.begin(), written_->ids.begin() + count);
-    written.pieces.insert(written.pieces.end(), written_->pieces.begin(), written_->pieces.begin() + count);
-    start(sentence_, *read_, std::move(written));
-    if (sentence_.ids().empty()) next_ = {};
-    playing_ = std::exchange(play_wanted_, false) || (playing_ && sampler_);
-}
-
-std::optional<double> SentenceSubject::aligned(HeadIndex head) const {
-    const Index first = model_->config().attentions() - model_->config().decoder_layers;
-    const Index at = (head.layer - first) * model_->config().heads + head.head;
-    if (head.layer < first || at >= std::ssize(aligned_)) return std::nullopt;
-    const double share = aligned_[static_cast<std::size_t>(at)];
-    return std::isnan(share) ? std::nullopt : std::optional(share);
-}
-
-std::optional<HeadIndex> SentenceSubject::best_aligned() const {
-    std::optional<HeadIndex> best;
-    const ModelConfig& config = model_->config();
-    for (Index layer = config.attentions() - config.decoder_layers; layer < config.attentions(); ++layer)
-        for (Index head = 0; head < config.heads; ++head)
-            if (const auto share = aligned({layer, head}); share && (!best || *share > *aligned(*best)))
-                best = HeadIndex{layer, head};
-    return best;
-}
-
-Command SentenceSubject::texts(const std::string& text, const std::string& written) const {
-    return Together{{SetText{text}, SetWritten{written}}};
-}
-
-std::optional<Offer> SentenceSubject::offer_translation() const {
-    const TranslationPreset& first = translation_presets.front();
-    return Offer{"Open the translator", OpenBundled{"translator", first.english, first.french}};
 }
 
 void SentenceSubject::compare(const Pair& pair) {
@@ -484,20 +429,6 @@ void SentenceSubject::forward_finished() {
     visit().announce(tokens_told() + ", " + layers_told() + " of " + many(run()->heads(), "head") + ".");
 }
 
-// "14 tokens"; "8 tokens read, 7 written".
-std::string SentenceSubject::tokens_told() const {
-    if (!writes_another()) return many(run()->tokens(), "token");
-    return many(run()->run->encoder()->tokens(), "token") + " read, " + std::to_string(run()->tokens()) +
-           " written";
-}
-
-// "5 layers"; "2 + 2 layers" of an encoder and a decoder.
-std::string SentenceSubject::layers_told() const {
-    const ModelConfig& config = model_->config();
-    if (!writes_another()) return many(config.layers, "layer");
-    return std::to_string(config.layers) + " + " + many(config.decoder_layers, "layer");
-}
-
 void SentenceSubject::choose_wanted() {
     const auto wanted = std::exchange(wanted_, std::nullopt);
     const bool best = std::exchange(best_wanted_, false);
@@ -595,95 +526,6 @@ std::uint64_t SentenceSubject::milestones() const {
     if (!shown) return 0;
     return 8 * shown->version() + 4 * naming_.milestones() +
            static_cast<std::uint64_t>(shown->all_heads ? shown->all_heads->milestones() : 0);
-}
-
-// ---- What it says -----------------------------------------------------------------------------------------
-
-HeadCount SentenceSubject::head_count() {
-    return run() ? HeadCount{run()->numbering(), run()->heads()} : HeadCount{};
-}
-
-std::vector<Offer> SentenceSubject::offers() const {
-    std::vector<Offer> all;
-    if (!model_) return all;
-    if (writes_another()) {
-        for (const TranslationPreset& preset : translation_presets)
-            all.push_back({"Translate “" + std::string(preset.english) + "”", texts(preset.english, "")});
-        return all;
-    }
-    for (const Pair& pair : pairs())
-        all.push_back({"Compare " + std::string(pair.name), Compare{Comparison{pair.second}, pair.first}});
-    if (const auto twin = twin_of(now().text))
-        all.push_back({"Twin sentence: " + twin->adjective, SetText{twin->text}});
-    if (auto alone = offer_alone()) all.push_back(*std::move(alone));
-    return all;
-}
-
-std::optional<Offer> SentenceSubject::offer_second() const {
-    if (writes_another()) return std::nullopt;
-    const auto twin = twin_of(now().text);
-    return Offer{"Compare with a second sentence",
-                 Compare{Comparison{.text = twin ? twin->text : now().text}}};
-}
-
-std::optional<Offer> SentenceSubject::offer_alone() const {
-    if (!now().compared) return std::nullopt;
-    return Offer{"One sentence alone", Compare{}};
-}
-
-const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, chosen_run(), chosen_head()); }
-
-std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
-    const CellRef& cell = place.cell;
-    TextRun* shown = run_of(cell);
-    HeadIndex s = place.head;
-    // An encoder has no logits.
-    const bool of_logit =
-        cell.stage == Stage::logit || cell.stage == Stage::w_head || cell.stage == Stage::b_head;
-    if (of_logit && writes_another()) s.layer = std::max(s.layer, model_->config().layers);
-    if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;
-    shown = &shown->of(s.layer);
-    if (cell.stage == Stage::head_score) return scores_.of(run()->of(cell.row / run()->heads()), cell);
-    if (cell.stage == Stage::probability) return explain_next(cell);
-    if (is_of_map(cell.stage))
-        return sums_.of(visit(), *shown, place, [&](const CellPlace& at) { return explain_at(at); });
-    auto out = explain_run_cell(*shown, s, cell);
-    if (out)
-        out->provenance = shown->numbering().name(s.layer) + ", head " + std::to_string(s.head) +
-                          (cell.second ? ", second sentence" : "") + " · computed by " + model_name_;
-    return out;
-}
-
-std::string SentenceSubject::status() {
-    const TextRun* shown = run();
-    if (!shown) return model_ ? model_name_ : "no model";
-    return tokens_told() + "   " + layers_told() + " × " + many(shown->heads(), "head") + "   forward " +
-           (sentence_.forward_ms() < 1 ? "under 1" : fixed(sentence_.forward_ms(), 0)) + " ms";
-}
-
-std::string SentenceSubject::probe() const {
-    nlohmann::json json{{"model", model_name_},
-                        {"text", now().text},
-                        {"tokens", run() ? run()->tokens() : 0},
-                        {"forward_ms", sentence_.forward_ms()}};
-    if (run()) {
-        json["ids"] = std::vector<int>(run()->ids().begin(), run()->ids().end());
-        json["pieces"] = run()->pieces;
-        json["words"] = run()->words.names;
-        json["logits"] = std::vector<float>(run()->logits.values().begin(), run()->logits.values().end());
-        json["predicted"] = run()->predicted();
-        json["segments"] = std::vector<int>(run()->run->segments().begin(), run()->run->segments().end());
-        if (writes_another()) {
-            const TextRun& encoder = run()->of(0);
-            json["written"] = now().written;
-            json["encoder_ids"] = std::vector<int>(encoder.ids().begin(), encoder.ids().end());
-            json["encoder_pieces"] = encoder.pieces;
-        }
-        if (const HeadOverview* heads = run()->overview())
-            json["heads"] = {heads->maps().sampled(), heads->maps().exact(), heads->scored()};
-    }
-    if (compared_run()) json["second_pieces"] = compared_run()->pieces;
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace attn::app

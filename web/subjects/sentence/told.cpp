@@ -1,0 +1,100 @@
+// What the subject says of itself: how many heads, which steps are worth finding by name, what a number is, and its line of
+// status.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/format.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/sentence/sentence.hpp"
+#include "subjects/translation_presets.hpp"
+
+namespace attn::app {
+
+HeadCount SentenceSubject::head_count() {
+    return run() ? HeadCount{run()->numbering(), run()->heads()} : HeadCount{};
+}
+
+std::vector<Offer> SentenceSubject::offers() const {
+    std::vector<Offer> all;
+    if (!model_) return all;
+    if (writes_another()) {
+        for (const TranslationPreset& preset : translation_presets)
+            all.push_back({"Translate “" + std::string(preset.english) + "”", texts(preset.english, "")});
+        return all;
+    }
+    for (const Pair& pair : pairs())
+        all.push_back({"Compare " + std::string(pair.name), Compare{Comparison{pair.second}, pair.first}});
+    if (const auto twin = twin_of(now().text))
+        all.push_back({"Twin sentence: " + twin->adjective, SetText{twin->text}});
+    if (auto alone = offer_alone()) all.push_back(*std::move(alone));
+    return all;
+}
+
+std::optional<Offer> SentenceSubject::offer_second() const {
+    if (writes_another()) return std::nullopt;
+    const auto twin = twin_of(now().text);
+    return Offer{"Compare with a second sentence",
+                 Compare{Comparison{.text = twin ? twin->text : now().text}}};
+}
+
+std::optional<Offer> SentenceSubject::offer_alone() const {
+    if (!now().compared) return std::nullopt;
+    return Offer{"One sentence alone", Compare{}};
+}
+
+const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, chosen_run(), chosen_head()); }
+
+std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
+    const CellRef& cell = place.cell;
+    TextRun* shown = run_of(cell);
+    HeadIndex s = place.head;
+    // An encoder has no logits.
+    const bool of_logit =
+        cell.stage == Stage::logit || cell.stage == Stage::w_head || cell.stage == Stage::b_head;
+    if (of_logit && writes_another()) s.layer = std::max(s.layer, model_->config().layers);
+    if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;
+    shown = &shown->of(s.layer);
+    if (cell.stage == Stage::head_score) return scores_.of(run()->of(cell.row / run()->heads()), cell);
+    if (cell.stage == Stage::probability) return explain_next(cell);
+    if (is_of_map(cell.stage))
+        return sums_.of(visit(), *shown, place, [&](const CellPlace& at) { return explain_at(at); });
+    auto out = explain_run_cell(*shown, s, cell);
+    if (out)
+        out->provenance = shown->numbering().name(s.layer) + ", head " + std::to_string(s.head) +
+                          (cell.second ? ", second sentence" : "") + " · computed by " + model_name_;
+    return out;
+}
+
+std::string SentenceSubject::status() {
+    const TextRun* shown = run();
+    if (!shown) return model_ ? model_name_ : "no model";
+    return tokens_told() + "   " + layers_told() + " × " + many(shown->heads(), "head") + "   forward " +
+           (sentence_.forward_ms() < 1 ? "under 1" : fixed(sentence_.forward_ms(), 0)) + " ms";
+}
+
+std::string SentenceSubject::probe() const {
+    nlohmann::json json{{"model", model_name_},
+                        {"text", now().text},
+                        {"tokens", run() ? run()->tokens() : 0},
+                        {"forward_ms", sentence_.forward_ms()}};
+    if (run()) {
+        json["ids"] = std::vector<int>(run()->ids().begin(), run()->ids().end());
+        json["pieces"] = run()->pieces;
+        json["words"] = run()->words.names;
+        json["logits"] = std::vector<float>(run()->logits.values().begin(), run()->logits.values().end());
+        json["predicted"] = run()->predicted();
+        json["segments"] = std::vector<int>(run()->run->segments().begin(), run()->run->segments().end());
+        if (writes_another()) {
+            const TextRun& encoder = run()->of(0);
+            json["written"] = now().written;
+            json["encoder_ids"] = std::vector<int>(encoder.ids().begin(), encoder.ids().end());
+            json["encoder_pieces"] = encoder.pieces;
+        }
+        if (const HeadOverview* heads = run()->overview())
+            json["heads"] = {heads->maps().sampled(), heads->maps().exact(), heads->scored()};
+    }
+    if (compared_run()) json["second_pieces"] = compared_run()->pieces;
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,79 @@
+// An encoder–decoder: what its decoder has written stands in a box of its own, and goes through the model together with
+// what the encoder reads.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "subjects/sentence/sentence.hpp"
+#include "subjects/translation_presets.hpp"
+
+namespace attn::app {
+
+void SentenceSubject::set_written(const std::string& text) {
+    wanted_.reset();
+    if (last_is_chosen() && text.starts_with(now().written)) last_wanted_ = true;
+    begin_typing();
+    visit().perform(SetWritten{text}, typing_);
+}
+
+// The page splits one text after the other.
+void SentenceSubject::start_both() {
+    if (!read_ || !written_ || read_->text != now().text || written_->text != now().written) return;
+    const std::int32_t first = model_->config().start_id;
+    SplitText written{{first}, {}, token_texts(std::array{first}), written_->text};
+    const auto most = static_cast<std::ptrdiff_t>(model_->config().context - 1);
+    const auto count = std::min(std::ssize(written_->ids), most);
+    if (written_->total > most)
+        visit().notice("The second text has " + std::to_string(written_->total) + " tokens; " + model_name_ +
+                       " writes " + std::to_string(most) + ", so the first " + std::to_string(most) +
+                       " are shown.");
+    written.ids.insert(written.ids.end(), written_->ids.begin(), written_->ids.begin() + count);
+    written.pieces.insert(written.pieces.end(), written_->pieces.begin(), written_->pieces.begin() + count);
+    start(sentence_, *read_, std::move(written));
+    if (sentence_.ids().empty()) next_ = {};
+    playing_ = std::exchange(play_wanted_, false) || (playing_ && sampler_);
+}
+
+std::optional<double> SentenceSubject::aligned(HeadIndex head) const {
+    const Index first = model_->config().attentions() - model_->config().decoder_layers;
+    const Index at = (head.layer - first) * model_->config().heads + head.head;
+    if (head.layer < first || at >= std::ssize(aligned_)) return std::nullopt;
+    const double share = aligned_[static_cast<std::size_t>(at)];
+    return std::isnan(share) ? std::nullopt : std::optional(share);
+}
+
+std::optional<HeadIndex> SentenceSubject::best_aligned() const {
+    std::optional<HeadIndex> best;
+    const ModelConfig& config = model_->config();
+    for (Index layer = config.attentions() - config.decoder_layers; layer < config.attentions(); ++layer)
+        for (Index head = 0; head < config.heads; ++head)
+            if (const auto share = aligned({layer, head}); share && (!best || *share > *aligned(*best)))
+                best = HeadIndex{layer, head};
+    return best;
+}
+
+Command SentenceSubject::texts(const std::string& text, const std::string& written) const {
+    return Together{{SetText{text}, SetWritten{written}}};
+}
+
+std::optional<Offer> SentenceSubject::offer_translation() const {
+    const TranslationPreset& first = translation_presets.front();
+    return Offer{"Open the translator", OpenBundled{"translator", first.english, first.french}};
+}
+
+// "14 tokens"; "8 tokens read, 7 written".
+std::string SentenceSubject::tokens_told() const {
+    if (!writes_another()) return many(run()->tokens(), "token");
+    return many(run()->run->encoder()->tokens(), "token") + " read, " + std::to_string(run()->tokens()) +
+           " written";
+}
+
+// "5 layers"; "2 + 2 layers" of an encoder and a decoder.
+std::string SentenceSubject::layers_told() const {
+    const ModelConfig& config = model_->config();
+    if (!writes_another()) return many(config.layers, "layer");
+    return std::to_string(config.layers) + " + " + many(config.decoder_layers, "layer");
+}
+
+}  // namespace attn::app
