@@ -58,6 +58,8 @@ const std::vector<Listed> listed{
     {"DistilBERT",
      R"({"model_type": "distilbert", "vocab_size": 1000, "max_position_embeddings": 512, "dim": 512,
         "n_layers": 4, "n_heads": 8, "hidden_dim": 1536})"},
+    {"T5, as many tokens read as written", R"({"model_type": "t5", "vocab_size": 1000, "n_positions": 512,
+        "d_model": 512, "d_kv": 64, "num_heads": 8, "num_layers": 2, "num_decoder_layers": 2, "d_ff": 1536})"},
 };
 
 // Of the matrices that every token goes through, and of the scores and the sums of values; two operations each.
@@ -67,7 +69,7 @@ double operations(const Model& model) {
     double sum = 0;
     for (const Weight& weight : model.weights()) {
         const bool looked_up = std::ranges::any_of(weight.axes, [](const std::string& axis) {
-            return axis == "vocabulary" || axis == "position" || axis == "segment";
+            return axis == "vocabulary" || axis == "position" || axis == "segment" || axis == "bucket";
         });
         if (weight.shape.size() != 2 || looked_up) continue;
         const bool of_expert = weight.name.find("experts") != std::string::npos;
@@ -76,13 +78,19 @@ double operations(const Model& model) {
                       : 1;
         sum += share * 2 * n * static_cast<double>(weight.shape[0] * weight.shape[1]);
     }
-    const double seen = model.network().causal ? n * (n + 1) / 2 : n * n;
-    return sum + 4 * seen * static_cast<double>(config.layers * config.heads * config.head_dim);
+    const auto layers = static_cast<double>(config.layers),
+               decoders = static_cast<double>(config.decoder_layers);
+    const double behind = n * (n + 1) / 2, all = n * n;
+    const double seen = model.network().encoder  ? layers * all + decoders * (behind + all)
+                        : model.network().causal ? layers * behind
+                                                 : layers * all;
+    return sum + 4 * seen * static_cast<double>(config.heads * config.head_dim);
 }
 
 double seconds(const std::shared_ptr<const Model>& model, const std::vector<std::int32_t>& ids) {
     const auto start = std::chrono::steady_clock::now();
-    if (!run_forward(model, ids)) std::abort();
+    const auto decoder_ids = model->network().encoder ? ids : std::vector<std::int32_t>();
+    if (!run_forward(model, ids, default_kernels(), {}, decoder_ids)) std::abort();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
