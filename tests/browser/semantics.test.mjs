@@ -57,7 +57,8 @@ for (const [name, context, turn] of /** @type {const} */ ([
         for (const subject of subjects) {
             await open(explorer, subject, 'overview');
         }
-        for (const [i, lens] of turn === undefined ? [] : lenses.slice(1).entries()) {
+        const others = turn === undefined ? [] : lenses.filter((lens) => !['overview', 'translation'].includes(lens));
+        for (const [i, lens] of others.entries()) {
             await open(explorer, subjects[(i + turn) % subjects.length], lens);
         }
         await explorer.visit('v=1&subject=worked&lens=translation');
