@@ -69,6 +69,8 @@ TEST_CASE("a cell of the lens is found again from its reference") {
 TEST_CASE("made so, the example has the weight that was wished for, and undo brings back what was") {
     for (const Source source : {Source::projections, Source::qkv})
         for (Index of = 0; of < change_count; ++of) {
+            if (test::sanitized && (of % 2 == 0) != (source == Source::qkv))
+                continue;  // one source is enough
             InverseScreen screen;
             const auto changed = static_cast<ChangeOf>(of);
             INFO(info(changed).label << (source == Source::qkv ? ", of Q and K" : ", of X"));
