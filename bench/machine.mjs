@@ -1,7 +1,7 @@
 // Where the benchmark lies, and what it ran on.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cpus, release, totalmem } from 'node:os';
+import { cpus, loadavg, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 export const here = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -10,7 +10,7 @@ const output = (command, ...args) => execFileSync(command, args, { encoding: 'ut
 
 const installed = (name) => `${name} ${JSON.parse(readFileSync(here(`node_modules/${name}/package.json`), 'utf8')).version}`;
 
-export function machine() {
+function machine() {
     const cores = cpus();
     return [
         `${cores.length} × ${cores[0].model}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}`,
@@ -26,8 +26,15 @@ export function openblasCore() {
 
 // The tables themselves change nothing that is measured.
 const changes = () => output('git', 'status', '--porcelain', '--', 'core', 'bench', ':!bench/README.md');
-export const revision = () => output('git', 'describe', '--always').trim() + (changes() ? ' and changes' : '');
+const revision = () => output('git', 'describe', '--always').trim() + (changes() ? ' and changes' : '');
 
 export const nativeVersions = () => [`node ${process.versions.node}`, installed('onnxruntime-node')];
 export const webVersions = () =>
     [installed('onnxruntime-web'), installed('@tensorflow/tfjs-backend-wasm')];
+
+// The line under a table: on what, and when. To be asked for before it is measured, because of the load.
+export function measuredOn(...versions) {
+    const on = [...machine(), ...versions, `revision ${revision()}`, new Date().toISOString().slice(0, 10),
+        `load average ${loadavg()[0].toFixed(1)} at the start`];
+    return `Measured on ${on.join('; ')}.`;
+}

@@ -2,14 +2,14 @@
 // tokens, headless Chromium without a GPU, 1440 × 900, two threads. Every token is seen before the next one is drawn: flow, map of the
 // chosen head, bars of the next token. Puts the table into README.md.
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from '../tests/browser/node_modules/playwright-core/index.mjs';
 import { launchOptions } from '../tests/browser/lib/browser.mjs';
 import { Explorer } from '../tests/browser/lib/explorer.mjs';
 import { tokenizer } from '../tests/browser/lib/models.mjs';
 import { serve } from '../tools/lib/serve.mjs';
-import { here, machine, revision } from './machine.mjs';
+import { here, measuredOn } from './machine.mjs';
 import { keep } from './readme.mjs';
 
 const width = 768, layers = 12, vocabulary = 50257, context = 1024, tokens = 505, played = 24;
@@ -103,14 +103,13 @@ async function measure(explorer) {
 
 const server = await serve({ folder: process.env.SITE ?? here('../build/site') }), browser = await chromium.launch(launchOptions);
 const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
-const explorer = new Explorer(page, server.url, 'relaxed-threads'), load = loadavg()[0].toFixed(1);
+const explorer = new Explorer(page, server.url, 'relaxed-threads'), measured = measuredOn();
 await explorer.open('relaxed-threads', '');
 const { whole, step, token, longest } = await measure(explorer);
 await browser.close();
 await server.close();
 
 const s = (ms) => `${(ms / 1000).toFixed(2)} s`;
-const on = [...machine(), `revision ${revision()}`, new Date().toISOString().slice(0, 10), `load average ${load} at the start`];
 const content = `| | measured | of the whole pass | wanted |
 | --- | --- | --- | --- |
 | forward pass of ${tokens} tokens | ${s(whole)} | 1 | |
@@ -118,6 +117,6 @@ const content = `| | measured | of the whole pass | wanted |
 | Play, from token to token: median of ${played} | ${s(token)} | ${(token / whole).toFixed(3)} | 0.25 s |
 | the longest | ${s(longest)} | ${(longest / whole).toFixed(3)} | |
 
-Measured on ${on.join('; ')}.`;
+${measured}`;
 console.log(content);
 keep('play', content);

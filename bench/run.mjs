@@ -1,6 +1,5 @@
 // node run.mjs [native|web] [PART OF A CASE'S NAME]  Without a part, the tables also go into README.md.
-import { loadavg } from 'node:os';
-import { machine, nativeVersions, revision, webVersions } from './machine.mjs';
+import { measuredOn, nativeVersions, webVersions } from './machine.mjs';
 import { keep } from './readme.mjs';
 
 const tolerance = 1e-4;  // of the largest value
@@ -53,15 +52,13 @@ function tell(title, { name, operations, entries }) {
 }
 
 const kinds = {
-    native: async () => [await (await import('./native.mjs')).runNative(part, tell), nativeVersions()],
-    web: async () => [await (await import('./web.mjs')).runWeb(part, tell), webVersions()],
+    native: { run: async () => (await import('./native.mjs')).runNative(part, tell), versions: nativeVersions },
+    web: { run: async () => (await import('./web.mjs')).runWeb(part, tell), versions: webVersions },
 };
 for (const kind of wanted) {
-    const load = loadavg()[0].toFixed(1), measured = revision();
-    const [answers, versions] = await kinds[kind]();
-    const on = [...machine(), ...versions, `revision ${measured}`, `${new Date().toISOString().slice(0, 10)}`,
-        `load average ${load} at the start`];
-    const content = [...answers.map(table), `Measured on ${on.join('; ')}.`].join('\n');
+    const { run, versions } = kinds[kind];
+    const where = measuredOn(...versions()), answers = await run();
+    const content = [...answers.map(table), where].join('\n');
     console.log(content);
     if (part === '') keep(kind, content);
     const wrong = answers.flatMap(({ results }) => results).flatMap(({ entries }) => entries)

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "io/npz.hpp"
 #include "model/forward.hpp"
 #include "support/kernels.hpp"
+#include "support/npz.hpp"
 #include "support/shared_data.hpp"
 #include "unit/model/models.hpp"
 
@@ -18,28 +18,13 @@ namespace {
 constexpr const char* no_families =
     "shared/families is not beside this project; set ATTN_SHARED to the folder above it";
 
-// The numbers of a float64 array, rounded to f32: the tolerances are 100 such roundings.
-Tensor array_of(const std::vector<std::byte>& npz, const std::string& name) {
-    const auto arrays = parse_npz(npz);
-    REQUIRE(arrays);
-    const auto found = std::ranges::find(*arrays, name, &NpzArray::name);
-    INFO(name);
-    REQUIRE(found != arrays->end());
-    const auto unpacked = Unpacking(found->entry).finish();
-    REQUIRE(unpacked);
-    const auto array = parse_npy(unpacked->bytes);
-    REQUIRE(array);
-    auto tensor = to_tensor(*array);
-    REQUIRE(tensor);
-    return *std::move(tensor);
-}
-
+// The expected numbers are float64, rounded to f32: the tolerances are 100 such roundings.
 struct Tolerance {
     double logits, attention;
 };
 
 void check_text(const std::shared_ptr<const Model>& model, const Kernels& kernels, const nlohmann::json& text,
-                const std::vector<std::byte>& npz, const std::string& prefix, const Tolerance& tolerance) {
+                const std::vector<NpzArray>& arrays, const std::string& prefix, const Tolerance& tolerance) {
     const auto segments = text.value("token_type_ids", std::vector<std::int32_t>{});
     const auto decoder_ids = text.value("decoder_ids", std::vector<std::int32_t>{});
     const auto trace =
@@ -47,13 +32,13 @@ void check_text(const std::shared_ptr<const Model>& model, const Kernels& kernel
     INFO((trace ? "" : trace.error().message));
     REQUIRE(trace);
     const Index n = (*trace)->tokens();
-    CHECK(deviation((*trace)->logits({0, n}).values(), array_of(npz, prefix + "logits").values()) <=
+    CHECK(deviation((*trace)->logits({0, n}).values(), array_of(arrays, prefix + "logits").values()) <=
           tolerance.logits);
     Index number = 0;
     for (const char* kind : {"attention", "decoder_attention", "cross_attention"}) {
         if (kind != std::string_view("attention") && decoder_ids.empty()) break;
         CAPTURE(kind);
-        const Tensor attention = array_of(npz, prefix + kind);  // [layers, heads, query, key]
+        const Tensor attention = array_of(arrays, prefix + kind);  // [layers, heads, query, key]
         const auto size = static_cast<std::size_t>(attention.size() / attention.dim(0));
         for (Index layer = 0; layer < attention.dim(0); ++layer, ++number) {
             REQUIRE((*trace)->attention(number).place.layer == layer);
@@ -90,9 +75,11 @@ TEST_CASE("models of many families compute what their authors' code does", "[con
                 std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
             const Tolerance tolerance{expected["tolerance"]["logits"], expected["tolerance"]["attention"]};
             const auto npz = read_file(entry.path() / "expect.npz");
-            check_text(*model, kernels, expected, npz, "", tolerance);
+            const auto arrays = parse_npz(npz);
+            REQUIRE(arrays);
+            check_text(*model, kernels, expected, *arrays, "", tolerance);
             if (expected.contains("long"))
-                check_text(*model, kernels, expected["long"], npz, "long_", tolerance);
+                check_text(*model, kernels, expected["long"], *arrays, "long_", tolerance);
         }
         checked.insert(name);
     }

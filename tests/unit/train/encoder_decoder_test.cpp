@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "io/npz.hpp"
 #include "io/safetensors.hpp"
 #include "support/files.hpp"
+#include "support/npz.hpp"
 #include "support/numbers.hpp"
 #include "support/shared_data.hpp"
 
@@ -54,18 +54,6 @@ SequencePairs some_pairs() {
               std::vector<std::int32_t>{19, 1}, 0);
     pairs.targets[1] = -1;
     return pairs;
-}
-
-Tensor array(const std::vector<NpzArray>& arrays, const std::string& name) {
-    const auto found = std::ranges::find(arrays, name, &NpzArray::name);
-    REQUIRE(found != arrays.end());
-    const auto unpacked = Unpacking(found->entry).finish();
-    REQUIRE(unpacked);
-    const auto view = parse_npy(unpacked->bytes);
-    REQUIRE(view);
-    auto tensor = to_tensor(*view);
-    REQUIRE(tensor);
-    return *std::move(tensor);
 }
 
 // Layer `layer` of [layers, heads, queries, keys].
@@ -124,12 +112,12 @@ TEST_CASE("A T5's logits and weights are those of transformers, for two pairs si
         const Range part = decoder.parts[static_cast<std::size_t>(pair)];
         CHECK_THAT(
             largest_difference({logits.row(part.begin), static_cast<std::size_t>(part.size() * logits.cols)},
-                               array(*arrays, prefix + "logits").values()),
+                               array_of(*arrays, prefix + "logits").values()),
             WithinAbs(0, of_logits));
         for (const auto& [which, key] : {std::pair{EncoderDecoder::Attention::encoder, "attention"},
                                          std::pair{EncoderDecoder::Attention::decoder, "decoder_attention"},
                                          std::pair{EncoderDecoder::Attention::cross, "cross_attention"}}) {
-            const Tensor expected = array(*arrays, prefix + key);
+            const Tensor expected = array_of(*arrays, prefix + key);
             for (Index layer = 0; layer < expected.dim(0); ++layer) {
                 CAPTURE(key, layer);
                 CHECK_THAT(largest_difference(t5.network.weights(which, layer, pair, *kept).values(),
