@@ -79,8 +79,7 @@ function(batch_by_room target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# This is for the files that take the time. With sanitizers, everything else is unoptimised, and compiles in half
-# the time.
+# This is for the files that take the time. With sanitizers nothing is optimised further than the tests need to be short.
 set(speed_option $<IF:$<BOOL:${ATTN_SANITIZE}>,-O1,-O3>)
 
 # Compiles these files one by one and optimised for speed, whatever the rest of the build is optimised for.

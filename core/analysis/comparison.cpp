@@ -88,11 +88,6 @@ double norm(std::span<const float> values) {
 
 double product(float a, float b) { return static_cast<double>(a) * static_cast<double>(b); }
 
-std::span<const float> row_of(const Tensor& tensor, Index row) {
-    const auto d = static_cast<std::size_t>(tensor.dim(1));
-    return std::span<const float>(tensor.values()).subspan(static_cast<std::size_t>(row) * d, d);
-}
-
 }  // namespace
 
 Cosine cosine(std::span<const float> a, std::span<const float> b) {

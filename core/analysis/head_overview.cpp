@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <tuple>
 
 #include "analysis/head_maps.hpp"
 #include "analysis/moments.hpp"
+#include "analysis/rank_correlation.hpp"
 
 namespace attn {
 
@@ -192,35 +192,6 @@ std::vector<HeadIndex> strongest_first(const HeadOverview& heads, HeadScore by) 
     });
     return order;
 }
-
-namespace {
-
-// Equal values share the mean of their places.
-std::vector<double> ranks_of(const std::vector<double>& values) {
-    std::vector<std::size_t> order(values.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
-    std::vector<double> ranks(values.size());
-    for (std::size_t begin = 0; begin < order.size();) {
-        std::size_t end = begin;
-        while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-        for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + end - 1) / 2;
-        begin = end;
-    }
-    return ranks;
-}
-
-// 0 where one of the two does not vary.
-double correlation(const std::vector<double>& a, const std::vector<double>& b) {
-    const Moments of_a = moments_of(a), of_b = moments_of(b);
-    const double deviations = std::sqrt(of_a.variance) * std::sqrt(of_b.variance);
-    if (deviations == 0) return 0;
-    double sum = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - of_a.mean) * (b[i] - of_b.mean);
-    return sum / (static_cast<double>(a.size()) * deviations);
-}
-
-}  // namespace
 
 std::optional<std::array<std::size_t, 2>> widest_pair(const std::vector<std::vector<double>>& numbers) {
     constexpr std::size_t fewest = 3;

@@ -30,12 +30,13 @@ Result<HopfieldPatterns> hopfield_patterns(ConstMatrix k, std::span<const std::u
     patterns.mean.assign(static_cast<std::size_t>(k.cols), 0);
     for (Index j = 0; j < k.rows; ++j)
         if (allowed[static_cast<std::size_t>(j)]) patterns.keys.push_back(j);
-    patterns.values.reserve(static_cast<std::size_t>(patterns.count() * k.cols));
+    patterns.values.resize(static_cast<std::size_t>(patterns.count() * k.cols));
+    float* to = patterns.values.data();
     std::vector<double> pattern(static_cast<std::size_t>(k.cols));
     double* const mean = patterns.mean.data();
     for (const Index j : patterns.keys) {
         const float* from = k.row(j);
-        patterns.values.insert(patterns.values.end(), from, from + k.cols);
+        to = std::copy_n(from, k.cols, to);
         std::copy_n(from, k.cols, pattern.data());
         for (std::size_t a = 0; a < pattern.size(); ++a) mean[a] += pattern[a];
         const double square = pattern_product(from, pattern.data(), k.cols);

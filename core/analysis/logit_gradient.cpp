@@ -26,16 +26,32 @@ double loss_of(std::span<const float> logits, const LogitLoss& loss) {
     return at(loss.raise) - (loss.over ? at(*loss.over) : 0);
 }
 
-Result<LogitGradient> LogitGradient::start(std::shared_ptr<const Trace> trace, const LogitLoss& loss,
-                                           double slice_operations) {
-    const Index vocabulary = trace->model()->network().head.weight.out;
+double loss_in(const Trace& trace, const LogitLoss& loss) {
+    const Index row = loss.row.value_or(trace.tokens() - 1);
+    const auto at = [&](std::int32_t id) {
+        return static_cast<double>(trace.logits({row, row + 1}, {id, id + 1}).data()[0]);
+    };
+    return at(loss.raise) - (loss.over ? at(*loss.over) : 0);
+}
+
+Status check_loss(const Trace& trace, const LogitLoss& loss) {
+    const Index vocabulary = trace.model()->network().head.weight.out;
     for (const std::int32_t id : {loss.raise, loss.over.value_or(0)})
         if (id < 0 || id >= vocabulary)
             return Error{"Token " + std::to_string(id) + " is outside the vocabulary of " +
                          std::to_string(vocabulary) + "."};
-    if (loss.row && (*loss.row < 0 || *loss.row >= trace->tokens()))
+    if (loss.row && (*loss.row < 0 || *loss.row >= trace.tokens()))
         return Error{"There is no token " + std::to_string(*loss.row) + " in a text of " +
-                     std::to_string(trace->tokens()) + "."};
+                     std::to_string(trace.tokens()) + "."};
+    return ok();
+}
+
+Result<LogitGradient> LogitGradient::start(std::shared_ptr<const Trace> trace, const LogitLoss& loss,
+                                           double slice_operations) {
+    if (Status fits = check_loss(*trace, loss); !fits) return fits.error();
+    if (!trace->interventions().empty())
+        return Error{
+            "This run was changed; gradients are those of the run that the model computes by itself."};
     return LogitGradient(std::move(trace), loss, slice_operations);
 }
 
@@ -148,25 +164,33 @@ void enter_half_back(const std::optional<Norm>& norm, ConstMatrix x, MatrixView<
 
 }  // namespace
 
+// Of all logits, those of the tokens alone are in L.
+void LogitGradient::add_row_of_head(std::int32_t token, float slope, std::span<float> d_input) const {
+    const Network& network = trace_->model()->network();
+    const WeightView& weight = network.head.weight;
+    const auto bytes = static_cast<std::size_t>(weight.in) * byte_size(weight.dtype);
+    std::vector<float> row(d_input.size());
+    convert_to_f32(weight.dtype, {weight.data + static_cast<std::size_t>(token) * bytes, bytes}, row);
+    if (network.logit_cap > 0) {  // d cap · tanh(z / cap) / dz = 1 − (logit / cap)²
+        const Index at = loss_.row.value_or(trace_->tokens() - 1);
+        const float share = trace_->logits({at, at + 1}, {token, token + 1}).data()[0] /
+                            static_cast<float>(network.logit_cap);
+        slope *= 1 - share * share;
+    }
+    for (std::size_t i = 0; i < row.size(); ++i) d_input[i] += slope * row[i];
+}
+
 void LogitGradient::leave_head(const Slice&) {
     const Network& network = trace_->model()->network();
     const Kernels& kernels = trace_->kernels();
     const Index row = loss_.row.value_or(trace_->tokens() - 1);
     const Range one{row, row + 1};
-    const Tensor logits = trace_->logits(one);
-    value_ = loss_of(logits.values(), loss_);
-    Tensor d_logits({1, network.head.weight.out});
-    d_logits.data()[loss_.raise] += 1;
-    if (loss_.over) d_logits.data()[*loss_.over] -= 1;
-    if (network.logit_cap > 0)  // d cap · tanh(z / cap) / dz = 1 − (logit / cap)²
-        for (Index i = 0; i < d_logits.size(); ++i) {
-            const float share = logits.data()[i] / static_cast<float>(network.logit_cap);
-            d_logits.data()[i] *= 1 - share * share;
-        }
     const MatrixView<float> d = rows(d_residual_.matrix(), one);
     const ConstMatrix normalised = rows(trace_->final_norm().matrix(), one);
     Tensor d_input({1, network.head.weight.in});
-    input_gradient(kernels, network.head.weight, d_logits.matrix(), d_input.matrix());
+    value_ = loss_in(*trace_, loss_);
+    add_row_of_head(loss_.raise, 1, d_input.values());
+    if (loss_.over) add_row_of_head(*loss_.over, -1, d_input.values());
     if (network.project_out) {
         input_gradient(kernels, network.project_out->weight, d_input.matrix(), d);
     } else if (network.head_transform) {

@@ -23,10 +23,13 @@ struct LogitLoss {
 };
 
 double loss_of(std::span<const float> logits, const LogitLoss& loss);  // [vocabulary]
+double loss_in(const Trace& trace, const LogitLoss& loss);             // which fits
+// Fails if the vocabulary has no such token, or the text no such row.
+Status check_loss(const Trace& trace, const LogitLoss& loss);
 
 class LogitGradient {
   public:
-    // Fails if the vocabulary has no such token, or the text no such row. 400 million operations take about 15 ms at 30 GFLOP/s.
+    // Fails as check_loss does, and if interventions changed the run. 400 million operations take about 15 ms at 30 GFLOP/s.
     static Result<LogitGradient> start(std::shared_ptr<const Trace> trace, const LogitLoss& loss,
                                        double slice_operations = 400e6);
 
@@ -55,6 +58,7 @@ class LogitGradient {
     void plan_attention(Index number);
 
     void leave_head(const Slice&);
+    void add_row_of_head(std::int32_t token, float slope, std::span<float> d_input) const;
     void enter_encoder(const Slice&);
     void leave_mlp(const Slice&);
     void leave_heads(const Slice&);

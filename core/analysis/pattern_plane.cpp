@@ -34,15 +34,24 @@ double straighten(std::vector<double>& vector, std::span<const double> other, do
     return length;
 }
 
+template <typename Real>
+std::array<double, 2> projected(const PatternPlane& plane, std::span<const Real> point) {
+    std::array<double, 2> place{};
+    for (std::size_t a = 0; a < plane.origin.size(); ++a) {
+        const double off = static_cast<double>(point[a]) - plane.origin[a];
+        place[0] += off * plane.across[a];
+        place[1] += off * plane.up[a];
+    }
+    return place;
+}
+
 }  // namespace
 
 std::array<double, 2> PatternPlane::place_of(std::span<const double> point) const {
-    std::array<double, 2> place{};
-    for (std::size_t a = 0; a < origin.size(); ++a) {
-        place[0] += (point[a] - origin[a]) * across[a];
-        place[1] += (point[a] - origin[a]) * up[a];
-    }
-    return place;
+    return projected(*this, point);
+}
+std::array<double, 2> PatternPlane::place_of(std::span<const float> point) const {
+    return projected(*this, point);
 }
 
 std::vector<double> PatternPlane::point_at(std::array<double, 2> place) const {
@@ -90,6 +99,7 @@ void PrincipalPlane::add(std::span<const float> pattern) {
     const double x = plane_product(off_, plane_.across), y = plane_product(off_, plane_.up);
     squares_[0] += x * x;
     squares_[1] += y * y;
+    all_squares_ += plane_product(off_, off_);
     for (std::size_t a = 0; a < pattern.size(); ++a) {
         across_[a] += x * off_[a];
         up_[a] += y * off_[a];
@@ -112,7 +122,10 @@ double PrincipalPlane::turn() {
 bool PrincipalPlane::step() {
     const Index a_pattern = std::max<Index>(4 * patterns_->components, 1);
     for (Index left = std::max<Index>(look_work_a_step / a_pattern, 1); left > 0 && !done_; --left) {
-        if (next_ == 0) squares_ = {};
+        if (next_ == 0) {
+            squares_ = {};
+            all_squares_ = 0;
+        }
         if (next_ < patterns_->count()) {
             add(patterns_->at(next_++));
             continue;
@@ -131,12 +144,7 @@ void PrincipalPlane::finish() {
         if (largest != direction->end() && *largest < 0)
             for (double& each : *direction) each = -each;
     }
-    double all = 0;
-    for (Index j = 0; j < patterns_->count(); ++j) {
-        const double off = distance_between(patterns_->in_double(j), patterns_->mean);
-        all += off * off;
-    }
-    if (all > 0) shares_ = {squares_[0] / all, squares_[1] / all};
+    if (all_squares_ > 0) shares_ = {squares_[0] / all_squares_, squares_[1] / all_squares_};
 }
 
 // ---- Basins -----------------------------------------------------------------------------------------------

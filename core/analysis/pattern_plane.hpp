@@ -13,7 +13,8 @@ struct PatternPlane {
     std::vector<double> origin, across, up;  // [d]
 
     std::array<double, 2> place_of(std::span<const double> point) const;  // of its projection
-    std::vector<double> point_at(std::array<double, 2> place) const;      // [d]
+    std::array<double, 2> place_of(std::span<const float> point) const;
+    std::vector<double> point_at(std::array<double, 2> place) const;  // [d]
     double distance_to(std::span<const double> point) const;
 };
 // Through the mean of the patterns and these two points, the first of which lies straight across from it.
@@ -43,6 +44,7 @@ class PrincipalPlane {
     std::vector<double> off_;                     // k − mean
     Index next_ = 0;                              // pattern
     std::array<double, 2> squares_{}, shares_{};  // Σ ((k − mean)·direction)²
+    double all_squares_ = 0;                      // Σ |k − mean|²
     Index iterations_ = 0;
     bool done_ = false;
 };

@@ -97,7 +97,7 @@ std::vector<double> placed(const PositionRule& rule, std::span<const double> row
 
 double position_bias(const PositionRule& rule, Index query, Index key) {
     if (rule.scheme == PositionScheme::alibi) return -rule.slope * static_cast<double>(std::abs(query - key));
-    if (rule.scheme == PositionScheme::buckets)
+    if (has_buckets(rule.scheme))
         return rule.bucket_biases[static_cast<std::size_t>(relative_bucket(rule.buckets, query, key))];
     return 0;
 }
@@ -133,7 +133,7 @@ Result<PlacedRun> run_placed(const Kernels& kernels, const PositionRule& rule, c
                              std::span<const Index> positions, AttentionSpec spec) {
     const Index n = rows.q.dim(1), d_k = rows.q.dim(2), d_v = rows.v.dim(2);
     const auto at = [&](Index i) { return positions[static_cast<std::size_t>(i)]; };
-    const bool biased = rule.scheme == PositionScheme::alibi || rule.scheme == PositionScheme::buckets;
+    const bool biased = rule.scheme == PositionScheme::alibi || has_buckets(rule.scheme);
     if (biased) {
         Tensor bias({1, n, n});
         for (Index i = 0; i < n; ++i)

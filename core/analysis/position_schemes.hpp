@@ -15,8 +15,19 @@
 
 namespace attn {
 
-enum class PositionScheme { none, learned, sinusoidal, rotary, alibi, buckets };
-inline constexpr std::size_t position_schemes = 6;
+enum class PositionScheme {
+    none,
+    learned,
+    sinusoidal,
+    rotary,
+    alibi,
+    buckets,
+    own_buckets,  // with the numbers of a model that has such
+};
+inline constexpr std::size_t position_schemes = 7;
+inline bool has_buckets(PositionScheme scheme) {
+    return scheme == PositionScheme::buckets || scheme == PositionScheme::own_buckets;
+}
 
 // A scheme with its numbers for one head.
 struct PositionRule {

@@ -202,18 +202,21 @@ double moved_loss(const Record& record, Index head, Index query, const RowLoss& 
     weights = softmax_of<double>(weights);
     for (Index j = 0; j < n; ++j) weights[at(j)] += d_weight[at(j)];
 
+    std::vector<Moved> values;
+    for (const Moved& each : moved)
+        if (each.stage == Stage::v) values.push_back(each);
     const auto moved_value = [&](Index j, Index b) {
         double value = static_cast<double>(v(j, b));
-        for (const Moved& each : moved)
-            if (each.stage == Stage::v && each.row == j && each.col == b) value += each.by;
+        for (const Moved& each : values)
+            if (each.row == j && each.col == b) value += each.by;
         return value;
     };
     const auto output = [&](Index b) {
         double sum = 0;
         for (Index j = 0; j < n; ++j)
             if (weights[at(j)] != 0) sum += weights[at(j)] * static_cast<double>(v(j, b));
-        for (const Moved& each : moved)
-            if (each.stage == Stage::v && each.col == b) sum += weights[at(each.row)] * each.by;
+        for (const Moved& each : values)
+            if (each.col == b) sum += weights[at(each.row)] * each.by;
         return sum;
     };
     if (loss.along.empty() && !loss.target) return output(loss.component);
@@ -230,12 +233,9 @@ double moved_loss(const Record& record, Index head, Index query, const RowLoss& 
 }
 
 double central_difference(const Record& record, Index head, Index query, const RowLoss& loss,
-                          const RowPass<double>& pass, std::span<const Moved> moved, double h) {
-    const auto at = [&](double times) {
-        std::vector<Moved> all(moved.begin(), moved.end());
-        for (Moved& each : all) each.by *= times;
-        return moved_loss(record, head, query, loss, pass, all);
-    };
+                          const RowPass<double>& pass,
+                          const std::function<std::vector<Moved>(double)>& moved_by, double h) {
+    const auto at = [&](double step) { return moved_loss(record, head, query, loss, pass, moved_by(step)); };
     return (at(h) - at(-h)) / (2 * h);
 }
 

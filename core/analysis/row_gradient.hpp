@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -87,10 +88,11 @@ RowPass<Real> row_pass(std::shared_ptr<const Record> record, Index head, Index q
 // what they move by.
 double moved_loss(const Record& record, Index head, Index query, const RowLoss& loss,
                   const RowPass<double>& pass, std::span<const Moved> moved);
-// Returns (L(h) − L(−h)) / 2h for all of them moved at once by h times their `by`. The error is of the order of h² times
-// a third derivative, and of 1e-16 / h times the loss; use an h of difference_step times the size of what is moved.
+// Returns (L(h) − L(−h)) / 2h, where moved_by says what a step of h moves. The error is of the order of h² times a
+// third derivative, and of 1e-16 / h times the loss; use an h of difference_step times the size of what is moved.
 double central_difference(const Record& record, Index head, Index query, const RowLoss& loss,
-                          const RowPass<double>& pass, std::span<const Moved> moved, double h);
+                          const RowPass<double>& pass,
+                          const std::function<std::vector<Moved>(double)>& moved_by, double h);
 inline constexpr double difference_step = 1e-5;
 
 // Returns ∂A[i, j] / ∂masked[i, k] = A[i, j] ((j = k) − A[i, k]).

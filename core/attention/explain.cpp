@@ -41,12 +41,27 @@ double CellExplanation::chain_value(Stage stage) const {
 
 RowChain::RowChain(ScoreRow row) : row_(std::move(row)), max_(-infinity) {
     const Index keys = std::ssize(row_.raw);
-    for (Index j = 0; j < keys; ++j)
-        if (const double score = masked(j); score > max_) {
-            max_ = score;
+    for (Index j = 0; j < keys; ++j) masked_.push_back(biased(j));
+    change(CellEdit::Of::score, masked_);
+    for (Index j = 0; j < keys; ++j) {
+        const auto at = static_cast<std::size_t>(j);
+        if (!row_.allowed[at]) masked_[at] = -infinity;
+        if (masked_[at] > max_) {
+            max_ = masked_[at];
             max_key_ = j;
         }
+    }
     for (Index j = 0; j < keys; ++j) sum_ += exponential(j);
+    if (!row_.edits || !touches(*row_.edits, CellEdit::Of::weight, row_.head, row_.query)) return;
+    for (Index j = 0; j < keys; ++j) weights_.push_back(weight(j));
+    change(CellEdit::Of::weight, weights_);
+}
+
+void RowChain::change(CellEdit::Of of, std::vector<double>& numbers) const {
+    if (!row_.edits || !touches(*row_.edits, of, row_.head, row_.query)) return;
+    std::vector<std::uint8_t> seen = row_.allowed;
+    for (std::size_t j = 0; j < seen.size(); ++j) seen[j] = seen[j] && masked_[j] != -infinity;
+    change_cells(*row_.edits, of, row_.head, row_.query, 0, numbers, seen);
 }
 
 double RowChain::capped(Index key) const {
@@ -54,17 +69,20 @@ double RowChain::capped(Index key) const {
     return row_.softcap != 0 ? row_.softcap * std::tanh(scaled / row_.softcap) : scaled;
 }
 
-double RowChain::masked(Index key) const {
-    const auto j = static_cast<std::size_t>(key);
-    if (!row_.allowed[j]) return -infinity;
-    return row_.bias.empty() ? capped(key) : capped(key) + row_.bias[j];
+double RowChain::biased(Index key) const {
+    return row_.bias.empty() ? capped(key) : capped(key) + row_.bias[static_cast<std::size_t>(key)];
 }
 
 double RowChain::exponential(Index key) const {
-    if (!row_.allowed[static_cast<std::size_t>(key)]) return 0;
-    const double score = masked(key);
+    const auto j = static_cast<std::size_t>(key);
+    if (!row_.allowed[j]) return 0;
+    const double score = masked_[j];
     if (std::isinf(max_) && !std::isnan(score)) return max_ > 0 && score == max_ ? 1 : 0;
     return std::exp(score - max_);
+}
+
+double RowChain::weight(Index key) const {
+    return !row_.allowed[static_cast<std::size_t>(key)] || sum_ == 0 ? 0 : exponential(key) / sum_;
 }
 
 CellExplanation RowChain::at(Index key) const {
@@ -76,12 +94,15 @@ CellExplanation RowChain::at(Index key) const {
     cell.scaled = cell.scale * cell.raw;
     cell.capped = capped(key);
     cell.bias = row_.bias.empty() ? 0 : row_.bias[j];
-    cell.masked = masked(key);
+    cell.masked = masked_[j];
     cell.row_max = max_;
     cell.max_key = max_key_;
     cell.row_sum = sum_;
     cell.exponential = exponential(key);
-    cell.weight = !cell.allowed || sum_ == 0 ? 0 : cell.exponential / sum_;
+    cell.weight = weights_.empty() ? weight(key) : weights_[j];
+    if (!row_.edits) return cell;
+    if (cell.allowed && cell.masked != biased(key)) cell.score_before = biased(key);
+    if (cell.weight != weight(key)) cell.weight_before = weight(key);
     return cell;
 }
 
@@ -91,6 +112,9 @@ ScoreRow score_row(const Record& record, Index head, Index query) {
     ScoreRow row;
     row.scale = static_cast<double>(record.scale());
     row.softcap = static_cast<double>(spec.softcap);
+    row.edits = spec.edits;
+    row.head = head;
+    row.query = query;
     row.allowed.resize(static_cast<std::size_t>(record.keys()));
     spec.mask.row(head, query, 0, row.allowed);
     row.raw.reserve(row.allowed.size());

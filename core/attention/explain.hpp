@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "attention/record.hpp"
@@ -29,6 +31,8 @@ struct CellExplanation {
     double raw = 0, scale = 0, scaled = 0, capped = 0, bias = 0, masked = 0;
     double row_max = 0, exponential = 0, row_sum = 0, weight = 0;  // weight = exponential / row_sum
     Index max_key = 0;                                             // the first that has row_max
+    // What edits changed: the score that capped + bias was, and the weight that exponential / row_sum was.
+    std::optional<double> score_before, weight_before;
 
     double chain_value(Stage stage) const;  // raw … weight
 };
@@ -39,7 +43,9 @@ struct ScoreRow {
     std::vector<double> bias;           // [n_k], or empty
     std::vector<std::uint8_t> allowed;  // [n_k]
     double scale = 1;
-    double softcap = 0;  // 0: none
+    double softcap = 0;                           // 0: none
+    std::shared_ptr<const CellEdits> edits = {};  // null: none
+    Index head = 0, query = 0;                    // for these
 };
 
 // Computes weights from raw scores in double.
@@ -53,10 +59,14 @@ class RowChain {
 
   private:
     double capped(Index key) const;
-    double masked(Index key) const;  // −inf if the mask forbids the cell
+    double biased(Index key) const;
     double exponential(Index key) const;
+    double weight(Index key) const;  // before edits
+    void change(CellEdit::Of of, std::vector<double>& numbers) const;
 
     ScoreRow row_;
+    std::vector<double> masked_;   // −inf if the mask forbids the cell
+    std::vector<double> weights_;  // empty: no edit touches them
     double max_, sum_ = 0;
     Index max_key_ = 0;
 };

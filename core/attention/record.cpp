@@ -84,6 +84,8 @@ Result<Record> Record::run(Tensor q, Tensor k, Tensor v, AttentionSpec spec, con
     if (record) {
         record->allocate_output();
         kernels.attention(record->call());
+        for (Index head = 0; head < record->heads(); ++head)
+            record->compute_changed(head, {0, record->queries()}, true);
     }
     return record;
 }
@@ -198,6 +200,57 @@ void Record::compute(AttentionCall call, Range queries, Index step, Range kv_hea
             row_max_.matrix()(heads.begin + head, queries.begin + i * step) = max.matrix()(head, i);
             row_log_sum_.matrix()(heads.begin + head, queries.begin + i * step) = log_sum.matrix()(head, i);
         }
+    if (!spec_.edits) return;
+    const bool output = call.output.cols > 0;
+    for (Index head = heads.begin; head < heads.end; ++head) {
+        if (step == 1) compute_changed(head, queries, output);
+        for (Index i = 0; step > 1 && i < count; ++i)
+            compute_changed(head, {queries.begin + i * step, queries.begin + i * step + 1}, output);
+    }
+}
+
+void Record::compute_changed(Index head, Range queries, bool output) {
+    if (!spec_.edits) return;
+    const auto is_changed = [&](Index query) {
+        return changes(CellEdit::Of::score, head, query) || changes(CellEdit::Of::weight, head, query);
+    };
+    constexpr Index at_once = 64;
+    AlignedVector<float> scores;  // of neighbours together: [queries, keys]
+    for (Index begin = queries.begin; begin < queries.end;) {
+        Index end = begin;
+        while (end < queries.end && end < begin + at_once && is_changed(end)) ++end;
+        const Range changed{begin, end};
+        const auto width = static_cast<std::size_t>(keys());
+        scores.resize(static_cast<std::size_t>(changed.size()) * width);
+        stage(Stage::masked, head, changed, {0, keys()}, scores);
+        for (Index r = 0; r < changed.size(); ++r)
+            compute_changed(head, begin + r,
+                            std::span(scores).subspan(static_cast<std::size_t>(r) * width, width), output);
+        begin = std::max(end, begin + 1);
+    }
+}
+
+// Keys of weight 0 take no part in the sums, so that those behind a causal row change no bit of it.
+void Record::compute_changed(Index head, Index query, std::span<float> row, bool output) {
+    round_to(spec_.softmax_precision, row);
+    const float max = largest(row);
+    std::vector<float> exponentials(row.begin(), row.end());
+    float total = static_cast<float>(exponentiate(exponentials, max, spec_.softmax_precision));
+    round_to(spec_.softmax_precision, {&total, 1});
+    row_max_.matrix()(head, query) = max;
+    row_log_sum_.matrix()(head, query) = std::log(total);
+    if (!output) return;
+    weigh(head, query, 0, row);
+    const ConstMatrix v = v_->heads().head(kv_head(head));
+    std::vector<double> sums(static_cast<std::size_t>(d_v()));
+    for (Index j = 0; j < keys(); ++j) {
+        const double weight = static_cast<double>(row[static_cast<std::size_t>(j)]);
+        if (weight == 0) continue;
+        for (Index b = 0; b < v.cols; ++b)
+            sums[static_cast<std::size_t>(b)] += weight * static_cast<double>(v(j, b));
+    }
+    std::ranges::transform(sums, output_.heads().head(head).row(query),
+                           [](double sum) { return static_cast<float>(sum); });
 }
 
 void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<float> out) const {
@@ -206,6 +259,7 @@ void Record::stage(Stage stage, Index head, Range rows, Range cols, std::span<fl
 
 void Record::stage(Stage stage, Index head, Range rows, Index step, Range cols, MatrixView<float> out) const {
     if (rows.size() <= 0 || cols.size() <= 0) return;
+    const bool whole_row = cols == Range{0, keys()};
     const ConstMatrix q = q_->heads().head(head), k = k_->heads().head(kv_head(head)),
                       v = v_->heads().head(kv_head(head));
     const std::size_t width = static_cast<std::size_t>(cols.size());
@@ -222,13 +276,48 @@ void Record::stage(Stage stage, Index head, Range rows, Index step, Range cols, 
         std::vector<std::uint8_t> allowed(whole ? 0 : width);
         for (Index r = part.begin; r < part.end; ++r) {
             const Index i = rows.begin + r * step;
+            const std::span<float> row(out.row(r), width);
+            if (stage >= Stage::masked && !whole_row && spec_.edits &&
+                needs_whole_row(*spec_.edits, head, i)) {
+                AlignedVector<float> all(static_cast<std::size_t>(keys()));
+                this->stage(stage, head, {i, i + 1}, {0, keys()}, all);
+                std::copy_n(all.begin() + cols.begin, width, row.begin());
+                continue;
+            }
             if (!whole) spec_.mask.row(head, i, cols.begin, allowed);
-            finish_row(stage, head, i, cols, allowed, norms, {out.row(r), width});
+            finish_row(stage, head, i, cols, allowed, norms, row);
         }
     });
 }
 
-float Record::weigh(Index head, Index query, std::span<float> row) const {
+namespace {
+
+// Which keys a query sees, by its scores and its mask.
+std::vector<std::uint8_t> seen_in(std::span<const float> scores, std::span<const std::uint8_t> allowed) {
+    std::vector<std::uint8_t> seen(scores.size());
+    for (std::size_t j = 0; j < seen.size(); ++j)
+        seen[j] = scores[j] != -infinity && (allowed.empty() || allowed[j]);
+    return seen;
+}
+
+}  // namespace
+
+float Record::weigh(Index head, Index query, Index first_key, std::span<float> row) const {
+    if (!changes(CellEdit::Of::weight, head, query)) return weigh_unchanged(head, query, row);
+    if (std::ssize(row) < keys() && needs_whole_row(*spec_.edits, head, query)) {
+        stage(Stage::weight, head, {query, query + 1}, {first_key, first_key + std::ssize(row)}, row);
+    } else {
+        const std::vector<std::uint8_t> seen = seen_in(row, {});
+        weigh_unchanged(head, query, row);
+        change_cells(*spec_.edits, CellEdit::Of::weight, head, query, first_key, row, seen);
+    }
+    double entropy = 0;
+    for (const float w : row)
+        if (w > 0) entropy -= static_cast<double>(w) * std::log(static_cast<double>(w));
+    return static_cast<float>(entropy);
+}
+
+float Record::weigh_unchanged(Index head, Index query, std::span<float> row) const {
     const float max = row_max_.matrix()(head, query), log_sum = row_log_sum_.matrix()(head, query);
     if (spec_.softmax_precision == SoftmaxPrecision::f32) return kernels_->weights(row, max, log_sum);
     round_to(spec_.softmax_precision, row);
@@ -257,7 +346,14 @@ void Record::finish_row(Stage stage, Index head, Index query, Range cols,
         for (std::size_t j = 0; j < row.size(); ++j)
             row[j] += one ? *bias : bias[static_cast<std::size_t>(cols.begin) + j];
     }
-    if (weighted) weigh(head, query, row);
+    if (changes(CellEdit::Of::score, head, query))
+        change_cells(*spec_.edits, CellEdit::Of::score, head, query, cols.begin, row, seen_in(row, allowed));
+    if (weighted) {
+        // What an edit leaves of a weight depends on which keys the query sees.
+        if (changes(CellEdit::Of::weight, head, query))
+            for (std::size_t j = 0; j < allowed.size(); ++j) row[j] = allowed[j] ? row[j] : -infinity;
+        weigh(head, query, cols.begin, row);
+    }
     for (std::size_t j = 0; j < allowed.size(); ++j) row[j] = allowed[j] ? row[j] : weighted ? 0 : -infinity;
     // A weight of 0 must not be multiplied: it takes nothing, not even from an infinite value.
     for (std::size_t j = 0; j < norms.size(); ++j) row[j] = row[j] != 0 ? row[j] * norms[j] : row[j];

@@ -18,6 +18,9 @@
 //   a NaN score in an allowed cell makes the weights and the output of its row NaN, but of no other row;
 //   a weight of 0 takes nothing from its value, not even from an infinite one.
 //
+// Where the spec has edits, m is what they leave of c + bias, and w what they leave of the weight that follows from it; the
+// rows that they touch are computed once more, from their scores.
+//
 // With a softmax precision of f16 or bf16, the masked scores, their differences from the maximum, the exponentials
 // and the sum are each rounded to it. With f64, the exponentials and the sum are computed in it.
 #pragma once
@@ -68,7 +71,8 @@ class Record {
     const Tensor& q() const { return *q_; }
     const Tensor& k() const { return *k_; }
     const Tensor& v() const { return *v_; }
-    const Tensor& output() const { return output_; }    // [heads, n_q, d_v]
+    const Tensor& output() const { return output_; }                 // [heads, n_q, d_v]
+    HeadsView<float> output_to_change() { return output_.heads(); }  // of rows that are computed
     const Tensor& row_max() const { return row_max_; }  // [heads, n_q], max of masked scores; −inf: empty row
     // [heads, n_q], log Σ exp(m − row_max); −inf if no cell takes part. It is kept apart from the maximum so that
     // weights stay accurate for large scores: row log-sum-exp = row_max + row_log_sum.
@@ -81,8 +85,9 @@ class Record {
     void stage(Stage stage, Index head, Range rows, Index step, Range cols, MatrixView<float> out) const;
     float cell(Stage stage, Index head, Index query, Index key) const;
     std::vector<float> weights(Index head, Index query) const;  // [keys]
-    // Turns the masked scores of a row, or of a part of it, into weights in place, and returns −Σ w ln w of them.
-    float weigh(Index head, Index query, std::span<float> masked) const;
+    // Turns the masked scores of a row, or of its part from that key on, into weights in place, and returns −Σ w ln w of
+    // them.
+    float weigh(Index head, Index query, Index first_key, std::span<float> masked) const;
     const Kernels& kernels() const { return *kernels_; }  // the ones that ran
 
   private:
@@ -91,6 +96,13 @@ class Record {
     void allocate_output();
     AttentionCall call();  // all heads and queries
     void compute(AttentionCall call, Range queries, Index step, Range kv_heads);
+    bool changes(CellEdit::Of of, Index head, Index query) const {
+        return spec_.edits && touches(*spec_.edits, of, head, query);
+    }
+    float weigh_unchanged(Index head, Index query, std::span<float> masked) const;
+    // Computes the rows of some queries that edits touch.
+    void compute_changed(Index head, Range queries, bool output);
+    void compute_changed(Index head, Index query, std::span<float> masked, bool output);
     // Turns the raw scores of a row into the stage. `allowed` is empty if the mask allows all. `norms` holds the
     // norms of the columns' values, and is used for contributions only.
     void finish_row(Stage stage, Index head, Index query, Range cols, std::span<const std::uint8_t> allowed,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "attention/edit.hpp"
 #include "attention/mask.hpp"
 #include "kernels/table.hpp"
 #include "tensor/tensor.hpp"
@@ -31,6 +32,7 @@ struct AttentionSpec {
     Mask mask;
     Bias bias;
     SoftmaxPrecision softmax_precision = SoftmaxPrecision::f32;
+    std::shared_ptr<const CellEdits> edits = {};  // in their order; null: none
 
     bool operator==(const AttentionSpec&) const = default;
 };

@@ -55,6 +55,7 @@ enum class Stage {
     embedding_sum,      // [n, d_model], of all embeddings, before its norm
     attention_between,  // [n, d_model], between what a layer's heads add and the residual (LayerTrace)
     mlp_between,        // [n, d_model], likewise
+    router_score,       // [n, experts]
     expert_weight,      // [n, experts_per_token]
     head_input,         // [n, width], where that is not the final norm
 
@@ -96,7 +97,7 @@ enum class Stage {
 
     lens,  // a number of the lens that is open, which says what its row and column are
 };
-inline constexpr int stage_count = 73;
+inline constexpr int stage_count = 74;
 
 struct StageInfo {
     std::string_view key;     // in links, and in the names of files
@@ -145,6 +146,7 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {"embedding_sum", "Embeddings", "embeddings", "sum of embeddings"},
     {"attention_between", "After attention", "after attention", "after attention"},
     {"mlp_between", "After MLP", "after MLP", "after the MLP"},
+    {"router_score", "Router", "router score", "score of an expert"},
     {"expert_weight", "Expert weight", "expert weight", "weight of an expert"},
     {"head_input", "Head input", "head input", "head input"},
     {"W_O", "W_O", "W_O", "weight matrix"},

@@ -41,7 +41,8 @@ void read_bert(Reader& in, ModelConfig& c) {
     if (c.model_type == "bert") return;
     c.family = Family::roberta;
     // Roberta leaves rows 0 … pad_token_id of the table to padding.
-    c.first_position = in.size("pad_token_id", max_vocab, 1, 0) + 1;
+    c.padding_id = static_cast<std::int32_t>(in.size("pad_token_id", max_vocab, 1, 0));
+    c.first_position = c.padding_id + 1;
     if (c.first_position >= c.context)
         return in.refuse("has no position after pad_token_id + 1 = " + std::to_string(c.first_position) +
                          " in 'max_position_embeddings'");

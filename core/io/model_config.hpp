@@ -98,7 +98,9 @@ struct ModelConfig {
     bool scale_by_layer_index = false;  // and by layer + 1
 
     bool learned_positions = false;
-    Index first_position = 0;         // the row of the table that the first token has
+    Index first_position = 0;  // the row of the table that the first token has
+    // RoBERTa's padding has no position, wherever it stands; −1: all tokens have one.
+    std::int32_t padding_id = -1;
     Index rotary_dim = 0;             // how many components of each head turn, even; 0: none
     bool rotary_interleaved = false;  // pairs are neighbours; else halves of the components that turn
     double rope_theta = 0;

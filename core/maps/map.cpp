@@ -92,7 +92,7 @@ class HeadMap : public Map {
         for (Index r = 0; r < out.rows; ++r) {
             const std::span row = row_of(out, r);
             if (!is_whole) std::ranges::copy(row, scores.begin());
-            const float found = record_->weigh(head_, part.query(r), row);
+            const float found = record_->weigh(head_, part.query(r), part.keys.begin, row);
             if (!entropy.empty()) entropy[static_cast<std::size_t>(r)] += static_cast<double>(found);
             f(r, row);
             for (std::size_t j = 0; j < scores.size(); ++j)

@@ -290,6 +290,7 @@ Network assemble(const FamilyRules& rules, const Model& model) {
     network.project_in = parts.linear(Part::project_in);
     network.position_embedding = parts.table(Part::position_embedding);
     network.first_position = config.first_position;
+    network.padding_id = config.padding_id;
     network.segment_embedding = parts.table(Part::segment_embedding);
     network.embedding_norm = parts.norm(Part::embedding_norm);
     network.project_out = parts.linear(Part::project_out);

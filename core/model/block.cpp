@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 namespace attn {
@@ -117,8 +116,16 @@ void turn(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary) 
             kernels.rope(heads.head(head), rotary.cosine, rotary.sine, rotary.interleaved);
 }
 
+std::vector<std::int32_t> position_rows(const Network& network, std::span<const std::int32_t> ids) {
+    std::vector<std::int32_t> rows;
+    auto next = static_cast<std::int32_t>(network.first_position);
+    for (const std::int32_t id : ids) rows.push_back(id == network.padding_id ? id : next++);
+    return rows;
+}
+
 void embed(const Kernels& kernels, const Network& network, std::span<const std::int32_t> ids,
-           std::span<const std::int32_t> segments, Index first, const EmbeddingRows& to) {
+           std::span<const std::int32_t> segments, std::span<const std::int32_t> positions,
+           const EmbeddingRows& to) {
     if (network.project_in) {
         Tensor narrow({to.token.rows, network.token_embedding.in});
         look_up(network.token_embedding, ids, narrow.matrix());
@@ -133,9 +140,6 @@ void embed(const Kernels& kernels, const Network& network, std::span<const std::
     const MatrixView<float> sum = network.embedding_norm ? to.sum : to.residual;
     copy(to.token, sum);
     if (network.position_embedding) {
-        std::vector<std::int32_t> positions(ids.size());
-        std::iota(positions.begin(), positions.end(),
-                  static_cast<std::int32_t>(network.first_position + first));
         look_up(*network.position_embedding, positions, to.position);
         add(to.position, sum);
     }

@@ -86,9 +86,13 @@ struct EmbeddingRows {
     MatrixView<float> sum;  // before its norm
     MatrixView<float> residual;
 };
-// `segments` are as many as the ids, or none: all 0. `first` is the position of the first id.
+// The rows of the position embedding that the tokens of a text have, counted on from first_position. RoBERTa counts
+// no padding, whose row is that of its id (transformers' create_position_ids_from_input_ids).
+std::vector<std::int32_t> position_rows(const Network& network, std::span<const std::int32_t> ids);
+// `segments` are as many as the ids, or none: all 0. `positions` are as many, too: their position_rows.
 void embed(const Kernels& kernels, const Network& network, std::span<const std::int32_t> ids,
-           std::span<const std::int32_t> segments, Index first, const EmbeddingRows& to);
+           std::span<const std::int32_t> segments, std::span<const std::int32_t> positions,
+           const EmbeddingRows& to);
 
 // What a half of a block reads: the normalised residual, or the residual itself.
 void enter_half(const Kernels& kernels, const std::optional<Norm>& norm, ConstMatrix residual,

@@ -5,6 +5,7 @@
 
 #include "model/block.hpp"
 #include "model/experts.hpp"
+#include "model/kept_rows.hpp"
 
 namespace attn {
 
@@ -13,9 +14,7 @@ namespace attn {
 // memory at least, and for 1,024 tokens 7 % more time.
 struct Forward::Run {
     // Of one stack of layers.
-    Run(std::shared_ptr<const Model> model, const Network& network, std::vector<std::int32_t> ids,
-        const Kernels& kernels, double slice_operations, std::shared_ptr<const Trace> before,
-        std::optional<SetHeadOutput> changed = {});
+    Run(Given given, const Network& network);
     // A decoder's, after what an encoder ran, or runs first.
     struct Encoded {
         std::shared_ptr<const Trace> trace;
@@ -40,6 +39,7 @@ struct Forward::Run {
     bool step();
 
     void enter(const Slice&);
+    void turn_positions(const Slice&);
     void embed(const Slice&);
     void enter_attention(const Slice&);
     void project(const Slice&);
@@ -54,21 +54,28 @@ struct Forward::Run {
     void leave(const Slice&);
     void finish(const Slice&);
 
-    // Returns how many tokens are as they were before, in what a layer computes: all, below a change.
-    Index kept_in(Index l) const { return changed && l < changed_at.layer ? trace->tokens() : kept; }
+    // Changes the slice's rows of a site, of one matrix or of heads.
+    void change(const Slice& slice, Site site, HeadsView<float> rows);
+    void change(const Slice& slice, Site site, MatrixView<float> rows) {
+        change(slice, site, {rows.data, 1, rows.rows, rows.cols, 0, rows.row_stride});
+    }
+    // The attention that a slice works on, as the model counts them.
+    Index number_of(const Slice& slice) const;
+
+    Index kept_in(Index l, BlockStep step) const { return kept.rows(l, step); }
     // Returns a tensor for all tokens, which lie along that axis, with so many rows of the one before.
     Tensor begun(const Tensor* of_before, Index axis, Index rows, Shape shape) const {
         return of_before ? of_before->continued(axis, rows, trace->tokens(), room) : Tensor(std::move(shape));
     }
-    Tensor begun(Tensor Trace::* part) const {
-        return begun(before ? &(before.get()->*part) : nullptr, 0, kept,
+    Tensor begun(Tensor Trace::* part, Index rows) const {
+        return begun(before ? &(before.get()->*part) : nullptr, 0, rows,
                      width(trace->model_->config().d_model));
     }
-    Tensor begun(Index l, Tensor LayerTrace::* part, Index columns) const {
-        return begun(before ? &(layer_before(l).*part) : nullptr, 0, kept_in(l), width(columns));
+    Tensor begun(Index l, BlockStep step, Tensor LayerTrace::* part, Index columns) const {
+        return begun(before ? &(layer_before(l).*part) : nullptr, 0, kept_in(l, step), width(columns));
     }
-    Tensor begun(const Slice& slice, Tensor AttentionTrace::* part, Index columns) const {
-        return begun(before ? &(attention_before(slice).*part) : nullptr, 0, kept_in(slice.layer),
+    Tensor begun(const Slice& slice, BlockStep step, Tensor AttentionTrace::* part, Index columns) const {
+        return begun(before ? &(attention_before(slice).*part) : nullptr, 0, kept_in(slice.layer, step),
                      width(columns));
     }
     const LayerTrace& layer_before(Index l) const { return before->layers_[static_cast<std::size_t>(l)]; }
@@ -79,9 +86,9 @@ struct Forward::Run {
     // What a layer reads, which the one before it writes; the last one leaves it as the final residual.
     Tensor begun_residual(Index l) const {
         const ModelConfig& config = trace->model_->config();
-        if (l == std::ssize(network().blocks)) return begun(&Trace::final_residual_);
-        return begun(before ? &layer_before(l).residual_in : nullptr, 0, l == 0 ? kept : kept_in(l - 1),
-                     width(config.d_model));
+        const Index rows = l == 0 ? kept.embedded() : kept_in(l - 1, BlockStep::mlp);
+        if (l == std::ssize(network().blocks)) return begun(&Trace::final_residual_, rows);
+        return begun(before ? &layer_before(l).residual_in : nullptr, 0, rows, width(config.d_model));
     }
     Shape width(Index columns) const { return {trace->tokens(), columns}; }
 
@@ -108,12 +115,11 @@ struct Forward::Run {
     std::shared_ptr<Trace> trace;
     std::unique_ptr<Run> encoder;  // while it runs
     std::shared_ptr<const Trace> before;
-    Index kept = 0, room = 0;  // tokens; kept: from the embedding to the logits
-    std::optional<Mask> mask;  // in place of the blocks' own
-    std::optional<SetHeadOutput> changed;
-    AttentionPlace changed_at;
-    RotaryTables rotary;  // of the tokens that are not kept
-    Bias bias;            // of the text's distances, if the network has such
+    KeptRows kept;
+    Index room = 0;                       // tokens
+    std::vector<std::int32_t> positions;  // of all tokens: their rows in the table
+    RotaryTables rotary;                  // of the tokens that are not kept
+    Bias bias;                            // of the text's distances, if the network has such
     // Of the attention that is being computed, until its AttentionTrace holds them.
     Tensor residual, normalised, q, k, v;
     double slice_operations;
@@ -134,26 +140,22 @@ Index room_for(Index tokens, Index context) {
 
 }  // namespace
 
-Forward::Run::Run(std::shared_ptr<const Model> model, const Network& network, std::vector<std::int32_t> ids,
-                  const Kernels& kernels, double operations_a_slice, std::shared_ptr<const Trace> continued,
-                  std::optional<SetHeadOutput> change)
-    : trace(new Trace),
-      before(std::move(continued)),
-      changed(std::move(change)),
-      slice_operations(operations_a_slice) {
-    const Index n = std::ssize(ids);
-    if (before)
-        kept = changed && network.causal ? changed->token
-                                         : same_beginning(*before, ids, before->encoder().get());
-    room = changed ? n : room_for(n, model->config().context);
-    rotary = RotaryTables(network, {kept, n});
-    if (network.relative_bias) bias = relative_bias_of(*network.relative_bias, n);
-
-    trace->ids_ = std::move(ids);
-    trace->kernels_ = &kernels;
-    trace->model_ = std::move(model);
+Forward::Run::Run(Given given, const Network& network)
+    : trace(new Trace), before(std::move(given.before)), slice_operations(given.slice_operations) {
+    const Index n = std::ssize(given.ids);
+    trace->ids_ = std::move(given.ids);
+    trace->segments_ = std::move(given.segments);
+    trace->kernels_ = given.kernels;
+    trace->model_ = std::move(given.model);
     trace->network_ = &network;
-    if (changed) changed_at = trace->model_->network().place_of(changed->head.layer);
+    trace->interventions_ = std::move(given.interventions);
+    trace->mask_ = std::move(given.mask);
+
+    kept = KeptRows(*trace, before.get());
+    room = before && before->tokens() == n ? n : room_for(n, trace->model_->config().context);
+    rotary = RotaryTables(network, {kept.at_end(), n});
+    if (network.relative_bias) bias = relative_bias_of(*network.relative_bias, n);
+    positions = position_rows(network, trace->ids_);
     if (!network.encoder) plan_all();
 }
 
@@ -172,12 +174,13 @@ void Forward::Run::plan_all() {
     for (const Rotary& each : network.rotary) pairs += each.pairs();
     const Index projected = network.project_in ? 2 * network.project_in->weight.in : 0;
     slices.push_back({&Run::enter, 0, {}, 0});
-    plan(&Run::embed, {kept, n}, 0,
-         static_cast<double>((1 + projected) * config.d_model + operations_per_angle * pairs));
+    if (pairs > 0)
+        plan(&Run::turn_positions, {kept.at_end(), n}, 0, static_cast<double>(operations_per_angle * pairs));
+    plan(&Run::embed, {kept.embedded(), n}, 0, static_cast<double>((1 + projected) * config.d_model));
     for (Index l = 0; l < std::ssize(network.blocks); ++l) plan_layer(l);
     slices.push_back({&Run::leave, 0, {}, 0});
     const Index at_head = has_head_input(network) ? 2 * network.head.weight.in : 0;
-    plan(&Run::finish, {kept, n}, 0, static_cast<double>((1 + at_head) * config.d_model));
+    plan(&Run::finish, {kept.at_end(), n}, 0, static_cast<double>((1 + at_head) * config.d_model));
 }
 
 void Forward::Run::plan(void (Run::*work)(const Slice&), Range all, Index l, double operations_per_token,
@@ -196,14 +199,17 @@ void Forward::Run::plan_attention(Index l, bool cross) {
     const auto d = static_cast<double>(config.d_model);
     const auto q_width = static_cast<double>(config.heads * config.head_dim);
     const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
-    const Range tokens{kept_in(l), trace->tokens()}, keys{0, this->keys(cross).tokens()};
+    const Index keys = this->keys(cross).tokens();
+    const auto tokens = [&](BlockStep step) {
+        return Range{kept_in(l, of_half(step, cross)), trace->tokens()};
+    };
     slices.push_back({&Run::enter_attention, l, {}, 0, cross});
-    plan(&Run::project, tokens, l, 2 * d * (cross ? q_width : q_width + 2 * kv_width), cross);
-    // What was continued has them.
-    if (cross && !before) plan(&Run::project_encoded, keys, l, 4 * d * kv_width, cross);
+    plan(&Run::project, tokens(BlockStep::project), l, 2 * d * (cross ? q_width : q_width + 2 * kv_width),
+         cross);
+    if (cross) plan(&Run::project_encoded, {kept.encoded(l), keys}, l, 4 * d * kv_width, cross);
     slices.push_back({&Run::prepare, l, {}, 0, cross});
-    plan(&Run::attend, tokens, l, 4 * q_width * static_cast<double>(keys.end), cross);
-    plan(&Run::leave_attention, tokens, l, 2 * q_width * d, cross);
+    plan(&Run::attend, tokens(BlockStep::attend), l, 4 * q_width * static_cast<double>(keys), cross);
+    plan(&Run::leave_attention, tokens(BlockStep::leave), l, 2 * q_width * d, cross);
 }
 
 void Forward::Run::plan_layer(Index l) {
@@ -212,24 +218,43 @@ void Forward::Run::plan_layer(Index l) {
     const Block& at = network().blocks[static_cast<std::size_t>(l)];
     const double gated = at.mlp.gate ? 2 : 1;
 
-    const Range tokens{kept_in(l), trace->tokens()};
+    const auto tokens = [&](BlockStep step) { return Range{kept_in(l, step), trace->tokens()}; };
     plan_attention(l, false);
     if (at.cross) plan_attention(l, true);
     if (at.experts) {
         const auto experts = static_cast<double>(at.experts->per_token);
-        return plan(&Run::run_experts, tokens, l, experts * 6 * d * d_ff);
+        return plan(&Run::run_experts, tokens(BlockStep::mlp), l, experts * 6 * d * d_ff);
     }
-    plan(&Run::fill_hidden, tokens, l, 2 * gated * d * d_ff);
-    plan(&Run::leave_mlp, tokens, l, 2 * d_ff * d);
+    plan(&Run::fill_hidden, tokens(BlockStep::hidden), l, 2 * gated * d * d_ff);
+    plan(&Run::leave_mlp, tokens(BlockStep::mlp), l, 2 * d_ff * d);
 }
 
 void Forward::Run::enter(const Slice&) {
     const Network& network = this->network();
-    trace->token_embedding_ = begun(&Trace::token_embedding_);
-    if (network.position_embedding) trace->position_embedding_ = begun(&Trace::position_embedding_);
-    if (network.segment_embedding) trace->segment_embedding_ = begun(&Trace::segment_embedding_);
-    if (network.embedding_norm) trace->embedding_sum_ = begun(&Trace::embedding_sum_);
+    const auto begin = [&](Tensor Trace::* part) { trace.get()->*part = begun(part, kept.embedded()); };
+    begin(&Trace::token_embedding_);
+    if (network.position_embedding) begin(&Trace::position_embedding_);
+    if (network.segment_embedding) begin(&Trace::segment_embedding_);
+    if (network.embedding_norm) begin(&Trace::embedding_sum_);
     residual = begun_residual(0);
+}
+
+void Forward::Run::turn_positions(const Slice& slice) {
+    rotary.fill(network(), slice.tokens, trace->tokens());
+}
+
+void Forward::Run::change(const Slice& slice, Site site, HeadsView<float> rows) {
+    const Index number = number_of(slice);
+    for (const Intervention& each : trace->interventions_)
+        if (is_at(each, trace->model_->network(), number, site))
+            attn::change(each.edit, rows, slice.tokens.begin);
+}
+
+Index Forward::Run::number_of(const Slice& slice) const {
+    const Network& model = trace->model_->network();
+    const Index layers = std::ssize(network().blocks);
+    if (&network() != &model) return slice.layer;
+    return model.attentions() - (slice.cross ? 1 : model.encoder ? 2 : 1) * layers + slice.layer;
 }
 
 void Forward::Run::embed(const Slice& slice) {
@@ -239,29 +264,30 @@ void Forward::Run::embed(const Slice& slice) {
     const auto of_slice = [&](std::span<const std::int32_t> all) {
         return all.empty() ? all : all.subspan(begin, count);
     };
-    rotary.fill(network, slice.tokens, trace->tokens());
     attn::embed(*trace->kernels_, network, of_slice(trace->ids_), of_slice(trace->segments_),
-                slice.tokens.begin,
+                of_slice(positions),
                 {.token = part(trace->token_embedding_, slice),
                  .position = part(trace->position_embedding_, slice),
                  .segment = part(trace->segment_embedding_, slice),
                  .sum = part(trace->embedding_sum_, slice),
                  .residual = part(residual, slice)});
+    change(slice, Site::residual_in, part(residual, slice));
 }
 
 void Forward::Run::enter_attention(const Slice& slice) {
     const ModelConfig& config = trace->model_->config();
     const Record* attention = before ? &attention_before(slice).attention : nullptr;
-    const auto heads = [&](const Tensor& (Record::*part)() const, Index count) {
-        return begun(attention ? &(attention->*part)() : nullptr, 1, kept_in(slice.layer),
+    const BlockStep step = of_half(BlockStep::project, slice.cross);
+    const auto heads = [&](const Tensor& (Record::*of)() const, Index count) {
+        return begun(attention ? &(attention->*of)() : nullptr, 1, kept_in(slice.layer, step),
                      {count, trace->tokens(), config.head_dim});
     };
-    const auto of_encoded = [&](const Tensor& (Record::*part)() const) {
+    const auto of_encoded = [&](const Tensor& (Record::*of)() const) {
         const Index n = trace->encoder_->tokens();
-        return attention ? (attention->*part)().continued(1, n, n, n)
+        return attention ? (attention->*of)().continued(1, kept.encoded(slice.layer), n, n)
                          : Tensor({config.kv_heads, n, config.head_dim});
     };
-    normalised = begun(slice, &AttentionTrace::attention_input, config.d_model);
+    normalised = begun(slice, step, &AttentionTrace::attention_input, config.d_model);
     q = heads(&Record::q, config.heads);
     k = slice.cross ? of_encoded(&Record::k) : heads(&Record::k, config.kv_heads);
     v = slice.cross ? of_encoded(&Record::v) : heads(&Record::v, config.kv_heads);
@@ -269,24 +295,38 @@ void Forward::Run::enter_attention(const Slice& slice) {
 
 void Forward::Run::project(const Slice& slice) {
     const MatrixView<float> input = rows(normalised.matrix(), slice.tokens);
+    const HeadsView<float> of_q = rows(q.heads(), slice.tokens);
     enter_half(*trace->kernels_, half(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
-    if (slice.cross)
-        return project_cross_q(*trace->kernels_, half(slice), input, rows(q.heads(), slice.tokens));
-    project_qkv(
-        *trace->kernels_, half(slice), input, rotary.of(half(slice), slice.tokens),
-        {rows(q.heads(), slice.tokens), rows(k.heads(), slice.tokens), rows(v.heads(), slice.tokens)});
+    if (slice.cross) {
+        project_cross_q(*trace->kernels_, half(slice), input, of_q);
+    } else {
+        const HeadsView<float> of_k = rows(k.heads(), slice.tokens), of_v = rows(v.heads(), slice.tokens);
+        project_qkv(*trace->kernels_, half(slice), input, rotary.of(half(slice), slice.tokens),
+                    {of_q, of_k, of_v});
+        change(slice, Site::k, of_k);
+        change(slice, Site::v, of_v);
+    }
+    change(slice, Site::q, of_q);
 }
 
 void Forward::Run::project_encoded(const Slice& slice) {
+    const HeadsView<float> of_k = rows(k.heads(), slice.tokens), of_v = rows(v.heads(), slice.tokens);
     project_cross_kv(*trace->kernels_, half(slice), rows(trace->encoder_->final_norm_.matrix(), slice.tokens),
-                     rows(k.heads(), slice.tokens), rows(v.heads(), slice.tokens));
+                     of_k, of_v);
+    change(slice, Site::k, of_k);
+    change(slice, Site::v, of_v);
 }
 
 void Forward::Run::prepare(const Slice& slice) {
+    const std::vector<Intervention>& interventions = trace->interventions_;
+    const Index number = number_of(slice);
     AttentionSpec spec;
     spec.scale = half(slice).scale;
     spec.softcap = half(slice).softcap;
-    spec.mask = changed ? attention_before(slice).attention.spec().mask : mask ? *mask : mask_of(half(slice));
+    const bool masked = trace->mask_ && (trace->mask_->kind == AttentionKind::cross) == slice.cross;
+    spec.mask = changed_mask(masked ? trace->mask_->mask : mask_of(half(slice)), interventions, number,
+                             q.dim(0), q.dim(1), k.dim(1));
+    spec.edits = cell_edits(interventions, number);
     if (!slice.cross) spec.bias = bias;
     auto record =
         Record::prepare(std::move(q), std::move(k), std::move(v), std::move(spec), *trace->kernels_);
@@ -295,14 +335,16 @@ void Forward::Run::prepare(const Slice& slice) {
         return;
     }
     const Index l = slice.layer, d = trace->model_->config().d_model, d_ff = trace->model_->config().d_ff;
-    if (before) record->take_rows(attention_before(slice).attention, kept_in(l), room);
+    const BlockStep attend = of_half(BlockStep::attend, slice.cross),
+                    leave = of_half(BlockStep::leave, slice.cross);
+    if (before) record->take_rows(attention_before(slice).attention, kept_in(l, attend), room);
     const auto has_between = [](const AfterHalf& norms) { return norms.sum_norm || norms.added_norm; };
     AttentionTrace here{.residual_in = std::move(residual),
                         .attention_input = std::move(normalised),
                         .attention = std::move(*record),
-                        .attention_output = begun(slice, &AttentionTrace::attention_output, d),
+                        .attention_output = begun(slice, leave, &AttentionTrace::attention_output, d),
                         .attention_between = has_between(after_attention(half(slice)))
-                                                 ? begun(slice, &AttentionTrace::attention_between, d)
+                                                 ? begun(slice, leave, &AttentionTrace::attention_between, d)
                                                  : Tensor()};
     if (slice.cross) {
         layer(slice).cross = std::move(here);
@@ -312,22 +354,26 @@ void Forward::Run::prepare(const Slice& slice) {
     const Block& at = block(slice);
     const Index experts = at.experts ? at.experts->per_token : 0;
     const auto of_experts = [&](Tensor LayerTrace::* which) {
-        return at.experts ? begun(l, which, experts) : Tensor();
+        return at.experts ? begun(l, BlockStep::mlp, which, experts) : Tensor();
     };
     LayerTrace& added = trace->layers_.emplace_back(std::move(here));
-    added.residual_middle = begun(l, &LayerTrace::residual_middle, d);
-    added.mlp_input = begun(l, &LayerTrace::mlp_input, d);
+    added.residual_middle = begun(l, leave_step(at), &LayerTrace::residual_middle, d);
+    added.mlp_input = begun(l, leave_step(at), &LayerTrace::mlp_input, d);
     added.chosen_experts = of_experts(&LayerTrace::chosen_experts);
     added.expert_weights = of_experts(&LayerTrace::expert_weights);
-    added.mlp_hidden = begun(l, &LayerTrace::mlp_hidden, at.experts ? experts * d_ff : d_ff);
-    added.mlp_output = begun(l, &LayerTrace::mlp_output, d);
-    if (has_between(after_mlp(at))) added.mlp_between = begun(l, &LayerTrace::mlp_between, d);
-    residual = at.cross ? begun({.work = nullptr, .layer = l, .tokens = {}, .cross = true},
+    added.mlp_hidden = begun(l, hidden_step(at), &LayerTrace::mlp_hidden, at.experts ? experts * d_ff : d_ff);
+    added.mlp_output = begun(l, BlockStep::mlp, &LayerTrace::mlp_output, d);
+    if (has_between(after_mlp(at))) added.mlp_between = begun(l, BlockStep::mlp, &LayerTrace::mlp_between, d);
+    residual = at.cross ? begun({.work = nullptr, .layer = l, .tokens = {}, .cross = true}, BlockStep::leave,
                                 &AttentionTrace::residual_in, d)
                         : begun_residual(l + 1);
 }
 
-void Forward::Run::attend(const Slice& slice) { attention(slice).attention.compute(slice.tokens); }
+void Forward::Run::attend(const Slice& slice) {
+    Record& record = attention(slice).attention;
+    record.compute(slice.tokens);
+    change(slice, Site::head_output, rows(record.output_to_change(), slice.tokens));
+}
 
 void Forward::Run::leave_attention(const Slice& slice) {
     LayerTrace& l = layer(slice);
@@ -335,23 +381,17 @@ void Forward::Run::leave_attention(const Slice& slice) {
     const bool cross_follows = !slice.cross && block(slice).cross;
     const auto output = rows(of.attention_output.matrix(), slice.tokens);
     const auto sum = rows((cross_follows ? residual : l.residual_middle).matrix(), slice.tokens);
-    const ConstHeads heads = rows(of.attention.output().heads(), slice.tokens);
-    const bool here = changed && changed_at.layer == slice.layer &&
-                      (changed_at.kind == AttentionKind::cross) == slice.cross &&
-                      changed->token >= slice.tokens.begin && changed->token < slice.tokens.end;
-    if (here) {
-        Tensor given({heads.heads, heads.rows, heads.cols});
-        copy_heads(heads, given.heads());
-        std::ranges::copy(changed->values,
-                          given.heads().head(changed->head.head).row(changed->token - slice.tokens.begin));
-        merge_heads(*trace->kernels_, half(slice), given.heads(), output);
-    } else {
-        merge_heads(*trace->kernels_, half(slice), heads, output);
-    }
+    merge_heads(*trace->kernels_, half(slice), rows(of.attention.output().heads(), slice.tokens), output);
+    change(slice, Site::attention_output, output);
     const MatrixView<float> residual_in = rows(of.residual_in.matrix(), slice.tokens);
     leave_half(*trace->kernels_, after_attention(half(slice)), residual_in, output,
                part(of.attention_between, slice), sum);
-    if (cross_follows) return;
+    if (cross_follows) {
+        Slice of_cross = slice;
+        of_cross.cross = true;
+        return change(of_cross, Site::residual_in, sum);
+    }
+    change(slice, Site::residual_middle, sum);
     enter_half(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? residual_in : sum,
                rows(l.mlp_input.matrix(), slice.tokens));
 }
@@ -381,18 +421,23 @@ void Forward::Run::run_experts(const Slice& slice) {
 
 void Forward::Run::leave_block(const Slice& slice) {
     LayerTrace& l = layer(slice);
+    const MatrixView<float> output = rows(l.mlp_output.matrix(), slice.tokens),
+                            sum = rows(residual.matrix(), slice.tokens);
+    change(slice, Site::mlp_output, output);
     leave_half(*trace->kernels_, after_mlp(block(slice)), rows(l.residual_middle.matrix(), slice.tokens),
-               rows(l.mlp_output.matrix(), slice.tokens), part(l.mlp_between, slice),
-               rows(residual.matrix(), slice.tokens));
+               output, part(l.mlp_between, slice), sum);
+    change(slice, Site::residual_out, sum);
+    Slice above = slice;
+    if (++above.layer < std::ssize(network().blocks)) change(above, Site::residual_in, sum);
 }
 
 void Forward::Run::leave(const Slice&) {
     trace->final_residual_ = std::move(residual);
-    trace->final_norm_ = begun(&Trace::final_norm_);
+    trace->final_norm_ = begun(&Trace::final_norm_, kept.at_end());
     const Network& network = this->network();
     if (has_head_input(network))
         trace->head_input_ =
-            begun(before ? &before->head_input_ : nullptr, 0, kept, width(network.head.weight.in));
+            begun(before ? &before->head_input_ : nullptr, 0, kept.at_end(), width(network.head.weight.in));
 }
 
 void Forward::Run::finish(const Slice& slice) {
@@ -461,29 +506,28 @@ Status check(const ModelConfig& config, std::span<const std::int32_t> ids,
 }  // namespace
 
 Result<Forward> Forward::start(Given given) {
-    const std::shared_ptr<const Model> model = given.model;
-    const Network& network = model->network();
-    if (Status fit = check(model->config(), given.ids, given.segments, given.decoder_ids); !fit)
+    const Network& network = given.model->network();
+    if (Status fit = check(given.model->config(), given.ids, given.segments, given.decoder_ids); !fit)
         return fit.error();
-    if (!network.encoder) {
-        auto run = std::make_unique<Run>(model, network, std::move(given.ids), *given.kernels,
-                                         given.slice_operations, given.before, std::move(given.changed));
-        run->trace->segments_ = std::move(given.segments);
-        return Forward(std::move(run));
-    }
-    if (given.decoder_ids.empty()) given.decoder_ids = {model->config().start_id};
+    if (!network.encoder) return Forward(std::make_unique<Run>(std::move(given), network));
+
+    if (given.decoder_ids.empty()) given.decoder_ids = {given.model->config().start_id};
+    Given encoder = given;
+    std::erase_if(encoder.interventions, [&](const Intervention& each) {
+        return network.place_of(each.attention).kind != AttentionKind::encoder;
+    });
     const auto encoded = given.before ? given.before->encoder() : nullptr;
-    const bool in_encoder =
-        given.changed && network.place_of(given.changed->head.layer).kind == AttentionKind::encoder;
-    const bool shares = encoded && !in_encoder && std::ranges::equal(encoded->ids(), given.ids);
+    const bool masks_encoder = given.mask && given.mask->kind == AttentionKind::encoder;
+    if (!masks_encoder) encoder.mask = encoded ? encoded->mask() : std::nullopt;
+    if (masks_encoder) given.mask.reset();
+    const bool same_text = encoded && std::ranges::equal(encoded->ids(), given.ids),
+               shares = same_text && encoded->interventions() == encoder.interventions;
+    encoder.before = same_text ? encoded : nullptr;
     Run::Encoded read{encoded, nullptr};
-    if (!shares)
-        read.run = std::make_unique<Run>(model, *network.encoder, std::move(given.ids), *given.kernels,
-                                         given.slice_operations, in_encoder ? encoded : nullptr,
-                                         in_encoder ? given.changed : std::nullopt);
-    auto run = std::make_unique<Run>(model, network, std::move(given.decoder_ids), *given.kernels,
-                                     given.slice_operations, shares ? given.before : nullptr,
-                                     in_encoder ? std::nullopt : std::move(given.changed));
+    if (!shares) read.run = std::make_unique<Run>(std::move(encoder), *network.encoder);
+    given.ids = std::move(given.decoder_ids);
+    if (!shares) given.before = nullptr;
+    auto run = std::make_unique<Run>(std::move(given), network);
     run->read(std::move(read));
     return Forward(std::move(run));
 }
@@ -501,12 +545,19 @@ Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<s
 
 Result<Forward> Forward::start_under(Mask mask, std::shared_ptr<const Model> model,
                                      std::vector<std::int32_t> ids, const Kernels& kernels,
-                                     double slice_operations, std::vector<std::int32_t> segments) {
-    if (model->network().encoder)
-        return Error{"one mask does not fit an encoder and a decoder, whose attentions see different texts"};
-    auto forward = start(std::move(model), std::move(ids), kernels, slice_operations, std::move(segments));
-    if (forward) forward->run_->mask = std::move(mask);
-    return forward;
+                                     double slice_operations, std::vector<std::int32_t> segments,
+                                     std::vector<std::int32_t> decoder_ids, AttentionKind kind) {
+    const bool two = model->network().encoder != nullptr;
+    if (two == (kind == AttentionKind::self))
+        return Error{two ? "a mask of an encoder–decoder is of one of its three kinds of attention; say which"
+                         : "this model has one kind of attention, and the mask is of another"};
+    return start({.model = std::move(model),
+                  .ids = std::move(ids),
+                  .segments = std::move(segments),
+                  .decoder_ids = std::move(decoder_ids),
+                  .kernels = &kernels,
+                  .slice_operations = slice_operations,
+                  .mask = RunMask{std::move(mask), kind}});
 }
 
 Result<Forward> Forward::start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
@@ -516,22 +567,15 @@ Result<Forward> Forward::start(const std::shared_ptr<const Trace>& before, std::
                   .decoder_ids = std::move(decoder_ids),
                   .kernels = &before->kernels(),
                   .slice_operations = slice_operations,
-                  .before = before});
+                  .before = before,
+                  .interventions = before->interventions_,
+                  .mask = before->mask_});
 }
 
-Result<Forward> Forward::start_with(SetHeadOutput changed, const std::shared_ptr<const Trace>& before,
-                                    double slice_operations) {
-    const ModelConfig& config = before->model()->config();
-    const auto [layer, head] = changed.head;
-    if (layer < 0 || layer >= config.attentions() || head < 0 || head >= config.heads)
-        return Error{"there is no head " + std::to_string(head) + " in layer " + std::to_string(layer)};
-    const Index tokens = before->attention(layer).queries.tokens();
-    if (changed.token < 0 || changed.token >= tokens)
-        return Error{"there is no token " + std::to_string(changed.token) + " in a text of " +
-                     std::to_string(tokens)};
-    if (std::ssize(changed.values) != config.head_dim)
-        return Error{std::to_string(changed.values.size()) + " values are no output of a head, which has " +
-                     std::to_string(config.head_dim)};
+Result<Forward> Forward::start_with(const std::vector<Intervention>& interventions,
+                                    const std::shared_ptr<const Trace>& before, double slice_operations) {
+    auto taken = resolved(interventions, *before);
+    if (!taken) return taken.error();
     const Trace& text = before->encoder() ? *before->encoder() : *before;
     return start({.model = before->model(),
                   .ids = text.ids_,
@@ -540,7 +584,8 @@ Result<Forward> Forward::start_with(SetHeadOutput changed, const std::shared_ptr
                   .kernels = &before->kernels(),
                   .slice_operations = slice_operations,
                   .before = before,
-                  .changed = std::move(changed)});
+                  .interventions = *std::move(taken),
+                  .mask = before->mask_});
 }
 
 bool Forward::step() { return run_->step(); }

@@ -7,17 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "attention/head_index.hpp"
+#include "model/intervention.hpp"
 #include "model/trace.hpp"
 
 namespace attn {
-
-// What a head gives for one token, in place of what it computed: [head_dim].
-struct SetHeadOutput {
-    HeadIndex head;
-    Index token = 0;
-    std::vector<float> values;
-};
 
 inline constexpr double operations_of_a_frame = 400e6;  // take about 15 ms at 30 GFLOP/s
 
@@ -33,25 +26,27 @@ class Forward {
                                  double slice_operations = operations_of_a_frame,
                                  std::vector<std::int32_t> segments = {},
                                  std::vector<std::int32_t> decoder_ids = {});
-    // The same under another mask than the model's own, in every layer: what the model would do if it saw that. Fails
-    // for an encoder–decoder, whose attentions see different texts.
+    // The same under another mask than the model's own, in every layer: what the model would do if it saw that. Of an
+    // encoder–decoder, whose attentions see different texts, it is the mask of one kind of them. Fails if the model
+    // has no such kind.
     static Result<Forward> start_under(Mask mask, std::shared_ptr<const Model> model,
                                        std::vector<std::int32_t> ids,
                                        const Kernels& kernels = default_kernels(),
                                        double slice_operations = operations_of_a_frame,
-                                       std::vector<std::int32_t> segments = {});
+                                       std::vector<std::int32_t> segments = {},
+                                       std::vector<std::int32_t> decoder_ids = {},
+                                       AttentionKind kind = AttentionKind::self);
     // Continues a run of the same model: the rows of the tokens that both begin with are kept, and so is their memory
     // where that can be shared (Tensor::continued). The result has the bits of a run of its own. Where a model looks both
     // ways, or turns all tokens of a longer text otherwise, none are kept. Where an encoder reads the same ids, its run is
-    // shared.
+    // shared. The interventions and the mask of the run hold here too, those of given rows for these only.
     static Result<Forward> start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
                                  double slice_operations = operations_of_a_frame,
                                  std::vector<std::int32_t> decoder_ids = {});
-    // The same text, as the model goes on from a head that gives something else. What comes before that is kept, and the
-    // mask as well. The head's Record holds what it computed, attention_output what was made of it. Its layer is the
-    // number of the attention, and the token one of its queries. Fails if there is no such head or token, or if there are
-    // too many or too few values.
-    static Result<Forward> start_with(SetHeadOutput changed, const std::shared_ptr<const Trace>& before,
+    // The same text under these interventions, in their order, and no others. What lies before the first number that they, or
+    // those of the run before, change is kept; the mask is kept as well. Fails as `resolved` does.
+    static Result<Forward> start_with(const std::vector<Intervention>& interventions,
+                                      const std::shared_ptr<const Trace>& before,
                                       double slice_operations = operations_of_a_frame);
     Forward(Forward&&) noexcept;
     Forward& operator=(Forward&&) noexcept;
@@ -71,7 +66,8 @@ class Forward {
         const Kernels* kernels;
         double slice_operations;
         std::shared_ptr<const Trace> before = {};
-        std::optional<SetHeadOutput> changed = {};
+        std::vector<Intervention> interventions = {};
+        std::optional<RunMask> mask = {};  // an encoder has its own, too
     };
     static Result<Forward> start(Given given);
     explicit Forward(std::unique_ptr<Run> run);

@@ -56,8 +56,9 @@ class Generator {
     // decoder reads.
     static Result<Generator> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
                                    const Sampling& sampling, std::vector<std::int32_t> decoder_ids = {});
-    // Continues an existing run: its keys and values become the cache.
-    static Result<Generator> start(const Trace& prompt, const Sampling& sampling);
+    // Continues an existing run: its keys and values become the cache. A run that interventions changed, or that another
+    // mask than its own did, goes on with them: those of all rows hold for every new token.
+    static Result<Generator> start(const std::shared_ptr<const Trace>& prompt, const Sampling& sampling);
     Generator(Generator&&) noexcept;
     Generator& operator=(Generator&&) noexcept;
     ~Generator();

@@ -45,21 +45,40 @@ HeadProjection head_projection(const Model& model, Index layer, Index head) {
             part_of(model, Stage::v, layer, kv_head)};
 }
 
-Tensor unturned_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
+namespace {
+
+// How many heads the norm of q or k takes together, from the first on; 1: each on its own.
+Index heads_together(const std::optional<Norm>& norm, Index width) {
+    return norm ? norm->gain.size() / width : 1;
+}
+const std::optional<Norm>& norm_of(const AttentionHalf& half, Stage stage) {
+    return stage == Stage::q ? half.q_norm : half.k_norm;
+}
+
+}  // namespace
+
+Tensor projected_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
     const Model& model = *trace.model();
     const LayerAttention at = trace.attention(layer);
-    const std::optional<Norm>& norm = stage == Stage::q ? at.half.q_norm : at.half.k_norm;
-    const Index width = model.config().head_dim, together = norm ? norm->gain.size() / width : 1,
+    const Index width = model.config().head_dim, together = heads_together(norm_of(at.half, stage), width),
                 first = together == 1 ? head : 0;
     const Tensor& inputs = stage == Stage::q ? at.run.attention_input : at.key_input;
-    Tensor all({tokens.size(), together * width}), own({1, tokens.size(), width});
+    Tensor all({tokens.size(), together * width});
     for (Index i = 0; i < together; ++i) {
         const HeadProjection::Part part = part_of(model, stage, layer, first + i);
         apply(trace.kernels(), part.view(), rows(inputs.matrix(), tokens),
               columns(all.matrix(), i * width, width));
     }
+    return all;
+}
+
+Tensor unturned_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
+    const std::optional<Norm>& norm = norm_of(trace.attention(layer).half, stage);
+    const Index width = trace.model()->config().head_dim;
+    Tensor all = projected_rows(trace, stage, layer, head, tokens), own({1, tokens.size(), width});
     if (norm) normalise(trace.kernels(), *norm, all.matrix(), all.matrix());
-    copy(columns(all.matrix(), (head - first) * width, width), own.heads().head(0));
+    const Index place = heads_together(norm, width) == 1 ? 0 : head;
+    copy(columns(all.matrix(), place * width, width), own.heads().head(0));
     return own;
 }
 

@@ -144,6 +144,7 @@ struct Network {
     std::optional<Linear> project_in;
     std::optional<WeightView> position_embedding;  // rows of d_model = in
     Index first_position = 0;                      // the row of the first token
+    std::int32_t padding_id = -1;                  // of tokens that have no position; −1: none
     std::optional<WeightView> segment_embedding;   // rows of d_model = in
     std::optional<Norm> embedding_norm;            // of their sum
     std::vector<Rotary> rotary;                    // of which each block takes one

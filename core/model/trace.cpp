@@ -7,11 +7,11 @@
 
 namespace attn {
 
-Tensor Trace::logits(Range range) const {
-    const Network& network = *network_;
-    Tensor out({range.size(), network.head.weight.out});
-    head_logits(*kernels_, network, {0, network.head.weight.out}, rows(head_input().matrix(), range),
-                out.matrix());
+Tensor Trace::logits(Range range) const { return logits(range, {0, network_->head.weight.out}); }
+
+Tensor Trace::logits(Range range, Range tokens) const {
+    Tensor out({range.size(), tokens.size()});
+    head_logits(*kernels_, *network_, tokens, rows(head_input().matrix(), range), out.matrix());
     return out;
 }
 

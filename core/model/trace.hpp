@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attention/record.hpp"
+#include "model/intervention.hpp"
 #include "model/model.hpp"
 #include "model/network.hpp"
 
@@ -57,6 +58,13 @@ struct NamedTensor {
 
 class Trace;
 
+// What the attentions of a kind are masked by, in place of their own masks.
+struct RunMask {
+    Mask mask;
+    AttentionKind kind = AttentionKind::self;
+    bool operator==(const RunMask&) const = default;
+};
+
 // One of a run's attentions; it borrows from the run.
 struct LayerAttention {
     AttentionPlace place;
@@ -79,6 +87,10 @@ class Trace {
     std::span<const std::int32_t> ids() const { return ids_; }
     std::span<const std::int32_t> segments() const { return segments_; }  // as many, or none: all 0
     Index tokens() const { return std::ssize(ids_); }
+    // What changed the run, as `resolved` gives it; a decoder's has its encoder's too. Every number here is what they left of
+    // it.
+    const std::vector<Intervention>& interventions() const { return interventions_; }
+    const std::optional<RunMask>& mask() const { return mask_; }
 
     // [n, d]: the embedding's rows, scaled and widened where the network does that.
     const Tensor& token_embedding() const { return token_embedding_; }
@@ -99,6 +111,7 @@ class Trace {
 
     // [rows, vocabulary], computed on demand. An encoder has none.
     Tensor logits(Range rows) const;
+    Tensor logits(Range rows, Range tokens) const;  // of these tokens of the vocabulary
     // [rows, d]: the head's output times its rows of W_O. The sum over the heads plus the bias of
     // W_O is attention_output.
     Tensor head_contribution(Index attention, Index head, Range rows) const;
@@ -116,6 +129,8 @@ class Trace {
     const Kernels* kernels_ = nullptr;
     std::vector<std::int32_t> ids_;
     std::vector<std::int32_t> segments_;
+    std::vector<Intervention> interventions_;
+    std::optional<RunMask> mask_;
     Tensor token_embedding_, position_embedding_, segment_embedding_, embedding_sum_;
     std::vector<LayerTrace> layers_;
     Tensor final_residual_, final_norm_, head_input_;

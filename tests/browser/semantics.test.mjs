@@ -10,7 +10,7 @@ import { npy, written } from './lib/tensors.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
-const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'inverse', 'translation'];
+const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'inverse', 'knockout', 'layers', 'translation'];
 
 // What axe finds wrong, one line each. The policy of the page keeps a script from being added; the tools' console does not.
 async function violations(explorer) {
@@ -233,7 +233,7 @@ test('notices are heard, and Tab goes through the page and leaves it', async (ex
     const seen = new Set();
     for (let pressed = 0; pressed < 120; ++pressed) {
         await page.keyboard.press('Tab');
-        await told(explorer);  // nobody goes on before an element is heard
+        await explorer.settled(2);
         const key = await page.evaluate(() => (document.activeElement.closest('#semantics [data-key]')?.getAttribute('data-key') ?? null));
         if (key === null) {
             break;

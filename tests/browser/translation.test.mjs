@@ -119,3 +119,35 @@ test('a subject without an encoder–decoder leads to the translator, and the ke
     await explorer.page.getByRole('button', { name: 'Adjectives that swap sides' }).press('Enter');
     await explorer.untilRun('the preset', ({ text, written }) => text.startsWith('This fat white giraffe') && written.startsWith('Cette grosse girafe blanche'));
 });
+
+test('two texts and what is written of each are compared, in boxes of their own, and the link brings all four', async (explorer) => {
+    if (!existsSync(`${site}/models/translator/model.safetensors`)) {
+        skip('there is no translator in models/');
+    }
+    await explorer.page.click('#model');
+    await explorer.page.click('text=Bundled: translator');
+    await explorer.untilRun('the translator', ({ model, written }) => model === 'translator' && written === french);
+    await explorer.click('lens/compare');
+    await explorer.until('what is missing', () => explorer.rect('missing/offer'));
+    await explorer.click('missing/offer');
+    const [third, fourth] = ['#third-sentence', '#fourth-sentence'].map((id) => explorer.page.locator(id));
+    await fourth.waitFor();
+    assert.deepEqual([await third.inputValue(), await fourth.inputValue()], [sentence, french], 'to begin with, the same');
+    await third.fill('The dog sat on the mat.');
+    await fourth.fill('Le chien s\'est');
+    const { pieces, fragment } = await explorer.untilRun('the second run', ({ second_pieces: second }) => second?.[2] === '·chien' && second.length < 8);
+    assert.equal(pieces[2], '·chat');
+    // A cell of the second map, which is of other words than its columns.
+    await explorer.hover('compare/map/second');
+    const { shown } = await explorer.untilState('a cell of the second to be explained', ({ shown: cell }) => cell?.[3] === 1);
+    const why = await explorer.ask('explain', ...shown);
+    assert.match(why.provenance, /cross 1, head 2, second sentence/);
+    await explorer.click('lens/overview');
+    await third.waitFor({ state: 'hidden' });
+    await explorer.visit(fragment);
+    await explorer.untilRun('the link', (state) => state.fragment === fragment && state.second_pieces?.[2] === '·chien');
+    assert.equal(await fourth.inputValue(), 'Le chien s\'est');
+    await explorer.reveal('compare/off');
+    await explorer.click('compare/off');
+    await third.waitFor({ state: 'hidden' });
+});

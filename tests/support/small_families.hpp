@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/head_index.hpp"
 #include "model/families.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
@@ -147,6 +148,15 @@ inline Result<Forward> continue_text(const std::shared_ptr<const Trace>& part,
                                      const std::vector<std::int32_t>& ids, double slice_operations) {
     if (!part->encoder()) return Forward::start(part, ids, slice_operations);
     return Forward::start(part, encoded_ids, slice_operations, ids);
+}
+
+// What a head gives for one token, in place of what it computed.
+inline Intervention head_output(HeadIndex head, Index token, std::vector<float> values) {
+    return {
+        .attention = head.layer,
+        .site = Site::head_output,
+        .edit = {
+            .head = head.head, .rows = {token}, .operation = Operation::set, .values = std::move(values)}};
 }
 
 }  // namespace attn::test

@@ -62,7 +62,7 @@ inline std::string translator_piece(std::int32_t id) {
 // Does what the page does with a text of a box.
 inline void split(app::Visit& visit, app::Box box, const std::string& text) {
     std::vector<std::int32_t> ids = translator_ids(text);
-    if (box == app::Box::first) ids.push_back(PieceVocabulary::end);
+    if (box == app::Box::first || box == app::Box::third) ids.push_back(PieceVocabulary::end);
     std::vector<std::string> pieces;
     for (const std::int32_t id : ids) pieces.push_back(translator_piece(id));
     const auto count = std::ssize(ids);

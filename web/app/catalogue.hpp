@@ -37,6 +37,7 @@ struct LensEntry {
     bool compares;        // shows the subject next to something else
     LinkRows links;
     std::unique_ptr<Resident> (*make)(Visit&);
+    bool reads_second = false;  // takes numbers from something else, if the subject has it
 };
 
 std::span<const SubjectEntry> subject_list();  // not empty

@@ -35,8 +35,8 @@ class Page {
     virtual void set_sentence(const std::string& text, bool enabled, bool tokenized,
                               const std::string& placeholder) = 0;
     virtual void hide_sentence() = 0;  // nobody uses the box
-    virtual void set_second_sentence(const SecondBox& box) = 0;
-    virtual void hide_second_sentence() = 0;  // there is no such box
+    virtual void set_lower_box(Box which, const LowerBox& box) = 0;
+    virtual void hide_lower_box(Box which) = 0;  // there is no such box
     virtual void set_title(const std::string& title) = 0;
     virtual void set_history(bool can_undo, bool can_redo) = 0;
     // Opens the model of that name that comes with the page, after this call; false: there is none.

@@ -3,6 +3,7 @@
 // shown and how.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -45,13 +46,14 @@ struct TextBox {
     std::string placeholder;
     bool operator==(const TextBox&) const = default;
 };
-enum class Box { first, second };
+enum class Box { first, second, third, fourth };
+inline constexpr std::array lower_boxes{Box::second, Box::third, Box::fourth};
 
-// The box below it.
-struct SecondBox {
+// One of the boxes below it.
+struct LowerBox {
     std::string text, placeholder;
     bool continued = false;  // a model goes on with it, so that its tokens have none of a text's end
-    bool operator==(const SecondBox&) const = default;
+    bool operator==(const LowerBox&) const = default;
 };
 
 // Holds a text as the page's tokenizer split it. `total` counts the tokens of the whole text; ids and pieces
@@ -115,9 +117,9 @@ class Resident {
     virtual std::uint64_t milestones() const { return 0; }
 
     // ---- The page around it -------------------------------------------------------------------------------
-    // Return the sentence box, while this subject uses it, and the box of a second text.
+    // Return the sentence box, while this subject uses it, and the boxes of other texts.
     virtual std::optional<TextBox> text_box() const { return std::nullopt; }
-    virtual std::optional<SecondBox> second_box() const { return std::nullopt; }
+    virtual std::optional<LowerBox> lower_box(Box) const { return std::nullopt; }
     virtual void text_typed(Box, const std::string&) {}
     virtual void tokens(TokenizedText) {}
     virtual FileIntake* intake(FileKind) { return nullptr; }

@@ -161,20 +161,22 @@ void Visit::show_boxes(bool anew) {
             page_.hide_sentence();
     }
     box_ = std::move(box);
-    std::optional<SecondBox> second = subject().second_box();
-    if (anew || second_box_ != second) {
-        if (second)
-            page_.set_second_sentence(*second);
-        else
-            page_.hide_second_sentence();
+    for (const Box which : lower_boxes) {
+        std::optional<LowerBox> lower = subject().lower_box(which);
+        if (anew || lower_boxes_[which] != lower) {
+            if (lower)
+                page_.set_lower_box(which, *lower);
+            else
+                page_.hide_lower_box(which);
+        }
+        lower_boxes_[which] = std::move(lower);
     }
-    second_box_ = std::move(second);
 }
 
 void Visit::text_typed(Box box, const std::string& text) {
     // The box already shows this text.
     if (box == Box::first && box_) box_->text = text;
-    if (box == Box::second && second_box_) second_box_->text = text;
+    if (auto& lower = lower_boxes_[box]) lower->text = text;
     subject().text_typed(box, text);
 }
 

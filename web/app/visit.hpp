@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -116,7 +117,7 @@ class Visit {
     std::vector<std::pair<const void*, std::shared_ptr<void>>> shared_;
     std::vector<std::unique_ptr<Resident>> subjects_, lenses_;  // in the order of their lists
     std::optional<TextBox> box_;
-    std::optional<SecondBox> second_box_;
+    std::map<Box, std::optional<LowerBox>> lower_boxes_;
     std::unique_ptr<FileIntake> archives_;
     std::unique_ptr<Download> download_;
     std::vector<std::function<bool()>> frame_steps_;

@@ -81,6 +81,7 @@ const std::optional<Explained>& Frame::explanation(const CellRef& cell, const Ho
         why_slices_ = visit_.slices();
         why_made_ = now;
         why_ = explain(cell, hover);
+        operands_ = why_ ? ui::operands_shown(*why_) : ui::OperandsShown{};
     }
     return why_;
 }
@@ -94,7 +95,11 @@ void Frame::draw_explanation() {
     Subject& subject = subject_in(visit_);
     if (!cell) why_.reset();
     if (cell && explanation(*cell, read_.cell ? read_ : Hover{})) {
-        const ui::InspectorReply reply = ui::inspector(*why_, cell == pin, !trail_.empty());
+        const auto draw_change = [&] {
+            if (cell == pin) subject.draw_change({subject.chosen_head(), *cell}, *why_);
+        };
+        const ui::InspectorReply reply =
+            ui::inspector(*why_, operands_, cell == pin, !trail_.empty(), draw_change);
         if (reply.copied) ImGui::SetClipboardText(copied(*why_, *reply.copied).c_str());
         if (reply.back) return go_back();
         if (reply.followed) follow(*cell, *reply.followed);

@@ -12,6 +12,7 @@
 #include "frame/sheet.hpp"
 #include "frame/start.hpp"
 #include "lenses/lens.hpp"
+#include "widgets/inspector.hpp"
 
 namespace attn::app {
 
@@ -99,6 +100,7 @@ class Frame {
         bool operator==(const Shown&) const = default;
     } shown_;
     std::optional<Explained> why_;
+    ui::OperandsShown operands_;
     std::uint64_t why_slices_ = 0;
     double why_made_ = 0;  // ms
     // The numbers that operands were followed from, and the pin at the trail's end: another pin ends it.

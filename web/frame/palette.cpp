@@ -119,6 +119,9 @@ std::vector<PaletteEntry> palette_entries(const Visit& visit) {
             add(all, std::move(offer.label), subject.name,
                 open ? offer.command : Together{{OpenSubject{subject.key}, offer.command}});
         }
+    for (Request& request : subject_in(visit).requests())
+        all.push_back(
+            {std::move(request.label), "command", [make = std::move(request.make)](Visit&) { make(); }});
     all.push_back({"Undo", "command", [](Visit& v) { v.undo(); }});
     all.push_back({"Redo", "command", [](Visit& v) { v.redo(); }});
     add_finds(all, visit);

@@ -8,7 +8,9 @@
 #include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/inverse/inverse.hpp"
+#include "lenses/knockout/knockout.hpp"
 #include "lenses/ladder/ladder.hpp"
+#include "lenses/layers/layers.hpp"
 #include "lenses/masks/masks.hpp"
 #include "lenses/memory/memory.hpp"
 #include "lenses/order/order.hpp"
@@ -47,6 +49,8 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>},
         LensEntry{"geometry", "Geometry", understand, "Scores as a bilinear form: its directions, its gauge, a metric, Einstein sums", false, geometry_links(), make<GeometryLens>},
         LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory_links(), make<MemoryLens>},
+        LensEntry{"layers", "Layers", question, "The residual stream as it becomes the answer, and what adds up to a logit", false, layers_links(), make<LayersLens>},
+        LensEntry{"knockout", "Knock-out", question, "What the answer loses without a head or an edge; bright is not the same as important", false, knockout_links(), make<KnockoutLens>, true},
     };
     // clang-format on
     return list;

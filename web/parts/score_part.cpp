@@ -200,7 +200,7 @@ void ScorePart::draw(const app::Drawing& drawing, app::Attention& attention, flo
     const auto asked = looked_query(drawing, attention);
     if (!record || record->keys() == 0 || record->queries() == 0) return;
     const Scored view{drawing, attention, record.get(), s.head};
-    const Index query = asked.value_or(record->queries() - 1);
+    const Index query = asked.value_or(attention.predicted());
     const std::vector<Key> keys = strongest(view, query);
     if (keys.empty()) return;
     const auto looked = looked_key(drawing);

@@ -31,9 +31,9 @@ EM_JS(void, js_set_url, (const char* fragment, int push),
 EM_JS(void, js_set_sentence, (const char* text, int enabled, int tokenized, const char* placeholder),
       { Module.shell.setSentence(UTF8ToString(text), !!enabled, !!tokenized, UTF8ToString(placeholder)); });
 EM_JS(void, js_hide_sentence, (), { Module.shell.hideSentence(); });
-EM_JS(void, js_set_second_sentence, (const char* text, const char* placeholder, int continued),
-      { Module.shell.setSecondSentence(UTF8ToString(text), UTF8ToString(placeholder), !!continued); });
-EM_JS(void, js_hide_second_sentence, (), { Module.shell.hideSecondSentence(); });
+EM_JS(void, js_set_lower_box, (int box, const char* text, const char* placeholder, int continued),
+      { Module.shell.setLowerBox(box, UTF8ToString(text), UTF8ToString(placeholder), !!continued); });
+EM_JS(void, js_hide_lower_box, (int box), { Module.shell.hideLowerBox(box); });
 EM_JS(void, js_set_title, (const char* title), { Module.shell.setTitle(UTF8ToString(title)); });
 EM_JS(void, js_set_history, (int can_undo, int can_redo),
       { Module.shell.setHistory(!!can_undo, !!can_redo); });
@@ -44,7 +44,7 @@ EM_JS(void, js_give_file, (const char* path, const std::byte* bytes, int size),
 EM_JS(void, js_open_given, (int awaited), { Module.shell.openGiven(!!awaited); });
 EM_JS(void, js_download, (const char* name, const std::byte* bytes, int size, const char* mime),
       { Module.shell.download(UTF8ToString(name), bytes, size, UTF8ToString(mime)); });
-EM_JS(void, js_append_token, (int second, int id), { Module.shell.appendToken(!!second, id); });
+EM_JS(void, js_append_token, (int box, int id), { Module.shell.appendToken(box, id); });
 EM_JS(void, js_write_tokens, (int first, int count, const std::int32_t* ids, int size),
       { Module.shell.writeTokens(first, count, Array.from(new Int32Array(HEAPU8.buffer, ids, size))); });
 EM_JS(char*, js_special_tokens, (), { return stringToNewUTF8(Module.shell.specialTokens()); });
@@ -79,10 +79,10 @@ class ShellPage : public app::Page {
         js_set_sentence(text.c_str(), enabled, tokenized, placeholder.c_str());
     }
     void hide_sentence() override { js_hide_sentence(); }
-    void set_second_sentence(const app::SecondBox& box) override {
-        js_set_second_sentence(box.text.c_str(), box.placeholder.c_str(), box.continued);
+    void set_lower_box(app::Box which, const app::LowerBox& box) override {
+        js_set_lower_box(static_cast<int>(which), box.text.c_str(), box.placeholder.c_str(), box.continued);
     }
-    void hide_second_sentence() override { js_hide_second_sentence(); }
+    void hide_lower_box(app::Box which) override { js_hide_lower_box(static_cast<int>(which)); }
     void set_title(const std::string& title) override { js_set_title(title.c_str()); }
     void set_history(bool can_undo, bool can_redo) override { js_set_history(can_undo, can_redo); }
     bool open_bundled(const std::string& name) override { return js_open_bundled(name.c_str()) != 0; }
@@ -100,9 +100,7 @@ class ShellPage : public app::Page {
     }
     void choose_tensors() override { js_choose_tensors(); }
     void remember(const std::string& what) override { js_remember(what.c_str()); }
-    void append_token(app::Box box, std::int32_t id) override {
-        js_append_token(box == app::Box::second, id);
-    }
+    void append_token(app::Box box, std::int32_t id) override { js_append_token(static_cast<int>(box), id); }
     void write_tokens(Range tokens, std::span<const std::int32_t> ids) override {
         js_write_tokens(static_cast<int>(tokens.begin), static_cast<int>(tokens.size()), ids.data(),
                         static_cast<int>(ids.size()));
@@ -268,25 +266,14 @@ EMSCRIPTEN_KEEPALIVE void explorer_theme(int dark) {
 
 EMSCRIPTEN_KEEPALIVE void explorer_wake() { wake(); }
 
-EMSCRIPTEN_KEEPALIVE void explorer_sentence(const char* text) {
-    visit().text_typed(app::Box::first, text);
+EMSCRIPTEN_KEEPALIVE void explorer_sentence(int box, const char* text) {
+    visit().text_typed(static_cast<app::Box>(box), text);
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_tokens(const char* text, const std::int32_t* ids, int count, int total,
-                                          const char* pieces) {
-    visit().tokens({app::Box::first, text, {ids, ids + count}, ShellPage::strings(pieces), total});
-    wake();
-}
-
-EMSCRIPTEN_KEEPALIVE void explorer_second_sentence(const char* text) {
-    visit().text_typed(app::Box::second, text);
-    wake();
-}
-
-EMSCRIPTEN_KEEPALIVE void explorer_second_tokens(const char* text, const std::int32_t* ids, int count,
-                                                 int total, const char* pieces) {
-    visit().tokens({app::Box::second, text, {ids, ids + count}, ShellPage::strings(pieces), total});
+EMSCRIPTEN_KEEPALIVE void explorer_tokens(int box, const char* text, const std::int32_t* ids, int count,
+                                          int total, const char* pieces) {
+    visit().tokens({static_cast<app::Box>(box), text, {ids, ids + count}, ShellPage::strings(pieces), total});
     wake();
 }
 

@@ -47,7 +47,9 @@ class Attention {
     virtual const WordAxis& query_words() const = 0;
     virtual const WordAxis& key_words() const = 0;
     bool has_words() const { return query_words().merges() || key_words().merges(); }  // of several tokens
-    virtual std::span<const std::int32_t> ids() const { return {}; }  // of the tokens, if they have any
+    // Of the queries and of the keys, if they are tokens that have any.
+    virtual std::span<const std::int32_t> ids() const { return {}; }
+    virtual std::span<const std::int32_t> key_ids() const { return ids(); }
     // Returns what is written below a query in a line of words: its token's id or its position.
     virtual std::string small_print(Index query) const { return std::to_string(query); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/clock.hpp"
+#include "model/kept_rows.hpp"
 
 namespace attn::app {
 
@@ -93,7 +94,7 @@ std::map<std::string, std::string> TextRun::source() const {
 void TextRun::follow(const TextRun& before) {
     if (before.run->model() != run->model()) return;
     before_ = before.version_;
-    kept_tokens_ = same_beginning(*before.run, run->ids(), run->encoder().get());
+    if (before.run->encoder() == run->encoder()) kept_tokens_ = KeptRows(*run, before.run.get()).at_end();
     const auto &here = words.tokens, &there = before.words.tokens;
     while (kept_words_ < std::min(std::ssize(here), std::ssize(there))) {
         const auto at = static_cast<std::size_t>(kept_words_);
@@ -106,7 +107,10 @@ std::vector<Stage> TextRun::stages() const {
     const AttentionSpec& spec = record_at(alike_.begin).spec();
     std::vector<Stage> stages{Stage::raw, Stage::scaled};
     if (spec.softcap > 0) stages.push_back(Stage::capped);
-    if (!spec.bias.empty()) stages.push_back(Stage::masked);
+    bool changed = false;  // scores that edits left are no other stage's
+    for (Index layer = alike_.begin; layer < alike_.end; ++layer)
+        changed = changed || record_at(layer).spec().edits;
+    if (!spec.bias.empty() || changed) stages.push_back(Stage::masked);
     stages.insert(stages.end(), {Stage::weight, Stage::contribution, Stage::projected});
     return stages;
 }
@@ -149,14 +153,28 @@ Status TextJob::start(const std::shared_ptr<const Model>& model, const std::stri
     return ok();
 }
 
+Status TextJob::change(const TextJob& of, const std::vector<Intervention>& interventions) {
+    auto forward = Forward::start_with(interventions, of.run_->run, slice_operations);
+    if (!forward) return forward.error();
+    next_.reset();
+    text_ = of.text_;
+    written_ = of.written_;
+    model_ = of.model_;
+    model_name_ = of.model_name_;
+    forward_ = *std::move(forward);
+    forward_ms_ = 0;
+    changes_ = true;
+    return ok();
+}
+
 std::int64_t TextJob::bytes() const {
     return ids().empty() ? 0 : trace_bytes(model_->config(), std::ssize(ids()), std::ssize(last_ids()));
 }
 
 Result<bool> TextJob::step() {
     if (forward_) return forward_step();
-    if (catches_up_ && (next_->run->encoder() ? next_->all_heads->step_maps() : next_->all_heads->catch_up()))
-        return false;
+    const bool anew = changes_ || next_->run->encoder();
+    if (catches_up_ && (anew ? next_->all_heads->step_maps() : next_->all_heads->catch_up())) return false;
     run_ = std::move(next_);
     return true;
 }
@@ -175,16 +193,18 @@ Result<bool> TextJob::forward_step() {
     const bool two = (*trace)->encoder() != nullptr;
     next_ = std::make_unique<TextRun>(*trace, read(two ? written_ : text_), two ? read(text_) : nullptr,
                                       model_name_);
-    if (run_) next_->follow(*run_);
+    const bool anew = changes_ || two;
+    if (run_ && !changes_) next_->follow(*run_);
     if (!overview_) return false;
-    if (Status begun = next_->begin_overview(two ? nullptr : run_.get()); !begun) {
+    if (Status begun = next_->begin_overview(anew ? nullptr : run_.get()); !begun) {
         next_.reset();
         return begun.error();
     }
-    // The maps of cross-attention change with every token of either text, so those of small runs are made anew.
+    // The maps of cross-attention change with every token of either text, and all maps with an intervention, so those of
+    // small runs are made anew.
     const Index kept = run_ ? next_->kept_since(run_->version(), false) : 0;
-    catches_up_ = two ? run_ && std::ssize(text_.ids) + next_->tokens() <= few_rows
-                      : kept > 0 && next_->tokens() - kept <= few_rows;
+    catches_up_ = anew ? run_ && std::ssize(text_.ids) + next_->tokens() <= few_rows
+                       : kept > 0 && next_->tokens() - kept <= few_rows;
     return false;
 }
 

@@ -85,6 +85,7 @@ class TextRun final : public Attention {
     const WordAxis& query_words() const override { return words; }
     const WordAxis& key_words() const override { return keys_->words; }
     std::span<const std::int32_t> ids() const override { return run->attention(alike_.begin).queries.ids(); }
+    std::span<const std::int32_t> key_ids() const override { return run->attention(alike_.begin).keys.ids(); }
     std::string small_print(Index query) const override;
     std::vector<Stage> stages() const override;
     Stage stage_for(Stage chosen) const override { return chosen; }
@@ -122,6 +123,8 @@ class TextJob {
     // as far as their tokens are the same. An encoder–decoder has written what begins with its start token.
     Status start(const std::shared_ptr<const Model>& model, const std::string& model_name, SplitText text,
                  SplitText written = {});
+    // Runs another job's text, whose run is complete, under interventions.
+    Status change(const TextJob& of, const std::vector<Intervention>& interventions);
     bool running() const { return forward_ || next_; }
     // Does a slice; returns true when the run has just become complete. Where it is longer or shorter by a few
     // tokens, its overview is as far as the one before, so that no picture goes and comes.
@@ -148,6 +151,7 @@ class TextJob {
     std::optional<Forward> forward_;
     double forward_ms_ = 0;
     std::unique_ptr<TextRun> run_, next_;
+    bool changes_ = false;  // the run: then nothing is as it was in the one before
     bool catches_up_ = false;
 };
 

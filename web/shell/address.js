@@ -70,6 +70,9 @@ export class Address {
      * @param {string} fragment
      */
     #write(method, fragment) {
+        if (location.hash.slice(1) !== this.#seen) {
+            return;  // somebody has just gone elsewhere, of which moved() is about to be told
+        }
         history[method](null, '', fragment ? `#${fragment}` : location.pathname + location.search);
         this.#seen = location.hash.slice(1);
     }

@@ -51,17 +51,13 @@ export interface Exports {
     _explorer_wake(): void;
 
     /** The person has changed the text; its tokens follow where a model is open. */
-    _explorer_sentence(text: Text): void;
+    _explorer_sentence(box: number, text: Text): void;
 
     /**
      * `ids` holds `count` int32, the first of `total` as far as the model's context goes; `pieces` is a JSON array of
      * `count` strings to show.
      */
-    _explorer_tokens(text: Text, ids: Bytes, count: number, total: number, pieces: Text): void;
-
-    /** The same of the second box: another sentence, or what a decoder has written. */
-    _explorer_second_sentence(text: Text): void;
-    _explorer_second_tokens(text: Text, ids: Bytes, count: number, total: number, pieces: Text): void;
+    _explorer_tokens(box: number, text: Text, ids: Bytes, count: number, total: number, pieces: Text): void;
 
     /** A model begins to arrive. The files that follow are config.json, the index where there is one, and the weights. */
     _explorer_model_name(name: Text): void;
@@ -210,11 +206,11 @@ export interface Shell {
     /** The sentence box is not used at present. */
     hideSentence(): void;
 
-    /** The second box is shown with this text, and its tokens are wanted: without those of a text's ends where the model goes on with it. */
-    setSecondSentence(text: string, placeholder: string, continued: boolean): void;
+    /** A box below the first (1, 2 or 3) is shown with this text, and its tokens are wanted: without those of a text's ends where the model goes on with it. */
+    setLowerBox(box: number, text: string, placeholder: string, continued: boolean): void;
 
-    /** The second box is not used at present. */
-    hideSecondSentence(): void;
+    /** That box is not used at present. */
+    hideLowerBox(box: number): void;
 
     /** The name of the open model. */
     setTitle(text: string): void;
@@ -224,8 +220,8 @@ export interface Shell {
     /** The answer is a JSON array of strings, how each id is shown. */
     idsToText(ids: number[]): string;
 
-    /** The text of the sentence box, or of the second one, grows by a generated token. */
-    appendToken(second: boolean, id: number): void;
+    /** The text of a box (0 is the first) grows by a generated token. */
+    appendToken(box: number, id: number): void;
 
     /** In the text, these tokens take the place of so many others. */
     writeTokens(first: number, count: number, ids: number[]): void;

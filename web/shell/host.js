@@ -26,15 +26,13 @@ import { areTensors } from './tensors.js';
 /**
  * @typedef {object} Parts
  * @property {Program} program
- * @property {Tokens} tokens
- * @property {Tokens} secondTokens
+ * @property {Tokens[]} tokens of each box
  * @property {Models} models
  * @property {Tensors} tensors
  * @property {Bundled} bundled
  * @property {Address} address
  * @property {Bar} bar
- * @property {SentenceBox} box
- * @property {SentenceBox} second
+ * @property {SentenceBox[]} boxes the sentence box and those below it
  * @property {Clipboard} clipboard
  * @property {Notices} notices
  * @property {HTMLElement} canvas
@@ -52,7 +50,8 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens, secondTokens, models, tensors, bundled, address, bar, box, second, clipboard, notices, canvas, field, semantics }) {
+export function createHost({ program, tokens: all, models, tensors, bundled, address, bar, boxes, clipboard, notices, canvas, field, semantics }) {
+    const [box] = boxes, [tokens] = all;
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
     let given = [];  // files on their way to being opened
@@ -91,19 +90,19 @@ export function createHost({ program, tokens, secondTokens, models, tensors, bun
             box.hide();
             tokenWanted = false;
         },
-        setSecondSentence(text, placeholder, continued) {
-            second.set(text, true, placeholder);
-            secondTokens.continued = continued;
-            soon(() => secondTokens.hand(second.text));
+        setLowerBox(which, text, placeholder, continued) {
+            boxes[which].set(text, true, placeholder);
+            all[which].continued = continued;
+            soon(() => all[which].hand(boxes[which].text));
         },
-        hideSecondSentence() {
-            second.hide();
-            secondTokens.forget();
+        hideLowerBox(which) {
+            boxes[which].hide();
+            all[which].forget();
         },
         setTitle: (text) => bar.setTitle(text),
         setHistory: (canUndo, canRedo) => bar.setHistory(canUndo, canRedo),
         idsToText: (ids) => tokens.pieces(ids),
-        appendToken: (toSecond, id) => soon(() => (toSecond ? secondTokens : tokens).append(id)),
+        appendToken: (which, id) => soon(() => all[which].append(id)),
         writeTokens: (...how) => soon(() => tokens.write(...how)),
         specialTokens: () => JSON.stringify(tokens.special),
         copy(text) {

@@ -44,8 +44,8 @@ const patience = 200;  // ms; a model that is here by then comes with the first 
 let program;
 /** @type {ReturnType<typeof createHost> | undefined} */
 let host;
-/** @type {Tokens | undefined} */
-let secondTokens;
+/** @type {Tokens[]} of each box */
+let tokens = [];
 /** @type {Models | undefined} */
 let models;
 /** @type {Tensors | undefined} */
@@ -57,14 +57,14 @@ const theme = new Theme((dark) => program?.theme(dark));
 const address = new Address((fragment) => program?.fragment(fragment));
 const semantics = new Semantics(element('semantics'), stage);
 const clipboard = new Clipboard({ stage, notices });
-const box = new SentenceBox(element('first'), (text) => {
-    program?.sentence(text);
-    host?.hand();
-});
-const second = new SentenceBox(element('second'), (text) => {
-    program?.secondSentence(text);
-    secondTokens?.hand(text);
-});
+const boxes = [element('first'), element('second'), element('third'), element('fourth')].map((root, which) => new SentenceBox(root, (text) => {
+    program?.sentence(which, text);
+    if (which === 0) {
+        host?.hand();
+    } else {
+        tokens[which]?.hand(text);
+    }
+}));
 const bar = new Bar({
     onFind: find,
     onUndo: () => program?.undo(),
@@ -94,8 +94,7 @@ attachKeys({
     redo: () => program?.redo(),
     find,
     enter() {
-        box.close();
-        second.close();
+        boxes.forEach((each) => each.close());
         field.enter();
     },
     escape: () => bar.escape(),
@@ -196,12 +195,11 @@ async function start() {
     });
     globalThis.explorer = module;  // for the browser tests' probe
     const running = program = new Program(module);
-    const tokens = new Tokens(box, running.tokens.bind(running));
-    secondTokens = new Tokens(second, running.secondTokens.bind(running));
+    tokens = boxes.map((each, which) => new Tokens(each, (...given) => running.tokens(which, ...given)));
     const own = tensors = new Tensors({ program, notices });
     archives = new Archives({ program, notices });
-    const opener = models = new Models({ program, tokens: [tokens, secondTokens], notices, bundled });
-    host = createHost({ program, tokens, secondTokens, models, tensors: own, bundled, address, bar, box, second, clipboard, notices, canvas, field, semantics });
+    const opener = models = new Models({ program, tokens, notices, bundled });
+    host = createHost({ program, tokens, models, tensors: own, bundled, address, bar, boxes, clipboard, notices, canvas, field, semantics });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));

@@ -33,6 +33,8 @@ interface PageElements {
     redo: HTMLButtonElement;
     semantics: HTMLDivElement;
     second: HTMLDivElement;
+    third: HTMLDivElement;
+    fourth: HTMLDivElement;
     stage: HTMLDivElement;
     table: HTMLButtonElement;
     'table-choice': HTMLSelectElement;

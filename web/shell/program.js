@@ -127,25 +127,19 @@ export class Program {
 
     wake() { this.#call('_explorer_wake'); }
 
-    /** @param {string} text */
-    sentence(text) { this.#call('_explorer_sentence', text); }
-
-    /** @param {string} text */
-    secondSentence(text) { this.#call('_explorer_second_sentence', text); }
-
-    /** @type {GiveTokens} */
-    tokens(...given) { this.#tokens('_explorer_tokens', ...given); }
-
-    /** @type {GiveTokens} */
-    secondTokens(...given) { this.#tokens('_explorer_second_tokens', ...given); }
+    /**
+     * @param {number} box
+     * @param {string} text
+     */
+    sentence(box, text) { this.#call('_explorer_sentence', box, text); }
 
     /**
-     * @param {'_explorer_tokens' | '_explorer_second_tokens'} name
+     * @param {number} box
      * @param {Parameters<GiveTokens>} given
      */
-    #tokens(name, ...[text, ids, total, pieces]) {
+    tokens(box, ...[text, ids, total, pieces]) {
         const bytes = new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength);
-        this.#call(name, text, bytes, ids.length, total, JSON.stringify(pieces));
+        this.#call('_explorer_tokens', box, text, bytes, ids.length, total, JSON.stringify(pieces));
     }
 
     /** @param {string} name */

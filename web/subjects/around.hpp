@@ -82,6 +82,7 @@ void explain_left(const Around& a, bool of_attention);
 void explain_between(const Around& a, bool of_attention);
 void explain_embedding(const Around& a);
 void explain_embedding_sum(const Around& a);
+void explain_router_score(const Around& a);
 void explain_expert_weight(const Around& a);
 void explain_expert_hidden(const Around& a);
 void explain_expert_output(const Around& a);

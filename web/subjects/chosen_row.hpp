@@ -16,12 +16,13 @@ struct ChosenRow {
 };
 
 // The subject must have an attention.
-inline ChosenRow chosen_row(Subject& subject) {
+inline Index chosen_query(Subject& subject) {
     const Attention& attention = *subject.attention();
+    return std::min(subject.chosen().query.value_or(attention.predicted()), attention.queries() - 1);
+}
+inline ChosenRow chosen_row(Subject& subject) {
     const HeadIndex head = subject.chosen_head();
-    const Index last = attention.queries() - 1;
-    return {attention.record(head.layer), head,
-            std::min(subject.chosen().query.value_or(attention.predicted()), last)};
+    return {subject.attention()->record(head.layer), head, chosen_query(subject)};
 }
 
 }  // namespace attn::app

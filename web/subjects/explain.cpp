@@ -19,7 +19,11 @@ std::string exponential_expression(const std::string& score, const CellExplanati
 
 std::string four(double value) { return fixed(value, 4); }
 
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) {
+    std::string quoted;
+    quoted.reserve(text.size() + 2);
+    return quoted.append(1, '"').append(text).append(1, '"');
+}
 
 std::string label_at(std::span<const std::string> labels, Index i) {
     return i >= 0 && i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
@@ -68,7 +72,11 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         line("capped", cap + " * tanh(scaled / " + cap + ")", c.capped);
         step(Stage::capped, "capped", cap + " · tanh(" + four(c.scaled) + " / " + cap + ")", c.capped);
     }
-    if (!spec.mask.is_everything() || !spec.bias.empty()) {
+    if (c.score_before) {
+        line("unchanged", last + " + " + in_expression(c.bias), *c.score_before);
+        line("masked", in_expression(c.masked), c.masked);
+        step(Stage::masked, "masked", "changed from " + four(*c.score_before), c.masked);
+    } else if (!spec.mask.is_everything() || !spec.bias.empty()) {
         const std::string how = !c.allowed          ? "masked: −∞"
                                 : spec.bias.empty() ? "the mask allows it"
                                                     : four(c.capped) + " + " + four(c.bias);
@@ -95,12 +103,19 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
     of_softmax("exp(s − max)", "exp(" + four(c.masked - c.row_max) + ")", c.exponential, Stage::exponential,
                cell.col);
     of_softmax("Σ of the row", "", c.row_sum, Stage::row_sum, 0);
-    line("weight", "exponential / " + in_expression(c.row_sum), c.weight);
-    step(Stage::weight, "weight", four(c.exponential) + " / " + four(c.row_sum), c.weight);
+    const std::string quotient = four(c.exponential) + " / " + four(c.row_sum);
+    if (!c.weight_before) {
+        line("weight", "exponential / " + in_expression(c.row_sum), c.weight);
+        return step(Stage::weight, "weight", quotient, c.weight);
+    }
+    line("softmax", "exponential / " + in_expression(c.row_sum), *c.weight_before);
+    out.steps.push_back({"softmax", quotient, four(*c.weight_before), false});
+    line("weight", in_expression(c.weight), c.weight);
+    step(Stage::weight, "weight", "changed from " + four(*c.weight_before), c.weight);
 }
 
 Stage before_softmax(const AttentionSpec& spec) {
-    if (!spec.mask.is_everything() || !spec.bias.empty()) return Stage::masked;
+    if (!spec.mask.is_everything() || !spec.bias.empty() || spec.edits) return Stage::masked;
     return spec.softcap > 0 ? Stage::capped : Stage::scaled;
 }
 

@@ -95,6 +95,9 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
 // Explains a component of q, k or v by the normalised residual and the model's weights.
 void explain_projection(Explained& out, const TextRun& run, const Places& places, const CellRef& cell);
 
+// Adds what interventions made of a number that has been explained.
+void add_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& cell);
+
 // Explains a number of a run, or a cell between its words. Returns nothing if the run has no such cell.
 std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell);
 

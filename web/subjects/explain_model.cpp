@@ -181,9 +181,11 @@ void explain_kept(const Around& a) {
             a.out.formula = "row " + std::to_string(id) + " of the embedding, the id of " + a.token();
             break;
         case Stage::position: {
-            const Index row = a.network().first_position + a.cell.row;
+            const Index row =
+                position_rows(a.network(), a.trace().ids())[static_cast<std::size_t>(a.cell.row)];
             explain_row(a, *a.network().position_embedding, Stage::w_position, row);
             a.out.formula = "row " + std::to_string(row) + " of the position embedding";
+            if (id == a.network().padding_id) a.out.formula += ", that of padding, which has no position";
             break;
         }
         case Stage::segment: {
@@ -266,6 +268,10 @@ bool explain_unkept(const Around& a) {
         const Tensor rows = unturned_rows(*a.run.run, turned, a.layer(), own, {a.cell.row, a.cell.row + 1});
         a.out.f32 = static_cast<double>(rows.values()[static_cast<std::size_t>(a.cell.col)]);
         return true;
+    }
+    if (stage == Stage::router_score) {
+        if (!a.block().experts || !within(std::ssize(a.block().experts->all))) return false;
+        return explain_router_score(a), true;
     }
     const bool of_gate = stage == Stage::gate || stage == Stage::active_gate || stage == Stage::up;
     if (!of_gate || !a.block().mlp.gate || !within(a.block().mlp.up.weight.out)) return false;

@@ -106,6 +106,22 @@ void explain_embedding_sum(const Around& a) {
     explain_sum(a, {token}, {&t.token_embedding()});
 }
 
+void explain_router_score(const Around& a) {
+    const Experts& experts = *a.block().experts;
+    const LinearSum sum = explain_linear(experts.router, a.values(a.at_layer().mlp_input), a.cell.col);
+    a.out.formula = "Σ_b MLP input[" + a.token() + ", b] · router[b, " + a.column() + "]";
+    a.out.operands_title = "MLP input · what the router asks of expert " + a.column();
+    add_terms(a.out, sum.terms, a.row(Stage::mlp_input), PlaceOf(), {"x", "w"});
+    a.out.f64 = sum.value();
+    a.out.f32 = static_cast<double>(sum.f32());
+    add_step(a.out, "score", sum.bias == 0 ? "Σ" : "Σ + bias " + four(sum.bias), a.out.f64, true);
+    add_line(a.out, "value", sum.bias == 0 ? "dot(x, w)" : "dot(x, w) + " + in_expression(sum.bias),
+             a.out.f64);
+    a.out.note = "The router is " + experts.router.name + ". Of " + std::to_string(experts.all.size()) +
+                 " experts, the " + std::to_string(experts.per_token) +
+                 " with the highest scores take the token.";
+}
+
 void explain_expert_weight(const Around& a) {
     const LayerTrace& l = a.at_layer();
     const Experts& experts = *a.block().experts;
@@ -115,11 +131,13 @@ void explain_expert_weight(const Around& a) {
     for (Index slot = 0; slot < experts.per_token; ++slot) {
         const auto number = static_cast<Index>(l.chosen_experts.matrix()(a.cell.row, slot));
         const double score = explain_linear(experts.router, x, number).value(), power = std::exp(score);
-        a.out.operands.push_back({"expert " + number_of(a, slot), power, 1, power});
+        a.out.operands.push_back({"expert " + number_of(a, slot), power, 1, power, std::nullopt, std::nullopt,
+                                  a.places(Stage::router_score, a.cell.row, number)});
         sum += power;
         if (slot != a.cell.col) continue;
         own = power;
-        add_step(a.out, "score", "MLP input · router, of expert " + number_of(a, slot), score);
+        add_step(a.out, "router score", "of expert " + number_of(a, slot), score,
+                 a.places(Stage::router_score, a.cell.row, number));
     }
     a.out.f64 = own / sum;
     a.out.formula = "exp(score) / Σ exp(score), of expert " + number_of(a, a.cell.col);

@@ -35,7 +35,11 @@ void add_bias(Explained& out, const TextRun& run, HeadIndex at, const CellRef& c
 std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell) {
     const auto [layer, head] = at;
     const Places places{at, cell.second};
-    if (is_of_model(cell.stage)) return explain_model_cell(run, places, cell);
+    if (is_of_model(cell.stage)) {
+        auto out = explain_model_cell(run, places, cell);
+        if (out) add_changes(*out, *run.run, at, cell);
+        return out;
+    }
     const Record& record = run.record_at(layer);
     const auto key_name = [&](Index i) { return in_quotes(label_at(run.key_names(), i)); };
     Explained out;
@@ -82,6 +86,7 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
         out.note = "Component " + std::to_string(cell.col) + " of the " + (of_keys ? "key" : "query") +
                    " that enters the score" +
                    (run.run->model()->network().rotary_of(layer) ? ", after its rotary position." : ".");
+    add_changes(out, *run.run, at, cell);
     return out;
 }
 

@@ -10,13 +10,29 @@
 
 namespace attn::app {
 
+// What divides q or k by the root of the mean square of what it takes together, which is this head's components or
+// those of all heads, and multiplies it by a gain (Zhang & Sennrich 2019, arXiv 1910.07467).
+struct HeadNorm {
+    std::vector<double> gain;     // [d_k]
+    Matrix before;                // [n, d_k]: of this head
+    std::vector<double> squares;  // [n]: the mean of all squares, and ε
+    double together = 0;          // how many components
+    // Of the other heads, where it takes them along, for component b of X: Σ_a u[t, a] W[b, a], and Σ_a W[b, a]².
+    Matrix others = {};                      // [n, components]; empty: there are none
+    std::vector<double> other_squares = {};  // [components]
+    bool operator==(const HeadNorm&) const = default;
+};
+
 // q, k and v as X W, one head; queries and keys are the same tokens. Of a model's many components of X, and of the rows of
 // W, only some are here.
 struct Projections {
-    Matrix x, w_q, w_k, w_v;            // [n, components], [components, d_k], …
-    Index first = 0;                    // of the components
-    std::optional<Rotary> rotary = {};  // none: q and k are not turned
-    Stage of_x = Stage::x;              // what the numbers of X are
+    Matrix x, w_q, w_k, w_v;                           // [n, components], [components, d_k], …
+    Index first = 0;                                   // of the components
+    std::optional<Rotary> rotary = {};                 // none: q and k are not turned
+    std::optional<HeadNorm> q_norm = {}, k_norm = {};  // before they are turned
+    Stage of_x = Stage::x;                             // what the numbers of X are
+    // Of cross-attention the rows of X are those that k and v are made of, and one more for the query in view.
+    bool crosses = false;
     bool operator==(const Projections&) const = default;
 };
 

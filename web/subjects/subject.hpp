@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,12 @@ inline constexpr Guide numbers_guide{"Every number explains itself",
 struct Offer {
     std::string label;
     Command command;
+};
+
+// What the page has a part in, so that it is no command: the State changes when the page answers.
+struct Request {
+    std::string label;
+    std::function<void()> make;
 };
 
 // The step from a cross-attention to the decoder's own attention before it.
@@ -92,10 +99,20 @@ class Subject : public Resident {
     HeadIndex chosen_head() { return {chosen().layer, chosen().head}; }
     // Returns what the subject is compared with, which has names of its own.
     virtual Attention* second() { return nullptr; }
+    // Says whether subjects of this kind run a model, whose Trace their attention has.
+    virtual bool runs_model() const { return false; }
     // Says whether subjects of this kind can have a second.
     virtual bool may_compare() const { return false; }
     // Returns the step that gives it a second; nothing if that is impossible now.
     virtual std::optional<Offer> offer_second() const { return std::nullopt; }
+    // Returns the step that runs its model on without a head; nothing if it cannot be changed.
+    virtual std::optional<Offer> offer_without(const HeadIndex&) const { return std::nullopt; }
+    // Returns the command that has a model read a text and, beside it, a second: the model that comes with the page
+    // or, where there is none, the one that is open. Nothing if subjects of this kind read none, or if there is no such
+    // model.
+    virtual std::optional<Command> reads(const std::string& /*text*/, const std::string& /*second*/) const {
+        return std::nullopt;
+    }
     // Returns the step that leaves it without a second again.
     virtual std::optional<Offer> offer_alone() const { return std::nullopt; }
     // Returns what its heads are named after; null while nothing was measured.
@@ -118,6 +135,7 @@ class Subject : public Resident {
     virtual Guide guide() const = 0;
     // Returns commands that are worth finding by name: the subject's examples and settings.
     virtual std::vector<Offer> offers() const { return {}; }
+    virtual std::vector<Request> requests() { return {}; }
     // Returns the command for Ctrl+V, which pastes at the pinned cell.
     virtual std::optional<Command> paste(const Matrix&) const { return std::nullopt; }
 
@@ -128,6 +146,8 @@ class Subject : public Resident {
     // Draws the settings of a comparison: other pairs to compare, a way to end it, and the names of the two.
     virtual void draw_comparison(const Drawing&) {}
     virtual std::pair<std::string, std::string> comparison_names() { return {"this", "the other"}; }
+    // Draws in the inspector what can be changed about the pinned number, which is explained so.
+    virtual void draw_change(const CellPlace&, const Explained&) {}
     // Called when a row's or column's name next to a matrix of the ladder was clicked.
     virtual void name_clicked(Stage, std::optional<Index> /*row*/, std::optional<Index> /*column*/) {}
     // Draws what the subject shows next to its heads, such as predictions or remarks, `width` points wide.

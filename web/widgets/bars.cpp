@@ -41,12 +41,16 @@ std::optional<Index> bar_list(const std::string& name, const std::string& title,
         draw_text_within(list, {min.x + name_width - wide, text_y}, name_width, ink, bar.name);
         const float left = min.x + name_width + bar_gap, top = min.y + (line_height - bar_height) / 2;
         const float share = most > 0 ? bar.value / most : 0;
-        const float length = share > 0 ? std::min(share, 1.0f) * room : 0;  // none of NaN
-        list->AddRectFilled({left, top}, {left + std::max(length, 1.5f), top + bar_height},
-                            scale.colour(bar.value), 3);
+        const bool two_sided = scale.diverging, negative = two_sided && share < 0;
+        const float reach = two_sided ? room / 2 : room, zero = left + (two_sided ? reach : 0);
+        const float size = negative ? -share : share;
+        const float length = size > 0 ? std::min(size, 1.0f) * reach : 0;  // none of NaN
+        const float from = negative ? zero - std::max(length, 1.5f) : zero,
+                    to = negative ? zero : zero + std::max(length, 1.5f);
+        list->AddRectFilled({from, top}, {to, top + bar_height}, scale.colour(bar.value), 3);
         // The outline makes colours visible that are close to the page's own.
-        if (length > 3) list->AddRect({left, top}, {left + length, top + bar_height}, theme().border, 3);
-        draw_text(list, {left + std::max(length, 1.5f) + bar_gap, text_y}, ink, bar.number);
+        if (length > 3) list->AddRect({from, top}, {to, top + bar_height}, theme().border, 3);
+        draw_text(list, {(two_sided ? left + room : to) + bar_gap, text_y}, ink, bar.number);
         const std::string key = name + "/" + std::to_string(i);
         landmark(key, min, max);
         semantic_place(Role::option, key, bar.name + " " + bar.number, min, max).on = bar.lit;

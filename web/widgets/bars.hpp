@@ -18,7 +18,7 @@ struct Bar {
 };
 
 // Draws one line per bar, its length in proportion to `most`, in the scale's colours, and advances the
-// cursor. Returns the bar under the mouse. Landmarks are "<name>/<place in the list>". Names longer than `most_name`
+// cursor. On a diverging scale, bars begin in the middle and negative ones go to the left. Returns the bar under the mouse. Landmarks are "<name>/<place in the list>". Names longer than `most_name`
 // are cut.
 std::optional<Index> bar_list(const std::string& name, const std::string& title, float width,
                               std::span<const Bar> bars, float most, const ColourScale& scale,

@@ -65,6 +65,16 @@ bool button(const char* name, const char* label, const Status& possible) {
     return pressed;
 }
 
+bool toggle(const char* name, const char* label, bool on) {
+    if (on) {
+        ImGui::PushStyleColor(ImGuiCol_Button, theme().accent_soft);
+        ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme().accent_soft);
+    }
+    const bool pressed = button(name, label);
+    if (on) ImGui::PopStyleColor(2);
+    return pressed;
+}
+
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken) {
     std::optional<int> chosen;
     const SemanticGroup group(Role::radiogroup, name, std::exchange(last_label, {}));

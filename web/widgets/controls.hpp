@@ -34,6 +34,9 @@ bool button(const char* name, const char* label, bool enabled = true);
 // Draws a button that is disabled and says why if its step is impossible.
 bool button(const char* name, const char* label, const Status& possible);
 
+// Draws a button that stays down while it is on; its label has to say so, too.
+bool toggle(const char* name, const char* label, bool on);
+
 // Draws a row of choices, one of them taken. Returns the index of a newly taken one.
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken);
 

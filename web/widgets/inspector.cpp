@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
 
 #include "app/format.hpp"
 #include "widgets/controls.hpp"
@@ -13,7 +16,7 @@ namespace attn::ui {
 namespace {
 
 // Further operands are summed up in one line.
-constexpr std::size_t operands_shown = 16;
+constexpr std::ptrdiff_t most_operands = 16;
 
 void line(Face face, float size, ImU32 colour, const std::string& text) {
     Type type(face, size);
@@ -55,25 +58,12 @@ void value(const app::Explained& why) {
     ImGui::PopStyleColor();
 }
 
-void operands(const app::Explained& why, InspectorReply& reply) {
+void operands(const app::Explained& why, const OperandsShown& of, InspectorReply& reply) {
     if (why.operands.empty()) return;
     ImGui::Dummy({0, 6});
     line(Face::semibold, size_body, theme().text, why.operands_title);
-    double largest = 0, sum = 0;
-    for (const auto& o : why.operands) {
-        sum += o.product;
-        if (std::isfinite(o.product)) largest = std::max(largest, std::abs(o.product));
-    }
     const bool multiplied = std::string_view(why.sign) == "×";
-    // If not all operands fit, the largest come first, since they decide the result.
-    std::vector<const app::Explained::Operand*> order;
-    for (const auto& o : why.operands) order.push_back(&o);
-    if (order.size() > operands_shown)
-        std::ranges::sort(order, [](auto* a, auto* b) {
-            const double left = std::abs(a->product), right = std::abs(b->product);
-            return left != right ? left > right : a < b;
-        });
-    const std::size_t shown = std::min(order.size(), operands_shown);
+    const double largest = of.largest;
 
     Type mono(Face::mono, size_small);
     ImDrawList* list = ImGui::GetWindowDrawList();
@@ -82,18 +72,21 @@ void operands(const app::Explained& why, InspectorReply& reply) {
                 height = text_height + 5 + (by_touch() ? finger : 0);
     const float digit = text_size("0").x;
     float name_width = digit * 6;
-    for (const auto* o : order) name_width = std::max(name_width, text_size(o->name).x + 6);
+    bool named = false;
+    for (const std::size_t i : of.which) {
+        const std::string& name = why.operands[i].name;
+        name_width = std::max(name_width, text_size(name).x + 6);
+        named = named || (!name.empty() && !std::isdigit(name[0]));
+    }
     name_width = std::min(name_width, digit * 11);
-    const bool named =
-        std::ranges::any_of(order, [](auto* o) { return !o->name.empty() && !std::isdigit(o->name[0]); });
     const float start = named ? name_width : 0;
     const float product_width = digit * 8, factors_width = digit * 16;
     const float bar_left = start + factors_width + 6, bar_right = width - product_width - 6;
     const auto right_aligned = [&](float x, float y, ImU32 colour, const std::string& text) {
         draw_text(list, {x - text_size(text).x, y}, colour, text);
     };
-    for (std::size_t i = 0; i < shown; ++i) {
-        const auto& o = *order[i];
+    for (std::size_t i = 0; i < of.which.size(); ++i) {
+        const auto& o = why.operands[of.which[i]];
         const ImVec2 at = ImGui::GetCursorScreenPos();
         if (named) draw_text_within(list, at, name_width - 6, theme().dim, o.name);
         right_aligned(at.x + start + digit * 7, at.y, theme().text, app::fixed(o.left, 3));
@@ -101,9 +94,8 @@ void operands(const app::Explained& why, InspectorReply& reply) {
         right_aligned(at.x + start + digit * 16, at.y, theme().text, app::fixed(o.right, 3));
         if (bar_right - bar_left > 16 && largest > 0 && std::isfinite(o.product)) {
             const float middle = (bar_left + bar_right) / 2;
-            const bool negative = std::ranges::any_of(order, [](auto* p) { return p->product < 0; });
-            const float zero = negative ? middle : bar_left;
-            const float reach = negative ? (bar_right - bar_left) / 2 : bar_right - bar_left;
+            const float zero = of.negative ? middle : bar_left;
+            const float reach = of.negative ? (bar_right - bar_left) / 2 : bar_right - bar_left;
             const float length = reach * static_cast<float>(o.product / largest);
             list->AddRectFilled({at.x + std::min(zero, zero + length), at.y + 2},
                                 {at.x + std::max(zero, zero + length) + 1, at.y + text_height},
@@ -127,12 +119,12 @@ void operands(const app::Explained& why, InspectorReply& reply) {
     }
     const ImVec2 at = ImGui::GetCursorScreenPos();
     list->AddLine({at.x, at.y}, {at.x + width, at.y}, theme().border);
-    const std::size_t left_out = order.size() - shown;
+    const std::size_t left_out = why.operands.size() - of.which.size();
     const std::string what = left_out ? "sum, with " + std::to_string(left_out) + " smaller terms" : "sum";
     draw_text(list, {at.x, at.y + 5}, theme().dim, what);
-    right_aligned(at.x + width, at.y + 5, theme().text, app::fixed(sum, 4));
+    right_aligned(at.x + width, at.y + 5, theme().text, app::fixed(of.sum, 4));
     ImGui::Dummy({width, height + 4});
-    semantic_text(Role::paragraph, what + " " + app::fixed(sum, 4));
+    semantic_text(Role::paragraph, what + " " + app::fixed(of.sum, 4));
 }
 
 void steps(const app::Explained& why, InspectorReply& reply) {
@@ -185,7 +177,29 @@ void note(const app::Explained& why) {
 
 }  // namespace
 
-InspectorReply inspector(const app::Explained& why, bool pinned, bool may_go_back) {
+OperandsShown operands_shown(const app::Explained& why) {
+    OperandsShown shown;
+    for (const auto& o : why.operands) {
+        shown.sum += o.product;
+        if (std::isfinite(o.product)) shown.largest = std::max(shown.largest, std::abs(o.product));
+        shown.negative = shown.negative || o.product < 0;
+    }
+    shown.which.resize(why.operands.size());
+    std::iota(shown.which.begin(), shown.which.end(), std::size_t{0});
+    if (std::ssize(shown.which) <= most_operands) return shown;
+    // The largest decide the result, and a NaN decides it alone.
+    const auto rank = [&](std::size_t i) {
+        const double product = why.operands[i].product;
+        const double size = std::isnan(product) ? std::numeric_limits<double>::infinity() : std::abs(product);
+        return std::pair(-size, i);
+    };
+    std::ranges::partial_sort(shown.which, shown.which.begin() + most_operands, {}, rank);
+    shown.which.resize(most_operands);
+    return shown;
+}
+
+InspectorReply inspector(const app::Explained& why, const OperandsShown& shown, bool pinned, bool may_go_back,
+                         const std::function<void()>& draw_change) {
     InspectorReply reply;
     if (may_go_back) {
         reply.back = button("inspector/back", "‹ Back");
@@ -198,8 +212,9 @@ InspectorReply inspector(const app::Explained& why, bool pinned, bool may_go_bac
     landmark_item("inspector/title");
     line(Face::regular, size_small, theme().dim, why.provenance + (pinned ? " · pinned" : ""));
     value(why);
+    draw_change();
     if (!why.formula.empty()) line(Face::mono, size_small, theme().text, why.formula);
-    operands(why, reply);
+    operands(why, shown, reply);
     steps(why, reply);
     note(why);
     ImGui::Dummy({0, 6});

@@ -2,7 +2,10 @@
 // steps lead on to the numbers that they are.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "app/copied.hpp"
 
@@ -14,7 +17,18 @@ struct InspectorReply {
     std::optional<app::Dialect> copied;
 };
 
-// `may_go_back` offers the way back to where an operand was followed from.
-InspectorReply inspector(const app::Explained& why, bool pinned, bool may_go_back);
+// What is shown of the operands of a sum. An explanation is drawn in many frames and may have thousands of operands, so
+// this is found once.
+struct OperandsShown {
+    std::vector<std::size_t> which;  // all of them in their order; of more than a few, the largest ones first
+    double sum = 0, largest = 0;     // of all products, and the largest finite size among them
+    bool negative = false;           // a product is
+};
+OperandsShown operands_shown(const app::Explained& why);
+
+// `may_go_back` offers the way back to where an operand was followed from; `draw_change` draws, under the value, what can be
+// changed about it.
+InspectorReply inspector(const app::Explained& why, const OperandsShown& shown, bool pinned, bool may_go_back,
+                         const std::function<void()>& draw_change);
 
 }  // namespace attn::ui

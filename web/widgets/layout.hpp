@@ -27,7 +27,8 @@ inline constexpr float icon = 60, button = 90, long_button = 120, two_choices = 
 }
 
 // The widths of controls without a text that determines them.
-inline constexpr float slider_width = 110, menu_width = 150, wide_menu_width = 300, number_width = 64;
+inline constexpr float slider_width = 110, menu_width = 150, wide_menu_width = 300, number_width = 64,
+                       long_number_width = 96;
 
 // Calls draw(width) at the cursor; the column is as high as what it draws.
 void column(const char* name, float width, auto&& draw) {

@@ -41,6 +41,8 @@ ImU32 fill_of(const Scale& scale, double value) {
     return scale.diverging ? diverging(t) : sequential(t);
 }
 
+bool has_colours(const MatrixGrid& grid) { return grid.texts.empty() || grid.coloured_texts; }
+
 std::string label_of(std::span<const std::string> labels, Index i) {
     return i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
 }
@@ -122,7 +124,7 @@ struct Painter {
         const float row_width = text_size(row).x, column_width = text_size(column).x;
         draw_text(list, {first.x - 8 - row_width, y}, t.dim, row);
         draw_text(list, {std::max(last.x - column_width, first.x), y}, t.dim, column);
-        if (!grid.texts.empty()) return;
+        if (!has_colours(grid)) return;
         // The colour bar is drawn if there is room between the titles.
         const float bar_left = first.x, bar_right = last.x - column_width - 10;
         Type mono(Face::mono, size_axis * std::min(metrics.scale, 1.0f));
@@ -149,7 +151,7 @@ struct Painter {
         const double value = grid.values->at(r, c);
         const bool open = !grid.allowed || grid.allowed(r, c);
         const float rounding = metrics.numbers ? 3.0f : 1.0f;
-        const ImU32 fill = !grid.texts.empty()                         ? t.raised
+        const ImU32 fill = !has_colours(grid)                          ? t.raised
                            : open && !(std::isinf(value) && value < 0) ? fill_of(scale, value)
                                                                        : t.masked;
         list->AddRectFilled(min, max, fill, rounding);

@@ -22,8 +22,10 @@ struct MatrixGrid {
     std::string title;     // "Scores QKᵀ"
     std::string notation;  // "R[i, j] = Q[i, a] K[j, a]"
     const app::Matrix* values = nullptr;
-    // Written instead of the values, [rows · cols], where these are of several kinds; they have no colours then.
+    // Written instead of the values, [rows · cols], where these are of several kinds; they have no colours then, unless
+    // they are of one kind after all.
     std::vector<std::string> texts{};
+    bool coloured_texts = false;
     const app::Matrix* before = nullptr;         // cells that differ are marked as changed; null: none are
     std::span<const std::string> row_labels;     // fewer than rows: indices
     std::span<const std::string> column_labels;  // fewer than columns: indices

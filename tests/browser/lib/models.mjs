@@ -102,6 +102,26 @@ function makeTiny() {
 }
 export const tiny = makeTiny();
 
+// What PyTorch makes of a model's run with hooks in its second layer, each as a link names it: for these models in the tree.
+export const hooked = ['gpt2-f32', 'llama3-scaled-f32'].map((name) => {
+    const from = here('../../golden/interventions'), all = json(`${from}/cases.json`);
+    const { logits, weights } = npz(`${from}/${name}.npz`);
+    const model = here(`../../golden/model/${name}`);
+    const vocabulary = Array.from({ length: json(`${model}/config.json`).vocab_size }, (_, id) => `w${id}`);
+    return {
+        name,
+        folder: variation(model, { 'expect.safetensors': null, 'tokenizer.json': tokenizer(vocabulary) }, name),
+        ids: all.ids,
+        text: all.ids.map((id) => vocabulary[id]).join(' '),
+        cases: all[name].map(({ attention, site, head, rows, operation, values }, i) => ({
+            chosen: attention === 1 && !rows && head === undefined && !['mean_of_texts', 'patch'].includes(operation),
+            link: [site, attention, '', '', '', operation, ...values ?? []].join(','),
+            logits: logits[i].at(-1),
+            weights: weights[i],
+        })).filter(({ chosen }) => chosen),
+    };
+});
+
 // Checkpoints as their authors published them, with float64 runs of an independent program; absent on a user's machine.
 export function published() {
     if (!existsSync(`${shared}/models/expect`)) {

@@ -33,7 +33,7 @@ Result<std::shared_ptr<const Model>> tiny_model() {
 
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-std::string refusal(std::string_view text) {
+std::string role_refusal(std::string_view text) {
     const auto read = app::read_role_table(bytes(text), 1, 2);
     REQUIRE_FALSE(read);
     return read.error().message;
@@ -57,21 +57,22 @@ TEST_CASE("scores.json is read, or refused in one sentence") {
     CHECK(table->of({0, 1})[HeadRole::pronoun] == 1);
     CHECK(std::isnan(table->of({0, 1})[HeadRole::induction]));
 
-    CHECK(refusal("").starts_with("scores.json"));
-    CHECK(refusal("[1, 2]") == "scores.json has no list of heads");
-    CHECK(refusal(R"({"heads": []})") == "scores.json has no list of heads");
-    CHECK(refusal(R"({"heads": [{"layer": 0, "head": 0}]})") == "scores.json does not tell of head 0.1");
-    CHECK(refusal(R"({"heads": [{"layer": 0, "head": 0}, {"layer": 0, "head": 0}]})") ==
+    CHECK(role_refusal("").starts_with("scores.json"));
+    CHECK(role_refusal("[1, 2]") == "scores.json has no list of heads");
+    CHECK(role_refusal(R"({"heads": []})") == "scores.json has no list of heads");
+    CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0}]})") == "scores.json does not tell of head 0.1");
+    CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0}, {"layer": 0, "head": 0}]})") ==
           "scores.json tells of head 0.0 twice");
     for (const char* where : {R"("layer": 1, "head": 0)", R"("layer": 0, "head": 2)",
                               R"("layer": -1, "head": 0)", R"("layer": 0.5, "head": 0)", R"("head": 0)"})
-        CHECK(refusal(R"({"heads": [{)" + std::string(where) + "}]}") ==
+        CHECK(role_refusal(R"({"heads": [{)" + std::string(where) + "}]}") ==
               "scores.json tells of a head that this model, of 1 × 2 heads, does not have");
     for (const char* score : {"null", "-0.1", "1.5", "\"0.5\"", "1e99"})
-        CHECK(refusal(R"({"heads": [{"layer": 0, "head": 0, "induction_stripe": )" + std::string(score) +
-                      "}]}") ==
+        CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0, "induction_stripe": )" + std::string(score) +
+                           "}]}") ==
               "scores.json gives head 0.0 a 'induction_stripe' that is no number from 0 to 1");
-    CHECK(refusal(R"({"heads": [{"layer": 0, "head": 0, "first_token": NaN}]})").starts_with("scores.json"));
+    CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0, "first_token": NaN}]})")
+              .starts_with("scores.json"));
 }
 
 TEST_CASE("two tables disagree where a score differs by more than the bound") {

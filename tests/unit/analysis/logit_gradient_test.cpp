@@ -36,7 +36,7 @@ LogitGradient finished(const std::shared_ptr<const Trace>& trace, const LogitLos
     return *std::move(gradient);
 }
 
-double loss_in(const Trace& trace, const LogitLoss& loss) {
+double loss_in_whole_row(const Trace& trace, const LogitLoss& loss) {
     const Index row = loss.row.value_or(trace.tokens() - 1);
     return loss_of(trace.logits({row, row + 1}).values(), loss);
 }
@@ -76,7 +76,7 @@ TEST_CASE("the gradient of a logit by every head's output is PyTorch's", "[analy
         CHECK(deviation(gradient.attention_output(l)->values(),
                         file->tensor(layer + ".attention_output")->values()) < 2e-5);
     }
-    CHECK(gradient.value() == loss_in(*trace, golden_loss));
+    CHECK(gradient.value() == loss_in_whole_row(*trace, golden_loss));
 }
 
 TEST_CASE("slices, and stopping at a layer, change nothing in a logit's gradient", "[analysis]") {
@@ -110,7 +110,7 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
     LogitLoss loss_here = golden_loss;
     if (!model->network().causal) loss_here.row = 3;
     const LogitGradient gradient = finished(trace, loss_here);
-    CHECK(gradient.value() == loss_in(*trace, loss_here));
+    CHECK(gradient.value() == loss_in_whole_row(*trace, loss_here));
     const ModelConfig& config = trace->model()->config();
     Random random(7);
     // Logits are within ±20, so those of f32 are off by about 1e-6 on the way through the layers; divided by 2h that is
@@ -125,9 +125,9 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
         const auto component = static_cast<Index>(random.below(static_cast<std::uint64_t>(config.head_dim)));
         const ConstMatrix given = trace->attention(head.layer).record().output().heads().head(head.head);
         const auto moved = [&](float by) {
-            SetHeadOutput set{head, token, {given.row(token), given.row(token) + given.cols}};
-            set.values[static_cast<std::size_t>(component)] += by;
-            auto forward = Forward::start_with(set, trace);
+            std::vector<float> values(given.row(token), given.row(token) + given.cols);
+            values[static_cast<std::size_t>(component)] += by;
+            auto forward = Forward::start_with({head_output(head, token, std::move(values))}, trace);
             REQUIRE(forward);
             return *forward->finish();
         };
@@ -135,7 +135,8 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
         // Where a token goes to another expert, the logits jump, and at the kink of ReLU their slope does.
         if (!std::ranges::all_of(runs, [&](const auto& run) { return same_pieces(*run, *trace); })) continue;
         std::array<double, 4> loss{};
-        std::ranges::transform(runs, loss.begin(), [&](const auto& run) { return loss_in(*run, loss_here); });
+        std::ranges::transform(runs, loss.begin(),
+                               [&](const auto& run) { return loss_in_whole_row(*run, loss_here); });
         const double difference =
             (loss[0] - 8 * loss[1] + 8 * loss[2] - loss[3]) / (12 * static_cast<double>(h));
         ++compared;

@@ -56,8 +56,8 @@ double gradient_at(const Record& record, const RowPass<double>& pass, Index head
 
 double slope_at(const Record& record, Index head, Index query, const RowLoss& loss,
                 const RowPass<double>& pass, Stage stage, Index row, Index col) {
-    const Moved moved{stage, row, col, 1};
-    return central_difference(record, head, query, loss, pass, {&moved, 1}, difference_step);
+    const auto moved_by = [&](double h) { return std::vector{Moved{stage, row, col, h}}; };
+    return central_difference(record, head, query, loss, pass, moved_by, difference_step);
 }
 
 }  // namespace

@@ -50,13 +50,13 @@ TEST_CASE(
             const bool by_token = layout == WeightView::Layout::out_in;
             const Tensor rows = random_tensor(
                 by_token ? Shape{token_count, token_width} : Shape{token_width, token_count}, 3);
-            const WeightView tokens = view_of(rows, layout);
-            TokenDirections found(tokens, by ? std::optional(*by) : std::nullopt, direction, 4);
+            const WeightView vocabulary = view_of(rows, layout);
+            TokenDirections found(vocabulary, by ? std::optional(*by) : std::nullopt, direction, 4);
             while (found.step()) continue;
             std::vector<std::pair<double, std::int32_t>> all;
             for (Index token = 0; token < token_count; ++token) {
                 std::vector<double> row;
-                for (Index b = 0; b < token_width; ++b) row.push_back(element(tokens, b, token));
+                for (Index b = 0; b < token_width; ++b) row.push_back(element(vocabulary, b, token));
                 all.emplace_back(along(row, direction, by), static_cast<std::int32_t>(token));
             }
             std::ranges::sort(all);

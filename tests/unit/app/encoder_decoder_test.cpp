@@ -200,15 +200,30 @@ TEST_CASE("queries and keys are those of the chosen head's texts") {
     }
 }
 
-TEST_CASE("a comparison is refused in one sentence, and a pin that the other text lacks is dropped") {
+TEST_CASE("what is written waits in the State for an encoder–decoder, and goes with one that goes") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("v=1&subject=sentence&text=what%20is%20read&written=what%20is%20written&model=own");
+    const auto open = [&](const std::string& name, const SmallFamily& family) {
+        const ModelFiles files = files_of(family);
+        load_files(visit, name,
+                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    };
+    CHECK(sentence_of(visit.state()).written == "what is written");
+    open("gpt2", small_families.front());
+    CHECK(sentence_of(visit.state()).written == "what is written");
+    CHECK_FALSE(page.second);
+    open("own", small_encoder_decoders.front());
+    CHECK(sentence_of(visit.state()).written == "what is written");
+    CHECK(page.second == "what is written");
+    open("gpt2", small_families.front());
+    CHECK(sentence_of(visit.state()).written.empty());
+}
+
+TEST_CASE("a pin that the other text lacks is dropped") {
     FakePage page;
     Visit visit(page);
     open_translator(visit, page);
-    CHECK_FALSE(sentence_in(visit).offer_second());
-    visit.perform(OpenLens{"compare"});
-    const auto missing = lens_in(visit).missing(subject_in(visit));
-    REQUIRE(missing);
-    CHECK(missing->sentence.starts_with("An encoder–decoder has two texts already"));
     // Of 8 and 10 tokens.
     visit.perform(Select{{2, 0, {}, {}, {}}});
     visit.perform(Pin{CellRef{Stage::weight, 9, 9}});

@@ -28,7 +28,8 @@ State kept(State s) {
     auto& sentence = s.edit<SentenceState>();
     drop_long(sentence.text);
     drop_long(sentence.written);
-    if (sentence.compared && sentence.compared->text.size() > 2000) {
+    if (sentence.compared &&
+        (sentence.compared->text.size() > 2000 || sentence.compared->written.size() > 2000)) {
         sentence.compared.reset();
         if (s.pin && s.pin->second) s.pin.reset();
         if (usual) s.lens = usual_lens(s);

@@ -2,8 +2,11 @@
 // then shows of the run, compared with a run of the core.
 #include <cmath>
 
+#include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/logit_pass.hpp"
 #include "lenses/masks/masked_run.hpp"
+#include "lenses/order/content.hpp"
+#include "subjects/chosen_row.hpp"
 #include "support/small_families.hpp"
 #include "unit/app/visit.hpp"
 
@@ -210,4 +213,44 @@ TEST_CASE("a second sentence in the other box has its own segments") {
     const auto expected = run_forward(opened.model, ids, default_kernels(), {0, 0, 0, 1, 1, 1});
     REQUIRE(expected);
     CHECK(sentence_in(opened.visit).compared_run()->run->final_residual() == (*expected)->final_residual());
+}
+
+TEST_CASE("a position embedding of a text with padding says which row it is") {
+    Opened opened("roberta");
+    show(opened.visit, "padded", {2, 7, 1, 8, 3});
+    for (const auto& [token, row] : {std::pair{Index{1}, 3}, {Index{2}, 1}, {Index{3}, 4}}) {
+        const auto why = explained(opened.visit, {Stage::position, token, 5});
+        REQUIRE(why);
+        CHECK(why->f64 == why->f32);
+        CHECK(why->formula.starts_with("row " + std::to_string(row) + " of the position embedding"));
+        CHECK((why->formula.find("padding") != std::string::npos) == (token == 2));
+        CHECK(why->steps.front().at->cell == CellRef{Stage::w_position, row, 5});
+    }
+    // Lens Order's own table has the same rows.
+    const TextRun& run = *sentence_in(opened.visit).run();
+    const OrderContent content(run, run.record(0), {0, 1}, {0, 5});
+    const std::vector<Index> places{0, 1, 2, 3, 4};
+    const HeadRows placed = content.at_own_positions(places, places);
+    for (Index token = 0; token < 5; ++token)
+        for (Index a = 0; a < run.record_at(0).d_k(); ++a)
+            CHECK(placed.q.heads().head(0)(token, a) ==
+                  Catch::Approx(run.record_at(0).q().heads().head(1)(token, a)).margin(2e-6));
+}
+
+TEST_CASE("lenses about one query begin at the mask, or else at a word") {
+    Opened opened("bert");
+    show(opened.visit, "a pair", pair_ids);
+    CHECK(chosen_query(sentence_in(opened.visit)) == 2);
+    GeometryState metric;
+    metric.part = GeometryPart::metric;
+    opened.visit.perform(SetGeometry{metric});
+    opened.visit.perform(OpenLens{"geometry"});
+    CHECK(lens_in(opened.visit).spoken(subject_in(opened.visit)).find("“[MASK]” looks most") !=
+          std::string::npos);
+    opened.visit.perform(OpenLens{"inverse"});
+    CHECK(lens_in(opened.visit).spoken(subject_in(opened.visit)).starts_with("At “[MASK]”, "));
+    show(opened.visit, "no mask", {2, 7, 8, 9, 3});
+    CHECK(chosen_query(sentence_in(opened.visit)) == 3);
+    opened.visit.perform(Select{{0, 0, 4, {}, {}}});
+    CHECK(chosen_query(sentence_in(opened.visit)) == 4);
 }

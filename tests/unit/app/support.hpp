@@ -17,7 +17,9 @@
 #include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/inverse/inverse.hpp"
+#include "lenses/knockout/knockout.hpp"
 #include "lenses/ladder/ladder.hpp"
+#include "lenses/layers/layers.hpp"
 #include "lenses/masks/masks.hpp"
 #include "lenses/memory/memory.hpp"
 #include "lenses/order/order.hpp"
@@ -179,13 +181,30 @@ class RandomCommands {
                                      token(), r.below(40) - 1, 0.25 * static_cast<double>(r.below(5))}};
              }},
             {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
+            {"SetLayers", 1,
+             [](R& r, const State&) -> Command {
+                 LayersState layers;
+                 if (r.yes()) layers.token = static_cast<std::int32_t>(r.below(2000) - 1);
+                 if (r.yes()) layers.place = r.below(1100) - 2;
+                 return SetLayers{layers};
+             }},
+            {"SetKnockout", 1,
+             [](R& r, const State&) -> Command {
+                 KnockoutState knockout{.part = static_cast<KnockoutPart>(r.below(knockout_part_count)),
+                                        .removal = static_cast<Removal>(r.below(removal_count)),
+                                        .site = static_cast<Site>(r.below(site_count)),
+                                        .back = r.yes()};
+                 if (r.yes()) knockout.raise = static_cast<std::int32_t>(r.below(30) - 1);
+                 if (r.yes()) knockout.over = static_cast<std::int32_t>(r.below(30) - 1);
+                 return SetKnockout{knockout};
+             }},
             {"SetGeometry", 1, [](R& r, const State&) -> Command { return SetGeometry{r.geometry()}; }},
             {"SetInverse", 1, [](R& r, const State&) -> Command { return SetInverse{r.inverse()}; }},
             {"MakeItSo", 1,
              [](R& r, const State&) -> Command { return MakeItSo{{SetInverse{r.inverse()}}}; }},
             {"SetOrder", 1,
              [](R& r, const State&) -> Command {
-                 OrderState order{.scheme = static_cast<PositionScheme>(r.below(6)),
+                 OrderState order{.scheme = static_cast<PositionScheme>(r.below(7)),
                                   .first = r.below(40) - 2,
                                   .masked = r.yes(),
                                   .interleaved = r.yes(),
@@ -279,7 +298,8 @@ class RandomCommands {
             {"Compare", 1,
              [](R& r, const State&) -> Command {
                  if (r.below(3) == 0) return Compare{};
-                 return Compare{Comparison{r.text()}, r.below(4) ? std::nullopt : std::optional(r.text())};
+                 return Compare{Comparison{r.text(), r.yes() ? r.text() : ""},
+                                r.below(4) ? std::nullopt : std::optional(r.text())};
              }},
             {"SetModel", 1, [](R& r, const State&) -> Command { return SetModel{r.text()}; }},
             {"OpenTrained", 1,
@@ -291,6 +311,24 @@ class RandomCommands {
                  return SetSampling{{static_cast<float>(r.share() * 3), r.below(100) - 1,
                                      static_cast<float>(r.share()), r.bits()}};
              }},
+
+            {"ChangeRun", 1,
+             [](R& r, const State&) -> Command {
+                 const auto some = [&](Index most) {
+                     return r.yes() ? std::optional(r.below(most) - 1) : std::nullopt;
+                 };
+                 return ChangeRun{{static_cast<Site>(r.below(site_count)), r.below(5) - 1, some(6), some(9),
+                                   some(9), static_cast<Operation>(r.below(7)), r.yes() ? 0 : r.number()}};
+             }},
+            {"SwitchChange", 1,
+             [](R& r, const State&) -> Command {
+                 return SwitchChange{static_cast<std::size_t>(r.below(4))};
+             }},
+            {"DropChange", 1,
+             [](R& r, const State&) -> Command {
+                 return r.below(3) ? DropChange{static_cast<std::size_t>(r.below(4))} : DropChange{};
+             }},
+            {"ShowBefore", 1, [](R& r, const State&) -> Command { return ShowBefore{r.yes()}; }},
 
             {"OpenTensors", 1,
              [](R& r, const State&) -> Command {

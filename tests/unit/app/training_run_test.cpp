@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/this_build.hpp"
 #include "support/threads.hpp"
 #include "unit/app/support.hpp"
 
@@ -262,19 +263,6 @@ TEST_CASE("a text that is too little to train on is one sentence") {
     CHECK(vocabulary < 512);
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ATTN_TEST_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define ATTN_TEST_SANITIZED
-#endif
-#ifdef ATTN_TEST_SANITIZED
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-
 // With 2 layers, the first learns to attend to the previous token and the second to the token after the
 // earlier copy; with 1 layer no head can know what came before a key. After 400 steps the stripe is 0.76 to
 // 0.79 for seeds 1 to 5, and with 1 layer 0.08 to 0.09 for seeds 1 to 3. Under the sanitizers, which are many
@@ -282,7 +270,7 @@ constexpr bool sanitized = false;
 TEST_CASE("an induction head forms in two layers and in one it cannot") {
     const Threads one(1);
     TrainingPlan plan;
-    plan.heads = 2, plan.vocabulary = 32, plan.context = 48, plan.steps = sanitized ? 40 : 400;
+    plan.heads = 2, plan.vocabulary = 32, plan.context = 48, plan.steps = test::sanitized ? 40 : 400;
     plan.values.rate = 0.004;
     const auto best = [](const TrainingRun& run, double HeadPoint::* score) {
         double most = 0;
@@ -291,7 +279,7 @@ TEST_CASE("an induction head forms in two layers and in one it cannot") {
     };
     const TrainingRun two = trained(plan, plan.steps);
     CHECK(two.losses().back() < two.losses().front());
-    if (!sanitized) {
+    if (!test::sanitized) {
         CHECK(best(two, &HeadPoint::induction) >= 0.6);
         CHECK(best(two, &HeadPoint::previous_token) >= 0.4);
         CHECK(two.losses().back() < 0.5f);

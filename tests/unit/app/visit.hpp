@@ -37,11 +37,17 @@ struct FakePage : app::Page {
     }
     std::optional<std::string> second;
     bool continued = false;
-    void set_second_sentence(const app::SecondBox& given) override {
+    std::map<app::Box, app::LowerBox> lower;  // those that are shown
+    void set_lower_box(app::Box which, const app::LowerBox& given) override {
+        lower[which] = given;
+        if (which != app::Box::second) return;
         second = given.text;
         continued = given.continued;
     }
-    void hide_second_sentence() override { second.reset(); }
+    void hide_lower_box(app::Box which) override {
+        lower.erase(which);
+        if (which == app::Box::second) second.reset();
+    }
     std::string box;
     bool box_enabled = false, box_tokenized = false;
     std::string folder, downloaded;

@@ -108,7 +108,7 @@ TEST_CASE("the wheel scrolls the page over a map and a flow, until they were cli
 }
 
 TEST_CASE("a frame that changes nothing moves nothing, at any width") {
-    const std::vector<float> few = {320, 820, 1440}, all = {320, 390, 700, 819, 820, 1024, 1440, 2560};
+    const std::vector<float> few = {390, 1440}, all = {320, 390, 700, 819, 820, 1024, 1440, 2560};
     for (const float width : test::sanitized ? few : all) {
         Screen screen({width, 800});
         screen.open_sentence();

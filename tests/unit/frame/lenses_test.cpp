@@ -34,25 +34,32 @@ TEST_CASE("every lens is there for every subject that has what it needs, else it
                 continue;
             }
             CHECK(missing->sentence.ends_with('.'));
-            std::string way;
+            std::vector<std::string> ways;
             for (const auto& [name, place] : ui::landmarks())
-                if (name.starts_with("missing/")) way = name;
-            REQUIRE_FALSE(way.empty());
-            screen.click(way);
-            if (!screen.page.opened.empty()) {
-                open_awaited_translator(screen.visit, screen.page);
+                if (name.starts_with("missing/")) ways.push_back(name);
+            REQUIRE_FALSE(ways.empty());
+            for (const std::string& way : ways) {
+                INFO(way);
+                screen.visit.perform(OpenSubject{subject.key});
+                screen.visit.perform(OpenLens{lens.key});
                 screen.settle();
-                CHECK_FALSE(lens_in(screen.visit).missing(subject_in(screen.visit)));
-                screen.page.opened.clear();
-                screen.page.piece = [](std::int32_t) { return std::string("token"); };
-                screen.open_sentence();
-                continue;
+                if (!screen.shows(way)) continue;  // the way before has brought what was missing
+                screen.click(way);
+                if (!screen.page.opened.empty()) {
+                    open_awaited_translator(screen.visit, screen.page);
+                    screen.settle();
+                    CHECK_FALSE(lens_in(screen.visit).missing(subject_in(screen.visit)));
+                    screen.page.opened.clear();
+                    screen.page.piece = [](std::int32_t) { return std::string("token"); };
+                    screen.open_sentence();
+                    continue;
+                }
+                if (screen.page.second)
+                    screen.visit.tokens({Box::second, *screen.page.second, {1, 2, 3}, {"a", "b", "c"}, 3});
+                screen.settle();
+                if (subject_in(screen.visit).attention())
+                    CHECK_FALSE(lens_in(screen.visit).missing(subject_in(screen.visit)));
             }
-            if (screen.page.second)
-                screen.visit.tokens({Box::second, *screen.page.second, {1, 2, 3}, {"a", "b", "c"}, 3});
-            screen.settle();
-            if (subject_in(screen.visit).attention())
-                CHECK_FALSE(lens_in(screen.visit).missing(subject_in(screen.visit)));
         }
     for (const std::string& notice : screen.page.notices) UNSCOPED_INFO(notice);
     CHECK(screen.page.notices.empty());
@@ -118,6 +125,7 @@ TEST_CASE("every lens shows the heads of families that differ most from GPT-2 an
 
 TEST_CASE("every lens shows every kind of attention of an encoder–decoder, or says what is missing") {
     for (const SmallFamily& family : small_encoder_decoders) {
+        if (test::sanitized && &family != &small_encoder_decoders.front()) break;
         Screen screen;
         // Texts of as many tokens, so that cross-attention is no other shape.
         open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});

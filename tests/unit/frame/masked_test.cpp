@@ -1,6 +1,7 @@
 // Tests what is drawn beside the heads of a masked language model, with a mouse.
 #include <catch_amalgamated.hpp>
 
+#include "frame/palette.hpp"
 #include "support/small_families.hpp"
 #include "unit/frame/screen.hpp"
 
@@ -73,4 +74,60 @@ TEST_CASE("a pair says so, and its tokens say of which segment they are") {
         screen.settle();
     }
     CHECK(screen.page.notices.empty());
+}
+
+TEST_CASE("the palette masks the chosen word, in a model that fills in") {
+    Screen screen;
+    open_bert(screen);
+    write(screen, {2, 7, 8, 3}, "w7 w8");
+    const auto masks = [&] { return found_in(palette_entries(screen.visit), "mask “", 10); };
+    CHECK(masks().empty());  // no word is chosen
+    screen.visit.perform(Select{{0, 0, 2, {}, {}}});
+    const auto found = masks();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].label == "Mask “w8”");
+    found[0].act(screen.visit);
+    CHECK(screen.page.written_over == Range{2, 3});
+    CHECK(screen.page.written == std::vector<std::int32_t>{4});
+    screen.visit.perform(Select{{0, 0, 3, {}, {}}});
+    CHECK(masks().empty());  // [SEP] is no word
+}
+
+TEST_CASE("a token's experts stand beside the heads, and each leads to its weight or its score") {
+    Screen screen({1440, 1400});
+    const auto mixtral = std::ranges::find(small_families, std::string_view("mixtral"), &SmallFamily::name);
+    const ModelFiles files = files_of(*mixtral);
+    load_files(screen.visit, "tiny",
+               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    write(screen, {2, 7, 8, 3}, "w7 w8");
+    screen.visit.perform(Select{{1, 0, 2, {}, {}}});
+    screen.settle();
+    CHECK(screen.shows("experts/title"));
+    const LayerTrace& layer = sentence_in(screen.visit).run()->run->layers()[1];
+    double before = 0;
+    for (Index bar = 0; bar < 4; ++bar) {
+        screen.hover("experts/" + std::to_string(bar));
+        const auto cell = screen.frame.explained_cell();
+        REQUIRE(cell);
+        // The two with the highest scores take the token.
+        CHECK(cell->stage == (bar < 2 ? Stage::expert_weight : Stage::router_score));
+        CHECK(cell->row == 2);
+        const auto why = explained(screen.visit, *cell);
+        REQUIRE(why);
+        CHECK(why->f32 == Catch::Approx(why->f64).margin(1e-5));
+        CHECK(why->lines.back().value == Catch::Approx(why->f64).margin(1e-12));
+        double score = why->f64;
+        if (bar < 2) {
+            CHECK(why->f32 == static_cast<double>(layer.expert_weights.matrix()(2, cell->col)));
+            const auto& at = why->steps.front().at;
+            REQUIRE(at);
+            CHECK(at->cell == CellRef{Stage::router_score, 2,
+                                      static_cast<Index>(layer.chosen_experts.matrix()(2, cell->col))});
+            score = explained(screen.visit, at->cell)->f64;
+        }
+        if (bar > 0) CHECK(score <= before);
+        before = score;
+    }
+    screen.click("experts/0");
+    CHECK(screen.visit.state().pin->stage == Stage::expert_weight);
 }

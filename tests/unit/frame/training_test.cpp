@@ -2,6 +2,7 @@
 #include <catch_amalgamated.hpp>
 
 #include "app/link.hpp"
+#include "support/this_build.hpp"
 #include "unit/frame/screen.hpp"
 
 // Last, because it needs Dear ImGui's own types.
@@ -74,6 +75,7 @@ TEST_CASE("at its last step a run can be extended; what is impossible is disable
 }
 
 TEST_CASE("a run that may not become longer says why") {
+    if (test::sanitized) SKIP("10,000 steps of training take long under the sanitizers");
     Screen screen({1440, 1400});
     TrainingPlan plan = small(training_steps_limit / 2 + 1);
     plan.heads = 1, plan.d_model = 8, plan.context = 8, plan.vocabulary = 4;

@@ -9,6 +9,7 @@
 #include "subjects/worked/commands.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/slope_errors.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -35,21 +36,6 @@ struct GradientScreen : Screen {
         return *why;
     }
 };
-
-// Of every input, by central differences in double.
-double largest_error(const Slopes& slopes) {
-    double worst = 0;
-    for (Index i = 0; i < slope_count; ++i) {
-        const auto slope = static_cast<Slope>(i);
-        if (!slopes.has(slope)) continue;
-        const Range rows = slopes.rows(slope);
-        for (Index row = rows.begin; row < rows.end; ++row)
-            for (Index col = slopes.columns(slope).begin; col < slopes.columns(slope).end; ++col)
-                if (const auto moved = slopes.difference(slope, row, col))
-                    worst = std::max(worst, std::abs(*moved - slopes.value(slope, row, col)));
-    }
-    return worst;
-}
 
 }  // namespace
 

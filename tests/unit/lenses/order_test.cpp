@@ -249,7 +249,7 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
                 std::vector<std::pair<OrderNumber, Index>> cells{
                     {OrderNumber::before, 1}, {OrderNumber::after, 1}, {OrderNumber::off, 0},
                     {OrderNumber::score, 1},  {OrderNumber::score, n}, {OrderNumber::pair, 0}};
-                for (Index s = 0; s < static_cast<Index>(position_schemes); ++s) {
+                for (Index s = 0; s < std::ssize(order_in(screen.visit).offered()); ++s) {
                     for (const OrderNumber each : {OrderNumber::scheme_off, OrderNumber::equal,
                                                    OrderNumber::shift_f32, OrderNumber::shift_f64})
                         cells.emplace_back(each, s);

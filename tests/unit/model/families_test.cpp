@@ -160,7 +160,7 @@ TEST_CASE("a run goes on where another ended, and token by token, in every famil
         REQUIRE(continued);
         check_alike(**continued, *whole);
 
-        auto generator = Generator::start(*part, {.temperature = 1, .seed = 3});
+        auto generator = Generator::start(part, {.temperature = 1, .seed = 3});
         REQUIRE(static_cast<bool>(generator) == family.causal);
         if (!family.causal) {
             CHECK_THAT(generator.error().message, ContainsSubstring("both directions"));
@@ -185,8 +185,8 @@ TEST_CASE("a head's output in its own place changes nothing, in every family", "
         for (Index layer = 1; layer < trace->attentions(); ++layer) {
             CAPTURE(layer);
             const ConstMatrix head = trace->attention(layer).record().output().heads().head(1);
-            auto forward =
-                Forward::start_with({{layer, 1}, 4, {head.row(4), head.row(4) + head.cols}}, trace);
+            auto forward = Forward::start_with(
+                {head_output({layer, 1}, 4, {head.row(4), head.row(4) + head.cols})}, trace);
             REQUIRE(forward);
             const auto same = forward->finish();
             REQUIRE(same);
@@ -267,4 +267,34 @@ TEST_CASE("segments are a token's own, and BERT's", "[model]") {
                first = run_forward(bert, three);
     REQUIRE((first && second));
     CHECK((*first)->final_residual() != (*second)->final_residual());
+}
+
+// transformers' create_position_ids_from_input_ids: (cumsum(mask) · mask) + padding_idx, mask = ids ≠ padding_idx.
+TEST_CASE("RoBERTa's positions do not count padding, whose row is that of its id", "[model]") {
+    const auto family = std::ranges::find(small_families, std::string_view("roberta"), &SmallFamily::name);
+    auto with_other = family_config(*family);
+    with_other["pad_token_id"] = 6;
+    const std::string other = with_other.dump();
+    for (const SmallFamily& each : {*family, SmallFamily{"roberta", other.c_str(), false}}) {
+        const auto model = small_model(each);
+        const std::int32_t padding = model->config().padding_id;
+        CHECK(padding == (each.config == other.c_str() ? 6 : 1));
+        const std::vector<std::int32_t> ids{padding, 0, 7, padding, padding, 4, 9, padding, 2};
+        const auto trace = run_forward(model, ids);
+        REQUIRE(trace);
+        const WeightView& table = *model->network().position_embedding;
+        Index counted = 0;
+        for (std::size_t token = 0; token < ids.size(); ++token) {
+            const Index mask = ids[token] != padding;
+            counted += mask;
+            for (Index b = 0; b < table.in; ++b)
+                CHECK(static_cast<double>((*trace)->position_embedding().matrix()(
+                          static_cast<Index>(token), b)) == element(table, b, counted * mask + padding));
+        }
+    }
+    // OPT's and BERT's come from the tokens' places alone.
+    for (const char* name : {"opt", "bert"})
+        CHECK(small_model(*std::ranges::find(small_families, std::string_view(name), &SmallFamily::name))
+                  ->config()
+                  .padding_id == -1);
 }

@@ -49,7 +49,7 @@ TEST_CASE("sampled tokens follow the distribution", "[model]") {
     for (int seed = 0; seed < draws; ++seed) {
         Sampling seeded = sampling;
         seeded.seed = static_cast<std::uint64_t>(seed);
-        auto generator = Generator::start(**prompt, seeded);
+        auto generator = Generator::start(*prompt, seeded);
         REQUIRE(generator);
         const auto id = generator->next();
         REQUIRE(id);

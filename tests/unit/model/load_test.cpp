@@ -110,7 +110,7 @@ TEST_CASE("NaN weights are loaded and reported", "[model]") {
     const auto trace = run_forward(*model, {1, 2});
     REQUIRE(trace);
     CHECK(std::isnan((*trace)->logits({0, 1}).data()[0]));
-    auto generator = Generator::start(**trace, {});
+    auto generator = Generator::start(*trace, {});
     REQUIRE(generator);
     const auto id = generator->next();
     REQUIRE(!id);

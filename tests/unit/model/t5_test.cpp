@@ -127,7 +127,49 @@ TEST_CASE("what an encoder and a decoder cannot read is told in one sentence", "
     CHECK_THAT(told(small_model(small_families.front()), {1}, {0}), ContainsSubstring("has no decoder"));
     const auto under = Forward::start_under(Mask::causal(), t5, {1, 2});
     REQUIRE(!under);
-    CHECK_THAT(under.error().message, ContainsSubstring("one mask does not fit"));
+    CHECK_THAT(under.error().message, ContainsSubstring("one of its three kinds of attention"));
+    const auto other = Forward::start_under(Mask(), small_model(small_families.front()), {1},
+                                            default_kernels(), 400e6, {}, {}, AttentionKind::cross);
+    REQUIRE(!other);
+    CHECK_THAT(other.error().message, ContainsSubstring("has one kind of attention"));
+}
+
+TEST_CASE("an encoder–decoder runs under another mask of one of its kinds of attention", "[model]") {
+    for (const std::size_t which : {std::size_t{0}, std::size_t{1}}) {
+        const auto model = small_t5(which);
+        const auto own = t5_run(model);
+        const auto under = [&](Mask mask, AttentionKind kind) {
+            auto forward = Forward::start_under(std::move(mask), model, encoded_ids, default_kernels(), 400e6,
+                                                {}, decoded_ids, kind);
+            REQUIRE(forward);
+            auto trace = forward->finish();
+            REQUIRE(trace);
+            return *trace;
+        };
+        using enum AttentionKind;
+        // Its own masks are the run as it is.
+        for (const auto& [mask, kind] :
+             {std::pair{Mask(), encoder}, {Mask::causal(), decoder}, {Mask(), cross}})
+            CHECK(under(mask, kind)->final_norm() == own->final_norm());
+        // Where all see the first key alone, every output is its value: padding(1) allows one key.
+        for (const AttentionKind kind : {encoder, decoder, cross}) {
+            const auto trace = under(Mask::padding(1), kind);
+            CHECK_FALSE(trace->final_norm() == own->final_norm());
+            for (Index number = 0; number < trace->attentions(); ++number) {
+                const LayerAttention of = trace->attention(number);
+                const Record& record = of.record();
+                const bool masked = of.place.kind == kind;
+                CHECK((record.spec().mask == Mask::padding(1)) == masked);
+                for (Index head = 0; masked && head < record.heads(); ++head)
+                    for (Index query = 0; query < record.queries(); ++query)
+                        for (Index b = 0; b < record.d_v(); ++b)
+                            CHECK(record.output().heads().head(head)(query, b) ==
+                                  record.v().heads().head(record.kv_head(head))(0, b));
+            }
+        }
+        // What the encoder reads is not changed by a mask of the decoder.
+        CHECK(under(Mask::padding(1), cross)->encoder()->final_norm() == own->encoder()->final_norm());
+    }
 }
 
 TEST_CASE("a score's bias is the number of its distance's bucket in the file", "[model]") {

@@ -23,15 +23,15 @@ function fakeModule(exports) {
 test('text and ids arrive, and nothing stays allocated', () => {
     let seen;
     const module = fakeModule((m) => ({
-        _explorer_tokens(text, ids, count, total, pieces) {
-            seen = [m.text(text), [...new Int32Array(m.wasmMemory.buffer.slice(ids, ids + 4 * count))], total, JSON.parse(m.text(pieces))];
+        _explorer_tokens(box, text, ids, count, total, pieces) {
+            seen = [box, m.text(text), [...new Int32Array(m.wasmMemory.buffer.slice(ids, ids + 4 * count))], total, JSON.parse(m.text(pieces))];
         },
     }));
     const program = new Program(module);
-    program.tokens('für 😀', Int32Array.of(7, 0, 60000, 1).subarray(0, 3), 4, ['a', '·', '\\xE2']);
-    assert.deepEqual(seen, ['für 😀', [7, 0, 60000], 4, ['a', '·', '\\xE2']]);
-    program.tokens('', new Int32Array(), 0, []);
-    assert.deepEqual(seen, ['', [], 0, []]);
+    program.tokens(1, 'für 😀', Int32Array.of(7, 0, 60000, 1).subarray(0, 3), 4, ['a', '·', '\\xE2']);
+    assert.deepEqual(seen, [1, 'für 😀', [7, 0, 60000], 4, ['a', '·', '\\xE2']]);
+    program.tokens(0, '', new Int32Array(), 0, []);
+    assert.deepEqual(seen, [0, '', [], 0, []]);
     assert.equal(module.live.size, 0);
 });
 

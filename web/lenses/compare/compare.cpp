@@ -37,10 +37,10 @@ constexpr LinkRow rows[] = {
 };
 
 // Identifies tokens by their ids or, if there are none, by their positions.
-std::vector<std::int32_t> ids_of(const Attention& run) {
-    std::vector<std::int32_t> ids(run.ids().begin(), run.ids().end());
+std::vector<std::int32_t> ids_or_places(std::span<const std::int32_t> given, Index count) {
+    std::vector<std::int32_t> ids(given.begin(), given.end());
     if (ids.empty()) {
-        ids.resize(static_cast<std::size_t>(run.queries()));
+        ids.resize(static_cast<std::size_t>(count));
         std::iota(ids.begin(), ids.end(), 0);
     }
     return ids;
@@ -62,8 +62,16 @@ Status SetComparisonView::apply(State& state) const {
 }
 std::string SetComparisonView::describe(const State&) const { return "comparison"; }
 
-Pairing::Pairing(const Attention& first, const Attention& second)
-    : first_ids_(ids_of(first)), second_ids_(ids_of(second)), alignment_(first_ids_, second_ids_) {}
+Pairing::Pairing(std::vector<std::int32_t> first, std::vector<std::int32_t> second)
+    : first_ids_(std::move(first)), second_ids_(std::move(second)), alignment_(first_ids_, second_ids_) {}
+
+QueryStack query_stack(const Attention& attention) {
+    const auto whole = attention.trace();
+    if (!whole) return {};
+    const Trace& queries = whole->attention(attention.alike().begin).queries;
+    const Trace* encoder = whole->encoder().get();
+    return {&queries, encoder && &queries != encoder ? encoder->attentions() : 0};
+}
 
 std::optional<Index> Pairing::second_of(Index token) const {
     if (const auto aligned = alignment_.second_of(token)) return aligned;
@@ -75,34 +83,48 @@ std::optional<Index> Pairing::first_of(Index token) const {
     return only(first_ids_, second_ids_[static_cast<std::size_t>(token)]);
 }
 
-const Pairing& CompareLens::pairing_of(const Attention& first, const Attention& second) {
+const Pairings& CompareLens::pairings_of(const Attention& first, const Attention& second) {
     if (paired_first_ != first.version() || paired_second_ != second.version()) {
         paired_first_ = first.version();
         paired_second_ = second.version();
-        pairing_ = Pairing(first, second);
+        const auto queries = [](const Attention& run) { return ids_or_places(run.ids(), run.queries()); };
+        const auto keys = [](const Attention& run) { return ids_or_places(run.key_ids(), run.keys()); };
+        pairings_ = {Pairing(queries(first), queries(second)), Pairing(keys(first), keys(second))};
     }
-    return pairing_;
+    return pairings_;
 }
 
 void CompareLens::update_maps(const Attention& first, const Attention& second, HeadIndex head) {
     if (maps_.first_version == first.version() && maps_.second_version == second.version() &&
         maps_.layer == head.layer && maps_.head == head.head)
         return;
-    maps_ = {first.version(), second.version(), head.layer, head.head, nullptr, nullptr, nullptr, {}};
+    maps_ = {first.version(), second.version(), head.layer, head.head, nullptr, nullptr, nullptr, {}, {}};
     maps_.first = stage_map(first.record(head.layer), head.head, Stage::weight);
     maps_.second = stage_map(second.record(head.layer), head.head, Stage::weight);
-    std::vector<Index> firsts, seconds;
-    for (const TokenPair& pair : pairing_of(first, second).alignment().pairs()) {
-        const auto name = [](const std::vector<std::string>& names, Index token) {
-            return names[static_cast<std::size_t>(token)];
-        };
-        firsts.push_back(pair.first);
-        seconds.push_back(pair.second);
-        maps_.pair_names.push_back(name(first.query_names(), pair.first) +
-                                   (pair.same ? "" : "/" + name(second.query_names(), pair.second)));
-    }
-    if (auto difference = attn::difference_map(picked_map(maps_.first, firsts, firsts),
-                                               picked_map(maps_.second, seconds, seconds)))
+    const auto& [query_pairing, key_pairing] = pairings_of(first, second);
+    const auto of_first = [](const Pairing& pairing) {
+        std::vector<Index> tokens;
+        for (const TokenPair& pair : pairing.alignment().pairs()) tokens.push_back(pair.first);
+        return tokens;
+    };
+    const auto of_second = [](const Pairing& pairing) {
+        std::vector<Index> tokens;
+        for (const TokenPair& pair : pairing.alignment().pairs()) tokens.push_back(pair.second);
+        return tokens;
+    };
+    const auto names = [](const Pairing& pairing, const std::vector<std::string>& a,
+                          const std::vector<std::string>& b) {
+        std::vector<std::string> out;
+        for (const TokenPair& pair : pairing.alignment().pairs())
+            out.push_back(a[static_cast<std::size_t>(pair.first)] +
+                          (pair.same ? "" : "/" + b[static_cast<std::size_t>(pair.second)]));
+        return out;
+    };
+    maps_.pair_names = names(query_pairing, first.query_names(), second.query_names());
+    maps_.key_pair_names = names(key_pairing, first.key_names(), second.key_names());
+    if (auto difference =
+            attn::difference_map(picked_map(maps_.first, of_first(query_pairing), of_first(key_pairing)),
+                                 picked_map(maps_.second, of_second(query_pairing), of_second(key_pairing))))
         maps_.difference = *std::move(difference);
 }
 
@@ -111,8 +133,7 @@ std::vector<Table> CompareLens::tables(Subject& subject) {
     const Attention &first = *subject.attention(), &second = *subject.second();
     const HeadIndex chosen = subject.chosen_head();
     update_maps(first, second, chosen);
-    const std::string head =
-        "layer " + std::to_string(chosen.layer) + ", head " + std::to_string(chosen.head);
+    const std::string head = head_text(chosen, first.numbering(), ", ");
     const auto weights = [&](const char* which, const MapPointer& map, const Attention& run) {
         return table_of(std::string("Weights of the ") + which + ", " + head, *map, run.query_names(),
                         run.key_names(), Stage::weight);
@@ -120,7 +141,7 @@ std::vector<Table> CompareLens::tables(Subject& subject) {
     std::vector<Table> tables{weights("first", maps_.first, first), weights("second", maps_.second, second)};
     if (maps_.difference)
         tables.push_back(table_of("Weights of the first minus the second, " + head, *maps_.difference,
-                                  maps_.pair_names, maps_.pair_names, Stage::weight));
+                                  maps_.pair_names, maps_.key_pair_names, Stage::weight));
     const ComparisonView view = state().of<CompareState>().view;
     const bool shows_second =
         view == ComparisonView::blink ? blink_.second : state().pin && state().pin->second;
@@ -136,7 +157,7 @@ std::string CompareLens::spoken(Subject& subject) {
     const Selection s = subject.chosen();
     const auto& here = first_reader_.read(first, s.layer, s.head, s.query);
     if (!here) return "";
-    const auto partner = pairing_of(first, second).second_of(here->query);
+    const auto partner = pairings_of(first, second).queries.second_of(here->query);
     const auto& there = second_reader_.read(second, s.layer, s.head, s.counterpart ? s.counterpart : partner);
     if (!there || (!partner && !s.counterpart))
         return here->asks + ", the first " + looks_at(*here) + "; the second has no such word.";
@@ -163,12 +184,6 @@ bool CompareLens::suits(Subject& subject) const { return subject.may_compare(); 
 std::optional<Missing> CompareLens::missing(Subject& subject) const {
     const Attention *first = subject.attention(), *second = subject.second();
     if (!first) return Missing{"There is no attention to compare here yet."};
-    if (subject.translating())
-        return Missing{
-            "An encoder–decoder has two texts already, one read and one written, so there is no second run "
-            "to "
-            "compare with.",
-            subject.offer_alone()};
     if (!second) {
         if (const auto offer = subject.offer_second()) {
             // The second text is still empty, so there is nothing to offer.
@@ -182,9 +197,12 @@ std::optional<Missing> CompareLens::missing(Subject& subject) const {
         return Missing{
             "The two have different numbers of layers or heads, so they cannot be compared head by "
             "head."};
-    if (first->queries() != first->keys() || second->queries() != second->keys())
-        return Missing{"Comparing needs self-attention, where the queries are the keys."};
-    if (std::max(first->queries(), second->queries()) > most_tokens)
+    const auto differ = [](const Attention& run) { return run.one_line() && run.queries() != run.keys(); };
+    if (differ(*first) || differ(*second))
+        return Missing{
+            "Comparing needs to know which words queries and keys are; here there are not as many "
+            "queries as keys."};
+    if (std::max({first->queries(), second->queries(), first->keys(), second->keys()}) > most_tokens)
         return Missing{"Texts of up to " + std::to_string(most_tokens) +
                        " tokens can be compared: shorten the longer one."};
     return std::nullopt;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string_view>
 
 #include "analysis/comparison.hpp"
@@ -39,7 +40,7 @@ std::string from_difference(const std::string& text, const std::string& other);
 class Pairing {
   public:
     Pairing() = default;
-    Pairing(const Attention& first, const Attention& second);
+    Pairing(std::vector<std::int32_t> first, std::vector<std::int32_t> second);
 
     const Alignment& alignment() const { return alignment_; }
     // A token corresponds to its partner in the other text or, failing that, to the same token there if it
@@ -51,6 +52,18 @@ class Pairing {
     std::vector<std::int32_t> first_ids_, second_ids_;
     Alignment alignment_;
 };
+
+// Of the queries, and of the keys: in self-attention they are the same.
+struct Pairings {
+    Pairing queries, keys;
+};
+
+// The run of the stack whose residuals a subject's queries are, and the number of its first attention.
+struct QueryStack {
+    const Trace* trace = nullptr;  // null: no model
+    Index first = 0;
+};
+QueryStack query_stack(const Attention& attention);
 
 class CompareLens final : public Lens {
   public:
@@ -80,15 +93,16 @@ class CompareLens final : public Lens {
     struct Alike {
         std::uint64_t first_version = 0, second_version = 0;
         Index query = -1, second_query = -1;
+        Range layers{};
         std::vector<Cosine> residual;  // [layers + 1]; empty without a Trace
-        std::vector<Cosine> rows;      // [layers, heads]
+        std::vector<Cosine> rows;      // [the layers that are alike, heads]
     };
     // One head's weights in both runs.
     struct PairMaps {
         std::uint64_t first_version = 0, second_version = 0;
         Index layer = -1, head = -1;
         MapPointer first, second, difference;  // the difference covers corresponding tokens only
-        std::vector<std::string> pair_names;
+        std::vector<std::string> pair_names, key_pair_names;
     };
     struct Blink {
         bool second = false;
@@ -99,15 +113,22 @@ class CompareLens final : public Lens {
         bool clicked = false;
     };
 
-    const Pairing& pairing_of(const Attention& first, const Attention& second);
+    const Pairings& pairings_of(const Attention& first, const Attention& second);
     static void update(Line& line, const Attention& run, const Selection& selection,
                        std::optional<Index> query);
+    // The words of queries that look at others.
+    static void update_asking(Line& line, const Attention& run);
     void update_alike(const Frame& frame, Index query, Index second_query);
     void update_maps(const Attention& first, const Attention& second, HeadIndex head);
     void draw_controls(const Frame& frame);
     void draw_words(const Frame& frame, float width);
-    Touched draw_line(const char* name, Line& line, const Attention& run, std::optional<Index> query,
-                      std::optional<Index> key, bool chosen, float width);
+    struct LineNames {
+        const char *key, *label, *told;  // in landmarks, before the line, and to screen readers
+    };
+    Touched draw_line(const LineNames& names, Line& line, std::span<const std::string> words,
+                      std::optional<Index> query, std::optional<Index> key, bool chosen, float width);
+    // What the words that are asked look at; only where those are others.
+    void draw_read(const Frame& frame, bool of_second, float width);
     void draw_vectors(const Frame& frame, float width);
     void draw_heads(const Frame& frame, float width);
     void draw_similarities(const Frame& frame, float width);
@@ -119,9 +140,9 @@ class CompareLens final : public Lens {
     void tell_difference(const TokenPair& query, const TokenPair& key) const;
 
     std::uint64_t paired_first_ = 0, paired_second_ = 0;
-    Pairing pairing_;
+    Pairings pairings_;
     RowReader first_reader_, second_reader_;
-    Line first_line_, second_line_;
+    Line first_line_, second_line_, first_read_, second_read_;
     Alike alike_;
     PairMaps maps_;
     ui::MapView first_view_, second_view_, difference_view_;

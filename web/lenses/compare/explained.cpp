@@ -41,9 +41,9 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
     const auto names = subject.comparison_names();
     out.provenance = names.first + " and " + names.second;
     if (cell.stage == Stage::difference) {
-        const Pairing& pairing = pairing_of(*first, *second);
-        const auto query = pairing.alignment().second_of(cell.row),
-                   key = pairing.alignment().second_of(cell.col);
+        const auto& [queries, keys] = pairings_of(*first, *second);
+        const auto query = queries.alignment().second_of(cell.row),
+                   key = keys.alignment().second_of(cell.col);
         const Places here{place.head}, there{place.head, true};
         if (!query || !key) return std::nullopt;
         const CellPlace from = here(Stage::weight, cell.row, cell.col),
@@ -68,21 +68,22 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
     const std::string words = in_quotes(first->query_names()[static_cast<std::size_t>(query)]) + " and " +
                               in_quotes(second->query_names()[static_cast<std::size_t>(second_query)]);
     if (cell.stage == Stage::cosine) {
-        if (cell.row >= std::ssize(alike_.residual) || cell.col != 0 || !first->trace() || !second->trace())
+        const QueryStack stack = query_stack(*first), other = query_stack(*second);
+        if (cell.row >= std::ssize(alike_.residual) || cell.col != 0 || !stack.trace || !other.trace)
             return std::nullopt;
-        const bool last = cell.row == first->layers();
-        const auto residual = [&](const Attention& of) -> const Tensor& {
-            return last ? of.trace()->final_residual()
-                        : of.trace()->layers()[static_cast<std::size_t>(cell.row)].residual_in;
+        const bool last = cell.row == std::ssize(stack.trace->layers());
+        const auto residual = [&](const QueryStack& of) -> const Tensor& {
+            return last ? of.trace->final_residual()
+                        : of.trace->layers()[static_cast<std::size_t>(cell.row)].residual_in;
         };
         const auto at = [&](Index row, bool of_second) -> PlaceOf {
             return [=](Index i) {
-                return Places{{last ? cell.row - 1 : cell.row, 0}, of_second}(
+                return Places{{stack.first + (last ? cell.row - 1 : cell.row), 0}, of_second}(
                     last ? Stage::final_residual : Stage::residual, row, i);
             };
         };
-        explain_cosine(out, products(residual(*first), query, residual(*second), second_query),
-                       at(query, false), at(second_query, true));
+        explain_cosine(out, products(residual(stack), query, residual(other), second_query), at(query, false),
+                       at(second_query, true));
         out.title = "Cosine of " + words + ", " +
                     (cell.row == 0 ? "embedding" : "after layer " + std::to_string(cell.row - 1));
         out.operands_title = "Residuals, a · b";
@@ -91,13 +92,14 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
         return out;
     }
     const HeadIndex head{cell.row, cell.col};
-    const auto a = head.layer < first->layers() ? first->record(head.layer) : nullptr,
-               b = head.layer < second->layers() ? second->record(head.layer) : nullptr;
+    const bool alike = head.layer >= alike_.layers.begin && head.layer < alike_.layers.end;
+    const auto a = alike ? first->record(head.layer) : nullptr,
+               b = alike ? second->record(head.layer) : nullptr;
     if (!a || !b || head.head >= a->heads() || head.head >= b->heads()) return std::nullopt;
     // Paired keys are one component; every other key is one that is 0 in the other row.
     const std::vector<double> row = weights_of(*a, head.head, query),
                               other = weights_of(*b, head.head, second_query);
-    const Alignment& alignment = pairing_of(*first, *second).alignment();
+    const Alignment& alignment = pairings_of(*first, *second).keys.alignment();
     std::vector<Term> terms;
     std::vector<std::optional<Index>> keys, second_keys;
     for (Index key = 0; key < std::ssize(row); ++key) {
@@ -123,10 +125,10 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
     for (std::size_t i = 0; i < terms.size(); ++i)
         out.operands[i].name =
             keys[i] ? label_at(first->key_names(), *keys[i]) : label_at(second->key_names(), *second_keys[i]);
-    out.title =
-        "Cosine of two rows, layer " + std::to_string(head.layer) + ", head " + std::to_string(head.head);
+    out.title = "Cosine of two rows, " + head_text(head, first->numbering(), ", ");
     out.operands_title = "Weights of " + words;
-    const std::size_t number = static_cast<std::size_t>(head.layer * first->heads() + head.head);
+    const auto number =
+        static_cast<std::size_t>((head.layer - alike_.layers.begin) * first->heads() + head.head);
     if (number < alike_.rows.size())
         out.f32 = static_cast<double>(static_cast<float>(alike_.rows[number].value()));
     return out;

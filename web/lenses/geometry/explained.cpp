@@ -186,12 +186,13 @@ std::optional<Explained> GeometryLens::explain_form(Subject& subject, const Cell
         case Number::right_token: {
             const bool of_right = cell.number == Number::right_token;
             const HeadWeights& w = *weights(subject);
+            const bool of_key = f.reads_keys(of_right);
             out.title = (of_right ? "x · v[" : "x · u[") + std::to_string(i) + "], x of " +
-                        label_at(attention.query_names(), cell.row);
+                        label_at(of_key ? attention.key_names() : attention.query_names(), cell.row);
             out.formula = of_right ? "Σ_b x[b] · v[b]" : "Σ_b x[b] · u[b]";
             out.operands_title = "The input along the direction";
             const auto input = [&](Index b) {
-                return Factor{w.input(cell.row, b), here({w.inputs, cell.row, b})};
+                return Factor{w.input(cell.row, b, of_key), w.input_at(place.head, cell.row, b, of_key)};
             };
             explain_sum(out, w.width(), input, along(of_right, i), {"x", "along"});
             break;
@@ -236,6 +237,9 @@ std::optional<Explained> GeometryLens::explain_word(Subject& subject, const Cell
     explain_sum(out, std::ssize(row), token, own, {"token", "along"});
     out.note =
         direction->writes ? "Through the gain of the last norm, whose division by the spread is left out."
+        : direction->norm && weights(subject)->crosses && f.reads_keys(right)
+            ? "The embedding alone, normalised as the encoder does it at its end: without what its layers "
+              "add."
         : direction->norm ? "The embedding alone, normalised as this layer does it: without a position, and "
                             "without what earlier layers add."
                           : "The embedding alone: without a position, and without what earlier layers add.";

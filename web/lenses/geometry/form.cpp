@@ -30,6 +30,8 @@ HeadWeights weights_of_model(const Trace& trace, HeadIndex head, const Record& r
     made.trace = &trace;
     made.layer = head.layer;
     made.tokens = attention.queries.tokens();
+    made.key_tokens = attention.keys.tokens();
+    made.crosses = &attention.queries != &attention.keys;
     made.turned = half.rotary.has_value();
     made.normalised = half.q_norm || half.k_norm;
     const auto vectors = [&](Stage stage, Index of) {
@@ -60,10 +62,17 @@ double dot_of(const Matrix& factor, std::span<const double> direction, Index a) 
 
 }  // namespace
 
-double HeadWeights::input(Index token, Index b) const {
+double HeadWeights::input(Index token, Index b, bool of_key) const {
     if (!trace) return x.at(token, b);
-    const Tensor& rows = trace->attention(layer).run.attention_input;
+    const LayerAttention attention = trace->attention(layer);
+    const Tensor& rows = of_key ? attention.key_input : attention.run.attention_input;
     return static_cast<double>(rows.matrix()(token, b));
+}
+
+CellPlace HeadWeights::input_at(HeadIndex head, Index token, Index b, bool of_key) const {
+    // Cross-attention's keys are made of what the encoder's last norm gives.
+    const bool encoded = of_key && crosses;
+    return {encoded ? HeadIndex{0, head.head} : head, {encoded ? Stage::final_norm : inputs, token, b}};
 }
 
 std::optional<HeadWeights> head_weights(Subject& subject, const State& state, HeadIndex head) {
@@ -74,7 +83,7 @@ std::optional<HeadWeights> head_weights(Subject& subject, const State& state, He
     auto typed = edited_projections(subject, state);
     if (!typed) return std::nullopt;
     HeadWeights made;
-    made.tokens = typed->x.rows;
+    made.tokens = made.key_tokens = typed->x.rows;
     made.x = std::move(typed->x);
     made.w_q = std::move(typed->w_q);
     made.w_k = std::move(typed->w_k);
@@ -85,14 +94,16 @@ std::optional<HeadWeights> head_weights(Subject& subject, const State& state, He
 HeadForm::HeadForm(FormOf of, const HeadWeights& weights)
     : of_(of),
       left_(of == FormOf::scores ? weights.w_q : weights.w_v),
-      right_(of == FormOf::scores ? weights.w_k : transposed(weights.w_o)) {
+      right_(of == FormOf::scores ? weights.w_k : transposed(weights.w_o)),
+      crosses_(weights.crosses) {
     begin();
 }
 
-HeadForm::HeadForm(const Record& record, Index head, Range queries, Range keys)
+HeadForm::HeadForm(const Record& record, Index head, Range queries, Range keys, bool crosses)
     : of_(FormOf::tokens),
       left_(rows_of(record.q(), head, queries)),
       right_(rows_of(record.k(), record.kv_head(head), keys)),
+      crosses_(crosses),
       first_row_(queries.begin),
       first_col_(keys.begin) {
     begin();
@@ -106,6 +117,8 @@ void HeadForm::begin() {
     finite_ = all_finite(left_) && all_finite(right_);
     if (!finite_) return;
     squares_ = squares_of(factors_);
+    // Rows and columns of different spaces, or texts, do not mirror each other.
+    squares_.square = squares_.square && !crosses_;
     job_.emplace(factors_);
 }
 
@@ -166,15 +179,17 @@ std::optional<WordDirection> word_direction(const HeadWeights& weights, const He
                                             bool right) {
     if (!weights.trace || form.of() == FormOf::tokens || !form.directions()) return std::nullopt;
     const LayerAttention attention = weights.trace->attention(weights.layer);
-    const Network& network = attention.queries.network();
+    const bool encoded = weights.crosses && form.reads_keys(right);
+    const Network& network = (encoded ? attention.keys : attention.queries).network();
     const AttentionHalf& half = attention.half;
     const std::span<const double> along =
         right ? form.directions()->right_of(direction) : form.directions()->left_of(direction);
     WordDirection made{&network.token_embedding, {}, {along.begin(), along.end()}, false};
     if (form.of() != FormOf::values || !right) {
         if (network.project_in || network.embedding_norm) return std::nullopt;
-        if (!half.attention_norm) return made;
-        made.norm = *half.attention_norm;
+        const std::optional<Norm>& norm = encoded ? network.final_norm : half.attention_norm;
+        if (!norm) return made;
+        made.norm = *norm;
         // The norm of scaled numbers is that of the numbers themselves, with another ε.
         made.norm->epsilon /= static_cast<float>(network.embedding_scale * network.embedding_scale);
         return made;

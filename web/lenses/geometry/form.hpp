@@ -28,10 +28,13 @@ struct HeadWeights {
     bool turned = false;      // positions turn q and k after the weights (Su et al. 2021, arXiv 2104.09864)
     bool normalised = false;  // and norms come between
     const Trace* trace = nullptr;  // of a model; its inputs are those of the chosen layer
-    Index layer = 0, tokens = 0;
+    bool crosses = false;          // k and v are made of what an encoder gives for other tokens
+    Index layer = 0, tokens = 0, key_tokens = 0;
     Matrix x;  // [tokens, d_model], if there is no model
 
-    double input(Index token, Index b) const;
+    // What q is made of, or k and v.
+    double input(Index token, Index b, bool of_key = false) const;
+    CellPlace input_at(HeadIndex head, Index token, Index b, bool of_key = false) const;
     Index width() const { return w_q.rows; }  // d_model
 };
 std::optional<HeadWeights> head_weights(Subject& subject, const State& state, HeadIndex head);
@@ -39,8 +42,9 @@ std::optional<HeadWeights> head_weights(Subject& subject, const State& state, He
 // A form, its directions once they are found, and where its factors stand.
 class HeadForm {
   public:
-    HeadForm(FormOf of, const HeadWeights& weights);                        // W_Q W_Kᵀ or W_V W_O
-    HeadForm(const Record& record, Index head, Range queries, Range keys);  // Q Kᵀ
+    HeadForm(FormOf of, const HeadWeights& weights);  // W_Q W_Kᵀ or W_V W_O
+    // Q Kᵀ; `crosses` says that queries and keys are of different texts.
+    HeadForm(const Record& record, Index head, Range queries, Range keys, bool crosses);
     HeadForm(const HeadForm&) = delete;
     HeadForm& operator=(const HeadForm&) = delete;
 
@@ -60,6 +64,8 @@ class HeadForm {
     double inner_left(Index direction, Index a) const;
     double inner_right(Index direction, Index a) const;
 
+    // Of a form of weights: whether a side reads what k and v are made of, not what q is.
+    bool reads_keys(bool right) const { return of_ == FormOf::scores ? right : !right; }
     std::string name() const;        // "W_Q W_Kᵀ"
     const char* left_name() const;   // "W_Q", whose rows are the form's
     const char* right_name() const;  // "W_Kᵀ"
@@ -71,6 +77,7 @@ class HeadForm {
     Matrix left_, right_;
     FormFactors factors_{};
     FormSquares squares_;
+    bool crosses_;
     bool finite_ = true;
     Index first_row_ = 0, first_col_ = 0;
     std::optional<SingularJob> job_;

@@ -59,6 +59,13 @@ void GeometryLens::draw_form_controls(Subject& subject, const HeadForm& form) {
             "Only q and k are known here, not the weights that made them: the form is Q Kᵀ, between tokens.");
     else if (now().form == FormOf::values && form.of() != FormOf::values)
         ui::caption("There is no W_O here, so what the head writes is V itself; the form is W_Q W_Kᵀ.");
+    else if (w && w->crosses && form.of() != FormOf::tokens)
+        ui::caption(
+            form.of() == FormOf::scores
+                ? "Rows of M read what is written, columns what the encoder gives: two spaces, so M has no "
+                  "symmetric part."
+                : "Rows of M read what the encoder gives, columns are written for the decoder: two spaces, "
+                  "so M has no symmetric part.");
     else if (form.of() == FormOf::scores && w->normalised)
         ui::caption(
             "Norms come between the weights and q and k here, so M leaves out a factor of each token.");
@@ -152,7 +159,9 @@ void GeometryLens::draw_reading(const Drawing& drawing, Subject& subject, const 
     const SingularDirections& all = *form.directions();
     const auto side = [&](bool right) {
         const bool tokens = form.of() == FormOf::tokens;
-        const Range range = right && tokens ? shown.keys : shown.queries;
+        const bool of_key = tokens ? right : form.reads_keys(right);
+        const bool keys = of_key && (tokens || weights(subject)->crosses);
+        const Range range = keys ? shown.keys : shown.queries;
         const Index before = right ? form.first_col() : form.first_row();
         Matrix values(range.size(), 1);
         for (Index i = 0; i < range.size(); ++i) {
@@ -163,10 +172,10 @@ void GeometryLens::draw_reading(const Drawing& drawing, Subject& subject, const 
                 continue;
             }
             for (Index b = 0; b < std::ssize(along); ++b)
-                values.at(i, 0) += weights(subject)->input(token, b) * along[static_cast<std::size_t>(b)];
+                values.at(i, 0) +=
+                    weights(subject)->input(token, b, of_key) * along[static_cast<std::size_t>(b)];
         }
-        const auto labels =
-            labels_of(right && tokens ? attention.key_names() : attention.query_names(), range);
+        const auto labels = labels_of(keys ? attention.key_names() : attention.query_names(), range);
         const std::vector<std::string> column{right ? "v" : "u"};
         ui::MatrixGrid grid;
         grid.name = right ? "geometry/right" : "geometry/left";

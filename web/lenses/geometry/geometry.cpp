@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "subjects/chosen_row.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
 
@@ -75,11 +76,6 @@ std::optional<Missing> GeometryLens::missing(Subject& subject) const {
     if (!attention) return std::nullopt;
     if (attention->finished())
         return Missing{"Geometry begins with queries and keys; these weights were given finished."};
-    if (attention->trace() && !attention->one_line())
-        return Missing{
-            "Geometry reads queries and keys from the same residual; in cross-attention, keys are made of "
-            "what the encoder gives.",
-            own_attention_of(*attention, subject.chosen())};
     const auto record = attention->record(subject.chosen().layer);
     if (!record) return std::nullopt;
     if (scores_given(*attention))
@@ -96,7 +92,7 @@ std::shared_ptr<const Record> GeometryLens::record(Subject& subject) const {
 }
 
 Index GeometryLens::query(const Record& record) const {
-    return std::min(state().selection.query.value_or(record.queries() - 1), record.queries() - 1);
+    return std::min(chosen_query(subject_in(visit())), record.queries() - 1);
 }
 
 GeometryLens::From GeometryLens::from(Subject& subject, bool tokens) const {
@@ -128,9 +124,9 @@ HeadForm* GeometryLens::form(Subject& subject) const {
     std::unique_ptr<HeadForm> made;
     if (of == FormOf::tokens) {
         const Index last = query(*shown);
-        made = std::make_unique<HeadForm>(*shown, subject.chosen_head().head,
-                                          tokens_up_to(last, shown->queries(), form_tokens_limit),
-                                          tokens_up_to(last, shown->keys(), form_tokens_limit));
+        made = std::make_unique<HeadForm>(
+            *shown, subject.chosen_head().head, tokens_up_to(last, shown->queries(), form_tokens_limit),
+            tokens_up_to(last, shown->keys(), form_tokens_limit), !subject.attention()->one_line());
     } else {
         made = std::make_unique<HeadForm>(of, *weights(subject));
     }
@@ -253,9 +249,10 @@ bool GeometryLens::holds(Subject& subject, const GeometryCell& cell) const {
         case GeometryNumber::right: return within(all->count(), all->cols);
         case GeometryNumber::inner_left:
         case GeometryNumber::inner_right: return within(all->count(), f->factors().rank());
-        case GeometryNumber::left_token: return of_weights && within(w->tokens, all->count());
+        case GeometryNumber::left_token:
+            return of_weights && within(f->reads_keys(false) ? w->key_tokens : w->tokens, all->count());
         case GeometryNumber::right_token:
-            return of_weights && f->of() == FormOf::scores && within(w->tokens, all->count());
+            return of_weights && f->of() == FormOf::scores && within(w->key_tokens, all->count());
         case GeometryNumber::left_word:
         case GeometryNumber::right_word:
             return of_weights && w->trace && within(w->trace->model()->config().vocab_size, all->count());
@@ -320,7 +317,7 @@ Guide GeometryLens::guide(Subject&) const {
         "Scores as a bilinear form",
         "A score is x_i M x_jᵀ with M = W_Q W_Kᵀ: what the head compares is in M alone, and M has at most "
         "d_k directions. Each reads something of the query and something of the key, and adds their "
-        "product (Elhage et al. 2021).\n\n"
+        "product (Elhage et al. 2021). In cross-attention, x_j is what the encoder gives.\n\n"
         "Q and K are not unique: any invertible G moves both, and no score. A metric between their "
         "components does change scores, as another W_Q would.\n\n"
         "Click a number to see what it is made of."};

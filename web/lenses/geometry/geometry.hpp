@@ -91,7 +91,7 @@ class GeometryLens final : public Lens {
         if (next != now()) visit().perform(SetGeometry{next}, gesture);
     }
     std::shared_ptr<const Record> record(Subject& subject) const;
-    Index query(const Record& record) const;  // the chosen one, or the last
+    Index query(const Record& record) const;  // the chosen one, or the predicted
     bool holds(Subject& subject, const GeometryCell& cell) const;
 
     void draw_presets();

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "subjects/chosen_row.hpp"
 
 namespace attn::app {
 
@@ -96,8 +97,7 @@ Result<NamedMatrix> named_matrix(Subject& subject, const State& state,
     const auto record = attention.record(s.layer);
     NamedMatrix made{
         .name = name, .shape = {}, .values = {}, .stage = info->stage, .head = {s.layer, s.head}};
-    const Index query = std::min(s.query.value_or(record->queries() - 1), record->queries() - 1),
-                key = std::min(s.key.value_or(query), record->keys() - 1);
+    const Index query = chosen_query(subject), key = std::min(s.key.value_or(query), record->keys() - 1);
     const bool row = is_row(*info);
     if (row && indices != 1)
         return Error{name + " is one row, with one index; write a capital letter for all of them."};

@@ -128,11 +128,15 @@ void explain_jacobian(const Around& a) {
 
 void explain_sum(const Around& a, const std::vector<SlopeTerm>& terms) {
     a.out.left_name = "left", a.out.right_name = "right";
+    // What an encoder gives is not of this attention.
+    const auto place = [&](const std::optional<CellRef>& cell) -> std::optional<CellPlace> {
+        if (!cell) return std::nullopt;
+        return CellPlace{cell->stage == Stage::final_norm ? HeadIndex{0, a.head.head} : a.head, *cell};
+    };
     for (const SlopeTerm& term : terms)
-        a.out.operands.push_back(
-            {std::to_string(term.index), term.left, term.right, term.left * term.right,
-             term.left_at ? std::optional(CellPlace{a.head, *term.left_at}) : std::nullopt,
-             term.right_at ? std::optional(CellPlace{a.head, *term.right_at}) : std::nullopt});
+        a.out.operands.push_back({term.index < 0 ? "norm, other heads" : std::to_string(term.index),
+                                  term.left, term.right, term.left * term.right, place(term.left_at),
+                                  place(term.right_at)});
     add_line(a.out, "gradient", "dot(left, right)", a.out.f64);
 }
 
@@ -168,7 +172,7 @@ Explained GradientLens::explain_slope(Subject& subject, const Slopes& slopes, co
     Explained out;
     const std::string row = cell.slope <= Slope::q      ? label_at(attention.query_names(), cell.row)
                             : rows_are_keys(cell.slope) ? label_at(attention.key_names(), cell.row)
-                            : cell.slope == Slope::x    ? label_at(attention.query_names(), cell.row)
+                            : cell.slope == Slope::x    ? input_name(attention, slopes, cell.row)
                                                         : std::to_string(cell.row);
     const std::string col =
         columns_are_keys(cell.slope) ? label_at(attention.key_names(), cell.col) : std::to_string(cell.col);

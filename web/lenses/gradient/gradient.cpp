@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "model/explain.hpp"
+#include "model/head_projection.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
 
@@ -136,32 +137,82 @@ std::optional<Missing> GradientLens::missing(Subject& subject) const {
 }
 
 // A window of a model's, whole if they can be edited.
-std::optional<Projections> GradientLens::projections_of(Subject& subject) const {
-    if (const auto trace = subject.attention()->trace()) return projections_of(*trace, subject.chosen_head());
+std::optional<Projections> GradientLens::projections_of(Subject& subject, Index query) const {
+    if (const auto trace = subject.attention()->trace())
+        return projections_of(*trace, subject.chosen_head(), query);
     return edited_projections(subject, state());
 }
 
-// Nothing where norms come between W_Q and q: the backward pass here does not go through them. Nor in cross-attention,
-// where queries and keys are made of different numbers.
-std::optional<Projections> GradientLens::projections_of(const Trace& trace, HeadIndex head) const {
+namespace {
+
+// Of all tokens, with the components of X in view.
+HeadNorm head_norm(const Trace& trace, Stage stage, HeadIndex head, const Norm& norm, Range components) {
+    const Model& model = *trace.model();
+    const ModelConfig& config = model.config();
+    const bool of_query = stage == Stage::q;
+    const Index heads = of_query ? config.heads : config.kv_heads, d = config.head_dim,
+                own = head.head * heads / config.heads;
+    const LayerAttention at = trace.attention(head.layer);
+    const Index n = (of_query ? at.queries : at.keys).tokens();
+    const Tensor all = projected_rows(trace, stage, head.layer, own, {0, n});
+    const bool alone = all.dim(1) == d;
+    const Index first = alone ? 0 : own * d;
+    HeadNorm made{
+        .gain = {}, .before = Matrix(n, d), .squares = {}, .together = static_cast<double>(all.dim(1))};
+    for (Index a = 0; a < d; ++a)
+        made.gain.push_back(static_cast<double>(norm.gain.values()[static_cast<std::size_t>(first + a)]));
+    for (Index t = 0; t < n; ++t) {
+        double sum = 0;
+        for (Index a = 0; a < all.dim(1); ++a) {
+            const auto u = static_cast<double>(all.matrix()(t, a));
+            sum += u * u;
+        }
+        made.squares.push_back(sum / made.together + static_cast<double>(norm.epsilon));
+        for (Index a = 0; a < d; ++a) made.before.at(t, a) = static_cast<double>(all.matrix()(t, first + a));
+    }
+    if (alone) return made;
+    made.others = Matrix(n, components.size());
+    made.other_squares.resize(static_cast<std::size_t>(components.size()));
+    for (Index a = 0; a < all.dim(1); ++a) {
+        if (a >= first && a < first + d) continue;
+        const QkvColumn column = qkv_column(model, stage, head.layer, a / d, a % d);
+        for (Index c = 0; c < components.size(); ++c) {
+            const double w = element(column.linear->weight, components.begin + c, column.out);
+            made.other_squares[static_cast<std::size_t>(c)] += w * w;
+            for (Index t = 0; t < n; ++t) made.others.at(t, c) += static_cast<double>(all.matrix()(t, a)) * w;
+        }
+    }
+    return made;
+}
+
+}  // namespace
+
+std::optional<Projections> GradientLens::projections_of(const Trace& trace, HeadIndex head,
+                                                        Index query) const {
     const Model& model = *trace.model();
     const LayerAttention attention = trace.attention(head.layer);
-    if (attention.half.q_norm || attention.half.k_norm || attention.place.kind == AttentionKind::cross)
-        return std::nullopt;
     const ModelConfig& config = model.config();
-    const ConstMatrix input = attention.run.attention_input.matrix();
+    const ConstMatrix input = attention.run.attention_input.matrix(), keys = attention.key_input.matrix();
+    const bool crosses = attention.place.kind == AttentionKind::cross;
     const Index count = std::min(input.cols, gradient_components_shown);
     const Index first = std::clamp(state().of<GradientState>().from, Index{0}, input.cols - count);
-    Projections made{.x = Matrix(input.rows, count),
+    Projections made{.x = Matrix(keys.rows + crosses, count),
                      .w_q = Matrix(count, config.head_dim),
                      .w_k = Matrix(count, config.head_dim),
                      .w_v = Matrix(count, config.head_dim),
                      .first = first,
-                     .rotary = {},
-                     .of_x = Stage::normalised};
+                     .of_x = Stage::normalised,
+                     .crosses = crosses};
     if (const Rotary* rotary = model.network().rotary_of(head.layer)) made.rotary = *rotary;
-    for (Index token = 0; token < input.rows; ++token)
-        for (Index c = 0; c < count; ++c) made.x.at(token, c) = static_cast<double>(input(token, first + c));
+    const Range shown{first, first + count};
+    if (const auto& norm = attention.half.q_norm)
+        made.q_norm = head_norm(trace, Stage::q, head, *norm, shown);
+    if (const auto& norm = attention.half.k_norm)
+        made.k_norm = head_norm(trace, Stage::k, head, *norm, shown);
+    for (Index token = 0; token < keys.rows; ++token)
+        for (Index c = 0; c < count; ++c) made.x.at(token, c) = static_cast<double>(keys(token, first + c));
+    for (Index c = 0; crosses && c < count; ++c)
+        made.x.at(keys.rows, c) = static_cast<double>(input(query, first + c));
     const auto fill = [&](Matrix& to, Stage stage, Index heads) {
         for (Index a = 0; a < config.head_dim; ++a) {
             const QkvColumn column =
@@ -235,7 +286,7 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
     shown_ = now;
     const std::vector<Stage> stages = attention.stages();
     const bool scores_given = std::ranges::find(stages, Stage::raw) == stages.end();
-    slopes_.emplace(record, head.head, query, now.loss, scores_given, projections_of(subject));
+    slopes_.emplace(record, head.head, query, now.loss, scores_given, projections_of(subject, query));
     const Deadline deadline(frame_ms);
     while (slopes_->step() && !deadline.passed()) continue;
     return slopes_->done() ? &*slopes_ : nullptr;
@@ -283,7 +334,8 @@ bool GradientLens::check_some(const Slopes& slopes) {
              {Slope::q, Slope::k, Slope::v, Slope::x, Slope::w_q, Slope::w_k, Slope::w_v}) {
             if (!slopes.has(slope)) continue;
             const bool tokens = slope == Slope::k || slope == Slope::v || slope == Slope::x;
-            const Range rows = tokens ? keys : slopes.rows(slope), columns = slopes.columns(slope);
+            const Range rows = tokens ? rows_shown(slopes, slope, keys) : slopes.rows(slope),
+                        columns = slopes.columns(slope);
             for (Index row = rows.begin; row < rows.end; ++row)
                 for (Index col = columns.begin; col < columns.end; ++col)
                     check_.cells.push_back({slope, row, col});
@@ -298,7 +350,16 @@ bool GradientLens::check_some(const Slopes& slopes) {
 
 // X has a row for each token, too.
 Range rows_shown(const Slopes& slopes, Slope slope, Range keys) {
+    if (slope == Slope::x && slopes.projections()->crosses) {
+        const Index rows = slopes.rows(slope).end;  // the last one is the query's
+        return {std::max<Index>(rows - keys.size() - 1, 0), rows};
+    }
     return rows_are_keys(slope) || slope == Slope::x ? keys : slopes.rows(slope);
+}
+
+std::string input_name(const Attention& attention, const Slopes& slopes, Index row) {
+    return row < slopes.record().keys() ? label_at(attention.key_names(), row)
+                                        : label_at(attention.query_names(), slopes.query()) + " (query)";
 }
 
 Matrix matrix_of(const Slopes& slopes, Slope slope, Range keys) {
@@ -342,7 +403,7 @@ std::vector<Table> GradientLens::tables(Subject& subject) {
     const auto names_of = [&](Index first, Index count, bool of_keys) {
         std::vector<std::string> names;
         for (Index i = 0; i < count; ++i)
-            names.push_back(of_keys ? label_at(attention.key_names(), first + i) : std::to_string(first + i));
+            names.push_back(of_keys ? input_name(attention, *all, first + i) : std::to_string(first + i));
         return names;
     };
     const auto wanted =

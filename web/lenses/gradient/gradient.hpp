@@ -89,8 +89,8 @@ class GradientLens final : public Lens {
     };
     // The row that is asked, of a record with values; nothing while it is being computed.
     std::optional<ChosenRow> row(Subject& subject) const;
-    std::optional<Projections> projections_of(Subject& subject) const;
-    std::optional<Projections> projections_of(const Trace& trace, HeadIndex head) const;
+    std::optional<Projections> projections_of(Subject& subject, Index query) const;
+    std::optional<Projections> projections_of(const Trace& trace, HeadIndex head, Index query) const;
     std::optional<LogitLoss> logit_loss() const;  // nothing if no token is likely
     Explained explain_slope(Subject& subject, const Slopes& slopes, const SlopeCell& cell) const;
     bool check_some(const Slopes& slopes);  // true while there is more
@@ -121,6 +121,8 @@ class GradientLens final : public Lens {
 Range rows_shown(const Slopes& slopes, Slope slope, Range keys);
 // Returns a gradient as rows of text and numbers for a table; `keys` are those in view.
 Matrix matrix_of(const Slopes& slopes, Slope slope, Range keys);
+// How a key reads or, as the last row of X in cross-attention, the query.
+std::string input_name(const Attention& attention, const Slopes& slopes, Index row);
 // What a gradient is called: "∂L/∂A[sat, ·]".
 std::string title_of(Slope slope, const std::string& query_name);
 

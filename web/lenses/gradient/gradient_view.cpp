@@ -171,7 +171,11 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
                               fixed(loss, 5);
     if (!ladder || !ladder->edits()) {
         const Range keys = keys_shown(slopes);
-        parts::draw_take_over(drawing, subject, keys, keys);
+        const Index all = slopes.record().queries(), count = std::min(all, gradient_keys_shown),
+                    first = std::clamp(slopes.query() + 1 - count, Index{0}, all - count);
+        // Where there are as many queries as keys, they are the same tokens.
+        const Range queries = all == slopes.record().keys() ? keys : Range{first, first + count};
+        parts::draw_take_over(drawing, subject, queries, keys);
         ui::next_control(ui::need::named_choices);
         ImGui::AlignTextToFramePadding();
         ui::caption(
@@ -246,7 +250,15 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     const Range keys = keys_shown(slopes), one{slopes.query(), slopes.query() + 1};
     const std::vector<std::string> key_labels = labels_of(attention.key_names(), keys),
                                    query_labels = labels_of(attention.query_names(), one),
-                                   token_labels = labels_of(attention.query_names(), keys);
+                                   token_labels = [&] {
+                                       std::vector<std::string> labels;
+                                       const Range rows = slopes.projections()
+                                                              ? rows_shown(slopes, Slope::x, keys)
+                                                              : Range{};
+                                       for (Index row = rows.begin; row < rows.end; ++row)
+                                           labels.push_back(input_name(attention, slopes, row));
+                                       return labels;
+                                   }();
     const float width = ImGui::GetContentRegionAvail().x;
     ui::Lines lines(width, gap);
     const HeadIndex head = subject.chosen_head();
@@ -301,7 +313,11 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         below.decimals = 3;
         label_grid(above, slope);
         label_grid(below, slope);
-        const auto above_cell = [&](Index row, Index col) { return CellRef{stage, row, col}; };
+        // Rows of X in cross-attention are of two texts, so its numbers lead to their slopes.
+        const bool two = slope == Slope::x && slopes.projections()->crosses;
+        const auto above_cell = [&](Index row, Index col) {
+            return two ? cell_of(slope, row, col) : CellRef{stage, row, col};
+        };
         const auto below_cell = [&](Index row, Index col) { return cell_of(slope, row, col); };
         pin_of(above, above_cell);
         pin_of(below, below_cell);
@@ -333,17 +349,21 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     }
     pair(Slope::v, "V", rows_of(record.v(), record.kv_head(head.head), keys), Stage::v);
     if (slopes.projections()) {
-        const auto& [x, w_q, w_k, w_v, first, rotary, of_x] = *slopes.projections();
-        Matrix in_view(keys.size(), x.cols);
-        for (Index r = 0; r < keys.size(); ++r)
-            for (Index c = 0; c < x.cols; ++c) in_view.at(r, c) = x.at(keys.begin + r, c);
-        const std::string some = of_x == Stage::x ? ""
-                                                  : ", components " + std::to_string(first) + " to " +
-                                                        std::to_string(first + x.cols - 1);
-        pair(Slope::x, (of_x == Stage::x ? "X" : "X, the normalised input" + some), in_view, of_x);
-        pair(Slope::w_q, "W_Q" + some, w_q, Stage::w_q);
-        pair(Slope::w_k, "W_K" + some, w_k, Stage::w_k);
-        pair(Slope::w_v, "W_V" + some, w_v, Stage::w_v);
+        const Projections& all = *slopes.projections();
+        const Range shown = rows_shown(slopes, Slope::x, keys);
+        Matrix in_view(shown.size(), all.x.cols);
+        for (Index r = 0; r < shown.size(); ++r)
+            for (Index c = 0; c < all.x.cols; ++c) in_view.at(r, c) = all.x.at(shown.begin + r, c);
+        const std::string some = all.of_x == Stage::x ? ""
+                                                      : ", components " + std::to_string(all.first) + " to " +
+                                                            std::to_string(all.first + all.x.cols - 1);
+        const std::string name = all.of_x == Stage::x ? "X"
+                                 : all.crosses        ? "X, what the encoder gives and the query’s input"
+                                                      : "X, the normalised input";
+        pair(Slope::x, name + some, in_view, all.of_x);
+        pair(Slope::w_q, "W_Q" + some, all.w_q, Stage::w_q);
+        pair(Slope::w_k, "W_K" + some, all.w_k, Stage::w_k);
+        pair(Slope::w_v, "W_V" + some, all.w_v, Stage::w_v);
     }
     const Matrix jacobian = matrix_of(slopes, Slope::jacobian, keys);
     ui::MatrixGrid grid;

@@ -75,9 +75,16 @@ std::span<const float> LogitPass::output_slopes() const {
 bool LogitPass::run_moved() {
     const ConstMatrix given = trace_->attention(head_.layer).record().output().heads().head(head_.head);
     if (!moved_) {
-        SetHeadOutput set{head_, token_, {given.row(token_), given.row(token_) + given.cols}};
-        set.values[differences_.size()] += above_ ? -step_of_output : step_of_output;
-        auto begun = Forward::start_with(std::move(set), trace_, slice_operations);
+        const auto component = static_cast<Index>(differences_.size());
+        const float moved_to = given(token_, component) + (above_ ? -step_of_output : step_of_output);
+        const Intervention moved{.attention = head_.layer,
+                                 .site = Site::head_output,
+                                 .edit = {.head = head_.head,
+                                          .rows = {token_},
+                                          .columns = {component},
+                                          .operation = Operation::set,
+                                          .values = {moved_to}}};
+        auto begun = Forward::start_with({moved}, trace_, slice_operations);
         failed_ = !begun;
         if (failed_) return false;
         moved_ = *std::move(begun);

@@ -129,12 +129,23 @@ Real Slopes::vector_slope(const RowPass<Real>& pass, Slope slope, Index token, I
     }
 }
 
+const HeadNorm* Slopes::norm_of(Slope slope) const {
+    const auto& norm = slope == Slope::q ? projections_->q_norm : projections_->k_norm;
+    return norm && slope != Slope::v ? &*norm : nullptr;
+}
+
+// With n_a = g_a u_a / r, r² = mean u² + ε over N components,
+// ∂L/∂u_b = g_b ∂L/∂n_b / r − u_b Σ_a g_a u_a ∂L/∂n_a / (N r³)
+// (Zhang & Sennrich 2019, arXiv 1910.07467), where the other heads' components have the second part alone.
 template <typename Real>
-void Slopes::go_before(const RowPass<Real>& pass, BeforeTurning<Real>& back) const {
+void Slopes::go_before(const RowPass<Real>& pass, Projected<Real>& back) const {
+    back.k_along.assign(static_cast<std::size_t>(record_->keys()), Real{0});
     const auto vectors = [&](Slope slope, Index first, Index tokens) {
         const Index width = columns(slope).end;
+        const HeadNorm* norm = norm_of(slope);
         std::vector<Real> slopes;
-        for (Index token = first; token < first + tokens; ++token)
+        for (Index token = first; token < first + tokens; ++token) {
+            const std::size_t begin = slopes.size();
             for (Index a = 0; a < width; ++a) {
                 if (slope == Slope::v) {
                     slopes.push_back(vector_slope(pass, slope, token, a));
@@ -144,6 +155,21 @@ void Slopes::go_before(const RowPass<Real>& pass, BeforeTurning<Real>& back) con
                 for (const auto& [component, factor] : turned(token, a))
                     all += static_cast<Real>(factor) * vector_slope(pass, slope, token, component);
             }
+            if (!norm) continue;
+            const double square = norm->squares[static_cast<std::size_t>(token)];
+            const Real root = static_cast<Real>(std::sqrt(square));
+            Real sum = 0;
+            for (Index a = 0; a < width; ++a) {
+                Real& each = slopes[begin + static_cast<std::size_t>(a)];
+                each *= static_cast<Real>(norm->gain[static_cast<std::size_t>(a)]) / root;
+                sum += each * static_cast<Real>(norm->before.at(token, a));
+            }
+            const Real along = -sum / static_cast<Real>(norm->together * square);
+            for (Index a = 0; a < width; ++a)
+                slopes[begin + static_cast<std::size_t>(a)] +=
+                    along * static_cast<Real>(norm->before.at(token, a));
+            (slope == Slope::q ? back.q_along : back.k_along[static_cast<std::size_t>(token)]) = along;
+        }
         return slopes;
     };
     back.q = vectors(Slope::q, query_, 1);
@@ -164,17 +190,17 @@ void Slopes::go_before(const RowPass<Real>& pass, BeforeTurning<Real>& back) con
 }
 
 template <>
-const Slopes::BeforeTurning<float>& Slopes::back() const {
+const Slopes::Projected<float>& Slopes::back() const {
     return f32_back_;
 }
 template <>
-const Slopes::BeforeTurning<double>& Slopes::back() const {
+const Slopes::Projected<double>& Slopes::back() const {
     return f64_back_;
 }
 
 template <typename Real>
-Real Slopes::before_turning(Slope slope, Index token, Index a) const {
-    const BeforeTurning<Real>& all = back<Real>();
+Real Slopes::projected(Slope slope, Index token, Index a) const {
+    const Projected<Real>& all = back<Real>();
     if (slope == Slope::q) return all.q[static_cast<std::size_t>(a)];
     const std::vector<Real>& vectors = slope == Slope::k ? all.k : all.v;
     return vectors[static_cast<std::size_t>(token * columns(slope).end + a)];
@@ -193,7 +219,7 @@ Real Slopes::sum(const RowPass<Real>& pass, Slope slope, Index row, Index col) c
         case Slope::v: return vector_slope(pass, slope, row, col);
         case Slope::jacobian: return pass.weight[r] * (static_cast<Real>(row == col) - pass.weight[c]);
         case Slope::w_q:
-            return static_cast<Real>(x(query_, row)) * before_turning<Real>(Slope::q, query_, col);
+            return static_cast<Real>(x(query_row(), row)) * projected<Real>(Slope::q, query_, col);
         case Slope::w_k:
         case Slope::w_v: {
             const std::vector<Real>& slopes = slope == Slope::w_k ? back<Real>().w_k : back<Real>().w_v;
@@ -203,11 +229,21 @@ Real Slopes::sum(const RowPass<Real>& pass, Slope slope, Index row, Index col) c
             Real all = 0;
             const auto through = [&](Slope of, Slope matrix) {
                 for (Index a = 0; a < columns(of).end; ++a)
-                    all += before_turning<Real>(of, row, a) * static_cast<Real>(w(matrix, col, a));
+                    all += projected<Real>(of, row, a) * static_cast<Real>(w(matrix, col, a));
             };
-            if (row == query_) through(Slope::q, Slope::w_q);
-            through(Slope::k, Slope::w_k);
-            through(Slope::v, Slope::w_v);
+            const auto others = [&](const HeadNorm* norm, Index token, Real along) {
+                if (norm && !norm->others.empty())
+                    all += along * static_cast<Real>(norm->others.at(token, col - projections_->first));
+            };
+            if (row == query_row()) {
+                through(Slope::q, Slope::w_q);
+                others(norm_of(Slope::q), query_, back<Real>().q_along);
+            }
+            if (row < record_->keys()) {
+                through(Slope::k, Slope::w_k);
+                through(Slope::v, Slope::w_v);
+                others(norm_of(Slope::k), row, back<Real>().k_along[r]);
+            }
             return all;
         }
     }
@@ -226,10 +262,15 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
                          std::optional<CellRef> right_at) {
         terms.push_back({index, left, right, left_at, right_at});
     };
-    // Where a slope by a vector stands, which is not turned.
+    // Where a slope by a vector stands that is neither normalised nor turned.
     const auto before = [&](Slope of, Index token, Index a) {
-        const bool as_shown = of == Slope::v || !projections_->rotary;
+        const bool as_shown = of == Slope::v || !(projections_->rotary || norm_of(of));
         return as_shown ? std::optional(cell_of(of, token, a)) : std::nullopt;
+    };
+    const auto x_at = [&](Index of, Index component) {
+        const bool encoded = projections_->crosses && of < r.keys();
+        const Stage stage = encoded ? Stage::final_norm : projections_->of_x;
+        return CellRef{stage, of == query_row() ? query_ : of, component};
     };
     const auto own = [&](Slope of, Index at_row, Index at_col) { return value(of, at_row, at_col); };
     switch (slope) {
@@ -256,26 +297,37 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
                     cell_of(Slope::output, query_, col));
             break;
         case Slope::w_q:
-            add(query_, x(query_, row), before_turning<double>(Slope::q, query_, col),
-                CellRef{projections_->of_x, query_, row}, before(Slope::q, query_, col));
+            add(query_, x(query_row(), row), projected<double>(Slope::q, query_, col), x_at(query_row(), row),
+                before(Slope::q, query_, col));
             break;
         case Slope::w_k:
         case Slope::w_v: {
             const Slope of = slope == Slope::w_k ? Slope::k : Slope::v;
             for (Index j = 0; j < r.keys(); ++j)
-                add(j, x(j, row), before_turning<double>(of, j, col), CellRef{projections_->of_x, j, row},
-                    before(of, j, col));
+                add(j, x(j, row), projected<double>(of, j, col), x_at(j, row), before(of, j, col));
             break;
         }
         case Slope::x: {
             const auto through = [&](Slope of, Slope matrix) {
+                const Index token = of == Slope::q ? query_ : row;
                 for (Index a = 0; a < columns(of).end; ++a)
-                    add(a, before_turning<double>(of, row, a), w(matrix, col, a), before(of, row, a),
+                    add(a, projected<double>(of, token, a), w(matrix, col, a), before(of, token, a),
                         CellRef{info(matrix).stage, col, a});
             };
-            if (row == query_) through(Slope::q, Slope::w_q);
-            through(Slope::k, Slope::w_k);
-            through(Slope::v, Slope::w_v);
+            const auto others = [&](const HeadNorm* norm, Index token, double along) {
+                if (norm && !norm->others.empty())
+                    add(-1, along, norm->others.at(token, col - projections_->first), std::nullopt,
+                        std::nullopt);
+            };
+            if (row == query_row()) {
+                through(Slope::q, Slope::w_q);
+                others(norm_of(Slope::q), query_, f64_back_.q_along);
+            }
+            if (row < r.keys()) {
+                through(Slope::k, Slope::w_k);
+                through(Slope::v, Slope::w_v);
+                others(norm_of(Slope::k), row, f64_back_.k_along[static_cast<std::size_t>(row)]);
+            }
             break;
         }
         default: break;
@@ -298,13 +350,45 @@ double Slopes::input(Slope slope, Index row, Index col) const {
     }
 }
 
-// What a number moves with it: x and the projections move the q, k and v that are made of them, each in proportion.
-std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col) const {
+void Slopes::move_vector(std::vector<Moved>& moved, Slope of, Index token, std::vector<double> by, Index row,
+                         double x_by) const {
+    if (const HeadNorm* norm = norm_of(of)) {
+        double change = 0;
+        for (Index a = 0; a < std::ssize(by); ++a) {
+            const double each = by[static_cast<std::size_t>(a)];
+            change += each * (2 * norm->before.at(token, a) + each);
+        }
+        if (!norm->others.empty()) {
+            const Index c = row - projections_->first;
+            change += x_by * (2 * norm->others.at(token, c) +
+                              x_by * norm->other_squares[static_cast<std::size_t>(c)]);
+        }
+        const double square = norm->squares[static_cast<std::size_t>(token)], before = std::sqrt(square),
+                     after = std::sqrt(square + change / norm->together);
+        for (Index a = 0; a < std::ssize(by); ++a) {
+            double& each = by[static_cast<std::size_t>(a)];
+            const double u = norm->before.at(token, a);
+            each = norm->gain[static_cast<std::size_t>(a)] * ((u + each) / after - u / before);
+        }
+    }
+    for (Index a = 0; a < std::ssize(by); ++a)
+        if (const double each = by[static_cast<std::size_t>(a)]; each != 0)
+            for (const auto& [component, factor] : turned(token, a))
+                moved.push_back({info(of).stage, token, component, factor * each});
+}
+
+// What moves with a number that moves by h: x and the projections move the q, k and v that are made of them.
+std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col, double h) const {
     std::vector<Moved> moved;
-    const auto move = [&](Stage stage, Index token, Index a, double by) {
-        if (stage == Stage::v) return moved.push_back({stage, token, a, by});
-        for (const auto& [component, factor] : turned(token, a))
-            moved.push_back({stage, token, component, factor * by});
+    const auto one = [&](double by) {
+        std::vector<double> all(static_cast<std::size_t>(record_->d_k()));
+        all[static_cast<std::size_t>(col)] = by;
+        return all;
+    };
+    const auto all_by = [&](Slope matrix) {
+        std::vector<double> all;
+        for (Index a = 0; a < record_->d_k(); ++a) all.push_back(h * w(matrix, col, a));
+        return all;
     };
     switch (slope) {
         case Slope::weight:
@@ -312,19 +396,21 @@ std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col) const {
         case Slope::raw:
         case Slope::q:
         case Slope::k:
-        case Slope::v: moved.push_back({info(slope).stage, row, col, 1}); break;
-        case Slope::w_q: move(Stage::q, query_, col, x(query_, row)); break;
+        case Slope::v: moved.push_back({info(slope).stage, row, col, h}); break;
+        case Slope::w_q: move_vector(moved, Slope::q, query_, one(h * x(query_row(), row)), row, 0); break;
         case Slope::w_k:
-        case Slope::w_v:
             for (Index j = 0; j < record_->keys(); ++j)
-                move(slope == Slope::w_k ? Stage::k : Stage::v, j, col, x(j, row));
+                move_vector(moved, Slope::k, j, one(h * x(j, row)), row, 0);
+            break;
+        case Slope::w_v:
+            for (Index j = 0; j < record_->keys(); ++j) moved.push_back({Stage::v, j, col, h * x(j, row)});
             break;
         case Slope::x:
-            for (Index a = 0; a < record_->d_k(); ++a) {
-                if (row == query_) move(Stage::q, row, a, w(Slope::w_q, col, a));
-                move(Stage::k, row, a, w(Slope::w_k, col, a));
-            }
-            for (Index b = 0; b < record_->d_v(); ++b) move(Stage::v, row, b, w(Slope::w_v, col, b));
+            if (row == query_row()) move_vector(moved, Slope::q, query_, all_by(Slope::w_q), col, h);
+            if (row == record_->keys()) break;
+            move_vector(moved, Slope::k, row, all_by(Slope::w_k), col, h);
+            for (Index b = 0; b < record_->d_v(); ++b)
+                moved.push_back({Stage::v, row, b, h * w(Slope::w_v, col, b)});
             break;
         default: break;
     }
@@ -332,12 +418,13 @@ std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col) const {
 }
 
 std::optional<double> Slopes::difference(Slope slope, Index row, Index col) const {
-    const std::vector<Moved> moved = moves(slope, row, col);
-    // A score that is hidden cannot be moved.
-    if (moved.empty() || (is_of_pairs(slope) && !f64().allowed[static_cast<std::size_t>(col)]))
-        return std::nullopt;
     const double h = difference_step * std::max(1.0, std::abs(input(slope, row, col)));
-    return central_difference(*record_, head_, query_, loss_, f64(), moved, h);
+    // A score that is hidden cannot be moved.
+    if (slope == Slope::output || slope == Slope::jacobian ||
+        (is_of_pairs(slope) && !f64().allowed[static_cast<std::size_t>(col)]))
+        return std::nullopt;
+    return central_difference(
+        *record_, head_, query_, loss_, f64(), [&](double by) { return moves(slope, row, col, by); }, h);
 }
 
 std::vector<Slope> inputs_of(const Slopes& slopes) {

@@ -41,7 +41,7 @@ SlopeCell slope_of(const CellRef& cell);
 
 // One factor pair of a gradient: the index it is summed over, both factors, and where each stands.
 struct SlopeTerm {
-    Index index;
+    Index index;  // −1: the other heads, which a norm takes together with this one
     double left, right;
     std::optional<CellRef> left_at, right_at;  // none: not a number of the page
 };
@@ -85,19 +85,28 @@ class Slopes {
     std::vector<Share> turned(Index token, Index a) const;
     template <typename Real>
     Real vector_slope(const RowPass<Real>& pass, Slope slope, Index token, Index a) const;  // of q, k or v
-    // The same by components before they are turned, and by what makes those.
+    // The same by components as the projections give them, before they are normalised and turned, and by what makes
+    // those.
     template <typename Real>
-    struct BeforeTurning {
+    struct Projected {
         std::vector<Real> q, k, v;   // [d_k], [n_k, d_k], [n_k, d_v]
         std::vector<Real> w_k, w_v;  // [components, d_k], [components, d_v]
+        // ∂L/∂u / u of what a norm takes along from other heads: of the query, and [n_k]; 0 without a norm.
+        Real q_along = 0;
+        std::vector<Real> k_along;
     };
     template <typename Real>
-    void go_before(const RowPass<Real>& pass, BeforeTurning<Real>& back) const;
+    void go_before(const RowPass<Real>& pass, Projected<Real>& back) const;
     template <typename Real>
-    const BeforeTurning<Real>& back() const;
+    const Projected<Real>& back() const;
     template <typename Real>
-    Real before_turning(Slope slope, Index token, Index a) const;
-    std::vector<Moved> moves(Slope slope, Index row, Index col) const;
+    Real projected(Slope slope, Index token, Index a) const;
+    const HeadNorm* norm_of(Slope slope) const;  // of q or k; null: none
+    Index query_row() const { return projections_->crosses ? record_->keys() : query_; }  // of X
+    // What q or k of a token moves by where its projected components move by so much, and component `row` of X by x_by.
+    void move_vector(std::vector<Moved>& moved, Slope of, Index token, std::vector<double> by, Index row,
+                     double x_by) const;
+    std::vector<Moved> moves(Slope slope, Index row, Index col, double h) const;
     double input(Slope slope, Index row, Index col) const;
     template <typename Real>
     Real sum(const RowPass<Real>& pass, Slope slope, Index row, Index col) const;
@@ -109,8 +118,8 @@ class Slopes {
     std::optional<Projections> projections_;
     RowPassing<float> f32_;
     RowPassing<double> f64_;
-    BeforeTurning<float> f32_back_;
-    BeforeTurning<double> f64_back_;
+    Projected<float> f32_back_;
+    Projected<double> f64_back_;
 };
 
 // The inputs that a step along the gradient changes: X and the projections, or q, k and v.

@@ -6,6 +6,7 @@
 #include "app/clock.hpp"
 #include "app/format.hpp"
 #include "parts/take_over.hpp"
+#include "subjects/chosen_row.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
 
@@ -139,8 +140,7 @@ const HeadChange* InverseLens::change(Subject& subject) {
 }
 
 Index InverseLens::chosen_query(const Record& record) const {
-    const Index last = record.queries() - 1;
-    return std::min(state().selection.query.value_or(last), last);
+    return std::min(app::chosen_query(subject_in(visit())), record.queries() - 1);
 }
 
 const InverseLens::Chosen& InverseLens::chosen(Subject& subject, const HeadChange& change) {
@@ -177,7 +177,7 @@ Range InverseLens::queries_shown(const Record& record) const {
 Range InverseLens::keys_shown(const Record& record) const {
     const Selection& s = state().selection;
     const Index last = record.keys() - 1;
-    return page_of(std::min(s.key.value_or(s.query.value_or(last)), last), record.keys(), inverse_keys_shown);
+    return page_of(std::min(s.key.value_or(chosen_query(record)), last), record.keys(), inverse_keys_shown);
 }
 
 // ---- What it does -----------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ std::string LadderLens::spoken(Subject& subject) {
     const Ladder& ladder = *subject.ladder();
     const Selection s = subject.chosen();
     const auto record = attention.record(s.layer);
-    const Index last = ladder.queries() - 1, usual = ladder.edits() ? 0 : last;
+    const Index last = ladder.queries() - 1, usual = ladder.edits() ? 0 : attention.predicted();
     const Index query = std::min(s.query.value_or(usual), last);
     if (!record || query < 0) return "";
     const Told row{attention.version(), {s.layer, s.head}, query};

@@ -26,17 +26,26 @@ std::vector<double> probabilities_of(std::span<const float> logits) {
     return shares;
 }
 
+AttentionKind kind_of(const Attention& attention) {
+    return attention.trace()->model()->network().place_of(attention.alike().begin).kind;
+}
+
 Status MaskedRun::follow(const Attention& attention, const Mask& mask) {
-    if (attention.version() == version_ && attention.predicted() == predicted_ && mask == mask_)
+    if (attention.version() == version_ && attention.logits_row() == predicted_ && mask == mask_)
         return failure_ ? Status(*failure_) : ok();
     forget();
     version_ = attention.version();
     mask_ = mask;
     const Trace& trace = *attention.trace();
-    predicted_ = attention.predicted();
+    predicted_ = attention.logits_row();
+    const auto copied = [](std::span<const std::int32_t> ids) {
+        return std::vector<std::int32_t>(ids.begin(), ids.end());
+    };
+    const Trace* encoder = trace.encoder().get();
     auto forward =
-        Forward::start_under(mask, trace.model(), {trace.ids().begin(), trace.ids().end()}, trace.kernels(),
-                             slice_operations, {trace.segments().begin(), trace.segments().end()});
+        Forward::start_under(mask, trace.model(), copied(encoder ? encoder->ids() : trace.ids()),
+                             trace.kernels(), slice_operations, copied(trace.segments()),
+                             encoder ? copied(trace.ids()) : std::vector<std::int32_t>(), kind_of(attention));
     if (!forward) {
         failure_ = forward.error();
         return *failure_;

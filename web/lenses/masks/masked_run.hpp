@@ -45,6 +45,9 @@ class MaskedRun {
     double moved_ = 0;
 };
 
+// Which of a model's attentions these heads are of.
+AttentionKind kind_of(const Attention& attention);
+
 // The softmax of logits, in double.
 std::vector<double> probabilities_of(std::span<const float> logits);
 

@@ -2,6 +2,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/format.hpp"
@@ -232,8 +233,12 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
     if (!masked_run_.done()) return ui::caption("The model runs under this mask.");
     if (masked_run_.tokens().empty())
         return ui::caption("The logits are not finite, so there are no probabilities.");
-    ui::caption(("In every layer and head this mask takes the place of the model's own. It moves " +
-                 percent(masked_run_.moved()) + " of the probability, at temperature 1.")
+    static constexpr std::array kinds{"", " of the encoder", " of the decoder’s own attention",
+                                      " of cross-attention"};
+    ui::caption(("In every layer and head" +
+                 std::string(kinds[static_cast<std::size_t>(kind_of(attention))]) +
+                 " this mask takes the place of the model's own. It moves " + percent(masked_run_.moved()) +
+                 " of the probability, at temperature 1.")
                     .c_str());
     ui::landmark_item("masks/moved");
     const std::vector<std::string> names = subject.token_texts(masked_run_.tokens());

@@ -108,6 +108,7 @@ std::optional<Explained> MemoryLens::explain_energy(Subject& subject, Index step
     out.operands_title = "exp(β (k·ξ − max)), whose share of the sum is a weight";
     out.left_name = "factors";
     out.right_name = "ones";
+    out.operands.reserve(patterns_->keys.size());
     for (Index j = 0; j < patterns_->count(); ++j) {
         const Index key = patterns_->keys[static_cast<std::size_t>(j)];
         const double factor = look.weights[static_cast<std::size_t>(j)] * look.sum;
@@ -222,6 +223,7 @@ std::optional<Explained> MemoryLens::explain_state(Subject& subject, Index step,
     out.operands_title = "Weights of the step · K[·, " + std::to_string(component) + "]";
     out.left_name = "weights";
     out.right_name = "k";
+    out.operands.reserve(patterns_->keys.size());
     for (Index j = 0; j < patterns_->count(); ++j) {
         const Index key = patterns_->keys[static_cast<std::size_t>(j)];
         const double weight = look.weights[static_cast<std::size_t>(j)],
@@ -261,6 +263,7 @@ std::optional<Explained> MemoryLens::explain_effective(Subject& subject, Index s
     out.operands_title = "Weights · −ln of them, in nats";
     out.left_name = "weights";
     out.right_name = "surprise";
+    out.operands.reserve(patterns_->keys.size());
     for (Index j = 0; j < patterns_->count(); ++j) {
         const double weight = look.weights[static_cast<std::size_t>(j)];
         if (weight == 0) continue;

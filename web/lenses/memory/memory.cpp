@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "app/format.hpp"
 #include "subjects/explain.hpp"
@@ -120,7 +121,7 @@ void MemoryLens::update_modern() {
         if (plane_) {
             places_.clear();
             for (Index i = 0; i < patterns_->count(); ++i)
-                places_.push_back(plane_->place_of(patterns_->in_double(i)));
+                places_.push_back(plane_->place_of(patterns_->at(i)));
             const auto start = plane_->place_of(query_);
             double size = least_box * std::max(patterns_->largest, 1e-6);
             for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -272,8 +273,8 @@ std::vector<Index> MemoryLens::keys_shown(Index most) const {
         const auto& weights = path_->points()[static_cast<std::size_t>(t)].weights;
         for (std::size_t j = 0; j < weights.size(); ++j) largest[j] = std::max(largest[j], weights[j]);
     }
-    std::vector<Index> chosen;
-    for (Index j = 0; j < patterns_->count(); ++j) chosen.push_back(j);
+    std::vector<Index> chosen(largest.size());
+    std::iota(chosen.begin(), chosen.end(), 0);
     most = std::min(most, patterns_->count());
     std::ranges::partial_sort(chosen, chosen.begin() + most, {},
                               [&](Index j) { return std::pair(-largest[static_cast<std::size_t>(j)], j); });

@@ -36,6 +36,7 @@ OrderContent::OrderContent(const Attention& attention, std::shared_ptr<const Rec
     context_ = model.config().context;
     if (!record_->spec().bias.empty()) {
         from_ = From::biased;
+        own_bias_ = &*trace_->attention(head.layer).queries.network().relative_bias;
     } else if (const Rotary* rotary = model.network().rotary_of(head.layer)) {
         from_ = From::unturned;
         frequencies_ = rotary->of_text(trace_->tokens());
@@ -79,13 +80,36 @@ AttentionSpec OrderContent::spec(bool masked) const {
 
 bool OrderContent::has_mask() const { return !record_->spec().mask.is_everything(); }
 
+bool OrderContent::is_padding(Index token) const {
+    return trace_->ids()[static_cast<std::size_t>(tokens_.begin + token)] ==
+           trace_->model()->network().padding_id;
+}
+
+bool OrderContent::has_padding() const {
+    return std::ranges::count(trace_->ids(), trace_->model()->network().padding_id) > 0;
+}
+
+std::vector<Index> OrderContent::counted(std::span<const Index> tokens,
+                                         std::span<const Index> positions) const {
+    const auto before = trace_->ids().first(static_cast<std::size_t>(tokens_.begin));
+    Index padding = std::ranges::count(before, trace_->model()->network().padding_id);
+    std::vector<Index> out;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        out.push_back(positions[i] - padding);
+        if (is_padding(tokens[i])) ++padding;
+    }
+    return out;
+}
+
 Tensor OrderContent::own_inputs(std::span<const Index> tokens, std::span<const Index> positions) const {
     const Network& network = trace_->model()->network();
     const Tensor& embedding = trace_->token_embedding();
     Tensor rows({std::ssize(tokens), embedding.dim(1)});
     std::vector<std::int32_t> ids;
-    for (const Index position : positions)
-        ids.push_back(static_cast<std::int32_t>(network.first_position + position));
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+        ids.push_back(is_padding(tokens[i])
+                          ? network.padding_id
+                          : static_cast<std::int32_t>(network.first_position + positions[i]));
     look_up(*network.position_embedding, ids, rows.matrix());
     for (Index i = 0; i < std::ssize(tokens); ++i)
         add(attn::rows(embedding.matrix(), {tokens_.begin + tokens[static_cast<std::size_t>(i)],
@@ -118,7 +142,7 @@ Tensor OrderContent::projected(const HeadProjection::Part& part, ConstMatrix inp
 
 HeadRows OrderContent::at_own_positions(std::span<const Index> tokens,
                                         std::span<const Index> positions) const {
-    const Tensor inputs = own_inputs(tokens, positions);
+    const Tensor inputs = own_inputs(tokens, counted(tokens, positions));
     return {projected(projection_->q, inputs.matrix()), projected(projection_->k, inputs.matrix()),
             projected(projection_->v, inputs.matrix())};
 }

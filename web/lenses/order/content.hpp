@@ -49,10 +49,16 @@ class OrderContent {
     AttentionSpec spec(bool masked) const;
     bool has_mask() const;
 
+    // What a model adds to the scores of this head; null: nothing.
+    const RelativeBias* own_bias() const { return own_bias_; }
     // A model's own table, which its first layer has: of q, k and v of tokens at positions in it.
     bool own_table() const { return from_ == From::embedding; }
     HeadRows at_own_positions(std::span<const Index> tokens, std::span<const Index> positions) const;
-    // q, or k, at a position: of one token, or the mean over all.
+    bool is_padding(Index token) const;
+    bool has_padding() const;
+    // The positions of tokens in this order as such a table counts them, where padding has none (position_rows).
+    std::vector<Index> counted(std::span<const Index> tokens, std::span<const Index> positions) const;
+    // q, or k, at a position that is counted so: of one token, or the mean over all.
     std::vector<double> at_own_position(Stage stage, std::optional<Index> token, Index position) const;
 
   private:
@@ -73,6 +79,7 @@ class OrderContent {
     bool interleaved_ = false;
     Index context_ = 0;
     std::optional<HeadProjection> projection_;
+    const RelativeBias* own_bias_ = nullptr;
 };
 
 }  // namespace attn::app

@@ -166,10 +166,11 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
     set(next);
     const DistanceCurves& curves = distances();
     std::vector<ui::ChartCurve> drawn;
-    for (std::size_t s = 0; s < position_schemes; ++s) {
-        ui::ChartCurve curve{.name = std::string(scheme_name(static_cast<PositionScheme>(s))),
+    for (const PositionScheme scheme : offered()) {
+        const auto s = static_cast<std::size_t>(scheme);
+        ui::ChartCurve curve{.name = std::string(scheme_name(scheme)),
                              .colour = s == 0 ? ui::theme().dim : ui::series_colour(s - 1),
-                             .y = curves.scores(static_cast<PositionScheme>(s)),
+                             .y = curves.scores(scheme),
                              .dashed = s == 0};
         for (std::size_t d = 0; d < curve.y.size(); ++d) curve.x.push_back(static_cast<double>(d));
         drawn.push_back(std::move(curve));
@@ -201,7 +202,8 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
         ("The key stands at position 0 and the query a distance after it; the line is how far apart they "
          "stand "
          "now. " +
-         std::string(content_->own_table() ? "T5’s numbers are" : "The learned table and T5’s numbers are") +
+         std::string(content_->own_table() ? "The numbers of T5 buckets are"
+                                           : "The learned table and the numbers of T5 buckets are") +
          seed)
             .c_str());
     if (!curves.done())

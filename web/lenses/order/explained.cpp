@@ -47,7 +47,8 @@ std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage
     switch (rule.scheme) {
         case PositionScheme::none:
         case PositionScheme::alibi:
-        case PositionScheme::buckets: return content_place(stage, token, component);
+        case PositionScheme::buckets:
+        case PositionScheme::own_buckets: return content_place(stage, token, component);
         case PositionScheme::sinusoidal: return std::nullopt;
         case PositionScheme::learned:
         case PositionScheme::rotary: break;
@@ -55,7 +56,7 @@ std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage
     const Index own = content_->tokens().begin + token;
     const bool as_the_model =
         rule.scheme == PositionScheme::learned
-            ? content_->own_table()
+            ? content_->own_table() && !content_->has_padding()
             : content_->own_frequencies() && rule.interleaved == content_->interleaved();
     return as_the_model && position == own ? std::optional(Places{content_->head()}(stage, own, component))
                                            : std::nullopt;
@@ -68,8 +69,9 @@ bool OrderLens::has_own_weights(Index token) const {
     const Record& record = *content_->record();
     const PositionScheme own = content_->from() == From::unturned    ? PositionScheme::rotary
                                : content_->from() == From::embedding ? PositionScheme::learned
+                               : content_->from() == From::biased    ? PositionScheme::own_buckets
                                                                      : PositionScheme::none;
-    if (content_->from() == From::biased || now().scheme != own ||
+    if (now().scheme != own ||
         (own == PositionScheme::rotary && now().interleaved != content_->interleaved()))
         return false;
     if (content_->has_mask() && !now().masked) return false;
@@ -245,6 +247,7 @@ std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionSch
             break;
         case PositionScheme::alibi:
         case PositionScheme::buckets:
+        case PositionScheme::own_buckets:
             out.note =
                 "The number that is added depends on whole distances alone, which a shift keeps exactly.";
             break;
@@ -260,8 +263,10 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
     const bool own_table = is_own_table(*content_, rule);
     const Index n = content_->count(), query = order_[at(query_place)], key = order_[at(key_place)],
                 first = content_->tokens().begin, p = first + query_place, r = first + key_place;
+    const std::vector<Index> counted =
+        own_table ? content_->counted(order_, positions()) : std::vector<Index>();
     const auto row = [&](Stage stage, Index token, Index position) {
-        return own_table ? content_->at_own_position(stage, token, position)
+        return own_table ? content_->at_own_position(stage, token, counted[at(position - first)])
                          : placed(rule, content_row(*content_, stage, token), position);
     };
     const std::vector<double> q = row(Stage::q, query, p), k = row(Stage::k, key, r);
@@ -276,10 +281,10 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
     out.f32 = static_cast<double>(scores_of(run)[at(query_place * n + key_place)]);
     out.f64 = score_of(*content_, raw, bias);
     out.masked = !run.record.spec().mask.allows(0, query_place, key_place);
-    out.formula = rule.scheme == PositionScheme::alibi     ? "scale · q · k − m · |distance|"
-                  : rule.scheme == PositionScheme::buckets ? "scale · q · k + b[bucket]"
-                  : moved                                  ? "scale · q′ · k′, at their positions"
-                                                           : "scale · q · k";
+    out.formula = rule.scheme == PositionScheme::alibi ? "scale · q · k − m · |distance|"
+                  : has_buckets(rule.scheme)           ? "scale · q · k + b[bucket]"
+                  : moved                              ? "scale · q′ · k′, at their positions"
+                                                       : "scale · q · k";
     out.operands_title = moved ? "q′ · k′, at their positions" : "q · k";
     out.left_name = "q";
     out.right_name = "k";
@@ -298,11 +303,13 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
         last = "capped";
         add_line(out, last, in_expression(cap) + " * tanh(scaled / " + in_expression(cap) + ")", capped);
     }
-    if (bias != 0 || rule.scheme == PositionScheme::alibi || rule.scheme == PositionScheme::buckets) {
-        const std::string from = rule.scheme == PositionScheme::alibi
-                                     ? "−" + four(rule.slope) + " × " + std::to_string(std::abs(p - r))
-                                     : "bucket " + std::to_string(relative_bucket(rule.buckets, p, r)) +
-                                           ", seed " + std::to_string(rule.seed);
+    if (bias != 0 || rule.scheme == PositionScheme::alibi || has_buckets(rule.scheme)) {
+        const std::string from =
+            rule.scheme == PositionScheme::alibi
+                ? "−" + four(rule.slope) + " × " + std::to_string(std::abs(p - r))
+                : "bucket " + std::to_string(relative_bucket(rule.buckets, p, r)) +
+                      (rule.scheme == PositionScheme::own_buckets ? " of " + content_->own_bias()->name
+                                                                  : ", seed " + std::to_string(rule.seed));
         out.steps.push_back({"position", from, four(bias)});
         out.steps.push_back({"with position", four(capped) + " + " + four(bias), four(out.f64)});
         add_line(out, "with_position", last + " + " + in_expression(bias), out.f64);
@@ -412,9 +419,13 @@ std::optional<Explained> OrderLens::explain_distance(PositionScheme scheme, Inde
     if (scheme == PositionScheme::learned && !content_->own_table())
         out.note = "Rows of a table that was drawn from seed " + std::to_string(rule.seed) +
                    " (standard normal), added to q and k.";
+    const std::string bucket =
+        has_buckets(scheme) ? "Bucket " + std::to_string(relative_bucket(rule.buckets, distance, 0)) : "";
     if (scheme == PositionScheme::buckets)
-        out.note = "Bucket " + std::to_string(relative_bucket(rule.buckets, distance, 0)) +
-                   "; its number was drawn from seed " + std::to_string(rule.seed) + " (standard normal).";
+        out.note =
+            bucket + "; its number was drawn from seed " + std::to_string(rule.seed) + " (standard normal).";
+    if (scheme == PositionScheme::own_buckets)
+        out.note = bucket + " of " + content_->own_bias()->name + ", the model’s own number for this head.";
     return out;
 }
 

@@ -34,6 +34,7 @@ bool is_own_table(const OrderContent& content, const PositionRule& rule) {
 }
 
 bool reaches(const OrderContent& content, const PositionRule& rule, Index position) {
+    if (rule.scheme == PositionScheme::own_buckets) return content.own_bias();
     if (rule.scheme != PositionScheme::learned) return true;
     return position < (content.own_table() ? content.context() : rule.table_rows);
 }

@@ -1,9 +1,11 @@
 #include "lenses/order/order.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/format.hpp"
+#include "model/explain.hpp"
 #include "subjects/reading.hpp"
 
 namespace attn::app {
@@ -113,7 +115,20 @@ PositionRule OrderLens::rule_of(PositionScheme scheme) const {
     rule.slope = alibi_slopes(content_->record()->heads())[static_cast<std::size_t>(head.head)];
     rule.buckets.both_ways = !now().masked;
     rule.bucket_biases = drawn_bucket_biases(now().seed, rule.buckets.count);
+    if (const RelativeBias* own = content_->own_bias(); own && scheme == PositionScheme::own_buckets) {
+        rule.buckets = own->buckets;
+        rule.bucket_biases.clear();
+        for (Index bucket = 0; bucket < own->buckets.count; ++bucket)
+            rule.bucket_biases.push_back(element(own->table, head.head, bucket));
+    }
     return rule;
+}
+
+std::span<const PositionScheme> OrderLens::offered() const {
+    using enum PositionScheme;
+    static constexpr std::array all{none, learned, sinusoidal, rotary, alibi, buckets, own_buckets};
+    static_assert(all.size() == position_schemes && all.back() == own_buckets);
+    return std::span(all).first(content_->own_bias() ? all.size() : all.size() - 1);
 }
 
 std::vector<Index> OrderLens::positions(Index shift) const {
@@ -201,7 +216,7 @@ std::string OrderLens::spoken(Subject& subject) {
     const PositionScheme scheme = now().scheme;
     const Runs* shown = runs(scheme);
     const std::string called(scheme_name(scheme));
-    if (!shown) return "The learned table has no row for these positions.";
+    if (!shown) return lacking();
     // In some layers positions are inside q and k, whatever is left out here.
     const bool inside = content_->from() == OrderContent::From::inside;
     const std::string without = inside ? "Without adding positions" : "Without positions";
@@ -214,6 +229,12 @@ std::string OrderLens::spoken(Subject& subject) {
     const bool by_mask = scheme == PositionScheme::none;
     return (by_mask ? without + ", but under the head’s mask," : with + ",") +
            " the new order changes the outputs by up to " + off + ".";
+}
+
+std::string OrderLens::lacking() const {
+    return now().scheme == PositionScheme::own_buckets
+               ? "This head has no biases of its own; choose another scheme."
+               : "The learned table has no row for these positions.";
 }
 
 std::string OrderLens::why() const {
@@ -238,8 +259,8 @@ std::string OrderLens::told() const {
             return "Positions are really left out: q, k and v are made of the token embeddings alone. "
                    "“Learned” is the model’s own table.";
         case From::biased:
-            return "This model adds its positions to the scores, by the biases of T5, which are left out "
-                   "here.";
+            return "This model adds its positions to the scores, by biases that are left out here; “T5’s "
+                   "own” puts them back.";
         case From::inside: break;
     }
     return "This model adds its positions to the embedding, so in this layer they are inside q and k "
@@ -270,11 +291,11 @@ std::vector<Table> OrderLens::tables(Subject& subject) {
     Table schemes{"Every scheme",
                   {"outputs off", "equal scores", "off in f32", "off in f64"},
                   {},
-                  Matrix(position_schemes, 4)};
-    for (std::size_t s = 0; s < position_schemes; ++s) {
-        const auto row = static_cast<Index>(s);
-        const Runs* each = runs(static_cast<PositionScheme>(s));
-        schemes.row_labels.emplace_back(scheme_name(static_cast<PositionScheme>(s)));
+                  Matrix(std::ssize(offered()), 4)};
+    for (const PositionScheme scheme : offered()) {
+        const auto row = static_cast<Index>(scheme);
+        const Runs* each = runs(scheme);
+        schemes.row_labels.emplace_back(scheme_name(scheme));
         schemes.values.at(row, 0) = each ? each->carried.most_f32() : std::nan("");
         const auto of_shift = [&](auto&& number) {
             return each && each->change ? static_cast<double>(number(*each->change)) : std::nan("");
@@ -289,12 +310,13 @@ std::vector<Table> OrderLens::tables(Subject& subject) {
     while (distances_->step()) continue;
     while (lengths_->step()) continue;
     const Index distances = std::min(now().reach + 1, table_row_limit);
-    Table scores{"Score over distance", {}, component_names(distances), Matrix(distances, position_schemes)};
-    for (std::size_t s = 0; s < position_schemes; ++s) {
-        scores.columns.emplace_back(scheme_name(static_cast<PositionScheme>(s)));
+    Table scores{
+        "Score over distance", {}, component_names(distances), Matrix(distances, std::ssize(offered()))};
+    for (const PositionScheme scheme : offered()) {
+        scores.columns.emplace_back(scheme_name(scheme));
         for (Index d = 0; d < distances; ++d)
-            scores.values.at(d, static_cast<Index>(s)) =
-                distances_->scores(static_cast<PositionScheme>(s))[static_cast<std::size_t>(d)];
+            scores.values.at(d, static_cast<Index>(scheme)) =
+                distances_->scores(scheme)[static_cast<std::size_t>(d)];
     }
     all.push_back(std::move(scores));
     const Index pairs = std::min(std::ssize(lengths_->frequencies(0)), table_row_limit);

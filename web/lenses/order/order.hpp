@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ class OrderLens final : public Lens {
         bool along() const { return carried.most_f32() <= reorder_rounding(after); }
     };
     const Runs* runs(PositionScheme scheme) const;  // null: the scheme does not know these positions
+    // The schemes that this head has, in their order: the last one needs biases of its own.
+    std::span<const PositionScheme> offered() const;
     const std::vector<Index>& order() const { return order_; }
     const DistanceCurves& distances();
     const LengthCurves& lengths();
@@ -102,8 +105,9 @@ class OrderLens final : public Lens {
     Index query_position() const { return content_->tokens().begin + place_of(query()) + now().turn; }
     Index key_position() const { return content_->tokens().begin + place_of(key()); }
     Index trained() const;
-    std::string why() const;   // why the outputs moved along, or not
-    std::string told() const;  // where q and k come from
+    std::string lacking() const;  // why there are no runs of the chosen scheme
+    std::string why() const;      // why the outputs moved along, or not
+    std::string told() const;     // where q and k come from
 
     std::optional<Explained> explain_output(OrderNumber which, Index token, Index component) const;
     std::optional<Explained> explain_off(PositionScheme scheme, Index token) const;

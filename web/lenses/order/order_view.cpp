@@ -83,8 +83,7 @@ void OrderLens::draw_presets() {
 void OrderLens::draw_controls(Subject& subject) {
     OrderState next = now();
     std::vector<const char*> schemes;
-    for (std::size_t s = 0; s < position_schemes; ++s)
-        schemes.push_back(scheme_name(static_cast<PositionScheme>(s)).data());
+    for (const PositionScheme scheme : offered()) schemes.push_back(scheme_name(scheme).data());
     ImGui::BeginGroup();
     ui::label("positions");
     if (const auto chosen = ui::choice("order/scheme", schemes, static_cast<int>(next.scheme)))
@@ -203,9 +202,7 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width) {
 void OrderLens::draw_outputs(const Drawing& drawing, float width) {
     const Runs* shown = runs(now().scheme);
     const Index n = content_->count(), d_v = content_->d_v();
-    if (!shown)
-        return ui::paragraph("The learned table has no row for these positions, so there are no outputs.",
-                             ui::theme().text);
+    if (!shown) return ui::paragraph(lacking(), ui::theme().text);
     if (d_v == 0) return ui::caption("No values are given here, so there are no outputs to compare.");
     const Index columns = std::clamp(static_cast<Index>((width - 60) / least_cell), Index{1},
                                      std::min(d_v, order_components_shown));
@@ -277,15 +274,15 @@ void OrderLens::draw_schemes(const Drawing& drawing, float width) {
     constexpr Index numbers = 4;
     static constexpr std::array cells{OrderNumber::scheme_off, OrderNumber::equal, OrderNumber::shift_f32,
                                       OrderNumber::shift_f64};
-    Matrix values(position_schemes, numbers);
+    Matrix values(std::ssize(offered()), numbers);
     ui::MatrixGrid grid;
     std::vector<std::string> names;
     bool short_table = false;
-    for (std::size_t s = 0; s < position_schemes; ++s) {
-        const Runs* each = runs(static_cast<PositionScheme>(s));
-        names.emplace_back(scheme_name(static_cast<PositionScheme>(s)));
+    for (const PositionScheme scheme : offered()) {
+        const Runs* each = runs(scheme);
+        names.emplace_back(scheme_name(scheme));
         const auto add = [&](bool there, Index column, double value, std::string text) {
-            values.at(static_cast<Index>(s), column) = there ? value : std::nan("");
+            values.at(static_cast<Index>(scheme), column) = there ? value : std::nan("");
             grid.texts.push_back(there ? std::move(text) : "–");
         };
         const double off = each ? each->carried.most_f32() : 0;

@@ -11,10 +11,10 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::array<std::string_view, position_schemes> scheme_keys{"none", "learned", "sinusoidal",
-                                                                     "rope", "alibi",   "t5"};
+constexpr std::array<std::string_view, position_schemes> scheme_keys{"none",  "learned", "sinusoidal", "rope",
+                                                                     "alibi", "t5",      "own"};
 constexpr std::array<std::string_view, position_schemes> scheme_names{
-    "no positions", "learned", "sinusoidal", "RoPE", "ALiBi", "T5 buckets"};
+    "no positions", "learned", "sinusoidal", "RoPE", "ALiBi", "T5 buckets", "T5’s own"};
 
 std::vector<Index> in_place(Index tokens) {
     std::vector<Index> order(static_cast<std::size_t>(tokens));
@@ -56,7 +56,7 @@ std::optional<std::string> write_switch(const State& s, std::string_view word) {
 }
 
 constexpr LinkRow order_rows[] = {
-    {"order.positions", "none, learned, sinusoidal, rope, alibi or t5",
+    {"order.positions", "none, learned, sinusoidal, rope, alibi, t5 or own",
      [](State& s, const std::string& value) {
          const auto scheme = index_of(scheme_keys, value);
          if (!scheme) return false;

@@ -5,6 +5,7 @@
 
 #include "analysis/dot_products.hpp"
 #include "app/format.hpp"
+#include "subjects/chosen_row.hpp"
 
 namespace attn::app {
 
@@ -61,8 +62,7 @@ ScaleLens::Source ScaleLens::source(Subject& subject) const {
 
 Index ScaleLens::query_of(const Source& source) const {
     if (!source.record) return 0;
-    const Index last = source.record->queries() - 1;
-    return std::min(state().selection.query.value_or(last), last);
+    return std::min(chosen_query(subject_in(visit())), source.record->queries() - 1);
 }
 
 const DotProducts& ScaleLens::products(Subject& subject) {

@@ -76,7 +76,7 @@ class ScaleLens final : public Lens {
         bool operator==(const Source&) const = default;
     };
     Source source(Subject& subject) const;
-    Index query_of(const Source& source) const;  // the chosen one, or the last
+    Index query_of(const Source& source) const;  // the chosen one, or the predicted
 
     // Something computed, and what from.
     template <class From, class What>

@@ -12,11 +12,12 @@ namespace attn::app {
 
 namespace {
 
-// Another model has other heads, so choices of heads are dropped.
+// Another model has other heads, so choices of heads and changes of them are dropped.
 void forget_heads(State& state) {
     Looks looks = looks_of(state, sentence_subject);
     looks.flow.heads.clear();
     set_looks(state, sentence_subject, std::move(looks));
+    state.edit<SentenceState>().changes = {};
     state.selection = {};
     state.pin.reset();
 }
@@ -55,7 +56,7 @@ std::string SetWritten::describe(const State& before) const {
 }
 
 Status OpenBundled::apply(State& state) const {
-    if (const Status opened = SetModel{model}.apply(state); !opened) return opened;
+    if (const Status opened = SetModel{.name = model}.apply(state); !opened) return opened;
     state.subject = sentence_subject;
     state.edit<SentenceState>().compared.reset();
     state.edit<SentenceState>().sampling.temperature = 0;  // the likeliest token, as its card has it
@@ -66,20 +67,25 @@ Status OpenBundled::apply(State& state) const {
 std::string OpenBundled::describe(const State&) const { return "model " + model; }
 
 Status Compare::apply(State& state) const {
-    if (with && !is_utf8(with->text)) return Error{"The second text is not UTF-8."};
+    if (with && !(is_utf8(with->text) && is_utf8(with->written)))
+        return Error{"The second text is not UTF-8."};
     if (text && !is_utf8(*text)) return Error{"The text is not UTF-8."};
+    if (with && with->before && !sentence_of(state).changes.any_on())
+        return Error{"Nothing in this run is changed, so there is no run before."};
     if (!with) state.selection.counterpart.reset();
     SentenceState& sentence = state.edit<SentenceState>();
     const bool begins_or_ends = sentence.compared.has_value() != with.has_value();
     if (text) sentence.text = *text;
     sentence.compared = with;
+    if (with && with->before) sentence.changes.before = false;
     if (begins_or_ends && state.subject == sentence_subject) state.lens = usual_lens(state);
     return ok();
 }
 std::string Compare::describe(const State& before) const {
     if (!with) return "one text alone";
     const auto& now = sentence_of(before).compared;
-    return !now ? "compared with a second text" : now->text != with->text ? "second text" : "comparison";
+    if (with->before) return "compared with the run before";
+    return !now ? "compared with a second text" : *now != *with ? "second text" : "comparison";
 }
 
 Status SetModel::apply(State& state) const {
@@ -89,7 +95,10 @@ Status SetModel::apply(State& state) const {
     SentenceState& sentence = state.edit<SentenceState>();
     sentence.model = name;
     sentence.trained.reset();
-    sentence.written.clear();
+    if (!keeps_written) {
+        sentence.written.clear();
+        if (sentence.compared) sentence.compared->written.clear();
+    }
     forget_heads(state);
     return ok();
 }

@@ -36,6 +36,8 @@ struct Compare {
 struct SetModel {
     static constexpr bool new_page = true;
     std::string name;
+    // The model that was open wrote no text, so that what is written came with a link and waits for one that does.
+    bool keeps_written = false;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };

@@ -12,7 +12,8 @@ namespace {
 // Removes a second text that is too long for a link, and a pinned cell that belongs to it.
 void prune(State& state) {
     const auto& second = sentence_of(state).compared;
-    if (!second || fits_into_a_link(second->text)) return;
+    if (!second || second->before || (fits_into_a_link(second->text) && fits_into_a_link(second->written)))
+        return;
     state.edit<SentenceState>().compared.reset();
     if (state.pin && state.pin->second) state.pin.reset();
 }
@@ -40,7 +41,18 @@ constexpr LinkRow sentence_rows[] = {
      },
      [](const State& s, const State&) -> std::optional<std::string> {
          const auto& second = sentence_of(s).compared;
-         return second ? std::optional(second->text) : std::nullopt;
+         return second && !second->before ? std::optional(second->text) : std::nullopt;
+     }},
+    {"with.written", "UTF-8 text of at most 2,000 characters, beside a second text",
+     [](State& s, const std::string& value) {
+         if (!sentence_of(s).compared || !fits_into_a_link(value)) return false;
+         Comparison second = *sentence_of(s).compared;
+         second.written = value;
+         return take(s, Compare{second});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const auto& second = sentence_of(s).compared;
+         return !second || second->written.empty() ? std::nullopt : std::optional(second->written);
      }},
     {"text", "UTF-8 text of at most 2,000 characters",
      [](State& s, const std::string& value) { return fits_into_a_link(value) && take(s, SetText{value}); },
@@ -88,6 +100,27 @@ constexpr LinkRow sentence_rows[] = {
          return sampling && take(s, SetSampling{*sampling});
      },
      [](const State& s, const State&) { return unless_initial(sentence_of(s).sampling, write_sampling); }},
+    {"changes", "what is changed in the run, as q,3,2,13,5,set,1.25;head_output,3,1,,,zero",
+     [](State& s, const std::string& value) {
+         auto changes = read_changes(value);
+         if (!changes) return false;
+         s.edit<SentenceState>().changes.all = *std::move(changes);
+         return true;
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const auto& changes = sentence_of(s).changes.all;
+         return changes.empty() ? std::nullopt : std::optional(write_changes(changes));
+     }},
+    {"before", "shown, or beside: the run without its changes",
+     [](State& s, const std::string& value) {
+         if (value == "shown") return take(s, ShowBefore{});
+         return value == "beside" && take(s, Compare{Comparison{.text = "", .before = true}});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const SentenceState& sentence = sentence_of(s);
+         if (sentence.compared && sentence.compared->before) return "beside";
+         return sentence.changes.before ? std::optional<std::string>("shown") : std::nullopt;
+     }},
 };
 
 struct LooksKeys {

@@ -27,9 +27,13 @@ void SentenceSubject::refresh_next() {
     const Index token = continues_text()
                             ? run()->tokens() - 1
                             : asked_token(run()->ids(), run()->pieces, special_, state().selection.query);
-    if (!next_.candidates.empty() && next_for_ == sampling() && token == run()->predicted()) return;
+    if (!next_.candidates.empty() && next_for_ == sampling() && next_of_ == run()->version() &&
+        token == run()->predicted())
+        return;
     run()->predict(token);
     next_for_ = sampling();
+    next_of_ = run()->version();
+    measure_change();
     next_.candidates = next_token_distribution(run()->logits.values(), sampling_of(next_for_), next_shown);
     std::vector<std::int32_t> ids;
     for (const Candidate& c : next_.candidates) ids.push_back(c.id);
@@ -38,7 +42,7 @@ void SentenceSubject::refresh_next() {
 }
 
 void SentenceSubject::choose_next(std::int32_t id) {
-    if (awaits_tokens_ || sentence_.running()) return;
+    if (awaits_tokens_ || computing()) return;
     if (!continues_text()) return write({run()->predicted(), run()->predicted() + 1}, {id});
     play(false);
     append(id);
@@ -55,7 +59,7 @@ std::optional<Index> SentenceSubject::maskable_word() const {
 
 void SentenceSubject::mask_word() {
     const auto word = maskable_word();
-    if (!word || sentence_.running()) return;
+    if (!word || computing()) return;
     const Range tokens = run()->words.of(*word);
     write(tokens, std::vector(static_cast<std::size_t>(tokens.size()), *special_.mask));
 }

@@ -6,7 +6,6 @@
 
 #include "app/format.hpp"
 #include "subjects/sentence/sentence.hpp"
-#include "text/utf8.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -77,19 +76,19 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
             if (ui::clicked()) choose_next(candidate.id);
         }
     }
-    if (continues_text()) return draw_sampling(width);
-    draw_fill_hints();
-    draw_segments();
+    if (continues_text()) {
+        draw_sampling(width);
+    } else {
+        draw_fill_hints();
+        draw_segments();
+    }
+    draw_experts(drawing, width);
 }
 
 void SentenceSubject::draw_masking() {
     const auto word = maskable_word();
     if (!word) return;
-    constexpr std::ptrdiff_t most = 24;  // characters
-    const std::string name = on_one_line(run()->words.name(*word));
-    const std::string_view first = first_code_points(name, most);
-    const std::string label =
-        "Mask " + curly_quoted(std::string(first) + (first.size() < name.size() ? "…" : ""));
+    const std::string label = mask_label(*word);
     ui::next_control(ui::text_size(label).x + 20);
     if (ui::button("next/mask", label.c_str())) mask_word();
 }

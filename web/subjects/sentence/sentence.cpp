@@ -16,8 +16,6 @@ namespace attn::app {
 namespace {
 
 constexpr std::string_view aligned_key = "aligned";  // of a head in scores.json
-// The model and the run together may take this much of a heap that ends at 2 GB.
-constexpr std::int64_t run_bytes_limit = 1'900'000'000;
 
 }  // namespace
 
@@ -85,7 +83,10 @@ void SentenceSubject::follow(const State& before, Change how) {
         wanted_.reset();
         last_wanted_ = false;
     }
-    if (!now().compared || writes_another()) compared_.clear();
+    const bool left_alone = run_beside() && (!now().compared || now().compared->before);
+    if (!now().compared || now().compared->before) compared_.clear();
+    if (left_alone || !now().changes.same_run(sentence_of(before).changes)) begin_changed();
+    if (left_alone || !(now().changes == sentence_of(before).changes)) run_shown();
     // A person asked for a model that comes with the page.
     if (how == Change::command && sentence_of(before).model != now().model && now().model != model_name_) {
         if (await_model(now(), "The model '" + now().model + "' does not come with this page."))
@@ -114,8 +115,8 @@ void SentenceSubject::fit_selection() {
     selection.head = std::min(selection.head, shown->heads() - 1);
     if (selection.query && *selection.query >= shown->queries()) selection.query.reset();
     if (selection.key && *selection.key >= shown->keys()) selection.key.reset();
-    if (const TextRun* second = compared_run();
-        second && selection.counterpart && *selection.counterpart >= second->tokens())
+    if (TextRun* second = compared_run();
+        second && selection.counterpart && *selection.counterpart >= second->of(selection.layer).tokens())
         selection.counterpart.reset();
     if (const auto& pin = state().pin; pin && rows_are_tokens(pin->stage)) {
         const TextRun* owner = run_of(*pin);
@@ -143,27 +144,38 @@ std::optional<TextBox> SentenceSubject::text_box() const {
                        : "Drop a model folder onto the page to see a sentence through a real transformer"};
 }
 
-std::optional<SecondBox> SentenceSubject::second_box() const {
+// What an encoder–decoder has written stands below what it reads.
+std::optional<LowerBox> SentenceSubject::lower_box(Box which) const {
     if (!model_ || !awaited_.empty()) return std::nullopt;
-    if (writes_another())
-        return SecondBox{now().written, "What " + model_name_ + " has written: press Play, or type", true};
-    if (!now().compared || !lens_of(state()).compares) return std::nullopt;
-    return SecondBox{now().compared->text, "Type a second sentence"};
+    if (writes_another() && which == Box::second)
+        return LowerBox{now().written, "What " + model_name_ + " has written: press Play, or type", true};
+    const LensEntry& lens = lens_of(state());
+    if (!now().compared || now().compared->before || !(lens.compares || lens.reads_second))
+        return std::nullopt;
+    const Box second = writes_another() ? Box::third : Box::second;
+    if (which == second) return LowerBox{now().compared->text, "Type a second sentence"};
+    if (writes_another() && which == Box::fourth)
+        return LowerBox{now().compared->written, "What is written of the second sentence: type it", true};
+    return std::nullopt;
 }
 
 void SentenceSubject::text_typed(Box box, const std::string& text) {
-    if (box == Box::second && writes_another()) {
+    if (box == Box::first) {
+        if (text != now().text) set_text(text);
+    } else if (box == Box::second && writes_another()) {
         if (text != now().written) set_written(text);
-        return;
+    } else {
+        compare_typed(box, text);
     }
-    if (box == Box::second) {
-        if (!now().compared || text == now().compared->text) return;
-        Comparison next = *now().compared;
-        next.text = text;
-        begin_typing();
-        return visit().perform(Compare{next}, typing_);
-    }
-    if (text != now().text) set_text(text);
+}
+
+void SentenceSubject::compare_typed(Box box, const std::string& text) {
+    if (!now().compared || now().compared->before) return;
+    Comparison next = *now().compared;
+    (box == Box::fourth ? next.written : next.text) = text;
+    if (next == *now().compared) return;
+    begin_typing();
+    visit().perform(Compare{next}, typing_);
 }
 
 void SentenceSubject::replace_text(const std::string& text) {
@@ -205,21 +217,23 @@ void SentenceSubject::tokens(TokenizedText text) {
     // An empty text has only a start token, which is not part of a sentence.
     if (text.text.empty()) text.ids.clear();
     if (writes_another()) {
-        const bool written = text.box == Box::second;
-        if (written && text.text != now().written) set_written(text.text);
-        if (!written && text.text != now().text) set_text(text.text);
-        if (written) awaits_tokens_ = false;
-        (written ? written_ : read_) = std::move(text);
-        return start_both();
+        const Box box = text.box;
+        text_typed(box, text.text);
+        if (box == Box::second) awaits_tokens_ = false;
+        split_[box] = std::move(text);
+        return start_both(box == Box::third || box == Box::fourth ? compared_ : sentence_);
     }
     if (text.box == Box::second) {
-        if (now().compared) start(compared_, std::move(text));
+        if (now().compared && !now().compared->before) start(compared_, std::move(text));
         return;
     }
     if (text.text != now().text) set_text(text.text);
     awaits_tokens_ = false;
     start(sentence_, std::move(text));
-    if (sentence_.ids().empty()) next_ = {};
+    if (sentence_.ids().empty()) {
+        next_ = {};
+        changed_.clear();
+    }
     playing_ = playing_ && sampler_;
 }
 
@@ -241,6 +255,7 @@ bool SentenceSubject::load_model() {
         visit().report_error(loaded.error());
         return false;
     }
+    const bool wrote = writes_another();
     model_ = std::move(loaded->model);
     model_name_ = intake_.name();
     const bool awaited = std::exchange(awaited_, "") == model_name_;
@@ -251,10 +266,10 @@ bool SentenceSubject::load_model() {
     special_ = {};
     for (const std::string& note : model_->notes()) visit().notice(model_name_ + ": " + note);
     begin_naming(loaded->scores);
-    read_.reset();
-    written_.reset();
+    split_.clear();
     sampler_.reset();
     sentence_.clear();
+    changed_.clear();
     compared_.clear();
     ladder_.reset();
     next_ = {};
@@ -263,7 +278,7 @@ bool SentenceSubject::load_model() {
         visit().perform(OpenTrained{handover->network, handover->text, handover->head});
         last_wanted_ = true;
     } else if (!awaited) {
-        model_chosen();
+        model_chosen(!wrote);
     }
     visit().page().set_title(model_name_);
     visit().show_boxes(true);
@@ -287,7 +302,7 @@ const std::string& SentenceSubject::alphabet() {
 
 // The user has opened the model, so it is shown. A model that comes with the page shows its opening sentence,
 // unless the user has written a text.
-void SentenceSubject::model_chosen() {
+void SentenceSubject::model_chosen(bool keeps_written) {
     const std::string& text = now().text;
     const auto is_preset = [&](const TranslationPreset& preset) { return text == preset.english; };
     const bool own = !text.empty() && !twin_of(text) && !std::ranges::any_of(translation_presets, is_preset);
@@ -306,6 +321,7 @@ void SentenceSubject::model_chosen() {
         sentence.text = sentence_of(*home).text;
         sentence.model = model_name_;
         sentence.trained.reset();
+        sentence.changes = {};
         next.selection = home->selection;
         next.pin.reset();
         visit().replace(std::move(next), true, "model " + model_name_);
@@ -314,7 +330,7 @@ void SentenceSubject::model_chosen() {
         return;
     }
     wanted_.reset();
-    visit().perform(SetModel{model_name_});
+    visit().perform(SetModel{model_name_, keeps_written});
     if (!is_open()) visit().perform(OpenSubject{sentence_subject});
 }
 
@@ -391,7 +407,8 @@ void SentenceSubject::start(TextJob& job, TokenizedText text, SplitText written)
     const TextJob& other = &job == &sentence_ ? compared_ : sentence_;
     const std::int64_t run_bytes =
         text.ids.empty() ? 0 : trace_bytes(model_->config(), std::ssize(text.ids), std::ssize(written.ids));
-    const std::int64_t needed = model_->memory_bytes() + run_bytes + other.bytes();
+    const std::int64_t twice = &job == &sentence_ && now().changes.any_on() ? 2 : 1;
+    const std::int64_t needed = model_->memory_bytes() + twice * run_bytes + other.bytes();
     if (needed > run_bytes_limit)
         return visit().report_error({"A run of " + std::to_string(text.ids.size()) + " tokens through " +
                                      model_name_ + " needs " + std::to_string(needed / 1'000'000) +
@@ -411,10 +428,11 @@ bool SentenceSubject::run_forward(TextJob& job, double until_ms) {
         const auto complete = job.step();
         if (!complete)
             visit().report_error(complete.error());
-        else if (*complete && &job == &sentence_)
-            forward_finished();
-        else if (*complete && is_open())
-            fit_selection();
+        else if (*complete && &job != &changed_)
+            begin_changed();
+        if (complete && *complete && &job != &sentence_ && is_open()) fit_selection();
+        // Where a run is changed, that is the one to wait for.
+        if (complete && *complete && &job != &compared_ && !computing()) forward_finished();
         if (now_ms() >= until_ms) return true;
     }
     return false;
@@ -424,8 +442,7 @@ void SentenceSubject::forward_finished() {
     run_frame_ = visit().frames();
     choose_wanted();
     if (is_open()) fit_selection();
-    next_ = {};
-    refresh_next();
+    run_shown();
     visit().announce(tokens_told() + ", " + layers_told() + " of " + many(run()->heads(), "head") + ".");
 }
 
@@ -489,7 +506,8 @@ void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
 bool SentenceSubject::name_heads(double until_ms) {
     const HeadOverview* heads = run() ? run()->overview() : nullptr;
     if (!heads || !heads->done()) return false;
-    if (model_->memory_bytes() + sentence_.bytes() + compared_.bytes() + naming_.bytes() > run_bytes_limit)
+    if (model_->memory_bytes() + sentence_.bytes() + changed_.bytes() + compared_.bytes() + naming_.bytes() >
+        run_bytes_limit)
         return false;
     while (naming_.step())
         if (now_ms() >= until_ms) return true;
@@ -499,7 +517,9 @@ bool SentenceSubject::name_heads(double until_ms) {
 
 bool SentenceSubject::work(Urgency urgency, double until_ms) {
     switch (urgency) {
-        case Urgency::first: return run_forward(sentence_, until_ms) || run_forward(compared_, until_ms);
+        case Urgency::first:
+            return run_forward(sentence_, until_ms) || run_forward(changed_, until_ms) ||
+                   run_forward(compared_, until_ms);
         case Urgency::usual: {
             training_.rests = awaits_training();
             if (survey_heads(until_ms, &HeadOverview::step_maps)) return true;
@@ -509,12 +529,13 @@ bool SentenceSubject::work(Urgency urgency, double until_ms) {
         }
         case Urgency::last: break;
     }
-    return survey_heads(until_ms, &HeadOverview::step_scores) || name_heads(until_ms) ||
-           sentence_.running() || compared_.running() || playing_;
+    return survey_heads(until_ms, &HeadOverview::step_scores) || name_heads(until_ms) || computing() ||
+           compared_.running() || playing_;
 }
 
 std::optional<Progress> SentenceSubject::progress() const {
     if (sentence_.running()) return Progress{sentence_.progress(), "forward pass"};
+    if (changed_.running()) return Progress{changed_.progress(), "changed run"};
     if (compared_.running()) return Progress{compared_.progress(), "forward pass"};
     const HeadOverview* heads = run() ? run()->overview() : nullptr;
     if (!heads || heads->done()) return std::nullopt;

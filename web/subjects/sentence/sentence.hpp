@@ -1,6 +1,7 @@
 // Runs the user's own text through a real transformer.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "subjects/explain_measured.hpp"
 #include "subjects/explain_sums.hpp"
 #include "subjects/head_ladder.hpp"
+#include "subjects/sentence/changes.hpp"
 #include "subjects/sentence/commands.hpp"
 #include "subjects/sentence/model_intake.hpp"
 #include "subjects/sentence/special.hpp"
@@ -27,6 +29,9 @@ bool sentence_has_second(const State& state);
 // Letters typed without a longer pause share one undo step.
 inline constexpr double typing_pause_ms = 1000;
 
+// A model and its runs together may take this much of a heap that ends at 2 GB.
+inline constexpr std::int64_t run_bytes_limit = 1'900'000'000;
+
 inline Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
 
 class SentenceSubject final : public Subject, private Translating {
@@ -35,10 +40,12 @@ class SentenceSubject final : public Subject, private Translating {
 
     const std::shared_ptr<const Model>& model() const { return model_; }
     const std::string& model_name() const { return model_name_; }
-    TextRun* run() const { return sentence_.run(); }
+    // With what a person has changed in it, unless the run before that is wanted.
+    TextRun* run() const { return shows_changed() ? changed_.run() : sentence_.run(); }
+    TextRun* unchanged_run() const { return sentence_.run(); }
     // The run as the chosen head has it, which may be of the other text.
     TextRun* chosen_run() const;
-    TextRun* compared_run() const { return compared_.run(); }
+    TextRun* compared_run() const;
     // Returns the run that a cell belongs to.
     TextRun* run_of(const CellRef& cell) const { return cell.second ? compared_run() : chosen_run(); }
     // Names the model that a link or undo asks for while it is loaded from the site or trained again; empty:
@@ -84,12 +91,19 @@ class SentenceSubject final : public Subject, private Translating {
     }
     Translating* translating() override { return writes_another() && awaited_.empty() ? this : nullptr; }
     std::optional<Offer> offer_translation() const override;
-    Attention* second() override { return compared_run(); }
+    Attention* second() override {
+        TextRun* second = compared_run();
+        return second ? &second->of(std::min(state().selection.layer, second->layers() - 1)) : nullptr;
+    }
     HeadCount head_count() override;
+    bool runs_model() const override { return true; }
     bool may_compare() const override { return true; }
     std::vector<Offer> offers() const override;
+    std::vector<Request> requests() override;
     std::optional<Offer> offer_second() const override;
     std::optional<Offer> offer_alone() const override;
+    std::optional<Offer> offer_without(const HeadIndex& head) const override;
+    std::optional<Command> reads(const std::string& text, const std::string& second) const override;
     const NamedHeads* named_heads() override { return awaited_.empty() ? naming_.heads() : nullptr; }
     std::vector<std::string> token_texts(std::span<const std::int32_t> ids) override {
         return visit().page().ids_to_text(ids);
@@ -101,6 +115,7 @@ class SentenceSubject final : public Subject, private Translating {
     bool draw_controls(const Drawing& drawing, bool brief) override;
     void draw_beside(const Drawing& drawing, float width) override;
     void draw_comparison(const Drawing& drawing) override;
+    void draw_change(const CellPlace& place, const Explained& why) override;
     std::pair<std::string, std::string> comparison_names() override;
 
     void receive(State& state, const State& here, Change how) override;
@@ -112,7 +127,7 @@ class SentenceSubject final : public Subject, private Translating {
     std::optional<Progress> progress() const override;
     std::uint64_t milestones() const override;
     std::optional<TextBox> text_box() const override;
-    std::optional<SecondBox> second_box() const override;
+    std::optional<LowerBox> lower_box(Box which) const override;
     void text_typed(Box box, const std::string& text) override;
     void tokens(TokenizedText text) override;
     FileIntake* intake(FileKind kind) override { return kind == FileKind::model ? &files_ : nullptr; }
@@ -147,12 +162,23 @@ class SentenceSubject final : public Subject, private Translating {
     void name_open_model(SentenceState& sentence) const;
     bool prepare_awaited(double until_ms);
     bool awaits_training() const;
-    void model_chosen();
+    void model_chosen(bool keeps_written);
     void set_text(const std::string& text);
     void set_written(const std::string& text);
     // Whether the last of the tokens is chosen that a text goes on after.
     bool last_is_chosen() const;
-    void start_both();
+    void compare_typed(Box box, const std::string& text);
+    void start_both(TextJob& job);
+    // Whether the text goes through its model.
+    bool computing() const { return sentence_.running() || changed_.running(); }
+    bool shows_changed() const { return changed_.run() && now().changes.any_on() && !now().changes.before; }
+    void begin_changed();
+    // Of the text beside this one; null: there is none, or it is still computed.
+    std::shared_ptr<const Trace> run_beside() const;
+    void run_shown();  // is another than before
+    void measure_change();
+    // What may be changed of the chosen head and its layer, in words, and of the chosen query and key.
+    std::vector<Offer> change_offers() const;
     std::optional<HeadIndex> best_aligned() const;
     void begin_typing();
     void start(TextJob& job, TokenizedText text, SplitText written = {});
@@ -172,18 +198,23 @@ class SentenceSubject final : public Subject, private Translating {
     void append(std::int32_t id);
     void write(Range tokens, const std::vector<std::int32_t>& ids);
 
-    // These are defined in view.cpp and next_view.cpp.
+    // These are defined in view.cpp, next_view.cpp and experts_view.cpp.
     void draw_waiting() const;
     void draw_alphabet();
     void draw_invitation_to_type();
-    void draw_heading(const Drawing& drawing, bool brief) const;
+    void draw_heading(const Drawing& drawing, bool brief);
     void draw_badges(const Drawing& drawing) const;
     void draw_other_sentences();
     std::string prediction_title() const;
     void draw_sampling(float width);
+    std::string mask_label(Index word) const;  // of a button
     void draw_masking();
+    void draw_experts(const Drawing& drawing, float width);
     void draw_fill_hints();
     void draw_segments();
+    // These are defined in changes_view.cpp.
+    void draw_change_menu();
+    void draw_changes();
 
     TrainingRuns& training_;
     ModelIntake intake_;
@@ -205,10 +236,20 @@ class SentenceSubject final : public Subject, private Translating {
 
     SpecialTokens special_;  // of model_, known with the first tokens
     // Of an encoder–decoder: what the boxes hold, as it was split.
-    std::optional<TokenizedText> read_, written_;
+    std::map<Box, TokenizedText> split_;
     std::vector<double> aligned_;  // [decoder layers · heads], as the model's scores.json has it
     bool best_wanted_ = false;     // the head that aligns best, once there is a run
-    TextJob sentence_{true}, compared_{false};
+    TextJob sentence_{true}, changed_{true}, compared_{false};
+    std::vector<Intervention> changed_by_;
+    std::uint64_t changed_of_ = 0;  // version of the run without them
+    // What the changes do to the token that was likeliest before.
+    struct ChangeMeasured {
+        std::uint64_t version = 0;
+        Index row = 0;
+        std::string piece;
+        double before = 0, after = 0;  // its probability
+    };
+    ChangeMeasured change_measured_;
     HeadNaming naming_;  // of model_
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
@@ -223,6 +264,7 @@ class SentenceSubject final : public Subject, private Translating {
     Kept kept_;
     Next next_;
     SamplingState next_for_;
+    std::uint64_t next_of_ = 0;  // version of the run
     std::optional<Sampler> sampler_;
     SamplingState sampler_for_;
     std::vector<std::int32_t> sampled_ids_;  // of the text that it made

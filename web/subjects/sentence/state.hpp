@@ -8,6 +8,7 @@
 
 #include "app/state.hpp"
 #include "runs/training_plan.hpp"
+#include "subjects/sentence/changes.hpp"
 
 namespace attn::app {
 
@@ -22,7 +23,9 @@ struct SamplingState {
 };
 
 struct Comparison {
-    std::string text;  // the second sentence
+    std::string text;          // the second sentence
+    std::string written = {};  // of it, as below
+    bool before = false;       // in its place, the run without its changes
     bool operator==(const Comparison&) const = default;
 };
 
@@ -33,6 +36,7 @@ struct SentenceState {
     std::optional<TrainedHere> trained;  // set if the model named by `model` was trained in this page
     SamplingState sampling;
     std::optional<Comparison> compared;
+    RunChanges changes;
     bool operator==(const SentenceState&) const = default;
 };
 

@@ -1,12 +1,14 @@
 // What the subject says of itself: how many heads, which steps are worth finding by name, what a number is, and its line of
 // status.
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "app/format.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/sentence/sentence.hpp"
 #include "subjects/translation_presets.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
 
@@ -20,26 +22,50 @@ std::vector<Offer> SentenceSubject::offers() const {
     if (writes_another()) {
         for (const TranslationPreset& preset : translation_presets)
             all.push_back({"Translate “" + std::string(preset.english) + "”", texts(preset.english, "")});
-        return all;
+    } else {
+        for (const Pair& pair : pairs())
+            all.push_back(
+                {"Compare " + std::string(pair.name), Compare{Comparison{pair.second}, pair.first}});
+        if (const auto twin = twin_of(now().text))
+            all.push_back({"Twin sentence: " + twin->adjective, SetText{twin->text}});
     }
-    for (const Pair& pair : pairs())
-        all.push_back({"Compare " + std::string(pair.name), Compare{Comparison{pair.second}, pair.first}});
-    if (const auto twin = twin_of(now().text))
-        all.push_back({"Twin sentence: " + twin->adjective, SetText{twin->text}});
     if (auto alone = offer_alone()) all.push_back(*std::move(alone));
+    std::ranges::move(change_offers(), std::back_inserter(all));
     return all;
 }
 
+std::vector<Request> SentenceSubject::requests() {
+    const auto word = state().selection.query ? maskable_word() : std::nullopt;
+    if (!word) return {};
+    return {{mask_label(*word), [this] { mask_word(); }}};
+}
+
+std::string SentenceSubject::mask_label(Index word) const {
+    constexpr std::ptrdiff_t most = 24;  // characters
+    const std::string name = on_one_line(run()->words.name(word));
+    const std::string_view first = first_code_points(name, most);
+    return "Mask " + curly_quoted(std::string(first) + (first.size() < name.size() ? "…" : ""));
+}
+
 std::optional<Offer> SentenceSubject::offer_second() const {
-    if (writes_another()) return std::nullopt;
     const auto twin = twin_of(now().text);
     return Offer{"Compare with a second sentence",
-                 Compare{Comparison{.text = twin ? twin->text : now().text}}};
+                 Compare{Comparison{.text = twin ? twin->text : now().text,
+                                    .written = writes_another() ? now().written : ""}}};
 }
 
 std::optional<Offer> SentenceSubject::offer_alone() const {
     if (!now().compared) return std::nullopt;
     return Offer{"One sentence alone", Compare{}};
+}
+
+std::optional<Command> SentenceSubject::reads(const std::string& text, const std::string& second) const {
+    const State* home = visit().home();
+    const bool comes_with_page = home && !sentence_of(*home).model.empty();
+    if (!comes_with_page && (!model_ || writes_another())) return std::nullopt;
+    const Command open = comes_with_page ? Command(OpenBundled{sentence_of(*home).model, text, ""})
+                                         : Command(OpenSubject{sentence_subject});
+    return Command(Together{{open, Compare{Comparison{.text = second}, text}}});
 }
 
 const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, chosen_run(), chosen_head()); }
@@ -61,7 +87,10 @@ std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
     auto out = explain_run_cell(*shown, s, cell);
     if (out)
         out->provenance = shown->numbering().name(s.layer) + ", head " + std::to_string(s.head) +
-                          (cell.second ? ", second sentence" : "") + " · computed by " + model_name_;
+                          (!cell.second             ? shows_changed() ? ", changed run" : ""
+                           : now().compared->before ? ", before the change"
+                                                    : ", second sentence") +
+                          " · computed by " + model_name_;
     return out;
 }
 
@@ -83,6 +112,7 @@ std::string SentenceSubject::probe() const {
         json["words"] = run()->words.names;
         json["logits"] = std::vector<float>(run()->logits.values().begin(), run()->logits.values().end());
         json["predicted"] = run()->predicted();
+        json["changed"] = shows_changed();
         json["segments"] = std::vector<int>(run()->run->segments().begin(), run()->run->segments().end());
         if (writes_another()) {
             const TextRun& encoder = run()->of(0);

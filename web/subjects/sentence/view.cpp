@@ -113,7 +113,7 @@ void SentenceSubject::draw_invitation_to_type() {
     ui::landmark_item("sentence/type");
 }
 
-void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) const {
+void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) {
     const Selection& s = state().selection;
     const bool compares = lens_of(state()).compares;
     const HeadIndex head{s.layer, s.head};
@@ -126,6 +126,8 @@ void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) const {
     ui::landmark_item("heading");
     if (!name.empty()) ui::tooltip(named->told(head).c_str());
     if (!compares) draw_badges(drawing);  // they describe only the first sentence
+    draw_change_menu();
+    draw_changes();
     if (brief) return;
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
     ui::caption(
@@ -194,17 +196,24 @@ void SentenceSubject::draw_other_sentences() {
 }
 
 void SentenceSubject::draw_comparison(const Drawing&) {
-    for (const Pair& pair : pairs()) {
+    for (const Pair& pair : writes_another() ? std::span<const Pair>() : pairs()) {
         ui::next_control(ui::text_size(pair.name).x + 20);
         if (ui::button(("compare/pair/" + std::string(pair.key)).c_str(), std::string(pair.name).c_str()))
             compare(pair);
     }
     ui::next_control(ui::need::long_button);
-    if (ui::button("compare/off", "One sentence")) visit().perform(Compare{});
+    if (ui::button("compare/off",
+                   now().compared && now().compared->before ? "The changed run alone" : "One sentence"))
+        visit().perform(Compare{});
 }
 
 std::pair<std::string, std::string> SentenceSubject::comparison_names() {
-    return {now().text, now().compared ? now().compared->text : ""};
+    if (!now().compared) return {now().text, ""};
+    if (now().compared->before) return {"changed", "before"};
+    // Queries that were written are told by what was written.
+    return writes_another() && chosen_run() && chosen_run()->kind == AttentionKind::decoder
+               ? std::pair(now().written, now().compared->written)
+               : std::pair(now().text, now().compared->text);
 }
 
 }  // namespace attn::app

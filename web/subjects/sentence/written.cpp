@@ -17,21 +17,33 @@ void SentenceSubject::set_written(const std::string& text) {
     visit().perform(SetWritten{text}, typing_);
 }
 
-// The page splits one text after the other.
-void SentenceSubject::start_both() {
-    if (!read_ || !written_ || read_->text != now().text || written_->text != now().written) return;
+// The page splits one text after the other. Those of a comparison have boxes while its lens is open.
+void SentenceSubject::start_both(TextJob& job) {
+    const bool second = &job == &compared_;
+    if (second && !now().compared) return;
+    const auto read = split_.find(second ? Box::third : Box::first),
+               wrote = split_.find(second ? Box::fourth : Box::second);
+    if (read == split_.end() || wrote == split_.end() ||
+        read->second.text != (second ? now().compared->text : now().text) ||
+        wrote->second.text != (second ? now().compared->written : now().written))
+        return;
+    const TokenizedText& text = wrote->second;
     const std::int32_t first = model_->config().start_id;
-    SplitText written{{first}, {}, token_texts(std::array{first}), written_->text};
+    SplitText written{{first}, {}, token_texts(std::array{first}), text.text};
     const auto most = static_cast<std::ptrdiff_t>(model_->config().context - 1);
-    const auto count = std::min(std::ssize(written_->ids), most);
-    if (written_->total > most)
-        visit().notice("The second text has " + std::to_string(written_->total) + " tokens; " + model_name_ +
+    const auto count = std::min(std::ssize(text.ids), most);
+    if (text.total > most)
+        visit().notice("What is written has " + std::to_string(text.total) + " tokens; " + model_name_ +
                        " writes " + std::to_string(most) + ", so the first " + std::to_string(most) +
                        " are shown.");
-    written.ids.insert(written.ids.end(), written_->ids.begin(), written_->ids.begin() + count);
-    written.pieces.insert(written.pieces.end(), written_->pieces.begin(), written_->pieces.begin() + count);
-    start(sentence_, *read_, std::move(written));
-    if (sentence_.ids().empty()) next_ = {};
+    written.ids.insert(written.ids.end(), text.ids.begin(), text.ids.begin() + count);
+    written.pieces.insert(written.pieces.end(), text.pieces.begin(), text.pieces.begin() + count);
+    start(job, read->second, std::move(written));
+    if (second) return;
+    if (sentence_.ids().empty()) {
+        next_ = {};
+        changed_.clear();
+    }
     playing_ = std::exchange(play_wanted_, false) || (playing_ && sampler_);
 }
 

@@ -31,6 +31,7 @@ class TrainingSubject final : public Subject {
     Attention* attention() override;
     Attention* second() override;
     HeadCount head_count() override { return {now().plan.layers, now().plan.heads}; }
+    bool runs_model() const override { return true; }
     bool may_compare() const override { return true; }
     std::vector<Offer> offers() const override;
     std::optional<Offer> offer_second() const override;

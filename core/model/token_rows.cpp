@@ -1,0 +1,154 @@
+#include "model/token_rows.hpp"
+
+#include <algorithm>
+
+#include "model/experts.hpp"
+
+namespace attn {
+
+TokenRows::TokenRows(std::shared_ptr<const Model> model, const Kernels& kernels, Index position,
+                     Index variants)
+    : model_(std::move(model)),
+      kernels_(&kernels),
+      position_(position),
+      variants_(variants),
+      residual_({variants, model_->config().d_model}) {
+    const Network& network = model_->network();
+    rotary_ = RotaryTables(network, {position, position + 1});
+    rotary_.fill(network, {position, position + 1}, position + 1);
+    if (!network.relative_bias) return;
+    const Tensor before = relative_biases(*network.relative_bias, {-position, 1});
+    biases_ = Tensor({before.dim(0), 1, position + variants});
+    for (Index head = 0; head < before.dim(0); ++head) {
+        const float* from = before.heads().head(head).row(0);
+        float* to = biases_.heads().head(head).row(0);
+        std::copy_n(from, position, to);
+        std::fill_n(to + position, variants, from[position]);
+    }
+}
+
+RotaryRows TokenRows::rotary_of(const AttentionHalf& half) const {
+    RotaryRows rows = rotary_.of(half, {position_, position_ + 1});
+    // All variants are at the same position.
+    for (ConstMatrix* each : {&rows.cosine, &rows.sine}) {
+        each->rows = variants_;
+        each->row_stride = 0;
+    }
+    return rows;
+}
+
+namespace {
+
+// A variant sees the keys of the tokens before and, of those behind them, its own.
+struct OwnKey {
+    Index before;
+
+    CellRule rule() const { return {.self = this, .row = &row, .tile = &tile}; }
+    static void row(const void* self, Index, Index variant, Index first_key,
+                    std::span<std::uint8_t> allowed) {
+        const Index before = static_cast<const OwnKey*>(self)->before;
+        for (std::size_t i = 0; i < allowed.size(); ++i) {
+            const Index key = first_key + static_cast<Index>(i);
+            allowed[i] = key < before || key == before + variant;
+        }
+    }
+    static Coverage tile(const void* self, Index, Range variants, Range keys) {
+        const Index before = static_cast<const OwnKey*>(self)->before;
+        if (keys.end <= before) return Coverage::all;
+        const bool own = keys.begin < before + variants.end && keys.end > before + variants.begin;
+        return keys.begin < before || own ? Coverage::some : Coverage::none;
+    }
+};
+
+}  // namespace
+
+Tensor TokenRows::attend(const AttentionHalf& half, AttentionCall call) const {
+    const ModelConfig& config = model_->config();
+    Tensor attended({config.heads, variants_, config.head_dim}), row_max({config.heads, variants_}),
+        row_log_sum(row_max.shape());
+    call.scale = half.scale;
+    call.softcap = half.softcap;
+    call.output = attended.heads();
+    call.row_max = row_max.matrix();
+    call.row_log_sum = row_log_sum.matrix();
+    kernels_->attention(call);
+    return attended;
+}
+
+Tensor TokenRows::attend(std::size_t layer, const SeenKeys& seen) {
+    const ModelConfig& config = model_->config();
+    const AttentionHalf& half = model_->network().blocks[layer];
+    const Range own{position_, position_ + variants_};
+    Tensor normalised(residual_.shape()), q({config.heads, variants_, config.head_dim});
+    enter_half(*kernels_, half.attention_norm, residual_.matrix(), normalised.matrix());
+    project_qkv(*kernels_, half, normalised.matrix(), rotary_of(half),
+                {q.heads(), rows(seen.k.heads(), own), rows(seen.v.heads(), own)});
+
+    const Index first = half.window > 0 ? std::max<Index>(0, position_ + 1 - half.window) : 0;
+    const OwnKey own_key{position_ - first};
+    AttentionCall call;
+    call.q = q.heads();
+    call.k = rows(seen.k.heads(), {first, own.end});
+    call.v = rows(seen.v.heads(), {first, own.end});
+    // A single one may attend to every key that it is given.
+    if (variants_ > 1) call.rule = own_key.rule();
+    if (biases_.size() > 0) {
+        call.bias = biases_.heads();
+        call.bias.data += first;
+        call.bias.rows = variants_;
+        call.bias.row_stride = 0;
+    }
+    return attend(half, call);
+}
+
+void TokenRows::add_heads(const AttentionHalf& half, const Tensor& heads) {
+    Tensor output(residual_.shape()), between(residual_.shape());
+    merge_heads(*kernels_, half, heads.heads(), output.matrix());
+    leave_half(*kernels_, after_attention(half), residual_.matrix(), output.matrix(), between.matrix(),
+               residual_.matrix());
+}
+
+void TokenRows::leave(std::size_t layer, const Tensor& heads, const SeenKeys& seen) {
+    const ModelConfig& config = model_->config();
+    const Block& block = model_->network().blocks[layer];
+    Tensor normalised(residual_.shape());
+    if (block.parallel) enter_half(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
+    add_heads(block, heads);
+    if (block.cross) {
+        Tensor q({config.heads, variants_, config.head_dim});
+        enter_half(*kernels_, block.cross->attention_norm, residual_.matrix(), normalised.matrix());
+        project_cross_q(*kernels_, *block.cross, normalised.matrix(), q.heads());
+        AttentionCall call;
+        call.q = q.heads();
+        call.k = seen.cross_k->heads();
+        call.v = seen.cross_v->heads();
+        add_heads(*block.cross, attend(*block.cross, call));
+    }
+    if (!block.parallel) enter_half(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
+    Tensor output(residual_.shape()), between(residual_.shape());
+    if (block.experts) {
+        const Index per_token = block.experts->per_token;
+        Tensor chosen({variants_, per_token}), weights({variants_, per_token}),
+            hidden({variants_, per_token * config.d_ff});
+        const ExpertRows experts{chosen.matrix(), weights.matrix()};
+        choose_experts(*kernels_, *block.experts, normalised.matrix(), experts);
+        run_experts(*kernels_, *block.experts, config.activation, normalised.matrix(), experts,
+                    hidden.matrix(), output.matrix());
+    } else {
+        Tensor hidden({variants_, config.d_ff});
+        mlp_hidden(*kernels_, block.mlp, config.activation, normalised.matrix(), hidden.matrix());
+        apply(*kernels_, block.mlp.down, hidden.matrix(), output.matrix());
+    }
+    leave_half(*kernels_, after_mlp(block), residual_.matrix(), output.matrix(), between.matrix(),
+               residual_.matrix());
+}
+
+void TokenRows::logits(Range outputs, MatrixView<float> to) const {
+    const Network& network = model_->network();
+    Tensor input(residual_.shape());
+    enter_half(*kernels_, network.final_norm, residual_.matrix(), input.matrix());
+    if (has_head_input(network)) input = head_input(*kernels_, network, input.matrix());
+    head_logits(*kernels_, network, outputs, input.matrix(), to);
+}
+
+}  // namespace attn

@@ -1,0 +1,191 @@
+// Against the arithmetic gone through forwards: every norm at the statistics that it had, with and without one part.
+#include "analysis/direct_attribution.hpp"
+
+#include <cmath>
+#include <functional>
+
+#include "model/explain.hpp"
+#include "support/small_families.hpp"
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+using Vector = std::vector<double>;
+const std::vector<std::int32_t> attributed_ids{3, 1, 4, 1, 5, 9, 2, 6};
+
+DirectAttribution attributed(const std::shared_ptr<const Trace>& trace, Index row, std::int32_t token) {
+    auto parts = DirectAttribution::start(trace, row, token);
+    REQUIRE(parts);
+    while (parts->step()) continue;
+    return *std::move(parts);
+}
+
+Vector row_in(const Tensor& tensor, Index row) {
+    const float* first = tensor.matrix().row(row);
+    return {first, first + tensor.dim(1)};
+}
+void add_to(Vector& sum, const Vector& x) {
+    for (std::size_t i = 0; i < x.size(); ++i) sum[i] += x[i];
+}
+
+// y normalised by the mean square and, of a LayerNorm, the variance that the row x has.
+Vector frozen(const Norm& norm, const Tensor& x, Index row, const Vector& y) {
+    const auto n = static_cast<double>(y.size());
+    const auto first = std::span<const float>(x.matrix().row(row), y.size());
+    double mean_x = 0, mean_y = 0, squares = 0;
+    if (norm.kind == Norm::Kind::layer)
+        for (std::size_t i = 0; i < y.size(); ++i)
+            mean_x += static_cast<double>(first[i]) / n, mean_y += y[i] / n;
+    for (const float each : first) squares += std::pow(static_cast<double>(each) - mean_x, 2) / n;
+    Vector out;
+    for (std::size_t i = 0; i < y.size(); ++i)
+        out.push_back((y[i] - mean_y) / std::sqrt(squares + static_cast<double>(norm.epsilon)) *
+                          static_cast<double>(norm.gain.values()[i]) +
+                      (norm.bias.size() > 0 ? static_cast<double>(norm.bias.values()[i]) : 0));
+    return out;
+}
+
+Vector through(const Linear& linear, const Vector& x, bool biased = true) {
+    Vector out;
+    for (Index o = 0; o < linear.weight.out; ++o) {
+        out.push_back(biased && linear.bias.size() > 0
+                          ? static_cast<double>(linear.bias.values()[static_cast<std::size_t>(o)])
+                          : 0);
+        for (std::size_t i = 0; i < x.size(); ++i)
+            out.back() += x[i] * element(linear.weight, static_cast<Index>(i), o);
+    }
+    return out;
+}
+
+// The logit before its cap, of the parts of the stream that `wanted` names.
+double replayed(const Trace& trace, Index row, std::int32_t token,
+                const std::function<bool(LogitPart, Index number, Index head)>& wanted) {
+    const Network& network = trace.network();
+    Vector stream(static_cast<std::size_t>(trace.final_residual().dim(1)), 0.0);
+    const auto embed = [&](LogitPart part, const Tensor& embedding) {
+        if (embedding.size() > 0 && wanted(part, 0, 0)) add_to(stream, row_in(embedding, row));
+    };
+    embed(LogitPart::token_embedding, trace.token_embedding());
+    embed(LogitPart::position_embedding, trace.position_embedding());
+    embed(LogitPart::segment_embedding, trace.segment_embedding());
+    if (network.embedding_norm) stream = frozen(*network.embedding_norm, trace.embedding_sum(), row, stream);
+    const auto leave = [&](const AfterHalf& norms, const Tensor& output, const Tensor& between,
+                           const Vector& given) {
+        if (norms.added_norm) {
+            add_to(stream, frozen(*norms.added_norm, output, row, given));
+        } else {
+            add_to(stream, given);
+            if (norms.sum_norm) stream = frozen(*norms.sum_norm, between, row, stream);
+        }
+    };
+    for (const StreamPlace& place : stream_places(trace)) {
+        if (place.after == StreamPlace::After::embedding) continue;
+        const Index number = attention_of(network, place);
+        const Block& block = network.blocks[static_cast<std::size_t>(place.layer)];
+        const LayerTrace& layer = trace.layers()[static_cast<std::size_t>(place.layer)];
+        Vector given(stream.size(), 0.0);
+        if (place.after == StreamPlace::After::mlp) {
+            if (wanted(LogitPart::mlp, number, 0)) add_to(given, row_in(layer.mlp_output, row));
+            leave(after_mlp(block), layer.mlp_output, layer.mlp_between, given);
+            continue;
+        }
+        const LayerAttention of = trace.attention(number);
+        for (Index head = 0; head < of.record().heads(); ++head)
+            if (wanted(LogitPart::head, number, head))
+                add_to(given, row_in(trace.head_contribution(number, head, {row, row + 1}), 0));
+        for (std::size_t i = 0; i < static_cast<std::size_t>(of.half.attention_out.bias.size()); ++i)
+            given[i] += static_cast<double>(of.half.attention_out.bias.values()[i]);
+        leave(after_attention(of.half), of.run.attention_output, of.run.attention_between, given);
+    }
+    if (network.final_norm) stream = frozen(*network.final_norm, trace.final_residual(), row, stream);
+    for (double& each : stream) each *= network.head_scale;
+    if (network.project_out) stream = through(*network.project_out, stream);
+    if (network.head_transform) {
+        const auto& [dense, activation, norm] = *network.head_transform;
+        const Vector here = through(dense, row_in(trace.final_norm(), row));
+        Vector z = through(dense, stream);
+        Tensor active({1, std::ssize(z)});
+        for (std::size_t i = 0; i < z.size(); ++i) {
+            constexpr double h = 1e-5;  // the slope is off by its square
+            const double slope =
+                (activated(activation, here[i] + h) - activated(activation, here[i] - h)) / (2 * h);
+            active.values()[i] = static_cast<float>(activated(activation, here[i]));
+            z[i] = activated(activation, here[i]) + slope * (z[i] - here[i]);
+        }
+        stream = frozen(norm, active, 0, z);
+    }
+    double logit = network.head.bias.size() > 0
+                       ? static_cast<double>(network.head.bias.values()[static_cast<std::size_t>(token)])
+                       : 0;
+    for (std::size_t i = 0; i < stream.size(); ++i)
+        logit += stream[i] * element(network.head.weight, static_cast<Index>(i), token);
+    return logit;
+}
+
+}  // namespace
+
+TEST_CASE("the parts of a logit add up to it, in every family, and each is what is missing without it",
+          "[analysis]") {
+    for (const SmallFamily& family : all_small_families()) {
+        CAPTURE(family.name);
+        const auto trace = *run_text(small_model(family), attributed_ids);
+        for (const Index row : {Index{3}, Index{7}})
+            for (const std::int32_t token : {5, 12}) {
+                const DirectAttribution parts = attributed(trace, row, token);
+                double size = 1;
+                for (const LogitShare& share : parts.shares()) size += std::abs(share.value);
+                // Each part is a sum of 16 products of f32, and passed through as many for each of four halves.
+                const double off = 4e-6 * size;
+                CHECK(parts.logit() ==
+                      static_cast<double>(
+                          trace->logits({row, row + 1}).values()[static_cast<std::size_t>(token)]));
+                CHECK(std::abs(parts.capped() - parts.logit()) < off);
+                const auto all = [](LogitPart, Index, Index) { return true; };
+                const double whole = replayed(*trace, row, token, all);
+                CHECK(std::abs(whole - parts.sum()) < off);
+                double heads = 0;
+                for (const LogitShare& share : parts.shares()) {
+                    CAPTURE(static_cast<int>(share.part), share.number, share.head);
+                    if (share.part == LogitPart::head) heads += share.value;
+                    const bool of_stream = share.part == LogitPart::head || share.part == LogitPart::mlp ||
+                                           share.part <= LogitPart::segment_embedding;
+                    if (!of_stream) continue;
+                    const double without =
+                        replayed(*trace, row, token, [&](LogitPart part, Index number, Index head) {
+                            return part != share.part || number != share.number || head != share.head;
+                        });
+                    CHECK(std::abs(whole - without - share.value) < off);
+                }
+                CHECK(std::abs(parts.tokens().total() - heads) < off);
+            }
+    }
+}
+
+TEST_CASE("every head, every MLP and every embedding of a row has one part, in the order of the arithmetic",
+          "[analysis]") {
+    const auto trace = *run_text(small_model(small_families.front()), attributed_ids);
+    const DirectAttribution parts = attributed(trace, 7, 3);
+    std::vector<LogitPart> kinds;
+    for (const LogitShare& share : parts.shares()) kinds.push_back(share.part);
+    using enum LogitPart;
+    CHECK(kinds == std::vector{token_embedding, position_embedding, head, head, attention_bias, mlp, head,
+                               head, attention_bias, mlp, final_norm});
+    CHECK(parts.shares()[2].head == 0);
+    CHECK(parts.shares()[7].number == 1);
+    CHECK(parts.shares()[7].head == 1);
+    CHECK(parts.written(parts.shares()[2]).size() == 8);
+    CHECK(parts.direction(parts.shares()[5]).size() == 16);
+}
+
+TEST_CASE("a token outside the vocabulary or the text has no parts", "[analysis]") {
+    const auto trace = *run_text(small_model(small_families.front()), attributed_ids);
+    const auto outside = DirectAttribution::start(trace, 0, 20);
+    REQUIRE_FALSE(outside);
+    CHECK(outside.error().message == "Token 20 is outside the vocabulary of 20.");
+    CHECK_FALSE(DirectAttribution::start(trace, 0, -1));
+    const auto beyond = DirectAttribution::start(trace, 8, 3);
+    REQUIRE_FALSE(beyond);
+    CHECK(beyond.error().message == "There is no token 8 in a text of 8.");
+}

@@ -1,0 +1,284 @@
+// Tests the lenses that look at one head on the three kinds of attention of an encoder–decoder, and what norms of q
+// and k and a model's own biases add.
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/link.hpp"
+#include "lenses/compare/compare.hpp"
+#include "lenses/geometry/geometry.hpp"
+#include "lenses/gradient/gradient.hpp"
+#include "lenses/masks/masks.hpp"
+#include "lenses/order/order.hpp"
+#include "support/translator.hpp"
+#include "unit/frame/screen.hpp"
+#include "unit/lenses/slope_errors.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+const std::vector<std::int32_t> written_ids{3, 1, 4, 1, 5};
+
+struct SmallScreen : Screen {
+    explicit SmallScreen(std::size_t which = 0) {
+        open_encoder_decoder(visit, small_encoder_decoders[which], encoded_ids, written_ids);
+        settle();
+    }
+    void open(std::string_view lens, HeadIndex head) {
+        visit.perform(OpenLens{lens});
+        visit.perform(Select{{.layer = head.layer, .head = head.head, .query = {}, .key = {}}});
+        settle();
+    }
+    TextRun& run() { return *sentence_in(visit).run(); }
+    template <class L>
+    L& lens() {
+        return static_cast<L&>(lens_in(visit));
+    }
+    Subject& subject() { return subject_in(visit); }
+    std::optional<Explained> why(const CellRef& cell) {
+        const Selection s = subject().chosen();
+        return lens_in(visit).explain(subject(), {{s.layer, s.head}, cell});
+    }
+};
+
+// The small models' attentions: two of the encoder, two of the decoder, two cross-attentions.
+constexpr std::array<Index, 3> one_of_each{1, 2, 5};
+
+}  // namespace
+
+TEST_CASE("Compare shows an encoder–decoder on two texts and what is written of each") {
+    Screen screen;
+    open_translator(screen.visit, screen.page);
+    const auto offer = sentence_in(screen.visit).offer_second();
+    REQUIRE(offer);
+    screen.visit.perform(offer->command);
+    screen.settle();
+    CHECK(lens_of(screen.visit.state()).compares);
+    const auto text_of = [&](Box box) { return screen.page.lower.at(box).text; };
+    CHECK(text_of(Box::third) == screen.page.box);
+    CHECK(text_of(Box::fourth) == *screen.page.second);
+    CHECK_FALSE(screen.page.lower.at(Box::third).continued);
+    CHECK(screen.page.lower.at(Box::fourth).continued);
+    const std::string read = "The dog sat on the mat.", written = "Le chien s'est";
+    screen.visit.text_typed(Box::third, read);
+    split(screen.visit, Box::third, read);
+    screen.visit.text_typed(Box::fourth, written);
+    split(screen.visit, Box::fourth, written);
+    screen.settle();
+    CHECK(sentence_of(screen.visit.state()).compared == Comparison{read, written});
+    CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
+
+    SentenceSubject& sentence = sentence_in(screen.visit);
+    REQUIRE(sentence.compared_run());
+    std::vector<std::int32_t> decoder_ids = translator_ids(written);
+    decoder_ids.insert(decoder_ids.begin(), sentence.model()->config().start_id);
+    std::vector<std::int32_t> ids = translator_ids(read);
+    ids.push_back(PieceVocabulary::end);
+    const auto expected = run_forward(sentence.model(), ids, default_kernels(), {}, decoder_ids);
+    REQUIRE(expected);
+    CHECK(sentence.compared_run()->run->final_norm() == (*expected)->final_norm());
+
+    // Encoder, decoder, cross-attention: weights, rows' cosines, residuals' cosines and differences.
+    for (const Index layer : {Index{1}, Index{3}, Index{5}}) {
+        CAPTURE(layer);
+        screen.visit.perform(Select{{.layer = layer, .head = 1, .query = 1, .key = {}}});
+        screen.settle();
+        CHECK(screen.shows("compare/map/first"));
+        CHECK(screen.shows("compare/map/second"));
+        CHECK_FALSE(lens_in(screen.visit).spoken(subject_in(screen.visit)).empty());
+        const Attention &first = *subject_in(screen.visit).attention(),
+                        &second = *subject_in(screen.visit).second();
+        CHECK(first.one_line() == (layer != 5));
+        CHECK(second.queries() == std::ssize(layer == 1 ? ids : decoder_ids));
+        CHECK(second.keys() == std::ssize(layer == 3 ? decoder_ids : ids));
+        const auto why = [&](const CellRef& cell) {
+            return lens_in(screen.visit).explain(subject_in(screen.visit), {{layer, 1}, cell});
+        };
+        const auto row = why({.stage = Stage::row_cosine, .row = layer, .col = 1});
+        REQUIRE(row);
+        // Kernels' weights in f32 and the row's in double; a cosine of some ten terms.
+        CHECK(row->f64 == Catch::Approx(row->f32).margin(1e-5));
+        for (Index at = 0; at < 3; ++at) {
+            const auto residual = why({.stage = Stage::cosine, .row = at, .col = 0});
+            REQUIRE(residual);
+            CHECK(residual->f64 == Catch::Approx(residual->f32).margin(1e-5));
+            const auto there = subject_in(screen.visit).explain_at(*residual->operands[3].left_at);
+            REQUIRE(there);
+            CHECK(there->f32 == Catch::Approx(residual->operands[3].left).margin(1e-6));
+        }
+        const auto difference = why({Stage::difference, 1, 1});
+        REQUIRE(difference);
+        CHECK(difference->f64 == Catch::Approx(difference->f32).margin(1e-5));
+        CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).size() == 3);
+    }
+    CHECK(screen.shows("compare/first-reads/0"));
+    screen.visit.perform(Compare{});
+    screen.settle();
+    CHECK_FALSE(screen.page.lower.contains(Box::third));
+    CHECK_FALSE(screen.page.lower.contains(Box::fourth));
+}
+
+TEST_CASE("Masks runs an encoder–decoder under a mask of the kind of attention that is looked at") {
+    SmallScreen screen;
+    const auto trace = screen.run().trace();
+    for (const Index layer : one_of_each) {
+        CAPTURE(layer);
+        screen.open("masks", {layer, 0});
+        screen.visit.perform(TryMask{{.mask = Mask::window(1, 0), .runs = true}});
+        screen.settle();
+        const MaskedRun& run = screen.lens<MasksLens>().masked_run();
+        REQUIRE(run.done());
+        CHECK(screen.shows("masks/moved"));
+        auto forward = Forward::start_under(
+            Mask::window(1, 0), trace->model(), encoded_ids, default_kernels(), 400e6, {},
+            {trace->ids().begin(), trace->ids().end()}, trace->model()->network().place_of(layer).kind);
+        REQUIRE(forward);
+        const auto under = forward->finish();
+        REQUIRE(under);
+        const Index last = trace->tokens() - 1;
+        CHECK(run.predicted() == last);
+        const Tensor expected = (*under)->logits({last, last + 1});
+        CHECK(std::ranges::equal(run.after(), expected.values()));
+        const auto why = screen.why({.stage = Stage::lens, .row = 7, .col = mask_cell::probability});
+        REQUIRE(why);
+        CHECK(why->f64 == Catch::Approx(run.chances_after()[7]).epsilon(1e-12));
+    }
+}
+
+TEST_CASE(
+    "Geometry's form makes the scores of cross-attention from what is written and what the encoder gives") {
+    SmallScreen screen;
+    screen.open("geometry", {5, 1});
+    GeometryLens& lens = screen.lens<GeometryLens>();
+    REQUIRE_FALSE(lens.missing(screen.subject()));
+    const HeadForm& form = *lens.form(screen.subject());
+    const HeadWeights& w = *lens.weights(screen.subject());
+    CHECK(w.crosses);
+    CHECK_FALSE(form.squares().square);  // its sides are of two spaces
+    const Record& record = screen.run().record_at(5);
+    std::vector<float> raw(1);
+    for (Index i = 0; i < record.queries(); ++i)
+        for (Index j = 0; j < record.keys(); ++j) {
+            double score = 0;
+            for (Index b = 0; b < w.width(); ++b)
+                for (Index c = 0; c < w.width(); ++c)
+                    score += w.input(i, b) * form_cell<double>(form.factors(), b, c) * w.input(j, c, true);
+            record.stage(Stage::raw, 1, {i, i + 1}, {j, j + 1}, raw);
+            // T5 has no biases there; q and k are sums of 16 products in f32.
+            CHECK(score == Catch::Approx(raw[0]).epsilon(1e-4).margin(1e-4));
+        }
+    for (const GeometryNumber number : {GeometryNumber::left_token, GeometryNumber::right_token}) {
+        const bool right = number == GeometryNumber::right_token;
+        const Index token = right ? record.keys() - 1 : record.queries() - 1;
+        const auto why = screen.why(cell_of(number, token, 0));
+        REQUIRE(why);
+        CHECK(why->f64 == Catch::Approx(why->f32).margin(1e-4));
+        for (const std::size_t b : {std::size_t{0}, std::size_t{9}}) {
+            REQUIRE(why->operands[b].left_at);
+            const auto there = screen.subject().explain_at(*why->operands[b].left_at);
+            REQUIRE(there);
+            CHECK(there->f32 == Catch::Approx(why->operands[b].left).margin(1e-6));
+        }
+    }
+    CHECK_FALSE(screen.why(cell_of(GeometryNumber::symmetric, 0, 0)));
+    CHECK_FALSE(screen.why(cell_of(GeometryNumber::right_token, record.keys(), 0)));
+    CHECK_FALSE(lens.spoken(screen.subject()).empty());
+    for (const FormOf of : {FormOf::values, FormOf::tokens}) {
+        GeometryState next;
+        next.form = of;
+        screen.visit.perform(SetGeometry{next});
+        screen.settle();
+        CHECK(lens.form(screen.subject())->of() == of);
+    }
+}
+
+TEST_CASE(
+    "slopes of X and the projections go through norms of q and k and into both texts of cross-attention") {
+    // Of each family: norms of single heads, of heads with 1 + gain, and of all heads together.
+    for (const char* name : {"qwen3", "gemma3_text", "olmo2", "t5"}) {
+        CAPTURE(name);
+        SmallScreen screen;
+        const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9};
+        if (std::string_view(name) != "t5") {
+            const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
+            REQUIRE(family != small_families.end());
+            const ModelFiles files = files_of(*family);
+            load_files(screen.visit, "normed",
+                       {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+            screen.visit.tokens({Box::first, "what is read", ids, std::vector<std::string>(6, "·w"), 6});
+            screen.settle();
+        }
+        const bool crosses = std::string_view(name) == "t5";
+        screen.open("gradient", {crosses ? Index{4} : Index{1}, 1});
+        screen.visit.perform(SetGradient{{.component = 2}});
+        screen.settle();
+        const Slopes* slopes = screen.lens<GradientLens>().slopes(screen.subject());
+        REQUIRE(slopes);
+        REQUIRE(slopes->projections());
+        CHECK(slopes->projections()->crosses == crosses);
+        CHECK(slopes->projections()->q_norm.has_value() == !crosses);
+        // Steps of 1e-5 and losses near 1: central differences in double are good to about 1e-10.
+        CHECK(largest_error(*slopes) < 1e-8);
+        const Index rows = slopes->rows(Slope::x).end;
+        CHECK(rows == slopes->record().keys() + crosses);
+        for (const Slope slope : {Slope::x, Slope::w_q, Slope::w_k, Slope::w_v})
+            for (const Index row : {Index{0}, slope == Slope::x ? rows - 1 : Index{3}}) {
+                const auto why = screen.why(cell_of(slope, row, 2));
+                REQUIRE(why);
+                CHECK(why->lines.back().value == Catch::Approx(why->f64).margin(1e-12));
+                CHECK(why->f32 == Catch::Approx(why->f64).epsilon(1e-4).margin(1e-5));
+                for (const auto& operand : why->operands)
+                    for (const auto& [place, value] : {std::pair(operand.left_at, operand.left),
+                                                       std::pair(operand.right_at, operand.right)}) {
+                        if (!place) continue;
+                        const auto there = lens_in(screen.visit).explain(screen.subject(), *place);
+                        REQUIRE(there);
+                        CHECK(std::abs(there->f64 - value) < 1e-5);
+                    }
+            }
+    }
+}
+
+TEST_CASE(
+    "a T5's own biases are a scheme of their own, under which its tokens in their own order are its run") {
+    for (const Index layer : {Index{0}, Index{3}}) {
+        CAPTURE(layer);
+        SmallScreen screen;
+        screen.open("order", {layer, 1});
+        OrderLens& lens = screen.lens<OrderLens>();
+        OrderState state{.scheme = PositionScheme::own_buckets, .masked = layer == 3};
+        screen.visit.perform(SetOrder{state});
+        screen.settle();
+        const auto* runs = lens.runs(PositionScheme::own_buckets);
+        REQUIRE(runs);
+        CHECK(lens.offered().size() == position_schemes);
+        const Record& record = screen.run().record_at(layer);
+        for (Index token = 0; token < record.queries(); ++token)
+            for (Index b = 0; b < record.d_v(); ++b)
+                CHECK(runs->after.record.output().heads().head(0)(token, b) ==
+                      Catch::Approx(record.output().heads().head(1)(token, b)).margin(2e-6));
+        const auto output = screen.why(cell_of(OrderNumber::before, record.d_v()));
+        REQUIRE(output);
+        REQUIRE(output->operands[0].left_at);  // the weights are the head's own
+        for (const auto& [number, column] :
+             {std::pair{OrderNumber::score, Index{1}},
+              std::pair{OrderNumber::distance,
+                        static_cast<Index>(PositionScheme::own_buckets) * (order_reach_limit + 1) + 4}}) {
+            const auto why = screen.why(cell_of(number, column));
+            REQUIRE(why);
+            CHECK(why->f32 == Catch::Approx(why->f64).margin(1e-5));
+            CHECK(why->lines.back().value == Catch::Approx(why->f64).margin(1e-12));
+        }
+        CHECK(to_fragment(screen.visit.state()).find("order.positions=own") != std::string::npos);
+    }
+    // In the example nothing has such biases; a link that asks for them says so.
+    Screen screen;
+    screen.visit.perform(OpenLens{"order"});
+    screen.visit.perform(SetOrder{{.scheme = PositionScheme::own_buckets}});
+    screen.settle();
+    CHECK(lens_in(screen.visit).spoken(subject_in(screen.visit)) ==
+          "This head has no biases of its own; choose another scheme.");
+    CHECK_FALSE(static_cast<OrderLens&>(lens_in(screen.visit)).runs(PositionScheme::own_buckets));
+}

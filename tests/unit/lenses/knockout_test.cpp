@@ -1,0 +1,461 @@
+#include "lenses/knockout/knockout.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "analysis/rank_correlation.hpp"
+#include "app/copied.hpp"
+#include "app/link.hpp"
+#include "support/small_families.hpp"
+#include "support/translator.hpp"
+#include "unit/app/support.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+KnockoutLens& knockout_in(const Visit& visit) { return static_cast<KnockoutLens&>(visit.lens()); }
+constexpr CellRef knockout_cell(Index row, Index col) {
+    return {.stage = Stage::lens, .row = row, .col = col};
+}
+std::optional<Explained> told_of_knockout(const Visit& visit, const CellRef& cell) {
+    Subject& subject = subject_in(visit);
+    return lens_in(visit).explain(subject, {subject.chosen_head(), cell});
+}
+std::string knockout_says(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
+
+void show_knockout(Screen& screen, const KnockoutState& shown = {}) {
+    screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
+    screen.visit.perform(OpenLens{"knockout"});
+    screen.visit.perform(SetKnockout{shown});
+    screen.settle();
+}
+
+void open_knocked(Screen& screen, const char* name) {
+    const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
+    const ModelFiles files = files_of(*family);
+    load_files(screen.visit, "tiny",
+               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    screen.write_words(6);
+}
+
+// The words of write_words are 0, 1, 2, 3, 4, 0.
+void add_twin(Screen& screen, const std::vector<std::int32_t>& ids = {0, 1, 7, 3, 4, 0}) {
+    screen.visit.perform(Compare{Comparison{.text = "other words"}});
+    std::vector<std::string> pieces;
+    for (const std::int32_t id : ids) pieces.push_back("other" + std::to_string(id));
+    screen.visit.tokens({Box::second, "other words", ids, pieces, std::ssize(ids)});
+    screen.settle();
+}
+
+double target_by_hand(const Trace& trace, const LogitLoss& loss) {
+    const Tensor logits = trace.logits({*loss.row, *loss.row + 1});
+    const auto at = [&](std::int32_t id) {
+        return static_cast<double>(logits.values()[static_cast<std::size_t>(id)]);
+    };
+    return at(loss.raise) - (loss.over ? at(*loss.over) : 0);
+}
+// How far the target is above its value after an intervention, by a run of its own.
+double moved_by_hand(const KnockoutTarget& target, const Intervention& change) {
+    auto forward = Forward::start_with({change}, target.trace);
+    INFO((forward ? "" : forward.error().message));
+    REQUIRE(forward);
+    return target_by_hand(**forward->finish(), target.loss) - target_by_hand(*target.trace, target.loss);
+}
+
+void check_head_falls(const Visit& visit, const std::shared_ptr<const Trace>& twin = nullptr) {
+    const KnockoutLens& lens = knockout_in(visit);
+    REQUIRE(lens.removals());
+    REQUIRE(lens.removals()->done());
+    const Removal removal = visit.state().of<KnockoutState>().removal;
+    std::vector<double> falls, direct;
+    for (Index layer = 0; layer < lens.removals()->attentions(); ++layer)
+        for (Index head = 0; head < lens.removals()->heads(); ++head) {
+            CAPTURE(layer, head);
+            Intervention change{.attention = layer, .edit = {.head = head}};
+            if (removal == Removal::mean) change.edit.operation = Operation::mean;
+            if (twin) {
+                change.edit.operation = Operation::patch;
+                change.from = {twin};
+            }
+            // A run has the same bits however it is cut.
+            CHECK(*lens.removals()->fall({layer, head}) ==
+                  Catch::Approx(-moved_by_hand(*lens.target(), change)).margin(1e-12));
+            if (const auto adds = lens.removals()->direct({layer, head})) {
+                falls.push_back(*lens.removals()->fall({layer, head}));
+                direct.push_back(*adds);
+            }
+        }
+    REQUIRE(lens.agreement());
+    CHECK(lens.agreement()->direct == rank_correlation(falls, direct));
+    CHECK(std::abs(lens.agreement()->look) <= 1 + 1e-12);
+}
+
+}  // namespace
+
+TEST_CASE("Knock-out is there for a sentence and for a network in training, in all its parts") {
+    Screen screen;
+    screen.open_sentence();
+    screen.train_some();
+    for (const std::string_view subject : {sentence_subject, training_subject}) {
+        INFO(subject);
+        screen.visit.perform(OpenSubject{subject});
+        show_knockout(screen);
+        for (const char* part :
+             {"knockout/fall/0/0", "knockout/direct/1/1", "knockout/look/1/1", "knockout/agreement"}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        CHECK_THAT(knockout_says(screen.visit), ContainsSubstring("ithout "));
+        show_knockout(screen, {.part = KnockoutPart::edges});
+        // As many as fit, up to the chosen query, which is the last.
+        const Index last = subject_in(screen.visit).attention()->queries() - 1;
+        const std::string corner = std::to_string(last) + "/" + std::to_string(last);
+        for (const std::string& part : {std::string("knockout/strongest/0"), std::string("knockout/off_by"),
+                                        "knockout/estimate/" + corner, "knockout/weights/" + corner}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        CHECK(knockout_says(screen.visit).starts_with("If "));
+        show_knockout(screen, {.part = KnockoutPart::patching});
+        CHECK_THAT(knockout_says(screen.visit), ContainsSubstring("There is no second text."));
+        CHECK(screen.shows("knockout/second") == (subject == sentence_subject));
+    }
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    CHECK(screen.shows("missing/sentence"));
+    CHECK(screen.page.notices.empty());
+}
+
+TEST_CASE("what falls without a head is what a run of its own says, in any family") {
+    for (const char* name : {"gpt2", "gemma2", "mixtral", "bert"}) {
+        CAPTURE(name);
+        Screen screen;
+        open_knocked(screen, name);
+        for (const Removal removal : {Removal::zero, Removal::mean}) {
+            show_knockout(screen, {.removal = removal});
+            const KnockoutLens& lens = knockout_in(screen.visit);
+            REQUIRE(lens.target());
+            CHECK(lens.target()->loss.raise == sentence_in(screen.visit).next_tokens().candidates.front().id);
+            CHECK_FALSE(lens.target()->loss.over);
+            check_head_falls(screen.visit);
+        }
+    }
+    for (const SmallFamily& family : small_encoder_decoders) {
+        CAPTURE(family.name);
+        Screen screen;
+        open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});
+        show_knockout(screen);
+        check_head_falls(screen.visit);
+        // An encoder's heads reach the logit by way of others alone.
+        CHECK_FALSE(knockout_in(screen.visit).removals()->direct({0, 0}));
+    }
+}
+
+TEST_CASE("with a twin the question is what tells the two apart, and heads and vectors are taken from it") {
+    Screen screen;
+    screen.open_sentence();
+    add_twin(screen);
+    show_knockout(screen, {.removal = Removal::twin});
+    // It can be typed here.
+    CHECK(sentence_in(screen.visit).lower_box(Box::second));
+    const auto twin = subject_in(screen.visit).second()->trace();
+    const KnockoutLens& lens = knockout_in(screen.visit);
+    REQUIRE(lens.target());
+    const auto likeliest = [](const Trace& trace) {
+        const Tensor logits = trace.logits({trace.tokens() - 1, trace.tokens()});
+        return static_cast<std::int32_t>(std::ranges::max_element(logits.values()) - logits.values().begin());
+    };
+    const std::int32_t here = likeliest(*lens.target()->trace), there = likeliest(*twin);
+    CHECK(lens.target()->loss.raise == here);
+    CHECK(lens.target()->loss.over == (here == there ? std::nullopt : std::optional(there)));
+    check_head_falls(screen.visit, twin);
+    for (const bool back : {false, true})
+        for (const Site site : patch_sites) {
+            CAPTURE(back, info(site).name);
+            show_knockout(screen, {.part = KnockoutPart::patching, .site = site, .back = back});
+            const KnockoutTarget into{back ? twin : lens.target()->trace, lens.target()->loss};
+            const auto from = back ? lens.target()->trace : twin;
+            REQUIRE(lens.patches());
+            CHECK(lens.patches()->value() == target_by_hand(*into.trace, into.loss));
+            CHECK(lens.patches()->other() == target_by_hand(*from, into.loss));
+            for (Index layer = 0; layer < 2; ++layer)
+                for (Index token = 0; token < 6; ++token) {
+                    const Intervention change{.attention = layer,
+                                              .site = site,
+                                              .edit = {.rows = {token}, .operation = Operation::patch},
+                                              .from = {from}};
+                    REQUIRE(lens.patches()->moved(layer, token));
+                    CHECK(*lens.patches()->moved(layer, token) ==
+                          Catch::Approx(moved_by_hand(into, change)).margin(1e-12));
+                    if (token < 2) CHECK(*lens.patches()->moved(layer, token) == 0);
+                }
+            CHECK(screen.shows("knockout/patch/1/5"));
+            const std::string source = back ? "the first text" : "the second text";
+            CHECK(knockout_says(screen.visit)
+                      .starts_with(site == Site::residual_in ? "With the residual of " + source
+                                                             : "Taken from " + source));
+        }
+    add_twin(screen, {0, 1, 7});
+    show_knockout(screen, {.removal = Removal::twin});
+    CHECK(knockout_says(screen.visit) ==
+          "The second text has 3 tokens and this one 6. To take numbers from one to the other, both need as "
+          "many: "
+          "change one of them.");
+    CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
+}
+
+TEST_CASE(
+    "an edge's fall is that of a run which does not see it, and the estimates say how far they are off") {
+    for (const char* name : {"gpt2", "bert"})
+        for (const Index query : {5, 2}) {
+            CAPTURE(name, query);
+            Screen screen;
+            open_knocked(screen, name);
+            screen.visit.perform(Select{{1, 1, query, {}, {}}});
+            show_knockout(screen, {.part = KnockoutPart::edges});
+            const KnockoutLens& lens = knockout_in(screen.visit);
+            REQUIRE(lens.cuts());
+            REQUIRE(lens.head_cuts());
+            const auto cut = [&](Index from, Index key) {
+                return moved_by_hand(*lens.target(), {.attention = 1,
+                                                      .site = Site::mask,
+                                                      .edit = {.head = 1, .rows = {from}, .columns = {key}}});
+            };
+            CHECK(std::ssize(lens.cuts()->keys()) == (name == std::string_view("bert") ? 6 : query + 1));
+            // Cut together, the edges of the last query add up in another order.
+            for (const Index key : lens.cuts()->keys())
+                CHECK(*lens.cuts()->fall(key) == Catch::Approx(-cut(query, key)).margin(1e-4));
+            const auto& strongest = lens.head_cuts()->estimates().strongest();
+            REQUIRE(lens.head_cuts()->off());
+            double worst = 0;
+            for (std::size_t i = 0; i < strongest.size(); ++i) {
+                const double exact = lens.head_cuts()->exact()[i];
+                CHECK(exact == Catch::Approx(cut(strongest[i].query, strongest[i].key)).margin(1e-12));
+                worst = std::max(worst, std::abs(exact - strongest[i].effect));
+            }
+            CHECK(lens.head_cuts()->off()->worst == worst);
+            CHECK(lens.head_cuts()->off()->median <= worst);
+        }
+}
+
+TEST_CASE("edges of an encoder–decoder are cut, and its tokens patched, in each of its three attentions") {
+    for (const SmallFamily& family : small_encoder_decoders) {
+        CAPTURE(family.name);
+        Screen screen;
+        open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});
+        screen.visit.perform(Compare{Comparison{.text = "other", .written = "others"}});
+        for (const auto& [box, text, ids] :
+             {std::tuple{Box::third, "other", std::vector<std::int32_t>{5, 9, 12, 7, 1}},
+              std::tuple{Box::fourth, "others", std::vector<std::int32_t>{4, 11, 6, 8}}})
+            screen.visit.tokens({box, text, ids, std::vector<std::string>(ids.size(), "w"), std::ssize(ids)});
+        show_knockout(screen);
+        const KnockoutLens& lens = knockout_in(screen.visit);
+        const Index last = sentence_in(screen.visit).run()->run->attentions() - 1;
+        for (const Index layer : {Index{0}, last / 2, last}) {
+            CAPTURE(layer);
+            screen.visit.perform(Select{{layer, 1, 2, {}, {}}});
+            show_knockout(screen, {.part = KnockoutPart::edges});
+            REQUIRE(lens.target());
+            REQUIRE(lens.cuts());
+            CHECK_FALSE(lens.cuts()->keys().empty());
+            for (const Index key : lens.cuts()->keys())
+                CHECK(*lens.cuts()->fall(key) ==
+                      Catch::Approx(-moved_by_hand(*lens.target(),
+                                                   {.attention = layer,
+                                                    .site = Site::mask,
+                                                    .edit = {.head = 1, .rows = {2}, .columns = {key}}}))
+                          .margin(1e-12));
+            REQUIRE(lens.head_cuts());
+            CHECK(lens.head_cuts()->off());
+            show_knockout(screen, {.part = KnockoutPart::patching});
+            INFO(knockout_says(screen.visit));
+            REQUIRE(lens.patches());
+            const auto twin = subject_in(screen.visit).second()->trace();
+            const Intervention change{.attention = layer,
+                                      .site = Site::residual_in,
+                                      .edit = {.rows = {2}, .operation = Operation::patch},
+                                      .from = {twin}};
+            REQUIRE(lens.patches()->moved(layer, 2));
+            CHECK(*lens.patches()->moved(layer, 2) ==
+                  Catch::Approx(moved_by_hand(*lens.target(), change)).margin(1e-12));
+        }
+    }
+}
+
+TEST_CASE("every number of Knock-out explains itself, and its calculation ends in its f64") {
+    Screen screen;
+    open_knocked(screen, "gpt2");
+    add_twin(screen);
+    const auto check = [&](const CellRef& cell) {
+        CAPTURE(cell.row, cell.col);
+        const auto found = told_of_knockout(screen.visit, cell);
+        REQUIRE(found);
+        CHECK_FALSE(found->title.empty());
+        CHECK_FALSE(found->formula.empty());
+        // Of the slopes and values in f32, of up to 20.
+        CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-5));
+        REQUIRE_FALSE(found->lines.empty());
+        CHECK(found->lines.back().value == found->f64);
+        CHECK_FALSE(copied(*found, Dialect::numpy).empty());
+    };
+    for (const Removal removal : {Removal::zero, Removal::mean, Removal::twin}) {
+        show_knockout(screen, {.removal = removal});
+        for (const Index row : {knockout_rows::fall, knockout_rows::direct, knockout_rows::look})
+            check(knockout_cell(row + 1, 1));
+        check(knockout_cell(knockout_rows::direct, 2));
+        for (const CellRef& cell :
+             {knockout_cell(knockout_rows::fall + 2, 0), knockout_cell(knockout_rows::fall, 2),
+              knockout_cell(knockout_rows::direct, 3), knockout_cell(knockout_rows::cut, 0),
+              knockout_cell(knockout_rows::patch, 0), knockout_cell(knockout_rows::estimate + 1, 0)})
+            CHECK_FALSE(told_of_knockout(screen.visit, cell));
+    }
+    show_knockout(screen, {.part = KnockoutPart::edges});
+    for (const Index key : {0, 3}) {
+        check(knockout_cell(knockout_rows::cut, key));
+        check(knockout_cell(knockout_rows::strongest, key));
+        check(knockout_cell(knockout_rows::estimate + 4, key));
+    }
+    for (const CellRef& cell :
+         {knockout_cell(knockout_rows::cut, 6), knockout_cell(knockout_rows::strongest, 100),
+          knockout_cell(knockout_rows::estimate + 2, 4), knockout_cell(knockout_rows::estimate + 6, 0),
+          knockout_cell(knockout_rows::strongest + 1, 0), knockout_cell(knockout_rows::fall, 0)})
+        CHECK_FALSE(told_of_knockout(screen.visit, cell));
+    show_knockout(screen, {.part = KnockoutPart::patching});
+    check(knockout_cell(knockout_rows::patch + 1, 5));
+    CHECK_FALSE(told_of_knockout(screen.visit, knockout_cell(knockout_rows::patch + 2, 5)));
+    CHECK_FALSE(told_of_knockout(screen.visit, knockout_cell(knockout_rows::patch, 6)));
+}
+
+TEST_CASE("what Knock-out asks is in the link and in undo, and what cannot be asked is refused") {
+    Screen screen;
+    screen.open_sentence();
+    show_knockout(screen);
+    screen.click("knockout/removal/mean");
+    screen.settle();
+    CHECK(screen.visit.state().of<KnockoutState>().removal == Removal::mean);
+    screen.visit.undo();
+    CHECK(screen.visit.state().of<KnockoutState>().removal == Removal::zero);
+    const KnockoutState wanted{.part = KnockoutPart::patching,
+                               .removal = Removal::twin,
+                               .raise = 7,
+                               .over = 3,
+                               .site = Site::mlp_output,
+                               .back = true};
+    show_knockout(screen, wanted);
+    const std::string link = to_fragment(screen.visit.state());
+    CHECK_THAT(link, ContainsSubstring("knockout.part=patching&knockout.removal=twin&knockout.target=7,3&"
+                                       "knockout.site=mlp_output&knockout.into=second"));
+    CHECK(parse_fragment(link).state == screen.visit.state());
+    // A link may name a token that this model lacks.
+    show_knockout(screen, {.raise = 5000});
+    CHECK_THAT(knockout_says(screen.visit), ContainsSubstring("Token 5000 is outside the vocabulary"));
+    screen.click("knockout/likeliest");
+    screen.settle();
+    CHECK(knockout_in(screen.visit).removals());
+    for (const KnockoutState& bad : {KnockoutState{.over = 3}, KnockoutState{.raise = 3, .over = 3},
+                                     KnockoutState{.raise = -1}, KnockoutState{.site = Site::q}})
+        CHECK_FALSE(apply(default_state(), SetKnockout{bad}));
+    for (const char* bad : {"v=1&knockout.part=all", "v=1&knockout.removal=", "v=1&knockout.target=x",
+                            "v=1&knockout.target=1,2,3", "v=1&knockout.target=", "v=1&knockout.site=q",
+                            "v=1&knockout.into=third"})
+        CHECK_FALSE(parse_fragment(bad).note.empty());
+}
+
+TEST_CASE("a token is typed to ask about it, and the query is chosen, without leaving Knock-out") {
+    Screen screen;
+    screen.open_sentence();
+    show_knockout(screen, {.raise = 3, .over = 7});
+    const auto asked = [&] { return screen.visit.state().of<KnockoutState>(); };
+    screen.click("knockout/token");
+    screen.type("w17");
+    screen.settle();
+    CHECK(asked() == KnockoutState{.raise = 17, .over = 7});
+    CHECK(knockout_in(screen.visit).target()->loss.raise == 17);
+    screen.type("99");
+    screen.settle();
+    CHECK(asked().raise == 17);
+    CHECK(screen.shows("knockout/fault"));
+    show_knockout(screen, {.part = KnockoutPart::edges, .raise = 17});
+    screen.click("knockout/query/less");
+    screen.settle();
+    CHECK(screen.visit.state().selection.query == 4);
+    CHECK(std::ssize(knockout_in(screen.visit).cuts()->keys()) == 5);
+}
+
+TEST_CASE("where not all tokens fit, those up to the chosen one are patched, from the first that differs") {
+    Screen screen;
+    // With rotary positions, whose number its file leaves at 2,048.
+    open_knocked(screen, "falcon");
+    screen.write_words(40);
+    std::vector<std::int32_t> other(sentence_in(screen.visit).attention()->trace()->ids().begin(),
+                                    sentence_in(screen.visit).attention()->trace()->ids().end());
+    other[3] = 7;
+    add_twin(screen, other);
+    show_knockout(screen, {.part = KnockoutPart::patching});
+    const KnockoutLens& lens = knockout_in(screen.visit);
+    REQUIRE(lens.patches());
+    CHECK(lens.patches()->tokens() == Range{16, 40});
+    screen.visit.perform(Select{{0, 0, 20, {}, {}}});
+    screen.settle();
+    CHECK(lens.patches()->tokens() == Range{3, 27});
+    CHECK(screen.shows("knockout/query/more"));
+}
+
+TEST_CASE("a click chooses a head, which can be switched off for good; a preset opens two texts") {
+    Screen screen;
+    screen.open_sentence();
+    show_knockout(screen);
+    screen.click("knockout/fall/1/2");
+    CHECK(screen.visit.state().selection.layer == 1);
+    CHECK(screen.visit.state().selection.head == 2);
+    CHECK(screen.visit.state().pin == knockout_cell(knockout_rows::fall + 1, 2));
+    screen.settle();
+    const double without =
+        knockout_in(screen.visit).removals()->value() - *knockout_in(screen.visit).removals()->fall({1, 2});
+    const LogitLoss loss = knockout_in(screen.visit).target()->loss;
+    screen.click("knockout/off");
+    screen.settle();
+    // The likeliest may be another now.
+    screen.visit.perform(SetKnockout{{.raise = loss.raise}});
+    screen.settle();
+    CHECK(knockout_in(screen.visit).removals()->value() == Catch::Approx(without).margin(1e-12));
+    CHECK(*knockout_in(screen.visit).removals()->fall({1, 2}) == 0);
+    show_knockout(screen, {.part = KnockoutPart::edges});
+    CHECK(knockout_in(screen.visit).cuts());
+    CHECK_FALSE(knockout_in(screen.visit).head_cuts());
+    CHECK(screen.shows("knockout/no_estimate"));
+    screen.click("knockout/preset/pronoun");
+    CHECK(screen.visit.state().lens == "knockout");
+    CHECK(sentence_of(screen.visit.state()).text == knockout_presets[0].text);
+    REQUIRE(sentence_of(screen.visit.state()).compared);
+    CHECK(sentence_of(screen.visit.state()).compared->text == knockout_presets[0].twin);
+}
+
+TEST_CASE("the tables of Knock-out are what it shows, and on a phone all of it is there") {
+    Screen screen({390, 760});
+    screen.open_sentence();
+    add_twin(screen);
+    for (const KnockoutPart part : {KnockoutPart::heads, KnockoutPart::edges, KnockoutPart::patching}) {
+        show_knockout(screen, {.part = part});
+        const auto tables = screen.frame.tables();
+        CHECK(tables.size() == (part == KnockoutPart::heads ? 3u : part == KnockoutPart::edges ? 2u : 1u));
+        for (const Table& table : tables) {
+            CHECK(std::ssize(table.columns) == table.values.cols);
+            CHECK(std::ssize(table.row_labels) == table.values.rows);
+        }
+        const Matrix& first = tables.front().values;
+        if (part == KnockoutPart::heads)
+            CHECK(first.at(1, 2) == *knockout_in(screen.visit).removals()->fall({1, 2}));
+        if (part == KnockoutPart::edges) CHECK(first.at(3, 0) == *knockout_in(screen.visit).cuts()->fall(3));
+        if (part == KnockoutPart::patching)
+            CHECK(first.at(1, 5) == *knockout_in(screen.visit).patches()->moved(1, 5));
+        CHECK(screen.shows(part == KnockoutPart::heads   ? "knockout/look/1/2"
+                           : part == KnockoutPart::edges ? "knockout/strongest/3"
+                                                         : "knockout/patch/0/0"));
+    }
+}

@@ -1,0 +1,282 @@
+#include "lenses/layers/layers.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/copied.hpp"
+#include "app/link.hpp"
+#include "support/small_families.hpp"
+#include "support/translator.hpp"
+#include "unit/app/support.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+constexpr CellRef own(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
+
+std::optional<Explained> why(const Visit& visit, const CellRef& cell) {
+    const Selection& s = visit.state().selection;
+    return lens_in(visit).explain(subject_in(visit), {{s.layer, s.head}, cell});
+}
+std::string spoken(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
+LayersLens& layers_in(const Visit& visit) { return static_cast<LayersLens&>(visit.lens()); }
+
+void open_layers(Screen& screen) {
+    screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
+    screen.visit.perform(OpenLens{"layers"});
+    screen.settle();
+}
+
+void open_family(Screen& screen, const char* name, Index words = 6) {
+    const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
+    const ModelFiles files = files_of(*family);
+    load_files(screen.visit, "tiny",
+               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    screen.write_words(words);
+}
+
+void reveal(Screen& screen, const std::string& name) {
+    for (int i = 0; i < 60 && rect(name).bottom > rect("panel/lens").bottom; ++i) {
+        const Rect lens = rect("panel/lens");
+        ImGui::GetIO().AddMousePosEvent(lens.right - 4, (lens.top + lens.bottom) / 2);
+        screen.draw(2);
+        ImGui::GetIO().AddMouseWheelEvent(0, -1);
+        screen.draw(30);
+    }
+}
+
+// Every cell that the lens has of its own, a few of each kind.
+std::vector<CellRef> cells_of(const Visit& visit) {
+    const LayersLens& lens = layers_in(visit);
+    const Index places = std::ssize(lens.reading()->places());
+    std::vector<CellRef> cells;
+    for (Index i = 0; i < places; ++i) {
+        cells.push_back(own(layers_rows::likeliest + i, 1));
+        for (const std::int32_t id : {lens.token(), 3}) {
+            cells.push_back(own(layers_rows::probability + i, id));
+            cells.push_back(own(layers_rows::rank + i, id));
+            cells.push_back(own(layers_rows::logit + i, id));
+        }
+        cells.push_back(own(layers_rows::norm + i, 0));
+        cells.push_back(own(layers_rows::cosine + i, 0));
+    }
+    for (Index i = 0; i < std::ssize(lens.parts()->shares()); ++i)
+        cells.push_back(own(layers_rows::share, i));
+    for (Index i = 0; i < token_measure_count; ++i) {
+        cells.push_back(own(layers_rows::tokens + i, 0));
+        if (lens.parts()->trace().encoder()) cells.push_back(own(layers_rows::encoded + i, 1));
+    }
+    return cells;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Layers is there for a sentence and for a network in training, and says what is missing elsewhere") {
+    Screen screen;
+    screen.open_sentence();
+    screen.train_some();
+    for (const std::string_view subject : {sentence_subject, training_subject}) {
+        INFO(subject);
+        screen.visit.perform(OpenSubject{subject});
+        open_layers(screen);
+        for (const char* part :
+             {"layers/said/0", "chart/layers-probability", "chart/layers-rank", "chart/layers-norm",
+              "chart/layers-cosine", "layers/sum", "layers/part/0", "layers/heads/1/1", "layers/direct/0/0",
+              "layers/rollout/0/0", "layers/gradient/0/0"}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        const Index row = layers_in(screen.visit).reading()->row();
+        CHECK(screen.shows("layers/likeliest/0/" + std::to_string(row)));
+        CHECK(spoken(screen.visit).find(" adds most (") != std::string::npos);
+    }
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    CHECK(screen.shows("missing/sentence"));
+    CHECK(screen.shows("missing/training"));
+    CHECK_FALSE(screen.shows("missing/tensors"));
+}
+
+TEST_CASE("at the end it says what the model says, of any family, and the parts add up to the logit") {
+    for (const char* name : {"gpt2", "llama", "gemma2", "olmo2", "gptj", "opt_350m", "mixtral", "bert"}) {
+        CAPTURE(name);
+        Screen screen;
+        open_family(screen, name);
+        open_layers(screen);
+        const LayersLens& lens = layers_in(screen.visit);
+        REQUIRE(lens.reading());
+        REQUIRE(lens.parts());
+        const TextRun& run = *sentence_in(screen.visit).run();
+        CHECK(lens.reading()->row() == run.predicted());
+        CHECK(std::ranges::equal(lens.reading()->logits(lens.place()), run.logits.values()));
+        CHECK(lens.token() == sentence_in(screen.visit).next_tokens().candidates.front().id);
+        double size = 1;
+        for (const LogitShare& share : lens.parts()->shares()) size += std::abs(share.value);
+        CHECK(std::abs(lens.parts()->capped() - lens.parts()->logit()) < 4e-6 * size);
+        for (const TokenMeasure measure : {TokenMeasure::rollout, TokenMeasure::gradient})
+            CHECK(lens.measured(measure)->total() == Catch::Approx(1).epsilon(1e-5));
+        CHECK(screen.page.notices.empty());
+    }
+}
+
+TEST_CASE("a click reads the stream there, another follows a token, and both are in the link and in undo") {
+    Screen screen;
+    screen.open_sentence();
+    open_layers(screen);
+    screen.click("layers/likeliest/2/3");
+    screen.settle();
+    CHECK(screen.visit.state().of<LayersState>().place == 2);
+    CHECK(screen.visit.state().selection.query == 3);
+    CHECK(screen.visit.state().pin == own(layers_rows::likeliest + 2, 3));
+    CHECK(layers_in(screen.visit).reading()->row() == 3);
+    reveal(screen, "layers/said/3");
+    const std::int32_t wanted = layers_in(screen.visit).reading()->states()[2].likeliest[3].id;
+    screen.click("layers/said/3");
+    screen.settle();
+    CHECK(layers_in(screen.visit).token() == wanted);
+    const std::string link = to_fragment(screen.visit.state());
+    CHECK(link.find("layers.token=" + std::to_string(wanted) + "&layers.at=2") != std::string::npos);
+    CHECK(parse_fragment(link).state == screen.visit.state());
+    screen.visit.undo();
+    CHECK_FALSE(screen.visit.state().of<LayersState>().token);
+    screen.visit.redo();
+    CHECK(screen.visit.state().of<LayersState>().token == wanted);
+    screen.settle();
+    screen.click("layers/preset/likeliest");
+    CHECK_FALSE(screen.visit.state().of<LayersState>().token);
+    screen.settle();
+    screen.click("layers/preset/text");
+    screen.settle();
+    CHECK(layers_in(screen.visit).token() == sentence_in(screen.visit).run()->ids()[4]);
+    CHECK(spoken(screen.visit).starts_with("After “word3”"));
+    screen.click("layers/at/more");
+    CHECK(screen.visit.state().of<LayersState>().place == 3);
+    screen.click("layers/position/more");
+    screen.settle();
+    CHECK(screen.visit.state().selection.query == 4);
+    screen.click("layers/position/more");
+    CHECK(screen.visit.state().selection.query == 5);
+    screen.settle();
+    CHECK(layers_in(screen.visit).reading()->row() == 5);
+    CHECK_FALSE(apply(default_state(), SetLayers{{.token = -1, .place = {}}}));
+    CHECK_FALSE(apply(default_state(), SetLayers{{.token = {}, .place = 1000}}));
+    for (const char* bad :
+         {"v=1&layers.token=-1", "v=1&layers.token=x", "v=1&layers.at=1000", "v=1&layers.at="})
+        CHECK_FALSE(parse_fragment(bad).note.empty());
+}
+
+TEST_CASE("a token is typed by its name, and one that the model lacks is refused in a sentence") {
+    Screen screen;
+    screen.open_sentence();
+    open_layers(screen);
+    screen.click("layers/token");
+    screen.type("w17");
+    screen.settle();
+    CHECK(screen.visit.state().of<LayersState>().token == 17);
+    CHECK_FALSE(screen.shows("layers/fault"));
+    screen.type("99");
+    screen.settle();
+    CHECK(screen.visit.state().of<LayersState>().token == 17);
+    CHECK(screen.shows("layers/fault"));
+    // A link may name a token of another model.
+    screen.visit.perform(SetLayers{{.token = 5000, .place = {}}});
+    screen.settle();
+    CHECK(screen.shows("layers/refused"));
+    CHECK(layers_in(screen.visit).token() ==
+          layers_in(screen.visit).reading()->states().back().likeliest[0].id);
+}
+
+TEST_CASE("every number of Layers explains itself, and its calculation ends in its f64") {
+    for (const char* name : {"gpt2", "gemma2", "bert", "opt_350m"}) {
+        Screen screen;
+        open_family(screen, name);
+        open_layers(screen);
+        for (const CellRef& cell : cells_of(screen.visit)) {
+            INFO(name << ", row " << cell.row << ", column " << cell.col);
+            const auto found = why(screen.visit, cell);
+            REQUIRE(found);
+            CHECK_FALSE(found->title.empty());
+            CHECK_FALSE(found->formula.empty());
+            // The run's numbers are sums in f32 of a few dozen products, up to about 30.
+            CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-5));
+            REQUIRE_FALSE(found->lines.empty());
+            CHECK(found->lines.back().value == found->f64);
+            for (const auto& operand : found->operands)
+                CHECK(operand.product == Catch::Approx(operand.left * operand.right).margin(1e-15));
+            CHECK_FALSE(copied(*found, Dialect::numpy).empty());
+        }
+        for (const CellRef& cell :
+             {own(layers_rows::likeliest + 900, 0), own(layers_rows::norm, 1),
+              own(layers_rows::probability, 20), own(layers_rows::share, 500), own(layers_rows::tokens, 50),
+              own(layers_rows::tokens + 5, 0), own(7000, 0)})
+            CHECK_FALSE(why(screen.visit, cell));
+    }
+}
+
+TEST_CASE(
+    "a decoder's stream is read, whatever attention is chosen, and what it took from the encoder is shown") {
+    for (const SmallFamily& family : small_encoder_decoders) {
+        Screen screen;
+        open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});
+        open_layers(screen);
+        const ModelConfig& config = sentence_in(screen.visit).model()->config();
+        for (Index layer = 0; layer < config.attentions(); ++layer) {
+            CAPTURE(family.name, layer);
+            screen.visit.perform(Select{{layer, 1, {}, {}, {}}});
+            screen.settle();
+            const LayersLens& lens = layers_in(screen.visit);
+            REQUIRE(lens.parts());
+            CHECK(lens.reading()->row() == sentence_in(screen.visit).run()->predicted());
+            CHECK(lens.measured(TokenMeasure::rollout)->encoded.size() == 5);
+            CHECK(screen.shows("layers/rollout/encoded/0/4"));
+            for (const CellRef& cell : cells_of(screen.visit)) {
+                CAPTURE(cell.row, cell.col);
+                const auto found = why(screen.visit, cell);
+                REQUIRE(found);
+                CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-5));
+            }
+        }
+        // A position of the decoder's text is not one of the encoder's.
+        screen.visit.perform(Select{{0, 1, {}, {}, {}}});
+        screen.settle();
+        screen.click("layers/position/less");
+        screen.settle();
+        CHECK(screen.visit.state().selection.layer == config.layers);
+        CHECK(layers_in(screen.visit).reading()->row() == sentence_in(screen.visit).run()->tokens() - 2);
+    }
+}
+
+TEST_CASE("the tables of Layers are what it shows") {
+    Screen screen;
+    screen.open_sentence();
+    open_layers(screen);
+    const auto tables = screen.frame.tables();
+    REQUIRE(tables.size() == 4);
+    for (const Table& table : tables) {
+        CHECK(std::ssize(table.columns) == table.values.cols);
+        CHECK(std::ssize(table.row_labels) == table.values.rows);
+    }
+    CHECK(tables[0].row_labels ==
+          std::vector<std::string>{"embedding", "attention 0", "MLP 0", "attention 1", "MLP 1"});
+    CHECK(tables[0].values.at(4, 1) == 1);
+    CHECK(tables[0].values.at(4, 4) == Catch::Approx(1).epsilon(1e-12));
+    const Table& parts = tables[2];
+    CHECK(parts.values.at(parts.values.rows - 2, 0) ==
+          Catch::Approx(parts.values.at(parts.values.rows - 1, 0)).margin(1e-4));
+    CHECK(parts.row_labels[2] == "layer 0 · head 0");
+}
+
+TEST_CASE("on a phone every part of Layers is there, one below the other") {
+    Screen screen({390, 760});
+    screen.open_sentence();
+    open_layers(screen);
+    for (const char* part : {"layers/likeliest/4/5", "layers/said/0", "chart/layers-cosine", "layers/part/0",
+                             "layers/heads/0/0", "layers/gradient/0/4"})
+        CHECK(screen.shows(part));
+    CHECK(rect("chart/layers-probability").top > rect("layers/said/0").bottom);
+}

@@ -1,0 +1,26 @@
+// How far the slopes of lens Gradient are from those found by moving the numbers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "lenses/gradient/slopes.hpp"
+
+namespace attn::test {
+
+// Of every input, by central differences in double.
+inline double largest_error(const app::Slopes& slopes) {
+    double worst = 0;
+    for (Index i = 0; i < app::slope_count; ++i) {
+        const auto slope = static_cast<app::Slope>(i);
+        if (!slopes.has(slope)) continue;
+        const Range rows = slopes.rows(slope);
+        for (Index row = rows.begin; row < rows.end; ++row)
+            for (Index col = slopes.columns(slope).begin; col < slopes.columns(slope).end; ++col)
+                if (const auto moved = slopes.difference(slope, row, col))
+                    worst = std::max(worst, std::abs(*moved - slopes.value(slope, row, col)));
+    }
+    return worst;
+}
+
+}  // namespace attn::test

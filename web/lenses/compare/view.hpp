@@ -1,0 +1,57 @@
+// What the files that draw lens Compare share.
+#pragma once
+
+#include "lenses/compare/compare.hpp"
+
+namespace attn::app {
+
+// Holds what is compared while a frame is drawn.
+struct CompareLens::Frame {
+    const Drawing& drawing;
+    const Attention& first;
+    const Attention& second;
+    const Pairing &pairing, &keys;
+    Subject& subject;
+
+    Selection selection() const { return drawing.selection(); }
+    const std::string& first_name(Index token) const {
+        return first.query_names()[static_cast<std::size_t>(token)];
+    }
+    const std::string& second_name(Index token) const {
+        return second.query_names()[static_cast<std::size_t>(token)];
+    }
+
+    // The compared words are those under the cursor, otherwise the chosen ones, otherwise the predicted
+    // word and its partner.
+    Index query() const {
+        if (const auto& pointed = drawing.pointed.query; pointed && *pointed < first.queries())
+            return *pointed;
+        const auto chosen = selection().query;
+        return chosen && *chosen < first.queries() ? *chosen : first.predicted();
+    }
+    std::optional<Index> second_query() const {
+        const auto there = [&](std::optional<Index> token) { return token && *token < second.queries(); };
+        if (there(drawing.pointed.second_query)) return drawing.pointed.second_query;
+        if (drawing.pointed.query)
+            if (const auto counterpart = pairing.second_of(query())) return counterpart;
+        if (there(selection().counterpart)) return selection().counterpart;
+        return drawing.pointed.query ? std::nullopt : pairing.second_of(query());
+    }
+
+    // Highlights a row and a column of either run in both.
+    void point(std::optional<Index> query, std::optional<Index> key) const {
+        Hover& now = drawing.now;
+        drawing.point(query, key);
+        now.second_query = query ? pairing.second_of(*query) : std::nullopt;
+        now.second_key = key ? keys.second_of(*key) : std::nullopt;
+    }
+    void point_second(std::optional<Index> query, std::optional<Index> key) const {
+        Hover& now = drawing.now;
+        now.second_query = query;
+        now.second_key = key;
+        drawing.point(query ? pairing.first_of(*query) : std::nullopt,
+                      key ? keys.first_of(*key) : std::nullopt);
+    }
+};
+
+}  // namespace attn::app

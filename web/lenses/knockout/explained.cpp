@@ -1,0 +1,197 @@
+// Explains the numbers of lens Knock-out.
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/knockout/knockout.hpp"
+#include "subjects/chosen_row.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+
+namespace attn::app {
+
+namespace {
+
+void note_step(Explained& out, std::string name, std::string arithmetic, double value, bool current = false,
+               std::optional<CellPlace> at = {}) {
+    out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, at});
+}
+
+double single(double value) { return static_cast<double>(static_cast<float>(value)); }
+
+CellPlace weight_at(const HeadIndex& head, Index query, Index key) {
+    return {head, {.stage = Stage::weight, .row = query, .col = key}};
+}
+
+}  // namespace
+
+std::optional<Explained> KnockoutLens::explain(Subject& subject, const CellPlace& place) {
+    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
+    if (!subject.attention() || missing(subject)) return std::nullopt;
+    update(subject);
+    if (!refused().empty()) return std::nullopt;
+    const auto [row, col] = std::pair(place.cell.row, place.cell.col);
+    const KnockoutPart part = now().part;
+    if (row >= knockout_rows::cut) {
+        if (part != KnockoutPart::edges) return std::nullopt;
+        if (row == knockout_rows::cut) return explain_cut(subject, col);
+        if (row == knockout_rows::strongest) return explain_strongest(subject, static_cast<std::size_t>(col));
+        return row >= knockout_rows::estimate ? explain_estimate(subject, row - knockout_rows::estimate, col)
+                                              : std::nullopt;
+    }
+    if (row >= knockout_rows::patch) {
+        if (part != KnockoutPart::patching) return std::nullopt;
+        return explain_patch(subject, row - knockout_rows::patch, col);
+    }
+    const Index attention = row % knockout_rows::direct, last = removals() ? removals()->heads() : 0;
+    const bool of_direct = row - attention == knockout_rows::direct;
+    if (part != KnockoutPart::heads || attention >= removals()->attentions() || col > last ||
+        (col == last && !of_direct))
+        return std::nullopt;
+    if (of_direct) return explain_direct(subject, attention, col);
+    const HeadIndex head{attention, col};
+    if (row < knockout_rows::direct) return explain_head(subject, head);
+    const auto looks = look(head);
+    return looks ? subject.explain_at(weight_at(head, looks_of_->query, looks->key)) : std::nullopt;
+}
+
+Explained KnockoutLens::begin(Subject& subject, std::string title) const {
+    Explained out;
+    out.title = std::move(title);
+    out.provenance = "computed by " + subject.attention()->title();
+    return out;
+}
+
+Explained KnockoutLens::explain_runs(Subject& subject, std::string title, const char* other, double value,
+                                     double moved, bool falls) const {
+    Explained out = begin(subject, std::move(title));
+    const double with = value + moved;
+    out.recomputed = false;
+    out.f64 = falls ? value - with : with - value;
+    out.f32 = single(out.f64);
+    out.formula = falls ? std::string("run as it is − ") + other : std::string(other) + " − run as it is";
+    note_step(out, target_name(subject), "in the run as it is", value);
+    note_step(out, target_name(subject), other, with);
+    note_step(out, falls ? "falls by" : "moves by", "", out.f64, true);
+    const std::string here = in_expression(value), there = in_expression(with);
+    add_line(out, falls ? "fall" : "move", falls ? here + " - " + there : there + " - " + here, out.f64);
+    return out;
+}
+
+std::optional<Explained> KnockoutLens::explain_head(Subject& subject, const HeadIndex& head) const {
+    const auto fall = removals()->fall(head);
+    if (!fall) return std::nullopt;
+    static constexpr std::array notes{
+        "Its output is set to 0 for every token, and the model goes on from there.",
+        "Its output is set to its mean over all tokens, and the model goes on from there.",
+        "Its output is that of the second text, token by token, and the model goes on from there."};
+    Explained out = explain_runs(subject, "Without " + head_text(head, subject.attention()->numbering()),
+                                 "run without the head", removals()->value(), -*fall, true);
+    out.note = notes[static_cast<std::size_t>(now().removal)];
+    return out;
+}
+
+std::optional<Explained> KnockoutLens::explain_direct(Subject& subject, Index attention, Index column) const {
+    const bool of_mlp = column == removals()->heads();
+    const auto adds = of_mlp ? removals()->direct_of_mlp(attention) : removals()->direct({attention, column});
+    if (!adds) return std::nullopt;
+    const Layers numbering = subject.attention()->numbering();
+    Explained out = begin(subject, "What " +
+                                       (of_mlp ? "the MLP of " + numbering.name(attention)
+                                               : head_text({attention, column}, numbering)) +
+                                       " adds directly");
+    out.recomputed = false;
+    out.f64 = *adds;
+    out.f32 = single(*adds);
+    out.formula = target_->loss.over ? "Σ_b written[b] · (u[b] − u′[b])" : "Σ_b written[b] · u[b]";
+    note_step(out, "adds to " + target_name(subject), "", out.f64, true);
+    add_line(out, "direct", in_expression(out.f64), out.f64);
+    out.note =
+        "u is the token’s column of W_head, brought back through every norm on the way, each held at what it "
+        "had. "
+        "What later heads and MLPs make of it is not in it.";
+    if (target_->trace->network().logit_cap > 0) out.note += " The logit is taken before its cap.";
+    return out;
+}
+
+std::optional<Explained> KnockoutLens::explain_cut(Subject& subject, Index key) const {
+    const auto fall = cuts()->fall(key);
+    if (!fall) return std::nullopt;
+    const Attention& attention = *subject.attention();
+    const Index query = chosen_query(subject);
+    Explained out = explain_runs(
+        subject, "If " + query_in_words(attention, query) + " does not see " + key_in_words(attention, key),
+        "run without the edge", cuts()->value(), -*fall, true);
+    const auto why = subject.explain_at(weight_at(subject.chosen_head(), query, key));
+    if (why)
+        note_step(out, "weight of the edge", "", why->f64, false,
+                  weight_at(subject.chosen_head(), query, key));
+    out.note = "The key is hidden from this query in this head alone; the other keys share its weight.";
+    return out;
+}
+
+std::optional<Explained> KnockoutLens::explain_strongest(Subject& subject, std::size_t place) const {
+    if (!head_cuts() || place >= head_cuts()->exact().size()) return std::nullopt;
+    const EdgeEstimates::Edge& edge = head_cuts()->estimates().strongest()[place];
+    const Attention& attention = *subject.attention();
+    const double exact = head_cuts()->exact()[place];
+    Explained out = explain_runs(
+        subject,
+        "If " + query_in_words(attention, edge.query) + " does not see " + key_in_words(attention, edge.key),
+        "run without the edge", cuts()->value(), exact, true);
+    const CellPlace estimate{
+        subject.chosen_head(),
+        {.stage = Stage::lens, .row = knockout_rows::estimate + edge.query, .col = edge.key}};
+    note_step(out, "estimate", "to first order", -edge.effect, false, estimate);
+    note_step(out, "off by", "", -edge.effect + exact);
+    return out;
+}
+
+std::optional<Explained> KnockoutLens::explain_estimate(Subject& subject, Index query, Index key) const {
+    const Attention& attention = *subject.attention();
+    if (!head_cuts() || !head_cuts()->estimates().at_head() || query >= attention.queries() ||
+        key >= attention.keys())
+        return std::nullopt;
+    const auto known = head_cuts()->row(query);
+    const EdgeTerms terms =
+        (known ? *known : head_cuts()->estimates().row(query))[static_cast<std::size_t>(key)];
+    if (!terms.seen) return std::nullopt;
+    Explained out = begin(subject, "Estimate: if " + query_in_words(attention, query) + " does not see " +
+                                       key_in_words(attention, key));
+    out.f64 = terms.weight * (terms.worth - terms.others);
+    out.f32 = single(-terms.effect());
+    out.formula = "A · (∂L/∂O · V − mean of the other keys’)";
+    note_step(out, "weight A", "", terms.weight, false, weight_at(subject.chosen_head(), query, key));
+    note_step(out, "∂L/∂O · V of the key", "", terms.worth);
+    note_step(out, "the same of the others", "by their shares", terms.others);
+    note_step(out, "falls by about", "", out.f64, true);
+    add_line(out, "fall",
+             in_expression(terms.weight) + " * (" + in_expression(terms.worth) + " - " +
+                 in_expression(terms.others) + ")",
+             out.f64);
+    out.note =
+        "What the cut does to the head’s output is exact; what the model makes of that is taken by its "
+        "slope. L is " +
+        target_name(subject) + ".";
+    return out;
+}
+
+std::optional<Explained> KnockoutLens::explain_patch(Subject& subject, Index attention, Index token) const {
+    const Patches& all = *patches();
+    const auto within = [](Index i, Range range) { return i >= range.begin && i < range.end; };
+    if (!within(attention, all.attentions()) || !within(token, all.tokens())) return std::nullopt;
+    const auto moved = all.moved(attention, token);
+    if (!moved) return std::nullopt;
+    const bool back = now().back;
+    const Attention& text = *subject.attention();
+    Explained out = explain_runs(subject,
+                                 capitalised(std::string(info(now().site).name)) + " of " +
+                                     text.numbering().name(attention) + " at " +
+                                     query_in_words(back ? *subject.second() : text, token),
+                                 "run with the other text’s vector", all.value(), *moved, false);
+    note_step(out, "in the other text", "", all.other());
+    out.note = back ? "The second text runs with this one vector of the first."
+                    : "The first text runs with this one vector of the second.";
+    return out;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,321 @@
+#include "lenses/knockout/knockout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include "analysis/rank_correlation.hpp"
+#include "app/format.hpp"
+#include "app/link_text.hpp"
+#include "subjects/chosen_row.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr Index likeliest_tokens = 20, most_patched = 24;
+constexpr std::array<std::string_view, 3> part_keys{"heads", "edges", "patching"},
+    removal_keys{"zero", "mean", "twin"};
+
+// A link row of a part of the State that has its own name.
+template <const auto& names, auto member>
+constexpr LinkRow named_row(std::string_view key, std::string_view expected) {
+    return {key, expected,
+            [](State& s, const std::string& text) {
+                KnockoutState next = s.of<KnockoutState>();
+                const auto found = index_of(names, text);
+                if (!found) return false;
+                next.*member = static_cast<std::remove_reference_t<decltype(next.*member)>>(*found);
+                return take(s, SetKnockout{next});
+            },
+            [](const State& s, const State&) -> std::optional<std::string> {
+                const auto value = s.of<KnockoutState>().*member;
+                return value == KnockoutState{}.*member
+                           ? std::nullopt
+                           : std::optional(std::string(names[static_cast<std::size_t>(value)]));
+            }};
+}
+
+constexpr LinkRow knockout_link_rows[] = {
+    named_row<part_keys, &KnockoutState::part>("knockout.part", "heads, edges or patching"),
+    named_row<removal_keys, &KnockoutState::removal>("knockout.removal", "zero, mean or twin"),
+    {"knockout.target", "the ids of one or two tokens",
+     [](State& s, const std::string& text) {
+         KnockoutState next = s.of<KnockoutState>();
+         const auto parts = split(text, ',');
+         next.raise = read_integer<std::int32_t>(parts[0]);
+         next.over = parts.size() == 2 ? read_integer<std::int32_t>(parts[1]) : std::nullopt;
+         return next.raise && parts.size() == (next.over ? 2u : 1u) && take(s, SetKnockout{next});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const KnockoutState& now = s.of<KnockoutState>();
+         if (!now.raise) return std::nullopt;
+         return std::to_string(*now.raise) + (now.over ? "," + std::to_string(*now.over) : "");
+     }},
+    {"knockout.site", "residual_in, attention_output or mlp_output",
+     [](State& s, const std::string& text) {
+         KnockoutState next = s.of<KnockoutState>();
+         const auto site = site_by_key(text);
+         if (site) next.site = *site;
+         return site && take(s, SetKnockout{next});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const Site site = s.of<KnockoutState>().site;
+         return site == KnockoutState{}.site ? std::nullopt : std::optional(std::string(info(site).key));
+     }},
+    {"knockout.into", "the text that is patched, first or second",
+     [](State& s, const std::string& text) {
+         KnockoutState next = s.of<KnockoutState>();
+         next.back = text == "second";
+         return (next.back || text == "first") && take(s, SetKnockout{next});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         return s.of<KnockoutState>().back ? std::optional<std::string>("second") : std::nullopt;
+     }},
+};
+
+constexpr Operation operation_of(Removal removal) {
+    return removal == Removal::zero   ? Operation::zero
+           : removal == Removal::mean ? Operation::mean
+                                      : Operation::patch;
+}
+
+}  // namespace
+
+LinkRows knockout_links() { return {knockout_link_rows}; }
+
+Status SetKnockout::apply(State& state) const {
+    if (std::ranges::find(patch_sites, knockout.site) == patch_sites.end())
+        return Error{"Only the residual, the attention output and the MLP output are patched here."};
+    if (knockout.raise.value_or(0) < 0 || knockout.over.value_or(0) < 0)
+        return Error{"There is no such token to ask about."};
+    if (knockout.over && (!knockout.raise || *knockout.raise == *knockout.over))
+        return Error{"A difference of logits is of two tokens."};
+    state.edit<KnockoutState>() = knockout;
+    return ok();
+}
+
+std::string SetKnockout::describe(const State& before) const {
+    const KnockoutState& was = before.of<KnockoutState>();
+    if (knockout.part != was.part)
+        return "knock out: " + std::string(part_keys[static_cast<std::size_t>(knockout.part)]);
+    if (knockout.removal != was.removal)
+        return "heads removed by " + std::string(removal_keys[static_cast<std::size_t>(knockout.removal)]);
+    if (knockout.site != was.site) return "patched: " + std::string(info(knockout.site).name);
+    if (knockout.back != was.back)
+        return knockout.back ? "the second text patched" : "the first text patched";
+    return knockout.over ? "a difference of logits asked about" : "a logit asked about";
+}
+
+std::optional<Missing> KnockoutLens::missing(Subject& subject) const {
+    if (subject.attention()->trace()) return std::nullopt;
+    return Missing{
+        "To knock something out, a whole model has to run again; here is only a head’s attention."};
+}
+
+// ---- What is measured -------------------------------------------------------------------------------------
+
+void KnockoutLens::Likeliest::read(std::shared_ptr<const Trace> of, Index at) {
+    if (of == trace && at == row) return;
+    *this = {std::move(of), at};
+    if (!trace) return;
+    logits = trace->logits({row, row + 1});
+    tokens = next_token_distribution(logits.values(), {.temperature = 1}, likeliest_tokens);
+}
+
+// What is kept here holds whole runs.
+void KnockoutLens::follow(const State&, Change) {
+    if (target_ && &lens_in(visit()) != this) forget();
+}
+
+void KnockoutLens::forget() {
+    target_.reset();
+    twin_.reset();
+    here_ = there_ = {};
+    removals_ = {};
+    cuts_ = {};
+    head_cuts_ = {};
+    patches_ = {};
+    looks_of_.reset();
+    looks_.clear();
+    vocabulary_.follow(nullptr);
+    typed_.clear();
+}
+
+std::optional<LogitLoss> KnockoutLens::wanted_loss() const {
+    if (now().raise) return LogitLoss{*now().raise, now().over, here_.row};
+    if (here_.tokens.empty()) return std::nullopt;
+    LogitLoss loss{here_.tokens.front().id, std::nullopt, here_.row};
+    if (!there_.tokens.empty() && there_.tokens.front().id != loss.raise)
+        loss.over = there_.tokens.front().id;
+    return loss;
+}
+
+void KnockoutLens::update(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const Attention* second = subject.second();
+    const auto trace = attention.trace();
+    const auto row_in = [](const Attention& of) {
+        return std::min(of.logits_row(), of.trace()->tokens() - 1);
+    };
+    twin_ = second ? second->trace() : nullptr;
+    const bool same_model = twin_ && twin_->model() == trace->model();
+    if (!here_.trace || here_.trace->model() != trace->model()) typed_.clear();
+    vocabulary_.follow(trace->model());
+    here_.read(trace, row_in(attention));
+    there_.read(same_model ? twin_ : nullptr, same_model ? row_in(*second) : 0);
+    const auto loss = wanted_loss();
+    const Status fits = !loss ? Error{"The logits here are not finite, so there is no token to ask about."}
+                              : check_loss(*trace, *loss);
+    fault_ = fits ? "" : fits.error().message;
+    const auto wanted = fits ? std::optional(KnockoutTarget{trace, *loss}) : std::nullopt;
+    if (target_ != wanted) {
+        removals_ = {};
+        cuts_ = {};
+        head_cuts_ = {};
+        patches_ = {};
+        target_ = wanted;
+    }
+    const LooksOf looks{trace, subject.chosen_head().layer, chosen_query(subject)};
+    if (looks_of_ != looks) {
+        looks_of_ = looks;
+        looks_.clear();
+    }
+    if (!target_) return;
+    switch (now().part) {
+        case KnockoutPart::heads: {
+            const RemovalsOf of{now().removal, now().removal == Removal::twin ? twin_ : nullptr};
+            removals_.want(of,
+                           [&] { return HeadRemovals::start(*target_, operation_of(of.removal), of.twin); });
+            break;
+        }
+        case KnockoutPart::edges: {
+            const CutsOf of{subject.chosen_head(), chosen_query(subject)};
+            cuts_.want(of, [&] { return QueryCuts::start(*target_, of.head, of.query); });
+            head_cuts_.want(of.head, [&] { return HeadCuts::start(*target_, of.head); });
+            break;
+        }
+        case KnockoutPart::patching: {
+            const PatchesOf of{now().site, now().back, twin_, attention.alike(), patched_tokens(subject)};
+            const auto start = [&]() -> Result<Patches> {
+                if (Status twins = check_twin(*trace, twin_.get()); !twins) return twins.error();
+                const KnockoutTarget into{of.back ? twin_ : trace, target_->loss};
+                return Patches::start(into, of.attentions, of.tokens, of.site, of.back ? trace : twin_);
+            };
+            patches_.want(of, start);
+            break;
+        }
+    }
+}
+
+// Where not all fit, those up to the chosen one. Before the first token that differs, the two runs may be the same.
+Range KnockoutLens::patched_tokens(Subject& subject) const {
+    const Attention& attention = *subject.attention();
+    const Index all = attention.queries(), first = attention.alike().begin;
+    if (all <= most_patched || !twin_ || twin_->model() != attention.trace()->model())
+        return {0, std::min(all, most_patched)};
+    const auto here = attention.trace()->attention(first).queries.ids(),
+               there = twin_->attention(first).queries.ids();
+    const Index differs = std::ranges::mismatch(here, there).in1 - here.begin(), last = all - most_patched,
+                begin = std::clamp(chosen_query(subject) + 1 - most_patched, std::min(differs, last), last);
+    return {begin, begin + most_patched};
+}
+
+bool KnockoutLens::measure_looks() {
+    const Trace& trace = *looks_of_->trace;
+    const Index heads = trace.model()->config().heads, next = std::ssize(looks_);
+    if (next == trace.attentions() * heads) return false;
+    const LayerAttention at = trace.attention(next / heads);
+    looks_.emplace_back();
+    if (&at.queries != &trace.attention(looks_of_->attention).queries || at.record().keys() == 0) return true;
+    const std::vector<float> weights = at.record().weights(next % heads, looks_of_->query);
+    const auto most = std::ranges::max_element(weights);
+    looks_.back() = Look{most - weights.begin(), static_cast<double>(*most)};
+    return true;
+}
+
+std::optional<KnockoutLens::Look> KnockoutLens::look(const HeadIndex& head) const {
+    const Index heads = looks_of_ ? looks_of_->trace->model()->config().heads : 0;
+    const auto at = static_cast<std::size_t>(head.layer * heads + head.head);
+    return at < looks_.size() ? looks_[at] : std::nullopt;
+}
+
+std::optional<KnockoutLens::Agreement> KnockoutLens::agreement() const {
+    const HeadRemovals* all = removals();
+    if (!all || !all->done() || std::ssize(looks_) < all->attentions() * all->heads()) return std::nullopt;
+    std::vector<double> falls, direct, moved, looked;
+    for (Index layer = 0; layer < all->attentions(); ++layer)
+        for (Index head = 0; head < all->heads(); ++head) {
+            const double fall = *all->fall({layer, head});
+            if (!std::isfinite(fall)) continue;
+            if (const auto adds = all->direct({layer, head})) {
+                falls.push_back(fall);
+                direct.push_back(*adds);
+            }
+            if (const auto looks = look({layer, head})) {
+                moved.push_back(std::abs(fall));
+                looked.push_back(looks->weight);
+            }
+        }
+    return Agreement{rank_correlation(falls, direct), rank_correlation(moved, looked)};
+}
+
+bool KnockoutLens::step(Subject& subject) {
+    update(subject);
+    if (search_.on && vocabulary_.read(subject)) return true;
+    if (!target_) return false;
+    if (measure_looks()) return true;
+    switch (now().part) {
+        case KnockoutPart::heads: return removals_.job && removals_.job->step();
+        case KnockoutPart::edges:
+            return (cuts_.job && cuts_.job->step()) || (head_cuts_.job && head_cuts_.job->step());
+        case KnockoutPart::patching: break;
+    }
+    return patches_.job && patches_.job->step();
+}
+
+const std::string& KnockoutLens::refused() const {
+    if (!fault_.empty()) return fault_;
+    switch (now().part) {
+        case KnockoutPart::heads: return removals_.refused;
+        case KnockoutPart::edges: return cuts_.refused;
+        case KnockoutPart::patching: break;
+    }
+    return patches_.refused;
+}
+
+std::optional<float> KnockoutLens::share_done() const {
+    switch (now().part) {
+        case KnockoutPart::heads:
+            if (!removals_.job) return std::nullopt;
+            return static_cast<float>(removals_.job->removed()) /
+                   static_cast<float>(removals_.job->attentions() * removals_.job->heads());
+        case KnockoutPart::edges:
+            if (!cuts_.job) return std::nullopt;
+            return head_cuts_.job ? (cuts_.job->progress() + head_cuts_.job->progress()) / 2
+                                  : cuts_.job->progress();
+        case KnockoutPart::patching: break;
+    }
+    return patches_.job ? std::optional(patches_.job->progress()) : std::nullopt;
+}
+
+double KnockoutLens::value_at(Index row, Index column) const {
+    const auto number = [](const std::optional<double>& value) { return value.value_or(NAN); };
+    if (row >= knockout_rows::cut) return cuts() ? number(cuts()->fall(column)) : NAN;
+    if (row >= knockout_rows::patch)
+        return patches() ? number(patches()->moved(row - knockout_rows::patch, column)) : NAN;
+    if (row >= knockout_rows::look) {
+        const auto looks = look({row - knockout_rows::look, column});
+        return looks ? looks->weight : NAN;
+    }
+    if (!removals()) return NAN;
+    if (row >= knockout_rows::direct) {
+        const Index attention = row - knockout_rows::direct;
+        return number(column == removals()->heads() ? removals()->direct_of_mlp(attention)
+                                                    : removals()->direct({attention, column}));
+    }
+    return number(removals()->fall({row, column}));
+}
+
+}  // namespace attn::app

@@ -1,0 +1,207 @@
+// Lens Knock-out: which heads, which edges and which tokens matter for this answer. Each is taken out, or taken from
+// another text, and the model runs again; beside that stand what heads add directly and how hard they look.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lenses/knockout/measures.hpp"
+#include "lenses/lens.hpp"
+#include "model/generate.hpp"
+#include "subjects/vocabulary.hpp"
+
+namespace attn::app {
+
+enum class KnockoutPart : std::uint8_t { heads, edges, patching };
+enum class Removal : std::uint8_t { zero, mean, twin };
+inline constexpr Index knockout_part_count = 3, removal_count = 3;
+// What can be patched, in the order of the arithmetic.
+inline constexpr std::array patch_sites{Site::residual_in, Site::attention_output, Site::mlp_output};
+
+struct KnockoutState {
+    KnockoutPart part = KnockoutPart::heads;
+    Removal removal = Removal::zero;
+    // Tokens. None: the likeliest, over what is likeliest in the second text, if that says something else.
+    std::optional<std::int32_t> raise = {}, over = {};
+    Site site = Site::residual_in;
+    bool back = false;  // patches the second text from the first
+    bool operator==(const KnockoutState&) const = default;
+};
+
+struct SetKnockout {
+    KnockoutState knockout;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows knockout_links();
+
+struct KnockoutPreset {
+    const char *key, *name;
+    const char *text, *twin;
+};
+// In the first, the model is to name the noun that the adjective is about; in the second, to go on as it did before.
+inline constexpr std::array<KnockoutPreset, 2> knockout_presets{{
+    {"pronoun", "Pronoun twins", "The animal didn't cross the street because it was too tired. The",
+     "The animal didn't cross the street because it was too wide. The"},
+    {"induction", "Induction", "apple moon river stone apple moon river",
+     "apple moon river king apple moon river"},
+}};
+
+// The rows of the lens's own cells, Stage::lens.
+namespace knockout_rows {
+inline constexpr Index fall = 0;           // + attention; the column is a head
+inline constexpr Index direct = 1000;      // + attention; the column is a head, behind them the MLP
+inline constexpr Index look = 2000;        // + attention; the column is a head
+inline constexpr Index patch = 3000;       // + attention; the column is a token
+inline constexpr Index cut = 4000;         // of the chosen query; the column is a key
+inline constexpr Index strongest = 4001;   // the column counts the strongest edges
+inline constexpr Index estimate = 10'000;  // + query; the column is a key
+}  // namespace knockout_rows
+
+class KnockoutLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    void follow(const State& before, Change how) override;
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject& subject) const override { return subject.runs_model(); }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    std::string spoken(Subject& subject) override;
+    std::vector<Table> tables(Subject& subject) override;
+    Guide guide(Subject& subject) const override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+
+    // What is measured of the part that is shown; null where that cannot be, of the others what they were last.
+    const std::optional<KnockoutTarget>& target() const { return target_; }
+    const HeadRemovals* removals() const { return removals_.job ? &*removals_.job : nullptr; }
+    const QueryCuts* cuts() const { return cuts_.job ? &*cuts_.job : nullptr; }
+    const HeadCuts* head_cuts() const { return head_cuts_.job ? &*head_cuts_.job : nullptr; }
+    const Patches* patches() const { return patches_.job ? &*patches_.job : nullptr; }
+    // The strongest weight in the chosen query's row of a head; nothing where it is no query of that attention.
+    struct Look {
+        Index key = 0;
+        double weight = 0;
+    };
+    std::optional<Look> look(const HeadIndex& head) const;
+    // Rank correlations over the heads that have both: of how far the target falls and what they add directly, and of how
+    // far it moves and how hard they look. Nothing until all are removed.
+    struct Agreement {
+        double direct = 0, look = 0;
+    };
+    std::optional<Agreement> agreement() const;
+    bool step(Subject& subject);  // true while there is more to do
+
+  private:
+    // What is measured, of what.
+    template <class Of, class Job>
+    struct Measured {
+        std::optional<Of> of;
+        std::optional<Job> job;
+        std::string refused;
+
+        void want(const Of& wanted, auto&& start) {
+            if (of == wanted) return;
+            *this = {};
+            of = wanted;
+            if (Result<Job> begun = start())
+                job.emplace(*std::move(begun));
+            else
+                refused = begun.error().message;
+        }
+    };
+    struct RemovalsOf {
+        Removal removal;
+        std::shared_ptr<const Trace> twin;
+        bool operator==(const RemovalsOf&) const = default;
+    };
+    struct CutsOf {
+        HeadIndex head;
+        Index query;
+        bool operator==(const CutsOf&) const = default;
+    };
+    struct PatchesOf {
+        Site site;
+        bool back;
+        std::shared_ptr<const Trace> twin;
+        Range attentions, tokens;
+        bool operator==(const PatchesOf&) const = default;
+    };
+    struct LooksOf {
+        std::shared_ptr<const Trace> trace;
+        Index attention, query;
+        bool operator==(const LooksOf&) const = default;
+    };
+    // A row of logits, and the tokens that it makes likeliest.
+    struct Likeliest {
+        std::shared_ptr<const Trace> trace;
+        Index row = 0;
+        Tensor logits = {};  // [1, vocabulary]
+        std::vector<Candidate> tokens = {};
+        void read(std::shared_ptr<const Trace> of, Index at);
+    };
+
+    const KnockoutState& now() const { return state().of<KnockoutState>(); }
+    void update(Subject& subject);
+    void forget();
+    std::optional<LogitLoss> wanted_loss() const;
+    bool measure_looks();  // of one head; true while there is more to do
+    Range patched_tokens(Subject& subject) const;
+    const std::string& refused() const;       // why the part shown cannot be measured; empty: it can
+    std::optional<float> share_done() const;  // of what is measured of the part shown
+
+    std::string target_name(Subject& subject) const;  // "“animal” over “street”"
+    std::vector<std::int32_t> tokens_offered(Subject& subject) const;
+    std::string heads_spoken(Subject& subject) const;
+    std::string edges_spoken(Subject& subject) const;
+    std::string patching_spoken(Subject& subject) const;
+    Table table_of_heads(Subject& subject, Index first_row) const;
+    // A number of the part that is shown, as a matrix has it: NaN where there is none.
+    double value_at(Index row, Index column) const;
+
+    Explained begin(Subject& subject, std::string title) const;
+    // A difference of the target in two runs.
+    Explained explain_runs(Subject& subject, std::string title, const char* other, double value, double moved,
+                           bool falls) const;
+    std::optional<Explained> explain_head(Subject& subject, const HeadIndex& head) const;
+    std::optional<Explained> explain_direct(Subject& subject, Index attention, Index column) const;
+    std::optional<Explained> explain_cut(Subject& subject, Index key) const;
+    std::optional<Explained> explain_strongest(Subject& subject, std::size_t place) const;
+    std::optional<Explained> explain_estimate(Subject& subject, Index query, Index key) const;
+    std::optional<Explained> explain_patch(Subject& subject, Index attention, Index token) const;
+
+    void draw_controls(const Drawing& drawing, Subject& subject);
+    void draw_presets();
+    void draw_target(Subject& subject, KnockoutState& next);
+    void draw_query(const Drawing& drawing, Subject& subject);
+    void draw_part_controls(Subject& subject, KnockoutState& next);
+    void draw_heads(const Drawing& drawing, Subject& subject);
+    void draw_agreement(const Drawing& drawing, Subject& subject, float width) const;
+    void draw_head_grid(const Drawing& drawing, Subject& subject, Index first_row, float width) const;
+    void draw_edges(const Drawing& drawing, Subject& subject, float width);
+    void draw_row(const Drawing& drawing, Subject& subject, Range keys, float width);
+    void draw_head_map(const Drawing& drawing, Subject& subject, Range queries, Range keys, bool estimates,
+                       float width);
+    void draw_strongest(const Drawing& drawing, Subject& subject, float width);
+    void draw_patching(const Drawing& drawing, Subject& subject, float width);
+
+    std::optional<KnockoutTarget> target_;
+    std::shared_ptr<const Trace> twin_;
+    std::string fault_;  // why there is no target
+    Likeliest here_, there_;
+    Measured<RemovalsOf, HeadRemovals> removals_;
+    Measured<CutsOf, QueryCuts> cuts_;
+    Measured<HeadIndex, HeadCuts> head_cuts_;
+    Measured<PatchesOf, Patches> patches_;
+    std::optional<LooksOf> looks_of_;
+    std::vector<std::optional<Look>> looks_;  // [attentions, heads], as far as they are known
+    Vocabulary vocabulary_;
+    TokenSearch search_;
+    std::vector<std::int32_t> typed_;  // tokens that were found
+};
+
+}  // namespace attn::app

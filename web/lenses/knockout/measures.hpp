@@ -1,0 +1,136 @@
+// What lens Knock-out measures by running the model again: heads removed, edges cut, tokens patched from a twin, which is
+// the same text but for what matters. Each is a job in slices.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/direct_attribution.hpp"
+#include "analysis/edge_estimates.hpp"
+#include "analysis/effects.hpp"
+
+namespace attn::app {
+
+// A logit of a run, or how far it is above another, with its row.
+struct KnockoutTarget {
+    std::shared_ptr<const Trace> trace;
+    LogitLoss loss;
+    bool operator==(const KnockoutTarget&) const = default;
+};
+
+// Fails if the second run cannot be the twin of the first: another text of as many tokens through the same model.
+Status check_twin(const Trace& trace, const Trace* twin);
+
+// Every head of the run removed, and what each adds to the target by itself.
+class HeadRemovals {
+  public:
+    // The twin is read by a patch alone.
+    static Result<HeadRemovals> start(const KnockoutTarget& target, Operation operation,
+                                      std::shared_ptr<const Trace> twin);
+
+    bool step();  // what the parts add first, then head by head; true while there is more to do
+    bool done() const { return removed() == attentions_ * heads_; }
+    Index removed() const { return std::ssize(runs_.effects()); }
+    Index attentions() const { return attentions_; }
+    Index heads() const { return heads_; }
+    double value() const { return runs_.value(); }
+    // How far the target falls without it; nothing until its run is done.
+    std::optional<double> fall(const HeadIndex& head) const;
+    // What it adds directly (analysis/direct_attribution.hpp); nothing until that is known, and for the parts of an
+    // encoder, whose way to the logit leads through others.
+    std::optional<double> direct(const HeadIndex& head) const;
+    std::optional<double> direct_of_mlp(
+        Index attention) const;  // of its block, at the block's first attention
+
+  private:
+    HeadRemovals(const Trace& trace, Effects runs, DirectAttribution raise,
+                 std::optional<DirectAttribution> over);
+    std::optional<double>& direct_at(Index attention, Index column);
+    void add(const DirectAttribution& attribution, double sign);
+
+    Index attentions_, heads_;
+    Effects runs_;
+    std::vector<DirectAttribution> attributions_;  // of the logit, and of the one that it is compared with
+    std::vector<std::optional<double>> direct_;    // [attentions, heads + 1], the last of a row is the MLP's
+};
+
+// All edges of a query in one head, each cut.
+class QueryCuts {
+  public:
+    static Result<QueryCuts> start(const KnockoutTarget& target, const HeadIndex& head, Index query);
+
+    bool step();
+    float progress() const { return rows_ ? rows_->progress() : runs_->progress(); }
+    const std::vector<Index>& keys() const { return keys_; }  // that the query sees
+    double value() const { return rows_ ? rows_->value() : runs_->value(); }
+    // How far the target falls if the query does not see this key; nothing until that is known.
+    std::optional<double> fall(Index key) const;
+
+  private:
+    explicit QueryCuts(std::vector<Index> keys) : keys_(std::move(keys)) {}
+    std::vector<Index> keys_;
+    std::optional<LastEdgeEffects> rows_;  // where it can, else
+    std::optional<Effects> runs_;
+};
+
+// All edges of a head, estimated to first order, and the strongest of them cut.
+class HeadCuts {
+  public:
+    static Result<HeadCuts> start(const KnockoutTarget& target, const HeadIndex& head);
+
+    bool step();  // true while there is more to do
+    float progress() const;
+    const EdgeEstimates& estimates() const { return estimates_; }
+    // The estimates of these queries are wanted first.
+    void show(Range queries) { shown_ = queries; }
+    const std::vector<EdgeTerms>* row(Index query) const;  // null until it is estimated
+    std::span<const double> exact() const;  // effects of estimates().strongest(), of those that are done
+    // How far the estimates of the strongest are from their effects, once all are known; nothing if there are none.
+    struct Off {
+        double median = 0, worst = 0;
+        std::size_t worst_at = 0;  // among the strongest
+        double rank_correlation = 0;
+    };
+    const std::optional<Off>& off() const { return off_; }
+
+  private:
+    HeadCuts(KnockoutTarget target, EdgeEstimates estimates)
+        : target_(std::move(target)), estimates_(std::move(estimates)) {}
+    bool estimate_shown();
+    std::optional<Off> measure() const;
+
+    KnockoutTarget target_;
+    EdgeEstimates estimates_;
+    std::optional<Effects> exact_;  // once the estimates are complete
+    std::optional<Off> off_;
+    Range shown_;
+    std::map<Index, std::vector<EdgeTerms>> rows_;  // that were shown
+};
+
+// A site of some attentions, or of their blocks, token by token as a twin has it, which fits (check_twin).
+class Patches {
+  public:
+    static Result<Patches> start(const KnockoutTarget& target, Range attentions, Range tokens, Site site,
+                                 const std::shared_ptr<const Trace>& twin);
+
+    bool step() { return runs_.step(); }
+    float progress() const { return runs_.progress(); }
+    Range attentions() const { return attentions_; }
+    Range tokens() const { return tokens_; }
+    double value() const { return runs_.value(); }  // of the target in the run
+    double other() const { return other_; }         // in the twin
+    // How far the target is above its value with this one patched; nothing until its run is done.
+    std::optional<double> moved(Index attention, Index token) const;
+
+  private:
+    Patches(Effects runs, Range attentions, Range tokens, double other)
+        : runs_(std::move(runs)), attentions_(attentions), tokens_(tokens), other_(other) {}
+    Effects runs_;
+    Range attentions_, tokens_;
+    double other_;
+};
+
+}  // namespace attn::app

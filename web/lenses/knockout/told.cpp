@@ -1,0 +1,261 @@
+// What lens Knock-out says: its sentence, its tables, its guide.
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/knockout/knockout.hpp"
+#include "subjects/chosen_row.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr Index most_own_tokens = 64;  // of the text, to choose from
+constexpr Index most_turns = 3;        // of the way of a difference through the layers
+
+// "falls by 1.20", "rises by 0.30".
+std::string change_told(double fall) {
+    return (fall < 0 ? "rises by " : "falls by ") + fixed(std::abs(fall), 2);
+}
+
+}  // namespace
+
+// ---- Names ------------------------------------------------------------------------------------------------
+
+std::string KnockoutLens::target_name(Subject& subject) const {
+    const std::string raise = vocabulary_.name(subject, target_->loss.raise);
+    return target_->loss.over ? raise + " over " + vocabulary_.name(subject, *target_->loss.over)
+                              : "the logit of " + raise;
+}
+
+// Those of the target, what was typed, what is likeliest here and in the second text, and the tokens of the text itself.
+std::vector<std::int32_t> KnockoutLens::tokens_offered(Subject& subject) const {
+    std::vector<std::int32_t> ids{target_->loss.raise};
+    const auto offer = [&](std::int32_t id) {
+        if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+    };
+    if (target_->loss.over) offer(*target_->loss.over);
+    for (const std::int32_t id : typed_) offer(id);
+    for (const Likeliest* each : {&here_, &there_})
+        for (const Candidate& candidate : each->tokens) offer(candidate.id);
+    const auto own = subject.attention()->trace()->ids();
+    const Index count = std::min(std::ssize(own), most_own_tokens);
+    for (const std::int32_t id : own.last(static_cast<std::size_t>(count))) offer(id);
+    return ids;
+}
+
+// ---- The sentence -----------------------------------------------------------------------------------------
+
+std::string KnockoutLens::spoken(Subject& subject) {
+    update(subject);
+    if (!refused().empty()) return refused();
+    switch (now().part) {
+        case KnockoutPart::heads: return heads_spoken(subject);
+        case KnockoutPart::edges: return edges_spoken(subject);
+        case KnockoutPart::patching: break;
+    }
+    return patching_spoken(subject);
+}
+
+std::string KnockoutLens::heads_spoken(Subject& subject) const {
+    const HeadRemovals& all = *removals();
+    const std::string target = target_name(subject);
+    if (!agreement())
+        return "One head after another is taken out of the run, to see how far " + target + " falls.";
+    HeadIndex most{}, brightest{};
+    double brightness = -1;
+    for (Index layer = 0; layer < all.attentions(); ++layer)
+        for (Index head = 0; head < all.heads(); ++head) {
+            const HeadIndex at{layer, head};
+            if (*all.fall(at) > *all.fall(most)) most = at;
+            if (const auto looks = look(at); looks && looks->weight > brightness) {
+                brightness = looks->weight;
+                brightest = at;
+            }
+        }
+    const Layers numbering = subject.attention()->numbering();
+    if (!(*all.fall(most) > 0))
+        return "Without any one of the heads, " + target + " does not fall from " + fixed(all.value(), 2) +
+               ".";
+    const std::string text = "Without " + head_text(most, numbering) + ", " + target + " falls by " +
+                             fixed(*all.fall(most), 2) + " from " + fixed(all.value(), 2) +
+                             ", more than without any other head; ";
+    const auto looks = look(brightest);
+    if (!looks) return text + "no head has a row for the chosen token.";
+    const Attention& text_of = *subject.attention_of(brightest.layer);
+    const std::string where = percent(looks->weight) + " on " + key_in_words(text_of, looks->key);
+    if (brightest == most) return text + "it also looks hardest, with " + where + ".";
+    return text + "the head that looks hardest, " + head_text(brightest, numbering) + " with " + where +
+           ", is not it: without that, it " + change_told(*all.fall(brightest)) + ".";
+}
+
+std::string KnockoutLens::edges_spoken(Subject& subject) const {
+    const Attention& attention = *subject.attention();
+    const HeadIndex head = subject.chosen_head();
+    const std::string target = target_name(subject), query = query_in_words(attention, chosen_query(subject)),
+                      at = head_text(head, attention.numbering());
+    const std::vector<Index>& keys = cuts()->keys();
+    if (keys.empty()) return "In " + at + ", " + query + " sees no key, so there is no edge to cut.";
+    if (!cuts()->fall(keys.back()))
+        return "In " + at + ", what " + query + " sees is cut, one key after another.";
+    const auto fall = [&](Index key) { return *cuts()->fall(key); };
+    const Index most = *std::ranges::max_element(keys, {}, fall);
+    const auto record = attention.record(head.layer);
+    const std::vector<float> weights = record->weights(head.head, chosen_query(subject));
+    const auto share = [&](Index key) {
+        return percent(static_cast<double>(weights[static_cast<std::size_t>(key)]));
+    };
+    std::string text = "If " + query + " does not see " + key_in_words(attention, most) + " in " + at + " (" +
+                       share(most) + "), " + target + " " + change_told(fall(most)) + " from " +
+                       fixed(cuts()->value(), 2);
+    const auto looks = look(head);
+    if (!looks) return text + ".";
+    if (looks->key == most) return text + "; it is also where the head looks most.";
+    return text + "; the head looks most at " + key_in_words(attention, looks->key) + " (" +
+           share(looks->key) + "), and without that it " + change_told(fall(looks->key)) + ".";
+}
+
+std::string KnockoutLens::patching_spoken(Subject& subject) const {
+    const Patches& all = *patches();
+    const Attention& attention = *subject.attention();
+    const std::string target = target_name(subject);
+    const Index last_layer = all.attentions().end - 1, last_token = all.tokens().end - 1;
+    if (!all.moved(last_layer, last_token))
+        return "One number of " + std::string(now().back ? "the first" : "the second") +
+               " text after another is put into the other run, to see how far " + target + " moves.";
+    const Attention& patched = now().back ? *subject.second() : attention;
+    const auto strongest = [&](Index layer) {
+        Index most = all.tokens().begin;
+        for (Index token = most; token <= last_token; ++token)
+            if (std::abs(*all.moved(layer, token)) > std::abs(*all.moved(layer, most))) most = token;
+        return most;
+    };
+    Index layer = all.attentions().begin;
+    for (Index each = layer; each <= last_layer; ++each)
+        if (std::abs(*all.moved(each, strongest(each))) > std::abs(*all.moved(layer, strongest(layer))))
+            layer = each;
+    const auto at = [&](Index token) { return "at " + query_in_words(patched, token); };
+    const std::string from = now().back ? "first" : "second",
+                      moves = fixed(*all.moved(layer, strongest(layer)), 2),
+                      between = fixed(all.other() - all.value(), 2);
+    if (now().site != Site::residual_in)
+        return "Taken from the " + from + " text, the " + std::string(info(now().site).name) + " of " +
+               attention.numbering().name(layer) + " " + at(strongest(layer)) + " moves " + target +
+               " most, by " + moves + "; between the two texts lie " + between + ".";
+    // Where the difference of the two texts stands, and where it goes.
+    std::string path;
+    Index before = -1, turns = 0;
+    for (Index each = all.attentions().begin; each <= last_layer; ++each) {
+        const Index token = strongest(each);
+        if (token == before) continue;
+        if (before < 0)
+            path = at(token);
+        else if (++turns <= most_turns)
+            path += ", from " + attention.numbering().name(each) + " on " + at(token);
+        before = token;
+    }
+    if (turns == 0) path += " in every layer";
+    if (turns > most_turns) path += ", and goes on";
+    return "With the residual of the " + from + " text in its place, " + target + " moves by up to " + moves +
+           " of the " + between + " between the two: " + path + ".";
+}
+
+// ---- Tables -----------------------------------------------------------------------------------------------
+
+Table KnockoutLens::table_of_heads(Subject& subject, Index first_row) const {
+    const HeadRemovals& all = *removals();
+    const bool with_mlp = first_row == knockout_rows::direct;
+    Table table{first_row == knockout_rows::fall
+                    ? "How far " + target_name(subject) + " falls without each head"
+                : with_mlp ? "What each adds directly"
+                           : "Strongest weight of the chosen row",
+                {},
+                {},
+                Matrix(all.attentions(), all.heads() + (with_mlp ? 1 : 0))};
+    for (Index head = 0; head < all.heads(); ++head) table.columns.push_back("h" + std::to_string(head));
+    if (with_mlp) table.columns.emplace_back("MLP");
+    for (Index layer = 0; layer < all.attentions(); ++layer) {
+        table.row_labels.push_back(subject.attention()->numbering().name(layer));
+        for (Index column = 0; column < table.values.cols; ++column)
+            table.values.at(layer, column) = value_at(first_row + layer, column);
+    }
+    return table;
+}
+
+std::vector<Table> KnockoutLens::tables(Subject& subject) {
+    update(subject);
+    std::vector<Table> all;
+    if (!refused().empty()) return all;
+    const Attention& attention = *subject.attention();
+    switch (now().part) {
+        case KnockoutPart::heads:
+            for (const Index first : {knockout_rows::fall, knockout_rows::direct, knockout_rows::look})
+                all.push_back(table_of_heads(subject, first));
+            break;
+        case KnockoutPart::edges: {
+            const std::vector<Index>& keys = cuts()->keys();
+            Table cut{"How far " + target_name(subject) + " falls if " +
+                          query_in_words(attention, chosen_query(subject)) + " does not see a key",
+                      {"fall"},
+                      {},
+                      Matrix(std::min(std::ssize(keys), table_row_limit), 1)};
+            for (Index i = 0; i < cut.values.rows; ++i) {
+                const Index key = keys[static_cast<std::size_t>(i)];
+                cut.row_labels.push_back(label_at(attention.key_names(), key));
+                cut.values.at(i, 0) = value_at(knockout_rows::cut, key);
+            }
+            all.push_back(std::move(cut));
+            if (!head_cuts() || !head_cuts()->estimates().done()) break;
+            const auto& strongest = head_cuts()->estimates().strongest();
+            Table edges{"The strongest edges of the head",
+                        {"estimate", "exact"},
+                        {},
+                        Matrix(std::ssize(strongest), 2)};
+            for (std::size_t i = 0; i < strongest.size(); ++i) {
+                edges.row_labels.push_back(label_at(attention.query_names(), strongest[i].query) + " → " +
+                                           label_at(attention.key_names(), strongest[i].key));
+                edges.values.at(static_cast<Index>(i), 0) = -strongest[i].effect;
+                edges.values.at(static_cast<Index>(i), 1) =
+                    i < head_cuts()->exact().size() ? -head_cuts()->exact()[i] : NAN;
+            }
+            all.push_back(std::move(edges));
+            break;
+        }
+        case KnockoutPart::patching: {
+            const Range layers = patches()->attentions(), tokens = patches()->tokens();
+            Table table{
+                "How far " + target_name(subject) + " moves", {}, {}, Matrix(layers.size(), tokens.size())};
+            const Attention& patched = now().back ? *subject.second() : attention;
+            for (Index token = tokens.begin; token < tokens.end; ++token)
+                table.columns.push_back(label_at(patched.query_names(), token));
+            for (Index layer = layers.begin; layer < layers.end; ++layer) {
+                table.row_labels.push_back(attention.numbering().name(layer));
+                for (Index token = tokens.begin; token < tokens.end; ++token)
+                    table.values.at(layer - layers.begin, token - tokens.begin) =
+                        value_at(knockout_rows::patch + layer, token);
+            }
+            all.push_back(std::move(table));
+            break;
+        }
+    }
+    return all;
+}
+
+Guide KnockoutLens::guide(Subject&) const {
+    return {
+        "Bright is not the same as important",
+        "A weight says where a head looks, not what the answer owes to it. Here parts are taken out and the "
+        "model runs again (ablation: Michel, Levy & Neubig 2019). A head can be silenced (zero), made to "
+        "say the same for every token (mean), or made to say what it says in a second text (twin). Zero is "
+        "far from anything that the model has seen; a twin changes only what differs.\n\n"
+        "Beside it stands what each head adds to the logit directly. The two differ where a head works "
+        "through later ones, and where later ones step in for it.\n\n"
+        "An edge is cut by hiding one key from one query. All edges of a head at once are estimated by one "
+        "backward pass (attribution patching), and the strongest are cut to see how good that is.\n\n"
+        "Patching puts one vector of one text into the run of the other (causal tracing: Meng et al. 2022): "
+        "where the answer follows, the difference was."};
+}
+
+}  // namespace attn::app

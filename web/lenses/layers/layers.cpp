@@ -1,0 +1,391 @@
+#include "lenses/layers/layers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/format.hpp"
+#include "app/link_text.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
+
+constexpr LinkRow layers_link_rows[] = {
+    {"layers.token", "the id of a token",
+     [](State& s, const std::string& text) {
+         LayersState next = s.of<LayersState>();
+         next.token = read_integer<std::int32_t>(text);
+         return next.token && take(s, SetLayers{next});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const auto token = s.of<LayersState>().token;
+         return token ? std::optional(std::to_string(*token)) : std::nullopt;
+     }},
+    {"layers.at", "the number of a half of a block, from 0",
+     [](State& s, const std::string& text) {
+         LayersState next = s.of<LayersState>();
+         next.place = read_integer<Index>(text);
+         return next.place && take(s, SetLayers{next});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const auto place = s.of<LayersState>().place;
+         return place ? std::optional(std::to_string(*place)) : std::nullopt;
+     }},
+};
+
+std::string in_sentence(const StreamPlace& place) {
+    switch (place.after) {
+        case StreamPlace::After::embedding: return "the embedding";
+        case StreamPlace::After::cross: return "cross-attention " + std::to_string(place.layer);
+        case StreamPlace::After::attention:
+        case StreamPlace::After::mlp: break;
+    }
+    return place_name(place);
+}
+
+}  // namespace
+
+LinkRows layers_links() { return {layers_link_rows}; }
+
+Status SetLayers::apply(State& state) const {
+    if (layers.token.value_or(0) < 0 || layers.token.value_or(0) >= position_limit)
+        return Error{"There is no such token to follow."};
+    if (layers.place.value_or(0) < 0 || layers.place.value_or(0) >= layers_places_limit)
+        return Error{"There is no such place in the residual stream."};
+    state.edit<LayersState>() = layers;
+    return ok();
+}
+
+std::string SetLayers::describe(const State& before) const {
+    if (layers.token != before.of<LayersState>().token)
+        return layers.token ? "follow token " + std::to_string(*layers.token) : "follow the likeliest token";
+    return layers.place ? "read the stream after half " + std::to_string(*layers.place)
+                        : "read the stream at its end";
+}
+
+std::string place_in_words(const StreamPlace& place) {
+    const std::string layer = std::to_string(place.layer);
+    switch (place.after) {
+        case StreamPlace::After::embedding: return "after the embedding";
+        case StreamPlace::After::attention: return "after the attention of layer " + layer;
+        case StreamPlace::After::cross: return "after the cross-attention of layer " + layer;
+        case StreamPlace::After::mlp: break;
+    }
+    return "after the MLP of layer " + layer;
+}
+
+std::string place_name(const StreamPlace& place) {
+    const std::string layer = " " + std::to_string(place.layer);
+    switch (place.after) {
+        case StreamPlace::After::embedding: return "embedding";
+        case StreamPlace::After::attention: return "attention" + layer;
+        case StreamPlace::After::cross: return "cross" + layer;
+        case StreamPlace::After::mlp: break;
+    }
+    return "MLP" + layer;
+}
+
+std::optional<Missing> LayersLens::missing(Subject& subject) const {
+    if (subject.attention()->trace()) return std::nullopt;
+    return Missing{"The residual stream needs a whole model; here is only a head’s attention."};
+}
+
+// ---- What is looked at ------------------------------------------------------------------------------------
+
+// What is kept here holds the whole run that it is of.
+void LayersLens::follow(const State&, Change) {
+    if (trace_ && &lens_in(visit()) != this) show({});
+}
+
+void LayersLens::show(Read read) {
+    auto trace = read.stream ? read.stream->trace() : nullptr;
+    const bool same_row = trace && trace == trace_ && read.stream->row() == row();
+    if (trace != trace_) {
+        others_.clear();
+        other_.reset();
+        shown_ = {};
+    } else if (read_.complete) {
+        others_[row()] = read_.stream->states();
+    }
+    trace_ = std::move(trace);
+    vocabulary_.follow(trace_ ? trace_->model() : nullptr);
+    read_ = std::move(read);
+    next_ = {};
+    kept_.reset();
+    gradient_.reset();
+    if (!same_row) rollout_.reset();
+}
+
+Attention& LayersLens::stream_text(Subject& subject) {
+    const auto trace = subject.attention()->trace();
+    return *subject.attention_of(trace->encoder() ? trace->encoder()->attentions() : 0);
+}
+
+Attention* LayersLens::encoder_text(Subject& subject) {
+    return subject.attention()->trace()->encoder() ? subject.attention_of(0) : nullptr;
+}
+
+// The chosen query, unless it is one of the encoder's.
+Index LayersLens::row_of(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const auto trace = attention.trace();
+    const Selection chosen = subject.chosen();
+    const bool encoded = trace->attention(chosen.layer).place.kind == AttentionKind::encoder;
+    const Index row = encoded ? attention.logits_row() : chosen.query.value_or(attention.logits_row());
+    return std::min(row, trace->tokens() - 1);
+}
+
+void LayersLens::update(Subject& subject) {
+    const auto trace = subject.attention()->trace();
+    const Index row = row_of(subject);
+    const auto stream_at = [&] { return std::make_shared<LogitLens>(trace, row, slice_operations); };
+    if (trace != trace_ || !read_.stream || (row != this->row() && !read_.complete))
+        show({stream_at()});
+    else if (row != this->row() && !(next_.stream && next_.stream->row() == row))
+        next_ = {stream_at()};
+    else if (row == this->row() && read_.complete && token_of(*read_.stream) == token())
+        next_ = {};
+    else if (row == this->row() && read_.complete && next_.stream != read_.stream)
+        next_ = {read_.stream};
+    const auto asked = state().of<LayersState>().token;
+    const Index vocabulary = trace_->network().head.weight.out;
+    refused_ = asked && *asked >= vocabulary
+                   ? "Token " + std::to_string(*asked) + " is outside this model’s vocabulary of " +
+                         with_commas(vocabulary) + "; its likeliest is followed instead."
+               : reading() && reading()->states().back().likeliest.empty()
+                   ? "The logits here are not finite, so no token has a probability."
+                   : "";
+}
+
+std::int32_t LayersLens::token_of(const LogitLens& stream) const {
+    const auto asked = state().of<LayersState>().token;
+    const std::vector<Candidate>& likeliest = stream.states().back().likeliest;
+    if (asked && *asked < trace_->network().head.weight.out) return *asked;
+    return likeliest.empty() ? 0 : likeliest.front().id;
+}
+
+bool LayersLens::step(Read& read) const {
+    if (!read.stream->done()) {
+        read.stream->step();
+        return true;
+    }
+    const std::int32_t token = token_of(*read.stream);
+    if (!read.followed || read.followed->parts.token() != token) {
+        if (auto parts = DirectAttribution::start(trace_, read.stream->row(), token))
+            read.followed.emplace(*std::move(parts), std::vector<Index>{});
+        return true;
+    }
+    std::vector<Index>& ranks = read.followed->ranks;
+    if (ranks.size() < read.stream->places().size()) {
+        ranks.push_back(read.stream->rank(std::ssize(ranks), token));
+        return true;
+    }
+    if (read.followed->parts.step()) return true;
+    read.complete = true;
+    return false;
+}
+
+bool LayersLens::step(Subject& subject) {
+    if (!read_.stream) return false;
+    if (!read_.complete) {
+        step(read_);
+        return true;
+    }
+    if (next_.stream) {
+        if (!step(next_)) show(std::exchange(next_, {}));
+        return true;
+    }
+    return (search_.on && vocabulary_.read(subject)) || measure();
+}
+
+bool LayersLens::measure() {
+    if (!rollout_) rollout_.emplace(trace_, row());
+    if (!gradient_)
+        if (auto gradient = AttentionGradient::start(trace_, row(), token(), slice_operations))
+            gradient_.emplace(*std::move(gradient));
+    if (rollout_->step()) return true;
+    if (other_) {
+        if (other_->step()) return true;
+        others_[other_->row()] = other_->states();
+        other_.reset();
+    }
+    // From the row on, to the left first.
+    for (Index away = 1; away < trace_->tokens(); ++away)
+        for (const Index position : {row() - away, row() + away})
+            if (position >= shown_.begin && position < shown_.end && !states_at(position)) {
+                other_.emplace(trace_, position, slice_operations);
+                return true;
+            }
+    return gradient_ && gradient_->step();
+}
+
+const LayersLens::States* LayersLens::states_at(Index position) const {
+    if (position == row()) return reading() ? &reading()->states() : nullptr;
+    const auto found = others_.find(position);
+    return found == others_.end() ? nullptr : &found->second;
+}
+
+Index LayersLens::place() const {
+    const Index last = std::ssize(read_.stream->places()) - 1;
+    return std::min(state().of<LayersState>().place.value_or(last), last);
+}
+
+const TokenShares* LayersLens::measured(TokenMeasure measure) const {
+    switch (measure) {
+        case TokenMeasure::direct: return parts() ? &parts()->tokens() : nullptr;
+        case TokenMeasure::rollout: return rollout_ && rollout_->done() ? &rollout_->shares() : nullptr;
+        case TokenMeasure::gradient: break;
+    }
+    return gradient_ && gradient_->done() ? &gradient_->shares() : nullptr;
+}
+
+void LayersLens::set(LayersState wanted) const {
+    if (wanted != state().of<LayersState>()) visit().perform(SetLayers{wanted});
+}
+
+std::optional<std::int32_t> LayersLens::token_in_text() const {
+    const Index at = trace_->network().causal ? row() + 1 : row();
+    const auto ids = trace_->ids();
+    if (at == std::ssize(ids)) return std::nullopt;
+    const std::int32_t token = ids[static_cast<std::size_t>(at)];
+    return token == visit().page().special_tokens().mask ? std::nullopt : std::optional(token);
+}
+
+// ---- What it says -----------------------------------------------------------------------------------------
+
+std::string LayersLens::after_words(Subject& subject) const {
+    const std::string word = query_in_words(stream_text(subject), row());
+    return trace_->network().causal ? "after " + word : "in place of " + word;
+}
+
+std::string LayersLens::part_name(const Attention& attention, const LogitShare& share) const {
+    const std::string mlp = "MLP " + std::to_string(trace_->attention(share.number).place.layer);
+    switch (share.part) {
+        case LogitPart::token_embedding: return "embedding";
+        case LogitPart::position_embedding: return "position";
+        case LogitPart::segment_embedding: return "segment";
+        case LogitPart::embedding_norm: return "embedding norm’s bias";
+        case LogitPart::head: return head_text({share.number, share.head}, attention.numbering());
+        case LogitPart::attention_bias: return "b_O · " + attention.numbering().name(share.number);
+        case LogitPart::attention_norm: return "norm’s bias · " + attention.numbering().name(share.number);
+        case LogitPart::mlp: return mlp;
+        case LogitPart::mlp_norm: return "norm’s bias · " + mlp;
+        case LogitPart::final_norm: return "last norm’s bias";
+        case LogitPart::transform: return "head’s own biases";
+        case LogitPart::bend: return "bend of the head";
+        case LogitPart::head_bias: break;
+    }
+    return "bias of the token";
+}
+
+std::string LayersLens::spoken(Subject& subject) {
+    update(subject);
+    const LogitLens* read = reading();
+    const std::string after = capitalised(after_words(subject));
+    if (!read) return after + ", the residual stream is being read after every half of every block.";
+    if (read->states().back().likeliest.empty()) return refused_;
+    const Index last = std::ssize(read->places()) - 1;
+    const std::string name = vocabulary_.name(subject, token()),
+                      share = percent(read->probability(last, token()));
+    std::string text = after;
+    if (ranks().back() > 1) {
+        text += ", " + name + " ends at rank " + with_commas(ranks().back()) + " (" + share + ")";
+    } else {
+        Index first = last;
+        while (first > 0 && ranks()[static_cast<std::size_t>(first - 1)] == 1) --first;
+        const StreamPlace& place = read->places()[static_cast<std::size_t>(first)];
+        text += " comes " + name + " (" + share + "), the likeliest " +
+                (first == last ? "only at the end" : "from " + in_sentence(place) + " on");
+    }
+    const auto most = std::ranges::max_element(parts()->shares(), {}, &LogitShare::value);
+    const bool named = most->part == LogitPart::head || most->part == LogitPart::mlp;
+    return text + (named ? "; " : "; the ") + part_name(stream_text(subject), *most) + " adds most (" +
+           fixed(most->value, 2) + ").";
+}
+
+std::vector<Table> LayersLens::tables(Subject& subject) {
+    update(subject);
+    const LogitLens* read = reading();
+    if (!read) return {};
+    const Attention& text = stream_text(subject);
+    std::vector<std::string> places;
+    for (const StreamPlace& place : read->places()) places.push_back(place_name(place));
+    const auto rows = std::ssize(places);
+    const std::string of = vocabulary_.name(subject, token()) + " " + after_words(subject);
+    std::vector<Table> all;
+    all.push_back(
+        {"Layers, " + of, {"probability", "rank", "logit", "norm", "cosine"}, places, Matrix(rows, 5)});
+    for (Index i = 0; i < rows; ++i) {
+        const Cosine& cosine = read->states()[static_cast<std::size_t>(i)].cosine;
+        const std::array numbers{read->probability(i, token()),
+                                 static_cast<double>(ranks()[static_cast<std::size_t>(i)]),
+                                 static_cast<double>(read->logits(i)[static_cast<std::size_t>(token())]),
+                                 cosine.first_norm, cosine.value()};
+        for (std::size_t c = 0; c < numbers.size(); ++c)
+            all.back().values.at(i, static_cast<Index>(c)) = numbers[c];
+    }
+    Table likeliest{"Probability of the likeliest token", {}, places, Matrix(rows, shown_.size())};
+    for (Index position = shown_.begin; position < shown_.end; ++position) {
+        likeliest.columns.push_back(label_at(text.query_names(), position));
+        const States* states = states_at(position);
+        for (Index i = 0; i < rows; ++i) {
+            const bool known = states && !(*states)[static_cast<std::size_t>(i)].likeliest.empty();
+            likeliest.values.at(i, position - shown_.begin) =
+                known ? (*states)[static_cast<std::size_t>(i)].likeliest.front().probability : NAN;
+        }
+    }
+    if (shown_.size() > 0) all.push_back(std::move(likeliest));
+    Table sum{
+        "What adds up to the logit of " + of, {"adds"}, {}, Matrix(std::ssize(parts()->shares()) + 2, 1)};
+    const auto add_part = [&](std::string name, double value) {
+        sum.values.at(std::ssize(sum.row_labels), 0) = value;
+        sum.row_labels.push_back(std::move(name));
+    };
+    for (const LogitShare& share : parts()->shares()) add_part(part_name(text, share), share.value);
+    add_part("sum", parts()->sum());
+    add_part("logit", parts()->logit());
+    all.push_back(std::move(sum));
+    const auto add_tokens = [&](const Attention& of_text, bool encoded) {
+        const Index n = std::min(of_text.queries(), table_row_limit);
+        Table table{encoded ? "Tokens that the encoder read" : "Tokens",
+                    {"direct", "rollout", "attention × gradient"},
+                    {},
+                    Matrix(n, token_measure_count)};
+        for (Index i = 0; i < n; ++i) {
+            table.row_labels.push_back(label_at(of_text.query_names(), i));
+            for (Index c = 0; c < token_measure_count; ++c) {
+                const TokenShares* shares = measured(static_cast<TokenMeasure>(c));
+                table.values.at(i, c) =
+                    shares ? (encoded ? shares->encoded : shares->own)[static_cast<std::size_t>(i)] : NAN;
+            }
+        }
+        all.push_back(std::move(table));
+    };
+    add_tokens(text, false);
+    if (const Attention* encoder = encoder_text(subject)) add_tokens(*encoder, true);
+    return all;
+}
+
+Guide LayersLens::guide(Subject&) const {
+    return {
+        "How a vector becomes a word",
+        "Every block adds to one vector, the residual stream. Here the model’s last norm and its head read "
+        "it "
+        "early, after each half of each block, as if the rest were not there: the logit lens "
+        "(nostalgebraist 2020). A model is not trained to be read early, so the first rows may be odd.\n\n"
+        "Below, a logit is taken apart: the stream is a sum, and the head reads it by one direction, so "
+        "every "
+        "head and every MLP adds its own part (Elhage et al. 2021). A norm is no sum; it is held at the "
+        "mean and the deviation that it had here, which makes it one.\n\n"
+        "These parts are direct. What a head does by way of later ones is in theirs. Rollout (Abnar & "
+        "Zuidema "
+        "2020) and attention × gradient (Barkan et al. 2021) are there to compare with."};
+}
+
+}  // namespace attn::app

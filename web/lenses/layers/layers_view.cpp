@@ -1,0 +1,322 @@
+// Draws what the head reads in the residual stream after every half of every block, and the curves of the token that is
+// followed.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/layers/layers.hpp"
+#include "lenses/layers/view.hpp"
+#include "parts/part.hpp"
+#include "parts/token_field.hpp"
+#include "subjects/explain.hpp"
+#include "text/utf8.hpp"
+#include "widgets/bars.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/matrix_grid.hpp"
+#include "widgets/plot.hpp"
+#include "widgets/text_field.hpp"
+
+namespace attn::app {
+
+namespace layers_view {
+
+CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
+
+std::string shortened(const std::string& token) {
+    constexpr float room = 46;
+    const ui::Type mono(ui::Face::mono, ui::size_small);
+    if (ui::text_size(token).x <= room) return token;
+    std::ptrdiff_t letters = count_code_points(token) - 1;
+    std::string fits;
+    do fits = std::string(first_code_points(token, letters--)) + "…";
+    while (letters > 0 && ui::text_size(fits).x > room);
+    return fits;
+}
+
+std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width,
+                                    const std::function<std::optional<CellRef>(ui::CellAt)>& cell_of,
+                                    const Drawing& drawing) {
+    const auto& pin = drawing.state().pin;
+    for (Index r = 0; pin && r < grid.values->rows; ++r)
+        for (Index c = 0; c < grid.values->cols; ++c)
+            if (cell_of({r, c}) == pin) grid.pinned = ui::CellAt{r, c};
+    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
+    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
+    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
+    if (reply.hovered)
+        if (const auto cell = cell_of(*reply.hovered)) drawing.now.cell = *cell;
+    if (!reply.clicked) return std::nullopt;
+    if (const auto cell = cell_of(*reply.clicked)) parts::pin(drawing, *cell);
+    return reply.clicked;
+}
+
+}  // namespace layers_view
+
+namespace {
+
+using layers_view::own_cell;
+
+constexpr float places_share = 0.64f, curve_height = 166, word_width = 55, said_name_width = 124;
+constexpr Index most_positions = 16;
+
+// As many as fit, among them this one, and those before it rather than those after it.
+Range fitting(Index all, Index one, Index count) {
+    count = std::clamp(count, Index{1}, all);
+    const Index first = std::clamp(one + 1 - count, Index{0}, all - count);
+    return {first, first + count};
+}
+
+}  // namespace
+
+// ---- Which token, and where -------------------------------------------------------------------------------
+
+void LayersLens::draw_controls(const Drawing& drawing) {
+    const LayersState now = state().of<LayersState>();
+    LayersState next = now;
+    const LogitLens* read = reading();
+    const std::vector<Candidate> likeliest =
+        read ? read->states().back().likeliest : std::vector<Candidate>{};
+    const auto offer = [&](const char* name, const char* label, std::optional<std::int32_t> token,
+                           const char* otherwise) {
+        if (!ui::button(name, label, token ? ok() : Status(Error{otherwise}))) return;
+        next.token = token;
+        search_ = {};
+    };
+    const auto likely = [&](std::size_t i) {
+        return i < likeliest.size() ? std::optional(likeliest[i].id) : std::nullopt;
+    };
+    const char* unknown = read ? "The logits here are not finite." : "The stream is being read.";
+    offer("layers/preset/likeliest", "The likeliest token", likely(0), unknown);
+    // It is what is followed unless somebody chooses another.
+    if (next.token != now.token) next.token.reset();
+    ui::next_control(ui::need::choices);
+    offer("layers/preset/second", "The runner-up", likely(1), unknown);
+    ui::next_control(ui::need::choices);
+    offer("layers/preset/text", "What the text says", token_in_text(),
+          trace_->network().causal ? "The text ends here." : "The text has a mask there.");
+    ui::next_control(ui::need::many_choices);
+    parts::token_field("layers/token", "follow", "The token whose logit is followed", search_);
+    if (read)
+        if (const auto typed = vocabulary_.find(search_, read->logits(std::ssize(read->places()) - 1)))
+            next.token = typed;
+    if (const Index last_row = trace_->tokens() - 1; last_row > 0) {
+        ui::next_control(ui::need::stepper);
+        ImGui::BeginGroup();
+        if (const auto to = ui::stepper("layers/position", "position",
+                                        next_.stream ? next_.stream->row() : row(), 0, last_row))
+            choose(drawing, *to);
+        ImGui::EndGroup();
+    }
+    const std::vector<StreamPlace>& places = read_.stream->places();
+    const Index last = std::ssize(places) - 1, at = place();
+    ui::next_control(ui::need::named_choices);
+    ImGui::BeginGroup();
+    if (const auto to =
+            ui::stepper("layers/at", "read after", place_name(places[static_cast<std::size_t>(at)]),
+                        {at - 1, at > 0 ? "" : "There is nothing before the embedding."},
+                        {at + 1, at < last ? "" : "This is the end."}))
+        next.place = *to == last ? std::nullopt : std::optional(*to);
+    ImGui::EndGroup();
+    ui::fault("layers/fault", search_.fault);
+    ui::fault("layers/refused", refused_);
+    set(next);
+}
+
+// The stream's rows are the queries of a decoder, not those of an encoder.
+void LayersLens::choose(const Drawing& drawing, Index position) const {
+    Selection selection = drawing.selection();
+    if (trace_->attention(selection.layer).place.kind == AttentionKind::encoder) {
+        selection.layer = trace_->encoder()->attentions();
+        selection.key.reset();
+    }
+    selection.query = position;
+    visit().perform(Select{selection}, ui::gesture());
+}
+
+// ---- What it would say ------------------------------------------------------------------------------------
+
+void LayersLens::draw_places(const Drawing& drawing, Subject& subject, float width) {
+    const Attention& text = stream_text(subject);
+    const auto columns = static_cast<Index>((width - layers_view::names_width) / word_width);
+    shown_ = fitting(text.queries(), row(), std::min(columns, most_positions));
+    const std::vector<StreamPlace>& places = reading()->places();
+    Matrix values(std::ssize(places), shown_.size());
+    std::ranges::fill(values.values, NAN);
+    ui::MatrixGrid grid;
+    std::vector<std::string> rows, names;
+    std::vector<std::int32_t> ids;
+    for (const StreamPlace& place : places) rows.push_back(place_name(place));
+    for (Index c = 0; c < shown_.size(); ++c) {
+        names.push_back(layers_view::shortened(label_at(text.query_names(), shown_.begin + c)));
+        const States* states = states_at(shown_.begin + c);
+        for (Index r = 0; states && r < values.rows; ++r) {
+            const LogitLens::State& state = (*states)[static_cast<std::size_t>(r)];
+            if (!state.likeliest.empty()) values.at(r, c) = state.likeliest.front().probability;
+        }
+    }
+    for (Index r = 0; r < values.rows; ++r)
+        for (Index c = 0; c < values.cols; ++c) {
+            const bool known = !std::isnan(values.at(r, c));
+            ids.push_back(
+                known ? (*states_at(shown_.begin + c))[static_cast<std::size_t>(r)].likeliest.front().id : 0);
+        }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        const std::string said = std::isnan(values.values[i]) ? "" : vocabulary_.text(subject, ids[i]);
+        grid.texts.push_back(said.empty() ? "" : layers_view::shortened(Vocabulary::bare(said)));
+    }
+    grid.name = "layers/likeliest";
+    grid.first = {0, shown_.begin};
+    grid.title = trace_->network().causal ? "What it would say next, read after each half"
+                                          : "What it would put there, read after each half";
+    grid.notation = "coloured by its probability";
+    grid.values = &values;
+    grid.coloured_texts = true;
+    grid.most = 1;
+    grid.row_labels = rows;
+    grid.column_labels = names;
+    grid.row_axis = "after";
+    grid.column_axis = "position";
+    grid.lit_row = place();
+    grid.lit_column = row() - shown_.begin;
+    grid.allowed = [&](Index r, Index c) { return !std::isnan(values.at(r, c)); };
+    const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
+        return own_cell(layers_rows::likeliest + at.first, shown_.begin + at.second);
+    };
+    const auto clicked = layers_view::draw_grid(grid, width, cell_of, drawing);
+    if (!clicked) return;
+    LayersState next = state().of<LayersState>();
+    next.place = clicked->first + 1 == values.rows ? std::nullopt : std::optional(clicked->first);
+    if (next != state().of<LayersState>()) visit().perform(SetLayers{next}, ui::gesture());
+    choose(drawing, shown_.begin + clicked->second);
+}
+
+void LayersLens::draw_said(const Drawing& drawing, Subject& subject, float width) {
+    const Index at = place();
+    const std::vector<Candidate>& likeliest = reading()->states()[static_cast<std::size_t>(at)].likeliest;
+    const std::string title =
+        capitalised(place_in_words(reading()->places()[static_cast<std::size_t>(at)])) + ", it would say";
+    ui::section(title.c_str());
+    if (likeliest.empty())
+        return ui::caption("The logits here are not finite, so no token has a probability.");
+    std::vector<ui::Bar> bars;
+    std::vector<std::int32_t> ids;
+    const auto add = [&](std::int32_t id, double probability, Index rank) {
+        ids.push_back(id);
+        bars.push_back({vocabulary_.name(subject, id), static_cast<float>(probability),
+                        fixed(probability, 4) + "   rank " + with_commas(rank), id == token(), false});
+    };
+    for (const Candidate& each : likeliest) add(each.id, each.probability, std::ssize(ids) + 1);
+    if (std::ranges::find(ids, token()) == ids.end())
+        add(token(), reading()->probability(at, token()), ranks()[static_cast<std::size_t>(at)]);
+    const auto most = static_cast<float>(likeliest.front().probability);
+    const auto over =
+        ui::bar_list("layers/said", title, width, bars, most, ui::sequential_scale(1), said_name_width);
+    ui::caption("Click a token to follow its logit.");
+    if (!over) return;
+    const std::int32_t id = ids[static_cast<std::size_t>(*over)];
+    drawing.now.cell = own_cell(layers_rows::probability + at, id);
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (!ui::clicked()) return;
+    LayersState next = state().of<LayersState>();
+    next.token = id;
+    search_ = {};
+    set(next);
+}
+
+void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, float width) {
+    const Index last = std::ssize(reading()->places()) - 1;
+    ui::ChartCurve probability, rank, norm, cosine;
+    for (Index i = 0; i <= last; ++i) {
+        const Cosine& of = reading()->states()[static_cast<std::size_t>(i)].cosine;
+        const std::array values{reading()->probability(i, token()),
+                                static_cast<double>(ranks()[static_cast<std::size_t>(i)]), of.first_norm,
+                                of.value()};
+        const std::array curves{&probability, &rank, &norm, &cosine};
+        for (std::size_t c = 0; c < curves.size(); ++c) {
+            curves[c]->x.push_back(static_cast<double>(i));
+            curves[c]->y.push_back(values[c]);
+            curves[c]->notes.push_back(place_in_words(reading()->places()[static_cast<std::size_t>(i)]));
+            curves[c]->points = last < 64;
+            curves[c]->colour = ui::series_colour(c);
+        }
+    }
+    probability.name = rank.name = vocabulary_.name(subject, token());
+    norm.name = "‖stream‖";
+    cosine.name = "cosine";
+    const auto drawn = [&](const char* name, const char* title, ui::ChartAxis y, const ui::ChartCurve& curve,
+                           Index row, Index column) {
+        const ui::Chart chart{
+            .name = name,
+            .title = title,
+            .x = {"half of a block, 0 is the embedding", 0, static_cast<double>(last), false, true},
+            .y = std::move(y),
+            .marked = static_cast<double>(place())};
+        const ui::ChartReply reply = ui::chart(chart, width, curve_height, {&curve, 1});
+        if (reply.held) {
+            LayersState next = state().of<LayersState>();
+            const auto at =
+                static_cast<Index>(std::lround(std::clamp(*reply.held, 0.0, static_cast<double>(last))));
+            next.place = at == last ? std::nullopt : std::optional(at);
+            if (next != state().of<LayersState>()) visit().perform(SetLayers{next}, ui::gesture());
+        }
+        if (!reply.over) return;
+        const CellRef cell = own_cell(row + static_cast<Index>(reply.over->point), column);
+        drawing.now.cell = cell;
+        if (reply.clicked) parts::pin(drawing, cell);
+    };
+    const Index vocabulary = std::ssize(reading()->logits(0));
+    drawn("layers-probability", "Its probability", {"probability", 0, 1}, probability,
+          layers_rows::probability, token());
+    drawn("layers-rank", "Its rank",
+          {"rank, 1 is the likeliest", 0.8, static_cast<double>(vocabulary) * 1.2, true}, rank,
+          layers_rows::rank, token());
+    drawn("layers-norm", "Length of the stream", ui::fitted("‖x‖", {&norm, 1}, true), norm, layers_rows::norm,
+          0);
+    drawn("layers-cosine", "Cosine between the stream and its end", ui::fitted("cosine", {&cosine, 1}, true),
+          cosine, layers_rows::cosine, 0);
+}
+
+void LayersLens::draw(const Drawing& drawing, Subject& subject) {
+    const ui::TightLabels tight;
+    update(subject);
+    while (!drawing.deadline.passed() && step(subject)) continue;
+    update(subject);
+    ui::caption(
+        "Click a cell to read the stream there, and a token below to follow it; point at a part of its logit "
+        "to see why it is as large as that.");
+    draw_controls(drawing);
+    update(subject);
+    ImGui::Dummy({0, 6});
+    const float width = ImGui::GetContentRegionAvail().x;
+    const bool beside = width >= ui::two_unequal_columns;
+    if (!reading()) {
+        ui::caption(("The stream is being read, " + percent(read_.stream->progress()) + ".").c_str());
+    } else {
+        const float left = beside ? std::floor((width - ui::column_gap) * places_share) : width;
+        ui::column("places", left, [&](float w) {
+            draw_places(drawing, subject, w);
+            draw_said(drawing, subject, w);
+        });
+        if (beside) ImGui::SameLine(0, ui::column_gap);
+        ui::column("curves", beside ? width - left - ui::column_gap : width,
+                   [&](float w) { draw_curves(drawing, subject, w); });
+        ImGui::Dummy({0, layers_view::gap_below});
+        draw_sum(drawing, subject, width);
+        draw_tokens(drawing, subject, width);
+    }
+    if (step(subject))
+        drawing.visit.continue_with([this, &subject, trace = trace_] {
+            return subject.attention() && subject.attention()->trace() == trace && trace == trace_ &&
+                   step(subject);
+        });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,227 @@
+// Draws what adds up to a logit: its parts as bars, heads and MLPs layer by layer, and the tokens that they came from.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "app/format.hpp"
+#include "lenses/layers/layers.hpp"
+#include "lenses/layers/view.hpp"
+#include "parts/part.hpp"
+#include "subjects/explain.hpp"
+#include "widgets/bars.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+namespace {
+
+using layers_view::own_cell;
+
+constexpr float parts_share = 0.42f, number_width = 46, part_name_width = 150;
+constexpr Index most_tokens = 24, parts_shown = 14;
+
+}  // namespace
+
+void LayersLens::draw_sum(const Drawing& drawing, Subject& subject, float width) {
+    ui::section(("What adds up to the logit of " + vocabulary_.name(subject, token())).c_str());
+    double embeddings = 0, heads = 0, mlps = 0, rest = 0;
+    for (const LogitShare& share : parts()->shares())
+        (share.part == LogitPart::head            ? heads
+         : share.part == LogitPart::mlp           ? mlps
+         : share.part < LogitPart::embedding_norm ? embeddings
+                                                  : rest) += share.value;
+    const Network& network = trace_->network();
+    std::string text = "Embeddings " + fixed(embeddings, 4) + ", heads " + fixed(heads, 4) + ", MLPs " +
+                       fixed(mlps, 4) + ", biases and head " + fixed(rest, 4) + ": together " +
+                       fixed(parts()->sum(), 6);
+    if (network.logit_cap > 0) text += ", which the cap makes " + fixed(parts()->capped(), 6);
+    text += ". The run’s logit is " + fixed(parts()->logit(), 6) + ", off by " +
+            fixed(std::abs(parts()->capped() - parts()->logit()), 1) + ".";
+    ui::caption(text.c_str());
+    ui::landmark_item("layers/sum");
+    ui::caption(
+        network.head_transform
+            ? "Every norm is held at the mean and deviation that it had here, so it is a linear map. This "
+              "model’s head is not linear: its activation is taken by its slope, and “bend of the head” is "
+              "what that leaves."
+            : "Every norm is held at the mean and deviation that it had here, so it is a linear map and the "
+              "parts add up.");
+    const bool beside = width >= ui::two_unequal_columns;
+    const float left = beside ? std::floor((width - ui::column_gap) * parts_share) : width;
+    ui::column("parts", left, [&](float w) { draw_parts(drawing, subject, w); });
+    if (beside) ImGui::SameLine(0, ui::column_gap);
+    ui::column("heads", beside ? width - left - ui::column_gap : width,
+               [&](float w) { draw_heads(drawing, subject, w); });
+    ImGui::Dummy({0, layers_view::gap_below});
+}
+
+void LayersLens::draw_parts(const Drawing& drawing, Subject& subject, float width) {
+    const std::vector<LogitShare>& shares = parts()->shares();
+    std::vector<std::size_t> order(shares.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(-std::abs(shares[i].value), i); });
+    const auto kept = std::min(order.size(), static_cast<std::size_t>(parts_shown));
+    double others = parts()->sum();
+    std::vector<ui::Bar> bars;
+    for (std::size_t i = 0; i < kept; ++i) {
+        const LogitShare& share = shares[order[i]];
+        bars.push_back({part_name(stream_text(subject), share), static_cast<float>(share.value),
+                        fixed(share.value, 4),
+                        state().pin == own_cell(layers_rows::share, static_cast<Index>(order[i])), false});
+        others -= share.value;
+    }
+    if (kept < order.size())
+        bars.push_back({many(std::ssize(order) - static_cast<Index>(kept), "other part"),
+                        static_cast<float>(others), fixed(others, 4), false, true});
+    const auto most = static_cast<float>(std::abs(shares[order.front()].value));
+    const auto over = ui::bar_list("layers/part", "The largest parts of the logit", width, bars, most,
+                                   ui::diverging_scale(most), part_name_width);
+    if (!over || static_cast<std::size_t>(*over) >= kept) return;
+    const CellRef cell =
+        own_cell(layers_rows::share, static_cast<Index>(order[static_cast<std::size_t>(*over)]));
+    drawing.now.cell = cell;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (ui::clicked()) parts::pin(drawing, cell);
+}
+
+// A row for each block: its heads, what its norms and W_O add besides, its MLP.
+void LayersLens::draw_heads(const Drawing& drawing, Subject&, float width) {
+    const std::vector<LogitShare>& shares = parts()->shares();
+    const Network& network = trace_->network();
+    const Index layers = std::ssize(network.blocks), heads = trace_->model()->config().heads;
+    const bool crosses = network.encoder != nullptr;
+    std::vector<std::string> columns;
+    for (Index head = 0; head < heads; ++head) columns.push_back("h" + std::to_string(head));
+    for (Index head = 0; crosses && head < heads; ++head) columns.push_back("c" + std::to_string(head));
+    const Index mlp = std::ssize(columns);
+    columns.emplace_back("MLP");
+    Matrix values(layers, std::ssize(columns));
+    std::vector<std::optional<Index>> place_of(values.values.size());
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        const LogitShare& share = shares[i];
+        if (share.part != LogitPart::head && share.part != LogitPart::mlp) continue;
+        const AttentionPlace at = trace_->attention(share.number).place;
+        const Index first = at.kind == AttentionKind::cross ? heads : 0,
+                    column = share.part == LogitPart::mlp ? mlp : first + share.head;
+        values.at(at.layer, column) = share.value;
+        place_of[static_cast<std::size_t>(at.layer * values.cols + column)] = static_cast<Index>(i);
+    }
+    ui::MatrixGrid grid;
+    grid.name = "layers/heads";
+    grid.title = "Heads and MLPs, layer by layer";
+    grid.notation =
+        crosses ? "what each adds to the logit; c: cross-attention" : "what each adds to the logit";
+    grid.values = &values;
+    grid.column_labels = columns;
+    grid.row_axis = "layer";
+    grid.column_axis = "part";
+    grid.is_signed = true;
+    const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
+        const auto share = place_of[static_cast<std::size_t>(at.first * values.cols + at.second)];
+        return share ? std::optional(own_cell(layers_rows::share, *share)) : std::nullopt;
+    };
+    const auto clicked = layers_view::draw_grid(grid, width, cell_of, drawing);
+    if (!clicked || clicked->second == mlp) return;
+    const StreamPlace::After after =
+        clicked->second >= heads ? StreamPlace::After::cross : StreamPlace::After::attention;
+    Selection selection = drawing.selection();
+    if (trace_->attention(selection.layer).place.kind == AttentionKind::encoder) selection.forget_tokens();
+    selection.layer = attention_of(network, {after, clicked->first});
+    selection.head = clicked->second % heads;
+    visit().perform(Select{selection}, ui::gesture());
+}
+
+// ---- Which tokens it came from ----------------------------------------------------------------------------
+
+// Those that matter most to any of the measures, in the order of the text, where not all fit.
+std::vector<Index> LayersLens::tokens_shown(Index tokens, bool encoded, Index fit) const {
+    std::vector<double> matters(static_cast<std::size_t>(tokens));
+    for (Index i = 0; i < token_measure_count; ++i) {
+        const TokenShares* shares = measured(static_cast<TokenMeasure>(i));
+        if (!shares) continue;
+        const std::vector<double>& all = encoded ? shares->encoded : shares->own;
+        const double most =
+            std::abs(*std::ranges::max_element(all, {}, [](double each) { return std::abs(each); }));
+        for (std::size_t token = 0; most > 0 && token < matters.size(); ++token)
+            matters[token] += std::abs(all[token]) / most;
+    }
+    std::vector<Index> shown(matters.size());
+    std::iota(shown.begin(), shown.end(), Index{0});
+    std::ranges::sort(
+        shown, {}, [&](Index token) { return std::pair(-matters[static_cast<std::size_t>(token)], token); });
+    shown.resize(static_cast<std::size_t>(std::clamp(fit, Index{1}, tokens)));
+    std::ranges::sort(shown);
+    return shown;
+}
+
+void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, TokenMeasure measure,
+                                float width) {
+    static constexpr std::array<const char*, token_measure_count> names{"direct", "rollout", "gradient"},
+        titles{"Directly, through the heads here", "Attention rollout", "Attention × gradient"},
+        notations{"adds to the logit, exactly", "share of what arrives", "share of what helps"};
+    const auto which = static_cast<std::size_t>(measure);
+    const TokenShares* shares = measured(measure);
+    Matrix values(1, std::ssize(row.tokens));
+    for (Index c = 0; c < values.cols; ++c) {
+        const auto token = static_cast<std::size_t>(row.tokens[static_cast<std::size_t>(c)]);
+        values.at(0, c) = shares ? (row.encoded ? shares->encoded : shares->own)[token] : NAN;
+    }
+    const double progress = measure == TokenMeasure::gradient && gradient_ ? gradient_->progress()
+                            : rollout_                                     ? rollout_->progress()
+                                                                           : 0;
+    ui::MatrixGrid grid;
+    grid.name = "layers/" + std::string(names[which]) + (row.encoded ? "/encoded" : "");
+    grid.title = titles[which];
+    grid.notation = shares ? notations[which] : "is being computed, " + percent(progress);
+    grid.values = &values;
+    grid.row_labels = {&row.position, 1};
+    grid.column_labels = row.words;
+    grid.row_axis = "position";
+    grid.column_axis = "token";
+    grid.is_signed = measure == TokenMeasure::direct;
+    grid.allowed = [&](Index, Index c) { return !std::isnan(values.at(0, c)); };
+    const Index first =
+        (row.encoded ? layers_rows::encoded : layers_rows::tokens) + static_cast<Index>(measure);
+    layers_view::draw_grid(
+        grid, width,
+        [&](ui::CellAt at) {
+            return std::optional(own_cell(first, row.tokens[static_cast<std::size_t>(at.second)]));
+        },
+        drawing);
+}
+
+void LayersLens::draw_tokens(const Drawing& drawing, Subject& subject, float width) {
+    const auto rows = [&](const Attention& text, bool encoded) {
+        const auto fit = static_cast<Index>((width - layers_view::names_width) / number_width);
+        TokenRow row{tokens_shown(text.queries(), encoded, std::min(fit, most_tokens)),
+                     {},
+                     layers_view::shortened(label_at(stream_text(subject).query_names(), this->row())),
+                     encoded};
+        for (const Index token : row.tokens)
+            row.words.push_back(layers_view::shortened(label_at(text.query_names(), token)));
+        if (std::ssize(row.tokens) < text.queries())
+            ui::caption(("The " + std::to_string(row.tokens.size()) + " of " + many(text.queries(), "token") +
+                         " that matter most; the table has more.")
+                            .c_str());
+        for (Index i = 0; i < token_measure_count; ++i)
+            draw_token_row(drawing, row, static_cast<TokenMeasure>(i), width);
+    };
+    ui::section("Which tokens it came from");
+    ui::caption(
+        "The first row is exact, but direct alone: what the heads read of each token at this position. The "
+        "others "
+        "guess at all ways: rollout by the weights of all layers, attention × gradient by the weights that "
+        "help.");
+    rows(stream_text(subject), false);
+    const Attention* encoder = encoder_text(subject);
+    if (!encoder) return;
+    ui::section("And of what the encoder read");
+    rows(*encoder, true);
+}
+
+}  // namespace attn::app

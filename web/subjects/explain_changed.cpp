@@ -1,0 +1,79 @@
+// Ends the explanation of a number with what interventions made of it.
+#include <algorithm>
+
+#include "subjects/explain.hpp"
+
+namespace attn::app {
+
+namespace {
+
+struct ChangedSite {
+    Index attention;
+    Site site;
+};
+
+// The sites that a stage of an attention is, in their order. Scores, masks and weights are told by their chain.
+std::vector<ChangedSite> sites_of(const Trace& run, Index attention, Stage stage) {
+    const AttentionPlace place = run.attention(attention).place;
+    const Index blocks = std::ssize(run.attention(attention).queries.layers());
+    switch (stage) {
+        case Stage::residual:
+            if (place.layer == 0 || place.kind == AttentionKind::cross)
+                return {{attention, Site::residual_in}};
+            return {{attention - 1, Site::residual_out}, {attention, Site::residual_in}};
+        case Stage::q: return {{attention, Site::q}};
+        case Stage::k: return {{attention, Site::k}};
+        case Stage::v: return {{attention, Site::v}};
+        case Stage::output: return {{attention, Site::head_output}};
+        case Stage::attended: return {{attention, Site::attention_output}};
+        case Stage::middle: return {{attention, Site::residual_middle}};
+        case Stage::mlp_output: return {{attention, Site::mlp_output}};
+        case Stage::final_residual: return {{attention - place.layer + blocks - 1, Site::residual_out}};
+        default: return {};
+    }
+}
+
+// Says what was done to a cell of a head, or to the row that it is of.
+void note_cell_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& cell) {
+    std::string told;
+    for (const Intervention& each : run.interventions()) {
+        const std::vector<Index>& columns = each.edit.columns;
+        if (each.attention != at.layer || !is_of_cells(each.site) || !each.edit.touches(at.head, cell.row) ||
+            (!columns.empty() && !std::ranges::binary_search(columns, cell.col)))
+            continue;
+        told += (told.empty() ? "Changed here: " : "; ") + std::string(info(each.site).name) + " " +
+                operation_text(each);
+    }
+    if (!told.empty()) out.note = told + "." + (out.note.empty() ? "" : " " + out.note);
+}
+
+}  // namespace
+
+void add_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& cell) {
+    if (run.interventions().empty()) return;
+    if (is_of_pairs(cell.stage)) return note_cell_changes(out, run, at, cell);
+    const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
+    for (const auto& [attention, site] : sites_of(run, at.layer, cell.stage)) {
+        const Index head = !is_of_heads(site) ? 0
+                           : of_keys          ? run.attention(attention).record().kv_head(at.head)
+                                              : at.head;
+        for (const ChangedBy& change :
+             explain_changes(run, attention, site, head, cell.row, cell.col, out.f64)) {
+            const Operation operation = change.intervention->edit.operation;
+            const std::string before = out.lines.empty() ? in_expression(out.f64) : out.lines.back().name,
+                              by = in_expression(operation == Operation::scale ? change.value / out.f64
+                                                                               : change.value - out.f64);
+            const std::string expression = operation == Operation::scale && out.f64 != 0 ? before + " * " + by
+                                           : operation == Operation::add                 ? before + " + " + by
+                                                                         : in_expression(change.value);
+            for (Explained::Step& step : out.steps) step.current = false;
+            out.steps.push_back({"changed",
+                                 "from " + four(out.f64) + ": " + operation_text(*change.intervention),
+                                 four(change.value), true});
+            out.f64 = change.value;
+            add_line(out, "changed" + std::to_string(out.lines.size()), expression, out.f64);
+        }
+    }
+}
+
+}  // namespace attn::app

@@ -1,0 +1,121 @@
+// The run as a person has changed it: it goes on from the other one, and is what every lens shows.
+#include <algorithm>
+#include <array>
+
+#include "app/format.hpp"
+#include "subjects/sentence/sentence.hpp"
+
+namespace attn::app {
+
+TextRun* SentenceSubject::compared_run() const {
+    if (!now().compared || !now().compared->before) return compared_.run();
+    // Beside itself a run has nothing to say.
+    return shows_changed() ? sentence_.run() : nullptr;
+}
+
+std::shared_ptr<const Trace> SentenceSubject::run_beside() const {
+    const TextRun* beside = compared_.run();
+    return beside && !compared_.running() ? beside->run : nullptr;
+}
+
+void SentenceSubject::begin_changed() {
+    const TextRun* unchanged = sentence_.run();
+    if (!unchanged || sentence_.running()) return;
+    auto wanted = interventions_of(now().changes.all, *unchanged->run, run_beside());
+    if (wanted.empty()) return changed_.clear();
+    const bool there = changed_.run() || changed_.running();
+    if (there && wanted == changed_by_ && changed_of_ == unchanged->version()) return;
+    changed_by_ = std::move(wanted);
+    changed_of_ = unchanged->version();
+    if (model_->memory_bytes() + 2 * sentence_.bytes() + compared_.bytes() > run_bytes_limit) {
+        changed_.clear();
+        return visit().report_error(
+            {"A changed run beside the first needs more memory than a browser tab has; shorten the text."});
+    }
+    if (Status begun = changed_.change(sentence_, changed_by_); !begun) {
+        changed_.clear();
+        visit().report_error(begun.error());
+    }
+}
+
+void SentenceSubject::run_shown() {
+    next_ = {};
+    if (!run()) return;
+    if (is_open()) fit_selection();
+    refresh_next();
+}
+
+void SentenceSubject::measure_change() {
+    change_measured_ = {};
+    if (!shows_changed() || changed_.running()) return;
+    TextRun& before = *sentence_.run();
+    const Index row = run()->predicted();
+    if (row >= before.tokens()) return;
+    before.predict(row);
+    const SamplingState plain{.temperature = 1, .top_k = 0};
+    const auto likeliest = next_token_distribution(before.logits.values(), sampling_of(plain), 1);
+    if (likeliest.empty()) return;
+    const auto all =
+        next_token_distribution(run()->logits.values(), sampling_of(plain), run()->logits.size());
+    const auto same = std::ranges::find(all, likeliest.front().id, &Candidate::id);
+    if (same == all.end()) return;
+    const auto pieces = visit().page().ids_to_text(std::array{same->id});
+    change_measured_ = {run()->version(), row, pieces.empty() ? "" : pieces.front(),
+                        likeliest.front().probability, same->probability};
+}
+
+std::optional<Offer> SentenceSubject::offer_without(const HeadIndex& head) const {
+    if (!run()) return std::nullopt;
+    return Offer{"Switch this head off", ChangeRun{{.site = Site::head_output,
+                                                    .layer = head.layer,
+                                                    .head = head.head,
+                                                    .operation = Operation::zero}}};
+}
+
+std::vector<Offer> SentenceSubject::change_offers() const {
+    std::vector<Offer> all;
+    if (!run()) return all;
+    const Selection& s = state().selection;
+    const TextRun& shown = *chosen_run();
+    if (s.layer >= shown.layers() || s.head >= shown.heads()) return all;
+    const Layers& layers = shown.numbering();
+    const std::string layer = layers.name(s.layer);
+    const auto add = [&](std::string label, Site site, Operation operation, bool of_head) {
+        all.push_back({std::move(label), ChangeRun{{.site = site,
+                                                    .layer = s.layer,
+                                                    .head = of_head ? std::optional(s.head) : std::nullopt,
+                                                    .operation = operation}}});
+    };
+    if (auto without = offer_without({s.layer, s.head})) all.push_back(*std::move(without));
+    add("Let this head give its mean for every token", Site::head_output, Operation::mean, true);
+    add("Spread this head’s weights evenly", Site::weight, Operation::mean, true);
+    if (run_beside()) {
+        add("Take this head’s output from the other text", Site::head_output, Operation::patch, true);
+        if (s.query && *s.query < shown.queries())
+            all.push_back({"Take " + curly_quoted(shown.query_names()[static_cast<std::size_t>(*s.query)]) +
+                               " before " + layer + " from the other text",
+                           ChangeRun{{.site = Site::residual_in,
+                                      .layer = s.layer,
+                                      .row = *s.query,
+                                      .operation = Operation::patch}}});
+    }
+    add("Switch all attention of " + layer + " off", Site::attention_output, Operation::zero, false);
+    add("Switch the MLP of " + layer + " off", Site::mlp_output, Operation::zero, false);
+    if (s.query && s.key && *s.query < shown.queries() && *s.key < shown.keys())
+        all.push_back({"Hide " + curly_quoted(shown.key_names()[static_cast<std::size_t>(*s.key)]) +
+                           " from " + curly_quoted(shown.query_names()[static_cast<std::size_t>(*s.query)]) +
+                           " in this head",
+                       ChangeRun{{.site = Site::mask,
+                                  .layer = s.layer,
+                                  .head = s.head,
+                                  .row = *s.query,
+                                  .column = *s.key,
+                                  .operation = Operation::zero}}});
+    if (now().changes.any_on())
+        all.push_back({now().changes.before ? "Show the changed run" : "Show the run before its changes",
+                       ShowBefore{!now().changes.before}});
+    if (!now().changes.all.empty()) all.push_back({"Take all changes back", DropChange{}});
+    return all;
+}
+
+}  // namespace attn::app

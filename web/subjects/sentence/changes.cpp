@@ -1,0 +1,301 @@
+#include "subjects/sentence/changes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "app/link_text.hpp"
+#include "model/trace.hpp"
+#include "subjects/sentence/state.hpp"
+
+namespace attn::app {
+
+namespace {
+
+// What a person can choose here, and how a link writes it.
+constexpr std::array<std::pair<Operation, std::string_view>, 6> operation_keys{{{Operation::zero, "zero"},
+                                                                                {Operation::scale, "scale"},
+                                                                                {Operation::add, "add"},
+                                                                                {Operation::set, "set"},
+                                                                                {Operation::mean, "mean"},
+                                                                                {Operation::patch, "patch"}}};
+
+const std::pair<Operation, std::string_view>* entry_of(Operation operation) {
+    const auto found =
+        std::ranges::find(operation_keys, operation, [](const auto& each) { return each.first; });
+    return found == operation_keys.end() ? nullptr : &*found;
+}
+const std::pair<Operation, std::string_view>* entry_of(std::string_view key) {
+    const auto found = std::ranges::find(operation_keys, key, [](const auto& each) { return each.second; });
+    return found == operation_keys.end() ? nullptr : &*found;
+}
+
+bool has_value(Operation operation) {
+    return operation == Operation::scale || operation == Operation::add || operation == Operation::set;
+}
+
+Status check(const RunChange& change) {
+    const auto within = [](const std::optional<Index>& at) {
+        return !at || (*at >= 0 && *at < position_limit);
+    };
+    if (!within(change.layer) || !within(change.head) || !within(change.row) || !within(change.column))
+        return Error{"There is no such number in a run."};
+    if (!entry_of(change.operation)) return Error{"There is no such change of a run."};
+    if (!is_of_heads(change.site) && change.head)
+        return Error{"The " + std::string(info(change.site).name) + " is of all heads together."};
+    if (change.site == Site::mask && change.operation != Operation::zero &&
+        !(change.operation == Operation::set && (change.value == 0 || change.value == 1)))
+        return Error{"A mask hides a key or shows it: it can be set to 0 or 1."};
+    if (!has_value(change.operation) && change.value != 0)
+        return Error{"Nothing is to be set by this change of a run."};
+    if (!(std::abs(change.value) <= largest_change))
+        return Error{"A number can be changed to one between −1e9 and 1e9."};
+    return ok();
+}
+
+// The stage whose numbers the softmax reads, where the mask does not hide them.
+bool is_score(Stage stage, const AttentionSpec& spec) {
+    if (stage == Stage::masked) return true;
+    return spec.bias.empty() && stage == (spec.softcap > 0 ? Stage::capped : Stage::scaled);
+}
+
+// A comparison with what was before ends with the last change.
+void settle(SentenceState& sentence) {
+    if (!sentence.changes.any_on()) sentence.changes.before = false;
+    if (sentence.compared && sentence.compared->before && !sentence.changes.any_on())
+        sentence.compared.reset();
+}
+
+std::string operation_told(const RunChange& change) {
+    const std::string value = shortest(change.value);
+    switch (change.operation) {
+        case Operation::zero: return change.site == Site::mask ? "hidden" : "0";
+        case Operation::scale: return "× " + value;
+        case Operation::add: return change.value < 0 ? "− " + shortest(-change.value) : "+ " + value;
+        case Operation::set: return value;
+        case Operation::mean:
+            return is_of_cells(change.site) ? "the same for all keys" : "mean of all tokens";
+        case Operation::patch: return "as in the other text";
+        case Operation::mean_of_texts: break;
+    }
+    return "";
+}
+
+struct Extent {
+    Index heads, rows, columns;
+};
+Extent extent_of(const Trace& run, const RunChange& change) {
+    const Record& record = run.attention(change.layer).record();
+    const bool of_keys = change.site == Site::k || change.site == Site::v;
+    return {of_keys ? record.kv_heads() : record.heads(), of_keys ? record.keys() : record.queries(),
+            is_of_cells(change.site)   ? record.keys()
+            : is_of_heads(change.site) ? record.d_k()
+                                       : run.model()->config().d_model};
+}
+
+}  // namespace
+
+bool RunChanges::any_on() const { return std::ranges::any_of(all, &RunChange::on); }
+
+Status ChangeRun::apply(State& state) const {
+    if (const Status sound = check(change); !sound) return sound;
+    SentenceState& sentence = state.edit<SentenceState>();
+    std::vector<RunChange>& all = sentence.changes.all;
+    const auto same =
+        std::ranges::find_if(all, [&](const RunChange& each) { return each.same_place(change); });
+    if (same != all.end()) {
+        *same = change;
+    } else {
+        if (all.size() == most_changes)
+            return Error{"A run takes " + std::to_string(most_changes) +
+                         " changes at a time. Take one back first."};
+        all.push_back(change);
+    }
+    sentence.changes.before = false;
+    settle(sentence);
+    return ok();
+}
+std::string ChangeRun::describe(const State&) const { return told(change, {position_limit}); }
+
+Status SwitchChange::apply(State& state) const {
+    SentenceState& sentence = state.edit<SentenceState>();
+    if (index >= sentence.changes.all.size()) return Error{"There is no such change of the run."};
+    bool& on = sentence.changes.all[index].on;
+    on = !on;
+    settle(sentence);
+    return ok();
+}
+std::string SwitchChange::describe(const State& before) const {
+    const std::vector<RunChange>& all = sentence_of(before).changes.all;
+    return index < all.size() && all[index].on ? "a change switched off" : "a change switched on";
+}
+
+Status DropChange::apply(State& state) const {
+    SentenceState& sentence = state.edit<SentenceState>();
+    std::vector<RunChange>& all = sentence.changes.all;
+    if (index && *index >= all.size()) return Error{"There is no such change of the run."};
+    if (index)
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(*index));
+    else
+        all.clear();
+    settle(sentence);
+    return ok();
+}
+std::string DropChange::describe(const State&) const {
+    return index ? "a change taken back" : "all changes taken back";
+}
+
+Status ShowBefore::apply(State& state) const {
+    RunChanges& changes = state.edit<SentenceState>().changes;
+    if (before && !changes.any_on()) return Error{"Nothing in this run is changed."};
+    changes.before = before;
+    return ok();
+}
+std::string ShowBefore::describe(const State&) const {
+    return before ? "the run before its changes" : "the changed run";
+}
+
+std::string told(const RunChange& change, const Layers& layers) {
+    std::string text = change.site == Site::head_output ? "output" : std::string(info(change.site).name);
+    if (change.head) text += " of head " + std::to_string(*change.head);
+    text += " in " + layers.name(change.layer);
+    if (change.row)
+        text += std::string(is_of_cells(change.site) ? ", query " : ", token ") + std::to_string(*change.row);
+    if (change.column)
+        text += std::string(is_of_cells(change.site) ? ", key " : ", component ") +
+                std::to_string(*change.column);
+    return text + ": " + operation_told(change);
+}
+
+// ---- Links ------------------------------------------------------------------------------------------------
+
+std::string write_changes(const std::vector<RunChange>& changes) {
+    std::string text;
+    const auto number = [](const std::optional<Index>& at) { return at ? std::to_string(*at) : ""; };
+    for (const RunChange& each : changes) {
+        if (!text.empty()) text += ";";
+        text += std::string(info(each.site).key) + "," + std::to_string(each.layer) + "," +
+                number(each.head) + "," + number(each.row) + "," + number(each.column) + "," +
+                std::string(entry_of(each.operation)->second);
+        if (has_value(each.operation)) text += "," + shortest(each.value);
+        if (!each.on) text += ",off";
+    }
+    return text;
+}
+
+std::optional<std::vector<RunChange>> read_changes(std::string_view text) {
+    std::vector<RunChange> changes;
+    for (const std::string_view part : split(text, ';')) {
+        auto fields = split(part, ',');
+        RunChange change;
+        if (!fields.empty() && fields.back() == "off") {
+            change.on = false;
+            fields.pop_back();
+        }
+        if (fields.size() < 6) return std::nullopt;
+        const auto site = site_by_key(fields[0]);
+        const auto layer = read_integer<Index>(fields[1]);
+        const auto* operation = entry_of(fields[5]);
+        if (!site || !layer || !operation) return std::nullopt;
+        change.site = *site;
+        change.layer = *layer;
+        change.operation = operation->first;
+        const std::array places{&change.head, &change.row, &change.column};
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            if (fields[2 + i].empty()) continue;
+            *places[i] = read_integer<Index>(fields[2 + i]);
+            if (!*places[i]) return std::nullopt;
+        }
+        if (fields.size() != (has_value(change.operation) ? 7u : 6u)) return std::nullopt;
+        if (fields.size() == 7) {
+            const auto value = read_number(fields[6]);
+            if (!value) return std::nullopt;
+            change.value = *value;
+        }
+        const bool twice =
+            std::ranges::any_of(changes, [&](const RunChange& each) { return each.same_place(change); });
+        if (!check(change) || twice || changes.size() == most_changes) return std::nullopt;
+        changes.push_back(change);
+    }
+    return changes;
+}
+
+// ---- Runs -------------------------------------------------------------------------------------------------
+
+bool fits(const RunChange& change, const Trace& run, const Trace* beside) {
+    if (change.layer >= run.attentions()) return false;
+    const Extent all = extent_of(run, change);
+    if ((change.head && *change.head >= all.heads) || (change.row && *change.row >= all.rows) ||
+        (change.column && *change.column >= all.columns))
+        return false;
+    if (change.operation != Operation::patch) return true;
+    if (!beside) return false;
+    const Extent other = extent_of(*beside, change);
+    return !(change.row && *change.row >= other.rows) &&
+           !(is_of_cells(change.site) && (other.rows != all.rows || other.columns != all.columns));
+}
+
+std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes, const Trace& run,
+                                           const std::shared_ptr<const Trace>& beside) {
+    std::vector<Intervention> all;
+    const auto list = [](const std::optional<Index>& at) {
+        return at ? std::vector<Index>{*at} : std::vector<Index>{};
+    };
+    for (const RunChange& each : changes) {
+        if (!each.on || !fits(each, run, beside.get())) continue;
+        Intervention& made = all.emplace_back(Intervention{each.layer,
+                                                           each.site,
+                                                           {.head = each.head,
+                                                            .rows = list(each.row),
+                                                            .columns = list(each.column),
+                                                            .operation = each.operation}});
+        if (has_value(each.operation)) made.edit.values = {static_cast<float>(each.value)};
+        if (each.operation != Operation::patch) continue;
+        made.from = {beside};
+        // Of texts of other lengths, the tokens that both have.
+        const Index own = extent_of(run, each).rows, others = extent_of(*beside, each).rows;
+        if (own != others && !each.row)
+            for (Index row = 0; row < std::min(own, others); ++row) made.edit.rows.push_back(row);
+        if (own != others) made.edit.from_rows = made.edit.rows;
+    }
+    return all;
+}
+
+std::optional<RunChange> change_at(const Trace& run, const CellPlace& place) {
+    const CellRef& cell = place.cell;
+    if (cell.words || cell.second || place.head.layer >= run.attentions()) return std::nullopt;
+    const LayerAttention attention = run.attention(place.head.layer);
+    const Record& record = attention.record();
+    RunChange change{.layer = place.head.layer, .row = cell.row, .column = cell.col};
+    const auto of_head = [&](Site site, Index head) {
+        change.site = site;
+        change.head = head;
+        return change;
+    };
+    const auto of_block = [&](Site site) {
+        change.site = site;
+        return change;
+    };
+    const Index head = place.head.head, kv_head = record.kv_head(head);
+    if (is_score(cell.stage, record.spec())) return of_head(Site::score, head);
+    switch (cell.stage) {
+        case Stage::q: return of_head(Site::q, head);
+        case Stage::k: return of_head(Site::k, kv_head);
+        case Stage::v: return of_head(Site::v, kv_head);
+        case Stage::weight: return of_head(Site::weight, head);
+        case Stage::output: return of_head(Site::head_output, head);
+        case Stage::residual: return of_block(Site::residual_in);
+        case Stage::attended: return of_block(Site::attention_output);
+        case Stage::middle: return of_block(Site::residual_middle);
+        case Stage::mlp_output: return of_block(Site::mlp_output);
+        case Stage::final_residual: {
+            const auto blocks = std::ssize(attention.queries.network().blocks);
+            change.layer += blocks - 1 - attention.place.layer;
+            return of_block(Site::residual_out);
+        }
+        default: return std::nullopt;
+    }
+}
+
+}  // namespace attn::app

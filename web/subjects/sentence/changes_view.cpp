@@ -1,0 +1,145 @@
+// Draws what a person has changed in the run, and what can be changed about a number.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/format.hpp"
+#include "subjects/sentence/sentence.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+void SentenceSubject::draw_change_menu() {
+    const std::vector<Offer> offers = change_offers();
+    std::vector<const char*> names;
+    for (const Offer& offer : offers) names.push_back(offer.label.c_str());
+    // As low as the badges beside it.
+    ui::Type small(ui::Face::regular, ui::size_small);
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 1});
+    ui::next_control(ui::need::button);
+    const auto chosen = ui::menu("change", "Change…", names);
+    ImGui::PopStyleVar();
+    if (chosen) visit().perform(offers[static_cast<std::size_t>(*chosen)].command);
+    ui::tooltip(
+        "Switch off a head, or more: the model goes on from there. To change a single number, click it.");
+}
+
+// One chip for each change, then what they do to the prediction.
+void SentenceSubject::draw_changes() {
+    const RunChanges& changes = now().changes;
+    if (changes.all.empty()) return;
+    const Layers& layers = run()->numbering();
+    ui::Type small(ui::Face::regular, ui::size_small);
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
+    std::optional<Command> asked;
+    bool first = true;
+    for (std::size_t i = 0; i < changes.all.size(); ++i) {
+        const RunChange& change = changes.all[i];
+        const bool patch = change.operation == Operation::patch;
+        const bool has = sentence_.run() && fits(change, *sentence_.run()->run, run_beside().get());
+        const std::string text = (change.on ? "" : "off: ") + told(change, layers);
+        const std::string name = "changed/" + std::to_string(i);
+        if (!std::exchange(first, false)) ui::next_control(ui::text_size(text).x + 60);
+        ImGui::BeginGroup();
+        if (ui::toggle(name.c_str(), text.c_str(), change.on && has)) asked = SwitchChange{i};
+        ui::tooltip(
+            !has && patch
+                ? "It is taken from a second sentence: type one in the lens Compare. Scores and weights "
+                  "need one of as many tokens."
+            : !has      ? "This text has no such number, so nothing is changed here."
+            : change.on ? "Click to switch this change off"
+                        : "Click to switch this change on");
+        ImGui::SameLine(0, 2);
+        if (ui::button((name + "/drop").c_str(), "×")) asked = DropChange{i};
+        ui::rename_node("Take back: " + told(change, layers));
+        ImGui::EndGroup();
+    }
+    if (changes.any_on()) {
+        static constexpr std::array<const char*, 2> shown{"changed", "before"};
+        ui::next_control(ui::need::choices);
+        ImGui::BeginGroup();
+        if (const auto which = ui::choice("changed/shown", shown, changes.before ? 1 : 0))
+            asked = ShowBefore{*which == 1};
+        ui::tooltip("The key B goes to and fro.");
+        if (!now().compared) {
+            ImGui::SameLine(0, 6);
+            if (ui::button("changed/compare", "Compare both"))
+                asked = Compare{Comparison{.text = "", .before = true}};
+        }
+        ImGui::EndGroup();
+    }
+    ImGui::PopStyleVar();
+    if (const ChangeMeasured& measured = change_measured_; run()->version() == measured.version) {
+        const double times = measured.after / measured.before;
+        ui::caption(("What was likeliest before, " + curly_quoted(measured.piece) + ", goes from " +
+                     percent(measured.before) + " to " + percent(measured.after) +
+                     (std::isfinite(times) && times > 0 ? " (× " + fixed(times, 2) + ")." : "."))
+                        .c_str());
+        ui::landmark_item("changed/measured");
+    } else if (changed_.running()) {
+        ui::caption("The model goes on from what you changed.");
+    }
+    const bool typing = ImGui::GetIO().WantTextInput;
+    if (!typing && changes.any_on() && ImGui::Shortcut(ImGuiKey_B, ImGuiInputFlags_RouteGlobal))
+        asked = ShowBefore{!changes.before};
+    if (asked) visit().perform(*asked);
+}
+
+void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) {
+    if (why.masked || !run() || !awaited_.empty() || changed_.running()) return;
+    auto change = change_at(*run()->run, place);
+    if (!change || !fits(*change, *run()->run, nullptr)) return;
+    const std::vector<RunChange>& all = now().changes.all;
+    const auto same =
+        std::ranges::find_if(all, [&](const RunChange& each) { return each.same_place(*change); });
+    ImGui::Dummy({0, 6});
+    {
+        ui::Type semibold(ui::Face::semibold, ui::size_body);
+        ImGui::TextUnformatted("Change this number");
+    }
+    // What is already scaled or set, is multiplied as it is.
+    const bool again = same != all.end() && same->on &&
+                       (same->operation == Operation::scale || same->operation == Operation::set);
+    std::optional<Command> asked;
+    const auto to = [&](Operation operation, double value) {
+        change->operation = operation;
+        change->value = value;
+        asked = ChangeRun{*change};
+    };
+    double typed = why.f32;
+    ui::label("to");
+    ImGui::SetNextItemWidth(ui::long_number_width);
+    ImGui::InputDouble("##change", &typed, 0, 0, "%.6g");
+    const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
+    ui::landmark_item("change/value");
+    ui::semantic_field(ui::Role::textbox, "change/value", "Change this number to", shortest(typed));
+    if (entered) to(Operation::set, typed);
+    ui::next_control(ui::need::stepper);
+    if (ui::button("change/zero", "0")) to(Operation::zero, 0);
+    ui::rename_node("Set to 0");
+    for (const double factor : {0.5, 2.0, -1.0}) {
+        const std::string label = "× " + shortest(factor);
+        ui::next_control(ui::text_size(label).x + 20);
+        if (ui::button(("change/times/" + shortest(factor)).c_str(), label.c_str()))
+            again ? to(same->operation, factor * same->value) : to(Operation::scale, factor);
+    }
+    change->operation = Operation::patch;
+    if (fits(*change, *run()->run, run_beside().get())) {
+        ui::next_control(ui::need::button);
+        if (ui::button("change/patch", "As in the other text")) to(Operation::patch, 0);
+    }
+    if (same != all.end()) {
+        ui::next_control(ui::need::button);
+        if (ui::button("change/drop", "Take it back"))
+            asked = DropChange{static_cast<std::size_t>(same - all.begin())};
+    }
+    ui::caption(place.cell.stage == Stage::weight
+                    ? "The model goes on from it. The other weights of the row stay as they are."
+                    : "The model goes on from it, and what it says next changes.");
+    if (asked) visit().perform(*asked);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,74 @@
+// Draws which experts of the chosen layer the chosen token goes to.
+#include <algorithm>
+#include <numeric>
+
+#include "app/format.hpp"
+#include "model/block.hpp"
+#include "subjects/chosen_row.hpp"
+#include "subjects/sentence/sentence.hpp"
+#include "widgets/bars.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::size_t experts_shown = 8;  // with the highest scores
+
+}  // namespace
+
+void SentenceSubject::draw_experts(const Drawing& drawing, float width) {
+    const TextRun& shown = *chosen_run();
+    const Index number = std::min(state().selection.layer, shown.layers() - 1);
+    const LayerAttention attention = shown.run->attention(number);
+    const Trace& trace = attention.queries;
+    const auto layer = static_cast<std::size_t>(attention.place.layer);
+    const auto& experts = trace.network().blocks[layer].experts;
+    if (!experts) return;
+    const LayerTrace& at = trace.layers()[layer];
+    const Index token = chosen_query(*this);
+    Tensor scores({1, std::ssize(experts->all)});
+    apply(trace.kernels(), experts->router, rows(at.mlp_input.matrix(), {token, token + 1}), scores.matrix());
+    std::vector<Index> order(experts->all.size());
+    std::iota(order.begin(), order.end(), Index{0});
+    const auto score = [&](Index expert) { return scores.values()[static_cast<std::size_t>(expert)]; };
+    std::ranges::sort(order,
+                      [&](Index a, Index b) { return score(a) != score(b) ? score(a) > score(b) : a < b; });
+    order.resize(std::min(order.size(), experts_shown));
+    // Which of the token's experts one is; none: it does not go there.
+    const auto slot_of = [&](Index expert) -> std::optional<Index> {
+        for (Index slot = 0; slot < experts->per_token; ++slot)
+            if (static_cast<Index>(at.chosen_experts.matrix()(token, slot)) == expert) return slot;
+        return std::nullopt;
+    };
+    const auto cell_of = [&](Index expert) {
+        const auto slot = slot_of(expert);
+        return slot ? CellRef{Stage::expert_weight, token, *slot}
+                    : CellRef{Stage::router_score, token, expert};
+    };
+    ImGui::Dummy({0, 6});
+    const std::string title = "Experts of " + curly_quoted(label_at(shown.pieces, token));
+    ui::section(title.c_str());
+    ui::landmark_item("experts/title");
+    std::vector<ui::Bar> bars;
+    for (const Index expert : order) {
+        const auto slot = slot_of(expert);
+        const float weight = slot ? at.expert_weights.matrix()(token, *slot) : 0;
+        bars.push_back({"expert " + std::to_string(expert), weight,
+                        slot ? fixed(static_cast<double>(weight), 4) : "–", state().pin == cell_of(expert),
+                        !slot});
+    }
+    if (const auto over = ui::bar_list("experts", title, width, bars, 1, ui::sequential_scale(1))) {
+        const Index expert = order[static_cast<std::size_t>(*over)];
+        drawing.now.cell = cell_of(expert);
+        ui::bar_tooltip(*over, ("router score " + fixed(static_cast<double>(score(expert)), 4)).c_str());
+        if (ui::clicked()) visit().perform(Pin{cell_of(expert)}, ui::gesture());
+    }
+    ui::caption(("In " + shown.numbering().name(number) + ", the router sends this token to " +
+                 many(experts->per_token, "expert") + " of " + std::to_string(experts->all.size()) +
+                 ": the bars are what each one’s output is multiplied by.")
+                    .c_str());
+}
+
+}  // namespace attn::app
