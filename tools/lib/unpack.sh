@@ -65,9 +65,10 @@ END
     "$tree/emcc" --version
 }
 
-# Unpacks an upstream source as Debian keeps it.
+# Unpacks an upstream source as Debian keeps it. Debian's own changes, which a mirror may lack for a while after an
+# update, are not asked for.
 source_of() {
-    from_suite deb-src "$2" source --download-only "$1"
+    from_suite deb-src "$2" source --download-only --tar-only "$1"
     tar -x --strip-components 1 -C result -f packages/"$1"_"$3"*.orig.tar.*
 }
 
