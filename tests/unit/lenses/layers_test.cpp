@@ -8,7 +8,7 @@
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
 #include "unit/app/support.hpp"
-#include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -16,13 +16,6 @@ using namespace attn::test;
 
 namespace {
 
-constexpr CellRef own(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
-std::optional<Explained> why(const Visit& visit, const CellRef& cell) {
-    const Selection& s = visit.state().selection;
-    return lens_in(visit).explain(subject_in(visit), {{s.layer, s.head}, cell});
-}
-std::string spoken(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
 LayersLens& layers_in(const Visit& visit) { return static_cast<LayersLens&>(visit.lens()); }
 
 void open_layers(Screen& screen) {
@@ -37,16 +30,6 @@ void open_family(Screen& screen, const char* name, Index words = 6) {
     load_files(screen.visit, "tiny",
                {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
     screen.write_words(words);
-}
-
-void reveal(Screen& screen, const std::string& name) {
-    for (int i = 0; i < 60 && rect(name).bottom > rect("panel/lens").bottom; ++i) {
-        const Rect lens = rect("panel/lens");
-        ImGui::GetIO().AddMousePosEvent(lens.right - 4, (lens.top + lens.bottom) / 2);
-        screen.draw(2);
-        ImGui::GetIO().AddMouseWheelEvent(0, -1);
-        screen.draw(30);
-    }
 }
 
 // Every cell that the lens has of its own, a few of each kind.

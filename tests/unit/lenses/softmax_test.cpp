@@ -9,7 +9,7 @@
 #include "subjects/worked/commands.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
-#include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -17,29 +17,11 @@ using namespace attn::test;
 
 namespace {
 
-constexpr CellRef own(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
-std::optional<Explained> why(const Visit& visit, const CellRef& cell) {
-    const Selection& s = visit.state().selection;
-    return lens_in(visit).explain(subject_in(visit), {{s.layer, s.head}, cell});
-}
 double number(const Visit& visit, GibbsNumber which, GibbsPlace place = GibbsPlace::dial) {
     const auto found =
         why(visit, own(softmax_rows::number + static_cast<Index>(which), static_cast<Index>(place)));
     REQUIRE(found);
     return found->f64;
-}
-std::string spoken(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
-
-// Turns the wheel until the landmark is in view.
-void reveal(Screen& screen, const std::string& name) {
-    for (int i = 0; i < 60 && rect(name).bottom > rect("panel/lens").bottom; ++i) {
-        const Rect lens = rect("panel/lens");
-        ImGui::GetIO().AddMousePosEvent(lens.right - 4, (lens.top + lens.bottom) / 2);
-        screen.draw(2);
-        ImGui::GetIO().AddMouseWheelEvent(0, -1);
-        screen.draw(30);
-    }
 }
 
 void open_softmax(Screen& screen) {

@@ -1,0 +1,33 @@
+// Cells of a lens's own, and what it says of them.
+#pragma once
+
+#include "lenses/lens.hpp"
+#include "unit/frame/screen.hpp"
+
+namespace attn::test {
+
+constexpr app::CellRef own(Index row, Index col) {
+    return {.stage = Stage::lens, .row = row, .col = col};
+}
+
+// What the lens says of a cell of the chosen head.
+inline std::optional<app::Explained> why(const app::Visit& visit, const app::CellRef& cell) {
+    const app::Selection& s = visit.state().selection;
+    return app::lens_in(visit).explain(app::subject_in(visit), {{s.layer, s.head}, cell});
+}
+inline std::string spoken(const app::Visit& visit) {
+    return app::lens_in(visit).spoken(app::subject_in(visit));
+}
+
+// Turns the wheel until the landmark is in view.
+inline void reveal(Screen& screen, const std::string& name) {
+    for (int i = 0; i < 60 && rect(name).bottom > rect("panel/lens").bottom; ++i) {
+        const Rect lens = rect("panel/lens");
+        ImGui::GetIO().AddMousePosEvent(lens.right - 4, (lens.top + lens.bottom) / 2);
+        screen.draw(2);
+        ImGui::GetIO().AddMouseWheelEvent(0, -1);
+        screen.draw(30);
+    }
+}
+
+}  // namespace attn::test
