@@ -26,8 +26,9 @@ export class Semantics {
     #past = [];
     /** @type {string} Key of the text field that has the program's keyboard. */
     #typing = '';
-    /** @type {string} Key of the text field that the focus has come to, until the program's keyboard is there, too. */
+    /** @type {string} Key of the text field that the focus has come to, until the program has told that its keyboard is there. */
     #entered = '';
+    #toldSince = false;  // the program has told something else since
     #opens = false;  // something was pressed that opens a list
     #waits = false;
 
@@ -155,9 +156,10 @@ export class Semantics {
      */
     #follow(typing, made, had) {
         const began = typing !== this.#typing && typing !== '' && typing !== this.#entered;
-        if (typing === this.#entered) {
+        if (typing === this.#entered || this.#toldSince) {
             this.#entered = '';
         }
+        this.#toldSince = this.#entered !== '';
         this.#typing = typing;
         const active = document.activeElement;
         const ours = had || active === this.#stage || active === document.body;
@@ -213,6 +215,7 @@ export class Semantics {
             this.#program?.focusNode(part.key, part.row, part.col);
             if (part.node.role === 'textbox' && part.key !== this.#typing) {
                 this.#entered = part.key;
+                this.#toldSince = false;
                 this.#press(target);  // it takes what is typed
             }
             this.#setStops();
@@ -235,8 +238,15 @@ export class Semantics {
      */
     passes({ target }) {
         const part = this.#partOf(target);
-        return part !== null && (part.key === this.#typing || part.row >= 0);
+        return part !== null && (this.#types(part) || part.row >= 0);
     }
+
+    /**
+     * The program's keyboard is in this field, or will be in its next frame: what is typed at once is not lost.
+     *
+     * @param {Part} part
+     */
+    #types({ key }) { return key === this.#typing || key === this.#entered; }
 
     /**
      * Does what a key means to the element that has the focus. The answer is whether it means something.
@@ -246,7 +256,7 @@ export class Semantics {
     take(event) {
         const part = this.#partOf(event.target);
         const { key, target } = event;
-        if (!part || part.key === this.#typing || event.ctrlKey || event.metaKey || event.altKey || !(target instanceof HTMLElement)) {
+        if (!part || this.#types(part) || event.ctrlKey || event.metaKey || event.altKey || !(target instanceof HTMLElement)) {
             return false;
         }
         const { node, cells, row, col } = part;
