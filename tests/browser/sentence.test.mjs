@@ -1,7 +1,9 @@
 // Subject Sentence: a model dropped onto the page, a sentence typed, and everything that can be looked at.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pinName } from './lib/explorer.mjs';
-import { tiny } from './lib/models.mjs';
+import { tiny, tokenizer, variation } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
 
@@ -214,6 +216,37 @@ test('two sentences are compared, in every view, and their link brings both', as
 
     await explorer.visit(fragment);
     await explorer.untilRun('the link', (state) => state.fragment === fragment && state.second_pieces?.length === 7);
+});
+
+test('a sentence is compared in two models that have one tokenizer; another tokenizer is refused', async (explorer) => {
+    const config = JSON.parse(readFileSync(join(tiny.folder, 'config.json'), 'utf8'));
+    const other = variation(tiny.folder, { 'config.json': JSON.stringify({ ...config, n_head: 1 }) }, 'one-head');
+    const stranger = variation(tiny.folder, { 'tokenizer.json': tokenizer([...tiny.words].reverse()) }, 'stranger');
+    const weights = [];
+    await explorer.openModel(other, tiny.text);
+    for (let key = 0; key <= last; ++key) {
+        weights.push((await explorer.explain('weight', last, key)).f32);
+    }
+    await explorer.openModel(tiny.folder);
+    await explorer.untilRun('the run', ({ model, tokens }) => model === 'tiny' && tokens > 0);
+    await explorer.click('compare');
+    await explorer.click('compare/models');
+    await explorer.until('the invitation', () => explorer.rect('missing'));
+    await explorer.drop(stranger);
+    await explorer.untilNotice(/^stranger has other tokens than tiny/, 'error');
+    await explorer.dismiss();
+    await explorer.drop(other);
+    await explorer.untilRun('the second model', ({ second_pieces: pieces }) => pieces?.length === tiny.ids.length);
+    assert.equal((await explorer.state()).model, 'tiny');
+    for (const [key, weight] of weights.entries()) {
+        near([(await explorer.explain('weight', last, key, { second: 1 })).f32], [weight], 1e-7, `the weight of key ${key} in the second`);
+        near([(await explorer.explain('weight', last, key)).f32], [tiny.attention[0][0][last][key]], 1e-5, `the weight of key ${key} in the first`);
+    }
+    assert.equal(await explorer.linked('with.model'), 'one-head');
+    await explorer.write('the cat sat');
+    await explorer.untilRun('another text in both', ({ tokens, second_pieces: pieces }) => tokens === 3 && pieces?.length === 3);
+    await explorer.click('compare/off');
+    await explorer.until('one model', () => explorer.linked('with.model'), (model) => model === undefined);
 });
 
 test('texts without a word in common are compared all the same', async (explorer) => {

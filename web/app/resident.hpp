@@ -72,8 +72,9 @@ enum class FileKind { model, tensors, archive };
 class FileIntake {
   public:
     virtual ~FileIntake() = default;
-    // Tells the name of the folder that contains the files.
-    virtual void name(const std::string&) {}
+    // Tells the name of the folder that contains the files and, of a model, whether its tokenizer has the tokens of the
+    // open one's.
+    virtual void name(const std::string&, bool /*reads_alike*/) {}
     // Returns where to write the `size` bytes of the file. The address is valid until arrived() or discard().
     virtual Result<std::byte*> buffer(const std::string& file, std::uint64_t size) = 0;
     // Checks a file of which only the header has been written.

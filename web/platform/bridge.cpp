@@ -277,7 +277,9 @@ EMSCRIPTEN_KEEPALIVE void explorer_tokens(int box, const char* text, const std::
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_model_name(const char* name) { models().name(name); }
+EMSCRIPTEN_KEEPALIVE void explorer_model_name(const char* name, int reads_alike) {
+    models().name(name, reads_alike != 0);
+}
 
 // Returns where to write the file's bytes; null if the file is refused (a notice says why).
 EMSCRIPTEN_KEEPALIVE std::byte* explorer_model_buffer(const char* name, unsigned size_low,

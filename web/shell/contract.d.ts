@@ -60,7 +60,7 @@ export interface Exports {
     _explorer_tokens(box: number, text: Text, ids: Bytes, count: number, total: number, pieces: Text): void;
 
     /** A model begins to arrive. The files that follow are config.json, the index where there is one, and the weights. */
-    _explorer_model_name(name: Text): void;
+    _explorer_model_name(name: Text, readsAlike: Flag): void;
 
     /** The answer is the address that the file's bytes are written to, or 0 where the file is refused. */
     _explorer_model_buffer(name: Text, size_low: number, size_high: number): number;

@@ -127,7 +127,7 @@ export class Models {
         const tokenizer = createTokenizer(texts, Tokenizer, config.vocab_size ?? config.text_config?.vocab_size);
 
         const name = model.name || config._name_or_path?.split('/').at(-1) || config.model_type || 'model';
-        this.#program.modelName(name);
+        this.#program.modelName(name, this.#tokens[0].readsAlike(tokenizer));
         let loaded = false;
         try {
             loaded = await this.#transfer(name, model, ticket) && this.#program.modelLoaded();

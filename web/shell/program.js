@@ -142,8 +142,11 @@ export class Program {
         this.#call('_explorer_tokens', box, text, bytes, ids.length, total, JSON.stringify(pieces));
     }
 
-    /** @param {string} name */
-    modelName(name) { this.#call('_explorer_model_name', name); }
+    /**
+     * @param {string} name
+     * @param {boolean} readsAlike its tokenizer has the tokens of the open model's
+     */
+    modelName(name, readsAlike) { this.#call('_explorer_model_name', name, readsAlike); }
 
     /**
      * @param {string} name

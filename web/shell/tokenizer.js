@@ -115,6 +115,8 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
 
         special: specialTokens,
 
+        vocabulary,
+
         /** @param {number} id */
         idToToken: (id) => vocabulary[id],
 

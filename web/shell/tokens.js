@@ -68,6 +68,16 @@ export class Tokens {
         this.#generated.clear();
     }
 
+    /**
+     * Whether every id is the same token as of the open model.
+     *
+     * @param {Tokenizer} tokenizer
+     */
+    readsAlike(tokenizer) {
+        return this.#open?.tokenizer.vocabulary.length === tokenizer.vocabulary.length
+            && tokenizer.vocabulary.every((token, id) => token === this.#open?.tokenizer.vocabulary[id]);
+    }
+
     /** The program has no tokens any more. */
     forget() {
         ++this.#ticket;

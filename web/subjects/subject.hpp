@@ -113,6 +113,8 @@ class Subject : public Resident {
     virtual std::optional<Command> reads(const std::string& /*text*/, const std::string& /*second*/) const {
         return std::nullopt;
     }
+    // Says what is missing while a second is wanted that is not there.
+    virtual std::string second_wanted() const { return "Type a second sentence in the box above."; }
     // Returns the step that leaves it without a second again.
     virtual std::optional<Offer> offer_alone() const { return std::nullopt; }
     // Returns what its heads are named after; null while nothing was measured.

@@ -140,10 +140,11 @@ inline app::Table table_in(const app::Visit& visit) {
 }
 
 // Does what the page does with a model's files.
-inline void load_files(app::Visit& visit, const std::string& folder, const app::Files& files) {
+inline void load_files(app::Visit& visit, const std::string& folder, const app::Files& files,
+                       bool reads_alike = false) {
     app::FileIntake* intake = visit.intake(app::FileKind::model);
     REQUIRE(intake);
-    intake->name(folder);
+    intake->name(folder, reads_alike);
     for (const char* file : {"config.json", "model.safetensors"}) REQUIRE_FALSE(files.at(file).empty());
     for (const char* file : {"config.json", "model.safetensors", "scores.json"}) {
         if (!files.contains(file)) continue;
@@ -155,12 +156,14 @@ inline void load_files(app::Visit& visit, const std::string& folder, const app::
     REQUIRE(intake->arrived());
 }
 
-inline void load_tiny_model(app::Visit& visit) {
+inline app::Files golden_model(const std::string& model) {
     app::Files files;
     for (const char* file : {"config.json", "model.safetensors"})
-        files[file] = read_file(source_dir() / "tests/golden/model/gpt2-f32" / file);
-    load_files(visit, "tiny", files);
+        files[file] = read_file(source_dir() / "tests/golden/model" / model / file);
+    return files;
 }
+
+inline void load_tiny_model(app::Visit& visit) { load_files(visit, "tiny", golden_model("gpt2-f32")); }
 
 // Runs a text of five tokens through a model.
 inline void open_files(app::Visit& visit, const app::Files& files) {
@@ -173,10 +176,7 @@ inline void open_files(app::Visit& visit, const app::Files& files) {
 
 // Runs it through one of the golden models.
 inline void open_golden(app::Visit& visit, const std::string& model) {
-    app::Files files;
-    for (const char* file : {"config.json", "model.safetensors"})
-        files[file] = read_file(source_dir() / "tests/golden/model" / model / file);
-    open_files(visit, files);
+    open_files(visit, golden_model(model));
 }
 
 // Does what the page does with the files passed to open_files.

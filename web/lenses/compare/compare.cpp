@@ -73,6 +73,10 @@ QueryStack query_stack(const Attention& attention) {
     return {&queries, encoder && &queries != encoder ? encoder->attentions() : 0};
 }
 
+HeadIndex beside(const HeadIndex& head, const Attention& other) {
+    return {std::min(head.layer, other.layers() - 1), std::min(head.head, other.heads() - 1)};
+}
+
 std::optional<Index> Pairing::second_of(Index token) const {
     if (const auto aligned = alignment_.second_of(token)) return aligned;
     return only(second_ids_, first_ids_[static_cast<std::size_t>(token)]);
@@ -100,7 +104,8 @@ void CompareLens::update_maps(const Attention& first, const Attention& second, H
         return;
     maps_ = {first.version(), second.version(), head.layer, head.head, nullptr, nullptr, nullptr, {}, {}};
     maps_.first = stage_map(first.record(head.layer), head.head, Stage::weight);
-    maps_.second = stage_map(second.record(head.layer), head.head, Stage::weight);
+    const HeadIndex there = beside(head, second);
+    maps_.second = stage_map(second.record(there.layer), there.head, Stage::weight);
     const auto& [query_pairing, key_pairing] = pairings_of(first, second);
     const auto of_first = [](const Pairing& pairing) {
         std::vector<Index> tokens;
@@ -133,15 +138,16 @@ std::vector<Table> CompareLens::tables(Subject& subject) {
     const Attention &first = *subject.attention(), &second = *subject.second();
     const HeadIndex chosen = subject.chosen_head();
     update_maps(first, second, chosen);
-    const std::string head = head_text(chosen, first.numbering(), ", ");
     const auto weights = [&](const char* which, const MapPointer& map, const Attention& run) {
-        return table_of(std::string("Weights of the ") + which + ", " + head, *map, run.query_names(),
-                        run.key_names(), Stage::weight);
+        return table_of(std::string("Weights of the ") + which + ", " +
+                            head_text(beside(chosen, run), run.numbering(), ", "),
+                        *map, run.query_names(), run.key_names(), Stage::weight);
     };
     std::vector<Table> tables{weights("first", maps_.first, first), weights("second", maps_.second, second)};
     if (maps_.difference)
-        tables.push_back(table_of("Weights of the first minus the second, " + head, *maps_.difference,
-                                  maps_.pair_names, maps_.key_pair_names, Stage::weight));
+        tables.push_back(
+            table_of("Weights of the first minus the second, " + head_text(chosen, first.numbering(), ", "),
+                     *maps_.difference, maps_.pair_names, maps_.key_pair_names, Stage::weight));
     const ComparisonView view = state().of<CompareState>().view;
     const bool shows_second =
         view == ComparisonView::blink ? blink_.second : state().pin && state().pin->second;
@@ -158,7 +164,9 @@ std::string CompareLens::spoken(Subject& subject) {
     const auto& here = first_reader_.read(first, s.layer, s.head, s.query);
     if (!here) return "";
     const auto partner = pairings_of(first, second).queries.second_of(here->query);
-    const auto& there = second_reader_.read(second, s.layer, s.head, s.counterpart ? s.counterpart : partner);
+    const HeadIndex other = beside({s.layer, s.head}, second);
+    const auto& there =
+        second_reader_.read(second, other.layer, other.head, s.counterpart ? s.counterpart : partner);
     if (!there || (!partner && !s.counterpart))
         return here->asks + ", the first " + looks_at(*here) + "; the second has no such word.";
     if (here->looks.empty() || there->looks.empty() || here->looks[0].at != there->looks[0].at)
@@ -186,16 +194,18 @@ std::optional<Missing> CompareLens::missing(Subject& subject) const {
     if (!first) return Missing{"There is no attention to compare here yet."};
     if (!second) {
         if (const auto offer = subject.offer_second()) {
-            // The second text is still empty, so there is nothing to offer.
+            // The second is still to come, so there is nothing to offer.
             if (subject_of(state()).has_second && subject_of(state()).has_second(state()))
-                return Missing{"Type a second sentence in the box above.", subject.offer_alone()};
+                return Missing{subject.second_wanted(), subject.offer_alone()};
             return Missing{"Comparing needs a second run.", offer};
         }
         return Missing{"Comparing needs a second run, and this one has none to compare with."};
     }
-    if (first->layers() != second->layers() || first->heads() != second->heads())
+    const auto layers = [](const Attention& run) { return run.numbering(); };
+    if (layers(*first).decoder != layers(*second).decoder ||
+        (layers(*first).decoder > 0 && first->layers() != second->layers()))
         return Missing{
-            "The two have different numbers of layers or heads, so they cannot be compared head by "
+            "The two have different numbers of encoder or decoder layers, so they cannot be compared head by "
             "head."};
     const auto differ = [](const Attention& run) { return run.one_line() && run.queries() != run.keys(); };
     if (differ(*first) || differ(*second))

@@ -1,5 +1,5 @@
-// Lens Compare shows the subject next to another run of it: two sentences, two trained networks, or an
-// example before and after an edit. It shows how similar a token's vectors and attention rows are in both,
+// Lens Compare shows the subject next to another run of it: two sentences, one in two models, two trained networks, or
+// an example before and after an edit. It shows how similar a token's vectors and attention rows are in both,
 // and the chosen head's maps.
 #pragma once
 
@@ -65,6 +65,9 @@ struct QueryStack {
 };
 QueryStack query_stack(const Attention& attention);
 
+// The head of another run that stands beside this one: the same, or the nearest where that has fewer.
+HeadIndex beside(const HeadIndex& head, const Attention& other);
+
 class CompareLens final : public Lens {
   public:
     using Lens::Lens;
@@ -93,9 +96,11 @@ class CompareLens final : public Lens {
     struct Alike {
         std::uint64_t first_version = 0, second_version = 0;
         Index query = -1, second_query = -1;
-        Range layers{};
-        std::vector<Cosine> residual;  // [layers + 1]; empty without a Trace
-        std::vector<Cosine> rows;      // [the layers that are alike, heads]
+        Range layers{};  // that are alike, as far as both have them
+        Index heads = 0;
+        std::vector<Cosine>
+            residual;  // [layers + 1]; empty without a Trace, or where the streams differ in shape
+        std::vector<Cosine> rows;  // [layers, heads]
     };
     // One head's weights in both runs.
     struct PairMaps {

@@ -39,7 +39,7 @@ void CompareLens::draw_controls(const Frame& frame) {
 
 void CompareLens::update(Line& line, const Attention& run, const Selection& selection,
                          std::optional<Index> query) {
-    const auto [layer, head] = std::pair(selection.layer, selection.head);
+    const auto [layer, head] = beside({selection.layer, selection.head}, run);
     const Index wanted = query.value_or(-1);
     if (line.version == run.version() && line.layer == layer && line.head == head && line.query == wanted)
         return;
@@ -188,12 +188,18 @@ void CompareLens::update_alike(const Frame& frame, Index query, Index second_que
     if (alike_.first_version == a.version() && alike_.second_version == b.version() &&
         alike_.query == query && alike_.second_query == second_query)
         return;
-    alike_ = {a.version(), b.version(), query, second_query, a.alike(), {}, {}};
-    if (const Trace *of_a = query_stack(a).trace, *of_b = query_stack(b).trace; of_a && of_b)
+    const Range layers{a.alike().begin, std::min(a.alike().end, b.alike().end)};
+    alike_ = {a.version(), b.version(), query, second_query, layers, std::min(a.heads(), b.heads()), {}, {}};
+    const auto same_shape = [](const Trace& x, const Trace& y) {
+        return x.layers().size() == y.layers().size() &&
+               x.final_residual().dim(1) == y.final_residual().dim(1);
+    };
+    if (const Trace *of_a = query_stack(a).trace, *of_b = query_stack(b).trace;
+        of_a && of_b && same_shape(*of_a, *of_b))
         alike_.residual = residual_cosines(*of_a, query, *of_b, second_query);
     for (Index layer = alike_.layers.begin; layer < alike_.layers.end; ++layer) {
         const auto of_a = a.record(layer), of_b = b.record(layer);
-        for (Index head = 0; head < of_a->heads(); ++head)
+        for (Index head = 0; head < alike_.heads; ++head)
             alike_.rows.push_back(row_cosine(of_a->weights(head, query), of_b->weights(head, second_query),
                                              frame.keys.alignment()));
     }
@@ -202,9 +208,14 @@ void CompareLens::update_alike(const Frame& frame, Index query, Index second_que
 void CompareLens::draw_vectors(const Frame& frame, float width) {
     if (alike_.residual.empty()) return;
     ui::section("Same word, different vector?");
+    const bool two_models =
+        query_stack(frame.first).trace->model() != query_stack(frame.second).trace->model();
     ui::caption(("Cosine of " + curly_quoted(frame.first_name(alike_.query)) + " and " +
                  curly_quoted(frame.second_name(alike_.second_query)) +
-                 " in the residual stream, layer by layer.")
+                 " in the residual stream, layer by layer." +
+                 (two_models ? " Models trained apart use directions of their own: only where one was made "
+                               "from the other do vectors stay alike."
+                             : ""))
                     .c_str());
     std::vector<ui::Bar> bars;
     for (std::size_t i = 0; i < alike_.residual.size(); ++i) {
@@ -228,7 +239,7 @@ void CompareLens::draw_vectors(const Frame& frame, float width) {
 void CompareLens::draw_heads(const Frame& frame, float width) {
     ui::section("Same attention pattern?");
     ui::caption("Cosine of the word’s two rows of attention, head by head. Click one to see its maps.");
-    const Index first_layer = alike_.layers.begin, layers = alike_.layers.size(), count = frame.first.heads();
+    const Index first_layer = alike_.layers.begin, layers = alike_.layers.size(), count = alike_.heads;
     const Layers& numbering = frame.first.numbering();
     constexpr float label = 22, height = 24, top = 18;
     const float cell = std::min((width - label) / static_cast<float>(count), 60.0f);
@@ -293,7 +304,7 @@ void CompareLens::draw_similarities(const Frame& frame, float width) {
     const auto second_query = frame.second_query();
     if (!second_query) {
         ui::section("Same word, different vector?");
-        return ui::caption("This word has no counterpart: click a word of the second sentence.");
+        return ui::caption("This word has no counterpart: click a word of the second line.");
     }
     update_alike(frame, frame.query(), *second_query);
     draw_vectors(frame, width);

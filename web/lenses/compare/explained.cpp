@@ -44,7 +44,7 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
         const auto& [queries, keys] = pairings_of(*first, *second);
         const auto query = queries.alignment().second_of(cell.row),
                    key = keys.alignment().second_of(cell.col);
-        const Places here{place.head}, there{place.head, true};
+        const Places here{place.head}, there{beside(place.head, *second), true};
         if (!query || !key) return std::nullopt;
         const CellPlace from = here(Stage::weight, cell.row, cell.col),
                         to = there(Stage::weight, *query, *key);
@@ -128,7 +128,7 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
     out.title = "Cosine of two rows, " + head_text(head, first->numbering(), ", ");
     out.operands_title = "Weights of " + words;
     const auto number =
-        static_cast<std::size_t>((head.layer - alike_.layers.begin) * first->heads() + head.head);
+        static_cast<std::size_t>((head.layer - alike_.layers.begin) * alike_.heads + head.head);
     if (number < alike_.rows.size())
         out.f32 = static_cast<double>(static_cast<float>(alike_.rows[number].value()));
     return out;

@@ -14,7 +14,7 @@ TextRun* SentenceSubject::compared_run() const {
 }
 
 std::shared_ptr<const Trace> SentenceSubject::run_beside() const {
-    const TextRun* beside = compared_.run();
+    const TextRun* beside = compares_models() ? nullptr : compared_.run();
     return beside && !compared_.running() ? beside->run : nullptr;
 }
 
@@ -27,7 +27,7 @@ void SentenceSubject::begin_changed() {
     if (there && wanted == changed_by_ && changed_of_ == unchanged->version()) return;
     changed_by_ = std::move(wanted);
     changed_of_ = unchanged->version();
-    if (model_->memory_bytes() + 2 * sentence_.bytes() + compared_.bytes() > run_bytes_limit) {
+    if (model_bytes() + 2 * sentence_.bytes() + compared_.bytes() > run_bytes_limit) {
         changed_.clear();
         return visit().report_error(
             {"A changed run beside the first needs more memory than a browser tab has; shorten the text."});

@@ -69,6 +69,8 @@ std::string OpenBundled::describe(const State&) const { return "model " + model;
 Status Compare::apply(State& state) const {
     if (with && !(is_utf8(with->text) && is_utf8(with->written)))
         return Error{"The second text is not UTF-8."};
+    if (with && with->model && !is_model_name(*with->model))
+        return Error{"A model's name is UTF-8 of at most 200 bytes."};
     if (text && !is_utf8(*text)) return Error{"The text is not UTF-8."};
     if (with && with->before && !sentence_of(state).changes.any_on())
         return Error{"Nothing in this run is changed, so there is no run before."};
@@ -85,6 +87,8 @@ std::string Compare::describe(const State& before) const {
     if (!with) return "one text alone";
     const auto& now = sentence_of(before).compared;
     if (with->before) return "compared with the run before";
+    if (with->model)
+        return with->model->empty() ? "compared with another model" : "compared with " + *with->model;
     return !now ? "compared with a second text" : *now != *with ? "second text" : "comparison";
 }
 
@@ -99,6 +103,8 @@ Status SetModel::apply(State& state) const {
         sentence.written.clear();
         if (sentence.compared) sentence.compared->written.clear();
     }
+    // What stood beside the model before need not have the tokenizer of this one.
+    if (sentence.compared && sentence.compared->model) sentence.compared.reset();
     forget_heads(state);
     return ok();
 }

@@ -25,8 +25,8 @@ struct OpenBundled {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// Adds a second text next to the sentence, or next to `text`, which then replaces the sentence; without a
-// second text, the comparison ends.
+// Puts something beside the sentence, or beside `text`, which then replaces the sentence; without it, the comparison
+// ends.
 struct Compare {
     std::optional<Comparison> with = {};
     std::optional<std::string> text = {};

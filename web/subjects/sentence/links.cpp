@@ -12,7 +12,8 @@ namespace {
 // Removes a second text that is too long for a link, and a pinned cell that belongs to it.
 void prune(State& state) {
     const auto& second = sentence_of(state).compared;
-    if (!second || second->before || (fits_into_a_link(second->text) && fits_into_a_link(second->written)))
+    if (!second || !second->of_text() ||
+        (fits_into_a_link(second->text) && fits_into_a_link(second->written)))
         return;
     state.edit<SentenceState>().compared.reset();
     if (state.pin && state.pin->second) state.pin.reset();
@@ -41,11 +42,18 @@ constexpr LinkRow sentence_rows[] = {
      },
      [](const State& s, const State&) -> std::optional<std::string> {
          const auto& second = sentence_of(s).compared;
-         return second && !second->before ? std::optional(second->text) : std::nullopt;
+         return second && second->of_text() ? std::optional(second->text) : std::nullopt;
+     }},
+    {"with.model", "the name of a model, or nothing: the next one that is opened",
+     [](State& s, const std::string& value) { return take(s, Compare{Comparison{.model = value}}); },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const auto& second = sentence_of(s).compared;
+         return second ? second->model : std::nullopt;
      }},
     {"with.written", "UTF-8 text of at most 2,000 characters, beside a second text",
      [](State& s, const std::string& value) {
-         if (!sentence_of(s).compared || !fits_into_a_link(value)) return false;
+         if (!sentence_of(s).compared || !sentence_of(s).compared->of_text() || !fits_into_a_link(value))
+             return false;
          Comparison second = *sentence_of(s).compared;
          second.written = value;
          return take(s, Compare{second});

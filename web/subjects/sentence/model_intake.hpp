@@ -16,8 +16,13 @@ class ModelIntake {
     // This limits the sum of file sizes: a tab's heap ends at 2 GB, and a run needs room next to the weights.
     static constexpr std::uint64_t bytes_limit = 1'700'000'000;
 
-    void name(std::string folder) { folder_ = std::move(folder); }
+    // `reads_alike`: its tokenizer has the tokens of the open model's.
+    void name(std::string folder, bool reads_alike) {
+        folder_ = std::move(folder);
+        reads_alike_ = reads_alike;
+    }
     const std::string& name() const { return folder_; }
+    bool reads_alike() const { return reads_alike_; }
 
     // Returns where to write the `size` bytes of the file; the address is valid until load() or discard().
     Result<std::byte*> buffer(const std::string& file, std::uint64_t size);
@@ -33,6 +38,7 @@ class ModelIntake {
 
   private:
     std::string folder_;
+    bool reads_alike_ = false;
     ModelFiles files_;
     std::optional<Bytes> scores_;
     bool has_config_ = false;

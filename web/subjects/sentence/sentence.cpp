@@ -55,6 +55,10 @@ std::optional<State> SentenceSubject::home(const Opening& opening) const {
 // nothing.
 void SentenceSubject::receive(State& state, const State& here, Change how) {
     const SentenceState& before = sentence_of(here);
+    if (const auto& beside = sentence_of(state).compared;
+        beside && beside->model && !beside->model->empty() && *beside->model != other_name_)
+        visit().notice("Compared with the model '" + *beside->model +
+                       "': drop its folder onto the page to see the same.");
     if (how == Change::restored) {
         const SentenceState& now = sentence_of(state);
         if (now.model == before.model && now.trained == before.trained) return;
@@ -83,8 +87,13 @@ void SentenceSubject::follow(const State& before, Change how) {
         wanted_.reset();
         last_wanted_ = false;
     }
-    const bool left_alone = run_beside() && (!now().compared || now().compared->before);
-    if (!now().compared || now().compared->before) compared_.clear();
+    const bool of_text = now().compared && now().compared->of_text();
+    const bool left_alone = run_beside() && !of_text;
+    if (!compares_models() || *now().compared->model != other_name_) {
+        if (other_model_ || !of_text) compared_.clear();
+        other_model_.reset();
+        other_name_.clear();
+    }
     if (left_alone || !now().changes.same_run(sentence_of(before).changes)) begin_changed();
     if (left_alone || !(now().changes == sentence_of(before).changes)) run_shown();
     // A person asked for a model that comes with the page.
@@ -150,7 +159,7 @@ std::optional<LowerBox> SentenceSubject::lower_box(Box which) const {
     if (writes_another() && which == Box::second)
         return LowerBox{now().written, "What " + model_name_ + " has written: press Play, or type", true};
     const LensEntry& lens = lens_of(state());
-    if (!now().compared || now().compared->before || !(lens.compares || lens.reads_second))
+    if (!now().compared || !now().compared->of_text() || !(lens.compares || lens.reads_second))
         return std::nullopt;
     const Box second = writes_another() ? Box::third : Box::second;
     if (which == second) return LowerBox{now().compared->text, "Type a second sentence"};
@@ -170,7 +179,7 @@ void SentenceSubject::text_typed(Box box, const std::string& text) {
 }
 
 void SentenceSubject::compare_typed(Box box, const std::string& text) {
-    if (!now().compared || now().compared->before) return;
+    if (!now().compared || !now().compared->of_text()) return;
     Comparison next = *now().compared;
     (box == Box::fourth ? next.written : next.text) = text;
     if (next == *now().compared) return;
@@ -221,14 +230,18 @@ void SentenceSubject::tokens(TokenizedText text) {
         text_typed(box, text.text);
         if (box == Box::second) awaits_tokens_ = false;
         split_[box] = std::move(text);
-        return start_both(box == Box::third || box == Box::fourth ? compared_ : sentence_);
+        if (box == Box::third || box == Box::fourth) return start_both(compared_);
+        start_both(sentence_);
+        if (compares_models()) start_both(compared_);
+        return;
     }
     if (text.box == Box::second) {
-        if (now().compared && !now().compared->before) start(compared_, std::move(text));
+        if (now().compared && now().compared->of_text()) start(compared_, std::move(text));
         return;
     }
     if (text.text != now().text) set_text(text.text);
     awaits_tokens_ = false;
+    if (compares_models()) start(compared_, text);
     start(sentence_, std::move(text));
     if (sentence_.ids().empty()) {
         next_ = {};
@@ -255,6 +268,8 @@ bool SentenceSubject::load_model() {
         visit().report_error(loaded.error());
         return false;
     }
+    const bool asked_for = !awaited_.empty() || training_.handover;
+    if (is_open() && compares_models() && !asked_for) return open_beside(std::move(loaded->model));
     const bool wrote = writes_another();
     model_ = std::move(loaded->model);
     model_name_ = intake_.name();
@@ -281,6 +296,27 @@ bool SentenceSubject::load_model() {
         model_chosen(!wrote);
     }
     visit().page().set_title(model_name_);
+    visit().show_boxes(true);
+    return true;
+}
+
+// The page's tokenizer is that of both.
+bool SentenceSubject::open_beside(std::shared_ptr<const Model> model) {
+    const std::string& name = intake_.name();
+    const bool writes = model->config().decoder_layers > 0;
+    if (!intake_.reads_alike() || writes != writes_another()) {
+        const std::string why =
+            !intake_.reads_alike()
+                ? name + " has other tokens than " + model_name_ + ", so they cannot be compared word by word"
+                : "Only one of " + name + " and " + model_name_ + " reads one text and writes another";
+        visit().report_error({why + ". Open a model with the same tokenizer, or end the comparison first."});
+        return false;
+    }
+    for (const std::string& note : model->notes()) visit().notice(name + ": " + note);
+    compared_.clear();
+    other_model_ = std::move(model);
+    other_name_ = name;
+    visit().perform(Compare{Comparison{.model = name}});
     visit().show_boxes(true);
     return true;
 }
@@ -318,6 +354,7 @@ void SentenceSubject::model_chosen(bool keeps_written) {
         next.subject = home->subject;
         next.lens = home->lens;
         SentenceState& sentence = next.edit<SentenceState>();
+        if (sentence.compared && sentence.compared->model) sentence.compared.reset();
         sentence.text = sentence_of(*home).text;
         sentence.model = model_name_;
         sentence.trained.reset();
@@ -396,9 +433,12 @@ bool SentenceSubject::prepare_awaited(double until_ms) {
 // ---- Runs -------------------------------------------------------------------------------------------------
 
 void SentenceSubject::start(TextJob& job, TokenizedText text, SplitText written) {
-    const Index context = model_->config().context;
+    const auto& model = model_of(job);
+    if (!model) return;
+    const std::string& name = name_of_model(job);
+    const Index context = model->config().context;
     if (text.total > context)
-        visit().notice("The text has " + std::to_string(text.total) + " tokens; " + model_name_ + " reads " +
+        visit().notice("The text has " + std::to_string(text.total) + " tokens; " + name + " reads " +
                        std::to_string(context) + ", so the first " + std::to_string(context) + " are shown.");
     if (std::ssize(text.ids) > context) {
         text.ids.resize(static_cast<std::size_t>(context));
@@ -406,17 +446,17 @@ void SentenceSubject::start(TextJob& job, TokenizedText text, SplitText written)
     }
     const TextJob& other = &job == &sentence_ ? compared_ : sentence_;
     const std::int64_t run_bytes =
-        text.ids.empty() ? 0 : trace_bytes(model_->config(), std::ssize(text.ids), std::ssize(written.ids));
+        text.ids.empty() ? 0 : trace_bytes(model->config(), std::ssize(text.ids), std::ssize(written.ids));
     const std::int64_t twice = &job == &sentence_ && now().changes.any_on() ? 2 : 1;
-    const std::int64_t needed = model_->memory_bytes() + twice * run_bytes + other.bytes();
+    const std::int64_t needed = model_bytes() + twice * run_bytes + other.bytes();
     if (needed > run_bytes_limit)
         return visit().report_error({"A run of " + std::to_string(text.ids.size()) + " tokens through " +
-                                     model_name_ + " needs " + std::to_string(needed / 1'000'000) +
+                                     name + " needs " + std::to_string(needed / 1'000'000) +
                                      " MB, more than a browser tab has; shorten the text."});
     std::vector<std::int32_t> segments;
-    if (model_->config().segments > 1) segments = segments_of(text.ids, special_);
+    if (model->config().segments > 1) segments = segments_of(text.ids, special_);
     if (Status started = job.start(
-            model_, model_name_,
+            model, name,
             {std::move(text.ids), std::move(segments), std::move(text.pieces), std::move(text.text)},
             std::move(written));
         !started)
@@ -506,7 +546,7 @@ void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
 bool SentenceSubject::name_heads(double until_ms) {
     const HeadOverview* heads = run() ? run()->overview() : nullptr;
     if (!heads || !heads->done()) return false;
-    if (model_->memory_bytes() + sentence_.bytes() + changed_.bytes() + compared_.bytes() + naming_.bytes() >
+    if (model_bytes() + sentence_.bytes() + changed_.bytes() + compared_.bytes() + naming_.bytes() >
         run_bytes_limit)
         return false;
     while (naming_.step())

@@ -102,6 +102,7 @@ class SentenceSubject final : public Subject, private Translating {
     std::vector<Request> requests() override;
     std::optional<Offer> offer_second() const override;
     std::optional<Offer> offer_alone() const override;
+    std::string second_wanted() const override;
     std::optional<Offer> offer_without(const HeadIndex& head) const override;
     std::optional<Command> reads(const std::string& text, const std::string& second) const override;
     const NamedHeads* named_heads() override { return awaited_.empty() ? naming_.heads() : nullptr; }
@@ -138,7 +139,9 @@ class SentenceSubject final : public Subject, private Translating {
     struct Files final : FileIntake {
         SentenceSubject& subject;
         explicit Files(SentenceSubject& s) : subject(s) {}
-        void name(const std::string& folder) override { subject.intake_.name(folder); }
+        void name(const std::string& folder, bool reads_alike) override {
+            subject.intake_.name(folder, reads_alike);
+        }
         Result<std::byte*> buffer(const std::string& file, std::uint64_t size) override {
             return subject.intake_.buffer(file, size);
         }
@@ -169,11 +172,23 @@ class SentenceSubject final : public Subject, private Translating {
     bool last_is_chosen() const;
     void compare_typed(Box box, const std::string& text);
     void start_both(TextJob& job);
+    bool compares_models() const { return now().compared && now().compared->model; }
+    // Of a run that is beside the sentence's, another model may compute it; null while none is open.
+    const std::shared_ptr<const Model>& model_of(const TextJob& job) const {
+        return &job == &compared_ && compares_models() ? other_model_ : model_;
+    }
+    const std::string& name_of_model(const TextJob& job) const {
+        return &job == &compared_ && compares_models() ? other_name_ : model_name_;
+    }
+    std::int64_t model_bytes() const {
+        return model_->memory_bytes() + (other_model_ ? other_model_->memory_bytes() : 0);
+    }
+    bool open_beside(std::shared_ptr<const Model> model);
     // Whether the text goes through its model.
     bool computing() const { return sentence_.running() || changed_.running(); }
     bool shows_changed() const { return changed_.run() && now().changes.any_on() && !now().changes.before; }
     void begin_changed();
-    // Of the text beside this one; null: there is none, or it is still computed.
+    // Of the text beside this one in the same model; null: there is none, or it is still computed.
     std::shared_ptr<const Trace> run_beside() const;
     void run_shown();  // is another than before
     void measure_change();
@@ -221,6 +236,9 @@ class SentenceSubject final : public Subject, private Translating {
     Files files_{*this};
     std::shared_ptr<const Model> model_;
     std::string model_name_;
+    // Reads the same sentence beside that, as long as the two are compared.
+    std::shared_ptr<const Model> other_model_;
+    std::string other_name_;
     std::optional<TrainedHere> model_trained_;  // which network the model is, if it was trained in this page
     std::optional<std::string> alphabet_;       // none: not asked for since the model was opened
     std::string awaited_;

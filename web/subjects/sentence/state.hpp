@@ -22,10 +22,14 @@ struct SamplingState {
     bool operator==(const SamplingState&) const = default;
 };
 
+// What stands beside the sentence: another one, the run without its changes, or the same sentence in another model.
 struct Comparison {
-    std::string text;          // the second sentence
+    std::string text = {};     // the second sentence
     std::string written = {};  // of it, as below
     bool before = false;       // in its place, the run without its changes
+    // In its place, another model reads the sentence: this one or, without a name, the next that is opened.
+    std::optional<std::string> model = {};
+    bool of_text() const { return !before && !model; }
     bool operator==(const Comparison&) const = default;
 };
 

@@ -29,6 +29,7 @@ std::vector<Offer> SentenceSubject::offers() const {
         if (const auto twin = twin_of(now().text))
             all.push_back({"Twin sentence: " + twin->adjective, SetText{twin->text}});
     }
+    if (!compares_models()) all.push_back({"Compare with another model", Compare{Comparison{.model = ""}}});
     if (auto alone = offer_alone()) all.push_back(*std::move(alone));
     std::ranges::move(change_offers(), std::back_inserter(all));
     return all;
@@ -56,7 +57,18 @@ std::optional<Offer> SentenceSubject::offer_second() const {
 
 std::optional<Offer> SentenceSubject::offer_alone() const {
     if (!now().compared) return std::nullopt;
-    return Offer{"One sentence alone", Compare{}};
+    return Offer{compares_models() ? "This model alone" : "One sentence alone", Compare{}};
+}
+
+std::string SentenceSubject::second_wanted() const {
+    if (!compares_models()) return Subject::second_wanted();
+    const std::string& name = *now().compared->model;
+    return name.empty() ? "Drop the folder of another model with the same tokenizer onto the page: it reads "
+                          "the sentence "
+                          "beside " +
+                              model_name_ + "."
+                        : "Drop the folder of " + name + " onto the page: it reads the sentence beside " +
+                              model_name_ + ".";
 }
 
 std::optional<Command> SentenceSubject::reads(const std::string& text, const std::string& second) const {
@@ -78,6 +90,9 @@ std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
     const bool of_logit =
         cell.stage == Stage::logit || cell.stage == Stage::w_head || cell.stage == Stage::b_head;
     if (of_logit && writes_another()) s.layer = std::max(s.layer, model_->config().layers);
+    // Another model may have fewer heads; its nearest stands beside this one's.
+    if (shown && cell.second)
+        s = {std::min(s.layer, shown->layers() - 1), std::min(s.head, shown->heads() - 1)};
     if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;
     shown = &shown->of(s.layer);
     if (cell.stage == Stage::head_score) return scores_.of(run()->of(cell.row / run()->heads()), cell);
@@ -89,8 +104,9 @@ std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
         out->provenance = shown->numbering().name(s.layer) + ", head " + std::to_string(s.head) +
                           (!cell.second             ? shows_changed() ? ", changed run" : ""
                            : now().compared->before ? ", before the change"
+                           : compares_models()      ? ""
                                                     : ", second sentence") +
-                          " · computed by " + model_name_;
+                          " · computed by " + (cell.second && compares_models() ? other_name_ : model_name_);
     return out;
 }
 

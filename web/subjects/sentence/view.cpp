@@ -186,9 +186,11 @@ void SentenceSubject::draw_other_sentences() {
             ui::next_control(ui::need::choices);
         }
         // An existing second sentence stays; only the lens changes.
-        const std::optional<Offer> offer =
-            now().compared ? Offer{"Compare with the second sentence", OpenLens{usual_lens(state())}}
-                           : offer_second();
+        const std::optional<Offer> offer = now().compared
+                                               ? Offer{compares_models() ? "Compare with the second model"
+                                                                         : "Compare with the second sentence",
+                                                       OpenLens{usual_lens(state())}}
+                                               : offer_second();
         if (offer && ui::button("compare", offer->label.c_str())) visit().perform(offer->command);
         ImGui::PopStyleVar();
     }
@@ -196,20 +198,27 @@ void SentenceSubject::draw_other_sentences() {
 }
 
 void SentenceSubject::draw_comparison(const Drawing&) {
-    for (const Pair& pair : writes_another() ? std::span<const Pair>() : pairs()) {
+    for (const Pair& pair : writes_another() || compares_models() ? std::span<const Pair>() : pairs()) {
         ui::next_control(ui::text_size(pair.name).x + 20);
         if (ui::button(("compare/pair/" + std::string(pair.key)).c_str(), std::string(pair.name).c_str()))
             compare(pair);
     }
     ui::next_control(ui::need::long_button);
-    if (ui::button("compare/off",
-                   now().compared && now().compared->before ? "The changed run alone" : "One sentence"))
+    if (now().compared && now().compared->of_text()) {
+        if (ui::button("compare/models", "Another model")) visit().perform(Compare{Comparison{.model = ""}});
+        ui::tooltip("The same sentence in two models that have one tokenizer");
+        ui::next_control(ui::need::long_button);
+    }
+    if (ui::button("compare/off", compares_models()                          ? "This model alone"
+                                  : now().compared && now().compared->before ? "The changed run alone"
+                                                                             : "One sentence"))
         visit().perform(Compare{});
 }
 
 std::pair<std::string, std::string> SentenceSubject::comparison_names() {
     if (!now().compared) return {now().text, ""};
     if (now().compared->before) return {"changed", "before"};
+    if (compares_models()) return {model_name_, other_name_};
     // Queries that were written are told by what was written.
     return writes_another() && chosen_run() && chosen_run()->kind == AttentionKind::decoder
                ? std::pair(now().written, now().compared->written)

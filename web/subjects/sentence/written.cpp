@@ -19,8 +19,10 @@ void SentenceSubject::set_written(const std::string& text) {
 
 // The page splits one text after the other. Those of a comparison have boxes while its lens is open.
 void SentenceSubject::start_both(TextJob& job) {
-    const bool second = &job == &compared_;
-    if (second && !now().compared) return;
+    const bool beside = &job == &compared_, second = beside && !compares_models();
+    if (beside && !now().compared) return;
+    if (!model_of(job)) return;
+    const Model& model = *model_of(job);
     const auto read = split_.find(second ? Box::third : Box::first),
                wrote = split_.find(second ? Box::fourth : Box::second);
     if (read == split_.end() || wrote == split_.end() ||
@@ -28,18 +30,18 @@ void SentenceSubject::start_both(TextJob& job) {
         wrote->second.text != (second ? now().compared->written : now().written))
         return;
     const TokenizedText& text = wrote->second;
-    const std::int32_t first = model_->config().start_id;
+    const std::int32_t first = model.config().start_id;
     SplitText written{{first}, {}, token_texts(std::array{first}), text.text};
-    const auto most = static_cast<std::ptrdiff_t>(model_->config().context - 1);
+    const auto most = static_cast<std::ptrdiff_t>(model.config().context - 1);
     const auto count = std::min(std::ssize(text.ids), most);
     if (text.total > most)
-        visit().notice("What is written has " + std::to_string(text.total) + " tokens; " + model_name_ +
-                       " writes " + std::to_string(most) + ", so the first " + std::to_string(most) +
-                       " are shown.");
+        visit().notice("What is written has " + std::to_string(text.total) + " tokens; " +
+                       name_of_model(job) + " writes " + std::to_string(most) + ", so the first " +
+                       std::to_string(most) + " are shown.");
     written.ids.insert(written.ids.end(), text.ids.begin(), text.ids.begin() + count);
     written.pieces.insert(written.pieces.end(), text.pieces.begin(), text.pieces.begin() + count);
     start(job, read->second, std::move(written));
-    if (second) return;
+    if (beside) return;
     if (sentence_.ids().empty()) {
         next_ = {};
         changed_.clear();
