@@ -10,9 +10,9 @@ namespace attn {
 
 namespace {
 
-constexpr Index most_rows = 128;
+constexpr Index most_compared_rows = 128;
 
-double entropy(std::span<const float> row) {  // in bits
+double bits_of(std::span<const float> row) {  // in bits
     double sum = 0;
     for (const float each : row)
         if (each > 0) sum -= static_cast<double>(each) * std::log2(static_cast<double>(each));
@@ -20,7 +20,7 @@ double entropy(std::span<const float> row) {  // in bits
 }
 
 // √JSD of rows whose entropies are known.
-double distance(std::span<const float> p, std::span<const float> q, double entropies) {
+double distance_of(std::span<const float> p, std::span<const float> q, double entropies) {
     double mixed = 0;
     for (std::size_t i = 0; i < p.size(); ++i) {
         const double m = (static_cast<double>(p[i]) + static_cast<double>(q[i])) / 2;
@@ -32,7 +32,7 @@ double distance(std::span<const float> p, std::span<const float> q, double entro
 }  // namespace
 
 double jensen_shannon_distance(std::span<const float> p, std::span<const float> q) {
-    return distance(p, q, entropy(p) + entropy(q));
+    return distance_of(p, q, bits_of(p) + bits_of(q));
 }
 
 HeadSimilarity::HeadSimilarity(std::shared_ptr<const Trace> trace, Range attentions)
@@ -40,7 +40,7 @@ HeadSimilarity::HeadSimilarity(std::shared_ptr<const Trace> trace, Range attenti
       attentions_(attentions),
       per_attention_(trace_->attention(attentions.begin).record().heads()) {
     const Index queries = trace_->attention(attentions.begin).record().queries();
-    stride_ = std::max<Index>(1, (queries + most_rows - 1) / most_rows);
+    stride_ = std::max<Index>(1, (queries + most_compared_rows - 1) / most_compared_rows);
     const auto all = static_cast<std::size_t>(heads());
     for (auto* pairs : {&maps_, &outputs_}) pairs->resize(all * all);
     for (auto* each : {&local_, &uniform_}) each->resize(all);
@@ -67,10 +67,11 @@ bool HeadSimilarity::begin_row() {
         const HeadIndex at = head(i);
         const Record& record = trace_->attention(at.layer).record();
         Index seen = 0;
-        for (Index key = 0; key < record.keys(); ++key) seen += record.spec().mask.allows(at.head, next_, key);
+        for (Index key = 0; key < record.keys(); ++key)
+            seen += record.spec().mask.allows(at.head, next_, key);
         if (seen < 2) return false;
         const std::vector<float>& row = weights_.emplace_back(record.weights(at.head, next_));
-        entropies_.push_back(entropy(row));
+        entropies_.push_back(bits_of(row));
         double near = 0;
         for (Index key = std::max<Index>(0, next_ - near_tokens);
              key < std::min(record.keys(), next_ + near_tokens + 1); ++key)
@@ -81,8 +82,8 @@ bool HeadSimilarity::begin_row() {
         const std::vector<float>& vector =
             written_.emplace_back(written.values().begin(), written.values().end());
         lengths_.push_back(std::sqrt(std::inner_product(
-            vector.begin(), vector.end(), vector.begin(), 0.0,
-            std::plus{}, [](float a, float b) { return static_cast<double>(a) * static_cast<double>(b); })));
+            vector.begin(), vector.end(), vector.begin(), 0.0, std::plus{},
+            [](float a, float b) { return static_cast<double>(a) * static_cast<double>(b); })));
     }
     for (std::size_t i = 0; i < local.size(); ++i) {
         local_[i] += local[i];
@@ -100,7 +101,7 @@ void HeadSimilarity::compare(Index a) {
         if (i != j) sums[j * all + i] += value;
     };
     for (std::size_t j = i; j < all; ++j) {
-        if (i != j) add(maps_, j, distance(weights_[i], weights_[j], entropies_[i] + entropies_[j]));
+        if (i != j) add(maps_, j, distance_of(weights_[i], weights_[j], entropies_[i] + entropies_[j]));
         double product = 0;
         for (std::size_t k = 0; k < written_[i].size(); ++k)
             product += static_cast<double>(written_[i][k]) * static_cast<double>(written_[j][k]);

@@ -35,9 +35,7 @@ class HeadSimilarity {
     double progress() const;
     Range attentions() const { return attentions_; }
     Index heads() const { return attentions_.size() * per_attention_; }  // of all of them
-    HeadIndex head(Index i) const {
-        return {attentions_.begin + i / per_attention_, i % per_attention_};
-    }
+    HeadIndex head(Index i) const { return {attentions_.begin + i / per_attention_, i % per_attention_}; }
     Index rows() const { return counted_; }  // that count
 
     // Once done; NaN where no row counts.
@@ -46,7 +44,9 @@ class HeadSimilarity {
     // The share of a head's weight on keys at most near_tokens away; NaN where queries and keys are of two texts.
     double local(Index i) const;
     // The entropy of its rows as a share of the most it could be, 0 … 1: 1 looks at all keys alike.
-    double uniform(Index i) const { return uniform_[static_cast<std::size_t>(i)] / static_cast<double>(counted_); }
+    double uniform(Index i) const {
+        return uniform_[static_cast<std::size_t>(i)] / static_cast<double>(counted_);
+    }
 
     const std::vector<Index>& taken() const { return taken_; }  // the queries whose rows count
 

@@ -12,9 +12,9 @@ namespace attn {
 
 struct HeadWrites {
     Index heads = 0, d_model = 0;
-    std::vector<double> parts;  // [heads + 1, d_model], the last is the bias; of products in f32
-    std::vector<double> sum;    // [d_model], over the parts
-    std::vector<double> whole;  // [d_model], attention_output of the run
+    std::vector<double> parts = {};  // [heads + 1, d_model], the last is the bias; of products in f32
+    std::vector<double> sum = {};    // [d_model], over the parts
+    std::vector<double> whole = {};  // [d_model], attention_output of the run
 
     std::span<const double> part(Index i) const {
         return std::span(parts).subspan(static_cast<std::size_t>(i * d_model),

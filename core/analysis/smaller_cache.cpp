@@ -25,7 +25,7 @@ double bias_of(const QkvColumn& column) {
     return biases.empty() ? 0 : static_cast<double>(biases[static_cast<std::size_t>(column.out)]);
 }
 
-double product(std::span<const double> a, std::span<const double> b) {
+double summed_product(std::span<const double> a, std::span<const double> b) {
     double sums[4] = {};
     std::size_t i = 0;
     for (; i + 4 <= a.size(); i += 4)
@@ -90,7 +90,7 @@ void LatentFactors::multiply() {
     };
     for (Index i = 0; i <= next_; ++i)
         square_[static_cast<std::size_t>(next_ * rank_ + i)] =
-            square_[static_cast<std::size_t>(i * rank_ + next_)] = product(row(next_), row(i));
+            square_[static_cast<std::size_t>(i * rank_ + next_)] = summed_product(row(next_), row(i));
     if (++next_ < rank_) return;
     next_ = 0;
     eigen_.emplace(std::move(square_), rank_);
@@ -114,7 +114,7 @@ void LatentFactors::finish_row() {
         made_->up.matrix()(i, next_) = static_cast<float>(of_outputs[static_cast<std::size_t>(i)]);
     for (Index i = 0; i < inputs_; ++i)
         made_->down.matrix()(next_, i) = static_cast<float>(of_inputs[static_cast<std::size_t>(i)]);
-    made_->squares[static_cast<std::size_t>(next_)] = product(times, times);
+    made_->squares[static_cast<std::size_t>(next_)] = summed_product(times, times);
     if (++next_ < rank_) return;
     for (std::size_t i = made_->squares.size() - 1; i-- > 0;) made_->squares[i] += made_->squares[i + 1];
     all_.push_back(*std::move(made_));
@@ -189,8 +189,7 @@ void SmallerModel::begin_attention() {
     }
     const Index inputs = qkv_column(*model_, Stage::k, attention_, 0, 0).linear->weight.in;
     Tensor& made = numbers_.emplace_back(Shape{2 * kv_width, inputs});
-    const bool biased =
-        std::ranges::any_of(of.qkv, [](const Linear& each) { return each.bias.size() > 0; });
+    const bool biased = std::ranges::any_of(of.qkv, [](const Linear& each) { return each.bias.size() > 0; });
     for (Index which = 0; which < 2; ++which) {
         Linear linear{.name = {}, .weight = {}, .bias = biased ? Tensor({kv_width}) : Tensor()};
         linear.weight = {.data = std::as_bytes(made.values()).data() +
@@ -230,7 +229,8 @@ void SmallerModel::share_column() {
             bias += bias_of(at);
         }
         const auto count = static_cast<double>(group());
-        std::ranges::transform(sum, row.begin(), [&](double each) { return static_cast<float>(each / count); });
+        std::ranges::transform(sum, row.begin(),
+                               [&](double each) { return static_cast<float>(each / count); });
         if (!biases.empty()) biases[static_cast<std::size_t>(column_)] = static_cast<float>(bias / count);
     }
     ++column_;
@@ -269,8 +269,8 @@ void SmallerModel::share_gains() {
             const Index first = i / width / group() * group();
             double sum = 0;
             for (Index head = first; head < first + group(); ++head)
-                sum += static_cast<double>(
-                    before.values()[static_cast<std::size_t>(head * width + i % width)]);
+                sum +=
+                    static_cast<double>(before.values()[static_cast<std::size_t>(head * width + i % width)]);
             each->values()[static_cast<std::size_t>(i)] =
                 static_cast<float>(sum / static_cast<double>(group()));
         }

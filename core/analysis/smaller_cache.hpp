@@ -42,7 +42,7 @@ class LatentFactors {
     Index most_rank() const { return rank_; }  // min(d_model, 2 · kv_heads · head_dim)
 
     // Of an attention, once done.
-    const Tensor& up(Index attention) const { return at(attention).up; }      // [2 · kv_heads · head_dim, rank]
+    const Tensor& up(Index attention) const { return at(attention).up; }  // [2 · kv_heads · head_dim, rank]
     const Tensor& down(Index attention) const { return at(attention).down; }  // [rank, d_model]
     // The share of the squares of [W_K W_V] that a rank keeps; 1 of weights that are 0.
     double kept(Index attention, Index rank) const;

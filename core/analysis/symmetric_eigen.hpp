@@ -32,8 +32,8 @@ class SymmetricEigen {
 
     Index n_, next_ = 0, end_ = 0;
     bool reducing_, turning_ = false;
-    std::vector<double> matrix_;          // what is left to reduce, [n, n]
-    std::vector<double> vectors_;         // a row each, [n, n]
+    std::vector<double> matrix_;           // what is left to reduce, [n, n]
+    std::vector<double> vectors_;          // a row each, [n, n]
     std::vector<double> values_, beside_;  // the tridiagonal matrix: its diagonal and what stands beside it
     double shift_ = 0, largest_ = 0;
 };

@@ -11,7 +11,8 @@ using namespace attn;
 
 TEST_CASE("average linkage merges the clusters that are nearest on the mean", "[analysis]") {
     // 0 and 3 are near, 1 and 2 too; 4 is far from all, but nearer to 1 and 2.
-    const std::vector<double> d{0, 9, 8, 1, 20, 9, 0, 2, 7, 10, 8, 2, 0, 6, 12, 1, 7, 6, 0, 20, 20, 10, 12, 20, 0};
+    const std::vector<double> d{0, 9,  8, 1, 20, 9, 0,  2,  7,  10, 8,  2, 0,
+                                6, 12, 1, 7, 6,  0, 20, 20, 10, 12, 20, 0};
     const auto merges = average_linkage(d, 5);
     REQUIRE(merges.size() == 4);
     CHECK((merges[0].left == 0 && merges[0].right == 3 && merges[0].distance == 1));

@@ -64,13 +64,15 @@ TEST_CASE("heads are as alike as their rows and their writing say, in every fami
                     const HeadIndex one = alike.head(a), other = alike.head(b);
                     double distances = 0, cosines = 0;
                     for (const Index row : alike.taken()) {
-                        distances += distance_by_hand(run.attention(one.layer).record().weights(one.head, row),
-                                                      run.attention(other.layer).record().weights(other.head, row));
+                        distances +=
+                            distance_by_hand(run.attention(one.layer).record().weights(one.head, row),
+                                             run.attention(other.layer).record().weights(other.head, row));
                         const Tensor x = run.head_contribution(one.layer, one.head, {row, row + 1}),
                                      y = run.head_contribution(other.layer, other.head, {row, row + 1});
                         double xy = 0, xx = 0, yy = 0;
                         for (std::size_t i = 0; i < x.values().size(); ++i) {
-                            const auto p = static_cast<double>(x.values()[i]), q = static_cast<double>(y.values()[i]);
+                            const auto p = static_cast<double>(x.values()[i]),
+                                       q = static_cast<double>(y.values()[i]);
                             xy += p * q;
                             xx += p * p;
                             yy += q * q;
@@ -83,7 +85,8 @@ TEST_CASE("heads are as alike as their rows and their writing say, in every fami
                     CHECK(alike.of_outputs(a, b) == Catch::Approx(cosines / rows).margin(1e-6));
                     CHECK(alike.of_maps(b, a) == alike.of_maps(a, b));
                 }
-                const bool one_text = &run.attention(attentions.begin).queries == &run.attention(attentions.begin).keys;
+                const bool one_text =
+                    &run.attention(attentions.begin).queries == &run.attention(attentions.begin).keys;
                 CHECK(std::isnan(alike.local(a)) == !one_text);
                 CHECK((alike.uniform(a) > 0 && alike.uniform(a) <= 1 + 1e-6));
             }

@@ -29,7 +29,8 @@ TEST_CASE("heads and bias add up to what the attention writes, in every attentio
                     // By the definition, in double.
                     double written = 0;
                     if (part == w.heads && at.half.attention_out.bias.size() > 0)
-                        written = static_cast<double>(at.half.attention_out.bias.values()[static_cast<std::size_t>(i)]);
+                        written = static_cast<double>(
+                            at.half.attention_out.bias.values()[static_cast<std::size_t>(i)]);
                     for (Index c = 0; part < w.heads && c < record.d_v(); ++c)
                         written += static_cast<double>(record.output().heads().head(part)(row, c)) *
                                    element(at.half.attention_out.weight, part * record.d_v() + c, i);

@@ -25,7 +25,8 @@ Dense keys_and_values(const Model& model, Index attention) {
             for (Index component = 0; component < config.head_dim; ++component, ++column) {
                 const QkvColumn at = qkv_column(model, stage, attention, head, component);
                 REQUIRE(at.linear);
-                for (Index i = 0; i < config.d_model; ++i) all(i, column) = element(at.linear->weight, i, at.out);
+                for (Index i = 0; i < config.d_model; ++i)
+                    all(i, column) = element(at.linear->weight, i, at.out);
             }
     return all;
 }
@@ -107,7 +108,8 @@ TEST_CASE("shared heads are the mean of their group's, and queries stay", "[anal
                     }
             }
             // What the first attention reads is as it was: so its values are the mean of those that were, biases included.
-            const auto was = before->attention(0).record().v().heads(), is = after->attention(0).record().v().heads();
+            const auto was = before->attention(0).record().v().heads(),
+                       is = after->attention(0).record().v().heads();
             if (!before->encoder())
                 for (Index row = 0; row < is.rows; ++row)
                     for (Index c = 0; c < is.cols; ++c)
@@ -115,13 +117,14 @@ TEST_CASE("shared heads are the mean of their group's, and queries stay", "[anal
                             double mean = 0;
                             for (Index i = 0; i < group; ++i)
                                 mean += static_cast<double>(was.head(head / group * group + i)(row, c));
-                            CHECK(std::abs(static_cast<double>(is.head(head)(row, c)) - mean / static_cast<double>(group)) <
-                                  1e-5);
+                            CHECK(std::abs(static_cast<double>(is.head(head)(row, c)) -
+                                           mean / static_cast<double>(group)) < 1e-5);
                         }
             const Tensor one = before->logits({0, 8}), other = after->logits({0, 8});
             double most = 0;
             for (Index i = 0; i < one.size(); ++i)
-                most = std::max(most, std::abs(static_cast<double>(one.data()[i]) - static_cast<double>(other.data()[i])));
+                most = std::max(most, std::abs(static_cast<double>(one.data()[i]) -
+                                               static_cast<double>(other.data()[i])));
             if (group == 1)
                 CHECK(most < 1e-4);
             else
@@ -166,19 +169,23 @@ TEST_CASE("the latent is the nearest matrix of its rank, in every family", "[ana
             for (Index number = 0; number < config.attentions(); ++number) {
                 const Dense was = keys_and_values(*model, number), is = keys_and_values(*changed, number);
                 const Eigen::JacobiSVD<Dense> svd(was, Eigen::ComputeThinU | Eigen::ComputeThinV);
-                const Dense nearest = svd.matrixU().leftCols(rank) * svd.singularValues().head(rank).asDiagonal() *
+                const Dense nearest = svd.matrixU().leftCols(rank) *
+                                      svd.singularValues().head(rank).asDiagonal() *
                                       svd.matrixV().leftCols(rank).transpose();
                 // Factors in f32.
                 CHECK((is - nearest).norm() < 1e-5 * was.norm());
-                CHECK((factors->up(number).dim(0) == was.cols() && factors->down(number).dim(1) == was.rows()));
+                CHECK(
+                    (factors->up(number).dim(0) == was.cols() && factors->down(number).dim(1) == was.rows()));
                 CHECK(factors->kept(number, rank) ==
-                      Catch::Approx(svd.singularValues().head(rank).squaredNorm() / was.squaredNorm()).epsilon(1e-9));
+                      Catch::Approx(svd.singularValues().head(rank).squaredNorm() / was.squaredNorm())
+                          .epsilon(1e-9));
             }
             const auto before = run_of(model), after = run_of(changed);
             if (rank < factors->most_rank()) continue;
             const Tensor one = before->logits({0, 8}), other = after->logits({0, 8});
             for (Index i = 0; i < one.size(); ++i)
-                CHECK(std::abs(static_cast<double>(one.data()[i]) - static_cast<double>(other.data()[i])) < 2e-3);
+                CHECK(std::abs(static_cast<double>(one.data()[i]) - static_cast<double>(other.data()[i])) <
+                      2e-3);
         }
     }
 }
@@ -195,8 +202,8 @@ TEST_CASE("a latent of weights that are 0 keeps all of nothing", "[analysis]") {
             linear.weight.data = std::as_bytes(zero.values()).data();
             linear.weight.dtype = DType::f32;
         }
-    const auto factors = std::make_shared<LatentFactors>(
-        Model::changed(*whole, std::move(network), std::move(zeros)));
+    const auto factors =
+        std::make_shared<LatentFactors>(Model::changed(*whole, std::move(network), std::move(zeros)));
     while (factors->step()) continue;
     CHECK(factors->kept(0, 1) == 1);
     const auto changed = SmallerModel::latent(factors, 1).finish();

@@ -35,7 +35,8 @@ void check_eigen(const Rows& a) {
     REQUIRE(std::ssize(eigen.values()) == n);
     for (Index i = 0; i < n; ++i) {
         CAPTURE(n, i);
-        CHECK(std::abs(eigen.values()[static_cast<std::size_t>(i)] - expected.eigenvalues()(n - 1 - i)) < close);
+        CHECK(std::abs(eigen.values()[static_cast<std::size_t>(i)] - expected.eigenvalues()(n - 1 - i)) <
+              close);
         const Eigen::Map<const Eigen::VectorXd> v(eigen.vector(i).data(), n);
         CHECK((a * v - eigen.values()[static_cast<std::size_t>(i)] * v).norm() < close);
         for (Index j = 0; j <= i; ++j) {
@@ -75,5 +76,6 @@ TEST_CASE("eigenvectors where values are equal, zero, or far apart", "[analysis]
     const SymmetricEigen eigen = eigen_of(second);
     for (Index i = 0; i < n; ++i)
         CHECK(eigen.values()[static_cast<std::size_t>(n - 1 - i)] ==
-              Catch::Approx(2 - 2 * std::cos(std::acos(-1.0) * static_cast<double>(i + 1) / 13)).epsilon(1e-12));
+              Catch::Approx(2 - 2 * std::cos(std::acos(-1.0) * static_cast<double>(i + 1) / 13))
+                  .epsilon(1e-12));
 }

@@ -76,15 +76,18 @@ TEST_CASE("Heads is there for a sentence and for a network in training, and says
         CHECK(screen.shows("heads/numbers/10/2"));
         CHECK_THAT(heads_say(screen.visit), ContainsSubstring("2 heads of 8"));
         show_heads(screen, {.part = HeadsPart::writes});
-        for (const char* part : {"heads/share/2", "heads/off", "heads/written/4/0"}) CHECK(screen.shows(part));
+        for (const char* part : {"heads/share/2", "heads/off", "heads/written/4/0"})
+            CHECK(screen.shows(part));
         CHECK_THAT(heads_say(screen.visit), ContainsSubstring("writes most"));
         show_heads(screen, {.part = HeadsPart::alike});
         for (const char* part : {"heads/alike/1/0", "heads/role/1", "heads/rows"}) CHECK(screen.shows(part));
         CHECK_THAT(heads_say(screen.visit), ContainsSubstring("most alike"));
         show_heads(screen, {.part = HeadsPart::sharing});
-        for (const char* part : {"heads/measures/4/1", "heads/said/0/1", "chart/heads-loss", "heads/change/1"})
+        for (const char* part :
+             {"heads/measures/4/1", "heads/said/0/1", "chart/heads-loss", "heads/change/1"})
             CHECK(screen.shows(part));
-        CHECK_THAT(heads_say(screen.visit), ContainsSubstring("With 1 head of K and V, a token keeps 32 numbers"));
+        CHECK_THAT(heads_say(screen.visit),
+                   ContainsSubstring("With 1 head of K and V, a token keeps 32 numbers"));
         show_heads(screen, {.part = HeadsPart::latent});
         for (const char* part : {"heads/measures/4/1", "chart/heads-loss", "heads/change/1"})
             CHECK(screen.shows(part));
@@ -228,7 +231,8 @@ TEST_CASE("sharing and the latent run the model again, and say what it keeps and
     CHECK(*lens.cache_value(CacheMeasure::numbers, 1) == 2 * 2 * 4);
     CHECK(*lens.cache_value(CacheMeasure::bytes, 1) == 2 * 2 * 2 * 4);
     double off = 0, size = 0, moved = 0;
-    const auto was = trace->attention(1).run.attention_output.values(), is = shared->attention(1).run.attention_output.values();
+    const auto was = trace->attention(1).run.attention_output.values(),
+               is = shared->attention(1).run.attention_output.values();
     for (std::size_t i = 0; i < was.size(); ++i) {
         const auto a = static_cast<double>(was[i]), b = static_cast<double>(is[i]);
         off += (a - b) * (a - b);
@@ -255,8 +259,9 @@ TEST_CASE("sharing and the latent run the model again, and say what it keeps and
         check_told(screen, heads_cell(first + heads_rows::said, 3));
         check_told(screen, heads_cell(first + heads_rows::said_then, 3));
         for (const CellRef& cell :
-             {heads_cell(first + cache_measure_count, setting), heads_cell(first + heads_rows::changes + 2, setting),
-              heads_cell(first, 999), heads_cell(first + heads_rows::said, 20), heads_cell(heads_rows::role, 0)})
+             {heads_cell(first + cache_measure_count, setting),
+              heads_cell(first + heads_rows::changes + 2, setting), heads_cell(first, 999),
+              heads_cell(first + heads_rows::said, 20), heads_cell(heads_rows::role, 0)})
             CHECK_FALSE(told_of_heads(screen.visit, cell));
     };
     check_cells(heads_rows::sharing, 1);
@@ -290,12 +295,13 @@ TEST_CASE("sharing and the latent run the model again, and say what it keeps and
 TEST_CASE("a run that was changed is compared with the smaller cache under the same changes") {
     Screen screen;
     open_heads_of(screen, {"llama", four_heads});
-    screen.visit.perform(ChangeRun{{.site = Site::head_output, .attention = 0, .head = 1}});
+    screen.visit.perform(ChangeRun{{.layer = 0, .head = 1}});
     screen.settle();
     const auto trace = subject_in(screen.visit).attention()->trace();
     REQUIRE(trace->interventions().size() == 1);
     show_heads(screen, {.part = HeadsPart::sharing});
-    auto forward = Forward::start(SmallerModel::shared(trace->model(), 1).finish(), {trace->ids().begin(), trace->ids().end()});
+    auto forward = Forward::start(SmallerModel::shared(trace->model(), 1).finish(),
+                                  {trace->ids().begin(), trace->ids().end()});
     REQUIRE(forward);
     auto plain = forward->finish();
     REQUIRE(plain);
@@ -305,10 +311,12 @@ TEST_CASE("a run that was changed is compared with the smaller cache under the s
     REQUIRE(expected);
     TextLoss loss(*expected);
     while (loss.step()) continue;
-    CHECK(*heads_in(screen.visit).cache_value(CacheMeasure::loss, 1) == Catch::Approx(loss.value()).epsilon(1e-6));
+    CHECK(*heads_in(screen.visit).cache_value(CacheMeasure::loss, 1) ==
+          Catch::Approx(loss.value()).epsilon(1e-6));
 }
 
-TEST_CASE("encoders and encoder–decoders share and shrink their keys and values, whatever attention is chosen") {
+TEST_CASE(
+    "encoders and encoder–decoders share and shrink their keys and values, whatever attention is chosen") {
     for (const SmallFamily& family : small_encoder_decoders) {
         CAPTURE(family.name);
         Screen screen;
@@ -358,8 +366,9 @@ TEST_CASE("what Heads shows is in the link and in undo, and what cannot be is re
                             .rank = 7};
     show_heads(screen, wanted);
     const std::string link = to_fragment(screen.visit.state());
-    CHECK_THAT(link, ContainsSubstring("heads.part=latent&heads.sizes=tutorial&heads.alike=outputs&heads.layers=all&"
-                                       "heads.kv=2&heads.rank=7"));
+    CHECK_THAT(
+        link, ContainsSubstring("heads.part=latent&heads.sizes=tutorial&heads.alike=outputs&heads.layers=all&"
+                                "heads.kv=2&heads.rank=7"));
     CHECK(parse_fragment(link).state == screen.visit.state());
     for (const char* bad : {"v=1&heads.part=mirror", "v=1&heads.kv=0", "v=1&heads.kv=-2", "v=1&heads.rank=x",
                             "v=1&heads.rank=100001", "v=1&heads.alike=", "v=1&heads.sizes=2"})

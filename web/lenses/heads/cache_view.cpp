@@ -51,7 +51,7 @@ void HeadsLens::draw_measures(const Drawing& drawing, float width) {
             values.at(r, c) = value.value_or(0);
             const bool counts = measure == CacheMeasure::numbers || measure == CacheMeasure::bytes;
             grid.texts.push_back(!value || std::isnan(*value) ? "–"
-                                 : counts ? with_commas(static_cast<std::int64_t>(*value))
+                                 : counts                     ? with_commas(static_cast<std::int64_t>(*value))
                                  : measure == CacheMeasure::loss ? fixed(*value, 4)
                                                                  : percent(*value));
         }
@@ -75,7 +75,7 @@ void HeadsLens::draw_measures(const Drawing& drawing, float width) {
 void HeadsLens::draw_loss(const Drawing& drawing, float width) {
     const bool shares = now().part == HeadsPart::sharing;
     const Smaller* before = runs()->at(0);
-    if (!before || std::isnan(before->loss)) return;
+    if (!before || std::isnan(before->loss) || most_setting() < 2) return;
     std::vector<Index> shown = settings_;
     if (setting() != 0 && std::ranges::find(shown, setting()) == shown.end()) shown.push_back(setting());
     std::ranges::sort(shown);
@@ -138,12 +138,12 @@ void HeadsLens::draw_changes(const Drawing& drawing, Subject& subject, float wid
                         static_cast<float>(shown->changes[i]), percent(shown->changes[i]),
                         drawing.state().pin == cell, false});
     }
-    const auto over = ui::bar_list("heads/change", "Change of what each layer’s attention writes", width, bars,
-                                   static_cast<float>(most), ui::sequential_scale(static_cast<float>(most)),
-                                   change_name_width);
+    const auto over = ui::bar_list("heads/change", "Change of what each layer’s attention writes", width,
+                                   bars, static_cast<float>(most),
+                                   ui::sequential_scale(static_cast<float>(most)), change_name_width);
     if (over)
-        heads_view::answer(drawing, own_cell(first_row(now().part) + heads_rows::changes + *over,
-                                             runs()->last_setting()));
+        heads_view::answer(
+            drawing, own_cell(first_row(now().part) + heads_rows::changes + *over, runs()->last_setting()));
 }
 
 // The likeliest of both runs, the most that either gives them first.
@@ -198,10 +198,10 @@ void HeadsLens::draw_cache(const Drawing& drawing, Subject& subject, float width
     const bool shares = now().part == HeadsPart::sharing, factored = shares || factors_->done();
     const Index wanted = setting();
     if (!factored || !runs()->at(wanted)) {
-        const std::string what = !factored ? "Keys and values are being factored, " + percent(factors_->progress())
-                                           : "The text is being read with " +
-                                                 (wanted == 0 ? "all heads" : setting_name(wanted)) + ", " +
-                                                 percent(runs()->progress());
+        const std::string what =
+            !factored ? "Keys and values are being factored, " + percent(factors_->progress())
+                      : "The text is being read with " + (wanted == 0 ? "all heads" : setting_name(wanted)) +
+                            ", " + percent(runs()->progress());
         ui::caption((what + ".").c_str());
         ui::landmark_item("heads/progress");
     }
@@ -217,9 +217,10 @@ void HeadsLens::draw_cache(const Drawing& drawing, Subject& subject, float width
         ui::columns("heads/cache", ui::two_columns / 2, ui::column_gap, measures, curves);
     }
     std::string note =
-        shares ? "W_K and W_V of a group are their mean (GQA), without training the model on."
-               : "The latent’s W_down and W_up are the nearest of that rank to [W_K W_V] by the sum of squares, "
-                 "without training the model on.";
+        shares
+            ? "W_K and W_V of a group are their mean (GQA), without training the model on."
+            : "The latent’s W_down and W_up are the nearest of that rank to [W_K W_V] by the sum of squares, "
+              "without training the model on.";
     if (!shares && factored) {
         double kept = 0;
         for (Index i = 0; i < config.attentions(); ++i) kept += factors_->kept(i, wanted);

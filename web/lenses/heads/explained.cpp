@@ -22,7 +22,7 @@ void note_step(Explained& out, std::string name, std::string arithmetic, double 
 
 double single(double value) { return static_cast<double>(static_cast<float>(value)); }
 
-CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
+CellRef cell_at(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 
 std::string factors_text(const std::vector<Index>& factors, const char* between) {
     std::string text;
@@ -76,11 +76,11 @@ Explained HeadsLens::begin(Subject& subject, std::string title) const {
 std::optional<Explained> HeadsLens::explain_shape(Subject& subject, Index step, Index column) const {
     if (step >= shape_step_count) return std::nullopt;
     const ShapedTensor tensor = shapes_of(sizes_)[static_cast<std::size_t>(step)];
-    const std::vector<Index> factors =
-        column == 0   ? tensor.shape
-        : column == 1 ? std::vector<Index>(tensor.matrix.begin(), tensor.matrix.end())
-        : column == 2 ? tensor.products
-                      : std::vector<Index>{};
+    const std::vector<Index> factors = column == 0 ? tensor.shape
+                                       : column == 1
+                                           ? std::vector<Index>(tensor.matrix.begin(), tensor.matrix.end())
+                                       : column == 2 ? tensor.products
+                                                     : std::vector<Index>{};
     if (factors.empty() || factors.front() == 0) return std::nullopt;
     Explained out = begin(subject, std::string(column == 0   ? "Numbers of "
                                                : column == 1 ? "Weights that make "
@@ -93,7 +93,9 @@ std::optional<Explained> HeadsLens::explain_shape(Subject& subject, Index step, 
             out.formula += (i == 0 ? "" : " × ") + std::string(tensor.axes[i]);
     else
         out.formula = column == 1 ? "in × out" : "multiplications of the matrix product";
-    out.steps.push_back({column == 0 ? "numbers" : column == 1 ? "weights" : "products",
+    out.steps.push_back({column == 0   ? "numbers"
+                         : column == 1 ? "weights"
+                                       : "products",
                          factors_text(factors, " × "), with_commas(count_of(factors)), true});
     add_line(out, "count", factors_text(factors, " * "), out.f64);
     const auto which = static_cast<ShapeStep>(step);
@@ -114,7 +116,9 @@ std::optional<Explained> HeadsLens::explain_shape(Subject& subject, Index step, 
 std::string HeadsLens::part_name(Subject& subject, Index part) const {
     if (part < writes_->heads)
         return head_text({writes_of_->attention, part}, subject.attention()->numbering());
-    return part == writes_->heads ? "the bias of W_O" : part == writes_->heads + 1 ? "the sum" : "the attention";
+    return part == writes_->heads       ? "the bias of W_O"
+           : part == writes_->heads + 1 ? "the sum"
+                                        : "the attention";
 }
 
 std::optional<Explained> HeadsLens::explain_written(Subject& subject, Index part, Index component) const {
@@ -135,7 +139,7 @@ std::optional<Explained> HeadsLens::explain_written(Subject& subject, Index part
         for (Index i = 0; i <= w.heads; ++i) {
             values.push_back(w.part(i)[at]);
             note_step(out, part_name(subject, i), "", values.back(), false,
-                      CellPlace{{attention, 0}, own_cell(heads_rows::written + i, component)});
+                      CellPlace{{attention, 0}, cell_at(heads_rows::written + i, component)});
         }
         out.f64 = std::accumulate(values.begin(), values.end(), 0.0);
         out.f32 = single(w.sum[at]);
@@ -148,8 +152,8 @@ std::optional<Explained> HeadsLens::explain_written(Subject& subject, Index part
     const float* z = of.record().output().heads().head(part).row(row);
     std::vector<Term> terms;
     for (Index c = 0; c < d_v; ++c) {
-        terms.push_back({c, static_cast<double>(z[c]),
-                         element(of.half.attention_out.weight, part * d_v + c, component)});
+        terms.push_back(
+            {c, static_cast<double>(z[c]), element(of.half.attention_out.weight, part * d_v + c, component)});
         out.f64 += terms.back().product();
     }
     out.f32 = single(w.part(part)[at]);
@@ -207,8 +211,8 @@ Explained HeadsLens::explain_off(Subject& subject) const {
     note_step(out, "sum", "component " + std::to_string(worst), w.sum[worst]);
     note_step(out, "whole", "as the run has it, in f32", w.whole[worst]);
     out.steps.push_back({"off by", "", fixed(out.f64, 1), true});
-    add_line(out, "off_by", "abs(" + in_expression(w.sum[worst]) + " - " + in_expression(w.whole[worst]) + ")",
-             out.f64);
+    add_line(out, "off_by",
+             "abs(" + in_expression(w.sum[worst]) + " - " + in_expression(w.whole[worst]) + ")", out.f64);
     return out;
 }
 
@@ -231,9 +235,9 @@ std::optional<Explained> HeadsLens::explain_alike(Subject& subject, bool outputs
             each = a == b ? 1 : cosine(one.values(), other.values()).value();
             if (std::isnan(each)) each = 0;
         } else {
-            each = jensen_shannon_distance(
-                trace_->attention(first.layer).record().weights(first.head, query),
-                trace_->attention(second.layer).record().weights(second.head, query));
+            each =
+                jensen_shannon_distance(trace_->attention(first.layer).record().weights(first.head, query),
+                                        trace_->attention(second.layer).record().weights(second.head, query));
         }
         rows.push_back(each);
     }
@@ -241,7 +245,8 @@ std::optional<Explained> HeadsLens::explain_alike(Subject& subject, bool outputs
                  mean = sum / static_cast<double>(rows.size());
     out.f64 = outputs ? mean : 1 - mean;
     out.f32 = single(value);
-    out.formula = outputs ? "mean over queries of cos(written, written′)" : "1 − mean over queries of √JSD(w, w′)";
+    out.formula =
+        outputs ? "mean over queries of cos(written, written′)" : "1 − mean over queries of √JSD(w, w′)";
     note_step(out, outputs ? "mean cosine" : "mean √JSD", "over " + many(std::ssize(rows), "query row"), mean,
               outputs);
     if (!outputs) note_step(out, "alike", "1 − " + four(mean), out.f64, true);
@@ -249,16 +254,17 @@ std::optional<Explained> HeadsLens::explain_alike(Subject& subject, bool outputs
     out.vectors.push_back({"rows", std::move(rows)});
     add_line(out, "mean", "sum(rows) / " + count, mean);
     if (!outputs) add_line(out, "alike", "1 - mean", out.f64);
-    out.note = outputs ? "1: both add the same direction for every token; −1: they take back what the other adds."
-                       : "JSD in bits: 1 is the same map, 0 no key in common. Rows that see one key do not count.";
+    out.note =
+        outputs ? "1: both add the same direction for every token; −1: they take back what the other adds."
+                : "JSD in bits: 1 is the same map, 0 no key in common. Rows that see one key do not count.";
     return out;
 }
 
 std::optional<Explained> HeadsLens::explain_role(Subject& subject, Index head) const {
     const Role found = role(subject, head);
     if (std::isnan(found.score)) return std::nullopt;
-    Explained out = begin(subject, head_text(alike_->head(head), subject.attention()->numbering()) + ": " +
-                                       found.name);
+    Explained out =
+        begin(subject, head_text(alike_->head(head), subject.attention()->numbering()) + ": " + found.name);
     out.recomputed = false;
     out.f64 = found.score;
     out.f32 = single(out.f64);
@@ -284,7 +290,8 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, Index row, I
     if (setting > most_setting()) return std::nullopt;
     const std::string with = setting == 0 ? "as it is" : "with " + setting_name(setting);
     if (row < 2) {
-        Explained out = begin(subject, (row == 0 ? "Numbers" : "Bytes") + std::string(" that a token keeps, ") + with);
+        Explained out =
+            begin(subject, (row == 0 ? "Numbers" : "Bytes") + std::string(" that a token keeps, ") + with);
         const Index attentions = cached_attentions(config),
                     heads = shares && setting > 0 ? setting : config.kv_heads;
         const bool latent = !shares && setting > 0;
@@ -327,30 +334,32 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, Index row, I
                        : "A model that looks both ways sees the token that it is asked for.";
         return out;
     }
-    Explained out = begin(subject, of_attention ? "Change of what " + subject.attention()->numbering().name(attention) +
-                                                      " writes, " + with
-                                   : row == static_cast<Index>(CacheMeasure::change)
-                                       ? "Change of what attention writes, " + with
-                                       : "Probability that moved, " + with);
+    Explained out =
+        begin(subject,
+              of_attention
+                  ? "Change of what " + subject.attention()->numbering().name(attention) + " writes, " + with
+              : row == static_cast<Index>(CacheMeasure::change) ? "Change of what attention writes, " + with
+                                                                : "Probability that moved, " + with);
     out.f64 = of_attention ? measured->changes[static_cast<std::size_t>(attention)]
                            : *cache_value(static_cast<CacheMeasure>(row), setting);
     out.f32 = single(out.f64);
     out.recomputed = false;
     if (of_attention) {
         out.formula = "‖O′ − O‖ / ‖O‖";
-        out.note = "O is what the attention writes for all tokens, O′ in the changed run, where what it reads has "
-                   "changed, too.";
+        out.note =
+            "O is what the attention writes for all tokens, O′ in the changed run, where what it reads has "
+            "changed, too.";
         add_line(out, "change", in_expression(out.f64), out.f64);
     } else if (row == static_cast<Index>(CacheMeasure::change)) {
         out.formula = "mean over layers of ‖O′ − O‖ / ‖O‖";
         out.vectors.push_back({"layers", measured->changes});
         for (std::size_t i = 0; i < measured->changes.size(); ++i)
-            note_step(out, subject.attention()->numbering().name(static_cast<Index>(i)), "",
-                      measured->changes[i], false,
-                      CellPlace{subject.chosen_head(),
-                                own_cell((shares ? heads_rows::sharing : heads_rows::latent) +
-                                             heads_rows::changes + static_cast<Index>(i),
-                                         setting)});
+            note_step(
+                out, subject.attention()->numbering().name(static_cast<Index>(i)), "", measured->changes[i],
+                false,
+                CellPlace{subject.chosen_head(), cell_at((shares ? heads_rows::sharing : heads_rows::latent) +
+                                                             heads_rows::changes + static_cast<Index>(i),
+                                                         setting)});
         add_line(out, "change", "sum(layers) / " + std::to_string(measured->changes.size()), out.f64);
     } else {
         out.formula = "½ Σ over the vocabulary of |p′ − p|";
@@ -363,8 +372,9 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, Index row, I
 std::optional<Explained> HeadsLens::explain_said(Subject& subject, bool then, Index id) const {
     const Smaller* shown = !runs() ? nullptr : then ? runs()->last() : runs()->at(0);
     if (!shown || id >= std::ssize(shown->probabilities)) return std::nullopt;
-    Explained out = begin(subject, "Probability of " + vocabulary_.name(subject, static_cast<std::int32_t>(id)) +
-                                       (then ? ", with " + setting_name(runs()->last_setting()) : ", as it is"));
+    Explained out =
+        begin(subject, "Probability of " + vocabulary_.name(subject, static_cast<std::int32_t>(id)) +
+                           (then ? ", with " + setting_name(runs()->last_setting()) : ", as it is"));
     out.recomputed = false;
     out.f64 = shown->probabilities[static_cast<std::size_t>(id)];
     out.f32 = single(out.f64);

@@ -68,7 +68,8 @@ LinkRows heads_links() { return {heads_link_rows}; }
 
 Status SetHeads::apply(State& state) const {
     for (const Index each : {heads.kv_heads, heads.rank})
-        if (each < 0 || each > heads_setting_limit) return Error{"No model has as many heads or ranks as that."};
+        if (each < 0 || each > heads_setting_limit)
+            return Error{"No model has as many heads or ranks as that."};
     state.edit<HeadsState>() = heads;
     return ok();
 }
@@ -77,9 +78,10 @@ std::string SetHeads::describe(const State& before) const {
     const HeadsState& was = before.of<HeadsState>();
     if (heads.part != was.part)
         return "heads: " + std::string(part_keys[static_cast<std::size_t>(heads.part)]);
-    if (heads.tutorial != was.tutorial) return heads.tutorial ? "the tutorial’s shapes" : "the model’s shapes";
-    if (heads.outputs != was.outputs) return heads.outputs ? "heads compared by what they write"
-                                                           : "heads compared by where they look";
+    if (heads.tutorial != was.tutorial)
+        return heads.tutorial ? "the tutorial’s shapes" : "the model’s shapes";
+    if (heads.outputs != was.outputs)
+        return heads.outputs ? "heads compared by what they write" : "heads compared by where they look";
     if (heads.all_layers != was.all_layers)
         return heads.all_layers ? "heads of all layers compared" : "heads of one layer compared";
     if (heads.kv_heads != was.kv_heads)
@@ -159,7 +161,8 @@ void HeadsLens::update_cache(Subject& subject) {
     const auto& model = trace_->model();
     const Index row = std::min(attention.logits_row(), trace_->tokens() - 1);
     const bool shares = now().part == HeadsPart::sharing;
-    if (!shares && (!factors_ || factors_->model() != model)) factors_ = std::make_shared<LatentFactors>(model);
+    if (!shares && (!factors_ || factors_->model() != model))
+        factors_ = std::make_shared<LatentFactors>(model);
     settings_.clear();
     if (shares) {
         settings_ = shared_head_counts(model->config());
@@ -192,10 +195,9 @@ Index HeadsLens::setting() const {
 
 double HeadsLens::cached(Index setting) const {
     const ModelConfig& config = trace_->model()->config();
-    return static_cast<double>(setting == 0 ? cached_numbers(config, config.kv_heads)
-                               : now().part == HeadsPart::sharing
-                                   ? cached_numbers(config, setting)
-                                   : cached_attentions(config) * setting);
+    return static_cast<double>(setting == 0                       ? cached_numbers(config, config.kv_heads)
+                               : now().part == HeadsPart::sharing ? cached_numbers(config, setting)
+                                                                  : cached_attentions(config) * setting);
 }
 
 std::optional<double> HeadsLens::cache_value(CacheMeasure measure, Index setting) const {
@@ -241,8 +243,7 @@ HeadsLens::Role HeadsLens::role(Subject& subject, Index i) const {
         return {"uniform", alike_->uniform(i),
                 "entropy of its rows as a share of the most it could be, on this text"};
     if (alike_->local(i) >= least_local)
-        return {"local", alike_->local(i),
-                "share of its weight on tokens at most two away, on this text"};
+        return {"local", alike_->local(i), "share of its weight on tokens at most two away, on this text"};
     if (const Copying* copies = copying(head); copies && copies->score >= least_copying)
         return {"copying", copies->score,
                 "Σ λ / Σ |λ| of its OV circuit: how far attending to a token raises that token’s own logit"};

@@ -46,11 +46,17 @@ struct HeadsPreset {
     HeadsState state;
 };
 inline constexpr std::array<HeadsPreset, 3> heads_presets{{
-    {"tutorial", "128 in 4 heads", "The tutorial’s example: 128 numbers a token, 4 heads of 32",
+    {"tutorial",
+     "128 in 4 heads",
+     "The tutorial’s example: 128 numbers a token, 4 heads of 32",
      {.part = HeadsPart::shapes, .tutorial = true}},
-    {"multi_query", "One head of K and V", "Multi-query attention: all heads share one head of keys and values",
+    {"multi_query",
+     "One head of K and V",
+     "Multi-query attention: all heads share one head of keys and values",
      {.part = HeadsPart::sharing, .kv_heads = 1}},
-    {"latent", "Half the rank", "Multi-head latent attention with half of the largest rank",
+    {"latent",
+     "Half the rank",
+     "Multi-head latent attention with half of the largest rank",
      {.part = HeadsPart::latent}},
 }};
 
@@ -59,19 +65,21 @@ inline constexpr Index cache_measure_count = 5;
 
 // The rows of the lens's own cells, Stage::lens.
 namespace heads_rows {
-inline constexpr Index shape = 0;         // + ShapeStep; columns: numbers, weights, products
-inline constexpr Index written = 1000;    // + head, the bias, the sum, the whole; the column is a component
-inline constexpr Index norm = 2000;       // + head or the bias; the column is 0
-inline constexpr Index share = 3000;      // likewise
-inline constexpr Index off_by = 4000;     // the column is 0
-inline constexpr Index maps = 5000;       // + head; the column is a head: those that are compared, in their order
-inline constexpr Index outputs = 6000;    // likewise
-inline constexpr Index role = 7000;       // the column is such a head
-inline constexpr Index sharing = 8000;    // + CacheMeasure; the column is the heads of K and V that are left, 0: as it is
-inline constexpr Index said = 100;        // + sharing or latent: the probability of a token, as it is; the column is its id
-inline constexpr Index said_then = 101;   // likewise, with the setting that is shown
-inline constexpr Index changes = 200;     // + sharing or latent, + attention; the column is the setting
-inline constexpr Index latent = 9000;     // as sharing; the column is the rank
+inline constexpr Index shape = 0;       // + ShapeStep; columns: numbers, weights, products
+inline constexpr Index written = 1000;  // + head, the bias, the sum, the whole; the column is a component
+inline constexpr Index norm = 2000;     // + head or the bias; the column is 0
+inline constexpr Index share = 3000;    // likewise
+inline constexpr Index off_by = 4000;   // the column is 0
+inline constexpr Index maps = 5000;  // + head; the column is a head: those that are compared, in their order
+inline constexpr Index outputs = 6000;  // likewise
+inline constexpr Index role = 7000;     // the column is such a head
+inline constexpr Index sharing =
+    8000;  // + CacheMeasure; the column is the heads of K and V that are left, 0: as it is
+inline constexpr Index said =
+    100;  // + sharing or latent: the probability of a token, as it is; the column is its id
+inline constexpr Index said_then = 101;  // likewise, with the setting that is shown
+inline constexpr Index changes = 200;    // + sharing or latent, + attention; the column is the setting
+inline constexpr Index latent = 9000;    // as sharing; the column is the rank
 }  // namespace heads_rows
 
 class HeadsLens final : public Lens {
@@ -93,7 +101,7 @@ class HeadsLens final : public Lens {
     const HeadWrites& writes() const { return *writes_; }
     // Null until they are all compared.
     const HeadSimilarity* similarity() const { return alike_ && alike_->done() ? &*alike_ : nullptr; }
-    double alike(Index a, Index b) const;                      // in the way that is chosen
+    double alike(Index a, Index b) const;                       // in the way that is chosen
     const std::vector<Index>& order() const { return order_; }  // of heads, as a dendrogram has them
     const std::vector<Merge>& merges() const { return merges_; }
     struct Role {
@@ -104,9 +112,9 @@ class HeadsLens final : public Lens {
     Role role(Subject& subject, Index head) const;  // of those that are compared
 
     const SmallerRuns* runs() const { return of(now().part) ? &*of(now().part) : nullptr; }
-    Index setting() const;                      // heads of K and V that are left, or the rank
+    Index setting() const;  // heads of K and V that are left, or the rank
     const std::vector<Index>& settings() const { return settings_; }  // those that are measured besides
-    double cached(Index setting) const;         // numbers that a token keeps
+    double cached(Index setting) const;                               // numbers that a token keeps
     const LatentFactors* factors() const { return factors_.get(); }
     std::optional<double> cache_value(CacheMeasure measure, Index setting) const;
     bool step(Subject& subject);  // true while there is more to do
@@ -131,7 +139,6 @@ class HeadsLens final : public Lens {
     }
     void forget();
     void cluster();
-    bool step_copying();
     const Copying* copying(const HeadIndex& head) const;  // null until it is known
     Index most_setting() const;
     std::vector<Index> tokens_shown() const;  // the likeliest of both runs

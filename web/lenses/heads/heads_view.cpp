@@ -60,8 +60,17 @@ struct BoxPlace {
     int line, column, span;
 };
 // By ShapeStep.
-constexpr std::array<BoxPlace, shape_step_count> box_places{
-    {{0, 1, 1}, {1, 0, 1}, {1, 1, 1}, {1, 2, 1}, {2, 0, 1}, {2, 1, 1}, {2, 2, 1}, {3, 0, 2}, {4, 1, 1}, {5, 1, 1}, {6, 1, 1}}};
+constexpr std::array<BoxPlace, shape_step_count> box_places{{{0, 1, 1},
+                                                             {1, 0, 1},
+                                                             {1, 1, 1},
+                                                             {1, 2, 1},
+                                                             {2, 0, 1},
+                                                             {2, 1, 1},
+                                                             {2, 2, 1},
+                                                             {3, 0, 2},
+                                                             {4, 1, 1},
+                                                             {5, 1, 1},
+                                                             {6, 1, 1}}};
 // Which tensors are made of which.
 constexpr std::array<std::pair<ShapeStep, ShapeStep>, 12> box_arrows{
     {{ShapeStep::input, ShapeStep::q},
@@ -137,7 +146,8 @@ void HeadsLens::draw_presets() {
 }
 
 void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, HeadsState& next) {
-    const auto choose = [&](const char* name, const char* label, std::array<const char*, 2> labels, bool& on) {
+    const auto choose = [&](const char* name, const char* label, std::array<const char*, 2> labels,
+                            bool& on) {
         ui::next_control(ui::need::named_choices);
         ImGui::BeginGroup();
         ui::label(label);
@@ -146,15 +156,17 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
     };
     // The arrow keys move a slider by less than one setting.
     const auto slide = [](const char* name, const char* label, Index value, Index most, const char* format) {
-        const auto to = ui::slider(name, label, static_cast<double>(value), 0,
-                                   static_cast<double>(most), format);
+        const auto to =
+            ui::slider(name, label, static_cast<double>(value), 0, static_cast<double>(most), format);
         if (!to) return value;
         const auto whole = static_cast<Index>(std::lround(*to));
         if (whole != value || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return whole;
         return std::clamp(value + (*to > static_cast<double>(value) ? 1 : -1), Index{0}, most);
     };
     switch (now().part) {
-        case HeadsPart::shapes: choose("heads/sizes", "of", {"this model", "128 in 4 heads"}, next.tutorial); break;
+        case HeadsPart::shapes:
+            choose("heads/sizes", "of", {"this model", "128 in 4 heads"}, next.tutorial);
+            break;
         case HeadsPart::writes: {
             const Index last = subject.attention()->queries() - 1;
             ui::next_control(ui::need::stepper);
@@ -178,11 +190,12 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
             const Index place = found == settings_.end() ? most : settings_.end() - found - 1;
             ui::next_control(ui::need::slider);
             ImGui::BeginGroup();
-            const std::string shown = "to " + std::to_string(setting() == 0 ? own : setting()) + " of " +
-                                      std::to_string(own);
+            const std::string shown =
+                "to " + std::to_string(setting() == 0 ? own : setting()) + " of " + std::to_string(own);
             const Index to = slide("heads/kv", "heads of K and V", place, most, shown.c_str());
             ImGui::EndGroup();
-            if (to != place) next.kv_heads = to == most ? own : settings_[static_cast<std::size_t>(most - to - 1)];
+            if (to != place)
+                next.kv_heads = to == most ? own : settings_[static_cast<std::size_t>(most - to - 1)];
             break;
         }
         case HeadsPart::latent: {
@@ -198,8 +211,8 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
 }
 
 void HeadsLens::draw_controls(const Drawing& drawing, Subject& subject) {
-    static constexpr std::array<const char*, heads_part_count> names{"shapes", "what each writes", "how alike",
-                                                                     "sharing K and V", "latent"};
+    static constexpr std::array<const char*, heads_part_count> names{
+        "shapes", "what each writes", "how alike", "sharing K and V", "latent"};
     HeadsState next = now();
     ImGui::BeginGroup();
     ui::label("look at");
@@ -222,12 +235,13 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
         const float wide = in_columns ? std::min((w - 2 * box_gap) / 3, most_box) : std::min(w, 2 * most_box);
         const ImVec2 corner = ImGui::GetCursorScreenPos();
         const auto rect = [&](std::size_t i) {
-            const auto [line, column, span] = in_columns ? box_places[i] : BoxPlace{static_cast<int>(i), 0, 1};
+            const auto [line, column, span] =
+                in_columns ? box_places[i] : BoxPlace{static_cast<int>(i), 0, 1};
             const ImVec2 min{corner.x + static_cast<float>(column) * (wide + box_gap),
                              corner.y + static_cast<float>(line) * (box_height + box_gap)};
-            return std::pair(min, ImVec2{min.x + static_cast<float>(span) * wide +
-                                             static_cast<float>(span - 1) * box_gap,
-                                         min.y + box_height});
+            return std::pair(
+                min, ImVec2{min.x + static_cast<float>(span) * wide + static_cast<float>(span - 1) * box_gap,
+                            min.y + box_height});
         };
         ImDrawList* list = ImGui::GetWindowDrawList();
         for (const auto& [from, to] : box_arrows) {
@@ -236,7 +250,8 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
             if (!in_columns && static_cast<int>(to) != static_cast<int>(from) + 1) continue;
             // Between the middles, as far as both boxes reach.
             const float start = (min.x + max.x) / 2, middle = (to_min.x + to_max.x) / 2,
-                        end = std::clamp(start, std::min(to_min.x + 14, middle), std::max(to_max.x - 14, middle));
+                        end = std::clamp(start, std::min(to_min.x + 14, middle),
+                                         std::max(to_max.x - 14, middle));
             const ImVec2 a{start, max.y}, b{end, to_min.y - 2};
             list->AddBezierCubic(a, {a.x, (a.y + b.y) / 2}, {b.x, (a.y + b.y) / 2}, b, ui::theme().dim, 1.3f);
             list->AddTriangleFilled({b.x - 4, b.y - 5}, {b.x + 4, b.y - 5}, b, ui::theme().dim);
@@ -288,7 +303,8 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
         grid.row_axis = "tensor";
         grid.column_axis = "of it";
         heads_view::draw_grid(
-            grid, w, [](ui::CellAt at) { return own_cell(heads_rows::shape + at.first, at.second); }, drawing);
+            grid, w, [](ui::CellAt at) { return own_cell(heads_rows::shape + at.first, at.second); },
+            drawing);
     };
     ui::column("ladder", room, draw_ladder);
     if (numbers_beside) ImGui::SameLine(0, ui::column_gap);

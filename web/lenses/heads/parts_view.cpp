@@ -48,11 +48,14 @@ void HeadsLens::draw_shares(const Drawing& drawing, Subject& subject, float widt
                      static_cast<float>(most), ui::diverging_scale(static_cast<float>(most)), bar_name_width);
     if (over) {
         heads_view::answer(drawing, own_cell(heads_rows::share + *over, 0));
-        if (*over < w.heads && ui::clicked())
-            parts::choose_head(drawing, {writes_of_->attention, *over});
+        if (*over < w.heads && ui::clicked()) parts::choose_head(drawing, {writes_of_->attention, *over});
     }
-    const std::string off = "Heads and bias add up to the attention’s output, off by " + fixed(w.off_by(), 1) +
-                            " at most, the rounding of single precision.";
+    const bool changed = std::ranges::any_of(trace_->interventions(), [&](const Intervention& each) {
+        return is_at(each, trace_->model()->network(), writes_of_->attention, Site::attention_output);
+    });
+    const std::string off =
+        "Heads and bias add up to the attention’s output, off by " + fixed(w.off_by(), 1) +
+        (changed ? ": the run was changed behind them." : " at most, the rounding of single precision.");
     ui::caption(off.c_str());
     ui::landmark_item("heads/off");
     if (ImGui::IsItemHovered()) heads_view::answer(drawing, own_cell(heads_rows::off_by, 0));
@@ -126,8 +129,7 @@ void HeadsLens::draw_similarity(const Drawing& drawing, Subject& subject, float 
     }
     for (Index r = 0; r < heads; ++r)
         for (Index c = 0; c < heads; ++c)
-            values.at(r, c) =
-                alike(order_[static_cast<std::size_t>(r)], order_[static_cast<std::size_t>(c)]);
+            values.at(r, c) = alike(order_[static_cast<std::size_t>(r)], order_[static_cast<std::size_t>(c)]);
     ui::MatrixGrid grid;
     grid.name = "heads/alike";
     grid.title = now().outputs ? "How alike they write" : "How alike they look";
@@ -141,8 +143,8 @@ void HeadsLens::draw_similarity(const Drawing& drawing, Subject& subject, float 
     grid.is_signed = now().outputs;
     grid.most = 1;
     grid.allowed = [&](Index r, Index c) { return !std::isnan(values.at(r, c)); };
-    const auto chosen = std::ranges::find_if(
-        order_, [&](Index i) { return alike_->head(i) == subject.chosen_head(); });
+    const auto chosen =
+        std::ranges::find_if(order_, [&](Index i) { return alike_->head(i) == subject.chosen_head(); });
     if (chosen != order_.end()) grid.lit_row = chosen - order_.begin();
     const Index first = now().outputs ? heads_rows::outputs : heads_rows::maps;
     const ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -154,8 +156,7 @@ void HeadsLens::draw_similarity(const Drawing& drawing, Subject& subject, float 
                             order_[static_cast<std::size_t>(at.second)]);
         },
         drawing, &metrics);
-    if (clicked)
-        parts::choose_head(drawing, alike_->head(order_[static_cast<std::size_t>(clicked->first)]));
+    if (clicked) parts::choose_head(drawing, alike_->head(order_[static_cast<std::size_t>(clicked->first)]));
 
     // The tree of the clusters: what is joined farther to the right is less alike.
     ImDrawList* list = ImGui::GetWindowDrawList();
@@ -172,8 +173,10 @@ void HeadsLens::draw_similarity(const Drawing& drawing, Subject& subject, float 
         nodes[static_cast<std::size_t>(order_[static_cast<std::size_t>(r)])] = {from, (min.y + max.y) / 2};
     }
     for (const Merge& merge : merges_) {
-        const Node a = nodes[static_cast<std::size_t>(merge.left)], b = nodes[static_cast<std::size_t>(merge.right)];
-        const float x = from + reach * static_cast<float>(farthest > 0 ? std::max(0.0, merge.distance) / farthest : 0);
+        const Node a = nodes[static_cast<std::size_t>(merge.left)],
+                   b = nodes[static_cast<std::size_t>(merge.right)];
+        const float x =
+            from + reach * static_cast<float>(farthest > 0 ? std::max(0.0, merge.distance) / farthest : 0);
         const ImU32 colour = ui::theme().dim;
         list->AddLine({a.x, a.y}, {x, a.y}, colour, 1.3f);
         list->AddLine({b.x, b.y}, {x, b.y}, colour, 1.3f);

@@ -7,14 +7,15 @@ namespace attn::app {
 
 HeadSizes sizes_of(const Trace& trace, Index attention) {
     const Record& record = trace.attention(attention).record();
-    return {record.queries(),  record.keys(),     trace.model()->config().d_model,
-            record.heads(),    record.kv_heads(), record.d_v()};
+    return {record.queries(), record.keys(),     trace.model()->config().d_model,
+            record.heads(),   record.kv_heads(), record.d_v()};
 }
 
 std::vector<ShapedTensor> shapes_of(const HeadSizes& s) {
     using enum ShapeStep;
     const Index q_width = s.heads * s.head_dim, kv_width = s.kv_heads * s.head_dim;
-    const auto projected = [&](ShapeStep step, const char* name, const char* made, Index tokens, Index width) {
+    const auto projected = [&](ShapeStep step, const char* name, const char* made, Index tokens,
+                               Index width) {
         return ShapedTensor{step,
                             name,
                             made,

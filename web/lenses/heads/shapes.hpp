@@ -25,9 +25,9 @@ inline constexpr Index shape_step_count = 11;
 
 struct ShapedTensor {
     ShapeStep step;
-    const char* name;           // "Q, head by head"
-    const char* made;           // what makes it: "x W_Q"
-    std::vector<Index> shape;   // the batch first, which is 1
+    const char* name;          // "Q, head by head"
+    const char* made;          // what makes it: "x W_Q"
+    std::vector<Index> shape;  // the batch first, which is 1
     std::vector<const char*> axes;
     std::array<Index, 2> matrix{};  // of the weights that make it; 0 × 0: there are none
     std::vector<Index> products{};  // how many there are, as factors; none: numbers are only moved

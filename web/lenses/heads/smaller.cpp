@@ -84,10 +84,9 @@ bool SmallerRuns::run() {
         return std::vector<std::int32_t>(trace.ids().begin(), trace.ids().end());
     };
     const Trace& read = trace_->encoder() ? *trace_->encoder() : *trace_;
-    auto begun = Forward::start(
-        work.model->finish(), ids_of(read), trace_->kernels(), slice_operations,
-        {read.segments().begin(), read.segments().end()},
-        trace_->encoder() ? ids_of(*trace_) : std::vector<std::int32_t>{});
+    auto begun = Forward::start(work.model->finish(), ids_of(read), trace_->kernels(), slice_operations,
+                                {read.segments().begin(), read.segments().end()},
+                                trace_->encoder() ? ids_of(*trace_) : std::vector<std::int32_t>{});
     if (!begun) return false;
     work.forward.emplace(*std::move(begun));
     return true;
@@ -132,7 +131,7 @@ bool SmallerRuns::step(Index wanted, std::span<const Index> others) {
         Smaller none;
         none.loss = none.moved = std::numeric_limits<double>::quiet_NaN();
         none.changes.assign(static_cast<std::size_t>(trace_->attentions()), none.loss);
-        none.probabilities.assign(done_.at(0).probabilities.size(), none.loss);
+        none.probabilities.assign(at(0)->probabilities.size(), none.loss);
         done_.emplace(work_->setting, std::move(none));
         work_.reset();
         return true;

@@ -15,10 +15,11 @@
 namespace attn::app {
 
 struct Smaller {
-    double loss = 0;              // of the text, nats per token
-    std::vector<double> changes;  // of each attention: ‖O′ − O‖ / ‖O‖ of what it writes, over all of its tokens
+    double loss = 0;  // of the text, nats per token
+    std::vector<double>
+        changes;  // of each attention: ‖O′ − O‖ / ‖O‖ of what it writes, over all of its tokens
     std::vector<double> probabilities;  // [vocabulary], of a row of logits
-    double moved = 0;  // ½ Σ |p′ − p| of these, the share of probability that went elsewhere
+    double moved = 0;                   // ½ Σ |p′ − p| of these, the share of probability that went elsewhere
 
     double mean_change() const;
 };
@@ -31,7 +32,7 @@ class SmallerRuns {
 
     // Goes on with the wanted setting before all others; true while there is more to do.
     bool step(Index wanted, std::span<const Index> others);
-    const Smaller* at(Index setting) const;  // null until it is measured
+    const Smaller* at(Index setting) const;            // null until it is measured
     const Smaller* last() const { return at(last_); }  // that was measured of those wanted
     Index last_setting() const { return last_; }
     double progress() const;  // of the setting at work

@@ -85,7 +85,8 @@ std::string HeadsLens::cache_spoken() const {
     const Smaller *before = runs()->at(0), *after = runs()->last();
     const Index shown = runs()->last_setting();
     if (now().part == HeadsPart::sharing && setting() == 0) {
-        if (settings_.empty()) return "This model has one head of keys and values: all its heads share it already.";
+        if (settings_.empty())
+            return "This model has one head of keys and values: all its heads share it already.";
         return "Each head of keys and values is its own, as the model has it; drag the slider to share them.";
     }
     if (!before || !after || shown == 0) return "The text is being read with fewer keys and values.";
@@ -167,10 +168,11 @@ std::vector<Table> HeadsLens::tables(Subject& subject) {
         }
         case HeadsPart::sharing:
         case HeadsPart::latent: {
-            Table table{now().part == HeadsPart::sharing ? "Sharing keys and values" : "A latent for keys and values",
-                        {"numbers a token", "bytes a token", "loss", "change of attention", "probability moved"},
-                        {"as it is"},
-                        Matrix(1, cache_measure_count)};
+            Table table{
+                now().part == HeadsPart::sharing ? "Sharing keys and values" : "A latent for keys and values",
+                {"numbers a token", "bytes a token", "loss", "change of attention", "probability moved"},
+                {"as it is"},
+                Matrix(1, cache_measure_count)};
             std::vector<Index> shown{0};
             for (const Index each : settings_)
                 if (runs()->at(each)) shown.push_back(each);
@@ -189,16 +191,22 @@ std::vector<Table> HeadsLens::tables(Subject& subject) {
 }
 
 Guide HeadsLens::guide(Subject&) const {
-    return {
-        "Many heads, one sum",
-        "Heads do not see each other: each has its own queries, keys and values, and its own rows of W_O. What they "
-        "write is added up (Elhage et al. 2021), so heads can be taken one by one.\n\n"
-        "Heads are alike where their rows of weights are near in the Jensen–Shannon distance (Clark et al. 2019), or "
-        "where what they write points the same way. Average linkage puts those that are alike beside each other.\n\n"
-        "Keys and values are what a model has to keep of every token. Heads can share them: the mean of W_K and W_V "
-        "in a group (GQA: Ainslie et al. 2023), down to one head for all. Or a token keeps a shorter vector, the "
-        "latent, from which the keys and values of all heads are made (DeepSeek-V2, 2024): here the nearest matrix "
-        "of that rank. Both papers train the model on from there, which wins most of the loss back; this page does not."};
+    return {"Many heads, one sum",
+            "Heads do not see each other: each has its own queries, keys and values, and its own rows of "
+            "W_O. What they "
+            "write is added up (Elhage et al. 2021), so heads can be taken one by one.\n\n"
+            "Heads are alike where their rows of weights are near in the Jensen–Shannon distance (Clark et "
+            "al. 2019), or "
+            "where what they write points the same way. Average linkage puts those that are alike beside "
+            "each other.\n\n"
+            "Keys and values are what a model has to keep of every token. Heads can share them: the mean of "
+            "W_K and W_V "
+            "in a group (GQA: Ainslie et al. 2023), down to one head for all. Or a token keeps a shorter "
+            "vector, the "
+            "latent, from which the keys and values of all heads are made (DeepSeek-V2, 2024): here the "
+            "nearest matrix "
+            "of that rank. Both papers train the model on from there, which wins most of the loss back; this "
+            "page does not."};
 }
 
 }  // namespace attn::app
