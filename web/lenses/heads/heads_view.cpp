@@ -274,7 +274,7 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
             if (pressed) parts::pin(drawing, cell);
             draw_box(shapes[i], sizes_, min, max, over || drawing.state().pin == cell);
         }
-        const int lines = in_columns ? box_places.back().line + 1 : shape_step_count;
+        const int lines = in_columns ? box_places.back().line + 1 : static_cast<int>(shape_step_count);
         ImGui::SetCursorScreenPos(corner);
         ImGui::Dummy({w, static_cast<float>(lines) * (box_height + box_gap)});
     };
