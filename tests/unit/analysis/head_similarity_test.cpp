@@ -9,7 +9,7 @@ using namespace attn::test;
 
 namespace {
 
-HeadSimilarity compared(const std::shared_ptr<const Trace>& trace, Range attentions) {
+HeadSimilarity all_compared(const std::shared_ptr<const Trace>& trace, Range attentions) {
     HeadSimilarity made(trace, attentions);
     double progress = 0;
     while (made.step()) {
@@ -52,7 +52,7 @@ TEST_CASE("heads are as alike as their rows and their writing say, in every fami
         const bool two_texts = run.encoder() != nullptr;
         for (const Range attentions : {Range{0, two_texts ? 1 : run.attentions()}, Range{last, last + 1}}) {
             CAPTURE(family.name, attentions.begin);
-            const HeadSimilarity alike = compared(*trace, attentions);
+            const HeadSimilarity alike = all_compared(*trace, attentions);
             const Record& of = run.attention(attentions.begin).record();
             REQUIRE(alike.heads() == attentions.size() * of.heads());
             const bool looks_back = of.spec().mask.allows(0, 0, 0) && !of.spec().mask.allows(0, 0, 1);
@@ -98,7 +98,7 @@ TEST_CASE("where a query sees one key alone, nothing can be compared; of a long 
           "[analysis]") {
     const auto one = run_text(small_model(small_families.front()), {3});
     REQUIRE(one);
-    const HeadSimilarity nothing = compared(*one, {0, 1});
+    const HeadSimilarity nothing = all_compared(*one, {0, 1});
     CHECK(nothing.rows() == 0);
     CHECK(std::isnan(nothing.of_maps(0, 1)));
     const SmallFamily longer{"gpt2",
@@ -108,7 +108,7 @@ TEST_CASE("where a query sees one key alone, nothing can be compared; of a long 
     for (std::int32_t i = 0; i < 300; ++i) ids.push_back(i * 7 % 20);
     const auto trace = run_text(small_model(longer), ids);
     REQUIRE(trace);
-    const HeadSimilarity some = compared(*trace, {0, 1});
+    const HeadSimilarity some = all_compared(*trace, {0, 1});
     REQUIRE(some.rows() <= 128);
     CHECK(some.rows() >= 64);
     for (std::size_t i = 1; i < some.taken().size(); ++i)

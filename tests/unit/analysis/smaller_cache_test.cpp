@@ -13,12 +13,12 @@ namespace {
 
 const std::vector<std::int32_t> few_ids{3, 1, 4, 1, 5, 9, 2, 6};
 
-using Dense = Eigen::MatrixXd;
+using KvMatrix = Eigen::MatrixXd;
 
 // W_K and W_V of all heads side by side, [d_model, 2 · kv_heads · head_dim].
-Dense keys_and_values(const Model& model, Index attention) {
+KvMatrix keys_and_values(const Model& model, Index attention) {
     const ModelConfig& config = model.config();
-    Dense all(config.d_model, 2 * config.kv_heads * config.head_dim);
+    KvMatrix all(config.d_model, 2 * config.kv_heads * config.head_dim);
     Index column = 0;
     for (const Stage stage : {Stage::k, Stage::v})
         for (Index head = 0; head < config.kv_heads; ++head)
@@ -31,7 +31,7 @@ Dense keys_and_values(const Model& model, Index attention) {
     return all;
 }
 
-std::shared_ptr<const Trace> run_of(const std::shared_ptr<const Model>& model) {
+std::shared_ptr<const Trace> small_run(const std::shared_ptr<const Model>& model) {
     const auto trace = run_text(model, few_ids);
     REQUIRE(trace);
     return *trace;
@@ -71,7 +71,7 @@ TEST_CASE("shared heads are the mean of their group's, and queries stay", "[anal
     for (const SmallFamily& family : many_heads) {
         const auto model = small_model(family);
         const ModelConfig& config = model->config();
-        const auto before = run_of(model);
+        const auto before = small_run(model);
         for (const Index left : shared_head_counts(config)) {
             CAPTURE(family.name, left);
             const Index group = config.kv_heads / left;
@@ -83,9 +83,9 @@ TEST_CASE("shared heads are the mean of their group's, and queries stay", "[anal
             }
             const auto changed = job.finish();
             CHECK(changed->config() == config);
-            const auto after = run_of(changed);
+            const auto after = small_run(changed);
             for (Index number = 0; number < before->attentions(); ++number) {
-                const Dense was = keys_and_values(*model, number), is = keys_and_values(*changed, number);
+                const KvMatrix was = keys_and_values(*model, number), is = keys_and_values(*changed, number);
                 for (Index column = 0; column < was.cols(); ++column) {
                     const Index head = column / config.head_dim, first = head / group * group;
                     Eigen::VectorXd mean = Eigen::VectorXd::Zero(was.rows());
@@ -167,11 +167,11 @@ TEST_CASE("the latent is the nearest matrix of its rank, in every family", "[ana
             CAPTURE(rank);
             const auto changed = SmallerModel::latent(factors, rank).finish();
             for (Index number = 0; number < config.attentions(); ++number) {
-                const Dense was = keys_and_values(*model, number), is = keys_and_values(*changed, number);
-                const Eigen::JacobiSVD<Dense> svd(was, Eigen::ComputeThinU | Eigen::ComputeThinV);
-                const Dense nearest = svd.matrixU().leftCols(rank) *
-                                      svd.singularValues().head(rank).asDiagonal() *
-                                      svd.matrixV().leftCols(rank).transpose();
+                const KvMatrix was = keys_and_values(*model, number), is = keys_and_values(*changed, number);
+                const Eigen::JacobiSVD<KvMatrix> svd(was, Eigen::ComputeThinU | Eigen::ComputeThinV);
+                const KvMatrix nearest = svd.matrixU().leftCols(rank) *
+                                         svd.singularValues().head(rank).asDiagonal() *
+                                         svd.matrixV().leftCols(rank).transpose();
                 // Factors in f32.
                 CHECK((is - nearest).norm() < 1e-5 * was.norm());
                 CHECK(
@@ -180,7 +180,7 @@ TEST_CASE("the latent is the nearest matrix of its rank, in every family", "[ana
                       Catch::Approx(svd.singularValues().head(rank).squaredNorm() / was.squaredNorm())
                           .epsilon(1e-9));
             }
-            const auto before = run_of(model), after = run_of(changed);
+            const auto before = small_run(model), after = small_run(changed);
             if (rank < factors->most_rank()) continue;
             const Tensor one = before->logits({0, 8}), other = after->logits({0, 8});
             for (Index i = 0; i < one.size(); ++i)
@@ -208,5 +208,5 @@ TEST_CASE("a latent of weights that are 0 keeps all of nothing", "[analysis]") {
     CHECK(factors->kept(0, 1) == 1);
     const auto changed = SmallerModel::latent(factors, 1).finish();
     CHECK(keys_and_values(*changed, 0).norm() == 0);
-    run_of(changed);
+    small_run(changed);
 }

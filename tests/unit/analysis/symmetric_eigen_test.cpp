@@ -11,9 +11,9 @@ using namespace attn;
 
 namespace {
 
-using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using EigenRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-SymmetricEigen eigen_of(const Rows& a) {
+SymmetricEigen eigen_of(const EigenRows& a) {
     SymmetricEigen eigen({a.data(), a.data() + a.size()}, a.rows());
     double progress = 0;
     while (eigen.step()) {
@@ -27,9 +27,9 @@ SymmetricEigen eigen_of(const Rows& a) {
 
 // Against Eigen's values, and by what eigenvectors are: A v = λ v, of length 1 and at right angles. Both are off by a small
 // multiple of n ε ‖A‖.
-void check_eigen(const Rows& a) {
+void check_eigen(const EigenRows& a) {
     const SymmetricEigen eigen = eigen_of(a);
-    const Eigen::SelfAdjointEigenSolver<Rows> expected(a);
+    const Eigen::SelfAdjointEigenSolver<EigenRows> expected(a);
     const Index n = a.rows();
     const double close = 1e-13 * static_cast<double>(n) * (1 + a.norm());
     REQUIRE(std::ssize(eigen.values()) == n);
@@ -52,7 +52,7 @@ TEST_CASE("eigenvectors of symmetric matrices of any size, full and of low rank"
     Random random(5);
     for (const Index n : {1, 2, 3, 4, 7, 16, 33, 60})
         for (const Index rank : {n, (n + 1) / 2, Index{1}}) {
-            Rows factor(n, rank);
+            EigenRows factor(n, rank);
             for (Index i = 0; i < factor.size(); ++i) factor.data()[i] = random.normal();
             check_eigen(factor * factor.transpose());
             check_eigen(-1e6 * factor * factor.transpose());
@@ -61,16 +61,16 @@ TEST_CASE("eigenvectors of symmetric matrices of any size, full and of low rank"
 
 TEST_CASE("eigenvectors where values are equal, zero, or far apart", "[analysis]") {
     for (const Index n : {1, 2, 3, 8}) {
-        check_eigen(Rows::Zero(n, n));
-        check_eigen(Rows::Identity(n, n));
-        check_eigen(Rows::Ones(n, n));
-        Rows wide = Rows::Zero(n, n);
+        check_eigen(EigenRows::Zero(n, n));
+        check_eigen(EigenRows::Identity(n, n));
+        check_eigen(EigenRows::Ones(n, n));
+        EigenRows wide = EigenRows::Zero(n, n);
         for (Index i = 0; i < n; ++i) wide(i, i) = std::pow(10.0, static_cast<double>(i % 2 ? -i : i));
         check_eigen(wide);
     }
     // Already tridiagonal; the second difference has the values 2 − 2 cos(π i / (n + 1)).
     const Index n = 12;
-    Rows second = 2 * Rows::Identity(n, n);
+    EigenRows second = 2 * EigenRows::Identity(n, n);
     for (Index i = 0; i + 1 < n; ++i) second(i, i + 1) = second(i + 1, i) = -1;
     check_eigen(second);
     const SymmetricEigen eigen = eigen_of(second);

@@ -74,7 +74,8 @@ TEST_CASE("Heads is there for a sentence and for a network in training, and says
     };
     for (const auto& [subject, shapes, shared, latent] :
          {Expected{sentence_subject, "3 heads of 6", "24 numbers", "With rank 9, a token keeps 18 numbers"},
-          Expected{training_subject, "2 heads of 8", "32 numbers", "With rank 8, a token keeps 16 numbers"}}) {
+          Expected{training_subject, "2 heads of 8", "32 numbers",
+                   "With rank 8, a token keeps 16 numbers"}}) {
         INFO(subject);
         screen.visit.perform(OpenSubject{subject});
         show_heads(screen);

@@ -211,8 +211,8 @@ Explained HeadsLens::explain_off(Subject& subject) const {
     note_step(out, "sum", "component " + std::to_string(worst), w.sum[worst]);
     note_step(out, "whole", "as the run has it, in f32", w.whole[worst]);
     out.steps.push_back({"off by", "", fixed(out.f64, 1), true});
-    add_line(out, "off_by",
-             "abs(" + in_expression(w.sum[worst]) + " - " + in_expression(w.whole[worst]) + ")", out.f64);
+    const std::string sum = in_expression(w.sum[worst]), whole = in_expression(w.whole[worst]);
+    add_line(out, "off_by", "max(" + sum + " - " + whole + ", " + whole + " - " + sum + ")", out.f64);
     return out;
 }
 
