@@ -5,7 +5,7 @@
 
 namespace attn {
 
-std::vector<Merge> average_linkage(std::span<const double> distances, Index n) {
+std::vector<ClusterMerge> average_linkage(std::span<const double> distances, Index n) {
     struct Cluster {
         Index number;
         double size;
@@ -16,7 +16,7 @@ std::vector<Merge> average_linkage(std::span<const double> distances, Index n) {
         const auto row = distances.subspan(static_cast<std::size_t>(i * n), static_cast<std::size_t>(n));
         clusters.push_back({i, 1, {row.begin(), row.end()}});
     }
-    std::vector<Merge> merges;
+    std::vector<ClusterMerge> merges;
     while (clusters.size() > 1) {
         std::size_t a = 0, b = 1;
         for (std::size_t i = 0; i < clusters.size(); ++i)
@@ -35,7 +35,7 @@ std::vector<Merge> average_linkage(std::span<const double> distances, Index n) {
     return merges;
 }
 
-std::vector<Index> leaf_order(std::span<const Merge> merges, Index n) {
+std::vector<Index> leaf_order(std::span<const ClusterMerge> merges, Index n) {
     std::vector<Index> order, open;
     if (n > 0) open.push_back(n + std::ssize(merges) - 1);
     while (!open.empty()) {
@@ -45,7 +45,7 @@ std::vector<Index> leaf_order(std::span<const Merge> merges, Index n) {
             order.push_back(at);
             continue;
         }
-        const Merge& merge = merges[static_cast<std::size_t>(at - n)];
+        const ClusterMerge& merge = merges[static_cast<std::size_t>(at - n)];
         open.push_back(merge.right);
         open.push_back(merge.left);
     }

@@ -11,13 +11,13 @@ namespace attn {
 
 // Clusters count the single things first, then the merges in their order. The one with the earlier thing is on the left;
 // of pairs that are as near, the earliest is merged first.
-struct Merge {
+struct ClusterMerge {
     Index left = 0, right = 0;
     double distance = 0;  // the mean over the pairs of members
 };
 // `distances` are [n, n], symmetric and finite. Returns n − 1 merges. O(n³).
-std::vector<Merge> average_linkage(std::span<const double> distances, Index n);
+std::vector<ClusterMerge> average_linkage(std::span<const double> distances, Index n);
 // The order in which a dendrogram of them does not cross itself, [n].
-std::vector<Index> leaf_order(std::span<const Merge> merges, Index n);
+std::vector<Index> leaf_order(std::span<const ClusterMerge> merges, Index n);
 
 }  // namespace attn

@@ -36,7 +36,7 @@ TEST_CASE("every merge's distance is the mean over all pairs of its members", "[
         std::vector<std::vector<Index>> members;
         for (Index i = 0; i < n; ++i) members.push_back({i});
         double before = 0;
-        for (const Merge& merge : merges) {
+        for (const ClusterMerge& merge : merges) {
             const auto left = members[static_cast<std::size_t>(merge.left)],
                        right = members[static_cast<std::size_t>(merge.right)];
             double sum = 0;

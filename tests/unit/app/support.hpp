@@ -199,14 +199,14 @@ class RandomCommands {
                  if (r.yes()) knockout.over = static_cast<std::int32_t>(r.below(30) - 1);
                  return SetKnockout{knockout};
              }},
-            {"SetHeads", 1,
+            {"SetHeadsLens", 1,
              [](R& r, const State&) -> Command {
-                 return SetHeads{{.part = static_cast<HeadsPart>(r.below(heads_part_count)),
-                                  .tutorial = r.yes(),
-                                  .outputs = r.yes(),
-                                  .all_layers = r.yes(),
-                                  .kv_heads = r.below(9) - 1,
-                                  .rank = r.below(40) - 1}};
+                 return SetHeadsLens{{.part = static_cast<HeadsPart>(r.below(heads_part_count)),
+                                      .tutorial = r.yes(),
+                                      .outputs = r.yes(),
+                                      .all_layers = r.yes(),
+                                      .kv_heads = r.below(9) - 1,
+                                      .rank = r.below(40) - 1}};
              }},
             {"SetGeometry", 1, [](R& r, const State&) -> Command { return SetGeometry{r.geometry()}; }},
             {"SetInverse", 1, [](R& r, const State&) -> Command { return SetInverse{r.inverse()}; }},

@@ -29,7 +29,7 @@ std::string heads_say(const Visit& visit) { return lens_in(visit).spoken(subject
 void show_heads(Screen& screen, const HeadsState& shown = {}) {
     screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
     screen.visit.perform(OpenLens{"heads"});
-    screen.visit.perform(SetHeads{shown});
+    screen.visit.perform(SetHeadsLens{shown});
     screen.settle();
 }
 
@@ -380,8 +380,8 @@ TEST_CASE("what Heads shows is in the link and in undo, and what cannot be is re
     for (const char* bad : {"v=1&heads.part=mirror", "v=1&heads.kv=0", "v=1&heads.kv=-2", "v=1&heads.rank=x",
                             "v=1&heads.rank=100001", "v=1&heads.alike=", "v=1&heads.sizes=2"})
         CHECK_FALSE(parse_fragment(bad).note.empty());
-    CHECK_FALSE(apply(default_state(), SetHeads{{.kv_heads = -1}}));
-    CHECK_FALSE(apply(default_state(), SetHeads{{.rank = heads_setting_limit + 1}}));
+    CHECK_FALSE(apply(default_state(), SetHeadsLens{{.kv_heads = -1}}));
+    CHECK_FALSE(apply(default_state(), SetHeadsLens{{.rank = heads_setting_limit + 1}}));
 }
 
 TEST_CASE("the slider of a smaller cache goes one setting at a time by the keys") {

@@ -122,7 +122,7 @@ void HeadsLens::draw_loss(const Drawing& drawing, float width) {
             (shares ? next.kv_heads : next.rank) = at == 0 ? most_setting() : at;
         }
     }
-    if (next != now()) visit().perform(SetHeads{next}, ui::gesture());
+    if (next != now()) visit().perform(SetHeadsLens{next}, ui::gesture());
 }
 
 void HeadsLens::draw_changes(const Drawing& drawing, Subject& subject, float width) {

@@ -29,7 +29,7 @@ constexpr LinkRow named_row(std::string_view key, std::string_view expected) {
                 const auto found = index_of(names, text);
                 if (!found) return false;
                 next.*member = static_cast<std::remove_reference_t<decltype(next.*member)>>(*found);
-                return take(s, SetHeads{next});
+                return take(s, SetHeadsLens{next});
             },
             [](const State& s, const State&) -> std::optional<std::string> {
                 const auto value = s.of<HeadsState>().*member;
@@ -45,7 +45,7 @@ constexpr LinkRow number_row(std::string_view key, std::string_view expected) {
                 HeadsState next = s.of<HeadsState>();
                 const auto number = read_integer<Index>(text);
                 next.*member = number.value_or(0);
-                return number && *number > 0 && take(s, SetHeads{next});
+                return number && *number > 0 && take(s, SetHeadsLens{next});
             },
             [](const State& s, const State&) -> std::optional<std::string> {
                 const Index value = s.of<HeadsState>().*member;
@@ -66,7 +66,7 @@ constexpr LinkRow heads_link_rows[] = {
 
 LinkRows heads_links() { return {heads_link_rows}; }
 
-Status SetHeads::apply(State& state) const {
+Status SetHeadsLens::apply(State& state) const {
     for (const Index each : {heads.kv_heads, heads.rank})
         if (each < 0 || each > heads_setting_limit)
             return Error{"No model has as many heads or ranks as that."};
@@ -74,7 +74,7 @@ Status SetHeads::apply(State& state) const {
     return ok();
 }
 
-std::string SetHeads::describe(const State& before) const {
+std::string SetHeadsLens::describe(const State& before) const {
     const HeadsState& was = before.of<HeadsState>();
     if (heads.part != was.part)
         return "heads: " + std::string(part_keys[static_cast<std::size_t>(heads.part)]);
@@ -258,8 +258,9 @@ bool HeadsLens::step(Subject& subject) {
         case HeadsPart::writes: return false;
         case HeadsPart::alike: return alike_->step() || (copying_ && copying_->step());
         case HeadsPart::latent:
-            if (!factors_->done()) return factors_->step() || true;
-            return latent_->step(setting(), settings_);
+            if (factors_->done()) return latent_->step(setting(), settings_);
+            factors_->step();
+            return true;
         case HeadsPart::sharing: break;
     }
     return shared_->step(setting(), settings_);

@@ -33,7 +33,7 @@ struct HeadsState {
     bool operator==(const HeadsState&) const = default;
 };
 
-struct SetHeads {
+struct SetHeadsLens {
     HeadsState heads;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
@@ -103,7 +103,7 @@ class HeadsLens final : public Lens {
     const HeadSimilarity* similarity() const { return alike_ && alike_->done() ? &*alike_ : nullptr; }
     double alike(Index a, Index b) const;                       // in the way that is chosen
     const std::vector<Index>& order() const { return order_; }  // of heads, as a dendrogram has them
-    const std::vector<Merge>& merges() const { return merges_; }
+    const std::vector<ClusterMerge>& merges() const { return merges_; }
     struct Role {
         std::string name;  // "induction"; "mixed" where nothing was measured that has a name
         double score = 0;
@@ -182,7 +182,7 @@ class HeadsLens final : public Lens {
     std::optional<HeadWrites> writes_;
     std::optional<AlikeOf> alike_of_;
     std::optional<HeadSimilarity> alike_;
-    std::vector<Merge> merges_;
+    std::vector<ClusterMerge> merges_;
     std::vector<Index> order_;
     bool of_outputs_ = false;  // what the clusters are of
     std::shared_ptr<const Model> copying_of_;

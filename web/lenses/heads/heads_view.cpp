@@ -140,7 +140,7 @@ void HeadsLens::draw_presets() {
     for (const HeadsPreset& preset : heads_presets) {
         ui::next_control(ui::need::choices);
         if (ui::button(("heads/preset/" + std::string(preset.key)).c_str(), preset.name))
-            visit().perform(SetHeads{preset.state});
+            visit().perform(SetHeadsLens{preset.state});
         ui::tooltip(preset.says);
     }
 }
@@ -220,7 +220,7 @@ void HeadsLens::draw_controls(const Drawing& drawing, Subject& subject) {
         next.part = static_cast<HeadsPart>(*chosen);
     ImGui::EndGroup();
     draw_part_controls(drawing, subject, next);
-    if (next != now()) visit().perform(SetHeads{next}, ui::gesture());
+    if (next != now()) visit().perform(SetHeadsLens{next}, ui::gesture());
     draw_presets();
 }
 

@@ -164,7 +164,7 @@ void HeadsLens::draw_similarity(const Drawing& drawing, Subject& subject, float 
     const auto last = ui::cell_rect(grid, metrics, corner, {0, heads - 1}).second;
     const float from = last.x + 10, reach = tree_width - 22;
     double farthest = 0;
-    for (const Merge& merge : merges_) farthest = std::max(farthest, merge.distance);
+    for (const ClusterMerge& merge : merges_) farthest = std::max(farthest, merge.distance);
     struct Node {
         float x, y;
     };
@@ -173,7 +173,7 @@ void HeadsLens::draw_similarity(const Drawing& drawing, Subject& subject, float 
         const auto [min, max] = ui::cell_rect(grid, metrics, corner, {r, 0});
         nodes[static_cast<std::size_t>(order_[static_cast<std::size_t>(r)])] = {from, (min.y + max.y) / 2};
     }
-    for (const Merge& merge : merges_) {
+    for (const ClusterMerge& merge : merges_) {
         const Node a = nodes[static_cast<std::size_t>(merge.left)],
                    b = nodes[static_cast<std::size_t>(merge.right)];
         const float x =
