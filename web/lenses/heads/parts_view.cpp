@@ -26,6 +26,8 @@ using heads_view::own_cell;
 constexpr float least_component = 54, names_width = 130, bar_name_width = 130, tree_width = 96;
 constexpr Index most_components = 16;
 
+std::string signed_percent(double share) { return (share < 0 ? "−" : "") + percent(std::abs(share)); }
+
 }  // namespace
 
 // ---- What each writes -------------------------------------------------------------------------------------
@@ -38,7 +40,7 @@ void HeadsLens::draw_shares(const Drawing& drawing, Subject& subject, float widt
         const double share = w.share(part);
         most = std::max(most, std::abs(share));
         bars.push_back({part == w.heads ? "bias of W_O" : part_name(subject, part), static_cast<float>(share),
-                        percent(share) + "   length " + fixed(w.norm(part), 3),
+                        signed_percent(share) + "   length " + fixed(w.norm(part), 3),
                         drawing.state().pin == own_cell(heads_rows::share + part, 0) ||
                             drawing.state().pin == own_cell(heads_rows::norm + part, 0),
                         part == w.heads});
