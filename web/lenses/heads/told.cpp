@@ -68,7 +68,7 @@ std::string HeadsLens::alike_spoken(Subject& subject) const {
     const Layers numbering = subject.attention()->numbering();
     const auto pair = [&](std::pair<Index, Index> of) {
         const HeadIndex a = alike_->head(of.first), b = alike_->head(of.second);
-        const std::string names = a.layer == b.layer
+        const std::string names = alike_->attentions().size() == 1
                                       ? std::to_string(a.head) + " and " + std::to_string(b.head)
                                       : numbering.short_head(a) + " and " + numbering.short_head(b);
         return names + " (" + fixed(alike(of.first, of.second), 2) + ")";
