@@ -122,8 +122,7 @@ void SymmetricEigen::turn() {
 void SymmetricEigen::sort() {
     std::vector<Index> order(values_.size());
     std::iota(order.begin(), order.end(), Index{0});
-    std::ranges::stable_sort(order, std::greater{},
-                             [&](Index i) { return values_[static_cast<std::size_t>(i)]; });
+    std::ranges::sort(order, std::greater{}, [&](Index i) { return values_[static_cast<std::size_t>(i)]; });
     std::vector<double> values, vectors;
     for (const Index i : order) {
         values.push_back(values_[static_cast<std::size_t>(i)]);

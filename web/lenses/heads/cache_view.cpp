@@ -194,7 +194,7 @@ void HeadsLens::draw_said(const Drawing& drawing, Subject& subject, float width)
         drawing);
 }
 
-void HeadsLens::draw_cache(const Drawing& drawing, Subject& subject, float width) {
+void HeadsLens::draw_cache(const Drawing& drawing, Subject& subject) {
     const ModelConfig& config = trace_->model()->config();
     const bool shares = now().part == HeadsPart::sharing, factored = shares || factors_->done();
     const Index wanted = setting();

@@ -170,7 +170,7 @@ class HeadsLens final : public Lens {
     void draw_alike(const Drawing& drawing, Subject& subject, float width);
     void draw_similarity(const Drawing& drawing, Subject& subject, float width);
     void draw_roles(const Drawing& drawing, Subject& subject, float width);
-    void draw_cache(const Drawing& drawing, Subject& subject, float width);
+    void draw_cache(const Drawing& drawing, Subject& subject);
     void draw_measures(const Drawing& drawing, float width);
     void draw_loss(const Drawing& drawing, float width);
     void draw_changes(const Drawing& drawing, Subject& subject, float width);

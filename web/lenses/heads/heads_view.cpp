@@ -333,7 +333,7 @@ void HeadsLens::draw(const Drawing& drawing, Subject& subject) {
         case HeadsPart::writes: draw_writes(drawing, subject, width); break;
         case HeadsPart::alike: draw_alike(drawing, subject, width); break;
         case HeadsPart::sharing:
-        case HeadsPart::latent: draw_cache(drawing, subject, width); break;
+        case HeadsPart::latent: draw_cache(drawing, subject); break;
     }
     if (step(subject))
         drawing.visit.continue_with([this, &subject, trace = trace_] {

@@ -69,8 +69,8 @@ void HeadsLens::draw_components(const Drawing& drawing, Subject& subject, float 
     const HeadWrites& w = *writes_;
     std::vector<Index> shown(w.whole.size());
     std::iota(shown.begin(), shown.end(), Index{0});
-    std::ranges::stable_sort(shown, std::greater{},
-                             [&](Index i) { return std::abs(w.whole[static_cast<std::size_t>(i)]); });
+    std::ranges::sort(shown, {},
+                      [&](Index i) { return std::pair(-std::abs(w.whole[static_cast<std::size_t>(i)]), i); });
     const auto fit = static_cast<Index>((width - names_width) / least_component);
     shown.resize(static_cast<std::size_t>(std::clamp(fit, Index{1}, std::min(most_components, w.d_model))));
     std::ranges::sort(shown);
