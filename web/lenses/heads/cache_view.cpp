@@ -28,8 +28,8 @@ using heads_view::own_cell;
 
 constexpr float chart_height = 210, change_name_width = 90;
 constexpr Index most_said = 6;
-constexpr std::array<const char*, cache_measure_count> measure_names{
-    "numbers a token", "bytes a token", "loss of this text", "change of attention", "probability moved"};
+constexpr std::array<const char*, cache_measure_count> measure_names{"numbers", "bytes", "loss", "attention",
+                                                                     "next"};
 
 Index first_row(HeadsPart part) {
     return part == HeadsPart::sharing ? heads_rows::sharing : heads_rows::latent;
@@ -43,7 +43,9 @@ void HeadsLens::draw_measures(const Drawing& drawing, float width) {
     const Index shown = columns[1] == 0 ? 1 : 2;
     Matrix values(cache_measure_count, shown);
     std::vector<std::string> rows(measure_names.begin(), measure_names.end()),
-        names{"as it is", columns[1] == 0 ? "" : setting_name(columns[1])};
+        names{"as it is", columns[1] == 0                    ? ""
+                          : now().part == HeadsPart::sharing ? many(columns[1], "head")
+                                                             : setting_name(columns[1])};
     ui::MatrixGrid grid;
     for (Index r = 0; r < values.rows; ++r)
         for (Index c = 0; c < shown; ++c) {
@@ -58,7 +60,7 @@ void HeadsLens::draw_measures(const Drawing& drawing, float width) {
         }
     grid.name = "heads/measures";
     grid.title = "What it saves and costs";
-    grid.notation = "16-bit numbers; nats a token";
+    grid.notation = "a token’s numbers in the cache, at 16 bits; nats; share that changed";
     grid.values = &values;
     grid.row_labels = rows;
     grid.column_labels = std::span(names).first(static_cast<std::size_t>(shown));
@@ -168,7 +170,7 @@ void HeadsLens::draw_said(const Drawing& drawing, Subject& subject, float width)
     const std::vector<Index> ids = tokens_shown();
     Matrix values(std::ssize(ids), both ? 2 : 1);
     std::vector<std::string> rows, columns{"as it is"};
-    if (both) columns.push_back(setting_name(runs()->last_setting()));
+    if (both) columns.emplace_back("then");
     for (const Index id : ids) {
         const auto i = static_cast<std::size_t>(id), r = rows.size();
         rows.push_back(vocabulary_.name(subject, static_cast<std::int32_t>(id)));

@@ -52,7 +52,7 @@ namespace {
 
 using heads_view::own_cell;
 
-constexpr float box_height = 70, box_gap = 22, least_box = 168, most_box = 250, numbers_width = 330;
+constexpr float box_height = 60, box_gap = 20, least_box = 150, most_box = 250, numbers_width = 330;
 constexpr Index most_slices = 64;
 
 // Where a box stands: its line, its first column and how many it spans.
@@ -108,18 +108,18 @@ void draw_box(const ShapedTensor& tensor, const HeadSizes& sizes, ImVec2 min, Im
     const float left = min.x + 10, room = max.x - min.x - 20;
     {
         const ui::Type face(ui::Face::semibold, ui::size_small);
-        ui::draw_text_within(list, {left, min.y + 6}, room, t.text, tensor.name);
+        ui::draw_text_within(list, {left, min.y + 5}, room, t.text, tensor.name);
     }
     {
         const ui::Type mono(ui::Face::mono, ui::size_small);
-        ui::draw_text_within(list, {left, min.y + 24}, room, t.text, written_shape(tensor.shape));
+        ui::draw_text_within(list, {left, min.y + 22}, room, t.text, written_shape(tensor.shape));
     }
     {
         const ui::Type face(ui::Face::regular, ui::size_small);
         std::string made = tensor.made;
         if (tensor.matrix[0] > 0)
             made += ", " + std::to_string(tensor.matrix[0]) + " × " + std::to_string(tensor.matrix[1]);
-        ui::draw_text_within(list, {left, min.y + 42}, room, t.dim, made);
+        ui::draw_text_within(list, {left, min.y + 37}, room, t.dim, made);
     }
     const Index heads = heads_in(tensor.step, sizes);
     if (heads == 0 || heads > most_slices) return;
@@ -127,7 +127,7 @@ void draw_box(const ShapedTensor& tensor, const HeadSizes& sizes, ImVec2 min, Im
     const float slice = room / static_cast<float>(heads), gap = apart ? std::min(3.0f, slice / 3) : 0;
     for (Index head = 0; head < heads; ++head) {
         const float from = left + slice * static_cast<float>(head);
-        list->AddRectFilled({from, max.y - 8}, {from + slice - gap, max.y - 4},
+        list->AddRectFilled({from, max.y - 6}, {from + slice - gap, max.y - 2},
                             ui::series_colour(static_cast<std::size_t>(head * (sizes.heads / heads))));
     }
 }
@@ -165,7 +165,7 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
     };
     switch (now().part) {
         case HeadsPart::shapes:
-            choose("heads/sizes", "of", {"this model", "128 in 4 heads"}, next.tutorial);
+            choose("heads/sizes", "of", {"this model", "the tutorial’s"}, next.tutorial);
             break;
         case HeadsPart::writes: {
             const Index last = subject.attention()->queries() - 1;
@@ -248,12 +248,14 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
             const auto [min, max] = rect(static_cast<std::size_t>(from));
             const auto [to_min, to_max] = rect(static_cast<std::size_t>(to));
             if (!in_columns && static_cast<int>(to) != static_cast<int>(from) + 1) continue;
-            // Between the middles, as far as both boxes reach.
-            const float start = (min.x + max.x) / 2, middle = (to_min.x + to_max.x) / 2,
-                        end = std::clamp(start, std::min(to_min.x + 14, middle),
-                                         std::max(to_max.x - 14, middle));
-            const ImVec2 a{start, max.y}, b{end, to_min.y - 2};
-            list->AddBezierCubic(a, {a.x, (a.y + b.y) / 2}, {b.x, (a.y + b.y) / 2}, b, ui::theme().dim, 1.3f);
+            // Straight down where both boxes are, else round two corners to the middle of the next.
+            const float start = (min.x + max.x) / 2,
+                        end = start > to_min.x && start < to_max.x ? start : (to_min.x + to_max.x) / 2,
+                        turn = to_min.y - box_gap / 2;
+            const ImVec2 b{end, to_min.y - 1};
+            const std::array<ImVec2, 4> line{
+                ImVec2{start, max.y}, {start, turn}, {end, turn}, {end, b.y - 4}};
+            list->AddPolyline(line.data(), static_cast<int>(line.size()), ui::theme().dim, 0, 1.3f);
             list->AddTriangleFilled({b.x - 4, b.y - 5}, {b.x + 4, b.y - 5}, b, ui::theme().dim);
         }
         const ui::SemanticGroup group(ui::Role::group, "heads/shapes", "Shapes, one after the other");
@@ -320,7 +322,7 @@ void HeadsLens::draw(const Drawing& drawing, Subject& subject) {
     static constexpr std::array<const char*, heads_part_count> tries{
         "Follow the arrows from x down; point at a box for its numbers, then see what each head writes.",
         "Choose another token, or point at a head’s share to see what it is made of.",
-        "Click a dark pair of different heads, then compare them by what they write.",
+        "Click the cell of two heads that are alike, then compare them by what they write.",
         "Drag the slider to the left: fewer keys and values to keep, and what the text loses for it.",
         "Drag the rank down until the loss rises: so many numbers hold what this text needs."};
     ui::caption(tries[static_cast<std::size_t>(now().part)]);

@@ -35,10 +35,11 @@ std::string signed_percent(double share) { return (share < 0 ? "−" : "") + per
 void HeadsLens::draw_shares(const Drawing& drawing, Subject& subject, float width) {
     const HeadWrites& w = *writes_;
     std::vector<ui::Bar> bars;
-    double most = 0;
+    double most = 0, least = 0;
     for (Index part = 0; part <= w.heads; ++part) {
         const double share = w.share(part);
         most = std::max(most, std::abs(share));
+        least = std::min(least, share);
         bars.push_back({part == w.heads ? "bias of W_O" : part_name(subject, part), static_cast<float>(share),
                         signed_percent(share) + "   length " + fixed(w.norm(part), 3),
                         drawing.state().pin == own_cell(heads_rows::share + part, 0) ||
@@ -46,9 +47,11 @@ void HeadsLens::draw_shares(const Drawing& drawing, Subject& subject, float widt
                         part == w.heads});
     }
     ui::section("Its share of what the attention adds");
-    const auto over =
-        ui::bar_list("heads/share", "What each head writes, along the whole", width, bars,
-                     static_cast<float>(most), ui::diverging_scale(static_cast<float>(most)), bar_name_width);
+    const auto over = ui::bar_list("heads/share", "What each head writes, along the whole", width, bars,
+                                   static_cast<float>(most),
+                                   least < 0 ? ui::diverging_scale(static_cast<float>(most))
+                                             : ui::sequential_scale(static_cast<float>(most)),
+                                   bar_name_width);
     if (over) {
         heads_view::answer(drawing, own_cell(heads_rows::share + *over, 0));
         if (*over < w.heads && ui::clicked()) parts::choose_head(drawing, {writes_of_->attention, *over});

@@ -66,17 +66,21 @@ std::string HeadsLens::alike_spoken(Subject& subject) const {
             if (alike(a, b) < alike(farthest.first, farthest.second)) farthest = {a, b};
         }
     const Layers numbering = subject.attention()->numbering();
-    const auto pair = [&](std::pair<Index, Index> of) {
+    const auto names = [&](std::pair<Index, Index> of) {
         const HeadIndex a = alike_->head(of.first), b = alike_->head(of.second);
-        const std::string names = alike_->attentions().size() == 1
-                                      ? std::to_string(a.head) + " and " + std::to_string(b.head)
-                                      : numbering.short_head(a) + " and " + numbering.short_head(b);
-        return names + " (" + fixed(alike(of.first, of.second), 2) + ")";
+        return alike_->attentions().size() == 1 ? std::to_string(a.head) + " and " + std::to_string(b.head)
+                                                : numbering.short_head(a) + " and " + numbering.short_head(b);
+    };
+    const auto number = [&](std::pair<Index, Index> of) {
+        return " (" + fixed(alike(of.first, of.second), 2) + ")";
     };
     const double pairs = static_cast<double>(heads) * static_cast<double>(heads - 1) / 2;
-    return std::string(now().outputs ? "Heads " : "Looking at the same tokens, heads ") + pair(nearest) +
-           (now().outputs ? " write most alike, " : " are most alike, ") + pair(farthest) +
-           " least; over all pairs it is " + fixed(sum / pairs, 2) + ".";
+    std::string text =
+        "Heads " + names(nearest) + (now().outputs ? " write" : " look") + " most alike" + number(nearest);
+    if (heads > 2)
+        text += ", " + names(farthest) + " least" + number(farthest) + "; over all pairs it is " +
+                fixed(sum / pairs, 2);
+    return text + ".";
 }
 
 std::string HeadsLens::cache_spoken() const {
