@@ -306,7 +306,7 @@ Network assemble(const FamilyRules& rules, const Model& model) {
         Network encoder =
             stack_of(Assembly(rules, rules.encoder_weights, model), config, config.layers, false);
         encoder.token_embedding = network.token_embedding;
-        network.encoder = std::make_unique<const Network>(std::move(encoder));
+        network.encoder = std::make_shared<const Network>(std::move(encoder));
     }
     return network;
 }

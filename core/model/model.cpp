@@ -206,6 +206,18 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
     return std::shared_ptr<const Model>(std::move(model));
 }
 
+std::shared_ptr<const Model> Model::changed(std::shared_ptr<const Model> of, Network network,
+                                            std::vector<Tensor> numbers) {
+    std::shared_ptr<Model> model(new Model);
+    model->config_ = of->config_;
+    model->weights_ = of->weights_;
+    model->notes_ = of->notes_;
+    model->network_ = std::make_unique<const Network>(std::move(network));
+    model->numbers_ = std::move(numbers);
+    model->of_ = std::move(of);
+    return model;
+}
+
 std::int64_t Model::parameter_count() const {
     std::int64_t count = 0;
     for (const Weight& weight : weights_)

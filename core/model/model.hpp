@@ -47,6 +47,10 @@ class Model {
     // architecture is outside the families, if tensors or shards are missing, if shapes differ from the
     // configuration's, or if an element type is not f32, f16 or bf16.
     static Result<std::shared_ptr<const Model>> load(ModelFiles&& files);
+    // The same model with another network of the same shapes, some of whose numbers are these. It shares the files of the
+    // one that it is made of, and weights() are theirs.
+    static std::shared_ptr<const Model> changed(std::shared_ptr<const Model> of, Network network,
+                                                std::vector<Tensor> numbers);
     ~Model();
 
     const ModelConfig& config() const { return config_; }
@@ -66,6 +70,8 @@ class Model {
     std::vector<Weight> weights_;
     std::vector<std::string> notes_;
     std::unique_ptr<const Network> network_;
+    std::shared_ptr<const Model> of_;  // that it shares files with
+    std::vector<Tensor> numbers_;
 };
 
 Tensor to_tensor(const Weight& weight);  // widened to f32

@@ -138,7 +138,7 @@ struct AttentionPlace {
 
 // Of an encoder–decoder, the decoder.
 struct Network {
-    std::unique_ptr<const Network> encoder;  // null: there is none. It has no head
+    std::shared_ptr<const Network> encoder;  // null: there is none. It has no head
     WeightView token_embedding;              // rows of d_model = in, or of fewer with project_in
     double embedding_scale = 1;
     std::optional<Linear> project_in;

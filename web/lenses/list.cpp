@@ -7,6 +7,7 @@
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/gradient.hpp"
+#include "lenses/heads/heads.hpp"
 #include "lenses/inverse/inverse.hpp"
 #include "lenses/knockout/knockout.hpp"
 #include "lenses/ladder/ladder.hpp"
@@ -51,6 +52,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory_links(), make<MemoryLens>},
         LensEntry{"layers", "Layers", question, "The residual stream as it becomes the answer, and what adds up to a logit", false, layers_links(), make<LayersLens>},
         LensEntry{"knockout", "Knock-out", question, "What the answer loses without a head or an edge; bright is not the same as important", false, knockout_links(), make<KnockoutLens>, true},
+        LensEntry{"heads", "Heads", question, "How many heads work together, and how many keys and values they need", false, heads_links(), make<HeadsLens>},
     };
     // clang-format on
     return list;

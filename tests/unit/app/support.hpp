@@ -16,6 +16,7 @@
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/gradient.hpp"
+#include "lenses/heads/heads.hpp"
 #include "lenses/inverse/inverse.hpp"
 #include "lenses/knockout/knockout.hpp"
 #include "lenses/ladder/ladder.hpp"
@@ -197,6 +198,15 @@ class RandomCommands {
                  if (r.yes()) knockout.raise = static_cast<std::int32_t>(r.below(30) - 1);
                  if (r.yes()) knockout.over = static_cast<std::int32_t>(r.below(30) - 1);
                  return SetKnockout{knockout};
+             }},
+            {"SetHeadsLens", 1,
+             [](R& r, const State&) -> Command {
+                 return SetHeadsLens{{.part = static_cast<HeadsPart>(r.below(heads_part_count)),
+                                      .tutorial = r.yes(),
+                                      .outputs = r.yes(),
+                                      .all_layers = r.yes(),
+                                      .kv_heads = r.below(9) - 1,
+                                      .rank = r.below(40) - 1}};
              }},
             {"SetGeometry", 1, [](R& r, const State&) -> Command { return SetGeometry{r.geometry()}; }},
             {"SetInverse", 1, [](R& r, const State&) -> Command { return SetInverse{r.inverse()}; }},

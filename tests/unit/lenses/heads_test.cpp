@@ -1,0 +1,427 @@
+#include "lenses/heads/heads.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/copied.hpp"
+#include "app/link.hpp"
+#include "model/explain.hpp"
+#include "support/small_families.hpp"
+#include "support/translator.hpp"
+#include "unit/app/support.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+HeadsLens& heads_in(const Visit& visit) { return static_cast<HeadsLens&>(visit.lens()); }
+constexpr CellRef heads_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
+std::optional<Explained> told_of_heads(const Visit& visit, const CellRef& cell) {
+    Subject& subject = subject_in(visit);
+    return lens_in(visit).explain(subject, {subject.chosen_head(), cell});
+}
+std::string heads_say(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
+
+void show_heads(Screen& screen, const HeadsState& shown = {}) {
+    screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
+    screen.visit.perform(OpenLens{"heads"});
+    screen.visit.perform(SetHeadsLens{shown});
+    screen.settle();
+}
+
+constexpr const char* four_heads =
+    R"({"model_type": "llama", "vocab_size": 20, "max_position_embeddings": 16, "hidden_size": 16,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24})";
+
+void open_heads_of(Screen& screen, const SmallFamily& family) {
+    const ModelFiles files = files_of(family);
+    load_files(screen.visit, "tiny",
+               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    screen.write_words(6);
+}
+const SmallFamily& family_called(const char* name) {
+    return *std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
+}
+
+// Explains a cell and checks what every explanation promises.
+Explained check_told(const Screen& screen, const CellRef& cell) {
+    CAPTURE(cell.row, cell.col);
+    const auto found = told_of_heads(screen.visit, cell);
+    REQUIRE(found);
+    CHECK_FALSE(found->title.empty());
+    CHECK_FALSE(found->formula.empty());
+    // Sums in f32 of a few dozen products.
+    CHECK(found->f32 == Catch::Approx(found->f64).epsilon(1e-4).margin(3e-5));
+    REQUIRE_FALSE(found->lines.empty());
+    CHECK(found->lines.back().value == found->f64);
+    CHECK_FALSE(copied(*found, Dialect::numpy).empty());
+    return *found;
+}
+
+}  // namespace
+
+TEST_CASE("Heads is there for a sentence and for a network in training, and says what is missing elsewhere") {
+    Screen screen;
+    screen.open_sentence();
+    screen.train_some();
+    struct Expected {
+        std::string_view subject;
+        const char *shapes, *shared, *latent;
+    };
+    for (const auto& [subject, shapes, shared, latent] :
+         {Expected{sentence_subject, "3 heads of 6", "24 numbers", "With rank 9, a token keeps 18 numbers"},
+          Expected{training_subject, "2 heads of 8", "32 numbers",
+                   "With rank 8, a token keeps 16 numbers"}}) {
+        INFO(subject);
+        screen.visit.perform(OpenSubject{subject});
+        show_heads(screen);
+        CHECK(screen.shows("heads/shape/10"));
+        CHECK(screen.shows("heads/numbers/10/2"));
+        CHECK_THAT(heads_say(screen.visit), ContainsSubstring(shapes));
+        show_heads(screen, {.part = HeadsPart::writes});
+        for (const char* part : {"heads/share/2", "heads/off", "heads/written/4/0"})
+            CHECK(screen.shows(part));
+        CHECK_THAT(heads_say(screen.visit), ContainsSubstring("writes most"));
+        show_heads(screen, {.part = HeadsPart::alike});
+        for (const char* part : {"heads/alike/1/0", "heads/role/1", "heads/rows"}) CHECK(screen.shows(part));
+        CHECK_THAT(heads_say(screen.visit), ContainsSubstring("most alike"));
+        show_heads(screen, {.part = HeadsPart::sharing});
+        for (const char* part :
+             {"heads/measures/4/1", "heads/said/0/1", "chart/heads-loss", "heads/change/1"})
+            CHECK(screen.shows(part));
+        CHECK_THAT(heads_say(screen.visit), ContainsSubstring("With 1 head of K and V, a token keeps "));
+        CHECK_THAT(heads_say(screen.visit), ContainsSubstring(shared));
+        show_heads(screen, {.part = HeadsPart::latent});
+        for (const char* part : {"heads/measures/4/1", "chart/heads-loss", "heads/change/1"})
+            CHECK(screen.shows(part));
+        CHECK_THAT(heads_say(screen.visit), ContainsSubstring(latent));
+    }
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    CHECK(screen.shows("missing/sentence"));
+    CHECK(screen.shows("missing/training"));
+    CHECK_FALSE(screen.shows("missing/tensors"));
+}
+
+TEST_CASE("shapes are those of the run, heads of K and V told apart, or the tutorial’s") {
+    Screen screen;
+    open_heads_of(screen, {"llama", four_heads});
+    show_heads(screen);
+    const HeadsLens& lens = heads_in(screen.visit);
+    CHECK(lens.sizes() == HeadSizes{6, 6, 16, 4, 2, 4});
+    const auto shapes = shapes_of(lens.sizes());
+    REQUIRE(shapes.size() == shape_step_count);
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        CHECK(shapes[i].step == static_cast<ShapeStep>(i));
+        CHECK(shapes[i].axes.size() == shapes[i].shape.size());
+        check_told(screen, heads_cell(heads_rows::shape + static_cast<Index>(i), 0));
+    }
+    const Record& record = subject_in(screen.visit).attention()->trace()->attention(0).record();
+    CHECK(count_of(shapes[4].shape) == record.q().size());
+    CHECK(count_of(shapes[5].shape) == record.k().size());
+    CHECK(count_of(shapes[8].shape) == record.output().size());
+    CHECK(written_shape(shapes[7].shape) == "(1, 4, 6, 6)");
+    CHECK(check_told(screen, heads_cell(heads_rows::shape + 2, 1)).f64 == 16 * 8);
+    CHECK(check_told(screen, heads_cell(heads_rows::shape + 7, 2)).f64 == 4 * 6 * 6 * 4);
+    CHECK_THAT(heads_say(screen.visit), ContainsSubstring("2 heads of queries share"));
+    for (const CellRef& cell : {heads_cell(0, 1), heads_cell(11, 0), heads_cell(4, 2), heads_cell(1, 3),
+                                heads_cell(heads_rows::share, 0), heads_cell(heads_rows::sharing, 0)})
+        CHECK_FALSE(told_of_heads(screen.visit, cell));
+    screen.click("heads/preset/tutorial");
+    screen.settle();
+    CHECK(lens.sizes() == HeadSizes{6, 6, 128, 4, 4, 32});
+    CHECK(check_told(screen, heads_cell(heads_rows::shape + 1, 1)).f64 == 128 * 128);
+    screen.click("heads/sizes/this model");
+    CHECK_FALSE(screen.visit.state().of<HeadsState>().tutorial);
+}
+
+TEST_CASE("what each head writes explains itself and adds up to the attention’s output, in every family") {
+    for (const SmallFamily& family : small_families) {
+        CAPTURE(family.name);
+        Screen screen;
+        open_heads_of(screen, family);
+        screen.visit.perform(Select{{1, 0, 3, {}, {}}});
+        show_heads(screen, {.part = HeadsPart::writes});
+        const HeadsLens& lens = heads_in(screen.visit);
+        const HeadWrites& w = lens.writes();
+        double shares = 0;
+        for (Index part = 0; part <= w.heads; ++part) {
+            const double share = w.share(part);
+            CHECK(check_told(screen, heads_cell(heads_rows::share + part, 0)).f64 == share);
+            CHECK(check_told(screen, heads_cell(heads_rows::norm + part, 0)).f64 == w.norm(part));
+            shares += share;
+        }
+        CHECK(shares == Catch::Approx(1).epsilon(1e-5));
+        CHECK(check_told(screen, heads_cell(heads_rows::off_by, 0)).f64 == w.off_by());
+        const auto trace = subject_in(screen.visit).attention()->trace();
+        const auto whole = trace->attention(1).run.attention_output.matrix();
+        for (const Index component : {Index{0}, w.d_model - 1}) {
+            double sum = 0;
+            const bool biased = trace->attention(1).half.attention_out.bias.size() > 0;
+            for (Index part = 0; part < w.heads; ++part)
+                sum += check_told(screen, heads_cell(heads_rows::written + part, component)).f64;
+            // The bias is a number of the model's files.
+            if (biased)
+                sum += told_of_heads(screen.visit, heads_cell(heads_rows::written + w.heads, component))->f64;
+            CHECK(sum == Catch::Approx(static_cast<double>(whole(3, component))).margin(1e-5));
+            check_told(screen, heads_cell(heads_rows::written + w.heads + 1, component));
+            check_told(screen, heads_cell(heads_rows::written + w.heads + 2, component));
+        }
+        for (const CellRef& cell :
+             {heads_cell(heads_rows::written + w.heads + 3, 0), heads_cell(heads_rows::written, w.d_model),
+              heads_cell(heads_rows::share + w.heads + 1, 0), heads_cell(heads_rows::share, 1),
+              heads_cell(heads_rows::off_by, 1), heads_cell(heads_rows::maps, 0)})
+            CHECK_FALSE(told_of_heads(screen.visit, cell));
+    }
+}
+
+TEST_CASE("how alike heads are explains itself, in the order of the clusters, and each head has its role") {
+    Screen screen;
+    open_heads_of(screen, {"llama", four_heads});
+    for (const bool outputs : {false, true})
+        for (const bool all : {false, true}) {
+            CAPTURE(outputs, all);
+            show_heads(screen, {.part = HeadsPart::alike, .outputs = outputs, .all_layers = all});
+            const HeadsLens& lens = heads_in(screen.visit);
+            REQUIRE(lens.similarity());
+            const Index heads = all ? 8 : 4;
+            REQUIRE(lens.similarity()->heads() == heads);
+            CHECK(std::ssize(lens.merges()) == heads - 1);
+            CHECK(lens.order() == leaf_order(lens.merges(), heads));
+            const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
+            REQUIRE(tables.size() == 2);
+            for (Index r = 0; r < heads; ++r)
+                for (Index c = 0; c < heads; ++c) {
+                    const Index a = lens.order()[static_cast<std::size_t>(r)],
+                                b = lens.order()[static_cast<std::size_t>(c)];
+                    const Index first = outputs ? heads_rows::outputs : heads_rows::maps;
+                    const Explained why = check_told(screen, heads_cell(first + a, b));
+                    CHECK(why.f64 == Catch::Approx(tables[0].values.at(r, c)).margin(1e-6));
+                }
+            for (Index head = 0; head < heads; ++head) {
+                const HeadsLens::Role role = heads_in(screen.visit).role(subject_in(screen.visit), head);
+                CHECK_FALSE(role.name.empty());
+                CHECK(check_told(screen, heads_cell(heads_rows::role, head)).f64 == role.score);
+            }
+            CHECK_FALSE(told_of_heads(screen.visit, heads_cell(heads_rows::role, heads)));
+            CHECK_FALSE(told_of_heads(screen.visit, heads_cell(heads_rows::maps + heads, 0)));
+            CHECK_FALSE(told_of_heads(screen.visit, heads_cell(heads_rows::maps, heads)));
+        }
+    screen.click("heads/alike/2/1");
+    const HeadsLens& lens = heads_in(screen.visit);
+    CHECK(subject_in(screen.visit).chosen_head() == lens.similarity()->head(lens.order()[2]));
+}
+
+TEST_CASE("sharing and the latent run the model again, and say what it keeps and loses") {
+    Screen screen;
+    open_heads_of(screen, {"llama", four_heads});
+    const auto trace = subject_in(screen.visit).attention()->trace();
+    const auto loss_of_run = [](const std::shared_ptr<const Trace>& run) {
+        TextLoss loss(run);
+        while (loss.step()) continue;
+        return loss.value();
+    };
+    const auto by_hand = [&](const std::shared_ptr<const Model>& model) {
+        const auto run = run_forward(model, {trace->ids().begin(), trace->ids().end()});
+        REQUIRE(run);
+        return *run;
+    };
+    show_heads(screen, {.part = HeadsPart::sharing});
+    const HeadsLens& lens = heads_in(screen.visit);
+    CHECK(lens.setting() == 1);
+    CHECK(lens.settings() == std::vector<Index>{1});
+    CHECK(*lens.cache_value(CacheMeasure::loss, 0) == Catch::Approx(loss_of_run(trace)).epsilon(1e-9));
+    const auto shared = by_hand(SmallerModel::shared(trace->model(), 1).finish());
+    CHECK(*lens.cache_value(CacheMeasure::loss, 1) == Catch::Approx(loss_of_run(shared)).epsilon(1e-6));
+    CHECK(*lens.cache_value(CacheMeasure::numbers, 0) == 2 * 2 * 2 * 4);
+    CHECK(*lens.cache_value(CacheMeasure::numbers, 1) == 2 * 2 * 4);
+    CHECK(*lens.cache_value(CacheMeasure::bytes, 1) == 2 * 2 * 2 * 4);
+    double off = 0, size = 0, moved = 0;
+    const auto was = trace->attention(1).run.attention_output.values(),
+               is = shared->attention(1).run.attention_output.values();
+    for (std::size_t i = 0; i < was.size(); ++i) {
+        const auto a = static_cast<double>(was[i]), b = static_cast<double>(is[i]);
+        off += (a - b) * (a - b);
+        size += a * a;
+    }
+    CHECK(lens.runs()->at(1)->changes[1] == Catch::Approx(std::sqrt(off / size)).epsilon(1e-4));
+    const auto probabilities = [](const Trace& run) {
+        const Tensor logits = run.logits({run.tokens() - 1, run.tokens()});
+        std::vector<double> all;
+        double sum = 0;
+        for (const float each : logits.values()) sum += all.emplace_back(std::exp(static_cast<double>(each)));
+        for (double& each : all) each /= sum;
+        return all;
+    };
+    for (std::size_t i = 0; i < 20; ++i)
+        moved += std::abs(probabilities(*trace)[i] - probabilities(*shared)[i]) / 2;
+    CHECK(*lens.cache_value(CacheMeasure::moved, 1) == Catch::Approx(moved).epsilon(1e-3));
+    const auto check_cells = [&](Index first, Index setting) {
+        for (const Index column : {Index{0}, setting})
+            for (Index row = 0; row < cache_measure_count; ++row)
+                CHECK(check_told(screen, heads_cell(first + row, column)).f64 ==
+                      *lens.cache_value(static_cast<CacheMeasure>(row), column));
+        check_told(screen, heads_cell(first + heads_rows::changes + 1, setting));
+        check_told(screen, heads_cell(first + heads_rows::said, 3));
+        check_told(screen, heads_cell(first + heads_rows::said_then, 3));
+        for (const CellRef& cell :
+             {heads_cell(first + cache_measure_count, setting),
+              heads_cell(first + heads_rows::changes + 2, setting), heads_cell(first, 999),
+              heads_cell(first + heads_rows::said, 20), heads_cell(heads_rows::role, 0)})
+            CHECK_FALSE(told_of_heads(screen.visit, cell));
+    };
+    check_cells(heads_rows::sharing, 1);
+    show_heads(screen, {.part = HeadsPart::sharing, .kv_heads = 2});
+    CHECK(lens.setting() == 0);
+    CHECK_THAT(heads_say(screen.visit), ContainsSubstring("drag the slider"));
+
+    show_heads(screen, {.part = HeadsPart::latent, .rank = 5});
+    CHECK(lens.settings() == std::vector<Index>{1, 2, 4, 8, 16});
+    CHECK(lens.setting() == 5);
+    const auto latent = by_hand(SmallerModel::latent(
+                                    [&] {
+                                        auto factors = std::make_shared<LatentFactors>(trace->model());
+                                        while (factors->step()) continue;
+                                        return factors;
+                                    }(),
+                                    5)
+                                    .finish());
+    CHECK(*lens.cache_value(CacheMeasure::loss, 5) == Catch::Approx(loss_of_run(latent)).epsilon(1e-5));
+    CHECK(*lens.cache_value(CacheMeasure::numbers, 5) == 2 * 5);
+    CHECK(*lens.cache_value(CacheMeasure::loss, 16) == Catch::Approx(loss_of_run(trace)).epsilon(1e-3));
+    check_cells(heads_rows::latent, 5);
+    CHECK(screen.shows("heads/note"));
+    const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
+    REQUIRE(tables.size() == 1);
+    CHECK(tables[0].values.rows == 6);
+    show_heads(screen, {.part = HeadsPart::latent, .rank = 5000});
+    CHECK(lens.setting() == 16);
+}
+
+TEST_CASE("a run that was changed is compared with the smaller cache under the same changes") {
+    Screen screen;
+    open_heads_of(screen, {"llama", four_heads});
+    screen.visit.perform(ChangeRun{{.layer = 0, .head = 1}});
+    screen.settle();
+    const auto trace = subject_in(screen.visit).attention()->trace();
+    REQUIRE(trace->interventions().size() == 1);
+    show_heads(screen, {.part = HeadsPart::sharing});
+    auto forward = Forward::start(SmallerModel::shared(trace->model(), 1).finish(),
+                                  {trace->ids().begin(), trace->ids().end()});
+    REQUIRE(forward);
+    auto plain = forward->finish();
+    REQUIRE(plain);
+    auto with = Forward::start_with(trace->interventions(), *plain);
+    REQUIRE(with);
+    auto expected = with->finish();
+    REQUIRE(expected);
+    TextLoss loss(*expected);
+    while (loss.step()) continue;
+    CHECK(*heads_in(screen.visit).cache_value(CacheMeasure::loss, 1) ==
+          Catch::Approx(loss.value()).epsilon(1e-6));
+}
+
+TEST_CASE(
+    "encoders and encoder–decoders share and shrink their keys and values, whatever attention is chosen") {
+    for (const SmallFamily& family : small_encoder_decoders) {
+        CAPTURE(family.name);
+        Screen screen;
+        open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});
+        const ModelConfig& config = sentence_in(screen.visit).model()->config();
+        for (const Index layer : {Index{0}, config.layers, config.attentions() - 1}) {
+            CAPTURE(layer);
+            screen.visit.perform(Select{{layer, 1, {}, {}, {}}});
+            for (Index part = 0; part < heads_part_count; ++part) {
+                show_heads(screen, {.part = static_cast<HeadsPart>(part), .all_layers = true});
+                CHECK_FALSE(heads_say(screen.visit).empty());
+                CHECK_FALSE(screen.frame.tables().empty());
+            }
+            CHECK(heads_in(screen.visit).runs()->last()->changes.size() ==
+                  static_cast<std::size_t>(config.attentions()));
+            CHECK(std::isfinite(heads_in(screen.visit).runs()->last()->loss));
+        }
+    }
+    Screen screen;
+    open_heads_of(screen, family_called("bert"));
+    show_heads(screen, {.part = HeadsPart::sharing});
+    CHECK_THAT(heads_say(screen.visit), ContainsSubstring("the loss of this text goes from"));
+    // One head of keys and values has nothing left to share.
+    Screen shared;
+    open_heads_of(shared, family_called("llama"));
+    show_heads(shared, {.part = HeadsPart::sharing});
+    CHECK_THAT(heads_say(shared.visit), ContainsSubstring("share it already"));
+    CHECK_FALSE(shared.shows("heads/kv"));
+}
+
+TEST_CASE("what Heads shows is in the link and in undo, and what cannot be is refused") {
+    Screen screen;
+    screen.open_sentence();
+    show_heads(screen);
+    screen.click("heads/part/how alike");
+    screen.settle();
+    CHECK(screen.visit.state().of<HeadsState>().part == HeadsPart::alike);
+    screen.click("heads/alike/what they write");
+    CHECK(screen.visit.state().of<HeadsState>().outputs);
+    screen.visit.undo();
+    CHECK_FALSE(screen.visit.state().of<HeadsState>().outputs);
+    const HeadsState wanted{.part = HeadsPart::latent,
+                            .tutorial = true,
+                            .outputs = true,
+                            .all_layers = true,
+                            .kv_heads = 2,
+                            .rank = 7};
+    show_heads(screen, wanted);
+    const std::string link = to_fragment(screen.visit.state());
+    CHECK_THAT(
+        link, ContainsSubstring("heads.part=latent&heads.sizes=tutorial&heads.alike=outputs&heads.layers=all&"
+                                "heads.kv=2&heads.rank=7"));
+    CHECK(parse_fragment(link).state == screen.visit.state());
+    for (const char* bad : {"v=1&heads.part=mirror", "v=1&heads.kv=0", "v=1&heads.kv=-2", "v=1&heads.rank=x",
+                            "v=1&heads.rank=100001", "v=1&heads.alike=", "v=1&heads.sizes=2"})
+        CHECK_FALSE(parse_fragment(bad).note.empty());
+    CHECK_FALSE(apply(default_state(), SetHeadsLens{{.kv_heads = -1}}));
+    CHECK_FALSE(apply(default_state(), SetHeadsLens{{.rank = heads_setting_limit + 1}}));
+}
+
+TEST_CASE("the slider of a smaller cache goes one setting at a time by the keys") {
+    Screen screen;
+    open_heads_of(screen, {"gpt2",
+                           R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16,
+        "n_layer": 1, "n_head": 8})"});
+    show_heads(screen, {.part = HeadsPart::sharing});
+    const HeadsLens& lens = heads_in(screen.visit);
+    CHECK(lens.setting() == 4);
+    const auto step = [&](double steps) {
+        ui::ask({.kind = ui::Ask::Kind::step, .key = "heads/kv", .steps = steps});
+        screen.settle();
+    };
+    for (const Index expected : {2, 1, 1}) {
+        step(-1);
+        CHECK(lens.setting() == expected);
+    }
+    for (const Index expected : {2, 4, 0, 0}) {
+        step(1);
+        CHECK(lens.setting() == expected);
+    }
+    show_heads(screen, {.part = HeadsPart::latent, .rank = 3});
+    ui::ask({.kind = ui::Ask::Kind::step, .key = "heads/rank", .steps = 1});
+    screen.settle();
+    CHECK(lens.setting() == 4);
+}
+
+TEST_CASE("on a phone every part of Heads is there, one below the other") {
+    Screen screen({390, 760});
+    screen.open_sentence();
+    show_heads(screen);
+    CHECK(screen.shows("heads/shape/10"));
+    CHECK(rect("heads/shape/1").top > rect("heads/shape/0").bottom);
+    CHECK(rect("heads/numbers/0/0").top > rect("heads/shape/10").bottom);
+    show_heads(screen, {.part = HeadsPart::alike});
+    CHECK(rect("heads/role/0").top > rect("heads/alike/1/1").bottom);
+    show_heads(screen, {.part = HeadsPart::sharing});
+    CHECK(rect("chart/heads-loss").top > rect("heads/measures/4/1").bottom);
+}

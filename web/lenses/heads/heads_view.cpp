@@ -1,0 +1,347 @@
+// Draws the controls of lens Heads, and the shapes that heads pass through.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/heads/heads.hpp"
+#include "lenses/heads/view.hpp"
+#include "parts/part.hpp"
+#include "subjects/chosen_row.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+namespace heads_view {
+
+CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
+
+std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width,
+                                    const std::function<CellRef(ui::CellAt)>& cell_of, const Drawing& drawing,
+                                    ui::GridMetrics* drawn) {
+    const auto& pin = drawing.state().pin;
+    for (Index r = 0; pin && r < grid.values->rows; ++r)
+        for (Index c = 0; c < grid.values->cols; ++c)
+            if (cell_of({r, c}) == pin) grid.pinned = ui::CellAt{r, c};
+    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
+    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
+    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
+    if (drawn) *drawn = metrics;
+    if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
+    if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
+    if (reply.clicked) parts::pin(drawing, cell_of(*reply.clicked));
+    return reply.clicked;
+}
+
+void answer(const Drawing& drawing, const CellRef& cell) {
+    drawing.now.cell = cell;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (ui::clicked()) parts::pin(drawing, cell);
+}
+
+}  // namespace heads_view
+
+namespace {
+
+using heads_view::own_cell;
+
+constexpr float box_height = 60, box_gap = 20, least_box = 150, most_box = 250, numbers_width = 330;
+constexpr Index most_slices = 64;
+
+// Where a box stands: its line, its first column and how many it spans.
+struct BoxPlace {
+    int line, column, span;
+};
+// By ShapeStep.
+constexpr std::array<BoxPlace, shape_step_count> box_places{{{0, 1, 1},
+                                                             {1, 0, 1},
+                                                             {1, 1, 1},
+                                                             {1, 2, 1},
+                                                             {2, 0, 1},
+                                                             {2, 1, 1},
+                                                             {2, 2, 1},
+                                                             {3, 0, 2},
+                                                             {4, 1, 1},
+                                                             {5, 1, 1},
+                                                             {6, 1, 1}}};
+// Which tensors are made of which.
+constexpr std::array<std::pair<ShapeStep, ShapeStep>, 12> box_arrows{
+    {{ShapeStep::input, ShapeStep::q},
+     {ShapeStep::input, ShapeStep::k},
+     {ShapeStep::input, ShapeStep::v},
+     {ShapeStep::q, ShapeStep::split_q},
+     {ShapeStep::k, ShapeStep::split_k},
+     {ShapeStep::v, ShapeStep::split_v},
+     {ShapeStep::split_q, ShapeStep::weights},
+     {ShapeStep::split_k, ShapeStep::weights},
+     {ShapeStep::weights, ShapeStep::outputs},
+     {ShapeStep::split_v, ShapeStep::outputs},
+     {ShapeStep::outputs, ShapeStep::joined},
+     {ShapeStep::joined, ShapeStep::written}}};
+
+// How many heads the tensor holds side by side; 0: it is of no heads.
+Index heads_in(ShapeStep step, const HeadSizes& sizes) {
+    switch (step) {
+        case ShapeStep::input:
+        case ShapeStep::written: return 0;
+        case ShapeStep::k:
+        case ShapeStep::v:
+        case ShapeStep::split_k:
+        case ShapeStep::split_v: return sizes.kv_heads;
+        default: return sizes.heads;
+    }
+}
+
+// Draws the tensor's name, its shape and what makes it, over a slice for each head.
+void draw_box(const ShapedTensor& tensor, const HeadSizes& sizes, ImVec2 min, ImVec2 max, bool lit) {
+    const ui::Theme& t = ui::theme();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRectFilled(min, max, lit ? t.hovered : t.surface, 6);
+    list->AddRect(min, max, lit ? t.accent : t.border, 6);
+    const float left = min.x + 10, room = max.x - min.x - 20;
+    {
+        const ui::Type face(ui::Face::semibold, ui::size_small);
+        ui::draw_text_within(list, {left, min.y + 5}, room, t.text, tensor.name);
+    }
+    {
+        const ui::Type mono(ui::Face::mono, ui::size_small);
+        ui::draw_text_within(list, {left, min.y + 22}, room, t.text, written_shape(tensor.shape));
+    }
+    {
+        const ui::Type face(ui::Face::regular, ui::size_small);
+        std::string made = tensor.made;
+        if (tensor.matrix[0] > 0)
+            made += ", " + std::to_string(tensor.matrix[0]) + " × " + std::to_string(tensor.matrix[1]);
+        ui::draw_text_within(list, {left, min.y + 37}, room, t.dim, made);
+    }
+    const Index heads = heads_in(tensor.step, sizes);
+    if (heads == 0 || heads > most_slices) return;
+    const bool apart = tensor.shape.size() == 4;
+    const float slice = room / static_cast<float>(heads), gap = apart ? std::min(3.0f, slice / 3) : 0;
+    for (Index head = 0; head < heads; ++head) {
+        const float from = left + slice * static_cast<float>(head);
+        list->AddRectFilled({from, max.y - 6}, {from + slice - gap, max.y - 2},
+                            ui::series_colour(static_cast<std::size_t>(head * (sizes.heads / heads))));
+    }
+}
+
+}  // namespace
+
+// ---- Controls ---------------------------------------------------------------------------------------------
+
+void HeadsLens::draw_presets() {
+    for (const HeadsPreset& preset : heads_presets) {
+        ui::next_control(ui::need::choices);
+        if (ui::button(("heads/preset/" + std::string(preset.key)).c_str(), preset.name))
+            visit().perform(SetHeadsLens{preset.state});
+        ui::tooltip(preset.says);
+    }
+}
+
+void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, HeadsState& next) {
+    const auto choose = [&](const char* name, const char* label, std::array<const char*, 2> labels,
+                            bool& on) {
+        ui::next_control(ui::need::named_choices);
+        ImGui::BeginGroup();
+        ui::label(label);
+        if (const auto chosen = ui::choice(name, labels, on ? 1 : 0)) on = *chosen == 1;
+        ImGui::EndGroup();
+    };
+    // The arrow keys move a slider by less than one setting.
+    const auto slide = [](const char* name, const char* label, Index value, Index most, const char* format) {
+        const auto to =
+            ui::slider(name, label, static_cast<double>(value), 0, static_cast<double>(most), format);
+        if (!to) return value;
+        const auto whole = static_cast<Index>(std::lround(*to));
+        if (whole != value || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return whole;
+        return std::clamp(value + (*to > static_cast<double>(value) ? 1 : -1), Index{0}, most);
+    };
+    switch (now().part) {
+        case HeadsPart::shapes:
+            choose("heads/sizes", "of", {"this model", "the tutorial’s"}, next.tutorial);
+            break;
+        case HeadsPart::writes: {
+            const Index last = subject.attention()->queries() - 1;
+            ui::next_control(ui::need::stepper);
+            ImGui::BeginGroup();
+            if (const auto to = ui::stepper("heads/query", "token", chosen_query(subject), 0, last))
+                parts::choose_tokens(drawing, *to, drawing.selection().key);
+            ImGui::EndGroup();
+            break;
+        }
+        case HeadsPart::alike: {
+            choose("heads/alike", "by", {"where they look", "what they write"}, next.outputs);
+            if (subject.attention()->alike().size() > 1)
+                choose("heads/layers", "heads of", {"this layer", "all layers"}, next.all_layers);
+            break;
+        }
+        case HeadsPart::sharing: {
+            if (settings_.empty()) break;
+            // From one head on the left to the model's own on the right.
+            const Index most = std::ssize(settings_), own = most_setting();
+            const auto found = std::ranges::find(settings_, setting());
+            const Index place = found == settings_.end() ? most : settings_.end() - found - 1;
+            ui::next_control(ui::need::slider);
+            ImGui::BeginGroup();
+            const std::string shown =
+                "to " + std::to_string(setting() == 0 ? own : setting()) + " of " + std::to_string(own);
+            const Index to = slide("heads/kv", "heads of K and V", place, most, shown.c_str());
+            ImGui::EndGroup();
+            if (to != place)
+                next.kv_heads = to == most ? own : settings_[static_cast<std::size_t>(most - to - 1)];
+            break;
+        }
+        case HeadsPart::latent: {
+            if (most_setting() < 2) break;
+            ui::next_control(ui::need::slider);
+            ImGui::BeginGroup();
+            const Index to = slide("heads/rank", "rank", setting(), most_setting(), "%.0f");
+            ImGui::EndGroup();
+            if (to != setting()) next.rank = std::max<Index>(to, 1);
+            break;
+        }
+    }
+}
+
+void HeadsLens::draw_controls(const Drawing& drawing, Subject& subject) {
+    static constexpr std::array<const char*, heads_part_count> names{
+        "shapes", "what each writes", "how alike", "sharing K and V", "latent"};
+    HeadsState next = now();
+    ImGui::BeginGroup();
+    ui::label("look at");
+    if (const auto chosen = ui::choice("heads/part", names, static_cast<int>(now().part)))
+        next.part = static_cast<HeadsPart>(*chosen);
+    ImGui::EndGroup();
+    draw_part_controls(drawing, subject, next);
+    if (next != now()) visit().perform(SetHeadsLens{next}, ui::gesture());
+    draw_presets();
+}
+
+// ---- Shapes -----------------------------------------------------------------------------------------------
+
+void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
+    const auto shapes = shapes_of(sizes_);
+    const bool numbers_beside = width >= 3 * least_box + 2 * box_gap + ui::column_gap + numbers_width;
+    const float room = numbers_beside ? width - ui::column_gap - numbers_width : width;
+    const auto draw_ladder = [&](float w) {
+        const bool in_columns = w >= 3 * least_box + 2 * box_gap;
+        const float wide = in_columns ? std::min((w - 2 * box_gap) / 3, most_box) : std::min(w, 2 * most_box);
+        const ImVec2 corner = ImGui::GetCursorScreenPos();
+        const auto rect = [&](std::size_t i) {
+            const auto [line, column, span] =
+                in_columns ? box_places[i] : BoxPlace{static_cast<int>(i), 0, 1};
+            const ImVec2 min{corner.x + static_cast<float>(column) * (wide + box_gap),
+                             corner.y + static_cast<float>(line) * (box_height + box_gap)};
+            return std::pair(
+                min, ImVec2{min.x + static_cast<float>(span) * wide + static_cast<float>(span - 1) * box_gap,
+                            min.y + box_height});
+        };
+        ImDrawList* list = ImGui::GetWindowDrawList();
+        for (const auto& [from, to] : box_arrows) {
+            const auto [min, max] = rect(static_cast<std::size_t>(from));
+            const auto [to_min, to_max] = rect(static_cast<std::size_t>(to));
+            if (!in_columns && static_cast<int>(to) != static_cast<int>(from) + 1) continue;
+            // Straight down where both boxes are, else round two corners to the middle of the next.
+            const float start = (min.x + max.x) / 2,
+                        end = start > to_min.x && start < to_max.x ? start : (to_min.x + to_max.x) / 2,
+                        turn = to_min.y - box_gap / 2;
+            const ImVec2 b{end, to_min.y - 1};
+            const std::array<ImVec2, 4> line{
+                ImVec2{start, max.y}, {start, turn}, {end, turn}, {end, b.y - 4}};
+            list->AddPolyline(line.data(), static_cast<int>(line.size()), ui::theme().dim, 0, 1.3f);
+            list->AddTriangleFilled({b.x - 4, b.y - 5}, {b.x + 4, b.y - 5}, b, ui::theme().dim);
+        }
+        const ui::SemanticGroup group(ui::Role::group, "heads/shapes", "Shapes, one after the other");
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+            const auto [min, max] = rect(i);
+            const CellRef cell = own_cell(heads_rows::shape + static_cast<Index>(i), 0);
+            const std::string key = "heads/shape/" + std::to_string(i);
+            ImGui::SetCursorScreenPos(min);
+            ImGui::PushID(key.c_str());
+            const bool pressed = ImGui::InvisibleButton("box", {max.x - min.x, max.y - min.y});
+            ImGui::PopID();
+            ui::landmark_item(key);
+            ui::semantic_item(ui::Role::button, key,
+                              std::string(shapes[i].name) + " " + written_shape(shapes[i].shape));
+            const bool over = ImGui::IsItemHovered() || ImGui::IsItemFocused();
+            if (over) drawing.now.cell = cell;
+            if (ImGui::IsItemHovered()) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+            if (pressed) parts::pin(drawing, cell);
+            draw_box(shapes[i], sizes_, min, max, over || drawing.state().pin == cell);
+        }
+        const int lines = in_columns ? box_places.back().line + 1 : static_cast<int>(shape_step_count);
+        ImGui::SetCursorScreenPos(corner);
+        ImGui::Dummy({w, static_cast<float>(lines) * (box_height + box_gap)});
+    };
+    const auto draw_numbers = [&](float w) {
+        Matrix values(std::ssize(shapes), 3);
+        ui::MatrixGrid grid;
+        std::vector<std::string> rows;
+        static const std::array<std::string, 3> columns{"numbers", "weights", "products"};
+        for (const ShapedTensor& each : shapes) {
+            const auto r = std::ssize(rows);
+            rows.emplace_back(each.name);
+            const std::array<std::int64_t, 3> counts{count_of(each.shape), each.matrix[0] * each.matrix[1],
+                                                     each.products.empty() ? 0 : count_of(each.products)};
+            for (Index c = 0; c < 3; ++c) {
+                const std::int64_t count = counts[static_cast<std::size_t>(c)];
+                values.at(r, c) = static_cast<double>(count);
+                grid.texts.push_back(count == 0 ? "–" : with_commas(count));
+            }
+        }
+        grid.name = "heads/numbers";
+        grid.title = "How many";
+        grid.notation = "numbers, weights that make them, products";
+        grid.values = &values;
+        grid.row_labels = rows;
+        grid.column_labels = columns;
+        grid.row_axis = "tensor";
+        grid.column_axis = "of it";
+        heads_view::draw_grid(
+            grid, w, [](ui::CellAt at) { return own_cell(heads_rows::shape + at.first, at.second); },
+            drawing);
+    };
+    ui::column("ladder", room, draw_ladder);
+    if (numbers_beside) ImGui::SameLine(0, ui::column_gap);
+    ui::column("numbers", numbers_beside ? numbers_width : width, draw_numbers);
+}
+
+// ---- All of it --------------------------------------------------------------------------------------------
+
+void HeadsLens::draw(const Drawing& drawing, Subject& subject) {
+    const ui::TightLabels tight;
+    update(subject);
+    while (!drawing.deadline.passed() && step(subject)) continue;
+    static constexpr std::array<const char*, heads_part_count> tries{
+        "Follow the arrows from x down; point at a box for its numbers, then see what each head writes.",
+        "Choose another token, or point at a head’s share to see what it is made of.",
+        "Click the cell of two heads that are alike, then compare them by what they write.",
+        "Drag the slider to the left: fewer keys and values to keep, and what the text loses for it.",
+        "Drag the rank down until the loss rises: so many numbers hold what this text needs."};
+    ui::caption(tries[static_cast<std::size_t>(now().part)]);
+    draw_controls(drawing, subject);
+    update(subject);
+    ImGui::Dummy({0, 6});
+    const float width = ImGui::GetContentRegionAvail().x;
+    switch (now().part) {
+        case HeadsPart::shapes: draw_shapes(drawing, width); break;
+        case HeadsPart::writes: draw_writes(drawing, subject, width); break;
+        case HeadsPart::alike: draw_alike(drawing, subject, width); break;
+        case HeadsPart::sharing:
+        case HeadsPart::latent: draw_cache(drawing, subject); break;
+    }
+    if (step(subject))
+        drawing.visit.continue_with([this, &subject, trace = trace_] {
+            return subject.attention() && subject.attention()->trace() == trace && trace == trace_ &&
+                   step(subject);
+        });
+}
+
+}  // namespace attn::app
