@@ -54,32 +54,45 @@ Index heads_together(const std::optional<Norm>& norm, Index width) {
 const std::optional<Norm>& norm_of(const AttentionHalf& half, Stage stage) {
     return stage == Stage::q ? half.q_norm : half.k_norm;
 }
+// What Q or K is made of.
+ConstMatrix inputs_of(const Trace& trace, Stage stage, Index layer, Range tokens) {
+    const LayerAttention at = trace.attention(layer);
+    return rows((stage == Stage::q ? at.run.attention_input : at.key_input).matrix(), tokens);
+}
 
 }  // namespace
 
-Tensor projected_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
-    const Model& model = *trace.model();
-    const LayerAttention at = trace.attention(layer);
-    const Index width = model.config().head_dim, together = heads_together(norm_of(at.half, stage), width),
+Tensor projected_rows(const Kernels& kernels, const Model& model, Stage stage, Index layer, Index head,
+                      ConstMatrix inputs) {
+    const Index width = model.config().head_dim,
+                together = heads_together(norm_of(model.network().attention(layer), stage), width),
                 first = together == 1 ? head : 0;
-    const Tensor& inputs = stage == Stage::q ? at.run.attention_input : at.key_input;
-    Tensor all({tokens.size(), together * width});
+    Tensor all({inputs.rows, together * width});
     for (Index i = 0; i < together; ++i) {
         const HeadProjection::Part part = part_of(model, stage, layer, first + i);
-        apply(trace.kernels(), part.view(), rows(inputs.matrix(), tokens),
-              columns(all.matrix(), i * width, width));
+        apply(kernels, part.view(), inputs, columns(all.matrix(), i * width, width));
     }
     return all;
 }
 
-Tensor unturned_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
-    const std::optional<Norm>& norm = norm_of(trace.attention(layer).half, stage);
-    const Index width = trace.model()->config().head_dim;
-    Tensor all = projected_rows(trace, stage, layer, head, tokens), own({1, tokens.size(), width});
-    if (norm) normalise(trace.kernels(), *norm, all.matrix(), all.matrix());
+Tensor unturned_rows(const Kernels& kernels, const Model& model, Stage stage, Index layer, Index head,
+                     ConstMatrix inputs) {
+    const std::optional<Norm>& norm = norm_of(model.network().attention(layer), stage);
+    const Index width = model.config().head_dim;
+    Tensor all = projected_rows(kernels, model, stage, layer, head, inputs), own({1, inputs.rows, width});
+    if (norm) normalise(kernels, *norm, all.matrix(), all.matrix());
     const Index place = heads_together(norm, width) == 1 ? 0 : head;
     copy(columns(all.matrix(), place * width, width), own.heads().head(0));
     return own;
+}
+
+Tensor projected_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
+    return projected_rows(trace.kernels(), *trace.model(), stage, layer, head,
+                          inputs_of(trace, stage, layer, tokens));
+}
+Tensor unturned_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
+    return unturned_rows(trace.kernels(), *trace.model(), stage, layer, head,
+                         inputs_of(trace, stage, layer, tokens));
 }
 
 }  // namespace attn
