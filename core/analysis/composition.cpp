@@ -80,7 +80,58 @@ double sum_of_products(const Tensor& a, const Tensor& b) {
 }
 double root(double square) { return std::sqrt(std::max(square, 0.0)); }
 
+using Square = std::vector<double>;  // [size, size]
+
+// a bᵀ in double.
+Square exact_products(const Tensor& a, const Tensor& b) {
+    Square out;
+    for (Index i = 0; i < a.dim(0); ++i)
+        for (Index j = 0; j < b.dim(0); ++j) {
+            double sum = 0;
+            for (Index k = 0; k < a.dim(1); ++k)
+                sum += static_cast<double>(a.matrix()(i, k)) * static_cast<double>(b.matrix()(j, k));
+            out.push_back(sum);
+        }
+    return out;
+}
+double exact_sum(const Square& a, const Square& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+}
+Square times(Index size, const Square& a, const Square& b) {
+    Square out(a.size());
+    for (Index i = 0; i < size; ++i)
+        for (Index k = 0; k < size; ++k)
+            for (Index j = 0; j < size; ++j)
+                out[static_cast<std::size_t>(i * size + j)] +=
+                    a[static_cast<std::size_t>(i * size + k)] * b[static_cast<std::size_t>(k * size + j)];
+    return out;
+}
+
+// Wᵀ of what comes behind what a kind of composition reads: K, Q or O.
+Tensor behind_rows(const CircuitEnds& ends, Composition kind, HeadIndex head) {
+    switch (kind) {
+        case Composition::q: return read_rows(ends, Composition::k, head);
+        case Composition::k: return read_rows(ends, Composition::q, head);
+        case Composition::v: break;
+    }
+    return output_rows(*ends.model(), head.layer, head.head);
+}
+
 }  // namespace
+
+CompositionNorms exact_composition(const CircuitEnds& ends, Composition kind, HeadIndex from, HeadIndex to) {
+    const Tensor out = carried(ends, output_rows(*ends.model(), from.layer, from.head), from.layer, to.layer),
+                 value = read_rows(ends, Composition::v, from), in = read_rows(ends, kind, to),
+                 behind = behind_rows(ends, kind, to);
+    const Index size = out.dim(0);
+    const Square values = exact_products(value, value), behinds = exact_products(behind, behind),
+                 middle = exact_products(out, in);
+    return {.product = root(exact_sum(times(size, times(size, values, middle), behinds), middle)),
+            .written = root(exact_sum(values, exact_products(out, out))),
+            .read = root(exact_sum(exact_products(in, in), behinds))};
+}
 
 double expected_composition(Index d_model) { return 1 / std::sqrt(static_cast<double>(d_model)); }
 

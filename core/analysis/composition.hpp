@@ -26,6 +26,12 @@ inline constexpr std::size_t composition_count = 3;
 // Two independent matrices of normal numbers, however thin their factors: E‖AB‖² / (E‖A‖² E‖B‖²) = 1 / d_model.
 double expected_composition(Index d_model);
 
+// The three norms of one pair in double; the composition is product / (written · read).
+struct CompositionNorms {
+    double product = 0, written = 0, read = 0;
+};
+CompositionNorms exact_composition(const CircuitEnds& ends, Composition kind, HeadIndex from, HeadIndex to);
+
 // W_O of one head times what another reads for its values, [head_dim, head_dim]: the middle of a virtual head, whose OV
 // circuit is W_V,from (W_O,from W_V,to) W_O,to.
 Tensor virtual_middle(const CircuitEnds& ends, HeadIndex from, HeadIndex to);

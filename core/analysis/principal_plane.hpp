@@ -3,7 +3,7 @@
 //
 // Softmax does not change if all keys move by the same vector, and no dot product does if queries are multiplied and keys
 // divided by the same number. So queries and keys are given the same mean and the same spread first: c (q − q̄) and (k − k̄) / c,
-// with c² = spread of k / spread of q. The plane is that of the two first principal components of all of them together
+// with c⁴ = variance of k / variance of q. The plane is that of the two first principal components of all of them together
 // (Pearson 1901). Places are what it shows; distances in it are not scores.
 #pragma once
 

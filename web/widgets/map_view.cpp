@@ -500,8 +500,10 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     {
         Type small(Face::regular, size_small);
         const float y = plot.max().y + axes - axis_height + 3;
-        draw_text(list, {corner.x, y}, theme().dim, "query ↓");
-        draw_text(list, {plot.max().x - (margins ? -8 : text_size("key →").x), y}, theme().dim, "key →");
+        const std::string down = std::string(picture.rows) + " ↓",
+                          right = std::string(picture.columns) + " →";
+        draw_text(list, {corner.x, y}, theme().dim, down);
+        draw_text(list, {plot.max().x - (margins ? -8 : text_size(right).x), y}, theme().dim, right);
     }
 
     if (followed_pin_.follows(picture.pinned)) {
