@@ -6,6 +6,7 @@
 #include "app/copied.hpp"
 #include "app/link.hpp"
 #include "support/small_families.hpp"
+#include "support/translator.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/screen.hpp"
 
