@@ -1,5 +1,6 @@
 #include "analysis/circuit_ends.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "kernels/backward.hpp"

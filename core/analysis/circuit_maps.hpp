@@ -9,8 +9,9 @@
 // What tokens are alone, and at what logits are held, is in analysis/circuit_ends.hpp.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 

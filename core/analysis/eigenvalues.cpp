@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 
@@ -13,12 +14,8 @@ std::vector<std::complex<double>> eigenvalues(Index size, std::span<const double
                                                      false);
     if (solver.info() != Eigen::Success) return {};
     std::vector<std::complex<double>> values(solver.eigenvalues().begin(), solver.eigenvalues().end());
-    std::ranges::stable_sort(values, [](const auto& a, const auto& b) {
-        const double moduli[]{std::norm(a), std::norm(b)};
-        // Conjugates have the same modulus but for rounding.
-        const bool conjugate = a == std::conj(b);
-        return conjugate ? a.imag() > b.imag() : moduli[0] > moduli[1];
-    });
+    std::ranges::sort(values, {},
+                      [](const std::complex<double>& each) { return std::pair(-std::norm(each), -each.imag()); });
     return values;
 }
 

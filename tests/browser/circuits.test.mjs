@@ -16,7 +16,7 @@ const squares = (m) => sum(m.map((row) => sum(row.map((x) => x * x))));
 // The tiny GPT-2: what layer `layer` reads of every token, its heads, and what the logits read.
 const heads = 3, d = 18, size = d / heads;
 const weight = safetensors(`${tiny.folder}/model.safetensors`);
-const at = (name) => weight(name) ?? weight(`transformer.${name}`);
+const at = (name) => weight(`transformer.${name}`);
 
 function normalised(rows, norm, held = false) {
     const gain = at(`${norm}.weight`), bias = at(`${norm}.bias`);

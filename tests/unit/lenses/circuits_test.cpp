@@ -328,7 +328,7 @@ TEST_CASE("presets go to the head that copies most, to positions and to the wiri
     CHECK(screen.visit.state().of<CircuitsState>().part == CircuitsPart::wiring);
 }
 
-TEST_CASE("Circuits says in one sentence what an encoder–decoder and a model without positions lack") {
+TEST_CASE("Circuits says in one sentence what an encoder–decoder lacks") {
     {
         Screen screen;
         open_encoder_decoder(screen.visit, small_encoder_decoders.front(), {5, 9, 13, 7, 1}, {4, 11, 6, 8});

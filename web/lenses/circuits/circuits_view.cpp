@@ -33,7 +33,7 @@ constexpr float eigenvalue_height = 250;
 Range around(Index one, Index all) {
     return {std::max<Index>(one - cells_around, 0), std::min(one + cells_around + 1, all)};
 }
-bool holds(Range range, Index one) { return one >= range.begin && one < range.end; }
+bool range_holds(Range range, Index one) { return one >= range.begin && one < range.end; }
 
 }  // namespace
 
@@ -160,7 +160,7 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject&, Index first, float
         const bool first_time = before.row < 0;
         before = {map.get(), *picture.query, *picture.key};
         const bool in_view =
-            holds(view.in_view().queries, *picture.query) && holds(view.in_view().keys, *picture.key);
+            range_holds(view.in_view().queries, *picture.query) && range_holds(view.in_view().keys, *picture.key);
         if (first_time || (moved && !in_view))
             view.show(around(*picture.query, map->queries()), around(*picture.key, map->keys()));
     }
@@ -319,7 +319,7 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
             grid.lit_row = head_.layer;
             grid.lit_column = head_.head;
             const auto& pin = drawing.state().pin;
-            if (pin && pin->stage == Stage::lens && values.holds(pin->row - circuits_rows::copying, pin->col))
+            if (pin && pin->stage == Stage::lens && values.range_holds(pin->row - circuits_rows::copying, pin->col))
                 grid.pinned = ui::CellAt{pin->row - circuits_rows::copying, pin->col};
             const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
             const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);

@@ -12,7 +12,7 @@ WeightView rows_as_tokens(const Tensor& rows) {
             .layout = WeightView::Layout::out_in};
 }
 
-std::vector<float> row_of(const Tensor& rows, Index row) {
+std::vector<float> factor_row(const Tensor& rows, Index row) {
     const float* first = rows.matrix().row(row);
     return {first, first + rows.dim(1)};
 }
@@ -33,12 +33,12 @@ const MapPointer& HeadCircuit::map(Index distance) {
 }
 
 std::vector<float> HeadCircuit::left(Index row, Index distance) const {
-    std::vector<float> values = row_of(job_.factors()->left, row);
+    std::vector<float> values = factor_row(job_.factors()->left, row);
     turn_at(distance).turn({values.data(), 1, std::ssize(values), std::ssize(values)});
     return values;
 }
 
-std::vector<float> HeadCircuit::right(Index column) const { return row_of(job_.factors()->right, column); }
+std::vector<float> HeadCircuit::right(Index column) const { return factor_row(job_.factors()->right, column); }
 
 const TokenDirections* HeadCircuit::list(bool of_row, Index token, Index distance) {
     if (!job_.done()) return nullptr;

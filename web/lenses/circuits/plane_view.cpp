@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "app/format.hpp"
 #include "lenses/circuits/circuits.hpp"
