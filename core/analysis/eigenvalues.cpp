@@ -14,8 +14,9 @@ std::vector<std::complex<double>> eigenvalues(Index size, std::span<const double
                                                      false);
     if (solver.info() != Eigen::Success) return {};
     std::vector<std::complex<double>> values(solver.eigenvalues().begin(), solver.eigenvalues().end());
-    std::ranges::sort(values, {},
-                      [](const std::complex<double>& each) { return std::pair(-std::norm(each), -each.imag()); });
+    std::ranges::sort(values, {}, [](const std::complex<double>& each) {
+        return std::pair(-std::norm(each), -each.imag());
+    });
     return values;
 }
 

@@ -129,7 +129,8 @@ class CircuitsLens final : public Lens {
     bool read_names(Subject& subject);  // true while there is more to do
     Circuit circuit_of(CircuitsPart part) const;
     bool positions_turn() const;  // rather than have rows of an embedding
-    Index distance() const { return positions_turn() ? now().distance : 0; }
+    // Of the map that is shown.
+    Index distance() const { return now().part == CircuitsPart::qk && positions_turn() ? now().distance : 0; }
     const Network& network() const { return trace_->network(); }
     Index vocabulary_size() const;  // tokens that can be read and written
     const std::vector<double>* by_distance();

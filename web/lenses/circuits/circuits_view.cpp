@@ -78,9 +78,9 @@ void CircuitsLens::draw_token_controls(CircuitsState& next) {
                            std::optional<std::int32_t>& token) {
         ui::next_control(ui::need::many_choices);
         parts::token_field(landmark, label, meaning, search);
+        if (!search.on) return;
         const std::vector<float> alike(static_cast<std::size_t>(network().head.weight.out));
-        if (search.on)
-            if (const auto typed = vocabulary_.find(search, alike)) token = typed;
+        if (const auto typed = vocabulary_.find(search, alike)) token = typed;
     };
     if (of_ov) {
         field("circuits/attended", "attend to", "The token that is attended to", search_[0], next.key);
@@ -159,8 +159,8 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject&, Index first, float
         const bool moved = before.row != *picture.query || before.col != *picture.key;
         const bool first_time = before.row < 0;
         before = {map.get(), *picture.query, *picture.key};
-        const bool in_view =
-            range_holds(view.in_view().queries, *picture.query) && range_holds(view.in_view().keys, *picture.key);
+        const bool in_view = range_holds(view.in_view().queries, *picture.query) &&
+                             range_holds(view.in_view().keys, *picture.key);
         if (first_time || (moved && !in_view))
             view.show(around(*picture.query, map->queries()), around(*picture.key, map->keys()));
     }
@@ -319,7 +319,8 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
             grid.lit_row = head_.layer;
             grid.lit_column = head_.head;
             const auto& pin = drawing.state().pin;
-            if (pin && pin->stage == Stage::lens && values.range_holds(pin->row - circuits_rows::copying, pin->col))
+            if (pin && pin->stage == Stage::lens &&
+                values.range_holds(pin->row - circuits_rows::copying, pin->col))
                 grid.pinned = ui::CellAt{pin->row - circuits_rows::copying, pin->col};
             const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
             const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);

@@ -38,7 +38,9 @@ std::vector<float> HeadCircuit::left(Index row, Index distance) const {
     return values;
 }
 
-std::vector<float> HeadCircuit::right(Index column) const { return factor_row(job_.factors()->right, column); }
+std::vector<float> HeadCircuit::right(Index column) const {
+    return factor_row(job_.factors()->right, column);
+}
 
 const TokenDirections* HeadCircuit::list(bool of_row, Index token, Index distance) {
     if (!job_.done()) return nullptr;

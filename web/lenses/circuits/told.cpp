@@ -66,7 +66,7 @@ std::string CircuitsLens::qk_spoken(Subject& subject) {
 
 std::string CircuitsLens::ov_spoken(Subject& subject) {
     HeadCircuit& shown = *circuit();
-    const TokenDirections* found = shown.list(true, key(), 0);
+    const TokenDirections* found = shown.list(true, key(), distance());
     const std::string key_name = token_name(subject, key());
     if (!found || !found->done())
         return "What attending to " + key_name + " would write is being looked up in the whole vocabulary.";
