@@ -188,7 +188,9 @@ bool CircuitsLens::step_virtual() {
     const bool same = virtual_ && virtual_->of.from == of->from && virtual_->of.to == of->to;
     if (!same) {
         virtual_.reset();
-        VirtualHead made{.of = *of, .middle = virtual_middle(ends, of->from, of->to)};
+        VirtualHead made;
+        made.of = *of;
+        made.middle = virtual_middle(ends, of->from, of->to);
         const Tensor between = products.between(of->to, of->from);
         // W_O U E W_V of the two ends, times what lies between them.
         const Index size = between.dim(0);
@@ -255,7 +257,7 @@ void CircuitsLens::find_plane(Subject& subject) {
         refused_ = "Some number of q or k is not finite, so there is no plane to put them in.";
         return;
     }
-    plane_ = PlaneOf{trace_, head_, tokens, principal_plane(q, k)};
+    plane_ = PlaneOf{trace_, head_, tokens, query_key_plane(q, k)};
 }
 
 // ---- Slices -----------------------------------------------------------------------------------------------

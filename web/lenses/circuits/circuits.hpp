@@ -11,7 +11,7 @@
 
 #include "analysis/composition.hpp"
 #include "analysis/copying.hpp"
-#include "analysis/principal_plane.hpp"
+#include "analysis/query_key_plane.hpp"
 #include "lenses/circuits/head_circuit.hpp"
 #include "lenses/lens.hpp"
 #include "parts/part.hpp"
@@ -91,7 +91,7 @@ class CircuitsLens final : public Lens {
     HeadCircuit* circuit();
     const CopyingJob* copying() const { return copying_ && copying_->done() ? &*copying_ : nullptr; }
     const CompositionJob* composition() const { return composition_ ? &*composition_ : nullptr; }
-    const PrincipalPlane* plane() const { return plane_ ? &plane_->plane : nullptr; }
+    const QueryKeyPlane* plane() const { return plane_ ? &plane_->plane : nullptr; }
     // The tokens that are asked about.
     std::int32_t query() const { return tokens_.query; }
     std::int32_t key() const { return tokens_.key; }
@@ -196,7 +196,7 @@ class CircuitsLens final : public Lens {
         std::shared_ptr<const Trace> trace;
         HeadIndex head;
         Range tokens;
-        PrincipalPlane plane;
+        QueryKeyPlane plane;
     };
     std::optional<PlaneOf> plane_;
     struct {

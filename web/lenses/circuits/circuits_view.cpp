@@ -319,8 +319,7 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
             grid.lit_row = head_.layer;
             grid.lit_column = head_.head;
             const auto& pin = drawing.state().pin;
-            if (pin && pin->stage == Stage::lens &&
-                values.range_holds(pin->row - circuits_rows::copying, pin->col))
+            if (pin && pin->stage == Stage::lens && values.holds(pin->row - circuits_rows::copying, pin->col))
                 grid.pinned = ui::CellAt{pin->row - circuits_rows::copying, pin->col};
             const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
             const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <utility>
 
 #include "app/format.hpp"
 #include "lenses/circuits/circuits.hpp"
@@ -35,17 +35,17 @@ ImU32 key_colour() { return ui::series_colour(1); }
 struct Scatter {
     ImVec2 at;
     float side;
-    PrincipalPlane::Place low{HUGE_VAL, HUGE_VAL}, high{-HUGE_VAL, -HUGE_VAL};
+    QueryKeyPlane::Place low{HUGE_VAL, HUGE_VAL}, high{-HUGE_VAL, -HUGE_VAL};
 
-    void take(const std::vector<PrincipalPlane::Place>& places) {
-        for (const PrincipalPlane::Place& place : places)
+    void take(const std::vector<QueryKeyPlane::Place>& places) {
+        for (const QueryKeyPlane::Place& place : places)
             for (std::size_t axis = 0; axis < 2; ++axis) {
                 low[axis] = std::min(low[axis], place[axis]);
                 high[axis] = std::max(high[axis], place[axis]);
             }
     }
     // One scale on both axes, so that the plane is not bent.
-    ImVec2 point(const PrincipalPlane::Place& place) const {
+    ImVec2 point(const QueryKeyPlane::Place& place) const {
         const double span = std::max({high[0] - low[0], high[1] - low[1], 1e-12});
         const auto along = [&](std::size_t axis) {
             const double from_middle = (place[axis] - (low[axis] + high[axis]) / 2) / span;
@@ -81,7 +81,7 @@ class PlaneLabels {
 void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
     if (!plane_) return ui::caption("Queries and keys are placed as soon as the attention is computed.");
     const Attention& attention = *subject.attention();
-    const PrincipalPlane& plane = plane_->plane;
+    const QueryKeyPlane& plane = plane_->plane;
     const Range tokens = plane_->tokens;
     const auto record = attention.record(head_.layer);
     const float width = ImGui::GetContentRegionAvail().x;
@@ -101,7 +101,7 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
         std::optional<Index> over, over_key;
         if (ImGui::IsItemHovered()) {
             float nearest = plane_reach;
-            const auto near = [&](const PrincipalPlane::Place& place, Index token, bool of_key) {
+            const auto near = [&](const QueryKeyPlane::Place& place, Index token, bool of_key) {
                 const ImVec2 p = scatter.point(place);
                 const float away = std::hypot(p.x - mouse.x, p.y - mouse.y);
                 if (away >= nearest) return;
@@ -130,8 +130,8 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
         std::vector<Index> best;
         for (Index key = tokens.begin; key < tokens.end; ++key)
             if (weights[static_cast<std::size_t>(key)] > 0) best.push_back(key);
-        std::ranges::stable_sort(best, std::greater{},
-                                 [&](Index key) { return weights[static_cast<std::size_t>(key)]; });
+        std::ranges::sort(best, {},
+                          [&](Index key) { return std::pair(-weights[static_cast<std::size_t>(key)], key); });
         best.resize(std::min(best.size(), static_cast<std::size_t>(lines_drawn)));
         const ImVec2 from = scatter.point(plane.queries[at_token(query)]);
         for (const Index key : best) {
@@ -203,7 +203,7 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
         for (Index key = tokens.begin; key < tokens.end; ++key)
             if (record->spec().mask.allows(head_.head, query, key)) keys.push_back(key);
         const auto score = [&](Index key) { return record->cell(Stage::scaled, head_.head, query, key); };
-        std::ranges::stable_sort(keys, std::greater{}, score);
+        std::ranges::sort(keys, {}, [&](Index key) { return std::pair(-score(key), key); });
         constexpr std::size_t listed = 14;
         keys.resize(std::min(keys.size(), listed));
         std::vector<ui::Bar> bars;

@@ -42,7 +42,7 @@ std::string CircuitsLens::spoken(Subject& subject) {
 }
 
 std::string CircuitsLens::qk_spoken(Subject& subject) {
-    const std::string query = token_name(subject, query()), key = token_name(subject, this->key());
+    const std::string query = token_name(subject, this->query()), key = token_name(subject, this->key());
     HeadCircuit& shown = *circuit();
     const TokenDirections* found = shown.list(true, this->query(), distance());
     if (!found || !found->done())
@@ -117,7 +117,7 @@ std::string CircuitsLens::wiring_spoken(Subject& subject) {
 
 std::string CircuitsLens::plane_spoken(Subject& subject) {
     if (!plane_) return "Queries and keys are placed as soon as the attention is computed.";
-    const PrincipalPlane& plane = plane_->plane;
+    const QueryKeyPlane& plane = plane_->plane;
     const Attention& attention = *subject.attention();
     const Index query = std::min(chosen_query(subject), plane_->tokens.end - 1);
     const std::vector<float> weights = attention.record(head_.layer)->weights(head_.head, query);

@@ -1,5 +1,5 @@
 // Against the definition: no axis of another direction holds more, and softmax does not change.
-#include "analysis/principal_plane.hpp"
+#include "analysis/query_key_plane.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>
@@ -12,7 +12,7 @@ using namespace attn::test;
 namespace {
 
 // Row i moved to the mean and stretched, as the header says.
-std::vector<double> moved_row(const PrincipalPlane& plane, ConstMatrix rows, Index i, bool of_key) {
+std::vector<double> moved_row(const QueryKeyPlane& plane, ConstMatrix rows, Index i, bool of_key) {
     std::vector<double> out;
     const std::vector<double>& mean = of_key ? plane.key_mean : plane.query_mean;
     for (Index a = 0; a < rows.cols; ++a)
@@ -33,7 +33,7 @@ TEST_CASE("the plane holds the most that two directions can, and places are the 
     Tensor q = random_tensor({30, 7}, 5, 2), k = random_tensor({40, 7}, 6, 0.5f);
     for (Index i = 0; i < 30; ++i) q.matrix()(i, 2) = 5 * q.matrix()(i, 2) + 3;
     for (Index i = 0; i < 40; ++i) k.matrix()(i, 4) = 4 * k.matrix()(i, 4) - 1;
-    const PrincipalPlane plane = principal_plane(q.matrix(), k.matrix());
+    const QueryKeyPlane plane = query_key_plane(q.matrix(), k.matrix());
     const auto held_by = [&](const std::vector<double>& axis) {
         double sum = 0, all = 0;
         const auto add = [&](ConstMatrix rows, bool of_key) {
@@ -74,7 +74,7 @@ TEST_CASE("the plane holds the most that two directions can, and places are the 
 TEST_CASE("what the plane does to queries and keys changes scores by a number for each query alone",
           "[analysis]") {
     const Tensor q = random_tensor({9, 5}, 1, 3), k = random_tensor({9, 5}, 2, 0.2f);
-    const PrincipalPlane plane = principal_plane(q.matrix(), k.matrix());
+    const QueryKeyPlane plane = query_key_plane(q.matrix(), k.matrix());
     for (Index i = 0; i < 9; ++i) {
         // c q · (k − k̄) / c = q · k − q · k̄: queries keep their mean here, as only keys may move.
         double first = 0;
@@ -104,13 +104,13 @@ TEST_CASE("what the plane does to queries and keys changes scores by a number fo
 
 TEST_CASE("a plane of one token, of one component and of equal rows is still a plane", "[analysis]") {
     const Tensor one = random_tensor({1, 3}, 1), column = random_tensor({4, 1}, 2), none({5, 3});
-    const PrincipalPlane single = principal_plane(one.matrix(), one.matrix());
+    const QueryKeyPlane single = query_key_plane(one.matrix(), one.matrix());
     CHECK(single.stretch == 1);
-    CHECK(single.queries.front() == PrincipalPlane::Place{0, 0});
-    const PrincipalPlane line = principal_plane(column.matrix(), column.matrix());
+    CHECK(single.queries.front() == QueryKeyPlane::Place{0, 0});
+    const QueryKeyPlane line = query_key_plane(column.matrix(), column.matrix());
     CHECK(line.share[0] == Catch::Approx(1));
     CHECK(line.share[1] == 0);
     CHECK(line.axes[1] == std::vector<double>{0});
-    const PrincipalPlane still = principal_plane(none.matrix(), none.matrix());
-    CHECK(still.share == PrincipalPlane::Place{0, 0});
+    const QueryKeyPlane still = query_key_plane(none.matrix(), none.matrix());
+    CHECK(still.share == QueryKeyPlane::Place{0, 0});
 }

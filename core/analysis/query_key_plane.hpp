@@ -14,7 +14,7 @@
 
 namespace attn {
 
-struct PrincipalPlane {
+struct QueryKeyPlane {
     using Place = std::array<double, 2>;
     double stretch = 1;                        // c
     std::vector<double> query_mean, key_mean;  // [d], before it
@@ -24,6 +24,6 @@ struct PrincipalPlane {
 };
 
 // Of finite numbers; q [queries, d], k [keys, d], at least one of each, d at least 1.
-PrincipalPlane principal_plane(ConstMatrix q, ConstMatrix k);
+QueryKeyPlane query_key_plane(ConstMatrix q, ConstMatrix k);
 
 }  // namespace attn

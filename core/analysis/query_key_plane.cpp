@@ -1,4 +1,4 @@
-#include "analysis/principal_plane.hpp"
+#include "analysis/query_key_plane.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using PlaneRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-PlaneRows in_double(ConstMatrix m) {
+PlaneRows plane_rows(ConstMatrix m) {
     PlaneRows out(m.rows, m.cols);
     for (Index r = 0; r < m.rows; ++r)
         for (Index c = 0; c < m.cols; ++c) out(r, c) = static_cast<double>(m(r, c));
@@ -18,7 +18,7 @@ PlaneRows in_double(ConstMatrix m) {
 }
 
 // Takes the mean away and returns it.
-std::vector<double> centre(PlaneRows& rows) {
+std::vector<double> plane_centre(PlaneRows& rows) {
     const Eigen::RowVectorXd mean = rows.colwise().mean();
     rows.rowwise() -= mean;
     return {mean.data(), mean.data() + mean.size()};
@@ -28,11 +28,11 @@ double spread_of(const PlaneRows& rows) { return rows.squaredNorm() / static_cas
 
 }  // namespace
 
-PrincipalPlane principal_plane(ConstMatrix q, ConstMatrix k) {
-    PlaneRows queries = in_double(q), keys = in_double(k);
-    PrincipalPlane made;
-    made.query_mean = centre(queries);
-    made.key_mean = centre(keys);
+QueryKeyPlane query_key_plane(ConstMatrix q, ConstMatrix k) {
+    PlaneRows queries = plane_rows(q), keys = plane_rows(k);
+    QueryKeyPlane made;
+    made.query_mean = plane_centre(queries);
+    made.key_mean = plane_centre(keys);
     const double of_queries = spread_of(queries), of_keys = spread_of(keys);
     if (of_queries > 0 && of_keys > 0) made.stretch = std::pow(of_keys / of_queries, 0.25);
     queries *= made.stretch;
@@ -53,9 +53,9 @@ PrincipalPlane principal_plane(ConstMatrix q, ConstMatrix k) {
         made.share[axis] = all > 0 ? std::max(solver.eigenvalues()[place], 0.0) / all : 0;
     }
     const auto placed = [&](const PlaneRows& rows) {
-        std::vector<PrincipalPlane::Place> places;
+        std::vector<QueryKeyPlane::Place> places;
         for (Index row = 0; row < rows.rows(); ++row) {
-            PrincipalPlane::Place place{};
+            QueryKeyPlane::Place place{};
             for (std::size_t axis = 0; axis < 2; ++axis)
                 for (Index a = 0; a < d; ++a)
                     place[axis] += rows(row, a) * made.axes[axis][static_cast<std::size_t>(a)];
