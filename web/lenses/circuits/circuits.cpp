@@ -45,6 +45,7 @@ void CircuitsLens::forget() {
     composition_.reset();
     wires_ = {};
     virtual_.reset();
+    coming_.reset();
     plane_.reset();
     vocabulary_.follow(nullptr);
     names_.clear();
@@ -185,24 +186,30 @@ bool CircuitsLens::step_virtual() {
     if (!of || !copying_ || !copying_->products().done()) return false;
     const TokenProducts& products = copying_->products();
     const CircuitEnds& ends = products.ends();
-    const bool same = virtual_ && virtual_->of.from == of->from && virtual_->of.to == of->to;
-    if (!same) {
-        virtual_.reset();
-        VirtualHead made;
-        made.of = *of;
-        made.middle = virtual_middle(ends, of->from, of->to);
-        const Tensor between = products.between(of->to, of->from);
-        // W_O U E W_V of the two ends, times what lies between them.
-        const Index size = between.dim(0);
-        std::vector<double> matrix(static_cast<std::size_t>(size * size));
-        for (Index i = 0; i < size; ++i)
-            for (Index k = 0; k < size; ++k)
-                for (Index j = 0; j < size; ++j)
-                    matrix[static_cast<std::size_t>(i * size + j)] +=
-                        static_cast<double>(between.matrix()(i, k)) *
-                        static_cast<double>(made.middle.matrix()(k, j));
-        made.copying = copying_of(size, matrix);
-        virtual_ = std::move(made);
+    const auto is_of = [&](const std::optional<VirtualHead>& head) {
+        return head && head->of.from == of->from && head->of.to == of->to;
+    };
+    if (!is_of(virtual_)) {
+        if (!is_of(coming_)) {
+            coming_.emplace();
+            coming_->of = *of;
+            coming_->middle = virtual_middle(ends, of->from, of->to);
+            const Tensor between = products.between(of->to, of->from);
+            // W_O U E W_V of the two ends, times what lies between them.
+            const Index size = between.dim(0);
+            std::vector<double> matrix(static_cast<std::size_t>(size * size));
+            for (Index i = 0; i < size; ++i)
+                for (Index k = 0; k < size; ++k)
+                    for (Index j = 0; j < size; ++j)
+                        matrix[static_cast<std::size_t>(i * size + j)] +=
+                            static_cast<double>(between.matrix()(i, k)) *
+                            static_cast<double>(coming_->middle.matrix()(k, j));
+            coming_search_.emplace(size, matrix);
+        }
+        if (coming_search_->step()) return true;
+        coming_->copying = copying_of(coming_search_->values());
+        virtual_ = std::move(coming_);
+        coming_.reset();
         return true;
     }
     virtual_->of = *of;

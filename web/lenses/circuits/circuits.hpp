@@ -191,7 +191,8 @@ class CircuitsLens final : public Lens {
         Index left_out = 0;  // beyond what can be drawn
         std::optional<CircuitsState> of;
     } wires_;
-    std::optional<VirtualHead> virtual_;
+    std::optional<VirtualHead> virtual_, coming_;  // the one that is shown, and the next one's beginning
+    std::optional<EigenvalueSearch> coming_search_;
     struct PlaneOf {
         std::shared_ptr<const Trace> trace;
         HeadIndex head;

@@ -443,9 +443,12 @@ std::optional<Explained> CircuitsLens::explain_plane(Subject& subject, Index whi
     const std::vector<double>& mean = of_key ? plane.key_mean : plane.query_mean;
     const double stretch = of_key ? 1 / plane.stretch : plane.stretch;
     std::vector<Term> terms;
+    double of_mean = 0;
     for (Index a = 0; a < rows.cols; ++a) {
         const auto i = static_cast<std::size_t>(a);
-        terms.push_back({a, (static_cast<double>(rows(token, a)) - mean[i]) * stretch, plane.axes[axis][i]});
+        const double along = plane.axes[axis][i] * stretch;
+        terms.push_back({a, static_cast<double>(rows(token, a)), along});
+        of_mean += mean[i] * along;
     }
     const Stage stage = of_key ? Stage::k : Stage::q;
     add_terms(out, terms,
@@ -453,14 +456,17 @@ std::optional<Explained> CircuitsLens::explain_plane(Subject& subject, Index whi
                   return std::optional(CellPlace{head_, {.stage = stage, .row = token, .col = a}});
               },
               PlaceOf(), {"x", "axis"});
-    out.formula = of_key ? "Σ_a (k[a] − mean) / c · axis[a]" : "Σ_a c (q[a] − mean) · axis[a]";
-    out.operands_title = std::string(of_key ? "Key" : "Query") +
-                         " less the mean, with c = " + four(plane.stretch) + " · the axis";
-    out.f64 = sum_of(terms);
+    out.formula = of_key ? "Σ_a (k[a] − mean) · axis[a] / c" : "Σ_a (q[a] − mean) · c axis[a]";
+    out.operands_title = std::string(of_key ? "Key · the axis / c" : "Query · c times the axis") +
+                         ", with c = " + four(plane.stretch);
+    const double sum = sum_of(terms);
+    out.f64 = sum - of_mean;
     const auto& places = of_key ? plane.keys : plane.queries;
     out.f32 = in_single(places[static_cast<std::size_t>(token - plane_->tokens.begin)][axis]);
-    circuit_step(out, "place", "", out.f64, true);
-    add_line(out, "place", "dot(x, axis)", out.f64);
+    circuit_step(out, "along the axis", "", sum);
+    circuit_step(out, "place", four(sum) + " − " + four(of_mean) + ", that of the mean", out.f64, true);
+    add_line(out, "along", "dot(x, axis)", sum);
+    add_line(out, "place", "along - " + in_expression(of_mean), out.f64);
     out.note =
         "All keys may move by one vector without a change of any weight, and queries grow as keys shrink "
         "without a change of any score: so both have one mean and one spread here (Yeh et al. 2023).";
