@@ -3,6 +3,7 @@
 #include <array>
 
 #include "app/catalogue.hpp"
+#include "lenses/circuits/circuits.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"
@@ -53,6 +54,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"layers", "Layers", question, "The residual stream as it becomes the answer, and what adds up to a logit", false, layers_links(), make<LayersLens>},
         LensEntry{"knockout", "Knock-out", question, "What the answer loses without a head or an edge; bright is not the same as important", false, knockout_links(), make<KnockoutLens>, true},
         LensEntry{"heads", "Heads", question, "How many heads work together, and how many keys and values they need", false, heads_links(), make<HeadsLens>},
+        LensEntry{"circuits", "Circuits", question, "What a head would do on any text: what it looks for, what it writes, whom it reads from", false, circuits_links(), make<CircuitsLens>},
     };
     // clang-format on
     return list;

@@ -89,10 +89,13 @@ Index round_step(float cell, float apart) {
             if (static_cast<float>(factor * power) * cell >= apart) return factor * power;
 }
 
-float longest_name(std::span<const std::string> names) {
+float longest_name(std::span<const std::string> names, float enough) {
     Type type(Face::regular, size_small);
     float width = 0;
-    for (const std::string& name : names) width = std::max(width, text_size(name).x);
+    for (const std::string& name : names) {
+        width = std::max(width, text_size(name).x);
+        if (width >= enough) break;
+    }
     return width;
 }
 

@@ -28,7 +28,8 @@ struct AxisLabels {
 
 // Returns 1, 2 or 5 times a power of ten: the smallest number of cells that takes up `apart` points.
 Index round_step(float cell, float apart);
-float longest_name(std::span<const std::string> names);
+// Returns how long the longest is, but stops at one that is at least `enough`: names may be those of a vocabulary.
+float longest_name(std::span<const std::string> names, float enough);
 // Returns how far the names reach from the axis.
 float column_labels_height(const AxisLabels& labels);
 float row_labels_width(const AxisLabels& labels);

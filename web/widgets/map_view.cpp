@@ -16,6 +16,7 @@ namespace {
 
 constexpr float most_cell = 64, number_cell = 34, gap_cell = 7, least_side = 120, axis_height = 20;
 constexpr Index most_tiles = 40;
+constexpr float most_name_width = 96;
 constexpr float margins_from = 420;  // points of width; a narrower map has no room for margins
 
 // Returns the cell size at which this many cells fit; large cells are whole pixels, so that all are equal.
@@ -419,10 +420,10 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     keys_ = n_k;
     const bool is_new = picture.map != tiles_.map();
     if (is_new) {
-        longest_query_ = longest_name(picture.query_names);
+        longest_query_ = longest_name(picture.query_names, most_name_width);
         longest_key_ = picture.key_names.data() == picture.query_names.data()
                            ? longest_query_
-                           : longest_name(picture.key_names);
+                           : longest_name(picture.key_names, most_name_width);
     }
     tiles_.show(picture.map, picture.choice.pooling, picture.being_measured, picture.kept);
 
@@ -431,7 +432,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     rows.shown = {0, n_q};
     columns.names = picture.key_names;
     columns.shown = {0, n_k};
-    const float most = std::min(96.0f, width * 0.2f);
+    const float most = std::min(most_name_width, width * 0.2f);
     rows.most = std::min(longest_query_, most);
     columns.most = std::min(longest_key_, most);
     const bool margins = width >= margins_from && !picture.map->is_signed();
@@ -500,8 +501,10 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     {
         Type small(Face::regular, size_small);
         const float y = plot.max().y + axes - axis_height + 3;
-        draw_text(list, {corner.x, y}, theme().dim, "query ↓");
-        draw_text(list, {plot.max().x - (margins ? -8 : text_size("key →").x), y}, theme().dim, "key →");
+        const std::string down = std::string(picture.rows) + " ↓",
+                          right = std::string(picture.columns) + " →";
+        draw_text(list, {corner.x, y}, theme().dim, down);
+        draw_text(list, {plot.max().x - (margins ? -8 : text_size(right).x), y}, theme().dim, right);
     }
 
     if (followed_pin_.follows(picture.pinned)) {

@@ -29,7 +29,9 @@ struct MapPicture {
     Index kept = 0;               // as there: queries that are those of the map before
     std::span<const std::string> query_names{}, key_names{};  // as many as the map has
     app::MapChoice choice{};
-    const char* title = "";               // of the values
+    const char* title = "";      // of the values
+    const char* rows = "query";  // what rows and columns are
+    const char* columns = "key";
     float high = 0;                       // end of the colour scale; 0: the largest magnitude on the map
     int decimals = 2;                     // of numbers in cells
     std::optional<Index> query{}, key{};  // the marked row and column

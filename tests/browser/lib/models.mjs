@@ -26,8 +26,8 @@ function nested(flat, [size, ...rest]) {
     return Array.from({ length: size }, (_, i) => (rest.length ? nested(flat.slice(i * step, (i + 1) * step), rest) : flat[i]));
 }
 
-// Tensors of a file of F32 by name.
-function safetensors(file) {
+// Tensors of a file of F32 by name, as nested arrays.
+export function safetensors(file) {
     const bytes = read(file);
     const start = 8 + Number(new DataView(bytes).getBigUint64(0, true));
     const header = JSON.parse(new TextDecoder().decode(bytes.slice(8, start)));

@@ -12,6 +12,7 @@
 #include "app/catalogue.hpp"
 #include "app/command.hpp"
 #include "app/looks.hpp"
+#include "lenses/circuits/circuits.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"
@@ -207,6 +208,19 @@ class RandomCommands {
                                       .all_layers = r.yes(),
                                       .kv_heads = r.below(9) - 1,
                                       .rank = r.below(40) - 1}};
+            {"SetCircuits", 1,
+             [](R& r, const State&) -> Command {
+                 CircuitsState circuits{.part = static_cast<CircuitsPart>(r.below(circuits_part_count)),
+                                        .distance = r.below(120'000) - 5,
+                                        .kinds = {r.yes(), r.yes(), r.yes()}};
+                 for (auto* token : {&circuits.query, &circuits.key, &circuits.output})
+                     if (r.yes()) *token = static_cast<std::int32_t>(r.below(30) - 1);
+                 if (r.yes()) circuits.threshold = static_cast<double>(r.below(120) - 5) / 100;
+                 if (r.yes())
+                     circuits.wire = Wire{static_cast<Composition>(r.below(3)),
+                                          {r.below(3), r.below(4) - 1},
+                                          {r.below(4), r.below(4)}};
+                 return SetCircuits{circuits};
              }},
             {"SetGeometry", 1, [](R& r, const State&) -> Command { return SetGeometry{r.geometry()}; }},
             {"SetInverse", 1, [](R& r, const State&) -> Command { return SetInverse{r.inverse()}; }},

@@ -1,0 +1,201 @@
+// Circuits: what a head looks for and what it writes, against the products of the weights in their file; how heads compose,
+// against whole matrices.
+import assert from 'node:assert/strict';
+import { bundled } from './lib/bundled.mjs';
+import { hooked, safetensors, tiny } from './lib/models.mjs';
+import { multiply, near as allNear, transpose } from './lib/numbers.mjs';
+import { skip, test } from './lib/suite.mjs';
+
+const own = { qk: 0, ov: 300_000, positions: 600_000, real: 700_001, copying: 710_000, plane: 720_000, wire: 800_000 };
+const near = (actual, expected, tolerance, what) => allNear([actual], [expected], tolerance, what);
+const told = (explorer, row, column) => explorer.explain('number', row, column);
+const sum = (list) => list.reduce((all, each) => all + each, 0);
+const columns = (m, first, count) => m.map((row) => row.slice(first, first + count));
+const squares = (m) => sum(m.map((row) => sum(row.map((x) => x * x))));
+
+// The tiny GPT-2: what layer `layer` reads of every token, its heads, and what the logits read.
+const heads = 3, d = 18, size = d / heads;
+const weight = safetensors(`${tiny.folder}/model.safetensors`);
+const at = (name) => weight(`transformer.${name}`);
+
+function normalised(rows, norm, held = false) {
+    const gain = at(`${norm}.weight`), bias = at(`${norm}.bias`);
+    return rows.map((row) => {
+        const mean = sum(row) / d, deviation = held ? 1 : Math.sqrt(sum(row.map((x) => (x - mean) ** 2)) / d + 1e-5);
+        return row.map((x, i) => (x - mean) / deviation * gain[i] + (held ? 0 : bias[i]));
+    });
+}
+function headOf(layer, head) {
+    const qkv = at(`h.${layer}.attn.c_attn.weight`), bias = at(`h.${layer}.attn.c_attn.bias`);
+    const part = (i) => ({ weight: columns(qkv, i * d + head * size, size), bias: bias.slice(i * d + head * size, i * d + (head + 1) * size) });
+    return { q: part(0), k: part(1), v: part(2), o: at(`h.${layer}.attn.c_proj.weight`).slice(head * size, (head + 1) * size) };
+}
+const project = (rows, { weight: w, bias }) => multiply(rows, w).map((row) => row.map((x, a) => x + bias[a]));
+
+function circuits(layer, head) {
+    const { q, k, v, o } = headOf(layer, head), read = normalised(at('wte.weight'), `h.${layer}.ln_1`);
+    const scores = multiply(project(read, q), transpose(project(read, k)));
+    return {
+        qk: scores.map((row) => row.map((x) => x / Math.sqrt(size))),
+        ov: multiply(multiply(read, v.weight), multiply(normalised(o, 'ln_f', true), transpose(at('wte.weight')))),
+    };
+}
+
+async function press(explorer, name) {
+    await explorer.reveal(name);
+    await explorer.settled();
+    await explorer.click(name);
+}
+async function open(explorer, { folder, text }) {
+    await explorer.openModel(folder, text);
+    await explorer.dismiss();
+    await explorer.click('lens/circuits');
+    await explorer.untilState('the lens', ({ lens }) => lens === 'circuits');
+    await explorer.settled();
+}
+async function part(explorer, name, key) {
+    await press(explorer, `circuits/part/${name}`);
+    await explorer.until(name, () => explorer.linked('circuits.part'), (now) => now === key);
+    await explorer.settled();
+}
+
+test('Circuits: what a head looks for and what it writes are products of its weights; a click follows a token', async (explorer) => {
+    await open(explorer, tiny);
+    const { layer, head, spoken } = await explorer.state();
+    const { qk, ov } = circuits(layer, head), query = tiny.ids.at(-1);
+    const most = qk[query].indexOf(Math.max(...qk[query]));
+    assert.ok(spoken.startsWith(`Without any text, this head looks with “${tiny.words[query]}” for “${tiny.words[most]}”`), spoken);
+    for (const [i, j] of [[query, most], [0, 5], [30, 2]]) {
+        near((await told(explorer, own.qk + i, j)).f32, qk[i][j], 2e-5, `the score of ${i} for ${j}`);
+    }
+    // What the first line says to try: a token in the lists, then the other circuit.
+    await press(explorer, 'circuits/row/1');
+    const key = Number(await explorer.until('the key', () => explorer.linked('circuits.key')));
+    assert.equal(qk[query].filter((each) => each > qk[query][key]).length, 1, 'it is the second of the list');
+    await part(explorer, 'OV', 'ov');
+    for (const [i, j] of [[key, key], [0, 5], [30, 2]]) {
+        near((await told(explorer, own.ov + i, j)).f32, ov[i][j], 2e-5, `what ${i} adds to ${j}`);
+    }
+    const raised = ov[key].indexOf(Math.max(...ov[key]));
+    const { spoken: now, fragment } = await explorer.state();
+    assert.ok(now.startsWith(`Wherever this head attends to “${tiny.words[key]}”, it raises “${tiny.words[raised]}”`), now);
+    // The eigenvalues add up to the trace, which is what all tokens add to themselves.
+    const real = await Promise.all(Array.from({ length: size }, (_, i) => told(explorer, own.real, i)));
+    near(sum(real.map(({ f64 }) => f64)), sum(ov.map((row, i) => row[i])), 1e-4, 'the trace');
+    // The link opens it as it was, and undo goes back.
+    await explorer.visit('v=1&lens=scale');
+    await explorer.untilState('another lens', ({ lens }) => lens === 'scale');
+    await explorer.visit(fragment);
+    await explorer.untilState('the lens', ({ lens }) => lens === 'circuits');
+    await explorer.settled();
+    assert.equal((await explorer.state()).spoken, now, 'the link opens it as it was');
+    await press(explorer, 'circuits/text');
+    await explorer.until('the text’s token', () => explorer.linked('circuits.key'), (link) => link === undefined);
+    await explorer.press('Control+Z');
+    await explorer.until('the token again', () => explorer.linked('circuits.key'), (link) => link === String(key));
+    assert.deepEqual(await explorer.notices('error'), []);
+});
+
+test('Circuits: a wire is how far one head reads what another writes, and a click chooses it', async (explorer) => {
+    await open(explorer, tiny);
+    await part(explorer, 'wiring', 'wiring');
+    const centred = (w, gain) => {
+        const scaled = w.map((row, i) => row.map((x) => x * gain[i]));
+        const mean = transpose(scaled).map((column) => sum(column) / d);
+        return scaled.map((row) => row.map((x, a) => x - mean[a]));
+    };
+    const read = (layer, w) => centred(w, at(`h.${layer}.ln_1.weight`));
+    const compose = (from, to, kind) => {
+        const one = headOf(0, from), two = headOf(1, to);
+        const first = multiply(read(0, one.v.weight), one.o);
+        const [q, k] = [read(1, two.q.weight), read(1, two.k.weight)];
+        const second = [() => multiply(q, transpose(k)), () => multiply(k, transpose(q)), () => multiply(read(1, two.v.weight), two.o)][kind]();
+        return Math.sqrt(squares(multiply(first, second)) / squares(first) / squares(second));
+    };
+    const all = [0, 1, 2].flatMap((from) => [0, 1, 2].flatMap((to) => [0, 1, 2].map((kind) => ({ from, to, kind, value: compose(from, to, kind) }))));
+    for (const { from, to, kind, value } of all) {
+        near((await told(explorer, own.wire + 3 * (heads + to) + kind, from)).f32, value, 2e-5, `from ${from} to ${to}, ${'QKV'[kind]}`);
+    }
+    all.sort((a, b) => b.value - a.value);
+    const letter = 'qkv'[all[1].kind];
+    await press(explorer, 'circuits/wire/1');
+    await explorer.until('the wire', () => explorer.linked('circuits.wire'), (wire) => wire === `${letter}.0.${all[1].from}-1.${all[1].to}`);
+    await explorer.settled();
+    await press(explorer, `circuits/node/${heads + 2}`);
+    await explorer.untilState('the head', ({ layer, head }) => layer === 1 && head === 2);
+    assert.deepEqual(await explorer.notices('error'), []);
+});
+
+test('Circuits: where positions turn, the map at a distance has the scores of a run’s first layer', async (explorer) => {
+    const model = hooked.find(({ name }) => name === 'llama3-scaled-f32');
+    await open(explorer, model);
+    await explorer.visit((await explorer.state()).fragment.replace(/layer=\d+/, 'layer=0'));
+    await explorer.settled();
+    const { ids } = model, { layer } = await explorer.state();
+    assert.equal(layer, 0);
+    for (const query of [1, 3, ids.length - 1]) {
+        const { f64 } = await explorer.explain('scaled', query, query - 1);
+        near((await told(explorer, own.qk + ids[query], ids[query - 1])).f32, f64, 2e-5 * (1 + Math.abs(f64)), `the score at ${query}`);
+    }
+    await part(explorer, 'positions', 'positions');
+    assert.match((await explorer.state()).spoken, /^Positions turn q and k here: .+ tokens? back \([\d.−]+\)\.$/);
+    await part(explorer, 'plane', 'plane');
+    await press(explorer, 'circuits/point/1');
+    await explorer.untilState('the query', ({ query, pin }) => query === 1 && pin?.[1] === own.plane);
+    assert.deepEqual(await explorer.notices('error'), []);
+});
+
+test('Circuits: the model that comes with the page has heads that copy', { fragment: 'v=1&subject=sentence&text=The%20animal%20didn%27t%20cross%20the%20street%20because%20it%20was%20too%20tired.%20It&model=storyteller&lens=circuits' }, async (explorer) => {
+    if (bundled.absent) {
+        skip(bundled.absent);
+    }
+    await explorer.untilState('the storyteller', ({ model, tokens }) => model === 'storyteller' && tokens > 0);
+    await explorer.settled();
+    assert.match((await explorer.state()).spoken, /^Without any text, this head looks with “It” for .+, most of all 2,048 tokens/);
+    await press(explorer, 'circuits/preset/copying');
+    await explorer.until('OV', () => explorer.linked('circuits.part'), (now) => now === 'ov');
+    const { layer, head, spoken } = await explorer.untilState('its score', ({ spoken: now }) => now.includes('copying score'));
+    const { f64: score } = await told(explorer, own.copying + layer, head);
+    assert.ok(score > 0.5 && score <= 1, String(score));
+    assert.ok(spoken.endsWith(`its copying score is ${score.toFixed(2)}: it copies.`), spoken);
+    await press(explorer, 'circuits/preset/positions');
+    await explorer.untilState('positions', ({ spoken: now }) => now.startsWith('By positions alone'));
+    assert.deepEqual(await explorer.notices('error'), []);
+});
+
+test('Circuits with the keyboard alone: every control has the focus and answers', async (explorer) => {
+    await open(explorer, tiny);
+    const { page } = explorer;
+    const enter = async (role, name) => {
+        await page.getByRole(role, { name, exact: true }).first().focus();
+        await explorer.settled();
+        await explorer.press('Enter');
+    };
+    await page.getByRole('textbox', { name: 'The query token', exact: true }).focus();
+    await page.keyboard.type('cat');
+    const cat = tiny.words.indexOf('cat');
+    await explorer.until('the cat', () => explorer.linked('circuits.query'), (id) => id === String(cat));
+    await explorer.settled();
+    const grid = page.getByRole('grid', { name: 'Map, score' });
+    await grid.getByRole('gridcell').first().focus();
+    await page.keyboard.press('Enter');
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'number' && pin[1] < own.ov);
+    await enter('radio', 'wiring');
+    await explorer.until('the wiring', () => explorer.linked('circuits.part'), (now) => now === 'wiring');
+    await explorer.settled();
+    await enter('button', 'Q');
+    await explorer.until('keys and values', () => explorer.linked('circuits.kinds'), (kinds) => kinds === 'kv');
+    await explorer.settled();
+    await page.getByRole('option', { name: /^0\.\d → 1\.\d {2}[KV]/ }).nth(2).focus();
+    await explorer.settled();
+    await page.keyboard.press('Enter');
+    await explorer.until('a wire', () => explorer.linked('circuits.wire'));
+    await enter('radio', 'plane');
+    await explorer.until('the plane', () => explorer.linked('circuits.part'), (now) => now === 'plane');
+    await explorer.settled();
+    await page.getByRole('option', { name: /^Query of/ }).nth(2).focus();
+    await explorer.settled();
+    await page.keyboard.press('Enter');
+    await explorer.untilState('the query', ({ query }) => query === 2);
+    assert.deepEqual(await explorer.notices('error'), []);
+});

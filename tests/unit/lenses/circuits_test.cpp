@@ -1,0 +1,341 @@
+#include "lenses/circuits/circuits.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/copied.hpp"
+#include "app/link.hpp"
+#include "support/small_families.hpp"
+#include "support/translator.hpp"
+#include "unit/app/support.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+CircuitsLens& circuits_in(const Visit& visit) { return static_cast<CircuitsLens&>(visit.lens()); }
+constexpr CellRef circuits_cell(Index row, Index col) {
+    return {.stage = Stage::lens, .row = row, .col = col};
+}
+std::optional<Explained> told_of_circuits(const Visit& visit, const CellRef& cell) {
+    Subject& subject = subject_in(visit);
+    return lens_in(visit).explain(subject, {subject.chosen_head(), cell});
+}
+std::string circuits_say(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
+
+void show_circuits(Screen& screen, const CircuitsState& shown = {}) {
+    screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
+    screen.visit.perform(OpenLens{"circuits"});
+    screen.visit.perform(SetCircuits{shown});
+    screen.settle();
+}
+
+void open_circuits(Screen& screen, const char* name) {
+    const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
+    const ModelFiles files = files_of(*family);
+    load_files(screen.visit, "tiny",
+               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    screen.write_words(6);
+}
+
+// Explains the cell and, to some depth, the lens's own cells that its operands lead on to.
+void check_circuits_cell(const Visit& visit, const CellRef& cell, int depth = 2) {
+    CAPTURE(cell.row, cell.col);
+    const auto found = told_of_circuits(visit, cell);
+    REQUIRE(found);
+    CHECK_FALSE(found->title.empty());
+    // Sums of at most 24 products in f32.
+    CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-5));
+    REQUIRE_FALSE(found->lines.empty());
+    CHECK(found->lines.back().value == found->f64);
+    CHECK_FALSE(copied(*found, Dialect::numpy).empty());
+    if (depth == 0 || found->operands.empty()) return;
+    const Explained::Operand& operand = found->operands[found->operands.size() / 2];
+    for (const auto& [at, value] :
+         {std::pair{operand.left_at, operand.left}, std::pair{operand.right_at, operand.right}}) {
+        if (!at) continue;
+        const auto leads = lens_in(visit).explain(subject_in(visit), *at);
+        CAPTURE(at->cell.row, at->cell.col, static_cast<int>(at->cell.stage));
+        REQUIRE(leads);
+        CHECK(leads->f32 == Catch::Approx(value).epsilon(1e-6).margin(1e-6));
+        if (at->cell.stage == Stage::lens) check_circuits_cell(visit, at->cell, depth - 1);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("Circuits is there for a sentence and for a network in training, in all its parts") {
+    Screen screen;
+    screen.open_sentence();
+    screen.train_some();
+    for (const std::string_view subject : {sentence_subject, training_subject}) {
+        INFO(subject);
+        screen.visit.perform(OpenSubject{subject});
+        show_circuits(screen);
+        for (const char* part : {"circuits/map", "circuits/row/0", "circuits/column/0", "circuits/whole"}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("this head looks with "));
+        show_circuits(screen, {.part = CircuitsPart::ov});
+        for (const char* part :
+             {"circuits/map", "circuits/row/0", "circuits/copying/1/0", "chart/circuits-eigenvalues"}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("its copying score is "));
+        show_circuits(screen, {.part = CircuitsPart::positions});
+        CHECK_FALSE(circuits_say(screen.visit).empty());
+        show_circuits(screen, {.part = CircuitsPart::wiring});
+        for (const char* part : {"circuits/wiring", "circuits/node/0", "circuits/wire/0",
+                                 "circuits/virtual/0", "chart/circuits-virtual"}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("The strongest wire is the "));
+        show_circuits(screen, {.part = CircuitsPart::plane});
+        for (const char* part : {"circuits/plane", "circuits/point/0", "circuits/product/0"}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("In this plane"));
+    }
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    CHECK(screen.shows("missing/sentence"));
+    CHECK(screen.page.notices.empty());
+}
+
+TEST_CASE("the lists have the highest and the lowest cells of the map, and a click follows a token") {
+    for (const char* name : {"gpt2", "llama", "gemma2"})
+        for (const CircuitsPart part : {CircuitsPart::qk, CircuitsPart::ov}) {
+            CAPTURE(name, static_cast<int>(part));
+            Screen screen;
+            open_circuits(screen, name);
+            show_circuits(screen, {.part = part, .query = 3, .key = 7, .output = 11, .distance = 2});
+            CircuitsLens& lens = circuits_in(screen.visit);
+            REQUIRE(lens.circuit());
+            const bool of_ov = part == CircuitsPart::ov;
+            const Index distance = !of_ov && name != std::string_view("gpt2") ? 2 : 0, row = of_ov ? 7 : 3,
+                        column = of_ov ? 11 : 7;
+            const MapPointer map = lens.circuit()->map(distance);
+            for (const bool of_row : {true, false}) {
+                const TokenDirections* found = lens.circuit()->list(of_row, of_row ? row : column, distance);
+                REQUIRE(found);
+                REQUIRE(found->done());
+                std::vector<float> all;
+                for (Index id = 0; id < 20; ++id)
+                    all.push_back(of_row ? map->cell(row, id) : map->cell(id, column));
+                const auto value = [&](const TokenAlong& each) {
+                    return all[static_cast<std::size_t>(each.id)];
+                };
+                std::vector<float> sorted = all;
+                std::ranges::sort(sorted);
+                for (std::size_t i = 0; i < circuit_ends_listed; ++i) {
+                    // The lists add up in another order.
+                    CHECK(value(found->highest()[i]) == Catch::Approx(sorted[19 - i]).margin(1e-4));
+                    CHECK(value(found->lowest()[i]) == Catch::Approx(sorted[i]).margin(1e-4));
+                }
+            }
+            const std::int32_t second = lens.circuit()->list(true, row, distance)->highest()[1].id;
+            screen.click("circuits/row/1");
+            screen.settle();
+            const CircuitsState& now = screen.visit.state().of<CircuitsState>();
+            CHECK((of_ov ? now.output : now.key) == second);
+            CHECK(screen.visit.state().pin ==
+                  circuits_cell((of_ov ? circuits_rows::ov : circuits_rows::qk) + row, second));
+            CHECK_FALSE(lens.tables(subject_in(screen.visit)).empty());
+        }
+}
+
+TEST_CASE("every number of Circuits explains itself, operand by operand, in families of each kind") {
+    for (const char* name :
+         {"gpt2", "llama", "qwen3", "gemma2", "olmo2", "gptj", "opt_350m", "bert", "roberta"}) {
+        CAPTURE(name);
+        Screen screen;
+        open_circuits(screen, name);
+        for (const Index layer : {0, 1}) {
+            screen.visit.perform(Select{{layer, 1, 5, {}, {}}});
+            CAPTURE(layer);
+            show_circuits(screen, {.distance = 3});
+            check_circuits_cell(screen.visit, circuits_cell(circuits_rows::qk + 4, 9));
+            const auto drawn = circuits_in(screen.visit).circuit();
+            const Index distance = screen.visit.state().of<CircuitsState>().distance;
+            const bool turns = drawn->job().ends().model()->network().rotary_of(layer);
+            CHECK(told_of_circuits(screen.visit, circuits_cell(circuits_rows::qk + 4, 9))->f32 ==
+                  static_cast<double>(drawn->map(turns ? distance : 0)->cell(4, 9)));
+            for (const CellRef& cell :
+                 {circuits_cell(20, 0), circuits_cell(0, 20), circuits_cell(circuits_rows::ov, 0),
+                  circuits_cell(circuits_rows::real, 0),
+                  circuits_cell(0, circuits_rows::left_component + 90)}) {
+                if (cell.row == circuits_rows::real) continue;
+                CHECK_FALSE(told_of_circuits(screen.visit, cell));
+            }
+            show_circuits(screen, {.part = CircuitsPart::ov});
+            check_circuits_cell(screen.visit, circuits_cell(circuits_rows::ov + 4, 9));
+            const Copying& own = circuits_in(screen.visit).copying()->of({layer, 1});
+            for (Index i = 0; i < 3; ++i) {
+                CHECK(told_of_circuits(screen.visit, circuits_cell(circuits_rows::real, i))->f64 ==
+                      own.eigenvalues[static_cast<std::size_t>(i)].real());
+                check_circuits_cell(screen.visit, circuits_cell(circuits_rows::imaginary, i));
+            }
+            check_circuits_cell(screen.visit, circuits_cell(circuits_rows::copying + layer, 1));
+            CHECK(told_of_circuits(screen.visit, circuits_cell(circuits_rows::copying + layer, 1))->f64 ==
+                  Catch::Approx(own.score));
+            show_circuits(screen, {.part = CircuitsPart::positions});
+            if (turns) {
+                check_circuits_cell(screen.visit, circuits_cell(circuits_rows::distance, 2));
+                CHECK_FALSE(told_of_circuits(screen.visit, circuits_cell(circuits_rows::positions, 0)));
+            } else if (circuits_in(screen.visit).circuit()) {
+                check_circuits_cell(screen.visit, circuits_cell(circuits_rows::positions + 5, 2));
+            }
+            show_circuits(screen, {.part = CircuitsPart::plane});
+            for (Index which = 0; which < 4; ++which)
+                check_circuits_cell(screen.visit, circuits_cell(circuits_rows::plane + which, 5));
+        }
+        show_circuits(screen, {.part = CircuitsPart::wiring});
+        CircuitsLens& lens = circuits_in(screen.visit);
+        const Index heads = lens.composition()->heads();
+        for (Index kind = 0; kind < 3; ++kind) {
+            const CellRef cell = circuits_cell(circuits_rows::wire + 3 * heads + kind, 1);
+            check_circuits_cell(screen.visit, cell);
+            CHECK(told_of_circuits(screen.visit, cell)->f32 ==
+                  static_cast<double>(
+                      lens.composition()->value(static_cast<Composition>(kind), {0, 1}, {1, 0})));
+        }
+        CHECK_FALSE(told_of_circuits(screen.visit, circuits_cell(circuits_rows::wire, 0)));
+        REQUIRE(lens.virtual_head());
+        check_circuits_cell(screen.visit, circuits_cell(circuits_rows::virtual_copying, 0));
+        check_circuits_cell(screen.visit, circuits_cell(circuits_rows::virtual_token, 3));
+        const TokenAlong best = lens.virtual_head()->outputs->highest().front();
+        CHECK(told_of_circuits(screen.visit, circuits_cell(circuits_rows::virtual_token, best.id))->f32 ==
+              Catch::Approx(best.along).epsilon(1e-4).margin(1e-4));
+    }
+}
+
+TEST_CASE(
+    "the wires drawn are the strongest, in their order, from the threshold on and of the kinds chosen") {
+    Screen screen;
+    open_circuits(screen, "gpt2");
+    show_circuits(screen, {.part = CircuitsPart::wiring, .kinds = {false, true, true}, .threshold = 0});
+    CircuitsLens& lens = circuits_in(screen.visit);
+    CHECK(lens.wires().size() == 8);  // two heads by two, keys and values
+    for (std::size_t i = 0; i < lens.wires().size(); ++i) {
+        const auto& [wire, value] = lens.wires()[i];
+        CHECK(wire.kind != Composition::q);
+        CHECK(value == static_cast<double>(lens.composition()->value(wire.kind, wire.from, wire.to)));
+        if (i > 0) CHECK(value <= lens.wires()[i - 1].value);
+    }
+    const double third = lens.wires()[2].value;
+    show_circuits(screen, {.part = CircuitsPart::wiring, .kinds = {false, true, true}, .threshold = third});
+    CHECK(lens.wires().size() == 3);
+    screen.click("circuits/wire/1");
+    screen.settle();
+    CHECK(screen.visit.state().of<CircuitsState>().wire == lens.wires()[1].wire);
+    CHECK(lens.virtual_head()->of == lens.wires()[1].wire);
+    screen.click("circuits/node/3");
+    CHECK(screen.visit.state().selection.layer == 1);
+    CHECK(screen.visit.state().selection.head == 1);
+    screen.settle();
+    show_circuits(screen, {.part = CircuitsPart::wiring, .threshold = 1});
+    CHECK(lens.wires().empty());
+    CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("lower the threshold"));
+}
+
+TEST_CASE("what Circuits shows is in the link and in undo, and what cannot be asked is refused") {
+    Screen screen;
+    screen.open_sentence();
+    show_circuits(screen);
+    screen.click("circuits/part/OV");
+    screen.settle();
+    CHECK(screen.visit.state().of<CircuitsState>().part == CircuitsPart::ov);
+    screen.visit.undo();
+    CHECK(screen.visit.state().of<CircuitsState>().part == CircuitsPart::qk);
+    const CircuitsState wanted{.part = CircuitsPart::wiring,
+                               .query = 3,
+                               .key = 5,
+                               .output = 7,
+                               .distance = 4,
+                               .kinds = {true, false, true},
+                               .threshold = 0.25,
+                               .wire = Wire{Composition::v, {0, 1}, {1, 2}}};
+    show_circuits(screen, wanted);
+    const std::string link = to_fragment(screen.visit.state());
+    CHECK_THAT(link,
+               ContainsSubstring(
+                   "circuits.part=wiring&circuits.query=3&circuits.key=5&circuits.output=7&"
+                   "circuits.distance=4&circuits.kinds=qv&circuits.threshold=0.25&circuits.wire=v.0.1-1.2"));
+    CHECK(parse_fragment(link).state == screen.visit.state());
+    for (const CircuitsState& bad :
+         {CircuitsState{.query = -1}, CircuitsState{.key = 300'000}, CircuitsState{.distance = -1},
+          CircuitsState{.distance = circuits_distance_limit}, CircuitsState{.kinds = {false, false, false}},
+          CircuitsState{.threshold = 1.5}, CircuitsState{.threshold = NAN},
+          CircuitsState{.wire = Wire{Composition::q, {1, 0}, {1, 1}}},
+          CircuitsState{.wire = Wire{Composition::q, {-1, 0}, {1, 1}}}})
+        CHECK_FALSE(apply(default_state(), SetCircuits{bad}));
+    for (const char* bad :
+         {"v=1&circuits.part=all", "v=1&circuits.query=x", "v=1&circuits.distance=-1",
+          "v=1&circuits.kinds=", "v=1&circuits.kinds=qq", "v=1&circuits.kinds=x", "v=1&circuits.threshold=2",
+          "v=1&circuits.wire=q.0.1", "v=1&circuits.wire=o.0.1-1.1", "v=1&circuits.wire=q.1.1-0.1"})
+        CHECK_FALSE(parse_fragment(bad).note.empty());
+    // A link may name tokens and wires that this model lacks.
+    show_circuits(
+        screen, {.part = CircuitsPart::wiring, .query = 5000, .wire = Wire{Composition::q, {5, 0}, {9, 1}}});
+    CHECK(circuits_in(screen.visit).wire() == circuits_in(screen.visit).wires().front().wire);
+    CHECK(circuits_in(screen.visit).query() < 1000);
+}
+
+TEST_CASE("a token is typed to ask about it, and the text's tokens are asked about again") {
+    Screen screen;
+    screen.open_sentence();
+    show_circuits(screen);
+    const std::int32_t before = circuits_in(screen.visit).query();
+    screen.click("circuits/query");
+    screen.type("w17");
+    screen.settle();
+    CHECK(screen.visit.state().of<CircuitsState>().query == 17);
+    CHECK(circuits_in(screen.visit).query() == 17);
+    screen.type("9999");
+    screen.settle();
+    CHECK(screen.shows("circuits/fault"));
+    CHECK(circuits_in(screen.visit).query() == 17);
+    screen.click("circuits/text");
+    screen.settle();
+    CHECK(circuits_in(screen.visit).query() == before);
+}
+
+TEST_CASE("presets go to the head that copies most, to positions and to the wiring") {
+    Screen screen;
+    screen.open_sentence();
+    show_circuits(screen);
+    screen.click("circuits/preset/copying");
+    screen.settle();
+    CHECK(screen.visit.state().of<CircuitsState>().part == CircuitsPart::ov);
+    CircuitsLens& lens = circuits_in(screen.visit);
+    REQUIRE(lens.copying());
+    const Selection chosen = screen.visit.state().selection;
+    for (const Copying& each : lens.copying()->heads())
+        CHECK(lens.copying()->of({chosen.layer, chosen.head}).score >= each.score);
+    screen.click("circuits/preset/positions");
+    screen.settle();
+    CHECK(screen.visit.state().of<CircuitsState>().part == CircuitsPart::positions);
+    screen.click("circuits/preset/wire");
+    screen.settle();
+    CHECK(screen.visit.state().of<CircuitsState>().part == CircuitsPart::wiring);
+}
+
+TEST_CASE("Circuits says in one sentence what an encoder–decoder lacks") {
+    {
+        Screen screen;
+        open_encoder_decoder(screen.visit, small_encoder_decoders.front(), {5, 9, 13, 7, 1}, {4, 11, 6, 8});
+        screen.visit.perform(OpenLens{"circuits"});
+        screen.settle();
+        const auto lacks = lens_in(screen.visit).missing(subject_in(screen.visit));
+        REQUIRE(lacks);
+        CHECK_THAT(lacks->sentence, ContainsSubstring("encoder–decoder"));
+    }
+}

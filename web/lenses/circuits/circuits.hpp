@@ -1,0 +1,219 @@
+// Lens Circuits: what a head would do on any text, from the weights alone. Which key token each query token looks for (QK),
+// which tokens become likelier where it attends to one (OV), what positions do to that, how heads read what earlier heads
+// write, and where queries and keys of the text in view lie.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/composition.hpp"
+#include "analysis/copying.hpp"
+#include "analysis/query_key_plane.hpp"
+#include "lenses/circuits/head_circuit.hpp"
+#include "lenses/lens.hpp"
+#include "parts/part.hpp"
+#include "subjects/vocabulary.hpp"
+
+namespace attn::app {
+
+enum class CircuitsPart : std::uint8_t { qk, ov, positions, wiring, plane };
+inline constexpr Index circuits_part_count = 5;
+
+// From one head to a later one that reads what it writes.
+struct Wire {
+    Composition kind = Composition::q;
+    HeadIndex from, to;
+    bool operator==(const Wire&) const = default;
+};
+
+struct CircuitsState {
+    CircuitsPart part = CircuitsPart::qk;
+    // Tokens; none: the chosen query's, the one that it looks at most, and that one again.
+    std::optional<std::int32_t> query = {}, key = {}, output = {};
+    Index distance = 1;                           // of a key before its query, where positions turn both
+    std::array<bool, 3> kinds{true, true, true};  // of composition that are drawn
+    std::optional<double> threshold = {};         // of composition; none: as many wires as can be told apart
+    std::optional<Wire> wire = {};                // none: the strongest
+    bool operator==(const CircuitsState&) const = default;
+};
+inline constexpr Index circuits_distance_limit = 100'000;
+
+struct SetCircuits {
+    CircuitsState circuits;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows circuits_links();
+std::string write_wire(const Wire& wire);  // "k.0.3-2.1"
+std::optional<Wire> read_wire(std::string_view text);
+
+inline constexpr Index circuits_vocabulary_limit = 300'000;
+// The rows of the lens's own cells, Stage::lens.
+namespace circuits_rows {
+inline constexpr Index qk = 0;               // + query token; the column is a key token
+inline constexpr Index ov = 300'000;         // + attended token; the column is an output token
+inline constexpr Index positions = 600'000;  // + query position; the column is a key position
+inline constexpr Index distance = 700'000;   // the column is a distance
+inline constexpr Index real = 700'001;       // of the head's eigenvalues, which the column counts
+inline constexpr Index imaginary = 700'002;
+inline constexpr Index virtual_real = 700'003;  // of the virtual head of the wire
+inline constexpr Index virtual_imaginary = 700'004;
+inline constexpr Index virtual_copying = 700'005;  // the column is 0
+inline constexpr Index virtual_token = 700'006;    // the column is an output token
+inline constexpr Index copying = 710'000;          // + layer; the column is a head
+inline constexpr Index plane = 720'000;            // + axis, + 2 of a key; the column is a token
+inline constexpr Index wire = 800'000;             // + 3 · later head + kind; the column is the earlier head
+// Columns of the rows of the three maps: components of what the row's token is at its end, and at the other.
+inline constexpr Index left_component = 400'000;
+inline constexpr Index right_component = 450'000;
+inline constexpr Index read_component = 500'000;  // and of what the head reads of it
+}  // namespace circuits_rows
+
+class CircuitsLens final : public Lens {
+  public:
+    using Lens::Lens;
+
+    void follow(const State& before, Change how) override;
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool suits(Subject& subject) const override { return subject.runs_model(); }
+    void draw(const Drawing& drawing, Subject& subject) override;
+    std::string spoken(Subject& subject) override;
+    std::vector<Table> tables(Subject& subject) override;
+    Guide guide(Subject& subject) const override;
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
+    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+
+    // What is on screen; null until it is known, and where this part has no such thing.
+    HeadCircuit* circuit();
+    const CopyingJob* copying() const { return copying_ && copying_->done() ? &*copying_ : nullptr; }
+    const CompositionJob* composition() const { return composition_ ? &*composition_ : nullptr; }
+    const QueryKeyPlane* plane() const { return plane_ ? &plane_->plane : nullptr; }
+    // The tokens that are asked about.
+    std::int32_t query() const { return tokens_.query; }
+    std::int32_t key() const { return tokens_.key; }
+    std::int32_t output() const { return tokens_.output; }
+    // Those drawn, the strongest first; nothing until all are known.
+    struct DrawnWire {
+        Wire wire;
+        double value = 0;
+    };
+    const std::vector<DrawnWire>& wires() const { return wires_.drawn; }
+    std::optional<Wire> wire() const;
+    // Of the wire's two heads as one, both their OV circuits one after the other; nothing until it is known.
+    struct VirtualHead {
+        Wire of;
+        Tensor middle;  // [head_dim, head_dim]
+        Copying copying;
+        std::int32_t token = -1;                   // that is attended to
+        std::vector<float> carried;                // [head_dim], what the later head's W_O writes of it
+        std::unique_ptr<TokenDirections> outputs;  // along what it writes; null until that is known
+    };
+    const VirtualHead* virtual_head() const { return virtual_ ? &*virtual_ : nullptr; }
+    bool step(Subject& subject);  // true while there is more to do
+
+  private:
+    const CircuitsState& now() const { return state().of<CircuitsState>(); }
+    void set(const CircuitsState& next, std::uint64_t gesture = 0) {
+        if (next != now()) visit().perform(SetCircuits{next}, gesture);
+    }
+    void update(Subject& subject);
+    void forget();
+    void choose_tokens(Subject& subject);
+    void find_wires();
+    void find_plane(Subject& subject);
+    bool step_virtual();
+    bool read_names(Subject& subject);  // true while there is more to do
+    Circuit circuit_of(CircuitsPart part) const;
+    bool positions_turn() const;  // rather than have rows of an embedding
+    // Of the map that is shown.
+    Index distance() const { return now().part == CircuitsPart::qk && positions_turn() ? now().distance : 0; }
+    const Network& network() const { return trace_->network(); }
+    Index vocabulary_size() const;  // tokens that can be read and written
+    const std::vector<double>* by_distance();
+    Index distances() const;  // of the curve
+
+    std::string token_name(Subject& subject, Index id) const {
+        return vocabulary_.name(subject, static_cast<std::int32_t>(id));
+    }
+    std::string head_name(Subject& subject, HeadIndex head) const;
+    std::string wire_name(Subject& subject, const Wire& wire) const;  // "K-composition of 0.3 into 2.1"
+    std::string qk_spoken(Subject& subject);
+    std::string ov_spoken(Subject& subject);
+    std::string positions_spoken(Subject& subject);
+    std::string wiring_spoken(Subject& subject);
+    std::string plane_spoken(Subject& subject);
+
+    Explained begin(Subject& subject, std::string title) const;
+    std::optional<Explained> explain_cell(Subject& subject, Index first, Index row, Index col);
+    std::optional<Explained> explain_component(Subject& subject, Index first, Index row, Index col);
+    std::optional<Explained> explain_read(Subject& subject, Index first, Index row, Index col);
+    std::optional<Explained> explain_distance(Subject& subject, Index distance);
+    std::optional<Explained> explain_eigenvalue(Subject& subject, Index row, Index col);
+    std::optional<Explained> explain_copying(Subject& subject, const Copying& of, const std::string& name,
+                                             bool of_virtual);
+    std::optional<Explained> explain_virtual_token(Subject& subject, Index token);
+    std::optional<Explained> explain_wire(Subject& subject, const Wire& wire);
+    std::optional<Explained> explain_plane(Subject& subject, Index which, Index token);
+    std::string end_name(Subject& subject, Index first, Index i, bool column) const;
+
+    void draw_controls(const Drawing& drawing, Subject& subject);
+    void draw_presets(Subject& subject);
+    void draw_token_controls(CircuitsState& next);
+    void draw_tokens(const Drawing& drawing, Subject& subject);
+    void draw_map(const Drawing& drawing, Subject& subject, Index first, float width);
+    void draw_list(const Drawing& drawing, Subject& subject, bool of_row, float width);
+    void draw_eigenvalues(const Drawing& drawing, const Copying& copying, Index first_row, const char* name,
+                          float width);
+    void draw_copying(const Drawing& drawing, Subject& subject, float width);
+    void draw_positions(const Drawing& drawing, Subject& subject);
+    void draw_wiring(const Drawing& drawing, Subject& subject);
+    void draw_diagram(const Drawing& drawing, Subject& subject, float width);
+    void draw_wire_list(const Drawing& drawing, Subject& subject, float width);
+    void draw_virtual(const Drawing& drawing, Subject& subject, float width);
+    void draw_plane(const Drawing& drawing, Subject& subject);
+    void choose_wire(const Drawing& drawing, const Wire& wire);
+    CellRef wire_cell(const Wire& wire) const;
+
+    std::shared_ptr<const Trace> trace_;
+    HeadIndex head_;
+    std::array<std::optional<HeadCircuit>, 3> circuits_;  // by Circuit, of that head
+    std::string refused_;                                 // why the part has none
+    std::optional<std::vector<double>> by_distance_;
+    std::optional<CopyingJob> copying_;  // of all heads of the model
+    std::optional<CompositionJob> composition_;
+    struct {
+        std::vector<DrawnWire> drawn;
+        double strongest = 0, threshold = 0;
+        Index left_out = 0;  // beyond what can be drawn
+        std::optional<CircuitsState> of;
+    } wires_;
+    std::optional<VirtualHead> virtual_, coming_;  // the one that is shown, and the next one's beginning
+    std::optional<EigenvalueSearch> coming_search_;
+    struct PlaneOf {
+        std::shared_ptr<const Trace> trace;
+        HeadIndex head;
+        Range tokens;
+        QueryKeyPlane plane;
+    };
+    std::optional<PlaneOf> plane_;
+    struct {
+        std::int32_t query = 0, key = 0, output = 0;
+    } tokens_;
+    Vocabulary vocabulary_;
+    std::vector<std::string> names_;  // of all tokens, as far as they are read
+    std::vector<std::string> position_names_;
+    std::array<TokenSearch, 2> search_;  // of the map's row and of its column
+    std::array<ui::MapView, 3> views_;   // by Circuit
+    struct Shown {
+        const Map* map = nullptr;
+        Index row = -1, col = -1;
+    };
+    std::array<Shown, 3> shown_;  // what each view was last brought to
+    parts::MapClicks clicks_;
+};
+
+}  // namespace attn::app

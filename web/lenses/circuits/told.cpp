@@ -1,0 +1,253 @@
+// What lens Circuits says: its sentence, its tables, its guide.
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/circuits/circuits.hpp"
+#include "subjects/chosen_row.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+
+namespace attn::app {
+
+// ---- Names ------------------------------------------------------------------------------------------------
+
+std::string CircuitsLens::head_name(Subject& subject, HeadIndex head) const {
+    return subject.attention()->numbering().short_head(head);
+}
+
+std::string CircuitsLens::wire_name(Subject& subject, const Wire& wire) const {
+    static constexpr std::array names{"Q-composition", "K-composition", "V-composition"};
+    return std::string(names[static_cast<std::size_t>(wire.kind)]) + " of " + head_name(subject, wire.from) +
+           " into " + head_name(subject, wire.to);
+}
+
+std::string CircuitsLens::end_name(Subject& subject, Index first, Index i, bool) const {
+    return first == circuits_rows::positions ? "position " + std::to_string(i) : token_name(subject, i);
+}
+
+// ---- The sentence -----------------------------------------------------------------------------------------
+
+std::string CircuitsLens::spoken(Subject& subject) {
+    update(subject);
+    if (!refused_.empty()) return refused_;
+    switch (now().part) {
+        case CircuitsPart::qk: return qk_spoken(subject);
+        case CircuitsPart::ov: return ov_spoken(subject);
+        case CircuitsPart::positions: return positions_spoken(subject);
+        case CircuitsPart::wiring: return wiring_spoken(subject);
+        case CircuitsPart::plane: break;
+    }
+    return plane_spoken(subject);
+}
+
+std::string CircuitsLens::qk_spoken(Subject& subject) {
+    const std::string query = token_name(subject, this->query()), key = token_name(subject, this->key());
+    HeadCircuit& shown = *circuit();
+    const TokenDirections* found = shown.list(true, this->query(), distance());
+    if (!found || !found->done())
+        return "What this head looks for with " + query + " is being looked up in the whole vocabulary.";
+    const std::string far = positions_turn() ? ", " + many(now().distance, "token") + " back," : "";
+    std::string text = "Without any text, this head looks with " + query + far + " for ";
+    const auto highest = found->highest();
+    const auto named = std::min<std::size_t>(highest.size(), 3);
+    for (std::size_t i = 0; i < named; ++i)
+        text += (i == 0 ? "" : i + 1 < named ? ", " : " and ") + token_name(subject, highest[i].id);
+    const auto score = [&](Index id) {
+        return fixed(static_cast<double>(shown.map(distance())->cell(this->query(), id)), 2);
+    };
+    text += ", most of all " + with_commas(vocabulary_size()) + " tokens";
+    const bool among =
+        std::ranges::find(highest.first(named), this->key(), &TokenAlong::id) != highest.first(named).end();
+    return text + (among ? "."
+                         : "; " + key + " scores " + score(this->key()) + " beside " +
+                               score(highest.front().id) + ".");
+}
+
+std::string CircuitsLens::ov_spoken(Subject& subject) {
+    HeadCircuit& shown = *circuit();
+    const TokenDirections* found = shown.list(true, key(), distance());
+    const std::string key_name = token_name(subject, key());
+    if (!found || !found->done())
+        return "What attending to " + key_name + " would write is being looked up in the whole vocabulary.";
+    const auto highest = found->highest();
+    std::string text = "Wherever this head attends to " + key_name + ", it raises ";
+    const auto named = std::min<std::size_t>(highest.size(), 3);
+    for (std::size_t i = 0; i < named; ++i)
+        text += (i == 0 ? "" : i + 1 < named ? ", " : " and ") + token_name(subject, highest[i].id);
+    if (!copying()) return text + " most.";
+    const Copying& own = copying()->of(head_);
+    if (std::isnan(own.score)) return text + " most.";
+    const char* verdict = own.score > 0.5    ? ": it copies"
+                          : own.score < -0.5 ? ": it suppresses what it sees"
+                                             : "";
+    return text + " most; its copying score is " + fixed(own.score, 2) + verdict + ".";
+}
+
+std::string CircuitsLens::positions_spoken(Subject& subject) {
+    HeadCircuit* shown = circuit();
+    if (!shown->done()) return "What positions alone do to this head’s scores is being computed.";
+    if (const auto* curve = by_distance()) {
+        const auto best = std::ranges::max_element(*curve) - curve->begin();
+        return "Positions turn q and k here: the vocabulary’s mean query scores its mean key highest " +
+               many(best, "token") + " back (" + fixed((*curve)[static_cast<std::size_t>(best)], 2) + ").";
+    }
+    const Map& map = *shown->map(0);
+    const Index query = std::min<Index>(chosen_query(subject), map.queries() - 1);
+    const Index seen = network().causal ? query + 1 : map.keys();
+    Index best = 0;
+    for (Index key = 1; key < seen; ++key)
+        if (map.cell(query, key) > map.cell(query, best)) best = key;
+    const std::string where = best == query ? "itself" : "position " + std::to_string(best);
+    return "By positions alone, position " + std::to_string(query) + " looks most at " + where + " (" +
+           fixed(static_cast<double>(map.cell(query, best)), 2) + ")" +
+           (network().causal ? ", of those that it may see." : ".");
+}
+
+std::string CircuitsLens::wiring_spoken(Subject& subject) {
+    if (!composition_->done())
+        return "How far each head reads what earlier heads write is being computed, " +
+               percent(composition_->progress()) + ".";
+    if (wires_.drawn.empty()) return "No two heads compose that strongly; lower the threshold.";
+    const DrawnWire& best = wires_.drawn.front();
+    return "The strongest wire is the " + wire_name(subject, best.wire) + ": " + fixed(best.value, 3) +
+           ", where matrices of random numbers would have " +
+           fixed(expected_composition(trace_->model()->config().d_model), 3) + ".";
+}
+
+std::string CircuitsLens::plane_spoken(Subject& subject) {
+    if (!plane_) return "Queries and keys are placed as soon as the attention is computed.";
+    const QueryKeyPlane& plane = plane_->plane;
+    const Attention& attention = *subject.attention();
+    const Index query = std::min(chosen_query(subject), plane_->tokens.end - 1);
+    const std::vector<float> weights = attention.record(head_.layer)->weights(head_.head, query);
+    const auto most = std::ranges::max_element(weights);
+    const Index key = most - weights.begin();
+    return "In this plane, which holds " + percent(plane.share[0] + plane.share[1]) +
+           " of how far queries and keys spread, the query of " + query_in_words(attention, query) +
+           " looks most at the key of " + key_in_words(attention, key) + " (" +
+           percent(static_cast<double>(*most)) + ").";
+}
+
+Guide CircuitsLens::guide(Subject&) const {
+    return {
+        "What a head does on any text",
+        "A head is two products of weights (Elhage et al. 2021). The QK circuit scores every key token for "
+        "every "
+        "query token; the OV circuit says which logits attending to a token raises. Both are maps of the "
+        "whole "
+        "vocabulary, computed where you look.\n\n"
+        "Tokens stand here alone, as they leave the embedding. In later layers heads read what earlier "
+        "layers "
+        "made of them, so the circuits of the first layer say most; the wiring shows who reads from "
+        "whom.\n\n"
+        "Norms are taken with each token’s own statistics where a head reads, and by their gain alone where "
+        "it writes: logits are known up to a positive factor."};
+}
+
+// ---- Tables -----------------------------------------------------------------------------------------------
+
+std::vector<Table> CircuitsLens::tables(Subject& subject) {
+    update(subject);
+    std::vector<Table> all;
+    if (!refused_.empty()) return all;
+    HeadCircuit* shown = circuit();
+    const auto add_list = [&](bool of_row, Index token, const std::string& title, const char* column) {
+        const TokenDirections* found = shown->list(of_row, token, distance());
+        if (!found || !found->done()) return;
+        Table table{title, {column}, {}, {}};
+        const auto add = [&](const TokenAlong& each) {
+            table.row_labels.push_back(token_name(subject, each.id));
+            const Index row = of_row ? token : each.id, col = of_row ? each.id : token;
+            table.values.values.push_back(static_cast<double>(shown->map(distance())->cell(row, col)));
+        };
+        for (const TokenAlong& each : found->highest()) add(each);
+        for (auto each = found->lowest().rbegin(); each != found->lowest().rend(); ++each) add(*each);
+        table.values.rows = std::ssize(table.row_labels);
+        table.values.cols = 1;
+        all.push_back(std::move(table));
+    };
+    switch (now().part) {
+        case CircuitsPart::qk:
+            add_list(true, query(), "What " + token_name(subject, query()) + " looks for", "score");
+            add_list(false, key(), "What looks for " + token_name(subject, key()), "score");
+            break;
+        case CircuitsPart::ov: {
+            add_list(true, key(), "What attending to " + token_name(subject, key()) + " raises", "adds");
+            add_list(false, output(), "What raises " + token_name(subject, output()), "adds");
+            if (!copying()) break;
+            const Copying& own = copying()->of(head_);
+            Table values{"Eigenvalues of the OV circuit",
+                         {"real", "imaginary"},
+                         {},
+                         Matrix(std::ssize(own.eigenvalues), 2)};
+            for (Index i = 0; i < values.values.rows; ++i) {
+                values.row_labels.push_back(std::to_string(i));
+                values.values.at(i, 0) = own.eigenvalues[static_cast<std::size_t>(i)].real();
+                values.values.at(i, 1) = own.eigenvalues[static_cast<std::size_t>(i)].imag();
+            }
+            all.push_back(std::move(values));
+            const Index layers = subject.attention()->layers(), heads = subject.attention()->heads();
+            Table scores{"Copying scores", {}, {}, Matrix(layers, heads)};
+            for (Index head = 0; head < heads; ++head) scores.columns.push_back("h" + std::to_string(head));
+            for (Index layer = 0; layer < layers; ++layer) {
+                scores.row_labels.push_back(std::to_string(layer));
+                for (Index head = 0; head < heads; ++head)
+                    scores.values.at(layer, head) = copying()->of({layer, head}).score;
+            }
+            all.push_back(std::move(scores));
+            break;
+        }
+        case CircuitsPart::positions: {
+            if (const auto* curve = by_distance()) {
+                Table table{
+                    "Score of the mean query and key", {"score"}, {}, Matrix(std::ssize(*curve), 1, *curve)};
+                for (Index i = 0; i < table.values.rows; ++i) table.row_labels.push_back(std::to_string(i));
+                all.push_back(std::move(table));
+            } else if (shown->done()) {
+                const Map& map = *shown->map(0);
+                const Index side = std::min<Index>(map.queries(), 64);
+                Table table{"QK circuit of positions", {}, {}, Matrix(side, side)};
+                for (Index i = 0; i < side; ++i) {
+                    table.columns.push_back(std::to_string(i));
+                    table.row_labels.push_back(std::to_string(i));
+                    for (Index j = 0; j < side; ++j)
+                        table.values.at(i, j) = static_cast<double>(map.cell(i, j));
+                }
+                all.push_back(std::move(table));
+            }
+            break;
+        }
+        case CircuitsPart::wiring: {
+            if (!composition_->done()) break;
+            Table table{"Wires", {"composition"}, {}, Matrix(std::ssize(wires_.drawn), 1)};
+            for (const DrawnWire& each : wires_.drawn) {
+                table.values.at(std::ssize(table.row_labels), 0) = each.value;
+                table.row_labels.push_back(wire_name(subject, each.wire));
+            }
+            all.push_back(std::move(table));
+            break;
+        }
+        case CircuitsPart::plane: {
+            if (!plane_) break;
+            const Range tokens = plane_->tokens;
+            Table table{"Queries and keys in the plane",
+                        {"query x", "query y", "key x", "key y"},
+                        {},
+                        Matrix(tokens.size(), 4)};
+            for (Index i = 0; i < tokens.size(); ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                table.row_labels.push_back(label_at(subject.attention()->query_names(), tokens.begin + i));
+                for (Index axis = 0; axis < 2; ++axis) {
+                    table.values.at(i, axis) = plane_->plane.queries[at][static_cast<std::size_t>(axis)];
+                    table.values.at(i, 2 + axis) = plane_->plane.keys[at][static_cast<std::size_t>(axis)];
+                }
+            }
+            all.push_back(std::move(table));
+            break;
+        }
+    }
+    return all;
+}
+
+}  // namespace attn::app

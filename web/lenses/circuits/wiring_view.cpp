@@ -1,0 +1,302 @@
+// Draws the wiring: heads as nodes, layer above layer, and how far each reads what an earlier one writes as curves between
+// them; beside it the strongest, and what the two heads of one do as a virtual head.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/circuits/circuits.hpp"
+#include "lenses/circuits/view.hpp"
+#include "parts/part.hpp"
+#include "widgets/bars.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/plot.hpp"
+#include "widgets/semantics.hpp"
+
+namespace attn::app {
+
+namespace {
+
+using namespace circuits_view;
+
+constexpr float names_room = 58, most_node = 11, layer_height = 84, least_height = 190, wire_reach = 7;
+constexpr std::size_t wires_listed = 10;
+constexpr std::array<std::size_t, composition_count> wire_series{0, 1, 2};
+constexpr std::array wire_letters{"Q", "K", "V"};
+
+ImU32 wire_colour(Composition kind) { return ui::series_colour(wire_series[static_cast<std::size_t>(kind)]); }
+
+// Where heads stand: the first layer is at the bottom, as the stream runs upwards.
+struct Diagram {
+    ImVec2 at;
+    float width, height;
+    Index layers, heads;
+
+    float radius() const {
+        const float across = (width - names_room) / static_cast<float>(heads);
+        return std::clamp(std::min(across, height / static_cast<float>(layers)) * 0.3f, 2.0f, most_node);
+    }
+    ImVec2 node(HeadIndex head) const {
+        const float across = (width - names_room) / static_cast<float>(heads),
+                    up = height / static_cast<float>(layers);
+        return {at.x + names_room + (static_cast<float>(head.head) + 0.5f) * across,
+                at.y + height - (static_cast<float>(head.layer) + 0.5f) * up};
+    }
+    struct Curve {
+        ImVec2 a, b, c, d;
+        ImVec2 point(float t) const {
+            const float s = 1 - t, p = s * s * s, q = 3 * s * s * t, r = 3 * s * t * t, u = t * t * t;
+            return {p * a.x + q * b.x + r * c.x + u * d.x, p * a.y + q * b.y + r * c.y + u * d.y};
+        }
+        float away(ImVec2 from) const {
+            float least = HUGE_VALF;
+            for (int i = 0; i <= 32; ++i) {
+                const ImVec2 p = point(static_cast<float>(i) / 32);
+                least = std::min(least, std::hypot(p.x - from.x, p.y - from.y));
+            }
+            return least;
+        }
+    };
+    // The kinds leave and arrive side by side, so that wires between the same heads can be told apart.
+    Curve curve(const Wire& wire) const {
+        const float aside = (static_cast<float>(wire.kind) - 1) * radius() * 0.7f;
+        const ImVec2 from = node(wire.from), to = node(wire.to);
+        const ImVec2 a{from.x + aside, from.y - radius()}, d{to.x + aside, to.y + radius()};
+        const float reach = (a.y - d.y) * 0.5f;
+        return {a, {a.x, a.y - reach}, {d.x, d.y + reach}, d};
+    }
+};
+
+}  // namespace
+
+CellRef CircuitsLens::wire_cell(const Wire& wire) const {
+    const Index heads = composition_->heads();
+    return own_number(
+        circuits_rows::wire + 3 * (wire.to.layer * heads + wire.to.head) + static_cast<Index>(wire.kind),
+        wire.from.layer * heads + wire.from.head);
+}
+
+void CircuitsLens::choose_wire(const Drawing& drawing, const Wire& wire) {
+    parts::pin(drawing, wire_cell(wire));
+    CircuitsState next = now();
+    next.wire = wire;
+    set(next, ui::gesture());
+}
+
+void CircuitsLens::draw_diagram(const Drawing& drawing, Subject& subject, float width) {
+    const Index layers = composition_->layers(), heads = composition_->heads();
+    const float height = std::clamp(layer_height * static_cast<float>(layers), least_height, 640.0f);
+    const Diagram diagram{ImGui::GetCursorScreenPos(), width, height, layers, heads};
+    ImGui::InvisibleButton("wiring", {width, height});
+    ui::landmark_item("circuits/wiring");
+    const bool hovered = ImGui::IsItemHovered();
+    const ImVec2 mouse = ImGui::GetMousePos();
+    const float radius = diagram.radius();
+    const auto chosen = wire();
+
+    std::optional<HeadIndex> over_head;
+    std::optional<Wire> over;
+    if (hovered) {
+        for (Index layer = 0; layer < layers; ++layer)
+            for (Index head = 0; head < heads; ++head) {
+                const ImVec2 at = diagram.node({layer, head});
+                if (std::hypot(at.x - mouse.x, at.y - mouse.y) <= radius + 2)
+                    over_head = HeadIndex{layer, head};
+            }
+        float nearest = wire_reach;
+        for (const DrawnWire& each : wires_.drawn)
+            if (const float away = diagram.curve(each.wire).away(mouse); !over_head && away < nearest) {
+                nearest = away;
+                over = each.wire;
+            }
+    }
+    const std::string prefix = "circuits/node/";
+    if (const auto asked = ui::asked_place(prefix); asked && asked->col < layers * heads) {
+        over_head = HeadIndex{asked->col / heads, asked->col % heads};
+        if (asked->pressed) parts::choose_head(drawing, *over_head);
+    }
+
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ui::Theme& t = ui::theme();
+    const double span = std::max(wires_.strongest - wires_.threshold, 1e-9);
+    const auto draw_wire = [&](const DrawnWire& each, float alpha, float more) {
+        const Diagram::Curve c = diagram.curve(each.wire);
+        const auto strength =
+            static_cast<float>(std::clamp((each.value - wires_.threshold) / span, 0.0, 1.0));
+        list->AddBezierCubic(c.a, c.b, c.c, c.d, ui::with_alpha(wire_colour(each.wire.kind), alpha),
+                             1.2f + 4 * strength + more);
+    };
+    const auto touches = [](const Wire& wire, const HeadIndex& head) {
+        return wire.from == head || wire.to == head;
+    };
+    for (auto each = wires_.drawn.rbegin(); each != wires_.drawn.rend(); ++each) {
+        const bool lit = over_head ? touches(each->wire, *over_head) : !over || each->wire == *over;
+        draw_wire(*each, lit ? 0.75f : 0.15f, 0);
+    }
+    const auto emphasised = over ? over : chosen;
+    if (emphasised) {
+        const double value =
+            static_cast<double>(composition_->value(emphasised->kind, emphasised->from, emphasised->to));
+        if (!std::isnan(value)) draw_wire({*emphasised, value}, 1, 1.5f);
+    }
+    const ui::SemanticGroup group(ui::Role::listbox, "circuits/nodes", "Heads");
+    ui::Type mono(ui::Face::mono, 12);
+    for (Index layer = 0; layer < layers; ++layer) {
+        const std::string name = subject.attention()->numbering().name(layer);
+        ui::draw_text(list, {diagram.at.x, diagram.node({layer, 0}).y - ImGui::GetFontSize() / 2}, t.dim,
+                      name);
+        for (Index head = 0; head < heads; ++head) {
+            const HeadIndex which{layer, head};
+            const ImVec2 at = diagram.node(which);
+            const bool is_chosen = which == head_, is_end = emphasised && touches(*emphasised, which);
+            list->AddCircleFilled(at, radius, is_chosen ? t.accent : t.raised);
+            list->AddCircle(at, radius, is_end ? t.text : t.border, 0, is_end ? 2.0f : 1.0f);
+            if (radius >= 9) {
+                const std::string number = std::to_string(head);
+                const ImVec2 size = ui::text_size(number);
+                ui::draw_text(list, {at.x - size.x / 2, at.y - size.y / 2},
+                              is_chosen ? ui::ink_on(t.accent) : t.text, number);
+            }
+            const std::string key = prefix + std::to_string(layer * heads + head);
+            ui::landmark(key, {at.x - radius, at.y - radius}, {at.x + radius, at.y + radius});
+            ui::semantic_place(ui::Role::option, key, "head " + head_name(subject, which),
+                               {at.x - radius, at.y - radius}, {at.x + radius, at.y + radius})
+                .on = is_chosen;
+        }
+    }
+    if (over) {
+        drawing.now.cell = wire_cell(*over);
+        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+        const double value = static_cast<double>(composition_->value(over->kind, over->from, over->to));
+        ui::tooltip_at_cursor((wire_name(subject, *over) + ": " + fixed(value, 3)).c_str());
+    }
+    if (over_head) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (!hovered || !ImGui::IsMouseReleased(0) || ui::dragged()) return;
+    if (over) choose_wire(drawing, *over);
+    if (over_head) parts::choose_head(drawing, *over_head);
+}
+
+void CircuitsLens::draw_wire_list(const Drawing& drawing, Subject& subject, float width) {
+    ui::section("The strongest wires");
+    std::vector<ui::Bar> bars;
+    const auto shown = std::min(wires_.drawn.size(), wires_listed);
+    const auto chosen = wire();
+    for (std::size_t i = 0; i < shown; ++i) {
+        const DrawnWire& each = wires_.drawn[i];
+        bars.push_back({head_name(subject, each.wire.from) + " → " + head_name(subject, each.wire.to) + "  " +
+                            wire_letters[static_cast<std::size_t>(each.wire.kind)],
+                        static_cast<float>(each.value), fixed(each.value, 3), chosen == each.wire, false});
+    }
+    const auto most = static_cast<float>(wires_.strongest);
+    const auto over = ui::bar_list("circuits/wire", "The strongest wires", width, bars, most,
+                                   ui::sequential_scale(most), list_name_width);
+    ui::caption(("At random: " + fixed(expected_composition(trace_->model()->config().d_model), 3) +
+                 ", whatever the size of a head (1 / √d_model).")
+                    .c_str());
+    if (!over) return;
+    const Wire& which = wires_.drawn[static_cast<std::size_t>(*over)].wire;
+    drawing.now.cell = wire_cell(which);
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (ui::clicked()) choose_wire(drawing, which);
+}
+
+// The two heads of the wire, one after the other.
+void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float width) {
+    const auto of = wire();
+    if (!of) return;
+    ui::section(
+        ("Virtual head: " + head_name(subject, of->from) + ", then " + head_name(subject, of->to)).c_str());
+    if (!virtual_ || !(virtual_->of == *of)) {
+        const double share = copying_ ? copying_->products().progress() : 0;
+        return ui::caption(("What the two do together is being computed, " + percent(share) + ".").c_str());
+    }
+    ui::caption(("Where the later head attends to a token at which the earlier one attended to another, the "
+                 "two act as "
+                 "one. Its copying score is " +
+                 fixed(virtual_->copying.score, 3) + ".")
+                    .c_str());
+    ui::landmark_item("circuits/virtual_score");
+    draw_eigenvalues(drawing, virtual_->copying, circuits_rows::virtual_real, "circuits-virtual", width);
+    if (!virtual_->outputs || virtual_->token != key() || !virtual_->outputs->done()) return;
+    const std::string title = "Through both, " + token_name(subject, key()) + " raises";
+    ui::section(title.c_str());
+    std::vector<ui::Bar> bars;
+    float most = 0;
+    for (const TokenAlong& each : virtual_->outputs->highest()) {
+        most = std::max(most, std::abs(each.along));
+        bars.push_back({token_name(subject, each.id), each.along, fixed(static_cast<double>(each.along), 3),
+                        state().pin == own_number(circuits_rows::virtual_token, each.id), false});
+    }
+    const auto over = ui::bar_list("circuits/virtual", title, width, bars, most, ui::diverging_scale(most),
+                                   list_name_width);
+    if (!over) return;
+    const CellRef cell = own_number(circuits_rows::virtual_token,
+                                    virtual_->outputs->highest()[static_cast<std::size_t>(*over)].id);
+    drawing.now.cell = cell;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (ui::clicked()) parts::pin(drawing, cell);
+}
+
+void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
+    if (!composition_->done()) {
+        ui::caption(
+            ("Every pair of heads is being multiplied, " + percent(composition_->progress()) + ".").c_str());
+        return ui::landmark_item("circuits/progress");
+    }
+    CircuitsState next = now();
+    static constexpr std::array<const char*, composition_count> names{"Q", "K", "V"},
+        keys{"circuits/kind/q", "circuits/kind/k", "circuits/kind/v"},
+        tips{"Into queries", "Into keys", "Into values"};
+    ui::label("wires into");
+    for (std::size_t kind = 0; kind < names.size(); ++kind) {
+        if (kind > 0) ImGui::SameLine(0, 6);
+        auto wanted = now().kinds;
+        wanted[kind] = !wanted[kind];
+        if (ui::toggle(keys[kind], names[kind], now().kinds[kind]) &&
+            wanted != std::array{false, false, false})
+            next.kinds = wanted;
+        ui::tooltip(tips[kind]);
+        const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+        ImGui::GetWindowDrawList()->AddLine({min.x + 5, max.y + 3}, {max.x - 5, max.y + 3},
+                                            wire_colour(static_cast<Composition>(kind)), 3);
+    }
+    ui::next_control(ui::need::slider);
+    ImGui::BeginGroup();
+    if (const auto to = ui::slider("circuits/threshold", "at least", wires_.threshold, 0,
+                                   std::clamp(wires_.strongest, 0.01, 1.0), "%.3f"))
+        next.threshold = std::clamp(*to, 0.0, 1.0);
+    ImGui::EndGroup();
+    ui::next_control(ui::need::long_button);
+    if (ui::button("circuits/strongest", "The strongest",
+                   now().threshold || now().wire ? ok() : Status(Error{"These are shown already."}))) {
+        next.threshold.reset();
+        next.wire.reset();
+    }
+    set(next, ui::gesture());
+    find_wires();
+    ImGui::Dummy({0, 4});
+    const float width = ImGui::GetContentRegionAvail().x;
+    const bool beside = width >= ui::two_unequal_columns;
+    const float left = beside ? std::floor((width - ui::column_gap) * 0.62f) : width;
+    ui::column("circuits/diagram", left, [&](float w) {
+        draw_diagram(drawing, subject, w);
+        std::string told =
+            many(std::ssize(wires_.drawn), "wire") + " of at least " + fixed(wires_.threshold, 3) + ".";
+        if (wires_.left_out > 0)
+            told += " " + with_commas(wires_.left_out) + " more are too many to draw; raise the threshold.";
+        ui::caption((told + " The stream runs upwards, from the first layer to the last.").c_str());
+        ui::landmark_item("circuits/wires_told");
+    });
+    if (beside) ImGui::SameLine(0, ui::column_gap);
+    ui::column("circuits/wire", beside ? width - left - ui::column_gap : width, [&](float w) {
+        draw_wire_list(drawing, subject, w);
+        ImGui::Dummy({0, 6});
+        draw_virtual(drawing, subject, w);
+    });
+}
+
+}  // namespace attn::app
