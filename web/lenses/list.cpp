@@ -3,6 +3,7 @@
 #include <array>
 
 #include "app/catalogue.hpp"
+#include "lenses/cache/cache.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"
@@ -51,6 +52,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory_links(), make<MemoryLens>},
         LensEntry{"layers", "Layers", question, "The residual stream as it becomes the answer, and what adds up to a logit", false, layers_links(), make<LayersLens>},
         LensEntry{"knockout", "Knock-out", question, "What the answer loses without a head or an edge; bright is not the same as important", false, knockout_links(), make<KnockoutLens>, true},
+        LensEntry{"cache", "Cache", question, "What a decoder keeps, what that saves, and what becomes of the answer if it keeps less", false, cache_links(), make<CacheLens>},
     };
     // clang-format on
     return list;

@@ -216,7 +216,8 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     landmark_item(name);
     char written[32];
     std::snprintf(written, sizeof written, format, value);
-    if (const auto asked = semantic_slider(name, label, written, {value, least, most}, logarithmic))
+    const bool whole = std::string_view(format) == "%.0f";
+    if (const auto asked = semantic_slider(name, label, written, {value, least, most}, logarithmic, whole))
         changed = asked;
     ImGui::SameLine(0, 8);
     {

@@ -12,6 +12,7 @@
 #include "app/catalogue.hpp"
 #include "app/command.hpp"
 #include "app/looks.hpp"
+#include "lenses/cache/state.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"
@@ -197,6 +198,18 @@ class RandomCommands {
                  if (r.yes()) knockout.raise = static_cast<std::int32_t>(r.below(30) - 1);
                  if (r.yes()) knockout.over = static_cast<std::int32_t>(r.below(30) - 1);
                  return SetKnockout{knockout};
+             }},
+            {"SetCache", 1,
+             [](R& r, const State&) -> Command {
+                 return SetCache{{.part = static_cast<CachePart>(r.below(cache_part_count)),
+                                  .prompt = r.below(30) - 1,
+                                  .written = r.below(30) - 1,
+                                  .kv_heads = r.below(5),
+                                  .window = r.below(12) - 1,
+                                  .bits = cache_bits[static_cast<std::size_t>(r.below(4))],
+                                  .rounding = {cache_bits[static_cast<std::size_t>(r.below(4))], r.below(12)},
+                                  .eviction = {static_cast<EvictionPolicy>(r.below(eviction_policy_count)),
+                                               r.below(12), r.below(6), r.below(6), r.below(8)}}};
              }},
             {"SetGeometry", 1, [](R& r, const State&) -> Command { return SetGeometry{r.geometry()}; }},
             {"SetInverse", 1, [](R& r, const State&) -> Command { return SetInverse{r.inverse()}; }},

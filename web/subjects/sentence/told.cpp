@@ -65,7 +65,8 @@ std::optional<Command> SentenceSubject::reads(const std::string& text, const std
     if (!comes_with_page && (!model_ || writes_another())) return std::nullopt;
     const Command open = comes_with_page ? Command(OpenBundled{sentence_of(*home).model, text, ""})
                                          : Command(OpenSubject{sentence_subject});
-    return Command(Together{{open, Compare{Comparison{.text = second}, text}}});
+    const auto with = second.empty() ? std::nullopt : std::optional(Comparison{.text = second});
+    return Command(Together{{open, Compare{with, text}}});
 }
 
 const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, chosen_run(), chosen_head()); }
