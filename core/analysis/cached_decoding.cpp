@@ -11,9 +11,7 @@ namespace attn {
 
 namespace {
 
-constexpr Index most_rows = 16, choices_of_a_run = 5, prompt_cells = Index{1} << 15;
-
-Index decoder_layers(const Trace& trace) { return std::ssize(trace.layers()); }
+constexpr Index most_tokens_at_once = 16, choices_of_a_run = 5, prompt_cells = Index{1} << 15;
 
 // ln of the softmax, in double.
 std::vector<double> log_softmax(std::span<const float> logits) {
@@ -26,8 +24,8 @@ std::vector<double> log_softmax(std::span<const float> logits) {
 }
 
 // The weights of one row on the keys seen, in double from scores in f32: what a Record of the same spec has.
-std::vector<double> weights_of(const Record& record, Index head, Index query, std::span<const float> scores,
-                               Index first_key, std::span<const Index> seen) {
+std::vector<double> row_weights(const Record& record, Index head, Index query, std::span<const float> scores,
+                                Index first_key, std::span<const Index> seen) {
     const AttentionSpec& spec = record.spec();
     std::vector<double> weights;
     double most = -HUGE_VAL, sum = 0;
@@ -63,7 +61,7 @@ CachedDecoding::CachedDecoding(std::shared_ptr<const Trace> trace, Index prompt,
         return all;
     };
     const auto* evicts = std::get_if<EvictionRule>(&rule_);
-    for (Index l = 0; l < decoder_layers(*trace_); ++l) {
+    for (Index l = 0; l < std::ssize(trace_->layers()); ++l) {
         Layer layer{begun(record(l).q()), begun(record(l).k()), begun(record(l).v()), {}, {}, {}};
         if (evicts) {
             const Index window = network.blocks[static_cast<std::size_t>(l)].window;
@@ -80,7 +78,7 @@ CachedDecoding::CachedDecoding(std::shared_ptr<const Trace> trace, Index prompt,
     moved_.resize(numbers);
     const CacheShape shape = cache_shape(network, config, 0);
     most_at_once_ = static_cast<Index>(std::clamp(slice_operations_ / (2 * shape.layers.front().weights), 1.0,
-                                                  static_cast<double>(most_rows)));
+                                                  static_cast<double>(most_tokens_at_once)));
 }
 
 Result<CachedDecoding> CachedDecoding::start(std::shared_ptr<const Trace> trace, Index prompt,
@@ -249,7 +247,7 @@ void CachedDecoding::attend(Index query, HeadsView<float> to) {
         for (Index head = g * group; head < (g + 1) * group; ++head) {
             trace_->kernels().dot_products(rows(layer.q.heads().head(head), {query, query + 1}), k,
                                            {scores.data(), 1, keys.size(), keys.size()});
-            const std::vector<double> weights = weights_of(before, head, query, scores, keys.begin, seen);
+            const std::vector<double> weights = row_weights(before, head, query, scores, keys.begin, seen);
             float* output = to.head(head).row(0);
             std::fill_n(output, to.cols, 0.0f);
             for (std::size_t i = 0; i < seen.size(); ++i) {

@@ -16,14 +16,16 @@ Tensor cache_rows_of(Random& random, Index tokens, Index channels, double size) 
     return rows;
 }
 
-double half(double value) { return static_cast<double>(f16_to_f32(f32_to_f16(static_cast<float>(value)))); }
+double as_half(double value) {
+    return static_cast<double>(f16_to_f32(f32_to_f16(static_cast<float>(value))));
+}
 
 // What KIVI's formula gives, number by number in double, of the members of its group.
 double read_back(double number, const std::vector<double>& members, Index bits) {
     const double least = *std::ranges::min_element(members), most = *std::ranges::max_element(members);
-    const double codes = std::pow(2.0, static_cast<double>(bits)) - 1, step = half((most - least) / codes);
-    if (step == 0) return half(least);
-    return half(least) + step * std::clamp(std::round((number - half(least)) / step), 0.0, codes);
+    const double codes = std::pow(2.0, static_cast<double>(bits)) - 1, step = as_half((most - least) / codes);
+    if (step == 0) return as_half(least);
+    return as_half(least) + step * std::clamp(std::round((number - as_half(least)) / step), 0.0, codes);
 }
 
 }  // namespace
@@ -48,7 +50,7 @@ TEST_CASE("keys are rounded by channel and values by token, as the formula says"
                             row.push_back(static_cast<double>(before.matrix()(t, i)));
                         const auto number = static_cast<double>(before.matrix()(t, c));
                         const auto check = [&](float kept, const std::vector<double>& members) {
-                            const double step = half(
+                            const double step = as_half(
                                 (*std::ranges::max_element(members) - *std::ranges::min_element(members)) /
                                 static_cast<double>((1 << bits) - 1));
                             // In f32 the codes may differ where a number lies halfway between two of them.

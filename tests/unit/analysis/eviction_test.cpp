@@ -22,7 +22,7 @@ WeightOf drawn_weights(Random& random, Index n) {
 }
 
 // What a query gives the keys that it sees: its shares of the drawn ones.
-std::map<Index, double> shares(const WeightOf& weights, Index query, const std::set<Index>& seen) {
+std::map<Index, double> given_shares(const WeightOf& weights, Index query, const std::set<Index>& seen) {
     std::map<Index, double> given;
     double sum = 0;
     for (const Index key : seen)
@@ -100,7 +100,7 @@ std::vector<std::set<Index>> seen_by_hand(const EvictionRule& rule, Index prompt
         }
         now.insert(query);
         seen.push_back(now);
-        for (const auto& [key, share] : shares(weights, query, now)) {
+        for (const auto& [key, share] : given_shares(weights, query, now)) {
             sums[key] += share;
             if (query < prompt && query >= prompt - std::min({rule.observed, rule.budget, prompt}))
                 votes[key] += share;
@@ -134,7 +134,8 @@ TEST_CASE("every policy keeps what a plain reading of its paper keeps", "[analys
                         CHECK(std::ranges::is_sorted(eviction.seen()));
                         if (query >= prompt && rule.policy != EvictionPolicy::snapkv)
                             CHECK(std::ssize(eviction.seen()) <= budget);
-                        const auto given = shares(weights, query, expected[static_cast<std::size_t>(query)]);
+                        const auto given =
+                            given_shares(weights, query, expected[static_cast<std::size_t>(query)]);
                         std::vector<double> row;
                         for (const Index key : eviction.seen()) row.push_back(given.at(key));
                         eviction.add(eviction.counts() ? std::span<const double>(row)

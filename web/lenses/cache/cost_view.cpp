@@ -17,12 +17,12 @@
 
 namespace attn::app {
 
+using cache_view::own_cell;
+
 namespace {
 
-constexpr float chart_height = 250;
+constexpr float cost_chart_height = 250;
 constexpr Index most_points = 256;
-
-CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 
 // A unit that makes the largest of some amounts a number of few digits.
 struct Unit {
@@ -68,7 +68,7 @@ void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width)
                           .x = {"tokens read", 0, static_cast<double>(last), false, true},
                           .y = ui::fitted(std::string("keys and values, ") + unit.name, curves, true),
                           .marked = static_cast<double>(all.prompt)};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    const ui::ChartReply reply = ui::chart(chart, width, cost_chart_height, curves);
     if (reply.held) {
         CacheState next = now();
         next.prompt = std::clamp<Index>(std::lround(*reply.held), 1, last - 1);
@@ -103,7 +103,7 @@ void CacheLens::draw_operations(const Drawing& drawing, const Cost& all, float w
         .x = {"step, 0 reads the prompt", -0.5, static_cast<double>(all.written) + 0.5, false, true},
         .y = ui::fitted(unit.name, curves, true),
         .marked = {}};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    const ui::ChartReply reply = ui::chart(chart, width, cost_chart_height, curves);
     if (!reply.over) return;
     const Index row = reply.over->curve == 0 ? cache_rows::operations : cache_rows::recomputed;
     point(drawing, own_cell(row, static_cast<Index>(curves[reply.over->curve].x[reply.over->point])),

@@ -6,8 +6,8 @@ namespace attn::app {
 
 namespace {
 
-constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
-constexpr double long_enough_ms = 100;     // that both sides together take
+constexpr double race_slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
+constexpr double long_enough_ms = 100;          // that both sides together take
 constexpr int most_passes = 200;
 
 }  // namespace
@@ -27,9 +27,9 @@ Result<Forward> DecodeRace::run(Index tokens) const {
     const auto part = trace_->ids().first(static_cast<std::size_t>(tokens));
     const std::vector<std::int32_t> ids(part.begin(), part.end());
     const Trace* encoder = trace_->encoder().get();
-    if (!encoder) return Forward::start(trace_->model(), ids, trace_->kernels(), slice_operations);
+    if (!encoder) return Forward::start(trace_->model(), ids, trace_->kernels(), race_slice_operations);
     return Forward::start(trace_->model(), {encoder->ids().begin(), encoder->ids().end()}, trace_->kernels(),
-                          slice_operations, {}, ids);
+                          race_slice_operations, {}, ids);
 }
 
 bool DecodeRace::step_whole() {

@@ -19,12 +19,12 @@
 
 namespace attn::app {
 
+using cache_view::own_cell;
+
 namespace {
 
-constexpr float chart_height = 190, map_height = 430, names_width = 90, least_cell = 36, code_cell = 30;
+constexpr float step_chart_height = 190, map_height = 430, names_width = 90, least_cell = 36, code_cell = 30;
 constexpr Index most_keys = 24;
-
-CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void CacheLens::draw_divergence(const Drawing& drawing, Subject& subject, float 
               static_cast<double>(std::max(shown_->tokens() - 1, shown_->prompt() + 1)), false, true},
         .y = ui::fitted("KL, nats", {&curve, 1}, true),
         .marked = static_cast<double>(query(subject))};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, {&curve, 1});
+    const ui::ChartReply reply = ui::chart(chart, width, step_chart_height, {&curve, 1});
     if (reply.held)
         go(drawing, subject,
            std::clamp<Index>(std::lround(*reply.held), shown_->prompt(), shown_->tokens() - 1),
@@ -86,7 +86,7 @@ void CacheLens::draw_second_curve(const Drawing& drawing, Subject& subject, floa
         .y = keys ? ui::ChartAxis{"weight on keys that are gone", 0, 1}
                   : ui::fitted("−ln p, nats", curves, true),
         .marked = static_cast<double>(query(subject))};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    const ui::ChartReply reply = ui::chart(chart, width, step_chart_height, curves);
     if (reply.held)
         go(drawing, subject,
            std::clamp<Index>(std::lround(*reply.held), shown_->prompt(), shown_->tokens() - 1),

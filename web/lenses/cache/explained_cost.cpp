@@ -10,7 +10,7 @@ namespace attn::app {
 
 namespace {
 
-double single(double value) { return static_cast<double>(static_cast<float>(value)); }
+double in_single(double value) { return static_cast<double>(static_cast<float>(value)); }
 
 void add_step(Explained& out, std::string name, std::string arithmetic, std::string value,
               bool current = false) {
@@ -33,7 +33,7 @@ std::optional<Explained> CacheLens::explain_bytes(Subject& subject, const CacheS
     Explained out = begin(subject, "Bytes kept after " + many(tokens, "token"));
     out.provenance = "counted from the shape of " + subject.attention()->title();
     out.f64 = bytes_kept(shape, tokens, precision);
-    out.f32 = single(out.f64);
+    out.f32 = in_single(out.f64);
     out.formula = "Σ_layers KV heads · bytes of a head’s K and V";
     out.operands_title = "KV heads × bytes of one";
     out.left_name = "kv_heads";
@@ -81,7 +81,7 @@ std::optional<Explained> CacheLens::explain_operations(Subject& subject, Index s
                                                : "Step " + std::to_string(step));
     out.provenance = "counted from the shape of " + subject.attention()->title();
     out.f64 = cost.total();
-    out.f32 = single(out.f64);
+    out.f32 = in_single(out.f64);
     out.formula = "2 · tokens · weights + attention + 2 · weights of the head";
     add_step(out, "tokens read", "", with_commas(tokens.size()));
     add_step(out, "their matrices", "2 a weight", cache_words::operations(cost.matrices));
@@ -109,7 +109,7 @@ std::optional<Explained> CacheLens::explain_time(Subject& subject) const {
     out.provenance = "measured in this page";
     out.recomputed = false;
     out.f64 = race_->ratio();
-    out.f32 = single(out.f64);
+    out.f32 = in_single(out.f64);
     out.formula = "time of a pass / time of a step";
     add_step(out, "a pass", many(trace_->tokens(), "token"), ms(race_->whole_ms()));
     add_step(out, "a step", "the last of them, with a cache", ms(race_->step_ms()));

@@ -1,6 +1,7 @@
 #include "lenses/cache/state.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "app/format.hpp"
 #include "app/link_text.hpp"
