@@ -20,7 +20,7 @@ struct CacheShape {
         double weights = 0;    // that a token is multiplied by: of all matrices of the block but W_K and W_V
         bool crosses = false;  // reads an encoder's text, whose keys and values are computed once
     };
-    std::vector<Layer> layers;
+    std::vector<Layer> layers{};
     Index d_model = 0;
     Index encoded = 0;         // tokens of the encoder's text
     double entry_weights = 0;  // that a token is multiplied by before the first block

@@ -9,6 +9,7 @@
 #include "lenses/cache/cache.hpp"
 #include "lenses/cache/view.hpp"
 #include "lenses/cache/words.hpp"
+#include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -21,7 +22,7 @@ using cache_view::own_cell;
 
 namespace {
 
-constexpr float cost_chart_height = 250;
+constexpr float cost_chart_height = 250, time_name_width = 130;
 constexpr Index most_points = 256;
 
 // A unit that makes the largest of some amounts a number of few digits.
@@ -52,7 +53,11 @@ std::vector<Index> places(Index first, Index last) {
 void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width) {
     const Index last = all.after(all.written);
     ui::ChartCurve own{.name = "this model, 32 bits", .colour = ui::series_colour(0)},
-        other{.name = "compared", .colour = ui::series_colour(1), .dashed = true};
+        other{.name = many(all.other.layers.front().kv_heads, "KV head") + ", " +
+                      std::to_string(all.other_kept.bits) + " bits" +
+                      (now().window > 0 ? ", window " + with_commas(now().window) : ""),
+              .colour = ui::series_colour(1),
+              .dashed = true};
     const Unit unit = unit_of(
         std::max(bytes_kept(all.own, last, all.own_kept), bytes_kept(all.other, last, all.other_kept)),
         byte_units);
@@ -114,6 +119,7 @@ void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, const Co
     const std::vector<Index> offered = kv_heads_offered(subject);
     const ModelConfig& config = trace_->model()->config();
     const Index last = all.after(all.written);
+    const Unit unit = unit_of(bytes_kept(variant(subject, config.heads), last, {}), byte_units);
     Matrix values(std::ssize(offered), std::ssize(cache_bits));
     ui::MatrixGrid grid;
     std::vector<std::string> rows, columns;
@@ -125,9 +131,10 @@ void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, const Co
                                               : "grouped, ") +
                        std::to_string(heads) + (heads == config.kv_heads ? " ·" : ""));
         for (Index c = 0; c < values.cols; ++c) {
-            values.at(r, c) = bytes_kept(variant(subject, heads), last,
-                                         {cache_bits[static_cast<std::size_t>(c)], now().rounding.group});
-            grid.texts.push_back(cache_words::bytes(values.at(r, c)));
+            const double bytes = bytes_kept(variant(subject, heads), last,
+                                            {cache_bits[static_cast<std::size_t>(c)], now().rounding.group});
+            values.at(r, c) = bytes / unit.size;
+            grid.texts.push_back(cache_words::bytes(bytes));
         }
         if (heads == (now().kv_heads > 0 ? all.other.layers.front().kv_heads : config.kv_heads))
             grid.lit_row = r;
@@ -168,13 +175,19 @@ void CacheLens::draw_race(const Drawing& drawing, float width) {
     if (possible)
         ui::tooltip("Runs this model on the whole text, and on its last token with a cache, in turn");
     if (!race_ || !race_->done()) return;
-    const std::string said = "In this page, a pass over all " + many(trace_->tokens(), "token") + " takes " +
-                             rounded(race_->whole_ms(), 2) + " ms, and the last of them with a cache " +
-                             rounded(race_->step_ms(), 2) + " ms: " + fixed(race_->ratio(), 1) +
-                             " times less.";
-    ui::paragraph(said, ui::theme().text, std::min(width, ui::reading_width));
+    const auto bar = [](const char* name, double ms, bool lit) {
+        return ui::Bar{name, static_cast<float>(ms), rounded(ms, 2) + " ms", lit, false};
+    };
+    const std::array bars{bar("a whole pass", race_->whole_ms(), false),
+                          bar("a step with a cache", race_->step_ms(), true)};
+    const auto most = static_cast<float>(std::max(race_->whole_ms(), race_->step_ms()));
+    if (ui::bar_list("cache/times", "The time of a pass and of a step", width, bars, most,
+                     ui::sequential_scale(most), time_name_width))
+        point(drawing, own_cell(cache_rows::time, 0), ui::clicked());
+    ui::caption(("In this page, the last of " + many(trace_->tokens(), "token") + " takes " +
+                 fixed(race_->ratio(), 1) + " times less with a cache than all of them again.")
+                    .c_str());
     ui::landmark_item("cache/measured");
-    if (ImGui::IsItemHovered()) point(drawing, own_cell(cache_rows::time, 0), ui::clicked());
 }
 
 void CacheLens::draw_cost(const Drawing& drawing, Subject& subject) {
