@@ -116,10 +116,10 @@ const Eviction* CachedDecoding::eviction(Index layer, Index kv_head) const {
 }
 
 float CachedDecoding::progress() const {
-    const auto count = static_cast<float>(std::ssize(layers_));
-    const float whole = static_cast<float>(at_once_.size()) * static_cast<float>(layer_) / count,
-                decoding = prompt_read_ && !done() ? whole : 0;
-    return (static_cast<float>(decoded().size()) + decoding) / static_cast<float>(tokens() - prompt_);
+    // Of the tokens at work, the layers that are done.
+    const Index waiting = std::max<Index>(at_once_.end - decoded().end, 0);
+    const float begun = static_cast<float>(waiting * layer_) / static_cast<float>(std::ssize(layers_));
+    return (static_cast<float>(decoded().size()) + begun) / static_cast<float>(tokens() - prompt_);
 }
 
 bool CachedDecoding::step() {

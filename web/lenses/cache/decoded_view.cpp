@@ -221,8 +221,7 @@ void CacheLens::draw_row(const Drawing& drawing, Subject& subject, float width) 
     grid.most = 1;
     const auto weight_cell = [&](ui::CellAt cell) {
         const Index key = keys[static_cast<std::size_t>(cell.second)];
-        return cell.first == 0 ? CellRef{.stage = Stage::weight, .row = at, .col = key}
-                               : own_cell(cache_rows::weight + at, key);
+        return own_cell((cell.first == 0 ? cache_rows::whole : cache_rows::weight) + at, key);
     };
     cache_view::draw_grid(grid, values, width, weight_cell, drawing);
     if (!scored) return;

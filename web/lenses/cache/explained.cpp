@@ -49,6 +49,9 @@ std::optional<Explained> CacheLens::explain(Subject& subject, const CellPlace& p
     const auto is_decoded = [&](Index query) {
         return query >= shown_->prompt() && query < shown_->tokens();
     };
+    if (row >= cache_rows::whole)
+        return subject.explain_at(
+            run_cell(subject, head(subject), Stage::weight, row - cache_rows::whole, col));
     if (row >= cache_rows::weight) return explain_weight(subject, row - cache_rows::weight, col);
     if (row >= cache_rows::value) return explain_code(subject, false, row - cache_rows::value, col);
     if (row >= cache_rows::key) return explain_code(subject, true, row - cache_rows::key, col);

@@ -49,7 +49,7 @@ struct CachePreset {
 };
 inline constexpr const char* cache_story =
     "The animal didn't cross the street because it was too tired. The dog saw a red ball in the garden. It";
-inline const std::array<CachePreset, 3> cache_presets{{
+inline constexpr std::array<CachePreset, 3> cache_presets{{
     {"heavy",
      "A story with 12 keys",
      cache_story,
