@@ -197,7 +197,7 @@ double asked_steps(const std::string& key) {
 }
 
 std::optional<double> semantic_slider(const std::string& key, std::string name, std::string value,
-                                      const SliderRange& range, bool logarithmic, bool whole) {
+                                      const SliderRange& range, bool logarithmic) {
     Node& node = semantic_item(Role::slider, key, std::move(name));
     node.value = std::move(value);
     node.range = range;
@@ -205,11 +205,9 @@ std::optional<double> semantic_slider(const std::string& key, std::string name, 
     if (steps == 0) return std::nullopt;
     // A step is a power of ten: about a hundredth of the range or, where decades are evenly apart, a tenth of the
     // decade that the value is in.
-    double unit = logarithmic ? std::pow(10, std::floor(std::log10(range.now) + 1e-9) - 1)
-                              : std::pow(10, std::floor(std::log10((range.most - range.least) / 100) + 1e-9));
-    // Every whole number can be reached; a leap of ten steps goes as far as elsewhere.
-    constexpr double leap = 10;
-    if (whole) unit = !logarithmic && std::abs(steps) < leap ? 1 : std::max(unit, 1.0);
+    const double unit = logarithmic
+                            ? std::pow(10, std::floor(std::log10(range.now) + 1e-9) - 1)
+                            : std::pow(10, std::floor(std::log10((range.most - range.least) / 100) + 1e-9));
     const double to =
         std::clamp(std::isinf(steps) ? steps : range.now + unit * steps, range.least, range.most);
     return to != range.now ? std::optional(to) : std::nullopt;

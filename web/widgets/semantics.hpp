@@ -121,10 +121,9 @@ std::optional<AskedCell> asked_cell(const std::string& key);
 std::optional<AskedCell> asked_place(const std::string& prefix);
 bool take_press();                           // says once that the last of these was pressed
 double asked_steps(const std::string& key);  // how many steps up; infinite: to the end
-// Adds the node of a slider at the last ImGui item and returns where it is asked to go. On one over whole numbers a step is
-// one of them, at least.
+// Adds the node of a slider at the last ImGui item and returns where it is asked to go.
 std::optional<double> semantic_slider(const std::string& key, std::string name, std::string value,
-                                      const SliderRange& range, bool logarithmic = false, bool whole = false);
+                                      const SliderRange& range, bool logarithmic = false);
 
 // ---- For the page -----------------------------------------------------------------------------------------
 
