@@ -107,8 +107,8 @@ class Subject : public Resident {
     virtual std::optional<Offer> offer_second() const { return std::nullopt; }
     // Returns the step that runs its model on without a head; nothing if it cannot be changed.
     virtual std::optional<Offer> offer_without(const HeadIndex&) const { return std::nullopt; }
-    // Returns the command that has a model read a text and, beside it, a second, unless that is empty: the model that comes
-    // with the page or, where there is none, the one that is open. Nothing if subjects of this kind read none, or if there is no such
+    // Returns the command that has a model read a text and, beside it, a second: the model that comes with the page
+    // or, where there is none, the one that is open. Nothing if subjects of this kind read none, or if there is no such
     // model.
     virtual std::optional<Command> reads(const std::string& /*text*/, const std::string& /*second*/) const {
         return std::nullopt;

@@ -59,6 +59,7 @@ std::optional<Offer> SentenceSubject::offer_alone() const {
     return Offer{"One sentence alone", Compare{}};
 }
 
+// An empty second is none.
 std::optional<Command> SentenceSubject::reads(const std::string& text, const std::string& second) const {
     const State* home = visit().home();
     const bool comes_with_page = home && !sentence_of(*home).model.empty();
