@@ -107,7 +107,7 @@ TEST_CASE("an encoder keeps no cache, and of an encoder–decoder it is the deco
         Screen screen;
         open_cached(screen, "bert");
         show_cache(screen);
-        CHECK(screen.shows("missing/sentence"));
+        CHECK(screen.shows("missing"));
     }
     for (const SmallFamily& family : small_encoder_decoders) {
         CAPTURE(family.name);
@@ -318,7 +318,7 @@ TEST_CASE("what Cache asks is in the link and in undo, and what cannot be asked 
 TEST_CASE("a changed run is not decoded, and neither is a single token") {
     Screen screen;
     screen.open_sentence();
-    screen.visit.perform(ChangeRun{{.site = Site::head_output, .attention = 0, .head = 1}});
+    screen.visit.perform(ChangeRun{{.site = Site::head_output, .layer = 0, .head = 1}});
     screen.settle();
     show_cache(screen, evicting(EvictionPolicy::window, 2));
     CHECK_THAT(cache_says(screen), ContainsSubstring("is changed"));
