@@ -99,11 +99,11 @@ double bytes_of_head(Index tokens, Index head_dim, const CachePrecision& precisi
 }
 
 double bytes_kept(const CacheShape& shape, Index tokens, const CachePrecision& precision) {
-    double bytes = 0;
+    double sum = 0;
     for (const CacheShape::Layer& layer : shape.layers)
-        bytes += static_cast<double>(layer.kv_heads) *
-                 bytes_of_head(tokens_kept(layer, tokens), layer.head_dim, precision);
-    return bytes;
+        sum += static_cast<double>(layer.kv_heads) *
+               bytes_of_head(tokens_kept(layer, tokens), layer.head_dim, precision);
+    return sum;
 }
 
 StepCost step_cost(const CacheShape& shape, Range tokens) {

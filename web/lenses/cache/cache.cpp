@@ -245,10 +245,12 @@ std::vector<Index> CacheLens::keys_shown(Subject& subject, Index fit) const {
     const HeadIndex of = head(subject);
     const std::vector<float> weights =
         shown_->trace()->layers()[static_cast<std::size_t>(of.layer)].attention.weights(of.head, at);
-    std::ranges::stable_sort(keys, [&](Index a, Index b) {
+    std::ranges::sort(keys, [&](Index a, Index b) {
         const bool sees_a = kept_head()->sees(at, a), sees_b = kept_head()->sees(at, b);
         if (sees_a != sees_b) return sees_a;
-        return sees_a ? a > b : weights[static_cast<std::size_t>(a)] > weights[static_cast<std::size_t>(b)];
+        const float lost_a = weights[static_cast<std::size_t>(a)],
+                    lost_b = weights[static_cast<std::size_t>(b)];
+        return sees_a || lost_a == lost_b ? a > b : lost_a > lost_b;
     });
     keys.resize(static_cast<std::size_t>(fit));
     std::ranges::sort(keys);

@@ -34,7 +34,8 @@ inline constexpr Index choice = 10;    // the column counts the chosen query's l
 inline constexpr Index variant = 100;  // + place among kv_heads_offered; the column is a place in cache_bits
 inline constexpr Index heads = 1000;   // + layer of the decoder; the column is a head: its mean
 inline constexpr Index key = 10'000'000, value = 20'000'000;  // + token; the column is a channel: its code
-inline constexpr Index weight = 30'000'000;                   // + query; the column is a key
+// + query; the column is a key: with the cache, and in the run as it is.
+inline constexpr Index weight = 30'000'000, whole = 40'000'000;
 }  // namespace cache_rows
 
 class CacheLens final : public Lens {

@@ -26,11 +26,11 @@ constexpr float cost_chart_height = 250, time_name_width = 130;
 constexpr Index most_points = 256;
 
 // A unit that makes the largest of some amounts a number of few digits.
-struct Unit {
+struct AmountUnit {
     double size = 1;
     const char* name = "";
 };
-Unit unit_of(double most, const std::array<const char*, 5>& names) {
+AmountUnit unit_of(double most, const std::array<const char*, 5>& names) {
     std::size_t unit = 0;
     double size = 1;
     for (; most / size >= 1000 && unit + 1 < names.size(); ++unit) size *= 1000;
@@ -58,7 +58,7 @@ void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width)
                       (now().window > 0 ? ", window " + with_commas(now().window) : ""),
               .colour = ui::series_colour(1),
               .dashed = true};
-    const Unit unit = unit_of(
+    const AmountUnit unit = unit_of(
         std::max(bytes_kept(all.own, last, all.own_kept), bytes_kept(all.other, last, all.other_kept)),
         byte_units);
     for (const Index tokens : places(0, last)) {
@@ -91,7 +91,7 @@ void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width)
 void CacheLens::draw_operations(const Drawing& drawing, const Cost& all, float width) {
     ui::ChartCurve steps{.name = "with the cache", .colour = ui::series_colour(0), .bars = true},
         anew{.name = "without", .colour = ui::series_colour(1), .dashed = true};
-    const Unit unit = unit_of(step_cost(all.own, {0, all.after(all.written)}).total(), operation_units);
+    const AmountUnit unit = unit_of(step_cost(all.own, {0, all.after(all.written)}).total(), operation_units);
     // Bars that do not fit would be read as a sum of some.
     const bool bars = all.steps() <= most_points;
     steps.bars = bars;
@@ -119,7 +119,7 @@ void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, const Co
     const std::vector<Index> offered = kv_heads_offered(subject);
     const ModelConfig& config = trace_->model()->config();
     const Index last = all.after(all.written);
-    const Unit unit = unit_of(bytes_kept(variant(subject, config.heads), last, {}), byte_units);
+    const AmountUnit unit = unit_of(bytes_kept(variant(subject, config.heads), last, {}), byte_units);
     Matrix values(std::ssize(offered), std::ssize(cache_bits));
     ui::MatrixGrid grid;
     std::vector<std::string> rows, columns;
