@@ -276,11 +276,11 @@ void CachedDecoding::attend(Index query, HeadsView<float> to) {
 }
 
 void CachedDecoding::read_logits() {
-    const Index outputs = logits_.dim(1);
+    const Index left = logits_.dim(1) - logits_done_;
     const double each = 4 * static_cast<double>(trace_->network().head.weight.in * at_once_.size());
-    const Range part{
-        logits_done_,
-        std::min(outputs, logits_done_ + static_cast<Index>(std::max(1.0, slice_operations_ / each)))};
+    const auto count =
+        static_cast<Index>(std::clamp(slice_operations_ / each, 1.0, static_cast<double>(left)));
+    const Range part{logits_done_, logits_done_ + count};
     const auto columns_of = [&](Tensor& logits) { return columns(logits.matrix(), part.begin, part.size()); };
     rows_.logits(part, columns_of(logits_));
     copy(trace_->logits(at_once_, part).matrix(), columns_of(logits_before_));
