@@ -81,6 +81,7 @@ TEST_CASE("Cache is there for a sentence and for a network in training, in all i
             CHECK(screen.shows(part));
         }
         CHECK_THAT(cache_says(screen), ContainsSubstring("of keys and values are kept"));
+        screen.visit.perform(Select{{0, 0, {}, 0, {}}});
         show_cache(screen, in_bits(4));
         for (const char* part : {"chart/cache-divergence", "chart/cache-loss", "cache/heads/1/1",
                                  "cache/key/0/0", "cache/value/1/3", "cache/choices/0"}) {
@@ -126,7 +127,7 @@ TEST_CASE("an encoder keeps no cache, and of an encoder–decoder it is the deco
             screen.settle();
             REQUIRE(cache_in(screen).decoding());
             const HeadIndex head = cache_in(screen).head(subject_in(screen.visit));
-            CHECK(head == HeadIndex{trace->attention(layer).place.layer, 1});
+            CHECK(head == HeadIndex{std::min<Index>(trace->attention(layer).place.layer, 1), 1});
             check_why(screen, cache_cell(cache_rows::lost, 4), cache_in(screen).decoding()->lost(head, 4),
                       1e-5);
         }
@@ -369,7 +370,9 @@ TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by
     }
     CHECK_FALSE(cache_in(screen).playing());
     CHECK(at() == 11);
-    screen.click("cache/heads/0/1");
+    // Below the window's edge.
+    ui::ask({.kind = ui::Ask::Kind::press, .key = "cache/heads", .row = 0, .col = 1});
+    screen.draw(3);
     CHECK(screen.visit.state().selection.layer == 0);
     CHECK(screen.visit.state().selection.head == 1);
     CHECK(screen.visit.state().pin == cache_cell(cache_rows::heads, 1));
@@ -392,7 +395,7 @@ TEST_CASE("the tables of Cache are what it shows, and on a phone all of it is th
             CHECK(std::ssize(table.row_labels) == table.values.rows);
         }
         CHECK(screen.shows(state.part == CachePart::cost   ? "cache/variant/0/3"
-                           : state.part == CachePart::bits ? "cache/value/0/0"
+                           : state.part == CachePart::bits ? "cache/choices/0"
                                                            : "cache/map/picture"));
         if (state.part == CachePart::cost) continue;
         const CachedDecoding& decoding = *cache_in(screen).decoding();
