@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/vectors.hpp"
+
 namespace attn {
 
 namespace {

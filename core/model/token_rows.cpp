@@ -6,13 +6,12 @@
 
 namespace attn {
 
+ResidualRows::ResidualRows(std::shared_ptr<const Model> model, const Kernels& kernels, Index rows)
+    : model_(std::move(model)), kernels_(&kernels), residual_({rows, model_->config().d_model}) {}
+
 TokenRows::TokenRows(std::shared_ptr<const Model> model, const Kernels& kernels, Index position,
                      Index variants)
-    : model_(std::move(model)),
-      kernels_(&kernels),
-      position_(position),
-      variants_(variants),
-      residual_({variants, model_->config().d_model}) {
+    : ResidualRows(std::move(model), kernels, variants), position_(position), variants_(variants) {
     const Network& network = model_->network();
     rotary_ = RotaryTables(network, {position, position + 1});
     rotary_.fill(network, {position, position + 1}, position + 1);
@@ -62,9 +61,10 @@ struct OwnKey {
 
 }  // namespace
 
-Tensor TokenRows::attend(const AttentionHalf& half, AttentionCall call) const {
+Tensor ResidualRows::attend(const AttentionHalf& half, AttentionCall call) const {
     const ModelConfig& config = model_->config();
-    Tensor attended({config.heads, variants_, config.head_dim}), row_max({config.heads, variants_}),
+    const Index count = residual_.dim(0);
+    Tensor attended({config.heads, count, config.head_dim}), row_max({config.heads, count}),
         row_log_sum(row_max.shape());
     call.scale = half.scale;
     call.softcap = half.softcap;
@@ -98,44 +98,46 @@ Tensor TokenRows::attend(std::size_t layer, const SeenKeys& seen) {
         call.bias.rows = variants_;
         call.bias.row_stride = 0;
     }
-    return attend(half, call);
+    return ResidualRows::attend(half, call);
 }
 
-void TokenRows::add_heads(const AttentionHalf& half, const Tensor& heads) {
+void ResidualRows::add_heads(const AttentionHalf& half, const Tensor& heads) {
     Tensor output(residual_.shape()), between(residual_.shape());
     merge_heads(*kernels_, half, heads.heads(), output.matrix());
     leave_half(*kernels_, after_attention(half), residual_.matrix(), output.matrix(), between.matrix(),
                residual_.matrix());
 }
 
-void TokenRows::leave(std::size_t layer, const Tensor& heads, const SeenKeys& seen) {
+void ResidualRows::leave(std::size_t layer, const Tensor& heads, const Tensor* cross_k,
+                         const Tensor* cross_v) {
     const ModelConfig& config = model_->config();
     const Block& block = model_->network().blocks[layer];
+    const Index count = residual_.dim(0);
     Tensor normalised(residual_.shape());
     if (block.parallel) enter_half(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
     add_heads(block, heads);
     if (block.cross) {
-        Tensor q({config.heads, variants_, config.head_dim});
+        Tensor q({config.heads, count, config.head_dim});
         enter_half(*kernels_, block.cross->attention_norm, residual_.matrix(), normalised.matrix());
         project_cross_q(*kernels_, *block.cross, normalised.matrix(), q.heads());
         AttentionCall call;
         call.q = q.heads();
-        call.k = seen.cross_k->heads();
-        call.v = seen.cross_v->heads();
+        call.k = cross_k->heads();
+        call.v = cross_v->heads();
         add_heads(*block.cross, attend(*block.cross, call));
     }
     if (!block.parallel) enter_half(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
     Tensor output(residual_.shape()), between(residual_.shape());
     if (block.experts) {
         const Index per_token = block.experts->per_token;
-        Tensor chosen({variants_, per_token}), weights({variants_, per_token}),
-            hidden({variants_, per_token * config.d_ff});
+        Tensor chosen({count, per_token}), weights({count, per_token}),
+            hidden({count, per_token * config.d_ff});
         const ExpertRows experts{chosen.matrix(), weights.matrix()};
         choose_experts(*kernels_, *block.experts, normalised.matrix(), experts);
         run_experts(*kernels_, *block.experts, config.activation, normalised.matrix(), experts,
                     hidden.matrix(), output.matrix());
     } else {
-        Tensor hidden({variants_, config.d_ff});
+        Tensor hidden({count, config.d_ff});
         mlp_hidden(*kernels_, block.mlp, config.activation, normalised.matrix(), hidden.matrix());
         apply(*kernels_, block.mlp.down, hidden.matrix(), output.matrix());
     }
@@ -143,7 +145,7 @@ void TokenRows::leave(std::size_t layer, const Tensor& heads, const SeenKeys& se
                residual_.matrix());
 }
 
-void TokenRows::logits(Range outputs, MatrixView<float> to) const {
+void ResidualRows::logits(Range outputs, MatrixView<float> to) const {
     const Network& network = model_->network();
     Tensor input(residual_.shape());
     enter_half(*kernels_, network.final_norm, residual_.matrix(), input.matrix());

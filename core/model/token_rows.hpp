@@ -1,4 +1,5 @@
-// One token of a causal text in several variants, which are rows of everything: each sees the tokens before it, and itself.
+// Rows of a residual stream that go through the blocks together, and one token of a causal text in several variants as
+// such rows.
 #pragma once
 
 #include "model/block.hpp"
@@ -15,31 +16,49 @@ struct SeenKeys {
     const Tensor* cross_v = nullptr;
 };
 
-class TokenRows {
+class ResidualRows {
+  public:
+    ResidualRows() = default;
+    ResidualRows(std::shared_ptr<const Model> model, const Kernels& kernels, Index rows);
+
+    // What the next layer reads, [rows, d_model].
+    MatrixView<float> residual() { return residual_.matrix(); }
+    // What the layer makes of the outputs of its heads, [heads, rows, head_dim], and of the encoder's text, if it reads one:
+    // its keys and values, [kv_heads, keys, head_dim].
+    void leave(std::size_t layer, const Tensor& heads, const Tensor* cross_k, const Tensor* cross_v);
+    // Of some outputs of the head, [rows, outputs].
+    void logits(Range outputs, MatrixView<float> to) const;
+
+  protected:
+    Tensor attend(const AttentionHalf& half, AttentionCall call) const;  // [heads, rows, head_dim]
+
+    std::shared_ptr<const Model> model_;
+    const Kernels* kernels_ = nullptr;
+    Tensor residual_;  // [rows, d_model]
+
+  private:
+    void add_heads(const AttentionHalf& half, const Tensor& heads);
+};
+
+// Each variant sees the tokens before it, and itself.
+class TokenRows : public ResidualRows {
   public:
     TokenRows() = default;
     TokenRows(std::shared_ptr<const Model> model, const Kernels& kernels, Index position, Index variants);
 
-    // What the next layer reads, [variants, d_model].
-    MatrixView<float> residual() { return residual_.matrix(); }
     // The heads' outputs in a layer, [heads, variants, head_dim]; the variants' keys and values come behind the others.
     Tensor attend(std::size_t layer, const SeenKeys& seen);
     // What the layer makes of them.
-    void leave(std::size_t layer, const Tensor& heads, const SeenKeys& seen);
-    // Of some outputs of the head, [variants, outputs].
-    void logits(Range outputs, MatrixView<float> to) const;
+    void leave(std::size_t layer, const Tensor& heads, const SeenKeys& seen) {
+        ResidualRows::leave(layer, heads, seen.cross_k, seen.cross_v);
+    }
 
   private:
-    Tensor attend(const AttentionHalf& half, AttentionCall call) const;
-    void add_heads(const AttentionHalf& half, const Tensor& heads);
     RotaryRows rotary_of(const AttentionHalf& half) const;
 
-    std::shared_ptr<const Model> model_;
-    const Kernels* kernels_ = nullptr;
     Index position_ = 0, variants_ = 0;
     RotaryTables rotary_;  // of the position
     Tensor biases_;        // [heads, 1, position + variants], of the distances, if the network has such
-    Tensor residual_;      // [variants, d_model]
 };
 
 }  // namespace attn

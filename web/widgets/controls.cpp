@@ -1,6 +1,7 @@
 #include "widgets/controls.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -216,8 +217,14 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     landmark_item(name);
     char written[32];
     std::snprintf(written, sizeof written, format, value);
-    if (const auto asked = semantic_slider(name, label, written, {value, least, most}, logarithmic))
-        changed = asked;
+    // Arrow keys go from one whole number to the next, whatever the range.
+    const bool whole = std::string_view(format) == "%.0f";
+    const double steps = whole && !logarithmic ? asked_steps(name) : 0;
+    auto asked = semantic_slider(name, label, written, {value, least, most}, logarithmic);
+    if (steps != 0) asked = std::clamp(value + steps, least, most);
+    if (asked && whole && std::abs(*asked - value) < 1 && *asked != value)
+        asked = std::clamp(value + std::copysign(1.0, *asked - value), least, most);
+    if (asked && *asked != value) changed = asked;
     ImGui::SameLine(0, 8);
     {
         Type mono(Face::mono, size_small);

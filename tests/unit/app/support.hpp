@@ -13,6 +13,7 @@
 #include "app/command.hpp"
 #include "app/looks.hpp"
 #include "lenses/circuits/circuits.hpp"
+#include "lenses/cache/state.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"
@@ -221,6 +222,17 @@ class RandomCommands {
                                           {r.below(3), r.below(4) - 1},
                                           {r.below(4), r.below(4)}};
                  return SetCircuits{circuits};
+            {"SetCache", 1,
+             [](R& r, const State&) -> Command {
+                 return SetCache{{.part = static_cast<CachePart>(r.below(cache_part_count)),
+                                  .prompt = r.below(30) - 1,
+                                  .written = r.below(30) - 1,
+                                  .kv_heads = r.below(5),
+                                  .window = r.below(12) - 1,
+                                  .bits = cache_bits[static_cast<std::size_t>(r.below(4))],
+                                  .rounding = {cache_bits[static_cast<std::size_t>(r.below(4))], r.below(12)},
+                                  .eviction = {static_cast<EvictionPolicy>(r.below(eviction_policy_count)),
+                                               r.below(12), r.below(6), r.below(6), r.below(8)}}};
              }},
             {"SetGeometry", 1, [](R& r, const State&) -> Command { return SetGeometry{r.geometry()}; }},
             {"SetInverse", 1, [](R& r, const State&) -> Command { return SetInverse{r.inverse()}; }},

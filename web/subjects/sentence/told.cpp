@@ -71,13 +71,15 @@ std::string SentenceSubject::second_wanted() const {
                               model_name_ + ".";
 }
 
+// An empty second is none.
 std::optional<Command> SentenceSubject::reads(const std::string& text, const std::string& second) const {
     const State* home = visit().home();
     const bool comes_with_page = home && !sentence_of(*home).model.empty();
     if (!comes_with_page && (!model_ || writes_another())) return std::nullopt;
     const Command open = comes_with_page ? Command(OpenBundled{sentence_of(*home).model, text, ""})
                                          : Command(OpenSubject{sentence_subject});
-    return Command(Together{{open, Compare{Comparison{.text = second}, text}}});
+    const auto with = second.empty() ? std::nullopt : std::optional(Comparison{.text = second});
+    return Command(Together{{open, Compare{with, text}}});
 }
 
 const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, chosen_run(), chosen_head()); }

@@ -1,0 +1,406 @@
+#include "lenses/cache/cache.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/copied.hpp"
+#include "app/link.hpp"
+#include "support/small_families.hpp"
+#include "support/translator.hpp"
+#include "unit/app/support.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+CacheLens& cache_in(const Screen& screen) { return static_cast<CacheLens&>(screen.visit.lens()); }
+constexpr CellRef cache_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
+std::optional<Explained> told_of_cache(const Screen& screen, const CellRef& cell) {
+    Subject& subject = subject_in(screen.visit);
+    return lens_in(screen.visit).explain(subject, {subject.chosen_head(), cell});
+}
+std::string cache_says(const Screen& screen) {
+    return lens_in(screen.visit).spoken(subject_in(screen.visit));
+}
+const CacheState& cache_state(const Screen& screen) { return screen.visit.state().of<CacheState>(); }
+
+void show_cache(Screen& screen, const CacheState& shown = {}) {
+    screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
+    screen.visit.perform(OpenLens{"cache"});
+    screen.visit.perform(SetCache{shown});
+    screen.settle();
+}
+constexpr CacheState evicting(EvictionPolicy policy, Index budget, Index prompt = 3) {
+    return {.part = CachePart::eviction, .prompt = prompt, .eviction = {policy, budget, 1, 2, 3}};
+}
+constexpr CacheState in_bits(Index bits, Index prompt = 3) {
+    return {.part = CachePart::bits, .prompt = prompt, .rounding = {bits, 2}};
+}
+
+void open_cached(Screen& screen, const char* name, Index words = 9) {
+    const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
+    const ModelFiles files = files_of(*family);
+    load_files(screen.visit, "tiny",
+               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    screen.write_words(words);
+}
+
+void check_why(const Screen& screen, const CellRef& cell, double value, double tolerance = 1e-12) {
+    CAPTURE(cell.row, cell.col);
+    const auto found = told_of_cache(screen, cell);
+    REQUIRE(found);
+    CHECK_FALSE(found->title.empty());
+    CHECK_FALSE(found->formula.empty());
+    CHECK(found->f64 == Catch::Approx(value).epsilon(tolerance).margin(tolerance));
+    CHECK(found->f32 == Catch::Approx(found->f64).epsilon(1e-5).margin(1e-6));
+    REQUIRE_FALSE(found->lines.empty());
+    CHECK(found->lines.back().value == Catch::Approx(found->f64).epsilon(1e-12).margin(1e-12));
+    CHECK_FALSE(copied(*found, Dialect::numpy).empty());
+    double sum = 0;
+    for (const Explained::Operand& each : found->operands) sum += each.product;
+    if (!found->operands.empty()) CHECK(sum == Catch::Approx(found->f64).epsilon(1e-9));
+}
+
+}  // namespace
+
+TEST_CASE("Cache is there for a sentence and for a network in training, in all its parts") {
+    Screen screen;
+    screen.open_sentence();
+    screen.train_some();
+    for (const std::string_view subject : {sentence_subject, training_subject}) {
+        INFO(subject);
+        screen.visit.perform(OpenSubject{subject});
+        show_cache(screen);
+        for (const char* part :
+             {"chart/cache-bytes", "chart/cache-operations", "cache/variant/0/0", "cache/measure"}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        CHECK_THAT(cache_says(screen), ContainsSubstring("of keys and values are kept"));
+        screen.visit.perform(Select{{0, 0, {}, 0, {}}});
+        show_cache(screen, in_bits(4));
+        for (const char* part : {"chart/cache-divergence", "chart/cache-loss", "cache/heads/1/1",
+                                 "cache/key/0/0", "cache/value/1/3", "cache/choices/0"}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        CHECK(cache_says(screen).starts_with("In 4 bits, "));
+        show_cache(screen, evicting(EvictionPolicy::heavy_hitters, 2));
+        for (const char* part : {"chart/cache-divergence", "chart/cache-lost", "cache/heads/1/1",
+                                 "cache/map/picture", "cache/row/0/0", "cache/score/0/0", "cache/play"}) {
+            INFO(part);
+            CHECK(screen.shows(part));
+        }
+        CHECK(cache_says(screen).starts_with("With at most 2 keys, heavy hitters and the newest, "));
+    }
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    CHECK(screen.shows("missing/sentence"));
+    CHECK(screen.page.notices.empty());
+}
+
+TEST_CASE("an encoder keeps no cache, and of an encoder–decoder it is the decoder's") {
+    {
+        Screen screen;
+        open_cached(screen, "bert");
+        show_cache(screen);
+        CHECK(screen.shows("missing"));
+    }
+    for (const SmallFamily& family : small_encoder_decoders) {
+        CAPTURE(family.name);
+        Screen screen;
+        open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8, 2, 3});
+        show_cache(screen);
+        CHECK_THAT(told_of_cache(screen, cache_cell(cache_rows::bytes, 4))->note,
+                   ContainsSubstring("Cross-attention"));
+        const CacheState wanted = evicting(EvictionPolicy::sinks, 2);
+        show_cache(screen, wanted);
+        const auto trace = sentence_in(screen.visit).run()->run;
+        // Whatever head is chosen, it is one of the decoder's own.
+        for (Index layer = 0; layer < trace->attentions(); ++layer) {
+            CAPTURE(layer);
+            screen.visit.perform(Select{{layer, 1, 4, {}, {}}});
+            screen.settle();
+            REQUIRE(cache_in(screen).decoding());
+            const HeadIndex head = cache_in(screen).head(subject_in(screen.visit));
+            CHECK(head == HeadIndex{std::min<Index>(trace->attention(layer).place.layer, 1), 1});
+            check_why(screen, cache_cell(cache_rows::lost, 4), cache_in(screen).decoding()->lost(head, 4),
+                      1e-5);
+        }
+    }
+}
+
+TEST_CASE("what Cache says of the cost is what the shape of the model gives") {
+    for (const char* name : {"gpt2", "falcon_new", "gemma2"}) {
+        CAPTURE(name);
+        Screen screen;
+        open_cached(screen, name, 8);
+        show_cache(screen,
+                   {.prompt = 5, .written = 6, .kv_heads = 1, .window = 3, .bits = 8, .rounding = {4, 2}});
+        const CacheLens& lens = cache_in(screen);
+        Subject& subject = subject_in(screen.visit);
+        const CacheLens::Cost cost = lens.cost(subject);
+        const auto model = subject.attention()->trace()->model();
+        const CacheShape shape = cache_shape(model->network(), model->config(), 0);
+        const CacheShape other = with_window(with_kv_heads(shape, 1), 3);
+        CHECK(cost.prompt == 5);
+        CHECK(cost.written == 6);
+        CHECK(cost.steps() == 7);
+        for (const Index tokens : {0, 4, 11}) {
+            check_why(screen, cache_cell(cache_rows::bytes, tokens), bytes_kept(shape, tokens, {}));
+            check_why(screen, cache_cell(cache_rows::against, tokens), bytes_kept(other, tokens, {8, 2}));
+        }
+        check_why(screen, cache_cell(cache_rows::operations, 0), step_cost(shape, {0, 5}).total());
+        check_why(screen, cache_cell(cache_rows::operations, 6), step_cost(shape, {10, 11}).total());
+        check_why(screen, cache_cell(cache_rows::recomputed, 6), step_cost(shape, {0, 11}).total());
+        const std::vector<Index> offered = lens.kv_heads_offered(subject);
+        CHECK(offered.front() == model->config().heads);
+        CHECK(offered.back() == 1);
+        for (Index r = 0; r < std::ssize(offered); ++r)
+            check_why(screen, cache_cell(cache_rows::variant + r, 3),
+                      bytes_kept(with_window(with_kv_heads(shape, offered[static_cast<std::size_t>(r)]), 3),
+                                 11, {4, 2}));
+        for (const CellRef& none :
+             {cache_cell(cache_rows::operations, 7), cache_cell(cache_rows::time, 0),
+              cache_cell(cache_rows::variant + 9, 0), cache_cell(cache_rows::variant, 4),
+              cache_cell(cache_rows::divergence, 3)})
+            CHECK_FALSE(told_of_cache(screen, none));
+        const auto tables = lens_in(screen.visit).tables(subject);
+        REQUIRE(tables.size() == 2);
+        CHECK(tables[0].values.at(0, 0) ==
+              bytes_kept(with_window(with_kv_heads(shape, offered.front()), 3), 11, {}));
+        CHECK(tables[1].values.at(6, 3) == step_cost(shape, {10, 11}).total());
+        // A cell compares another cache.
+        screen.click("cache/variant/0/1");
+        screen.settle();
+        CHECK(cache_state(screen).bits == 16);
+        CHECK(cache_state(screen).kv_heads ==
+              (model->config().kv_heads == model->config().heads ? 0 : model->config().heads));
+    }
+}
+
+TEST_CASE("a whole pass and a step of decoding are timed in this page") {
+    Screen screen;
+    open_cached(screen, "llama");
+    show_cache(screen);
+    screen.click("cache/measure");
+    screen.settle();
+    REQUIRE(cache_in(screen).race());
+    CHECK(cache_in(screen).race()->done());
+    CHECK(cache_in(screen).race()->passes() >= 1);
+    CHECK(screen.shows("cache/measured"));
+    check_why(screen, cache_cell(cache_rows::time, 0), cache_in(screen).race()->ratio());
+}
+
+TEST_CASE("every number of what is decoded explains itself, and is what a decoding of its own gives") {
+    for (const char* name : {"gpt2", "llama", "gemma2"}) {
+        CAPTURE(name);
+        Screen screen;
+        open_cached(screen, name);
+        screen.visit.perform(Select{{1, 1, 7, {}, {}}});
+        for (const CacheState& state :
+             {evicting(EvictionPolicy::window, 3), evicting(EvictionPolicy::sinks, 3),
+              evicting(EvictionPolicy::heavy_hitters, 4), evicting(EvictionPolicy::snapkv, 3, 6), in_bits(16),
+              in_bits(8), in_bits(4)}) {
+            show_cache(screen, state);
+            const bool evicts = state.part == CachePart::eviction;
+            CAPTURE(evicts, static_cast<int>(state.eviction.policy), state.rounding.bits);
+            const CachedDecoding* shown = cache_in(screen).decoding();
+            REQUIRE(shown);
+            const CacheRule rule = evicts ? CacheRule(state.eviction) : CacheRule(state.rounding);
+            auto own = *CachedDecoding::start(shown->trace(), state.prompt, rule);
+            while (own.step()) continue;
+            for (Index query = state.prompt; query < 9; ++query) {
+                CAPTURE(query);
+                check_why(screen, cache_cell(cache_rows::divergence, query), own.at(query).divergence);
+                check_why(screen, cache_cell(cache_rows::moved, query), own.moved({1, 1}, query));
+                if (query < 8)
+                    check_why(screen, cache_cell(cache_rows::loss, query),
+                              own.at(query).loss - own.at(query).loss_before);
+                // Recomputed in double from the weights as they are.
+                if (evicts)
+                    check_why(screen, cache_cell(cache_rows::lost, query), own.lost({1, 1}, query), 1e-5);
+            }
+            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::loss, 8)));
+            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::divergence, state.prompt - 1)));
+            check_why(screen, cache_cell(cache_rows::choice, 0), own.at(7).choices.front().after);
+            check_why(screen, cache_cell(cache_rows::heads, 1),
+                      evicts ? own.mean_lost({0, 1}) : own.mean_moved({0, 1}));
+            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::heads + 9, 0)));
+            if (!evicts) {
+                const HeadIndex head{1, 1};
+                const Index kv = cache_in(screen).kv_head(head);
+                Tensor k = own.k(1), v = own.v(1);
+                const Index group = state.rounding.bits == 16 ? 1 : 2;
+                for (Index begin = 0; begin + group <= 9; begin += group) {
+                    round_keys(state.rounding, rows(k.heads().head(kv), {begin, begin + group}));
+                    round_values(state.rounding, rows(v.heads().head(kv), {begin, begin + group}));
+                }
+                check_why(screen, cache_cell(cache_rows::key + 3, 2),
+                          static_cast<double>(k.heads().head(kv)(3, 2)), 1e-6);
+                check_why(screen, cache_cell(cache_rows::value + 3, 2),
+                          static_cast<double>(v.heads().head(kv)(3, 2)), 1e-6);
+                // The ninth waits for its group.
+                CHECK(static_cast<bool>(told_of_cache(screen, cache_cell(cache_rows::key + 8, 0))) ==
+                      (state.rounding.bits == 16));
+                CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::weight + 7, 0)));
+                continue;
+            }
+            REQUIRE(cache_in(screen).kept_head());
+            const KeptHead& kept = *cache_in(screen).kept_head();
+            double sum = 0;
+            for (Index key = 0; key <= 7; ++key) {
+                const auto why = told_of_cache(screen, cache_cell(cache_rows::weight + 7, key));
+                REQUIRE(why);
+                CHECK(why->masked == !kept.sees(7, key));
+                CHECK(why->f32 == Catch::Approx(why->f64).margin(1e-6));
+                sum += why->f64;
+            }
+            CHECK(sum == Catch::Approx(1));
+            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::weight + 9, 0)));
+            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::key, 0)));
+            const bool scored = state.eviction.policy >= EvictionPolicy::heavy_hitters;
+            CHECK(static_cast<bool>(told_of_cache(screen, cache_cell(cache_rows::score, 0))) == scored);
+            if (state.eviction.policy != EvictionPolicy::heavy_hitters) continue;
+            // A key that is still there has the sum that the policy goes by.
+            for (Index key = 0; key < 7; ++key) {
+                double given = 0;
+                for (Index query = key; query < 7; ++query)
+                    if (kept.sees(query, key)) given += kept.given(query, key);
+                check_why(screen, cache_cell(cache_rows::score, key), given, 1e-6);
+            }
+        }
+    }
+}
+
+TEST_CASE("what Cache asks is in the link and in undo, and what cannot be asked is refused") {
+    Screen screen;
+    screen.open_sentence();
+    show_cache(screen);
+    screen.click("cache/part/eviction");
+    screen.settle();
+    screen.click("cache/policy/sinks + window");
+    screen.settle();
+    CHECK(cache_state(screen).eviction.policy == EvictionPolicy::sinks);
+    screen.visit.undo();
+    CHECK(cache_state(screen).eviction.policy == EvictionPolicy::heavy_hitters);
+    const CacheState wanted{.part = CachePart::bits,
+                            .prompt = 2,
+                            .written = 7,
+                            .kv_heads = 1,
+                            .window = 5,
+                            .bits = 16,
+                            .rounding = {8, 4},
+                            .eviction = {EvictionPolicy::snapkv, 3, 2, 5, 7}};
+    show_cache(screen, wanted);
+    const std::string link = to_fragment(screen.visit.state());
+    CHECK_THAT(link, ContainsSubstring("cache.part=bits&cache.prompt=2&cache.written=7&cache.kv_heads=1&"
+                                       "cache.window=5&cache.against=16&cache.bits=8&cache.group=4&"
+                                       "cache.policy=snapkv&cache.budget=3&cache.sinks=2&cache.observed=5&"
+                                       "cache.pooling=7"));
+    CHECK(parse_fragment(link).state == screen.visit.state());
+    for (const CacheState& bad :
+         {CacheState{.prompt = -1}, CacheState{.written = -1}, CacheState{.window = 2'000'000},
+          CacheState{.kv_heads = -1}, CacheState{.bits = 5}, CacheState{.rounding = {32, 8}},
+          CacheState{.rounding = {4, 1}}, CacheState{.eviction = {.budget = 0}},
+          CacheState{.eviction = {.sinks = -1}}, CacheState{.eviction = {.observed = 0}},
+          CacheState{.eviction = {.pooling = 4}}})
+        CHECK_FALSE(apply(default_state(), SetCache{bad}));
+    for (const char* bad :
+         {"v=1&cache.part=all", "v=1&cache.policy=", "v=1&cache.bits=32", "v=1&cache.bits=x",
+          "v=1&cache.budget=0", "v=1&cache.pooling=2", "v=1&cache.group=1", "v=1&cache.prompt=-1"})
+        CHECK_FALSE(parse_fragment(bad).note.empty());
+}
+
+TEST_CASE("a changed run is not decoded, and neither is a single token") {
+    Screen screen;
+    screen.open_sentence();
+    screen.visit.perform(ChangeRun{{.site = Site::head_output, .layer = 0, .head = 1}});
+    screen.settle();
+    show_cache(screen, evicting(EvictionPolicy::window, 2));
+    CHECK_THAT(cache_says(screen), ContainsSubstring("is changed"));
+    CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
+    screen.visit.perform(DropChange{});
+    screen.settle();
+    CHECK(cache_says(screen).starts_with("With at most 2 keys, the newest, "));
+    screen.write_words(1);
+    CHECK_THAT(cache_says(screen), ContainsSubstring("There is only one token"));
+    CHECK(screen.shows("cache/part/cost"));
+}
+
+TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by themselves") {
+    Screen screen;
+    screen.open_sentence(12);
+    show_cache(screen, evicting(EvictionPolicy::sinks, 4, 5));
+    const auto at = [&] { return cache_in(screen).query(subject_in(screen.visit)); };
+    CHECK(at() == 11);
+    screen.click("cache/back");
+    screen.settle();
+    CHECK(at() == 10);
+    CHECK(screen.visit.state().selection.query == 10);
+    screen.click("cache/forward");
+    screen.settle();
+    CHECK(at() == 11);
+    // An arrow key goes to the next whole number, on a range of a few and of many.
+    const auto step = [&](const char* slider, double steps) {
+        ui::ask({.kind = ui::Ask::Kind::step, .key = slider, .steps = steps});
+        screen.draw(3);
+        screen.settle();
+    };
+    step("cache/step", -1);
+    CHECK(at() == 10);
+    step("cache/step", -std::numeric_limits<double>::infinity());
+    CHECK(at() == 5);
+    step("cache/budget", 1);
+    CHECK(cache_state(screen).eviction.budget == 5);
+    step("cache/budget", -1);
+    step("cache/budget", -1);
+    CHECK(cache_state(screen).eviction.budget == 3);
+    step("cache/prompt", 1);
+    CHECK(cache_state(screen).prompt == 6);
+    screen.click("cache/play");
+    CHECK(cache_in(screen).playing());
+    for (int i = 0; i < 4000 && cache_in(screen).playing(); ++i) {
+        screen.visit.work(2);
+        screen.draw();
+    }
+    CHECK_FALSE(cache_in(screen).playing());
+    CHECK(at() == 11);
+    // Below the window's edge.
+    ui::ask({.kind = ui::Ask::Kind::press, .key = "cache/heads", .row = 0, .col = 1});
+    screen.draw(3);
+    CHECK(screen.visit.state().selection.layer == 0);
+    CHECK(screen.visit.state().selection.head == 1);
+    CHECK(screen.visit.state().pin == cache_cell(cache_rows::heads, 1));
+    screen.click("cache/preset/window");
+    CHECK(screen.visit.state().lens == "cache");
+    CHECK(sentence_of(screen.visit.state()).text == cache_story);
+    CHECK_FALSE(sentence_of(screen.visit.state()).compared);
+    CHECK(cache_state(screen) == cache_presets[1].cache);
+}
+
+TEST_CASE("the tables of Cache are what it shows, and on a phone all of it is there") {
+    Screen screen({390, 760});
+    screen.open_sentence(10);
+    for (const CacheState& state : {CacheState{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
+        show_cache(screen, state);
+        const auto tables = screen.frame.tables();
+        CHECK(tables.size() == (state.part == CachePart::eviction ? 3u : 2u));
+        for (const Table& table : tables) {
+            CHECK(std::ssize(table.columns) == table.values.cols);
+            CHECK(std::ssize(table.row_labels) == table.values.rows);
+        }
+        CHECK(screen.shows(state.part == CachePart::cost   ? "cache/variant/0/3"
+                           : state.part == CachePart::bits ? "cache/choices/0"
+                                                           : "cache/map/picture"));
+        if (state.part == CachePart::cost) continue;
+        const CachedDecoding& decoding = *cache_in(screen).decoding();
+        CHECK(tables[0].values.at(1, 0) == decoding.at(4).divergence);
+        CHECK(tables[1].values.at(1, 2) ==
+              (state.part == CachePart::bits ? decoding.mean_moved({1, 2}) : decoding.mean_lost({1, 2})));
+    }
+}

@@ -1,0 +1,203 @@
+// Draws what a cache takes and saves, step by step.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "lenses/cache/cache.hpp"
+#include "lenses/cache/view.hpp"
+#include "lenses/cache/words.hpp"
+#include "widgets/bars.hpp"
+#include "widgets/chart.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/plot.hpp"
+
+namespace attn::app {
+
+using cache_view::own_cell;
+
+namespace {
+
+constexpr float cost_chart_height = 250, time_name_width = 130;
+constexpr Index most_points = 256;
+
+// A unit that makes the largest of some amounts a number of few digits.
+struct AmountUnit {
+    double size = 1;
+    const char* name = "";
+};
+AmountUnit unit_of(double most, const std::array<const char*, 5>& names) {
+    std::size_t unit = 0;
+    double size = 1;
+    for (; most / size >= 1000 && unit + 1 < names.size(); ++unit) size *= 1000;
+    return {size, names[unit]};
+}
+constexpr std::array byte_units{"bytes", "KB", "MB", "GB", "TB"},
+    operation_units{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
+
+// Some places from the first to the last, both among them.
+std::vector<Index> places(Index first, Index last) {
+    const Index stride = std::max<Index>(1, (last - first + most_points - 1) / most_points);
+    std::vector<Index> all;
+    for (Index at = first; at < last; at += stride) all.push_back(at);
+    all.push_back(last);
+    return all;
+}
+
+}  // namespace
+
+void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width) {
+    const Index last = all.after(all.written);
+    ui::ChartCurve own{.name = "this model, 32 bits", .colour = ui::series_colour(0)},
+        other{.name = many(all.other.layers.front().kv_heads, "KV head") + ", " +
+                      std::to_string(all.other_kept.bits) + " bits" +
+                      (now().window > 0 ? ", window " + with_commas(now().window) : ""),
+              .colour = ui::series_colour(1),
+              .dashed = true};
+    const AmountUnit unit = unit_of(
+        std::max(bytes_kept(all.own, last, all.own_kept), bytes_kept(all.other, last, all.other_kept)),
+        byte_units);
+    for (const Index tokens : places(0, last)) {
+        own.x.push_back(static_cast<double>(tokens));
+        own.y.push_back(bytes_kept(all.own, tokens, all.own_kept) / unit.size);
+        other.x.push_back(static_cast<double>(tokens));
+        other.y.push_back(bytes_kept(all.other, tokens, all.other_kept) / unit.size);
+    }
+    const std::array curves{own, other};
+    const ui::Chart chart{.name = "cache-bytes",
+                          .title = "Bytes in the cache",
+                          .x = {"tokens read", 0, static_cast<double>(last), false, true},
+                          .y = ui::fitted(std::string("keys and values, ") + unit.name, curves, true),
+                          .marked = static_cast<double>(all.prompt)};
+    const ui::ChartReply reply = ui::chart(chart, width, cost_chart_height, curves);
+    if (reply.held) {
+        CacheState next = now();
+        next.prompt = std::clamp<Index>(std::lround(*reply.held), 1, last - 1);
+        // What is read in all stays.
+        next.written = last - next.prompt;
+        set(next);
+    }
+    if (reply.over) {
+        const Index row = reply.over->curve == 0 ? cache_rows::bytes : cache_rows::against;
+        point(drawing, own_cell(row, static_cast<Index>(curves[reply.over->curve].x[reply.over->point])),
+              reply.clicked);
+    }
+}
+
+void CacheLens::draw_operations(const Drawing& drawing, const Cost& all, float width) {
+    ui::ChartCurve steps{.name = "with the cache", .colour = ui::series_colour(0), .bars = true},
+        anew{.name = "without", .colour = ui::series_colour(1), .dashed = true};
+    const AmountUnit unit = unit_of(step_cost(all.own, {0, all.after(all.written)}).total(), operation_units);
+    // Bars that do not fit would be read as a sum of some.
+    const bool bars = all.steps() <= most_points;
+    steps.bars = bars;
+    for (const Index step : bars ? places(0, all.written) : places(1, all.written)) {
+        steps.x.push_back(static_cast<double>(step));
+        steps.y.push_back(step_cost(all.own, all.tokens_of(step)).total() / unit.size);
+        anew.x.push_back(static_cast<double>(step));
+        anew.y.push_back(step_cost(all.own, {0, all.after(step)}).total() / unit.size);
+    }
+    const std::array curves{steps, anew};
+    const ui::Chart chart{
+        .name = "cache-operations",
+        .title = "Operations of each step",
+        .x = {"step, 0 reads the prompt", -0.5, static_cast<double>(all.written) + 0.5, false, true},
+        .y = ui::fitted(unit.name, curves, true),
+        .marked = {}};
+    const ui::ChartReply reply = ui::chart(chart, width, cost_chart_height, curves);
+    if (!reply.over) return;
+    const Index row = reply.over->curve == 0 ? cache_rows::operations : cache_rows::recomputed;
+    point(drawing, own_cell(row, static_cast<Index>(curves[reply.over->curve].x[reply.over->point])),
+          reply.clicked);
+}
+
+void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, const Cost& all, float width) {
+    const std::vector<Index> offered = kv_heads_offered(subject);
+    const ModelConfig& config = trace_->model()->config();
+    const Index last = all.after(all.written);
+    const AmountUnit unit = unit_of(bytes_kept(variant(subject, config.heads), last, {}), byte_units);
+    Matrix values(std::ssize(offered), std::ssize(cache_bits));
+    ui::MatrixGrid grid;
+    std::vector<std::string> rows, columns;
+    for (const Index bits : cache_bits) columns.push_back(std::to_string(bits) + " bits");
+    for (Index r = 0; r < values.rows; ++r) {
+        const Index heads = offered[static_cast<std::size_t>(r)];
+        rows.push_back((heads == config.heads ? "multi-head, "
+                        : heads == 1          ? "multi-query, "
+                                              : "grouped, ") +
+                       std::to_string(heads) + (heads == config.kv_heads ? " ·" : ""));
+        for (Index c = 0; c < values.cols; ++c) {
+            const double bytes = bytes_kept(variant(subject, heads), last,
+                                            {cache_bits[static_cast<std::size_t>(c)], now().rounding.group});
+            values.at(r, c) = bytes / unit.size;
+            grid.texts.push_back(cache_words::bytes(bytes));
+        }
+        if (heads == (now().kv_heads > 0 ? all.other.layers.front().kv_heads : config.kv_heads))
+            grid.lit_row = r;
+    }
+    grid.name = "cache/variant";
+    grid.title = "Bytes after " + many(last, "token");
+    grid.notation =
+        now().window > 0 ? "with a window of " + with_commas(now().window) : "rows: heads of keys and values";
+    grid.coloured_texts = true;
+    grid.row_labels = rows;
+    grid.column_labels = columns;
+    grid.row_axis = "KV heads";
+    grid.column_axis = "kept in";
+    grid.lit_column = std::ranges::find(cache_bits, now().bits) - cache_bits.begin();
+    const auto cell_of = [&](ui::CellAt at) { return own_cell(cache_rows::variant + at.first, at.second); };
+    if (const auto clicked = cache_view::draw_grid(grid, values, width, cell_of, drawing)) {
+        CacheState next = now();
+        const Index heads = offered[static_cast<std::size_t>(clicked->first)];
+        next.kv_heads = heads == config.kv_heads ? 0 : heads;
+        next.bits = cache_bits[static_cast<std::size_t>(clicked->second)];
+        set(next);
+    }
+    ui::caption(("The row with a dot is this model’s; the page itself keeps its numbers in 32 bits. In 8 and "
+                 "4 bits, groups "
+                 "of " +
+                 std::to_string(now().rounding.group) + " share a step.")
+                    .c_str());
+}
+
+void CacheLens::draw_race(const Drawing& drawing, float width) {
+    const bool racing = race_ && !race_->done();
+    const Status possible = racing ? Status(Error{"It is being measured."})
+                            : trace_->tokens() < 2
+                                ? Status(Error{"There is only one token, so nothing is decoded."})
+                                : ok();
+    if (ui::button("cache/measure", racing ? "Measuring" : "Measure the time", possible))
+        if (auto begun = DecodeRace::start(trace_)) race_ = *std::move(begun);
+    if (possible)
+        ui::tooltip("Runs this model on the whole text, and on its last token with a cache, in turn");
+    if (!race_ || !race_->done()) return;
+    const auto bar = [](const char* name, double ms, bool lit) {
+        return ui::Bar{name, static_cast<float>(ms), rounded(ms, 2) + " ms", lit, false};
+    };
+    const std::array bars{bar("a whole pass", race_->whole_ms(), false),
+                          bar("a step with a cache", race_->step_ms(), true)};
+    const auto most = static_cast<float>(std::max(race_->whole_ms(), race_->step_ms()));
+    if (ui::bar_list("cache/times", "The time of a pass and of a step", width, bars, most,
+                     ui::sequential_scale(most), time_name_width))
+        point(drawing, own_cell(cache_rows::time, 0), ui::clicked());
+    ui::caption(("In this page, the last of " + many(trace_->tokens(), "token") + " takes " +
+                 fixed(race_->ratio(), 1) + " times less with a cache than all of them again.")
+                    .c_str());
+    ui::landmark_item("cache/measured");
+}
+
+void CacheLens::draw_cost(const Drawing& drawing, Subject& subject) {
+    const Cost all = cost(subject);
+    ui::columns(
+        "cache/cost", ui::two_maps - ui::column_gap, ui::column_gap,
+        [&](float width) { draw_bytes(drawing, all, width); },
+        [&](float width) { draw_operations(drawing, all, width); },
+        [&](float width) { draw_variants(drawing, subject, all, width); },
+        [&](float width) { draw_race(drawing, width); });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,64 @@
+// What lens Cache asks: which part of it is shown, and the numbers that its runs and formulas take.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "analysis/cache_cost.hpp"
+#include "analysis/cache_rounding.hpp"
+#include "analysis/eviction.hpp"
+#include "app/link_rows.hpp"
+
+namespace attn::app {
+
+enum class CachePart : std::uint8_t { cost, bits, eviction };
+inline constexpr Index cache_part_count = 3;
+inline constexpr std::array<Index, 4> cache_bits{32, 16, 8, 4};  // the first is how this page keeps a number
+
+struct CacheState {
+    CachePart part = CachePart::cost;
+    // Tokens that are read at once. 0: in the cost all of the text; else half of it, and the rest is decoded.
+    Index prompt = 0;
+    Index written =
+        0;  // in the cost, tokens that are decoded behind them; 0: as many as them, if there is room
+    // The cache that the model's own is compared with; of heads of keys and values and of a window, 0 is its own.
+    Index kv_heads = 0, window = 0, bits = 4;
+    CacheRounding rounding{};
+    EvictionRule eviction{};
+    bool operator==(const CacheState&) const = default;
+};
+inline constexpr Index cache_most_tokens = 1'000'000, cache_most_group = 128, cache_most_observed = 1000,
+                       cache_most_pooling = 63;
+
+struct SetCache {
+    CacheState cache;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
+LinkRows cache_links();
+
+inline constexpr std::array<const char*, eviction_policy_count> policy_names{"window", "sinks + window",
+                                                                             "heavy hitters", "SnapKV"};
+
+struct CachePreset {
+    const char *key, *name;
+    const char* text;
+    CacheState cache;
+};
+inline constexpr const char* cache_story =
+    "The animal didn't cross the street because it was too tired. The dog saw a red ball in the garden. It";
+inline constexpr std::array<CachePreset, 3> cache_presets{{
+    {"heavy",
+     "A story with 12 keys",
+     cache_story,
+     {.part = CachePart::eviction, .eviction = {.policy = EvictionPolicy::heavy_hitters, .budget = 12}}},
+    {"window",
+     "Without its first tokens",
+     cache_story,
+     {.part = CachePart::eviction, .eviction = {.policy = EvictionPolicy::window, .budget = 12}}},
+    {"bits", "In 4 bits", cache_story, {.part = CachePart::bits}},
+}};
+
+}  // namespace attn::app
