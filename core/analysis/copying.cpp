@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "analysis/eigenvalues.hpp"
 #include <utility>
 
 #include "model/block.hpp"
@@ -30,7 +28,6 @@ std::vector<double> in_double(const Tensor& values) {
 }  // namespace
 
 Copying copying_of(Index size, std::span<const double> matrix) {
-    Copying made{.eigenvalues = eigenvalues(size, matrix)};
     return copying_of(eigenvalues(size, matrix));
 }
 Copying copying_of(std::vector<std::complex<double>> eigenvalues) {
@@ -145,10 +142,6 @@ CopyingJob::CopyingJob(const CircuitEnds& ends)
 bool CopyingJob::step() {
     if (products_.step()) return true;
     if (done()) return false;
-    const Index next = std::ssize(heads_);
-    const HeadIndex head{next / heads_of_layer_, next % heads_of_layer_};
-    const Tensor matrix = products_.between(head, head);
-    heads_.push_back(copying_of(matrix.dim(0), in_double(matrix)));
     if (!search_) {
         const Index next = std::ssize(heads_);
         const HeadIndex head{next / heads_of_layer_, next % heads_of_layer_};

@@ -63,8 +63,6 @@ class TokenProducts {
     Index row_ = 0;           // of d_model, of the first standard, then of the second
 };
 
-// Of every head of a model, layer by layer, in slices: first the sum over the vocabulary, then a head a step, which takes as
-// long as the eigenvalues of [head_dim, head_dim] do.
 // Of every head of a model, layer by layer, in slices: first the sum over the vocabulary, then one head after the other.
 class CopyingJob {
   public:

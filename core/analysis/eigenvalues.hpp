@@ -9,9 +9,6 @@
 
 namespace attn {
 
-// Of a matrix [size, size], row by row, the largest modulus first, of two conjugates the one with the positive imaginary part
-// (Golub & Van Loan, "Matrix Computations", 7.5: the QR algorithm). Empty if some number is not finite or it does not
-// converge.
 // In slices: first the matrix becomes an upper Hessenberg one, a reflection after the other, then the QR algorithm splits its
 // eigenvalues off (Golub & Van Loan, "Matrix Computations", 7.4 and 7.5).
 class EigenvalueSearch {

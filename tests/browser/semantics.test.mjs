@@ -10,9 +10,7 @@ import { npy, written } from './lib/tensors.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
-const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'heads', 'inverse', 'knockout', 'layers', 'translation'];
-const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'inverse', 'knockout', 'layers', 'circuits', 'translation'];
-const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'inverse', 'knockout', 'layers', 'cache', 'translation'];
+const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'heads', 'inverse', 'knockout', 'layers', 'circuits', 'cache', 'translation'];
 
 // What axe finds wrong, one line each. The policy of the page keeps a script from being added; the tools' console does not.
 async function violations(explorer) {

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "app/catalogue.hpp"
-#include "lenses/circuits/circuits.hpp"
 #include "lenses/cache/cache.hpp"
+#include "lenses/circuits/circuits.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"

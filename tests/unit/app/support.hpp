@@ -12,8 +12,8 @@
 #include "app/catalogue.hpp"
 #include "app/command.hpp"
 #include "app/looks.hpp"
-#include "lenses/circuits/circuits.hpp"
 #include "lenses/cache/state.hpp"
+#include "lenses/circuits/circuits.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/curves/curves.hpp"
 #include "lenses/geometry/geometry.hpp"
@@ -209,6 +209,7 @@ class RandomCommands {
                                       .all_layers = r.yes(),
                                       .kv_heads = r.below(9) - 1,
                                       .rank = r.below(40) - 1}};
+             }},
             {"SetCircuits", 1,
              [](R& r, const State&) -> Command {
                  CircuitsState circuits{.part = static_cast<CircuitsPart>(r.below(circuits_part_count)),
@@ -222,6 +223,7 @@ class RandomCommands {
                                           {r.below(3), r.below(4) - 1},
                                           {r.below(4), r.below(4)}};
                  return SetCircuits{circuits};
+             }},
             {"SetCache", 1,
              [](R& r, const State&) -> Command {
                  return SetCache{{.part = static_cast<CachePart>(r.below(cache_part_count)),

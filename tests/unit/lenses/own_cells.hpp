@@ -6,9 +6,7 @@
 
 namespace attn::test {
 
-constexpr app::CellRef own(Index row, Index col) {
-    return {.stage = Stage::lens, .row = row, .col = col};
-}
+constexpr app::CellRef own(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 
 // What the lens says of a cell of the chosen head.
 inline std::optional<app::Explained> why(const app::Visit& visit, const app::CellRef& cell) {
