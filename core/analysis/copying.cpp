@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "analysis/eigenvalues.hpp"
 #include "model/block.hpp"
 #include "model/head_projection.hpp"
 
@@ -28,7 +28,10 @@ std::vector<double> in_double(const Tensor& values) {
 }  // namespace
 
 Copying copying_of(Index size, std::span<const double> matrix) {
-    Copying made{.eigenvalues = eigenvalues(size, matrix)};
+    return copying_of(eigenvalues(size, matrix));
+}
+Copying copying_of(std::vector<std::complex<double>> eigenvalues) {
+    Copying made{.eigenvalues = std::move(eigenvalues)};
     double sum = 0, moduli = 0;
     for (const auto& each : made.eigenvalues) {
         sum += each.real();
@@ -139,10 +142,15 @@ CopyingJob::CopyingJob(const CircuitEnds& ends)
 bool CopyingJob::step() {
     if (products_.step()) return true;
     if (done()) return false;
-    const Index next = std::ssize(heads_);
-    const HeadIndex head{next / heads_of_layer_, next % heads_of_layer_};
-    const Tensor matrix = products_.between(head, head);
-    heads_.push_back(copying_of(matrix.dim(0), in_double(matrix)));
+    if (!search_) {
+        const Index next = std::ssize(heads_);
+        const HeadIndex head{next / heads_of_layer_, next % heads_of_layer_};
+        const Tensor matrix = products_.between(head, head);
+        search_.emplace(matrix.dim(0), in_double(matrix));
+    }
+    if (search_->step()) return true;
+    heads_.push_back(copying_of(search_->values()));
+    search_.reset();
     return !done();
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analysis/circuit_ends.hpp"
+#include "analysis/eigenvalues.hpp"
 #include "attention/head_index.hpp"
 
 namespace attn {
@@ -26,6 +27,7 @@ struct Copying {
     std::vector<std::complex<double>> eigenvalues;  // [head_dim], the largest modulus first
     double score = 0;                               // NaN where all are 0 or some number is not finite
 };
+Copying copying_of(std::vector<std::complex<double>> eigenvalues);
 Copying copying_of(Index size, std::span<const double> matrix);
 
 // Σ_t u_t e_t over the vocabulary, for every norm that attentions read through, in slices.
@@ -61,8 +63,7 @@ class TokenProducts {
     Index row_ = 0;           // of d_model, of the first standard, then of the second
 };
 
-// Of every head of a model, layer by layer, in slices: first the sum over the vocabulary, then a head a step, which takes as
-// long as the eigenvalues of [head_dim, head_dim] do.
+// Of every head of a model, layer by layer, in slices: first the sum over the vocabulary, then one head after the other.
 class CopyingJob {
   public:
     // Fails where CircuitEnds does.
@@ -82,6 +83,7 @@ class CopyingJob {
     TokenProducts products_;
     Index count_, heads_of_layer_;
     std::vector<Copying> heads_;
+    std::optional<EigenvalueSearch> search_;  // of the next head
 };
 
 }  // namespace attn

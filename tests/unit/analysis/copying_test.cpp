@@ -3,6 +3,7 @@
 #include "analysis/copying.hpp"
 
 #include "analysis/eigenvalues.hpp"
+#include "tensor/random.hpp"
 #include "unit/analysis/whole_circuits.hpp"
 
 using namespace attn;
@@ -47,6 +48,32 @@ TEST_CASE("the eigenvalues of matrices whose eigenvalues are known", "[analysis]
     const auto defective = eigenvalues(2, std::vector<double>{1, 1, 0, 1});
     CHECK(std::abs(defective[0] - 1.0) < 1e-7);  // a double root is as sharp as the root of the rounding
     CHECK(eigenvalues(1, std::vector<double>{NAN}).empty());
+    CHECK(eigenvalues(3, std::vector<double>(9)) == std::vector<Complex>(3));
+    // Shifts taken from its corner leave a cycle as it is: its eigenvalues are the roots of 1.
+    std::vector<double> cycle(64);
+    for (std::size_t i = 0; i < 8; ++i) cycle[i * 8 + (i + 1) % 8] = 1;
+    const auto of_cycle = eigenvalues(8, cycle);
+    REQUIRE(of_cycle.size() == 8);
+    for (const Complex& each : of_cycle) CHECK(std::abs(std::pow(each, 8) - 1.0) < 1e-12);
+    // Several slices, with reflections: the traces of powers.
+    Random random(7);
+    constexpr Index size = 90;
+    std::vector<double> many(size * size);
+    for (double& each : many) each = random.normal() * 1e150;
+    const auto found = eigenvalues(size, many);
+    REQUIRE(std::ssize(found) == size);
+    Complex sum = 0, squares = 0;
+    double trace = 0, trace_of_square = 0;
+    for (const Complex& each : found) sum += each / 1e150, squares += each / 1e150 * (each / 1e150);
+    for (Index i = 0; i < size; ++i) {
+        const auto at = [&](Index row, Index col) {
+            return many[static_cast<std::size_t>(row * size + col)] / 1e150;
+        };
+        trace += at(i, i);
+        for (Index j = 0; j < size; ++j) trace_of_square += at(i, j) * at(j, i);
+    }
+    CHECK(std::abs(sum - trace) < 1e-11 * size);
+    CHECK(std::abs(squares - trace_of_square) < 1e-11 * size * size);
 }
 
 TEST_CASE("a head that copies scores 1, one that suppresses −1, and one that is 0 nothing", "[analysis]") {
