@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <numeric>
 
