@@ -253,10 +253,14 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
                         end = start > to_min.x && start < to_max.x ? start : (to_min.x + to_max.x) / 2,
                         turn = to_min.y - box_gap / 2;
             const ImVec2 b{end, to_min.y - 1};
-            const std::array<ImVec2, 4> line{
+            const ImU32 colour = ui::theme().dim;
+            const std::array<ImVec2, 4> round{
                 ImVec2{start, max.y}, {start, turn}, {end, turn}, {end, b.y - 4}};
-            list->AddPolyline(line.data(), static_cast<int>(line.size()), ui::theme().dim, 0, 1.3f);
-            list->AddTriangleFilled({b.x - 4, b.y - 5}, {b.x + 4, b.y - 5}, b, ui::theme().dim);
+            if (start == end)
+                list->AddLine(round.front(), round.back(), colour, 1.3f);
+            else
+                list->AddPolyline(round.data(), static_cast<int>(round.size()), colour, 0, 1.3f);
+            list->AddTriangleFilled({b.x - 4, b.y - 5}, {b.x + 4, b.y - 5}, b, colour);
         }
         const ui::SemanticGroup group(ui::Role::group, "heads/shapes", "Shapes, one after the other");
         for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -287,7 +291,7 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
         static const std::array<std::string, 3> columns{"numbers", "weights", "products"};
         for (const ShapedTensor& each : shapes) {
             const auto r = std::ssize(rows);
-            rows.emplace_back(each.name);
+            rows.emplace_back(each.brief);
             const std::array<std::int64_t, 3> counts{count_of(each.shape), each.matrix[0] * each.matrix[1],
                                                      each.products.empty() ? 0 : count_of(each.products)};
             for (Index c = 0; c < 3; ++c) {

@@ -18,26 +18,32 @@ std::vector<ShapedTensor> shapes_of(const HeadSizes& s) {
                                Index width) {
         return ShapedTensor{step,
                             name,
+                            name,
                             made,
                             {1, tokens, width},
                             {"batch", "tokens", "heads · head_dim"},
                             {s.d_model, width},
                             {tokens, s.d_model, width}};
     };
-    const auto split = [&](ShapeStep step, const char* name, const char* made, Index heads, Index tokens) {
-        return ShapedTensor{
-            step, name, made, {1, heads, tokens, s.head_dim}, {"batch", "heads", "tokens", "head_dim"}};
+    const auto split = [&](ShapeStep step, const char* name, const char* brief, Index heads, Index tokens) {
+        return ShapedTensor{step,
+                            name,
+                            brief,
+                            "split",
+                            {1, heads, tokens, s.head_dim},
+                            {"batch", "heads", "tokens", "head_dim"}};
     };
     return {
-        {input, "x", "what attention reads", {1, s.queries, s.d_model}, {"batch", "tokens", "d_model"}},
+        {input, "x", "x", "what attention reads", {1, s.queries, s.d_model}, {"batch", "tokens", "d_model"}},
         projected(q, "Q", "x W_Q", s.queries, q_width),
         projected(k, "K", "x W_K", s.keys, kv_width),
         projected(v, "V", "x W_V", s.keys, kv_width),
-        split(split_q, "Q, head by head", "split", s.heads, s.queries),
-        split(split_k, "K, head by head", "split", s.kv_heads, s.keys),
-        split(split_v, "V, head by head", "split", s.kv_heads, s.keys),
+        split(split_q, "Q, head by head", "Q by head", s.heads, s.queries),
+        split(split_k, "K, head by head", "K by head", s.kv_heads, s.keys),
+        split(split_v, "V, head by head", "V by head", s.kv_heads, s.keys),
         {weights,
          "Weights, one map per head",
+         "weights",
          "softmax(Q Kᵀ · scale)",
          {1, s.heads, s.queries, s.keys},
          {"batch", "heads", "queries", "keys"},
@@ -45,6 +51,7 @@ std::vector<ShapedTensor> shapes_of(const HeadSizes& s) {
          {s.heads, s.queries, s.keys, s.head_dim}},
         {outputs,
          "Outputs, head by head",
+         "outputs",
          "weights · V",
          {1, s.heads, s.queries, s.head_dim},
          {"batch", "heads", "tokens", "head_dim"},
@@ -52,11 +59,13 @@ std::vector<ShapedTensor> shapes_of(const HeadSizes& s) {
          {s.heads, s.queries, s.keys, s.head_dim}},
         {joined,
          "Outputs, side by side",
+         "joined",
          "concatenate",
          {1, s.queries, q_width},
          {"batch", "tokens", "heads · head_dim"}},
         {written,
          "What attention writes",
+         "written",
          "outputs W_O",
          {1, s.queries, s.d_model},
          {"batch", "tokens", "d_model"},

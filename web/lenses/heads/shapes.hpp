@@ -26,6 +26,7 @@ inline constexpr Index shape_step_count = 11;
 struct ShapedTensor {
     ShapeStep step;
     const char* name;          // "Q, head by head"
+    const char* brief;         // where there is less room
     const char* made;          // what makes it: "x W_Q"
     std::vector<Index> shape;  // the batch first, which is 1
     std::vector<const char*> axes;
