@@ -283,7 +283,7 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
     ui::caption(("Where an eigenvalue is positive, a set of tokens raises its own logits. Of this head’s " +
                  many(std::ssize(own.eigenvalues), "eigenvalue") + ", " + std::to_string(positive) +
                  (positive == 1 ? " has" : " have") +
-                 " a positive real part; Σ λ / Σ |λ| is its copying score, " + fixed(own.score, 3) + ".")
+                 " a positive real part; Σ λ / Σ |λ| is its copying score, " + rounded(own.score, 3) + ".")
                     .c_str());
     ui::landmark_item("circuits/copying_score");
     ui::columns(

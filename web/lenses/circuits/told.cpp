@@ -81,7 +81,7 @@ std::string CircuitsLens::ov_spoken(Subject& subject) {
     const char* verdict = own.score > 0.5    ? ": on the whole it copies"
                           : own.score < -0.5 ? ": on the whole it lowers what it sees"
                                              : "";
-    return text + " most; its copying score is " + fixed(own.score, 2) + verdict + ".";
+    return text + " most; its copying score is " + rounded(own.score, 2) + verdict + ".";
 }
 
 std::string CircuitsLens::positions_spoken(Subject& subject) {
