@@ -169,8 +169,10 @@ test('Circuits with the keyboard alone: every control has the focus and answers'
         await explorer.settled();
         await explorer.press('Enter');
     };
-    await page.getByRole('textbox', { name: 'The query token', exact: true }).focus();
+    const field = page.getByRole('textbox', { name: 'The query token', exact: true });
+    await field.focus();
     await explorer.settled();
+    await explorer.press('Control+A');
     await page.keyboard.type('cat');
     const cat = tiny.words.indexOf('cat');
     await explorer.until('the cat', () => explorer.linked('circuits.query'), (id) => id === String(cat));
