@@ -1,5 +1,5 @@
 // Measures what circuits over a vocabulary cost: a tile of their maps next to a tile of the scores of a run, which has as
-// many cells of as many products. Prints a table for bench/README.md.
+// many cells of as many products.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -52,8 +52,9 @@ Job made(Result<Job> job) {
 void measure(const char* name, const char* config) {
     const auto model = seeded_model(config);
     Random random(1);
-    const auto trace = run_forward(
-        model, random_integers(random, static_cast<std::size_t>(side), 0, model->config().vocab_size));
+    const auto trace =
+        run_forward(model, random_integers(random, static_cast<std::size_t>(side), 0,
+                                           static_cast<std::int32_t>(model->config().vocab_size)));
     if (!trace) std::abort();
     std::vector<double> factors;
     for (int round = 0; round < 3; ++round)

@@ -129,8 +129,6 @@ test('Circuits: a wire is how far one head reads what another writes, and a clic
 test('Circuits: where positions turn, the map at a distance has the scores of a run’s first layer', async (explorer) => {
     const model = hooked.find(({ name }) => name === 'llama3-scaled-f32');
     await open(explorer, model);
-    await explorer.visit((await explorer.state()).fragment.replace(/layer=\d+/, 'layer=0'));
-    await explorer.settled();
     const { ids } = model, { layer } = await explorer.state();
     assert.equal(layer, 0);
     for (const query of [1, 3, ids.length - 1]) {
@@ -157,7 +155,7 @@ test('Circuits: the model that comes with the page has heads that copy', { fragm
     const { layer, head, spoken } = await explorer.untilState('its score', ({ spoken: now }) => now.includes('copying score'));
     const { f64: score } = await told(explorer, own.copying + layer, head);
     assert.ok(score > 0.5 && score <= 1, String(score));
-    assert.ok(spoken.endsWith(`its copying score is ${score.toFixed(2)}: it copies.`), spoken);
+    assert.ok(spoken.endsWith(`its copying score is ${score.toFixed(2)}: on the whole it copies.`), spoken);
     await press(explorer, 'circuits/preset/positions');
     await explorer.untilState('positions', ({ spoken: now }) => now.startsWith('By positions alone'));
     assert.deepEqual(await explorer.notices('error'), []);
@@ -171,7 +169,10 @@ test('Circuits with the keyboard alone: every control has the focus and answers'
         await explorer.settled();
         await explorer.press('Enter');
     };
-    await page.getByRole('textbox', { name: 'The query token', exact: true }).focus();
+    const field = page.getByRole('textbox', { name: 'The query token', exact: true });
+    await field.focus();
+    await explorer.settled();
+    await explorer.press('Control+A');
     await page.keyboard.type('cat');
     const cat = tiny.words.indexOf('cat');
     await explorer.until('the cat', () => explorer.linked('circuits.query'), (id) => id === String(cat));
@@ -186,7 +187,7 @@ test('Circuits with the keyboard alone: every control has the focus and answers'
     await enter('button', 'Q');
     await explorer.until('keys and values', () => explorer.linked('circuits.kinds'), (kinds) => kinds === 'kv');
     await explorer.settled();
-    await page.getByRole('option', { name: /^0\.\d → 1\.\d {2}[KV]/ }).nth(2).focus();
+    await page.getByRole('option', { name: /^0\.\d → 1\.\d\s+[KV]/ }).nth(2).focus();
     await explorer.settled();
     await page.keyboard.press('Enter');
     await explorer.until('a wire', () => explorer.linked('circuits.wire'));

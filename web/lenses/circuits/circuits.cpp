@@ -191,9 +191,9 @@ bool CircuitsLens::step_virtual() {
     };
     if (!is_of(virtual_)) {
         if (!is_of(coming_)) {
-            coming_.emplace();
-            coming_->of = *of;
-            coming_->middle = virtual_middle(ends, of->from, of->to);
+            VirtualHead made;
+            made.of = *of;
+            made.middle = virtual_middle(ends, of->from, of->to);
             const Tensor between = products.between(of->to, of->from);
             // W_O U E W_V of the two ends, times what lies between them.
             const Index size = between.dim(0);
@@ -203,7 +203,8 @@ bool CircuitsLens::step_virtual() {
                     for (Index j = 0; j < size; ++j)
                         matrix[static_cast<std::size_t>(i * size + j)] +=
                             static_cast<double>(between.matrix()(i, k)) *
-                            static_cast<double>(coming_->middle.matrix()(k, j));
+                            static_cast<double>(made.middle.matrix()(k, j));
+            coming_ = std::move(made);
             coming_search_.emplace(size, matrix);
         }
         if (coming_search_->step()) return true;

@@ -42,7 +42,7 @@ bool range_holds(Range range, Index one) { return one >= range.begin && one < ra
 void CircuitsLens::draw_presets(Subject& subject) {
     CircuitsState next;
     const auto offer = [&](const char* name, const char* label, const char* tip, const Status& possible) {
-        ui::next_control(ui::need::named_choices);
+        ui::next_control(ui::need::long_button);
         const bool pressed = ui::button(name, label, possible);
         ui::tooltip(tip);
         return pressed;
@@ -250,13 +250,11 @@ void CircuitsLens::draw_tokens(const Drawing& drawing, Subject& subject) {
 
 void CircuitsLens::draw_eigenvalues(const Drawing& drawing, const Copying& copying, Index first_row,
                                     const char* name, float width) {
-    ui::ChartCurve points{
-        .name = "imaginary part", .colour = ui::series_colour(0), .apart = true, .radius = 4};
+    ui::ChartCurve points{.name = "eigenvalue", .colour = ui::series_colour(0), .apart = true, .radius = 4};
     double most = 0;
     for (const auto& each : copying.eigenvalues) {
         points.x.push_back(each.real());
         points.y.push_back(each.imag());
-        points.notes.push_back("real part " + fixed(each.real(), 3));
         most = std::max(most, std::abs(each));
     }
     const double reach = most > 0 ? 1.1 * most : 1;
@@ -285,7 +283,7 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
     ui::caption(("Where an eigenvalue is positive, a set of tokens raises its own logits. Of this head’s " +
                  many(std::ssize(own.eigenvalues), "eigenvalue") + ", " + std::to_string(positive) +
                  (positive == 1 ? " has" : " have") +
-                 " a positive real part; Σ λ / Σ |λ| is its copying score, " + fixed(own.score, 3) + ".")
+                 " a positive real part; Σ λ / Σ |λ| is its copying score, " + rounded(own.score, 3) + ".")
                     .c_str());
     ui::landmark_item("circuits/copying_score");
     ui::columns(

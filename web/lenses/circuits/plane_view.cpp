@@ -58,6 +58,10 @@ struct Scatter {
 // Words on the plane, where nothing else was written.
 class PlaneLabels {
   public:
+    void keep_free(ImVec2 at) {
+        taken_.emplace_back(ImVec2{at.x - dot_radius, at.y - dot_radius},
+                            ImVec2{at.x + dot_radius, at.y + dot_radius});
+    }
     void write(ImVec2 at, ImVec2 low, ImVec2 high, ImU32 colour, const std::string& text) {
         const ImVec2 size = ui::text_size(text);
         ImVec2 min{at.x + dot_radius + 3, at.y - size.y / 2};
@@ -154,6 +158,10 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
                 .on = token == query;
         }
         PlaneLabels labels;
+        for (Index token = tokens.begin; token < tokens.end; ++token) {
+            labels.keep_free(scatter.point(plane.queries[at_token(token)]));
+            labels.keep_free(scatter.point(plane.keys[at_token(token)]));
+        }
         ui::Type small(ui::Face::regular, ui::size_small);
         labels.write(from, low, high, t.text, label_at(attention.query_names(), query));
         for (const Index key : best)
@@ -209,17 +217,19 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
         std::vector<ui::Bar> bars;
         float most = 0;
         for (const Index key : keys) {
-            most = std::max(most, std::abs(score(key)));
-            bars.push_back({key_in_words(attention, key), score(key),
-                            fixed(static_cast<double>(score(key)), 2) + "   " +
-                                percent(static_cast<double>(weights[static_cast<std::size_t>(key)])),
-                            false, false});
+            const float weight = weights[static_cast<std::size_t>(key)];
+            most = std::max(most, weight);
+            bars.push_back(
+                {key_in_words(attention, key), weight,
+                 percent(static_cast<double>(weight)) + "   " + fixed(static_cast<double>(score(key)), 2),
+                 false, false});
         }
-        const auto over = ui::bar_list("circuits/product", title, w, bars, most, ui::diverging_scale(most),
+        const auto over = ui::bar_list("circuits/product", title, w, bars, most, ui::sequential_scale(most),
                                        list_name_width);
         ui::caption(
-            "q · k with its scale, and the weight that softmax makes of it. The plane leaves out all other "
-            "directions, so near is not always high.");
+            "Bars are weights; beside them is the score that softmax makes each of, q · k with its scale. "
+            "The "
+            "plane leaves out all other directions, so near is not always high.");
         if (!over) return;
         const CellRef cell{
             .stage = Stage::scaled, .row = query, .col = keys[static_cast<std::size_t>(*over)]};

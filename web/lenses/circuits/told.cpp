@@ -78,10 +78,10 @@ std::string CircuitsLens::ov_spoken(Subject& subject) {
     if (!copying()) return text + " most.";
     const Copying& own = copying()->of(head_);
     if (std::isnan(own.score)) return text + " most.";
-    const char* verdict = own.score > 0.5    ? ": it copies"
-                          : own.score < -0.5 ? ": it suppresses what it sees"
+    const char* verdict = own.score > 0.5    ? ": on the whole it copies"
+                          : own.score < -0.5 ? ": on the whole it lowers what it sees"
                                              : "";
-    return text + " most; its copying score is " + fixed(own.score, 2) + verdict + ".";
+    return text + " most; its copying score is " + rounded(own.score, 2) + verdict + ".";
 }
 
 std::string CircuitsLens::positions_spoken(Subject& subject) {

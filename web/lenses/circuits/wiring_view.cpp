@@ -217,7 +217,7 @@ void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float 
     ui::caption(("Where the later head attends to a token at which the earlier one attended to another, the "
                  "two act as "
                  "one. Its copying score is " +
-                 fixed(virtual_->copying.score, 3) + ".")
+                 rounded(virtual_->copying.score, 3) + ".")
                     .c_str());
     ui::landmark_item("circuits/virtual_score");
     draw_eigenvalues(drawing, virtual_->copying, circuits_rows::virtual_real, "circuits-virtual", width);
