@@ -236,25 +236,23 @@ std::optional<double> CacheLens::score_of(Subject& subject, Index key) const {
     return shown_->eviction(of.layer, kv_head(of))->score(key);
 }
 
-// Where not all fit, those that the chosen query sees, the newest first, and of the others those that it loses most on.
+// Where not all fit, the newest that the chosen query sees and, of a quarter of the room at least, those that it loses most
+// on.
 std::vector<Index> CacheLens::keys_shown(Subject& subject, Index fit) const {
     const Index at = query(subject);
-    std::vector<Index> keys;
-    for (Index key = 0; key <= at; ++key) keys.push_back(key);
-    if (std::ssize(keys) <= fit) return keys;
     const HeadIndex of = head(subject);
+    std::vector<Index> seen, gone;
+    for (Index key = at; key >= 0; --key) (kept_head()->sees(at, key) ? seen : gone).push_back(key);
     const std::vector<float> weights =
         shown_->trace()->layers()[static_cast<std::size_t>(of.layer)].attention.weights(of.head, at);
-    std::ranges::sort(keys, [&](Index a, Index b) {
-        const bool sees_a = kept_head()->sees(at, a), sees_b = kept_head()->sees(at, b);
-        if (sees_a != sees_b) return sees_a;
-        const float lost_a = weights[static_cast<std::size_t>(a)],
-                    lost_b = weights[static_cast<std::size_t>(b)];
-        return sees_a || lost_a == lost_b ? a > b : lost_a > lost_b;
-    });
-    keys.resize(static_cast<std::size_t>(fit));
-    std::ranges::sort(keys);
-    return keys;
+    std::ranges::sort(gone, std::greater(),
+                      [&](Index key) { return weights[static_cast<std::size_t>(key)]; });
+    const Index of_gone = std::min(std::ssize(gone), std::max(fit - std::ssize(seen), fit / 4));
+    gone.resize(static_cast<std::size_t>(of_gone));
+    seen.resize(static_cast<std::size_t>(std::min(std::ssize(seen), fit - of_gone)));
+    seen.insert(seen.end(), gone.begin(), gone.end());
+    std::ranges::sort(seen);
+    return seen;
 }
 
 double CacheLens::value_at(Subject& subject, Index row, Index column) const {

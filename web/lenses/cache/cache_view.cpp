@@ -119,8 +119,8 @@ void CacheLens::draw_cost_controls(Subject& subject, CacheState& next) {
                 next.written = *to;
         });
     group(ui::need::named_choices, [&] {
-        ui::label("compare a window");
-        static constexpr std::array<const char*, 2> names{"as it is", "of"};
+        ui::label("compared window");
+        static constexpr std::array<const char*, 2> names{"its own", "another"};
         if (const auto chosen = ui::choice("cache/window", names, now().window > 0 ? 1 : 0))
             next.window = *chosen == 0 ? 0 : std::max<Index>(2, all.after(all.written) / 2);
     });
@@ -202,8 +202,8 @@ void CacheLens::draw_controls(const Drawing& drawing, Subject& subject) {
             break;
     }
     set(next);
-    draw_presets();
     if (now().part != CachePart::cost && shown_) draw_steps(drawing, subject);
+    draw_presets();
 }
 
 // ---- Step by step -----------------------------------------------------------------------------------------

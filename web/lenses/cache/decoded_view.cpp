@@ -213,7 +213,7 @@ void CacheLens::draw_row(const Drawing& drawing, Subject& subject, float width) 
     grid.name = "cache/row";
     grid.title = "Weights of " + query_in_words(words, at);
     grid.notation = std::ssize(keys) <= at ? "the keys that are left, and those it loses most on"
-                                           : "hatched: the key is gone";
+                                           : "struck out: gone from the cache";
     grid.row_labels = rows;
     grid.column_labels = columns;
     grid.row_axis = "weight";
