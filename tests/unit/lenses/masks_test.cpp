@@ -24,7 +24,7 @@ void open(Screen& screen, const MasksState& state = {}) {
     screen.visit.perform(TryMask{state});
     screen.settle();
 }
-std::string spoken(Screen& screen) { return masks_in(screen).spoken(subject_in(screen.visit)); }
+std::string masks_spoken(Screen& screen) { return masks_in(screen).spoken(subject_in(screen.visit)); }
 std::optional<Explained> explained_here(Screen& screen, Index row, Index col) {
     const Selection& s = screen.visit.state().selection;
     return masks_in(screen).explain(subject_in(screen.visit),
@@ -49,13 +49,13 @@ TEST_CASE("Masks is there for every subject and says what the mask keeps") {
     }
     screen.visit.perform(OpenSubject{sentence_subject});
     screen.settle();
-    CHECK(spoken(screen) == "This mask keeps 21 of 36 cells (58 %), and every query has a key.");
+    CHECK(masks_spoken(screen) == "This mask keeps 21 of 36 cells (58 %), and every query has a key.");
     screen.visit.perform(TryMask{{.shift = -1}});
     screen.settle();
-    CHECK(spoken(screen) == "This mask keeps 15 of 36 cells (42 %), and 1 query has no key.");
+    CHECK(masks_spoken(screen) == "This mask keeps 15 of 36 cells (42 %), and 1 query has no key.");
     screen.visit.perform(TryMask{{.mask = Mask::padding(0)}});
     screen.settle();
-    CHECK(spoken(screen) == "This mask keeps 0 of 36 cells (0 %), and 6 queries have no key.");
+    CHECK(masks_spoken(screen) == "This mask keeps 0 of 36 cells (0 %), and 6 queries have no key.");
 }
 
 TEST_CASE("a mask is in the link and in undo, with its size, its shift and the model") {

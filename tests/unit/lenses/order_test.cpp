@@ -35,12 +35,12 @@ void change(Screen& screen, auto&& how) {
     screen.settle();
 }
 
-std::optional<Explained> why(const Visit& visit, OrderNumber number, Index column) {
+std::optional<Explained> order_why(const Visit& visit, OrderNumber number, Index column) {
     const Selection& s = visit.state().selection;
     return lens_in(visit).explain(subject_in(visit), {{s.layer, s.head}, cell_of(number, column)});
 }
 double f64(const Visit& visit, OrderNumber number, Index column) {
-    const auto found = why(visit, number, column);
+    const auto found = order_why(visit, number, column);
     REQUIRE(found);
     return found->f64;
 }
@@ -95,7 +95,7 @@ TEST_CASE("a token that is dragged takes its output along, and undo brings it ba
     CHECK(order_says(screen.visit).starts_with("Without positions, every output moved along with its token"));
     for (Index token = 0; token < 3; ++token)
         for (Index b = 0; b < 4; ++b) {
-            const auto found = why(screen.visit, OrderNumber::after, token * 4 + b);
+            const auto found = order_why(screen.visit, OrderNumber::after, token * 4 + b);
             REQUIRE(found);
             // The example has no mask and no positions: its outputs are the record's, wherever the token stands.
             CHECK(found->f64 ==
@@ -262,7 +262,7 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
                 for (const auto& [number, column] : cells) {
                     INFO(subject << ", scheme " << static_cast<int>(scheme) << ", number "
                                  << static_cast<int>(number) << ", column " << column);
-                    const auto found = why(screen.visit, number, column);
+                    const auto found = order_why(screen.visit, number, column);
                     REQUIRE(found);
                     CHECK_FALSE(found->title.empty());
                     CHECK_FALSE(found->provenance.empty());
@@ -273,8 +273,8 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
                         CHECK(found->lines.back().value == Catch::Approx(found->f64).margin(1e-15));
                     CHECK_FALSE(copied(*found, Dialect::numpy).empty());
                 }
-                CHECK_FALSE(why(screen.visit, OrderNumber::off, 1000));
-                CHECK_FALSE(why(screen.visit, OrderNumber::distance, 900'000));
+                CHECK_FALSE(order_why(screen.visit, OrderNumber::off, 1000));
+                CHECK_FALSE(order_why(screen.visit, OrderNumber::distance, 900'000));
                 CHECK_FALSE(
                     lens_in(screen.visit).explain(subject_in(screen.visit), {{}, {Stage::lens, 99, 0}}));
             }
@@ -285,7 +285,7 @@ TEST_CASE("the operands of a score in its own order lead to the head's q and k")
     screen.train_some();
     open_order(screen);
     change(screen, [](OrderState& o) { o.scheme = PositionScheme::rotary; });
-    const auto score = why(screen.visit, OrderNumber::score, 1);
+    const auto score = order_why(screen.visit, OrderNumber::score, 1);
     REQUIRE(score);
     for (const auto& operand : score->operands) {
         REQUIRE(operand.left_at);
@@ -295,7 +295,7 @@ TEST_CASE("the operands of a score in its own order lead to the head's q and k")
         CHECK(there->f32 == Catch::Approx(operand.left).margin(1e-5));
     }
     change(screen, [](OrderState& o) { o.scheme = PositionScheme::none; });
-    const auto plain = why(screen.visit, OrderNumber::score, 1);
+    const auto plain = order_why(screen.visit, OrderNumber::score, 1);
     REQUIRE(plain);
     for (const auto& operand : plain->operands) {
         REQUIRE(operand.right_at);
@@ -312,7 +312,7 @@ TEST_CASE("an output before the move leads to the head's own weights and values,
     open_order(screen);
     change(screen, [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .masked = true}; });
     const Index d_v = order_in(screen.visit).content(subject_in(screen.visit))->d_v();
-    const auto output = why(screen.visit, OrderNumber::before, 3 * d_v);
+    const auto output = order_why(screen.visit, OrderNumber::before, 3 * d_v);
     REQUIRE(output);
     for (const auto& operand : output->operands) {
         REQUIRE(operand.left_at);
@@ -325,7 +325,7 @@ TEST_CASE("an output before the move leads to the head's own weights and values,
         CHECK(value->f32 == Catch::Approx(operand.right).margin(1e-6));
     }
     change(screen, [](OrderState& o) { o.masked = false; });
-    const auto before = why(screen.visit, OrderNumber::before, 3 * d_v);
+    const auto before = order_why(screen.visit, OrderNumber::before, 3 * d_v);
     for (const auto& operand : before->operands) CHECK_FALSE(operand.left_at);
 }
 
@@ -379,7 +379,7 @@ TEST_CASE("Order says what is wrong with its tokens, and stays") {
     open_order(screen);
     CHECK(screen.shows("order/refused"));
     CHECK(order_says(screen.visit).find("NaN or infinite") != std::string::npos);
-    CHECK_FALSE(why(screen.visit, OrderNumber::off, 0));
+    CHECK_FALSE(order_why(screen.visit, OrderNumber::off, 0));
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
     // Only twelve tokens are in view, and the last ones are good.
     for (int i = 0; i < 2; ++i) screen.click("order/first/more");
@@ -394,7 +394,7 @@ TEST_CASE("a learned table ends, and what lies beyond is left out") {
     open_order(screen);
     change(screen, [](OrderState& o) { o.scheme = PositionScheme::learned; });
     CHECK_FALSE(order_in(screen.visit).runs(PositionScheme::learned)->shifted);
-    CHECK_FALSE(why(screen.visit, OrderNumber::equal, static_cast<Index>(PositionScheme::learned)));
+    CHECK_FALSE(order_why(screen.visit, OrderNumber::equal, static_cast<Index>(PositionScheme::learned)));
     change(screen, [](OrderState& o) { o.shift = 500; });
     CHECK(order_in(screen.visit).runs(PositionScheme::learned)->shifted);
     CHECK(f64(screen.visit, OrderNumber::shift_f64, static_cast<Index>(PositionScheme::learned)) > 0.01);
