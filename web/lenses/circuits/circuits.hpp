@@ -158,7 +158,7 @@ class CircuitsLens final : public Lens {
     std::optional<Explained> explain_virtual_token(Subject& subject, Index token);
     std::optional<Explained> explain_wire(Subject& subject, const Wire& wire);
     std::optional<Explained> explain_plane(Subject& subject, Index which, Index token);
-    std::string end_name(Subject& subject, Index first, Index i, bool column) const;
+    std::string end_name(Subject& subject, Index first, Index i) const;
 
     void draw_controls(const Drawing& drawing, Subject& subject);
     void draw_presets(Subject& subject);

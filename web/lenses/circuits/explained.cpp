@@ -99,7 +99,7 @@ std::optional<Explained> CircuitsLens::explain_cell(Subject& subject, Index firs
     HeadCircuit& shown = *circuit();
     const CircuitFactors& factors = *shown.job().factors();
     const bool of_ov = first == circuits_rows::ov;
-    const std::string from = end_name(subject, first, row, false), to = end_name(subject, first, col, true);
+    const std::string from = end_name(subject, first, row), to = end_name(subject, first, col);
     Explained out = begin(subject, of_ov ? "What attending to " + from + " adds to the logit of " + to
                                          : "Score of " + from + " for " + to);
     const auto terms = terms_between(shown.left(row, distance()), shown.right(col));
@@ -155,7 +155,7 @@ std::optional<Explained> CircuitsLens::explain_component(Subject& subject, Index
     const bool right = col >= circuits_rows::right_component, of_ov = first == circuits_rows::ov;
     const Index a = col - (right ? circuits_rows::right_component : circuits_rows::left_component);
     if (a >= model.config().head_dim) return std::nullopt;
-    const std::string of = end_name(subject, first, row, right), index = "[" + std::to_string(a) + "]";
+    const std::string of = end_name(subject, first, row), index = "[" + std::to_string(a) + "]";
     const auto stored = [&](Stage stage, bool column) -> PlaceOf {
         return [this, stage, a, row, column](Index b) {
             return std::optional(CellPlace{head_, {.stage = stage, .row = b, .col = column ? row : a}});
@@ -241,7 +241,7 @@ std::optional<Explained> CircuitsLens::explain_component(Subject& subject, Index
 std::optional<Explained> CircuitsLens::explain_read(Subject& subject, Index first, Index row, Index b) {
     const CircuitJob& job = circuit()->job();
     if (b >= job.ends().d_model()) return std::nullopt;
-    const std::string of = end_name(subject, first, row, false);
+    const std::string of = end_name(subject, first, row);
     Explained out = begin(subject, "What the head reads of " + of + ", number " + std::to_string(b));
     const Tensor read = job.read({row, row + 1});
     out.f32 = out.f64 = static_cast<double>(read.values()[static_cast<std::size_t>(b)]);

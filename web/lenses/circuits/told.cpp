@@ -22,7 +22,7 @@ std::string CircuitsLens::wire_name(Subject& subject, const Wire& wire) const {
            " into " + head_name(subject, wire.to);
 }
 
-std::string CircuitsLens::end_name(Subject& subject, Index first, Index i, bool) const {
+std::string CircuitsLens::end_name(Subject& subject, Index first, Index i) const {
     return first == circuits_rows::positions ? "position " + std::to_string(i) : token_name(subject, i);
 }
 
