@@ -104,8 +104,9 @@ test('Cache: policies lose what golden weights say, step by step; Play walks thr
     const { layer, head } = await explorer.state(), query = n - 1;
     const row = await Promise.all(tiny.ids.map((_, key) => told(explorer, own.weight + query, key)));
     near(sum(row.map(({ f64 }) => f64)), 1, 1e-12, 'the row');
-    assert.equal(row.filter(({ masked }) => !masked).length, 3);
-    near((await told(explorer, own.lost, query)).f64, sum(row.map(({ masked }, key) => (masked ? tiny.attention[layer][head][query][key] : 0))), 2e-5, 'what it loses');
+    // What is gone has no weight at all.
+    assert.equal(row.filter(({ f64 }) => f64 > 0).length, 3);
+    near((await told(explorer, own.lost, query)).f64, sum(row.map(({ f64 }, key) => (f64 === 0 ? tiny.attention[layer][head][query][key] : 0))), 2e-5, 'what it loses');
     await press(explorer, 'cache/play');
     await explorer.untilState('a step on the way', (now) => now.query !== undefined && now.query < n - 1);
     await explorer.untilState('the end', (now) => now.query === n - 1);
@@ -137,9 +138,9 @@ test('Cache: the presets in the model that comes with the page', { fragment: 'v=
         skip(bundled.absent);
     }
     await explorer.untilState('the storyteller', ({ model, tokens }) => model === 'storyteller' && tokens > 0);
-    for (const [preset, said] of [['heavy', /^With at most 12 keys, heavy hitters and the newest, layer \d · head \d loses /],
+    for (const [preset, said] of /** @type {const} */ ([['heavy', /^With at most 12 keys, heavy hitters and the newest, layer \d · head \d loses /],
         ['window', /^With at most 12 keys, the newest, layer \d · head \d loses /],
-        ['bits', /^In 4 bits, the cache takes \d+ % of its memory; the likeliest next token is another at \d+ of \d+ steps?, and the loss goes from [\d.]+ to [\d.]+ nats a token\.$/]]) {
+        ['bits', /^In 4 bits, the cache takes \d+ % of its memory; the likeliest next token is another at \d+ of \d+ steps?, and the loss goes from [\d.]+ to [\d.]+ nats a token\.$/]])) {
         await explorer.settled();
         await press(explorer, `cache/preset/${preset}`);
         await explorer.untilState(preset, ({ lens, spoken }) => lens === 'cache' && said.test(spoken));

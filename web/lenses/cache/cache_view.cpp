@@ -97,7 +97,7 @@ void CacheLens::draw_presets() {
         for (const SubjectEntry& entry : subject_list())
             if (!reads) reads = static_cast<Subject&>(visit().subject(entry.key)).reads(preset.text, "");
         if (!reads) continue;
-        ui::next_control(ui::need::choices);
+        ui::next_control(ui::text_size(preset.name).x + 2 * ImGui::GetStyle().FramePadding.x);
         if (ui::button(("cache/preset/" + std::string(preset.key)).c_str(), preset.name))
             visit().perform(Together{{*reads, SetCache{preset.cache}, OpenLens{state().lens}}});
         ui::tooltip(preset.text);
