@@ -175,10 +175,13 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
 }
 
 // Draws all lenses in their groups.
-void Frame::draw_rail() {
-    const float width = ImGui::GetContentRegionAvail().x;
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {8, 2});
+void Frame::draw_rail(int columns) {
+    constexpr float gap = 8;
+    const float width = (ImGui::GetContentRegionAvail().x - gap * static_cast<float>(columns - 1)) /
+                        static_cast<float>(columns);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, 2});
     std::optional<LensGroup> group;
+    int placed = 0;  // of the group
     const ui::SemanticGroup lenses(ui::Role::tablist, "lenses", "How to look at it");
     for (const LensEntry& lens : lens_list()) {
         if (group != lens.group) {
@@ -188,8 +191,10 @@ void Frame::draw_rail() {
             ImGui::TextColored(ImGui::ColorConvertU32ToFloat4(ui::theme().dim), "%s",
                                group_names[static_cast<std::size_t>(lens.group)]);
             ImGui::Unindent(14);
+            placed = 0;
         }
         group = lens.group;
+        if (placed++ % columns) ImGui::SameLine();
         draw_lens_button(lens, width);
     }
     ImGui::PopStyleVar();

@@ -51,7 +51,7 @@ class Frame {
     void draw_narrow(const Rect& window);
     void draw_tabs(float width);
     void draw_tab(const SubjectEntry& subject, float width);
-    void draw_rail();
+    void draw_rail(int columns = 1);
     void draw_lens_menu(float width);
     bool draw_lens_button(const LensEntry& lens, float width);
     void draw_lens();

@@ -12,7 +12,8 @@ namespace attn::app {
 
 namespace {
 
-constexpr float phone_tabs_height = 52, phone_menu_height = 44, sheet_share = 0.42f, close_size = 40;
+constexpr float phone_tabs_height = 52, phone_menu_height = 44, sheet_share = 0.42f, close_size = 40,
+                most_menu_width = 362;
 
 }  // namespace
 
@@ -81,10 +82,14 @@ void Frame::draw_lens_menu(float width) {
     draw_chosen_head(at.x + width, width - (end.x - at.x) - 12, (at.y + end.y) / 2);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {8, 10});
     ImGui::SetNextWindowPos({at.x, end.y + 4});
-    ImGui::SetNextWindowSize({240, 0});
+    const ImVec2 window = ImGui::GetMainViewport()->Size;
+    const float menu = std::min(window.x - 2 * at.x, most_menu_width);
+    ImGui::SetNextWindowSize({menu, 0});
+    ImGui::SetNextWindowSizeConstraints({menu, 0}, {menu, window.y - status_height - end.y - 4});
     if (ImGui::BeginPopup("lenses")) {
         const std::string_view before = visit_.state().lens;
-        draw_rail();
+        draw_rail(2);
+        ui::scroll_by_drag();
         if (visit_.state().lens != before) ImGui::CloseCurrentPopup();
         ImGui::EndPopup();
     }

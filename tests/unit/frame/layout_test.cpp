@@ -38,6 +38,7 @@ TEST_CASE("a phone: subjects as tabs, lenses behind one button, a sheet for the 
     CHECK_FALSE(screen.shows("lens/" + last));
     screen.click("lens-menu");
     REQUIRE(screen.shows("lens/" + last));
+    CHECK(rect("lens/" + last).bottom <= rect("panel/status").top);
     screen.click("lens/" + last);
     CHECK(screen.visit.state().lens == last);
     CHECK_FALSE(screen.shows("lens/" + last));
