@@ -27,8 +27,8 @@ function normalised(rows, norm, held = false) {
 }
 function headOf(layer, head) {
     const qkv = at(`h.${layer}.attn.c_attn.weight`), bias = at(`h.${layer}.attn.c_attn.bias`);
-    const part = (i) => ({ weight: columns(qkv, i * d + head * size, size), bias: bias.slice(i * d + head * size, i * d + (head + 1) * size) });
-    return { q: part(0), k: part(1), v: part(2), o: at(`h.${layer}.attn.c_proj.weight`).slice(head * size, (head + 1) * size) };
+    const share = (i) => ({ weight: columns(qkv, i * d + head * size, size), bias: bias.slice(i * d + head * size, i * d + (head + 1) * size) });
+    return { q: share(0), k: share(1), v: share(2), o: at(`h.${layer}.attn.c_proj.weight`).slice(head * size, (head + 1) * size) };
 }
 const project = (rows, { weight: w, bias }) => multiply(rows, w).map((row) => row.map((x, a) => x + bias[a]));
 
