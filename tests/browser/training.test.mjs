@@ -8,7 +8,7 @@ const small = 'lens=training&train=induction,layers:1,heads:2,d:16,context:16,ba
 const taken = (explorer, least) => explorer.until(`step ${least} of training`, () => explorer.training(),
     (run) => run && run.taken >= least);
 
-test('a run begins, pauses, goes on, and can be gone back through', { fragment: small.replace('steps:400', 'steps:8000') }, async (explorer) => {
+test('a run begins, pauses, goes on, and can be gone back through', { fragment: small.replace('steps:400', 'steps:20000') }, async (explorer) => {
     await explorer.click('training/train');
     await taken(explorer, 8);
     await explorer.click('training/pause');
@@ -219,7 +219,7 @@ test('a learning rate of 0 in a link is refused, one of 1e9 breaks the run and w
         await explorer.until('a slower branch', () => explorer.linked('train'), (plan) => /,rate:333333333\.\d+$/.test(plan));
     });
 
-test('a tab that is closed in mid-run closes, and its link goes on from the start', { fragment: `${small.replace('steps:400', 'steps:8000')}&training=on` },
+test('a tab that is closed in mid-run closes, and its link goes on from the start', { fragment: `${small.replace('steps:400', 'steps:20000')}&training=on` },
     async (explorer) => {
         await taken(explorer, 8);
         const tab = await explorer.page.context().newPage();

@@ -44,6 +44,10 @@ TEST_CASE("a sentence is read by two models, and each has numbers of its own") {
     open_golden(visit, "gpt2-f32");
     visit.perform(OpenSubject{sentence_subject});
     const auto before = sentence_in(visit).run()->record(1)->weights(2, 4);
+    visit.perform(Compare{Comparison{.text = "ab"}});
+    visit.tokens({Box::second, "ab", {1, 2}, {"a", "b"}, 2});
+    finish(visit);
+    CHECK(subject_in(visit).second());
     visit.perform(Compare{Comparison{.model = ""}});
     std::optional<Missing> kept;
     REQUIRE(missing_in(visit, kept));

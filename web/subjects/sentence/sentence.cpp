@@ -89,11 +89,15 @@ void SentenceSubject::follow(const State& before, Change how) {
     }
     const bool of_text = now().compared && now().compared->of_text();
     const bool left_alone = run_beside() && !of_text;
-    if (!compares_models() || *now().compared->model != other_name_) {
-        if (other_model_ || !of_text) compared_.clear();
+    const auto model_beside = [](const SentenceState& of) {
+        return of.compared ? of.compared->model : std::nullopt;
+    };
+    if (model_beside(now()).value_or("") != other_name_) {
         other_model_.reset();
         other_name_.clear();
     }
+    if (model_beside(now()) != model_beside(sentence_of(before)) || !(of_text || other_model_))
+        compared_.clear();
     if (left_alone || !now().changes.same_run(sentence_of(before).changes)) begin_changed();
     if (left_alone || !(now().changes == sentence_of(before).changes)) run_shown();
     // A person asked for a model that comes with the page.
