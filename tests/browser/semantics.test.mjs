@@ -204,6 +204,14 @@ test('the palette opens, says what it has found, and closes', async (explorer) =
     await explorer.until('the palette to close', () => field.count(), (count) => count === 0);
     await page.keyboard.press('Control+K');
     await field.waitFor();
+    await page.keyboard.type('no such thing');
+    await explorer.until('the text', () => field.innerText(), (text) => text === 'no such thing');
+    await page.keyboard.press('Enter');
+    await told(explorer);
+    await page.keyboard.press('Escape');
+    await explorer.until('the palette to close', () => field.count(), (count) => count === 0);
+    await page.keyboard.press('Control+K');
+    await field.waitFor();
     await page.keyboard.type('scale');
     await told(explorer);
     await page.getByRole('option', { name: /^Scale.*lens$/ }).dispatchEvent('click');

@@ -53,6 +53,9 @@ std::string kernels_in_use() {
 
 void Frame::draw(std::size_t heap_bytes) {
     heap_bytes_ = heap_bytes;
+    // Escape belongs to what had the keyboard as the frame began. The route of a shortcut would be a frame late.
+    const bool escaped = ImGui::IsKeyPressed(ImGuiKey_Escape, false) && !ImGui::IsAnyItemActive() &&
+                         !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
     visit_.begin_frame();
     ui::clear_landmarks();
     ui::clear_semantics();
@@ -75,6 +78,7 @@ void Frame::draw(std::size_t heap_bytes) {
         now_ = {};
     before_ = now_;
     shortcuts();
+    if (escaped) close_explanation();
     announce_pin();
     if (!ImGui::IsAnyItemActive()) ui::next_gesture();
 }
@@ -300,8 +304,6 @@ void Frame::shortcuts() {
     if (ImGui::Shortcut(ImGuiMod_Ctrl | ImGuiKey_Z, ImGuiInputFlags_RouteGlobal)) visit_.undo();
     if (ImGui::Shortcut(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, ImGuiInputFlags_RouteGlobal))
         visit_.redo();
-    if ((visit_.state().pin || tells_head_) && ImGui::Shortcut(ImGuiKey_Escape, ImGuiInputFlags_RouteGlobal))
-        close_explanation();
 }
 
 void Frame::close_explanation() {

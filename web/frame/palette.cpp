@@ -241,7 +241,10 @@ void Palette::draw(Visit& visit) {
     ImGui::PopItemFlag();
     ui::end_semantic_group();
     if (found_.empty()) ui::caption("Nothing here has that name.");
-    if ((typing_.entered() || entered) && at_ < found_.size()) act = found_[at_].act;
+    if (typing_.entered() || entered) {
+        if (at_ < found_.size()) act = found_[at_].act;
+        typing_ = ui::Typing(typing_.text());  // where nothing was found, the field keeps the keyboard
+    }
     if (act || ImGui::IsKeyPressed(ImGuiKey_Escape)) close();
     ImGui::EndPopup();
     if (act) act(visit);

@@ -232,13 +232,14 @@ export class Semantics {
     }
 
     /**
-     * The program takes this key, as it takes those pressed on the canvas.
+     * The program takes this key, as it takes those pressed on the canvas; Escape wherever the focus is.
      *
      * @param {Event} event
      */
-    passes({ target }) {
-        const part = this.#partOf(target);
-        return part !== null && (this.#types(part) || part.row >= 0);
+    passes(event) {
+        const part = this.#partOf(event.target);
+        const escape = event instanceof KeyboardEvent && event.key === 'Escape';
+        return part !== null && (escape || this.#types(part) || part.row >= 0);
     }
 
     /**
