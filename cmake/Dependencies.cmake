@@ -71,6 +71,9 @@ add_library(imgui STATIC EXCLUDE_FROM_ALL
     ${imgui_SOURCE_DIR}/imgui_tables.cpp ${imgui_SOURCE_DIR}/imgui_widgets.cpp)
 target_include_directories(imgui SYSTEM PUBLIC ${imgui_SOURCE_DIR})
 target_compile_definitions(imgui PUBLIC IMGUI_USER_CONFIG="${PROJECT_SOURCE_DIR}/cmake/imgui_config.h")
+if(ATTN_SANITIZE)
+    target_compile_options(imgui PRIVATE -fno-sanitize=all)  # they watch our own code
+endif()
 target_link_libraries(imgui PRIVATE shipping_options)
 set_target_properties(imgui PROPERTIES UNITY_BUILD OFF)
 

@@ -1,10 +1,11 @@
 #include "analysis/metric.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+
+#include "analysis/symmetric_eigen.hpp"
 
 namespace attn {
 
@@ -20,21 +21,27 @@ Result<Metric> Metric::of(Index size, std::vector<double> g) {
             if (b < a && at(a, b) != at(b, a))
                 return Error{"A metric is symmetric, but " + cell(b, a) + " and " + cell(a, b) + " differ."};
         }
-    const Eigen::Map<const Eigen::MatrixXd> matrix(g.data(), size, size);
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solved(matrix);
-    const Eigen::VectorXd& values = solved.eigenvalues();
-    const double least = values.cwiseAbs().minCoeff(), most = values.cwiseAbs().maxCoeff();
+    SymmetricEigen solved(g, size);
+    while (solved.step()) continue;
+    const std::vector<double>& values = solved.values();
+    const auto magnitude = [](double each) { return std::abs(each); };
+    const double least = magnitude(*std::ranges::min_element(values, {}, magnitude)),
+                 most = magnitude(*std::ranges::max_element(values, {}, magnitude));
     if (!(least > static_cast<double>(size) * std::numeric_limits<double>::epsilon() * most))
         return Error{
             "This metric has no inverse: along some direction it is 0, and no index that was raised could "
             "be lowered again."};
-    const Eigen::MatrixXd inverse =
-        solved.eigenvectors() * values.cwiseInverse().asDiagonal() * solved.eigenvectors().transpose();
     Metric metric;
     metric.size_ = size;
-    metric.negative_ = (values.array() < 0).count();
+    metric.negative_ = std::ranges::count_if(values, [](double each) { return each < 0; });
     metric.condition_ = most / least;
-    metric.inverse_.assign(inverse.data(), inverse.data() + inverse.size());
+    metric.inverse_.resize(g.size());
+    for (Index i = 0; i < size; ++i) {
+        const std::span<const double> v = solved.vector(i);
+        for (std::size_t a = 0; a < v.size(); ++a)
+            for (std::size_t b = 0; b < v.size(); ++b)
+                metric.inverse_[a * v.size() + b] += v[a] * v[b] / values[static_cast<std::size_t>(i)];
+    }
     metric.g_ = std::move(g);
     return metric;
 }

@@ -1,71 +1,98 @@
 #include "analysis/query_key_plane.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace attn {
 
 namespace {
 
-using PlaneRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+constexpr double products_a_slice = 5e5;
 
-PlaneRows plane_rows(ConstMatrix m) {
-    PlaneRows out(m.rows, m.cols);
-    for (Index r = 0; r < m.rows; ++r)
-        for (Index c = 0; c < m.cols; ++c) out(r, c) = static_cast<double>(m(r, c));
-    return out;
+double spread_of(const std::vector<double>& values, Index rows) {
+    return std::inner_product(values.begin(), values.end(), values.begin(), 0.0) / static_cast<double>(rows);
 }
-
-// Takes the mean away and returns it.
-std::vector<double> plane_centre(PlaneRows& rows) {
-    const Eigen::RowVectorXd mean = rows.colwise().mean();
-    rows.rowwise() -= mean;
-    return {mean.data(), mean.data() + mean.size()};
-}
-
-double spread_of(const PlaneRows& rows) { return rows.squaredNorm() / static_cast<double>(rows.rows()); }
 
 }  // namespace
 
-QueryKeyPlane query_key_plane(ConstMatrix q, ConstMatrix k) {
-    PlaneRows queries = plane_rows(q), keys = plane_rows(k);
-    QueryKeyPlane made;
-    made.query_mean = plane_centre(queries);
-    made.key_mean = plane_centre(keys);
-    const double of_queries = spread_of(queries), of_keys = spread_of(keys);
-    if (of_queries > 0 && of_keys > 0) made.stretch = std::pow(of_keys / of_queries, 0.25);
-    queries *= made.stretch;
-    keys /= made.stretch;
-    const Eigen::MatrixXd squares = queries.transpose() * queries + keys.transpose() * keys;
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(squares);
-    const double all = std::max(squares.trace(), 0.0);
-    const Index d = q.cols;
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-        made.axes[axis].assign(static_cast<std::size_t>(d), 0);
-        const Index place = d - 1 - static_cast<Index>(axis);
-        if (place < 0) continue;
-        Eigen::VectorXd direction = solver.eigenvectors().col(place);
-        Index most = 0;
-        direction.cwiseAbs().maxCoeff(&most);
-        if (direction[most] < 0) direction = -direction;
-        std::copy_n(direction.data(), d, made.axes[axis].begin());
-        made.share[axis] = all > 0 ? std::max(solver.eigenvalues()[place], 0.0) / all : 0;
+QueryKeyPlaneSearch::QueryKeyPlaneSearch(ConstMatrix q, ConstMatrix k) : width_(q.cols) {
+    queries_ = centred(q, plane_.query_mean);
+    keys_ = centred(k, plane_.key_mean);
+    const double of_queries = spread_of(queries_.values, queries_.count),
+                 of_keys = spread_of(keys_.values, keys_.count);
+    if (of_queries > 0 && of_keys > 0) plane_.stretch = std::pow(of_keys / of_queries, 0.25);
+    for (double& each : queries_.values) each *= plane_.stretch;
+    for (double& each : keys_.values) each /= plane_.stretch;
+    squares_.resize(static_cast<std::size_t>(width_ * width_));
+}
+
+QueryKeyPlaneSearch::Rows QueryKeyPlaneSearch::centred(ConstMatrix m, std::vector<double>& mean) const {
+    Rows rows{{}, m.rows};
+    mean.assign(static_cast<std::size_t>(width_), 0);
+    for (Index r = 0; r < m.rows; ++r)
+        for (Index a = 0; a < width_; ++a) mean[static_cast<std::size_t>(a)] += static_cast<double>(m(r, a));
+    for (double& each : mean) each /= static_cast<double>(m.rows);
+    for (Index r = 0; r < m.rows; ++r)
+        for (Index a = 0; a < width_; ++a)
+            rows.values.push_back(static_cast<double>(m(r, a)) - mean[static_cast<std::size_t>(a)]);
+    return rows;
+}
+
+void QueryKeyPlaneSearch::add_squares(const Rows& rows, Index row) {
+    const double* x = rows.values.data() + row * width_;
+    for (Index a = 0; a < width_; ++a) {
+        double* sums = squares_.data() + a * width_;
+        for (Index b = 0; b < width_; ++b) sums[b] += x[a] * x[b];
     }
-    const auto placed = [&](const PlaneRows& rows) {
-        std::vector<QueryKeyPlane::Place> places;
-        for (Index row = 0; row < rows.rows(); ++row) {
-            QueryKeyPlane::Place place{};
-            for (std::size_t axis = 0; axis < 2; ++axis)
-                for (Index a = 0; a < d; ++a)
-                    place[axis] += rows(row, a) * made.axes[axis][static_cast<std::size_t>(a)];
-            places.push_back(place);
-        }
-        return places;
-    };
-    made.queries = placed(queries);
-    made.keys = placed(keys);
-    return made;
+}
+
+bool QueryKeyPlaneSearch::step() {
+    if (done_) return false;
+    const double each = static_cast<double>(width_ * width_);
+    const Index all = queries_.count + keys_.count;
+    if (added_ < all) {
+        for (double work = 0; work < products_a_slice && added_ < all; work += each, ++added_)
+            added_ < queries_.count ? add_squares(queries_, added_)
+                                    : add_squares(keys_, added_ - queries_.count);
+        return true;
+    }
+    if (!components_) components_.emplace(squares_, width_);
+    for (double work = 0; work < products_a_slice && components_->step(); work += 6 * each) continue;
+    if (!components_->done()) return true;
+    finish();
+    return false;
+}
+
+void QueryKeyPlaneSearch::finish() {
+    double all = 0;
+    for (Index a = 0; a < width_; ++a) all += squares_[static_cast<std::size_t>(a * width_ + a)];
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        std::vector<double>& direction = plane_.axes[axis];
+        direction.assign(static_cast<std::size_t>(width_), 0);
+        const auto component = static_cast<Index>(axis);
+        if (component >= width_) continue;
+        std::ranges::copy(components_->vector(component), direction.begin());
+        const double most = *std::ranges::max_element(direction, {}, [](double x) { return std::abs(x); });
+        if (most < 0)
+            for (double& x : direction) x = -x;
+        plane_.share[axis] = all > 0 ? std::max(components_->values()[axis], 0.0) / all : 0;
+    }
+    plane_.queries = placed(queries_);
+    plane_.keys = placed(keys_);
+    done_ = true;
+}
+
+std::vector<QueryKeyPlane::Place> QueryKeyPlaneSearch::placed(const Rows& rows) const {
+    std::vector<QueryKeyPlane::Place> places;
+    for (Index row = 0; row < rows.count; ++row) {
+        const double* x = rows.values.data() + row * width_;
+        QueryKeyPlane::Place place{};
+        for (std::size_t axis = 0; axis < 2; ++axis)
+            place[axis] = std::inner_product(x, x + width_, plane_.axes[axis].begin(), 0.0);
+        places.push_back(place);
+    }
+    return places;
 }
 
 }  // namespace attn

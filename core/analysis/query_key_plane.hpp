@@ -8,8 +8,10 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
+#include "analysis/symmetric_eigen.hpp"
 #include "tensor/tensor.hpp"
 
 namespace attn {
@@ -23,7 +25,33 @@ struct QueryKeyPlane {
     std::vector<Place> queries, keys;
 };
 
-// Of finite numbers; q [queries, d], k [keys, d], at least one of each, d at least 1.
-QueryKeyPlane query_key_plane(ConstMatrix q, ConstMatrix k);
+// Finds it in slices.
+class QueryKeyPlaneSearch {
+  public:
+    // Of finite numbers; q [queries, d], k [keys, d], at least one of each, d at least 1.
+    QueryKeyPlaneSearch(ConstMatrix q, ConstMatrix k);
+
+    bool step();  // a few rows, or O(d²) operations; true while there is more to do
+    bool done() const { return done_; }
+    const QueryKeyPlane& plane() const { return plane_; }  // once done
+
+  private:
+    struct Rows {
+        std::vector<double> values;  // [count, d]
+        Index count = 0;
+    };
+    Rows centred(ConstMatrix m, std::vector<double>& mean) const;
+    void add_squares(const Rows& rows, Index row);
+    std::vector<QueryKeyPlane::Place> placed(const Rows& rows) const;
+    void finish();
+
+    Index width_;
+    Rows queries_, keys_;
+    Index added_ = 0;              // rows, the queries first
+    std::vector<double> squares_;  // Σ x xᵀ over them, [d, d]
+    std::optional<SymmetricEigen> components_;
+    bool done_ = false;
+    QueryKeyPlane plane_;
+};
 
 }  // namespace attn

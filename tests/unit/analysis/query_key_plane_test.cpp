@@ -20,6 +20,11 @@ std::vector<double> moved_row(const QueryKeyPlane& plane, ConstMatrix rows, Inde
                       (of_key ? 1 / plane.stretch : plane.stretch));
     return out;
 }
+QueryKeyPlane query_key_plane(ConstMatrix q, ConstMatrix k) {
+    QueryKeyPlaneSearch search(q, k);
+    while (search.step()) continue;
+    return search.plane();
+}
 double along(const std::vector<double>& x, const std::vector<double>& axis) {
     double sum = 0;
     for (std::size_t a = 0; a < x.size(); ++a) sum += x[a] * axis[a];

@@ -1,7 +1,9 @@
 #include "lenses/cache/cache.hpp"
 
 #include <catch_amalgamated.hpp>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "app/copied.hpp"
 #include "app/link.hpp"
@@ -367,6 +369,7 @@ TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by
     for (int i = 0; i < 4000 && cache_in(screen).playing(); ++i) {
         screen.visit.work(2);
         screen.draw();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     CHECK_FALSE(cache_in(screen).playing());
     CHECK(at() == 11);

@@ -47,6 +47,7 @@ void CircuitsLens::forget() {
     virtual_.reset();
     coming_.reset();
     plane_.reset();
+    coming_plane_.reset();
     vocabulary_.follow(nullptr);
     names_.clear();
     position_names_.clear();
@@ -95,7 +96,6 @@ void CircuitsLens::choose_tokens(Subject& subject) {
 void CircuitsLens::update(Subject& subject) {
     const auto trace = subject.attention()->trace();
     if (!trace_ || trace_->model() != trace->model()) forget();
-    if (trace_ != trace) plane_.reset();
     trace_ = trace;
     vocabulary_.follow(trace->model());
     if (const HeadIndex head = subject.chosen_head(); head_ != head) {
@@ -251,7 +251,12 @@ void CircuitsLens::find_plane(Subject& subject) {
     const Index all = std::min(record->queries(), record->keys()), count = std::min(all, most_plane_tokens),
                 last = std::clamp(chosen_query(subject) + 1, count, all);
     const Range tokens{last - count, last};
-    if (plane_ && plane_->trace == trace_ && plane_->head == head_ && plane_->tokens == tokens) return;
+    const auto is_of_head = [&](const std::optional<PlaneOf>& plane) {
+        return plane && plane->trace == trace_ && plane->head == head_;
+    };
+    if (!is_of_head(plane_)) plane_.reset();
+    if (plane_ && plane_->tokens == tokens) return coming_plane_.reset();
+    if (is_of_head(coming_plane_) && coming_plane_->tokens == tokens) return;
     const ConstMatrix q = rows(record->q().heads().head(head_.head), tokens),
                       k = rows(record->k().heads().head(record->kv_head(head_.head)), tokens);
     const auto finite = [](ConstMatrix m) {
@@ -260,12 +265,12 @@ void CircuitsLens::find_plane(Subject& subject) {
                 if (!std::isfinite(m(r, c))) return false;
         return true;
     };
-    plane_.reset();
+    coming_plane_.reset();
     if (!finite(q) || !finite(k)) {
         refused_ = "Some number of q or k is not finite, so there is no plane to put them in.";
         return;
     }
-    plane_ = PlaneOf{trace_, head_, tokens, query_key_plane(q, k)};
+    coming_plane_.emplace(trace_, head_, tokens, QueryKeyPlaneSearch(q, k));
 }
 
 // ---- Slices -----------------------------------------------------------------------------------------------
@@ -298,7 +303,12 @@ bool CircuitsLens::step(Subject& subject) {
         case CircuitsPart::wiring:
             if (composition_->step()) return true;
             break;
-        case CircuitsPart::plane: break;
+        case CircuitsPart::plane:
+            if (coming_plane_) {
+                if (coming_plane_->search.step()) return true;
+                plane_ = std::exchange(coming_plane_, std::nullopt);
+            }
+            break;
     }
     if (copying_ && copying_->step()) return true;
     return now().part == CircuitsPart::wiring && step_virtual();

@@ -91,7 +91,7 @@ class CircuitsLens final : public Lens {
     HeadCircuit* circuit();
     const CopyingJob* copying() const { return copying_ && copying_->done() ? &*copying_ : nullptr; }
     const CompositionJob* composition() const { return composition_ ? &*composition_ : nullptr; }
-    const QueryKeyPlane* plane() const { return plane_ ? &plane_->plane : nullptr; }
+    const QueryKeyPlane* plane() const { return plane_ ? &plane_->search.plane() : nullptr; }
     // The tokens that are asked about.
     std::int32_t query() const { return tokens_.query; }
     std::int32_t key() const { return tokens_.key; }
@@ -197,9 +197,9 @@ class CircuitsLens final : public Lens {
         std::shared_ptr<const Trace> trace;
         HeadIndex head;
         Range tokens;
-        QueryKeyPlane plane;
+        QueryKeyPlaneSearch search;
     };
-    std::optional<PlaneOf> plane_;
+    std::optional<PlaneOf> plane_, coming_plane_;  // the one that is shown, done; and the next one
     struct {
         std::int32_t query = 0, key = 0, output = 0;
     } tokens_;

@@ -428,7 +428,7 @@ std::optional<Explained> CircuitsLens::explain_virtual_token(Subject& subject, I
 
 std::optional<Explained> CircuitsLens::explain_plane(Subject& subject, Index which, Index token) {
     if (!plane_ || token < plane_->tokens.begin || token >= plane_->tokens.end) return std::nullopt;
-    const QueryKeyPlane& plane = plane_->plane;
+    const QueryKeyPlane& plane = *this->plane();
     const bool of_key = which >= 2;
     const auto axis = static_cast<std::size_t>(which % 2);
     const Attention& attention = *subject.attention();

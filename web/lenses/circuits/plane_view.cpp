@@ -85,7 +85,7 @@ class PlaneLabels {
 void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
     if (!plane_) return ui::caption("Queries and keys are placed as soon as the attention is computed.");
     const Attention& attention = *subject.attention();
-    const QueryKeyPlane& plane = plane_->plane;
+    const QueryKeyPlane& plane = *this->plane();
     const Range tokens = plane_->tokens;
     const auto record = attention.record(head_.layer);
     const float width = ImGui::GetContentRegionAvail().x;

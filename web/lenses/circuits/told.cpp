@@ -117,7 +117,7 @@ std::string CircuitsLens::wiring_spoken(Subject& subject) {
 
 std::string CircuitsLens::plane_spoken(Subject& subject) {
     if (!plane_) return "Queries and keys are placed as soon as the attention is computed.";
-    const QueryKeyPlane& plane = plane_->plane;
+    const QueryKeyPlane& plane = *this->plane();
     const Attention& attention = *subject.attention();
     const Index query = std::min(chosen_query(subject), plane_->tokens.end - 1);
     const std::vector<float> weights = attention.record(head_.layer)->weights(head_.head, query);
@@ -239,8 +239,8 @@ std::vector<Table> CircuitsLens::tables(Subject& subject) {
                 const auto at = static_cast<std::size_t>(i);
                 table.row_labels.push_back(label_at(subject.attention()->query_names(), tokens.begin + i));
                 for (Index axis = 0; axis < 2; ++axis) {
-                    table.values.at(i, axis) = plane_->plane.queries[at][static_cast<std::size_t>(axis)];
-                    table.values.at(i, 2 + axis) = plane_->plane.keys[at][static_cast<std::size_t>(axis)];
+                    table.values.at(i, axis) = plane()->queries[at][static_cast<std::size_t>(axis)];
+                    table.values.at(i, 2 + axis) = plane()->keys[at][static_cast<std::size_t>(axis)];
                 }
             }
             all.push_back(std::move(table));
