@@ -168,9 +168,8 @@ void enter_half_back(const std::optional<Norm>& norm, ConstMatrix x, MatrixView<
 void LogitGradient::add_row_of_head(std::int32_t token, float slope, std::span<float> d_input) const {
     const Network& network = trace_->model()->network();
     const WeightView& weight = network.head.weight;
-    const auto bytes = static_cast<std::size_t>(weight.in) * byte_size(weight.dtype);
     std::vector<float> row(d_input.size());
-    convert_to_f32(weight.dtype, {weight.data + static_cast<std::size_t>(token) * bytes, bytes}, row);
+    convert_to_f32(weight.dtype, weight.data, token * weight.in, row);
     if (network.logit_cap > 0) {  // d cap · tanh(z / cap) / dz = 1 − (logit / cap)²
         const Index at = loss_.row.value_or(trace_->tokens() - 1);
         const float share = trace_->logits({at, at + 1}, {token, token + 1}).data()[0] /

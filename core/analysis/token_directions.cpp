@@ -28,11 +28,8 @@ TokenDirections::TokenDirections(const WeightView& tokens, std::optional<NormVie
 void TokenDirections::read(Range tokens, std::span<float> rows) const {
     const Index width = tokens_.in;
     if (tokens_.layout == WeightView::Layout::out_in) {
-        const std::size_t bytes = byte_size(tokens_.dtype) * static_cast<std::size_t>(width);
-        convert_to_f32(tokens_.dtype,
-                       {tokens_.data + static_cast<std::size_t>(tokens.begin) * bytes,
-                        static_cast<std::size_t>(tokens.size()) * bytes},
-                       rows);
+        convert_to_f32(tokens_.dtype, tokens_.data, tokens.begin * width,
+                       rows.first(static_cast<std::size_t>(tokens.size() * width)));
     } else {
         for (Index token = 0; token < tokens.size(); ++token)
             for (Index b = 0; b < width; ++b)

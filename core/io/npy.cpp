@@ -312,10 +312,7 @@ Result<std::vector<std::int64_t>> to_int64(const ArrayView& array) {
         case DType::i32: return widen<std::int32_t>(bytes);
         case DType::u64: return widen<std::uint64_t>(bytes);
         case DType::i64: return widen<std::int64_t>(bytes);
-        case DType::f16:
-        case DType::bf16:
-        case DType::f32:
-        case DType::f64: break;
+        default: break;
     }
     return bad_npy("holds " + std::string(name(array.dtype)) + " where whole numbers are needed");
 }

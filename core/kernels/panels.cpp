@@ -94,11 +94,8 @@ void Panels::pack_transposed(ConstMatrix b) {
 
 void Panels::pack(const WeightView& weight, Range columns) {
     resize(weight.in, columns.size());
-    const Index size = static_cast<Index>(byte_size(weight.dtype));
     const auto widen = [&](Index first_element, Index count, float* to) {
-        convert_to_f32(weight.dtype,
-                       {weight.data + first_element * size, static_cast<std::size_t>(count * size)},
-                       {to, static_cast<std::size_t>(count)});
+        convert_to_f32(weight.dtype, weight.data, first_element, {to, static_cast<std::size_t>(count)});
     };
 
     std::array<float, 64> run;

@@ -99,9 +99,8 @@ void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias
     const auto element = [&](Index in, Index out) {
         const Index at =
             weight.layout == WeightView::Layout::in_out ? in * weight.out + out : out * weight.in + in;
-        const auto size = byte_size(weight.dtype);
         float value = 0;
-        convert_to_f32(weight.dtype, {weight.data + static_cast<std::size_t>(at) * size, size}, {&value, 1});
+        convert_to_f32(weight.dtype, weight.data, at, {&value, 1});
         return static_cast<double>(value);
     };
     for (Index i = 0; i < x.rows; ++i)

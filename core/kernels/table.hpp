@@ -11,11 +11,12 @@
 
 namespace attn {
 
-// A weight matrix as it is stored in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any float type.
+// A weight matrix as it is stored in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any float type;
+// in blocks (tensor/blocks.hpp) only [out, in].
 struct WeightView {
     enum class Layout { in_out, out_in };
     const std::byte* data = nullptr;  // little-endian, row-major, any alignment
-    DType dtype = DType::f32;         // f32, f16 or bf16
+    DType dtype = DType::f32;         // f32, f16, bf16 or one in blocks
     Index in = 0;
     Index out = 0;
     Layout layout = Layout::out_in;

@@ -301,17 +301,12 @@ std::vector<float> projected_value_norms(const Record& record, Index head, const
     const Index d_v = record.d_v(), first = head * d_v;
     // The head's rows of W_O, [d_v, d_out], are widened.
     Tensor own({d_v, w_o.out});
-    const std::size_t size = byte_size(w_o.dtype);
-    const auto widen = [&](Index element, std::span<float> to) {
-        convert_to_f32(w_o.dtype, {w_o.data + static_cast<std::size_t>(element) * size, to.size() * size},
-                       to);
-    };
     if (w_o.layout == WeightView::Layout::in_out) {
-        widen(first * w_o.out, own.values());
+        convert_to_f32(w_o.dtype, w_o.data, first * w_o.out, own.values());
     } else {
         std::vector<float> row(static_cast<std::size_t>(d_v));
         for (Index out = 0; out < w_o.out; ++out) {
-            widen(out * w_o.in + first, row);
+            convert_to_f32(w_o.dtype, w_o.data, out * w_o.in + first, row);
             for (Index b = 0; b < d_v; ++b) own.matrix()(b, out) = row[static_cast<std::size_t>(b)];
         }
     }

@@ -94,7 +94,7 @@ Linear outputs(const Linear& all, Index first, Index count) {
     Linear part{.name = all.name, .weight = all.weight, .bias = {}};
     part.first_out = first;
     part.bias_name = all.bias_name;
-    part.weight.data += first * all.weight.in * static_cast<Index>(byte_size(all.weight.dtype));
+    part.weight.data += bytes_of(all.weight.dtype, first * all.weight.in);
     part.weight.out = count;
     if (all.bias.size() > 0)
         part.bias = Tensor({count}, all.bias.values().subspan(static_cast<std::size_t>(first),

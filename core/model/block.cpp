@@ -61,10 +61,9 @@ bool turns_alike(const Network& network, Index tokens, Index other_tokens) {
 
 void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixView<float> out) {
     const auto width = static_cast<std::size_t>(table.in);
-    const std::size_t row_bytes = width * byte_size(table.dtype);
     for (Index row = 0; row < out.rows; ++row) {
-        const auto id = static_cast<std::size_t>(ids[static_cast<std::size_t>(row)]);
-        convert_to_f32(table.dtype, {table.data + id * row_bytes, row_bytes}, {out.row(row), width});
+        const Index id = ids[static_cast<std::size_t>(row)];
+        convert_to_f32(table.dtype, table.data, id * table.in, {out.row(row), width});
     }
 }
 
@@ -294,7 +293,7 @@ Tensor head_input(const Kernels& kernels, const Network& network, ConstMatrix no
 void head_logits(const Kernels& kernels, const Network& network, Range outputs, ConstMatrix input,
                  MatrixView<float> logits) {
     LinearView part = network.head;
-    part.weight.data += outputs.begin * part.weight.in * static_cast<Index>(byte_size(part.weight.dtype));
+    part.weight.data += bytes_of(part.weight.dtype, outputs.begin * part.weight.in);
     part.weight.out = outputs.size();
     if (!part.bias.empty())
         part.bias = part.bias.subspan(static_cast<std::size_t>(outputs.begin),

@@ -17,11 +17,8 @@ std::span<const float> row_of(const Tensor& tensor, Index row) {
 }  // namespace
 
 double element(const WeightView& weight, Index in, Index out) {
-    const std::size_t size = byte_size(weight.dtype);
     float value = 0;
-    convert_to_f32(weight.dtype,
-                   {weight.data + static_cast<std::size_t>(place_in(weight, in, out)) * size, size},
-                   {&value, 1});
+    convert_to_f32(weight.dtype, weight.data, place_in(weight, in, out), {&value, 1});
     return static_cast<double>(value);
 }
 

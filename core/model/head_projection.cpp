@@ -11,20 +11,18 @@ HeadProjection::Part part_of(const Model& model, Stage stage, Index layer, Index
     const QkvColumn first = qkv_column(model, stage, layer, head, 0);
     const WeightView& all = first.linear->weight;
     const Index width = model.config().head_dim;
-    const auto in = static_cast<std::size_t>(all.in), out = static_cast<std::size_t>(all.out),
-               begin = static_cast<std::size_t>(first.out), size = byte_size(all.dtype);
-    const auto count = static_cast<std::size_t>(width);
+    const auto begin = static_cast<std::size_t>(first.out), count = static_cast<std::size_t>(width);
     HeadProjection::Part part{.weight = all, .bias = first.linear->bias.values(), .copied = {}};
     part.weight.out = width;
     if (!part.bias.empty()) part.bias = part.bias.subspan(begin, count);
     if (all.layout == WeightView::Layout::out_in) {
-        part.weight.data += begin * in * size;
+        part.weight.data += bytes_of(all.dtype, first.out * all.in);
         return part;
     }
-    part.copied.resize(in * count);
-    for (std::size_t row = 0; row < in; ++row)
-        convert_to_f32(all.dtype, {all.data + (row * out + begin) * size, count * size},
-                       std::span(part.copied).subspan(row * count, count));
+    part.copied.resize(static_cast<std::size_t>(all.in) * count);
+    for (Index row = 0; row < all.in; ++row)
+        convert_to_f32(all.dtype, all.data, row * all.out + first.out,
+                       std::span(part.copied).subspan(static_cast<std::size_t>(row) * count, count));
     return part;
 }
 

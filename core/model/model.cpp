@@ -220,8 +220,7 @@ std::shared_ptr<const Model> Model::changed(std::shared_ptr<const Model> of, Net
 
 std::int64_t Model::parameter_count() const {
     std::int64_t count = 0;
-    for (const Weight& weight : weights_)
-        count += static_cast<std::int64_t>(weight.bytes.size() / byte_size(weight.dtype));
+    for (const Weight& weight : weights_) count += *element_count(weight.shape);
     return count;
 }
 

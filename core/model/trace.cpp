@@ -24,19 +24,16 @@ struct HeadOutput {
 };
 
 HeadOutput output_matrix(const WeightView& all, Index head, Index head_dim) {
-    const auto element = static_cast<Index>(byte_size(all.dtype));
     HeadOutput out{{}, all};
     out.weight.in = head_dim;
     if (all.layout == WeightView::Layout::in_out) {
-        out.weight.data += head * head_dim * all.out * element;
+        out.weight.data += bytes_of(all.dtype, head * head_dim * all.out);
         return out;
     }
     out.storage = Tensor({all.out, head_dim});
-    for (Index row = 0; row < all.out; ++row) {
-        const std::byte* first = all.data + (row * all.in + head * head_dim) * element;
-        convert_to_f32(all.dtype, {first, static_cast<std::size_t>(head_dim * element)},
+    for (Index row = 0; row < all.out; ++row)
+        convert_to_f32(all.dtype, all.data, row * all.in + head * head_dim,
                        {out.storage.matrix().row(row), static_cast<std::size_t>(head_dim)});
-    }
     out.weight.data = reinterpret_cast<const std::byte*>(out.storage.data());
     out.weight.dtype = DType::f32;
     return out;

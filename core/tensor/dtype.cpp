@@ -1,7 +1,10 @@
 #include "tensor/dtype.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+
+#include "tensor/blocks.hpp"
 
 namespace attn {
 
@@ -22,6 +25,23 @@ void convert(std::span<const std::byte> bytes, std::span<float> out) {
 
 }  // namespace
 
+std::ptrdiff_t block_elements(DType dtype) {
+    switch (dtype) {
+        case DType::q4_0:
+        case DType::q4_1:
+        case DType::q5_0:
+        case DType::q5_1:
+        case DType::q8_0:
+        case DType::iq4_nl: return 32;
+        case DType::q2_k:
+        case DType::q3_k:
+        case DType::q4_k:
+        case DType::q5_k:
+        case DType::q6_k: return 256;
+        default: return 1;
+    }
+}
+
 std::size_t byte_size(DType dtype) {
     switch (dtype) {
         case DType::boolean:
@@ -37,6 +57,17 @@ std::size_t byte_size(DType dtype) {
         case DType::u64:
         case DType::i64:
         case DType::f64: return 8;
+        case DType::q4_0:
+        case DType::iq4_nl: return 18;
+        case DType::q4_1: return 20;
+        case DType::q5_0: return 22;
+        case DType::q5_1: return 24;
+        case DType::q8_0: return 34;
+        case DType::q2_k: return 84;
+        case DType::q3_k: return 110;
+        case DType::q4_k: return 144;
+        case DType::q5_k: return 176;
+        case DType::q6_k: return 210;
     }
     return 0;
 }
@@ -56,6 +87,17 @@ std::string_view name(DType dtype) {
         case DType::bf16: return "bfloat16";
         case DType::f32: return "float32";
         case DType::f64: return "float64";
+        case DType::q4_0: return "Q4_0";
+        case DType::q4_1: return "Q4_1";
+        case DType::q5_0: return "Q5_0";
+        case DType::q5_1: return "Q5_1";
+        case DType::q8_0: return "Q8_0";
+        case DType::q2_k: return "Q2_K";
+        case DType::q3_k: return "Q3_K";
+        case DType::q4_k: return "Q4_K";
+        case DType::q5_k: return "Q5_K";
+        case DType::q6_k: return "Q6_K";
+        case DType::iq4_nl: return "IQ4_NL";
     }
     return "";
 }
@@ -126,6 +168,29 @@ void convert_to_f32(DType dtype, std::span<const std::byte> bytes, std::span<flo
         case DType::u64: convert<std::uint64_t>(bytes, out); break;
         case DType::i64: convert<std::int64_t>(bytes, out); break;
         case DType::f64: convert<double>(bytes, out); break;
+        default: widen_blocks(dtype, bytes, out); break;
+    }
+}
+
+void convert_to_f32(DType dtype, const std::byte* bytes, std::ptrdiff_t first, std::span<float> out) {
+    const std::ptrdiff_t elements = block_elements(dtype);
+    const auto from = [&](std::ptrdiff_t element, std::ptrdiff_t count) {
+        return std::span(bytes + bytes_of(dtype, element), bytes_of(dtype, count));
+    };
+    while (!out.empty()) {
+        const std::ptrdiff_t within = first % elements, whole = std::ssize(out) / elements * elements;
+        if (within == 0 && whole > 0) {
+            convert_to_f32(dtype, from(first, whole), out.first(static_cast<std::size_t>(whole)));
+            out = out.subspan(static_cast<std::size_t>(whole));
+            first += whole;
+            continue;
+        }
+        const Block block = take_apart(dtype, from(first - within, elements));
+        const std::ptrdiff_t count = std::min(elements - within, std::ssize(out));
+        for (std::ptrdiff_t i = 0; i < count; ++i)
+            out[static_cast<std::size_t>(i)] = block.value(static_cast<std::size_t>(within + i));
+        out = out.subspan(static_cast<std::size_t>(count));
+        first += count;
     }
 }
 

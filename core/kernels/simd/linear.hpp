@@ -133,6 +133,43 @@ void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, S
     multiply_in_blocks<V>(x, out, pack_part, store);
 }
 
+// Computes x W for a W [out, in] whose rows are in blocks. They are widened where they are used: a few rows' share of
+// depth_block elements at a time, which is a whole number of blocks of every type.
+template <class V, class Store>
+void product_of_blocks(ConstMatrix x, const WeightView& w, Store store) {
+    const auto widen = [&](Range rows, Range depths, float* to) {
+        for (Index row = rows.begin; row < rows.end; ++row, to += depths.size())
+            convert_to_f32(w.dtype, w.data, row * w.in + depths.begin,
+                           {to, static_cast<std::size_t>(depths.size())});
+    };
+    if (x.rows == 1)
+        return for_each_block(w.out, vector_columns, [&](Range columns) {
+            float sums[vector_columns]{};
+            constexpr Index together = 16;
+            const Scratch widened(together * depth_block);
+            for (Index o = 0; o < columns.size(); o += together) {
+                const Range rows{columns.begin + o, least(columns.begin + o + together, columns.end)};
+                for (Index k = 0; k < w.in; k += depth_block) {
+                    const Range depths{k, least(k + depth_block, w.in)};
+                    widen(rows, depths, widened.data);
+                    add_vector_times_columns<V>(
+                        x.data + k, stored({widened.data, rows.size(), depths.size(), depths.size()}),
+                        depths.size(), rows.size(), sums + o);
+                }
+            }
+            store({sums, 1, columns.size(), columns.size()}, 0, columns.begin);
+        });
+    multiply_in_blocks<V>(
+        x, w.out,
+        [&](Range columns, Range depths, float* to) {
+            const Scratch widened(columns.size() * depths.size());
+            widen(columns, depths, widened.data);
+            pack_transposed<V>(stored({widened.data, columns.size(), depths.size(), depths.size()}),
+                               depths.size(), columns.size(), to);
+        },
+        store);
+}
+
 template <class V>
 void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, Activation activation,
             MatrixView<float> y) {
@@ -152,7 +189,8 @@ void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias
         case DType::f16: return product<V>(x, Stored<F16>{weight.data, stride}, weight.layout, y.cols, store);
         case DType::bf16:
             return product<V>(x, Stored<Bf16>{weight.data, stride}, weight.layout, y.cols, store);
-        default: return product<V>(x, Stored<F32>{weight.data, stride}, weight.layout, y.cols, store);
+        case DType::f32: return product<V>(x, Stored<F32>{weight.data, stride}, weight.layout, y.cols, store);
+        default: return product_of_blocks<V>(x, weight, store);
     }
 }
 

@@ -1,0 +1,40 @@
+// Weights in blocks, as GGUF files hold them: the elements of a row come in blocks of 32 or 256, whose integers share
+// scales. The layouts are those of llama.cpp's C reference (ggml-quants), the order of operations, too: values equal
+// its own to the last bit.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tensor/dtype.hpp"
+
+namespace attn {
+
+inline constexpr std::size_t most_block_elements = 256;
+
+// A block taken apart. Element i is scale[i / part] · quant[i], plus offset[i / part] if there are offsets; a scale is
+// d · s, an offset −dmin · m, or as the block has it where it has no small scales.
+struct Block {
+    std::size_t elements = 0, part = 0;  // part: how many elements share a scale
+    bool has_offsets = false;
+    bool has_small_scales = false;  // s and m
+    std::array<std::int8_t, most_block_elements> quant{};
+    std::array<float, 16> scale{}, offset{};
+    float d = 0, dmin = 0;
+    std::array<std::int8_t, 16> s{}, m{};
+
+    float value(std::size_t i) const {
+        const float product = scale[i / part] * static_cast<float>(quant[i]);
+        return has_offsets ? product + offset[i / part] : product;
+    }
+};
+
+// One block of a type that has blocks; bytes_of(dtype, block_elements(dtype)) bytes of any alignment.
+Block take_apart(DType dtype, std::span<const std::byte> block);
+
+// Whole blocks.
+void widen_blocks(DType dtype, std::span<const std::byte> blocks, std::span<float> out);
+
+}  // namespace attn
