@@ -28,6 +28,7 @@ class Assembly {
     WeightView matrix(const std::string& name, WeightView::Layout layout) const {
         const Weight& weight = *model_.weight(name);
         const bool in_first = layout == WeightView::Layout::in_out;
+        if (weight.turned) layout = out_in;
         return {.data = weight.bytes.data(),
                 .dtype = weight.dtype,
                 .in = weight.shape[in_first ? 0 : 1],

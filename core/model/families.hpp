@@ -131,6 +131,9 @@ bool has(const FamilyRules& rules, Part part, const ModelConfig& config);
 // Returns a part's name in a layer, and of an expert.
 std::string name_of(const WeightRule& rule, Index layer, Index expert = 0);
 
+// Whether a tensor of a file, by the name that it has there, is a matrix that lies [in, out].
+bool lies_in_out(const FamilyRules& rules, std::string_view stored_name);
+
 // Tells whether `text` is the pattern with numbers in place of every '*'.
 bool matches(std::string_view pattern, std::string_view text);
 

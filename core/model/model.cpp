@@ -24,6 +24,8 @@ struct StoredTensor {
     Shape shape;
     std::size_t offset;
     std::span<const std::byte> bytes;
+    std::optional<DType> rounded_from = {};
+    bool turned = false;
 };
 
 // The key is the name as the family declares it.
@@ -52,6 +54,35 @@ struct StoredModel {
     std::optional<GgufHeader> gguf = {};
 };
 
+Status add_stored(StoredTensors& stored, StoredTensor tensor, const FamilyRules& rules) {
+    const auto [place, added] = stored.try_emplace(declared_name(tensor.name, rules), tensor);
+    if (added) return ok();
+    return Error{"tensor " + quote(place->second.name) + " is in " + quote(*place->second.file) +
+                 " and, as " + quote(tensor.name) + ", in " + quote(*tensor.file)};
+}
+
+Result<StoredTensors> held_tensors(const std::map<std::string, HeldFile>& files, const FamilyRules& rules) {
+    StoredTensors stored;
+    for (const auto& [file, held] : files)
+        for (const HeldTensor& tensor : held.tensors) {
+            const TensorEntry& entry = tensor.entry;
+            StoredTensor found{.name = entry.name,
+                               .file = &file,
+                               .dtype_name = entry.dtype_name,
+                               .dtype = entry.dtype,
+                               .shape = entry.shape,
+                               .offset = static_cast<std::size_t>(held.data_offset + entry.begin),
+                               .bytes = tensor.bytes};
+            if (tensor.dtype == DType::q8_0) {
+                found.dtype = tensor.dtype;
+                found.rounded_from = entry.dtype;
+                found.turned = tensor.turned;
+            }
+            if (auto status = add_stored(stored, std::move(found), rules); !status) return status.error();
+        }
+    return stored;
+}
+
 Result<StoredTensors> read_safetensors_files(const std::map<std::string, Bytes>& files,
                                              const FamilyRules& rules) {
     StoredTensors stored;
@@ -66,17 +97,15 @@ Result<StoredTensors> read_safetensors_files(const std::map<std::string, Bytes>&
                                 .shape = entry.shape,
                                 .offset = static_cast<std::size_t>(parsed->header.data_offset + entry.begin),
                                 .bytes = parsed->bytes(entry)};
-            const auto [place, added] = stored.emplace(declared_name(entry.name, rules), std::move(tensor));
-            if (!added)
-                return Error{"tensor " + quote(place->second.name) + " is in " + quote(*place->second.file) +
-                             " and, as " + quote(entry.name) + ", in " + quote(file)};
+            if (auto status = add_stored(stored, std::move(tensor), rules); !status) return status.error();
         }
     }
     return stored;
 }
 
 // Keeps only the files that the index names; each of them must exist.
-Status keep_indexed(const SafetensorsIndex& index, std::map<std::string, Bytes>& files) {
+template <class File>
+Status keep_indexed(const SafetensorsIndex& index, std::map<std::string, File>& files) {
     for (const std::string& file : index.files)
         if (!files.contains(file))
             return Error{"model.safetensors.index.json names the file " + quote(file) + ", which is missing"};
@@ -97,7 +126,8 @@ Status check_index(const SafetensorsIndex& index, const StoredTensors& stored, c
 
 Result<StoredModel> read_safetensors_model(std::span<const std::byte> config,
                                            const std::optional<Bytes>& index_json,
-                                           std::map<std::string, Bytes>& weights) {
+                                           std::map<std::string, Bytes>& weights,
+                                           std::map<std::string, HeldFile>& held) {
     StoredModel stored;
     auto parsed_config = parse_model_config(config);
     if (!parsed_config) return parsed_config.error();
@@ -109,10 +139,12 @@ Result<StoredModel> read_safetensors_model(std::span<const std::byte> config,
         auto parsed = parse_safetensors_index(*index_json);
         if (!parsed) return parsed.error();
         index = std::move(*parsed);
-        if (auto status = keep_indexed(*index, weights); !status) return status.error();
+        auto status = held.empty() ? keep_indexed(*index, weights) : keep_indexed(*index, held);
+        if (!status) return status.error();
     }
-    if (weights.empty()) return Error{"there is no .safetensors file with the weights"};
-    auto tensors = read_safetensors_files(weights, *stored.rules);
+    if (weights.empty() && held.empty()) return Error{"there is no .safetensors file with the weights"};
+    auto tensors =
+        held.empty() ? read_safetensors_files(weights, *stored.rules) : held_tensors(held, *stored.rules);
     if (!tensors) return tensors.error();
     stored.tensors = *std::move(tensors);
     if (index)
@@ -172,7 +204,9 @@ Result<Weight> check(const DeclaredWeight& declared, const StoredTensor& stored,
                   .file = *stored.file,
                   .offset = stored.offset,
                   .bytes = stored.bytes,
-                  .paired_rows = declared.paired_rows};
+                  .paired_rows = declared.paired_rows,
+                  .rounded_from = stored.rounded_from,
+                  .turned = stored.turned};
 }
 
 // Counts NaN values: their bits, without the sign, are above those of infinity.
@@ -276,10 +310,11 @@ Index Weight::stored_row(Index row) const {
 Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
     std::shared_ptr<Model> model(new Model);
     model->files_ = std::move(files.weights);
+    model->held_ = std::move(files.held);
     const bool in_gguf =
         std::ranges::any_of(model->files_, [](const auto& file) { return is_gguf_name(file.first); });
     auto stored = in_gguf ? read_gguf_model(model->files_)
-                          : read_safetensors_model(files.config, files.index, model->files_);
+                          : read_safetensors_model(files.config, files.index, model->files_, model->held_);
     if (!stored) return stored.error();
     model->config_ = std::move(stored->config);
     model->gguf_ = std::move(stored->gguf);
@@ -333,6 +368,8 @@ std::int64_t Model::parameter_count() const {
 std::int64_t Model::memory_bytes() const {
     std::int64_t count = 0;
     for (const auto& [name, bytes] : files_) count += std::ssize(bytes);
+    for (const auto& [name, file] : held_)
+        for (const HeldTensor& tensor : file.tensors) count += std::ssize(tensor.bytes);
     return count;
 }
 

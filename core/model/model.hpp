@@ -12,6 +12,7 @@
 
 #include "io/gguf.hpp"
 #include "io/model_config.hpp"
+#include "model/eight_bits.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/result.hpp"
 #include "tensor/tensor.hpp"
@@ -25,6 +26,8 @@ struct ModelFiles {
     std::optional<Bytes> index;  // model.safetensors.index.json, if the weights are in shards
     std::map<std::string, Bytes>
         weights;  // keyed by file name: model.safetensors, model-00001-of-00002.safetensors, …, x.gguf
+    std::map<std::string, HeldFile>
+        held;  // .safetensors files in their place, which were rounded as they arrived
 };
 bool is_gguf_name(std::string_view file);
 
@@ -41,6 +44,11 @@ struct Weight {
     // Of each head, how many rows lie in the file in pairs that turn (0, d/2, 1, d/2 + 1, …); in `bytes` they have been put
     // into halves. 0: the rows lie as in the file.
     Index paired_rows = 0;
+
+    // Of a matrix that was rounded as it arrived, the type in the file; and whether it lies there [in, out], while `bytes`
+    // lie [out, in]. The shape is that of the file.
+    std::optional<DType> rounded_from = {};
+    bool turned = false;
 
     Index stored_row(Index row) const;  // where a row of `bytes` is in the file
 };
@@ -62,7 +70,8 @@ class Model {
 
     const ModelConfig& config() const { return config_; }
     std::int64_t parameter_count() const;
-    std::int64_t memory_bytes() const;  // the size of the files it holds
+    std::int64_t memory_bytes() const;  // the size of the files it holds, or of what they were rounded to
+    bool in_eight_bits() const { return of_ ? of_->in_eight_bits() : !held_.empty(); }
     // Lists what a person should know about the files: NaN values, and tensors that are not used.
     const std::vector<std::string>& notes() const { return notes_; }
 
@@ -76,6 +85,7 @@ class Model {
     Model() = default;
     ModelConfig config_;
     std::map<std::string, Bytes> files_;
+    std::map<std::string, HeldFile> held_;
     std::optional<GgufHeader> gguf_;
     std::vector<Weight> weights_;
     std::vector<std::string> notes_;

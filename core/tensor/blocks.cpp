@@ -1,5 +1,6 @@
 #include "tensor/blocks.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -201,6 +202,27 @@ bool has_finite_scales(DType dtype, std::span<const std::byte> block) {
         return std::isfinite(half_at(reinterpret_cast<Bytes8>(block.data()) + at));
     };
     return finite(first) && (second == none || finite(second));
+}
+
+bool narrow_to_q8_0(std::span<const float> values, std::span<std::byte> blocks) {
+    constexpr std::size_t elements = 32;
+    for (; !values.empty(); values = values.subspan(elements), blocks = blocks.subspan(2 + elements)) {
+        float most = 0;
+        for (const float value : values.first(elements)) {
+            if (!std::isfinite(value)) return false;
+            most = std::max(most, std::abs(value));
+        }
+        const std::uint16_t bits = f32_to_f16(most / 127);
+        const float d = f16_to_f32(bits);
+        if (!std::isfinite(d)) return false;
+        std::memcpy(blocks.data(), &bits, sizeof bits);
+        for (std::size_t i = 0; i < elements; ++i) {
+            const float steps = d > 0 ? std::round(values[i] / d) : 0;
+            blocks[2 + i] =
+                static_cast<std::byte>(small(static_cast<int>(std::clamp(steps, -127.0f, 127.0f))));
+        }
+    }
+    return true;
 }
 
 void widen_blocks(DType dtype, std::span<const std::byte> blocks, std::span<float> out) {

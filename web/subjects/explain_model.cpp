@@ -100,8 +100,10 @@ VectorView vector_of(const Around& a) {
 // Returns the place of a number in the model's files, in words.
 std::string place_told(const StoredAt& place) {
     if (!place.weight) return "";
-    return "Stored as " + std::string(attn::name(place.weight->dtype)) + " in " + place.weight->name + ", " +
-           place_in_file(place) + ".";
+    const auto& rounded_from = place.weight->rounded_from;
+    return "Stored as " + std::string(attn::name(rounded_from.value_or(place.weight->dtype))) + " in " +
+           place.weight->name + ", " + place_in_file(place) + (rounded_from ? "; held here in 8 bits" : "") +
+           ".";
 }
 
 // What a number in a block is made of: an integer of its own, and scales that it shares with others.
@@ -361,7 +363,7 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
 }
 
 std::string place_in_file(const StoredAt& place) {
-    return (place.in_block() ? "in the block at byte " : "at byte ") +
+    return (place.in_block() && !place.weight->rounded_from ? "in the block at byte " : "at byte ") +
            with_commas(static_cast<std::int64_t>(place.byte)) + " of " + place.weight->file;
 }
 
