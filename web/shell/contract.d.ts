@@ -26,7 +26,7 @@ export interface Exports {
 
     /**
      * Before the start: with an empty fragment the page shows this head of this model, which the program asks for by
-     * `openBundled`.
+     * `openNamed`.
      */
     _explorer_home(model: Text, layer: number, head: number): void;
 
@@ -62,6 +62,9 @@ export interface Exports {
     /** A model begins to arrive. The files that follow are config.json, the index where there is one, and the weights. */
     _explorer_model_name(name: Text, readsAlike: Flag): void;
 
+    /** One sentence where no model with this config.json can be opened, or an empty text. */
+    _explorer_model_refusal(config: Bytes, size: number): Text;
+
     /** The answer is the address that the file's bytes are written to, or 0 where the file is refused. */
     _explorer_model_buffer(name: Text, size_low: number, size_high: number): number;
 
@@ -74,7 +77,7 @@ export interface Exports {
     /** The files that have arrived are not going to be a model. */
     _explorer_model_discard(): void;
 
-    /** The model that the program asked for by `openBundled` or `openGiven` is not going to be open. */
+    /** The model that the program asked for by `openNamed` or `openGiven` is not going to be open. */
     _explorer_model_failed(): void;
 
     /** How many tokens the open model takes; 0 where none is open. */
@@ -243,8 +246,11 @@ export interface Shell {
     /** The mouse's cursor, by its name in CSS. */
     cursor(name: string): void;
 
-    /** The answer is whether such a model comes with the site; if so, it is opened after the call. */
-    openBundled(name: string): boolean;
+    /**
+     * The answer is whether such a model comes with the site, or is named as the hub's, hub:org/name@revision; if so, it is
+     * opened after the call, one of the hub that is not kept only when the person says so.
+     */
+    openNamed(name: string): boolean;
 
     /**
      * A text field lies over the canvas, at these CSS pixels of the stage. While nobody types it holds `text`. `number`

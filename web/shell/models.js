@@ -71,11 +71,12 @@ export class Models {
     }
 
     /**
-     * The answer is whether a model is open then. `site` is its name where it comes with the site.
+     * The answer is whether a model is open then. `site` is its name where it comes with the site. `link` and `shown` name
+     * one of the hub, in links and for people; others are named after their folder.
      *
      * @param {Entry[]} entries
      */
-    async open(entries, { site = '', awaited = false } = {}) {
+    async open(entries, { site = '', awaited = false, link = '', shown = '' } = {}) {
         if (this.#reading?.awaited) {  // what a person opens goes before
             this.#reading.cancelled = true;
             await this.#reading.done;
@@ -86,20 +87,20 @@ export class Models {
         }
         /** @type {Ticket} */
         const ticket = this.#reading = { awaited, cancelled: false };
-        return ticket.done = this.#opened(entries, site, ticket);
+        return ticket.done = this.#opened(entries, { site, link, shown }, ticket);
     }
 
     /**
      * @param {Entry[]} entries
-     * @param {string} site
+     * @param {{site: string, link: string, shown: string}} named
      * @param {Ticket} ticket
      */
-    async #opened(entries, site, ticket) {
+    async #opened(entries, { site, ...named }, ticket) {
         this.#notices.over();
         try {
             const { model, waiting } = await this.#gathered.add(entries);
             this.#notices.pending('files', waiting ?? null, () => this.#gathered.forget());
-            return model ? await this.#read(model, ticket) : false;
+            return model ? await this.#read(model, named, ticket) : false;
         } catch (error) {
             if (!(error instanceof Cancelled)) {
                 const reason = reasonOf(error);
@@ -113,9 +114,10 @@ export class Models {
 
     /**
      * @param {WholeModel} model
+     * @param {{link: string, shown: string}} named
      * @param {Ticket} ticket
      */
-    async #read(model, ticket) {
+    async #read(model, { link, shown }, ticket) {
         const problem = unfit(model);
         if (problem) {
             throw new Error(problem);
@@ -126,8 +128,8 @@ export class Models {
         const { Tokenizer } = await import('./tokenizers.min.mjs');
         const tokenizer = createTokenizer(texts, Tokenizer, config.vocab_size ?? config.text_config?.vocab_size);
 
-        const name = model.name || config._name_or_path?.split('/').at(-1) || config.model_type || 'model';
-        this.#program.modelName(name, this.#tokens[0].readsAlike(tokenizer));
+        const name = shown || model.name || config._name_or_path?.split('/').at(-1) || config.model_type || 'model';
+        this.#program.modelName(link || name, this.#tokens[0].readsAlike(tokenizer));
         let loaded = false;
         try {
             loaded = await this.#transfer(name, model, ticket) && this.#program.modelLoaded();

@@ -149,6 +149,13 @@ export class Program {
     modelName(name, readsAlike) { this.#call('_explorer_model_name', name, readsAlike); }
 
     /**
+     * One sentence where no model with this config.json can be opened, or an empty text.
+     *
+     * @param {Uint8Array} config
+     */
+    modelRefusal(config) { return this.#string(this.#call('_explorer_model_refusal', config, config.length)); }
+
+    /**
      * @param {string} name
      * @param {number} size
      */

@@ -48,7 +48,7 @@ class SentenceSubject final : public Subject, private Translating {
     TextRun* compared_run() const;
     // Returns the run that a cell belongs to.
     TextRun* run_of(const CellRef& cell) const { return cell.second ? compared_run() : chosen_run(); }
-    // Names the model that a link or undo asks for while it is loaded from the site or trained again; empty:
+    // Names the model that a link or undo asks for while it is loaded from the site or the hub, or trained again; empty:
     // none.
     const std::string& awaited_model() const { return awaited_; }
     // Says which symbols a network reads that was trained in this page on symbols; empty for other models.
@@ -177,8 +177,8 @@ class SentenceSubject final : public Subject, private Translating {
     const std::shared_ptr<const Model>& model_of(const TextJob& job) const {
         return &job == &compared_ && compares_models() ? other_model_ : model_;
     }
-    const std::string& name_of_model(const TextJob& job) const {
-        return &job == &compared_ && compares_models() ? other_name_ : model_name_;
+    std::string name_of_model(const TextJob& job) const {
+        return shown_name(&job == &compared_ && compares_models() ? other_name_ : model_name_);
     }
     std::int64_t model_bytes() const {
         return model_->memory_bytes() + (other_model_ ? other_model_->memory_bytes() : 0);
