@@ -293,11 +293,24 @@ EMSCRIPTEN_KEEPALIVE std::byte* explorer_model_buffer(const char* name, unsigned
     return buffer_in(models(), name, size_low, size_high);
 }
 
-EMSCRIPTEN_KEEPALIVE int explorer_model_check_header(const char* name) {
-    Status checked = models().check_header(name);
-    if (checked) return 0;
-    visit().report_error(checked.error());
-    return 1;
+// Returns how many bytes are needed to go on; 0 if all is checked, -1 if the file is refused (a notice says why).
+EMSCRIPTEN_KEEPALIVE double explorer_model_check_header(const char* name, unsigned written_low,
+                                                        unsigned written_high) {
+    const auto needed = models().check_header(name, (std::uint64_t{written_high} << 32) | written_low);
+    if (needed) return static_cast<double>(*needed);
+    visit().report_error(needed.error());
+    return -1;
+}
+
+EMSCRIPTEN_KEEPALIVE const char* explorer_model_tokenizer() { return returned(models().tokenizer()); }
+
+EMSCRIPTEN_KEEPALIVE const char* explorer_model_encode(const std::byte* text, int size, int ends) {
+    const auto ids =
+        models().encode({reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)}, ends != 0);
+    const nlohmann::json told =
+        ids ? nlohmann::json{{"ids", *ids}, {"fault", nullptr}}
+            : nlohmann::json{{"ids", nlohmann::json::array()}, {"fault", ids.error().message}};
+    return returned(told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 EMSCRIPTEN_KEEPALIVE int explorer_model_load() {

@@ -278,10 +278,11 @@ bool SentenceSubject::load_model() {
         return false;
     }
     const bool asked_for = !awaited_.empty() || training_.handover;
-    if (is_open() && compares_models() && !asked_for) return open_beside(std::move(loaded->model));
+    if (is_open() && compares_models() && !asked_for) return open_beside(*std::move(loaded));
     const bool wrote = writes_another();
     model_ = std::move(loaded->model);
     model_name_ = intake_.name();
+    tokenizer_ = std::move(loaded->tokenizer);
     const bool awaited = std::exchange(awaited_, "") == model_name_;
     const auto handover = std::exchange(training_.handover, std::nullopt);
     const bool trained = handover && name_of(handover->network) == model_name_;
@@ -310,7 +311,8 @@ bool SentenceSubject::load_model() {
 }
 
 // The page's tokenizer is that of both.
-bool SentenceSubject::open_beside(std::shared_ptr<const Model> model) {
+bool SentenceSubject::open_beside(ModelIntake::Loaded loaded) {
+    const auto& model = loaded.model;
     const std::string& name = intake_.name();
     const bool writes = model->config().decoder_layers > 0;
     if (!intake_.reads_alike() || writes != writes_another()) {
@@ -324,7 +326,8 @@ bool SentenceSubject::open_beside(std::shared_ptr<const Model> model) {
     }
     for (const std::string& note : model->notes()) visit().notice(shown_name(name) + ": " + note);
     compared_.clear();
-    other_model_ = std::move(model);
+    other_model_ = std::move(loaded.model);
+    tokenizer_ = std::move(loaded.tokenizer);
     other_name_ = name;
     visit().perform(Compare{Comparison{.model = name}});
     visit().show_boxes(true);
