@@ -35,7 +35,7 @@ constexpr std::string_view usage = R"(usage:
   attn tokenizer train --text FILE... --vocabulary N --out FILE [--special TOKEN...]
       Learns a byte-level BPE vocabulary of N tokens from the files' texts and writes it as a tokenizer.json.
   attn tokenizer encode TOKENIZER FILE
-      Prints the ids of the file's text by a tokenizer.json, on one line.
+      Prints the ids of the file's text by a tokenizer.json or a .gguf file, on one line.
   attn conformance DIR...
       Runs recorded cases of ONNX operators, each a folder with a meta.json, and compares their outputs.
 

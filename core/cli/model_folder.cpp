@@ -31,27 +31,6 @@ Result<std::int64_t> size_of(const fs::path& path) {
     return static_cast<std::int64_t>(size);
 }
 
-// Reads and checks the header of a GGUF file, and no more than twice as much of the file. Returns the names of all files of
-// its model.
-Result<std::vector<std::string>> read_gguf_start(const std::string& path) {
-    const auto size = size_of(path);
-    if (!size) return size.error();
-    const auto whole = static_cast<std::uint64_t>(*size);
-    std::ifstream file(path, std::ios::binary);
-    Bytes bytes;
-    for (std::uint64_t count = std::min<std::uint64_t>(whole, 1 << 20);;
-         count = std::min<std::uint64_t>(whole, 2 * count)) {
-        const std::size_t before = bytes.size();
-        bytes.resize(static_cast<std::size_t>(count));
-        file.read(reinterpret_cast<char*>(bytes.data() + before),
-                  static_cast<std::streamsize>(bytes.size() - before));
-        if (!file) return Error{path + ": cannot be read"};
-        const auto header = parse_gguf_header(bytes, whole);
-        if (!header) return Error{path + ": " + header.error().message};
-        if (*header) return gguf_shard_names(path, **header);
-    }
-}
-
 }  // namespace
 
 Status check_memory(const std::string& what, std::int64_t bytes) {
@@ -98,8 +77,29 @@ Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder
     return Model::load(std::move(files));
 }
 
+Result<GgufStart> read_gguf_start(const std::string& path) {
+    const auto size = size_of(path);
+    if (!size) return size.error();
+    const auto whole = static_cast<std::uint64_t>(*size);
+    std::ifstream file(path, std::ios::binary);
+    Bytes bytes;
+    for (std::uint64_t count = std::min<std::uint64_t>(whole, 1 << 20);;
+         count = std::min<std::uint64_t>(whole, 2 * count)) {
+        const std::size_t before = bytes.size();
+        bytes.resize(static_cast<std::size_t>(count));
+        file.read(reinterpret_cast<char*>(bytes.data() + before),
+                  static_cast<std::streamsize>(bytes.size() - before));
+        if (!file) return Error{path + ": cannot be read"};
+        auto header = parse_gguf_header(bytes, whole);
+        if (!header) return Error{path + ": " + header.error().message};
+        if (*header) return GgufStart{std::move(bytes), **std::move(header)};
+    }
+}
+
 Result<std::shared_ptr<const Model>> load_gguf(const std::string& path) {
-    auto names = read_gguf_start(path);
+    const auto start = read_gguf_start(path);
+    if (!start) return start.error();
+    const auto names = gguf_shard_names(path, start->header);
     if (!names) return names.error();
     std::int64_t total = 0;
     for (const std::string& name : *names) {

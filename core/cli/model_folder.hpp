@@ -19,6 +19,14 @@ Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder
 // checked before anything else.
 Result<std::shared_ptr<const Model>> load_gguf(const std::string& path);
 
+// The beginning of a GGUF file with its header, which looks into these bytes.
+struct GgufStart {
+    Bytes bytes;
+    GgufHeader header;
+};
+// Reads and checks the header, and no more than twice as much of the file.
+Result<GgufStart> read_gguf_start(const std::string& path);
+
 // The error names the file.
 Result<Bytes> read_file(const std::string& path);
 Status write_file(const std::string& path, std::span<const std::byte> bytes);

@@ -28,11 +28,27 @@ Status train_tokenizer(std::span<const std::string> files, int vocabulary,
     return save_tokenizer(*bpe, out);
 }
 
+Result<GgufTokenizer> load_gguf_tokenizer(const std::string& file) {
+    const auto start = read_gguf_start(file);
+    if (!start) return start.error();
+    const auto refusal = [&](const Error& error) { return Error{file + ": " + error.message}; };
+    const auto vocabulary = GgufVocabulary::read(start->header);
+    if (!vocabulary) return refusal(vocabulary.error());
+    auto tokenizer = GgufTokenizer::make(*vocabulary);
+    if (!tokenizer) return refusal(tokenizer.error());
+    return tokenizer;
+}
+
 Result<std::vector<std::int32_t>> encode_file(const std::string& tokenizer, const std::string& file) {
-    const auto bpe = load_tokenizer(tokenizer);
-    if (!bpe) return bpe.error();
     const auto text = read_file(file);
     if (!text) return text.error();
+    if (is_gguf_name(tokenizer)) {
+        const auto carried = load_gguf_tokenizer(tokenizer);
+        if (!carried) return carried.error();
+        return carried->encode(as_text(*text));
+    }
+    const auto bpe = load_tokenizer(tokenizer);
+    if (!bpe) return bpe.error();
     return bpe->encode(as_text(*text));
 }
 

@@ -9,6 +9,7 @@
 
 #include "tensor/result.hpp"
 #include "text/bpe.hpp"
+#include "text/gguf_tokenizer.hpp"
 
 namespace attn {
 
@@ -19,7 +20,9 @@ Status train_tokenizer(std::span<const std::string> files, int vocabulary,
 Result<Bpe> load_tokenizer(const std::string& file);  // a tokenizer.json
 Status save_tokenizer(const Bpe& tokenizer, const std::string& file);
 
-// Returns the ids of a file's text, using a tokenizer.json.
+Result<GgufTokenizer> load_gguf_tokenizer(const std::string& file);
+
+// Returns the ids of a file's text, using a tokenizer.json or a GGUF file, whose tokens of a text's ends are among them.
 Result<std::vector<std::int32_t>> encode_file(const std::string& tokenizer, const std::string& file);
 
 }  // namespace attn

@@ -250,6 +250,12 @@ Result<const GgufArchitecture*> architecture_of(const GgufHeader& header) {
 
 }  // namespace
 
+Status check_gguf_architecture(const std::string& file, const GgufHeader& header) {
+    const auto architecture = architecture_of(header);
+    if (!architecture) return Error{file + ": this GGUF file " + architecture.error().message};
+    return ok();
+}
+
 Result<ModelConfig> gguf_model_config(const GgufModel& model) {
     const auto refusal = [&](const std::string& what) {
         return Error{*model.files.front().name + ": this GGUF file " + what};

@@ -36,6 +36,9 @@ struct GgufModel {
 // own, or if there is a tensor twice or none at all.
 Result<GgufModel> gather_gguf(const std::map<std::string, std::vector<std::byte>>& files);
 
+// Refuses an architecture that is not supported, by its name and that of the file. The header alone tells.
+Status check_gguf_architecture(const std::string& file, const GgufHeader& header);
+
 // Tensors tell what keys leave out: the size of the vocabulary and of the MLP, which biases there are, whether the head is
 // the embedding, and by how much single frequencies of rotary positions are divided.
 Result<ModelConfig> gguf_model_config(const GgufModel& model);

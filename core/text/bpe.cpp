@@ -24,15 +24,16 @@ class Bpe::Encoder {
     explicit Encoder(const Bpe& bpe) : bpe_(bpe) {}
 
     void add_text(std::string_view text) {
-        for_each_piece(text, [&](std::string_view piece) { add_piece(piece); });
+        for_each_piece(text, [&](std::string_view piece) { add_piece(piece); }, bpe_.pieces_.by);
     }
     void add_id(std::int32_t id) { ids_.push_back(id); }
     std::vector<std::int32_t> ids() && { return std::move(ids_); }
 
   private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    static constexpr std::int32_t absorbed_before = -1;  // by the symbol before it
     struct Symbol {
-        std::int32_t id = 0;  // -1: absorbed by the symbol before it
+        std::int32_t id = 0;
         std::size_t before = none, after = none;
     };
     struct Candidate {
@@ -47,7 +48,10 @@ class Bpe::Encoder {
         const auto [known, is_new] = seen_.try_emplace(piece);
         if (is_new) {
             known->second.begin = ids_.size();
-            merge(piece);
+            if (const auto whole = bpe_.whole(piece))
+                ids_.push_back(*whole);
+            else
+                merge(piece);
             known->second.end = ids_.size();
         } else {
             for (std::size_t i = known->second.begin; i < known->second.end; ++i) ids_.push_back(ids_[i]);
@@ -71,13 +75,13 @@ class Bpe::Encoder {
             Symbol& absorbed = symbols_[symbol.after];
             symbol.id = found.result;
             symbol.after = absorbed.after;
-            absorbed.id = -1;
+            absorbed.id = absorbed_before;
             if (symbol.after != none) symbols_[symbol.after].before = left;
             offer(symbol.before);
             offer(left);
         }
         for (const Symbol& symbol : symbols_)
-            if (symbol.id >= 0) ids_.push_back(symbol.id);
+            if (symbol.id != absorbed_before) ids_.push_back(symbol.id);
     }
 
     void offer(std::size_t left) {
@@ -93,14 +97,35 @@ class Bpe::Encoder {
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates_;
 };
 
-Bpe::Bpe(std::vector<std::string> tokens, std::vector<Merge> merges, std::vector<Added> added)
-    : tokens_(std::move(tokens)), merges_(std::move(merges)), added_(std::move(added)) {
-    for (std::size_t id = 0; id < tokens_.size(); ++id)
+Bpe::Bpe(std::vector<std::string> tokens, std::vector<Merge> merges, std::vector<Added> added,
+         BpePieces pieces, std::span<const std::int32_t> never)
+    : tokens_(std::move(tokens)), merges_(std::move(merges)), added_(std::move(added)), pieces_(pieces) {
+    byte_ids_.fill(no_token);
+    std::vector<bool> other(tokens_.size());  // than what text is made of
+    for (const std::int32_t id : never) other[static_cast<std::size_t>(id)] = true;
+    for (const Added& token : added_) {
+        added_in_text_.add(this->token(token.id), token.id);
+        other[static_cast<std::size_t>(token.id)] = true;
+        // A vocabulary may add a token that is a byte's.
+        if (this->token(token.id).size() == 1)
+            byte_ids_[static_cast<unsigned char>(this->token(token.id).front())] = token.id;
+    }
+    for (std::size_t id = 0; id < tokens_.size(); ++id) {
+        if (other[id]) continue;
         if (tokens_[id].size() == 1)
             byte_ids_[static_cast<unsigned char>(tokens_[id].front())] = static_cast<std::int32_t>(id);
-    for (const Added& token : added_) added_in_text_.add(this->token(token.id), token.id);
+        if (pieces_.whole) by_bytes_.push_back(static_cast<std::int32_t>(id));
+    }
+    std::ranges::sort(by_bytes_, {}, [this](std::int32_t id) { return std::pair(token(id), id); });
     for (std::size_t rank = 0; rank < merges_.size(); ++rank)
         ranks_[pair_key(merges_[rank].left, merges_[rank].right)] = rank;
+}
+
+std::optional<std::int32_t> Bpe::whole(std::string_view piece) const {
+    const auto found =
+        std::ranges::lower_bound(by_bytes_, piece, {}, [this](std::int32_t id) { return token(id); });
+    if (found == by_bytes_.end() || token(*found) != piece) return std::nullopt;
+    return *found;
 }
 
 std::vector<std::int32_t> Bpe::encode(std::string_view text) const {

@@ -1,10 +1,11 @@
 // Byte-level byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909; over bytes as in GPT-2): turns text into
-// token ids and back, using the tokenizer.json of a checkpoint.
+// token ids and back, using the tokenizer.json of a checkpoint or what a GGUF file says of its tokenizer.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,8 +14,14 @@
 
 #include "tensor/result.hpp"
 #include "text/added_tokens.hpp"
+#include "text/pretokenize.hpp"
 
 namespace attn {
+
+struct BpePieces {
+    PreTokenizer by = PreTokenizer::byte_level;
+    bool whole = false;  // a piece that is a token is taken as such before anything is merged
+};
 
 class Bpe {
   public:
@@ -25,15 +32,18 @@ class Bpe {
         std::int32_t id = 0;
         bool special = false;
     };
+    // Stands in encode's ids for a byte that has no token.
+    static constexpr std::int32_t no_token = -2;
 
     // Reads files whose pre-tokenizer is ByteLevel with GPT-2's expression, that have no normalizer and put no tokens
     // around the text. Everything else is refused by name. `truncation` and `padding` are ignored.
     static Result<Bpe> parse(std::span<const std::byte> tokenizer_json);
 
-    // tokens[id] are a token's bytes. All 256 single bytes must be among them, and a merge's result must have the
-    // bytes of its left followed by those of its right. Merges are in order of their rank. This is for parse and
-    // train_bpe, which ensure all of that.
-    Bpe(std::vector<std::string> tokens, std::vector<Merge> merges, std::vector<Added> added);
+    // tokens[id] are a token's bytes, and a merge's result must have the bytes of its left followed by those of its
+    // right. Merges are in order of their rank. Tokens that are `never` in a text only have an id. This is for parse,
+    // train_bpe and GgufTokenizer, which ensure all of that; the first two, also that no byte is without a token.
+    Bpe(std::vector<std::string> tokens, std::vector<Merge> merges, std::vector<Added> added,
+        BpePieces pieces = {}, std::span<const std::int32_t> never = {});
 
     // Ill-formed UTF-8 is read the way TextDecoder passes it to a page: each maximal ill-formed part becomes U+FFFD.
     // For well-formed text, decode(encode(text)) == text. Takes O(n log n) time for n bytes.
@@ -55,8 +65,13 @@ class Bpe {
     std::vector<Merge> merges_;
     std::vector<Added> added_;
     AddedTokens added_in_text_;
+    BpePieces pieces_;
     std::array<std::int32_t, 256> byte_ids_{};
+    std::vector<std::int32_t>
+        by_bytes_;  // where whole pieces are taken: the tokens that text is made of, sorted
     std::unordered_map<std::uint64_t, std::size_t> ranks_;  // keyed by the ids of left and right
+
+    std::optional<std::int32_t> whole(std::string_view piece) const;
 };
 
 }  // namespace attn

@@ -9,52 +9,174 @@ namespace attn {
 
 namespace {
 
+constexpr std::array<std::string_view, 7> contractions{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+
 struct Character {
+    char32_t value = 0;
     UnicodeClass kind = UnicodeClass::other;
-    std::size_t bytes = 0;
+    std::size_t bytes = 0;  // 0: the text has ended
 };
 
-Character first_character(std::string_view text) {
-    const char c = text.front();
-    if (('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z')) return {UnicodeClass::letter, 1};
-    if (c == ' ') return {UnicodeClass::space, 1};
-    const CodePoint point = first_code_point(text);
-    return {class_of(point.value), point.bytes};
-}
+bool breaks_line(const Character& c) { return c.value == '\r' || c.value == '\n'; }
+bool is_sign(const Character& c) { return c.bytes > 0 && c.kind == UnicodeClass::other; }
 
-// Returns where the run of characters of one class that begins at `at` ends.
-std::size_t run_end(std::string_view text, std::size_t at, UnicodeClass kind) {
-    while (at < text.size()) {
-        const Character next = first_character(text.substr(at));
-        if (next.kind != kind) break;
-        at += next.bytes;
-    }
-    return at;
-}
+// A text to be divided, with the white space of one of the two standards.
+class Divided {
+  public:
+    Divided(std::string_view text, PreTokenizer by)
+        : text_(text),
+          javascript_(by == PreTokenizer::byte_level),
+          alone_(by == PreTokenizer::single_digits) {}
 
-// Takes all white space at the start. If something else follows, the last character is left to that,
-// unless it is the only one.
-std::size_t white_space(std::string_view text) {
-    std::size_t end = 0, last = 0;
-    while (end < text.size()) {
-        const Character next = first_character(text.substr(end));
-        if (next.kind != UnicodeClass::space) return last > 0 ? last : end;
-        last = end;
-        end += next.bytes;
+    Character at(std::size_t place) const {
+        if (place >= text_.size()) return {};
+        const char c = text_[place];
+        const auto value = static_cast<char32_t>(static_cast<unsigned char>(c));
+        if (('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z')) return {value, UnicodeClass::letter, 1};
+        if (c == ' ') return {value, UnicodeClass::space, 1};
+        const CodePoint point = first_code_point(text_.substr(place));
+        UnicodeClass kind = class_of(point.value);
+        if (!javascript_ && point.value == 0x85) kind = UnicodeClass::space;
+        if (!javascript_ && point.value == 0xFEFF) kind = UnicodeClass::other;
+        return {point.value, kind, point.bytes};
     }
-    return end;
-}
+
+    // Returns where the run of characters of one class that begins at `place` ends, after so many of them at the most.
+    std::size_t run_end(std::size_t place, UnicodeClass kind, int most = -1) const {
+        for (Character next = at(place); next.bytes > 0 && next.kind == kind && most != 0; next = at(place)) {
+            place += next.bytes;
+            --most;
+        }
+        return place;
+    }
+
+    // Returns where the run of line breaks, or of slashes too, that begins at `place` ends.
+    std::size_t breaks_end(std::size_t place, bool slashes) const {
+        while (place < text_.size() &&
+               (text_[place] == '\r' || text_[place] == '\n' || (slashes && text_[place] == '/')))
+            ++place;
+        return place;
+    }
+
+    // Returns the length of the contraction at `place`, or 0.
+    std::size_t contraction(std::size_t place, bool any_case) const {
+        if (place >= text_.size() || text_[place] != '\'') return 0;
+        for (const std::string_view each : contractions) {
+            bool same = text_.size() - place >= each.size();
+            for (std::size_t i = 1; same && i < each.size(); ++i) {
+                const char c = text_[place + i];
+                same = c == each[i] || (any_case && c == each[i] - 'a' + 'A');
+            }
+            if (same) return each.size();
+        }
+        return 0;
+    }
+
+    // Takes all white space at the start. If something else follows, the last character is left to that,
+    // unless it is the only one.
+    std::size_t white_space() const {
+        std::size_t end = 0, last = 0;
+        for (Character next = at(0); next.bytes > 0; next = at(end)) {
+            if (next.kind != UnicodeClass::space)
+                return last > 0 && !(alone_ && next.kind == UnicodeClass::number) ? last : end;
+            last = end;
+            end += next.bytes;
+        }
+        return end;
+    }
+
+    // Takes the white space at the start up to its last line break, or else as above.
+    std::size_t white_space_or_breaks() const {
+        std::size_t end = 0, broken = 0;
+        for (Character next = at(0); next.bytes > 0 && next.kind == UnicodeClass::space; next = at(end)) {
+            end += next.bytes;
+            if (breaks_line(next)) broken = end;
+        }
+        return broken > 0 ? broken : white_space();
+    }
+
+    std::size_t gpt2_piece() const {
+        if (const std::size_t length = contraction(0, false)) return length;
+        const Character first = at(0);
+        if (alone_ && first.kind == UnicodeClass::number) return first.bytes;
+        const Character second = at(first.bytes);
+        const bool leads = first.value == ' ' && second.bytes > 0 && second.kind != UnicodeClass::space &&
+                           !(alone_ && second.kind == UnicodeClass::number);
+        if (first.kind == UnicodeClass::space && !leads) return white_space();
+        return run_end(leads ? first.bytes : 0, (leads ? second : first).kind);
+    }
+
+    // What the newer expressions say of everything but words.
+    std::size_t other_piece(int digits, bool slashes) const {
+        const Character first = at(0), second = at(first.bytes);
+        if (first.kind == UnicodeClass::number) return run_end(0, UnicodeClass::number, digits);
+        if (is_sign(first) || (first.value == ' ' && is_sign(second)))
+            return breaks_end(run_end(first.bytes, UnicodeClass::other), slashes);
+        return white_space_or_breaks();
+    }
+
+    std::size_t qwen2_piece(int digits) const {
+        if (const std::size_t length = contraction(0, true)) return length;
+        const Character first = at(0), second = at(first.bytes);
+        const bool leads = first.kind != UnicodeClass::letter && first.kind != UnicodeClass::number &&
+                           !breaks_line(first) && second.kind == UnicodeClass::letter;
+        if (leads || first.kind == UnicodeClass::letter)
+            return run_end(leads ? first.bytes : 0, UnicodeClass::letter);
+        return other_piece(digits, false);
+    }
+
+    std::size_t cased_piece(int digits, bool contracted) const {
+        const Character first = at(0);
+        const bool may_lead =
+            first.kind != UnicodeClass::letter && first.kind != UnicodeClass::number && !breaks_line(first);
+        for (const bool capitals_alone : {false, true})
+            for (const bool leads : {true, false})
+                if (may_lead || !leads)
+                    if (const std::size_t end = cased_word(leads ? first.bytes : 0, capitals_alone))
+                        return end + (contracted ? contraction(end, true) : 0);
+        return other_piece(digits, true);
+    }
+
+  private:
+    // Returns where U*W+ from `place` on ends or, with capitals alone, U+; 0: there is no such word.
+    std::size_t cased_word(std::size_t place, bool capitals_alone) const {
+        std::size_t end = place, after_both = 0;  // the end of the last character that U and W share
+        for (Character next = at(end); next.bytes > 0; next = at(end)) {
+            const LetterCase letter = case_of(next.value);
+            if (letter != LetterCase::upper && letter != LetterCase::uncased) break;
+            end += next.bytes;
+            if (letter == LetterCase::uncased) after_both = end;
+        }
+        if (capitals_alone) return end > place ? end : 0;
+        if (const Character next = at(end); next.bytes == 0 || case_of(next.value) != LetterCase::lower)
+            return after_both;
+        for (Character next = at(end); next.bytes > 0; next = at(end)) {
+            const LetterCase letter = case_of(next.value);
+            if (letter != LetterCase::lower && letter != LetterCase::uncased) break;
+            end += next.bytes;
+        }
+        return end;
+    }
+
+    std::string_view text_;
+    bool javascript_;
+    bool alone_;  // digits
+};
 
 }  // namespace
 
-std::size_t first_piece(std::string_view text) {
-    constexpr std::array<std::string_view, 7> contractions{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
-    if (text.front() == '\'')
-        for (const std::string_view contraction : contractions)
-            if (text.starts_with(contraction)) return contraction.size();
-    const std::size_t begin = text.front() == ' ' && text.size() > 1 ? 1 : 0;
-    const UnicodeClass kind = first_character(text.substr(begin)).kind;
-    return kind == UnicodeClass::space ? white_space(text) : run_end(text, begin, kind);
+std::size_t first_piece(std::string_view text, PreTokenizer by) {
+    const Divided divided(text, by);
+    switch (by) {
+        case PreTokenizer::byte_level:
+        case PreTokenizer::gpt2:
+        case PreTokenizer::single_digits: break;
+        case PreTokenizer::qwen2: return divided.qwen2_piece(1);
+        case PreTokenizer::llama3: return divided.qwen2_piece(3);
+        case PreTokenizer::gpt4o: return divided.cased_piece(3, true);
+        case PreTokenizer::tekken: return divided.cased_piece(1, false);
+    }
+    return divided.gpt2_piece();
 }
 
 }  // namespace attn

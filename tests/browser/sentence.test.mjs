@@ -11,13 +11,6 @@ const bound = 1e-4;  // attention of an f32 run against float64
 const words = tiny.text.split(' ');
 const last = tiny.ids.length - 1;
 
-async function greedily(explorer) {
-    await explorer.dismiss();  // a notice may lie over the slider
-    const { left, right } = await explorer.reveal('next/temperature');
-    await explorer.drag('next/temperature', (left - right) / 2 - 4);
-    await explorer.until('temperature 0', () => explorer.linked('sampling'), (sampling) => sampling?.startsWith('0,'));
-}
-
 test('a dropped model and a typed sentence give the attention that PyTorch gives', { each: true }, async (explorer) => {
     await explorer.openModel(tiny.folder);
     assert.equal((await explorer.state()).subject, 'sentence');
@@ -101,7 +94,7 @@ test('a word can be followed: hovered, chosen, and let go', async (explorer) => 
 
 test('greedy generation takes the tokens that PyTorch takes, until the context is full', async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
-    await greedily(explorer);
+    await explorer.greedily();
     for (let steps = 1; steps <= 2; ++steps) {
         await explorer.click('next/step');
         const { ids } = await explorer.untilRun(`step ${steps}`, ({ tokens }) => tokens === tiny.ids.length + steps);
@@ -266,7 +259,7 @@ test('texts without a word in common are compared all the same', async (explorer
 
 test('a likely token is appended by a click, what Play generates is undone in one step, and both are told', async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
-    await greedily(explorer);
+    await explorer.greedily();
     await explorer.click(`token/${last}`);
     await explorer.untilState('the last row', ({ query }) => query === last);
     await explorer.click('next/0');

@@ -39,8 +39,9 @@ class Page {
     virtual void hide_lower_box(Box which) = 0;  // there is no such box
     virtual void set_title(const std::string& title) = 0;
     virtual void set_history(bool can_undo, bool can_redo) = 0;
-    // Opens the model of that name that comes with the page, after this call; false: there is none.
-    virtual bool open_bundled(const std::string& name) = 0;
+    // Opens the model of that name after this call: one that comes with the page or, as hub:org/name, one of the
+    // hub, for which the user is asked first unless it is kept here; false: there is none.
+    virtual bool open_named(const std::string& name) = 0;
     // Opens files, by their paths, as if they had been dropped in a folder of that name, after this call.
     // `awaited` means that the address asks for them, which are a model's then, and not the user.
     virtual void open_files(const std::string& folder,

@@ -77,8 +77,17 @@ class FileIntake {
     virtual void name(const std::string&, bool /*reads_alike*/) {}
     // Returns where to write the `size` bytes of the file. The address is valid until arrived() or discard().
     virtual Result<std::byte*> buffer(const std::string& file, std::uint64_t size) = 0;
-    // Checks a file of which only the header has been written.
-    virtual Status check_header(const std::string&) const { return ok(); }
+    // Checks the header of a file of which the first `written` bytes are there. Returns how many are needed to go on
+    // with it, or 0 when it has been checked.
+    virtual Result<std::uint64_t> check_header(const std::string&, std::uint64_t /*written*/) {
+        return std::uint64_t{0};
+    }
+    // Describes the tokenizer that the files carry, as JSON; empty: they carry none.
+    virtual std::string tokenizer() const { return ""; }
+    // Returns the ids of a text by the tokenizer that came with the open model's files, with those around it or without.
+    virtual Result<std::vector<std::int32_t>> encode(std::string_view, bool /*ends*/) const {
+        return Error{"The open model's files carry no tokenizer"};
+    }
     virtual bool arrived() = 0;  // false if they are refused; a notice has said why
     virtual void discard() = 0;
     virtual Index context() const { return 0; }  // the open model's limit in tokens; 0: none is open

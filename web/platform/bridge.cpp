@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/table.hpp"
+#include "io/model_config.hpp"
 #include "platform/capture.hpp"
 #include "platform/glyphs.hpp"
 #include "platform/program.hpp"
@@ -37,8 +38,7 @@ EM_JS(void, js_hide_lower_box, (int box), { Module.shell.hideLowerBox(box); });
 EM_JS(void, js_set_title, (const char* title), { Module.shell.setTitle(UTF8ToString(title)); });
 EM_JS(void, js_set_history, (int can_undo, int can_redo),
       { Module.shell.setHistory(!!can_undo, !!can_redo); });
-EM_JS(int, js_open_bundled, (const char* name),
-      { return Module.shell.openBundled(UTF8ToString(name)) ? 1 : 0; });
+EM_JS(int, js_open_named, (const char* name), { return Module.shell.openNamed(UTF8ToString(name)) ? 1 : 0; });
 EM_JS(void, js_give_file, (const char* path, const std::byte* bytes, int size),
       { Module.shell.giveFile(UTF8ToString(path), bytes, size); });
 EM_JS(void, js_open_given, (int awaited), { Module.shell.openGiven(!!awaited); });
@@ -85,7 +85,7 @@ class ShellPage : public app::Page {
     void hide_lower_box(app::Box which) override { js_hide_lower_box(static_cast<int>(which)); }
     void set_title(const std::string& title) override { js_set_title(title.c_str()); }
     void set_history(bool can_undo, bool can_redo) override { js_set_history(can_undo, can_redo); }
-    bool open_bundled(const std::string& name) override { return js_open_bundled(name.c_str()) != 0; }
+    bool open_named(const std::string& name) override { return js_open_named(name.c_str()) != 0; }
     void open_files(const std::string& folder, const std::map<std::string, std::vector<std::byte>>& files,
                     bool awaited) override {
         for (const auto& [name, bytes] : files)
@@ -281,17 +281,36 @@ EMSCRIPTEN_KEEPALIVE void explorer_model_name(const char* name, int reads_alike)
     models().name(name, reads_alike != 0);
 }
 
+// Returns a sentence if no model with this config.json can be opened.
+EMSCRIPTEN_KEEPALIVE const char* explorer_model_refusal(const std::byte* config, int size) {
+    const auto parsed = parse_model_config({config, static_cast<std::size_t>(size)});
+    return returned(parsed ? "" : parsed.error().message);
+}
+
 // Returns where to write the file's bytes; null if the file is refused (a notice says why).
 EMSCRIPTEN_KEEPALIVE std::byte* explorer_model_buffer(const char* name, unsigned size_low,
                                                       unsigned size_high) {
     return buffer_in(models(), name, size_low, size_high);
 }
 
-EMSCRIPTEN_KEEPALIVE int explorer_model_check_header(const char* name) {
-    Status checked = models().check_header(name);
-    if (checked) return 0;
-    visit().report_error(checked.error());
-    return 1;
+// Returns how many bytes are needed to go on; 0 if all is checked, -1 if the file is refused (a notice says why).
+EMSCRIPTEN_KEEPALIVE double explorer_model_check_header(const char* name, unsigned written_low,
+                                                        unsigned written_high) {
+    const auto needed = models().check_header(name, (std::uint64_t{written_high} << 32) | written_low);
+    if (needed) return static_cast<double>(*needed);
+    visit().report_error(needed.error());
+    return -1;
+}
+
+EMSCRIPTEN_KEEPALIVE const char* explorer_model_tokenizer() { return returned(models().tokenizer()); }
+
+EMSCRIPTEN_KEEPALIVE const char* explorer_model_encode(const std::byte* text, int size, int ends) {
+    const auto ids =
+        models().encode({reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)}, ends != 0);
+    const nlohmann::json told =
+        ids ? nlohmann::json{{"ids", *ids}, {"fault", nullptr}}
+            : nlohmann::json{{"ids", nlohmann::json::array()}, {"fault", ids.error().message}};
+    return returned(told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 EMSCRIPTEN_KEEPALIVE int explorer_model_load() {

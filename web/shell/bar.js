@@ -10,8 +10,8 @@ export class Bar {
     #menu = element('model-menu');
     #button = element('model');
 
-    /** @param {{onFind: () => void, onUndo: () => void, onRedo: () => void, onLink: () => void}} calls */
-    constructor({ onFind, onUndo, onRedo, onLink }) {
+    /** @param {{onFind: () => void, onUndo: () => void, onRedo: () => void, onLink: () => void, onHub: () => void}} calls */
+    constructor({ onFind, onUndo, onRedo, onLink, onHub }) {
         element('undo').addEventListener('click', onUndo);
         element('find').addEventListener('click', onFind);
         element('redo').addEventListener('click', onRedo);
@@ -21,6 +21,11 @@ export class Bar {
             if (!(target instanceof Node && (this.#menu.contains(target) || this.#button.contains(target)))) {
                 this.#show(false);
             }
+        });
+        element('open-hub').addEventListener('click', () => {
+            this.#show(false);
+            this.#button.focus();  // it has the focus again when the dialog is closed
+            onHub();
         });
         element('open-folder').addEventListener('click', () => this.#choose('folder-input'));
         element('open-files').addEventListener('click', () => this.#choose('files-input'));

@@ -26,7 +26,7 @@ export interface Exports {
 
     /**
      * Before the start: with an empty fragment the page shows this head of this model, which the program asks for by
-     * `openBundled`.
+     * `openNamed`.
      */
     _explorer_home(model: Text, layer: number, head: number): void;
 
@@ -59,14 +59,29 @@ export interface Exports {
      */
     _explorer_tokens(box: number, text: Text, ids: Bytes, count: number, total: number, pieces: Text): void;
 
-    /** A model begins to arrive. The files that follow are config.json, the index where there is one, and the weights. */
+    /**
+     * A model begins to arrive. The files that follow are config.json, the index where there is one, and the weights; or
+     * those of a model in GGUF files alone, which has its name and `readsAlike` once more when they are there.
+     */
     _explorer_model_name(name: Text, readsAlike: Flag): void;
+
+    /** One sentence where no model with this config.json can be opened, or an empty text. */
+    _explorer_model_refusal(config: Bytes, size: number): Text;
 
     /** The answer is the address that the file's bytes are written to, or 0 where the file is refused. */
     _explorer_model_buffer(name: Text, size_low: number, size_high: number): number;
 
-    /** The header of a weight file has been written. The answer is 1 where it is refused. */
-    _explorer_model_check_header(name: Text): Flag;
+    /**
+     * So many first bytes of a weight file have been written. The answer is how many are needed to check its header, 0
+     * once that is done, or -1 where the file is refused.
+     */
+    _explorer_model_check_header(name: Text, written_low: number, written_high: number): number;
+
+    /** A `FileTokenizer` as JSON where the files that have arrived carry one, as GGUF files do, or an empty text. */
+    _explorer_model_tokenizer(): Text;
+
+    /** An `EncodedText` as JSON, by the tokenizer that the open model's file carries; `ends` asks for the tokens around a text. */
+    _explorer_model_encode(text: Bytes, size: number, ends: Flag): Text;
 
     /** All files have been written. The answer is 1 where the model is refused; then the earlier one stays open. */
     _explorer_model_load(): Flag;
@@ -74,7 +89,7 @@ export interface Exports {
     /** The files that have arrived are not going to be a model. */
     _explorer_model_discard(): void;
 
-    /** The model that the program asked for by `openBundled` or `openGiven` is not going to be open. */
+    /** The model that the program asked for by `openNamed` or `openGiven` is not going to be open. */
     _explorer_model_failed(): void;
 
     /** How many tokens the open model takes; 0 where none is open. */
@@ -179,6 +194,25 @@ export interface Semantics {
     typing: string;
 }
 
+/**
+ * A tokenizer that a file carries: how it spells each token, and what kind of token that is (3 control, 4 defined by a
+ * user, 5 unused, 6 a byte, 2 for what has no token). `name` is the model's, or empty.
+ */
+export interface FileTokenizer {
+    name: string;
+    byteLevel: boolean;
+    /** A text is read with a blank in front of it. */
+    addsSpace: boolean;
+    tokens: string[];
+    types: number[];
+}
+
+/** With a fault, which is one sentence, there are no ids. */
+export interface EncodedText {
+    ids: number[];
+    fault: string | null;
+}
+
 /** The ids of tokens that stand for something else than text; null where the model has none of the kind. */
 export interface SpecialTokens {
     mask: number | null;
@@ -243,8 +277,11 @@ export interface Shell {
     /** The mouse's cursor, by its name in CSS. */
     cursor(name: string): void;
 
-    /** The answer is whether such a model comes with the site; if so, it is opened after the call. */
-    openBundled(name: string): boolean;
+    /**
+     * The answer is whether such a model comes with the site, or is named as the hub's, hub:org/name@revision; if so, it is
+     * opened after the call, one of the hub that is not kept only when the person says so.
+     */
+    openNamed(name: string): boolean;
 
     /**
      * A text field lies over the canvas, at these CSS pixels of the stage. While nobody types it holds `text`. `number`

@@ -18,6 +18,9 @@
 
 export class Cancelled extends Error {}
 
+/** An Error that is already a sentence for people. */
+export class Told extends Error {}
+
 /**
  * Awaits what is read of a file. Browsers word a failure in many ways; here it is one sentence.
  *
@@ -30,6 +33,9 @@ export async function reading(name, file, promise) {
     try {
         return await promise;
     } catch (error) {
+        if (error instanceof Told || error instanceof Cancelled) {
+            throw error;
+        }
         const trouble = file.trouble ?? 'it has moved or changed since it was chosen';
         throw new Error(`${name} could not be read: ${trouble}.`, { cause: error });
     }

@@ -2,6 +2,7 @@
 // the program waits until the call has returned.
 
 import { drawGlyph } from './glyphs.js';
+import { placeOfLink } from './hub.js';
 import { announce } from './live.js';
 import { remember } from './memory.js';
 import { areTensors } from './tensors.js';
@@ -14,6 +15,7 @@ import { areTensors } from './tensors.js';
  * @import { Shell } from './contract.d.ts'
  * @import { Field } from './field.js'
  * @import { Entry } from './file_chunks.js'
+ * @import { HubDialog } from './hub_dialog.js'
  * @import { Models } from './models.js'
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
@@ -30,6 +32,7 @@ import { areTensors } from './tensors.js';
  * @property {Models} models
  * @property {Tensors} tensors
  * @property {Bundled} bundled
+ * @property {HubDialog} hub
  * @property {Address} address
  * @property {Bar} bar
  * @property {SentenceBox[]} boxes the sentence box and those below it
@@ -50,7 +53,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens: all, models, tensors, bundled, address, bar, boxes, clipboard, notices, canvas, field, semantics }) {
+export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, field, semantics }) {
     const [box] = boxes, [tokens] = all;
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
@@ -120,10 +123,11 @@ export function createHost({ program, tokens: all, models, tensors, bundled, add
         cursor(name) {
             canvas.style.cursor = name;
         },
-        openBundled(name) {
-            const there = bundled.names.includes(name);
+        openNamed(name) {
+            const place = placeOfLink(name);
+            const there = place !== null || bundled.names.includes(name);
             if (there) {
-                host.awaited = Promise.resolve().then(() => opened(models.openBundled(name, true)));
+                host.awaited = Promise.resolve().then(() => opened(place ? hub.openLink(name, place) : models.openBundled(name, true)));
             }
             return there;
         },

@@ -9,6 +9,7 @@ import { attachChooser, attachDrop } from './drop.js';
 import { files } from './early.js';
 import { Field, touch } from './field.js';
 import { createHost } from './host.js';
+import { HubDialog } from './hub_dialog.js';
 import { attachKeys } from './keys.js';
 import { LoadError, fetchBytes, instantiate } from './loading.js';
 import { remembered } from './memory.js';
@@ -48,6 +49,8 @@ let host;
 let tokens = [];
 /** @type {Models | undefined} */
 let models;
+/** @type {HubDialog | undefined} */
+let hub;
 /** @type {Tensors | undefined} */
 let tensors;
 /** @type {Archives | undefined} */
@@ -69,6 +72,7 @@ const bar = new Bar({
     onFind: find,
     onUndo: () => program?.undo(),
     onRedo: () => program?.redo(),
+    onHub: () => hub?.show(),
     onLink() {
         const { link } = address;
         const long = link.length > 2000 ? ` It has ${link.length.toLocaleString('en')} characters; some programs cut long links.` : '';
@@ -199,7 +203,8 @@ async function start() {
     const own = tensors = new Tensors({ program, notices });
     archives = new Archives({ program, notices });
     const opener = models = new Models({ program, tokens, notices, bundled });
-    host = createHost({ program, tokens, models, tensors: own, bundled, address, bar, boxes, clipboard, notices, canvas, field, semantics });
+    const dialog = hub = new HubDialog({ program, models, notices });
+    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, address, bar, boxes, clipboard, notices, canvas, field, semantics });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));

@@ -9,9 +9,9 @@
  */
 
 /**
- * A model whose files are all there; `weights` and `ignored` are names.
+ * A model whose files are all there; `weights` and `ignored` are names. One in GGUF files has all else in them.
  *
- * @typedef {{name: string, files: Files, weights: string[], ignored: string[]}} WholeModel
+ * @typedef {{name: string, files: Files, weights: string[], ignored: string[], gguf: boolean}} WholeModel
  */
 
 const tokenizerFiles = ['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'vocab.json', 'merges.txt', 'vocab.txt'];
@@ -19,17 +19,27 @@ const index = 'model.safetensors.index.json';
 const scores = 'scores.json';  // what was measured of the heads; a model is whole without it
 const shard = /^model-\d+-of-\d+\.safetensors$/;
 
-const isWeights = (/** @type {string} */ name) => name.endsWith('.safetensors');
+const part = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i;  // of a model in several GGUF files
 
-/** @param {string} name */
-export const isModelFile = (name) => name === 'config.json' || name === index || name === scores || tokenizerFiles.includes(name) || isWeights(name);
+const mostParts = 1000;  // a count in a name may be any
+
+const isGguf = (/** @type {string} */ name) => /\.gguf$/i.test(name);
+const isWeights = (/** @type {string} */ name) => name.endsWith('.safetensors') || isGguf(name);
+
+/**
+ * Says whether it is a file of a model's folder. A .gguf file is a model of its own.
+ *
+ * @param {string} name
+ */
+export const isModelFile = (name) => name === 'config.json' || name === index || name === scores || tokenizerFiles.includes(name) || name.endsWith('.safetensors');
 
 /**
  * Says whether only a model has such a file: other .safetensors may hold anything, and so may a scores.json.
  *
  * @param {string} name
  */
-export const isModelPart = (name) => isModelFile(name) && name !== scores && (!isWeights(name) || name === 'model.safetensors' || shard.test(name));
+export const isModelPart = (name) => isGguf(name)
+    || (isModelFile(name) && name !== scores && (!isWeights(name) || name === 'model.safetensors' || shard.test(name)));
 
 /** @param {string[]} names */
 export function listed(names, most = 4) {
@@ -86,6 +96,51 @@ async function missingFrom(files) {
 }
 
 /**
+ * A model in GGUF files, as far as they are there, of the `count` that it is in.
+ *
+ * @typedef {{stem: string, count: number, files: Files}} GgufModel
+ */
+
+/**
+ * @param {string} name
+ * @returns {GgufModel}
+ */
+function ggufOf(name) {
+    const [, stem, , count] = part.exec(name) ?? [];
+    return { stem: stem ?? name.replace(/\.gguf$/i, ''), count: Number(count ?? 1), files: new Map() };
+}
+
+/**
+ * The names of its files that are not there.
+ *
+ * @param {GgufModel} model
+ */
+function missingOf({ stem, count, files }) {
+    const present = [...files.keys()].map((name) => Number(part.exec(name)?.[2] ?? 1));
+    const padded = (/** @type {number} */ n) => String(n).padStart(5, '0');
+    return Array.from({ length: Math.min(count, mostParts) }, (_, i) => i + 1).filter((n) => !present.includes(n))
+        .map((n) => `${stem}-${padded(n)}-of-${padded(count)}.gguf`);
+}
+
+/**
+ * The models among GGUF files, by folder, name and number of files.
+ *
+ * @param {Entry[]} entries
+ */
+function ggufModels(entries) {
+    /** @type {Map<string, GgufModel>} */
+    const models = new Map();
+    for (const { path, file } of entries) {
+        const name = path.split('/').at(-1) ?? '';
+        const key = part.test(path) ? path.replace(part, '$1-of-$3') : path;
+        const model = models.get(key) ?? ggufOf(name);
+        model.files.set(name, file);
+        models.set(key, model);
+    }
+    return [...models.values()];
+}
+
+/**
  * The files that are known, by their folders; the rest is named in `ignored`.
  *
  * @param {Entry[]} entries
@@ -101,7 +156,7 @@ function byFolder(entries) {
         const folder = parts.slice(0, -1).join('/');
         if (isModelFile(name)) {
             folders.set(folder, (folders.get(folder) ?? new Map()).set(name, file));
-        } else if (!name.startsWith('.')) {
+        } else if (!name.startsWith('.') && !isGguf(name)) {
             ignored.push(name);
         }
     }
@@ -112,9 +167,12 @@ function byFolder(entries) {
 export class ModelFiles {
     /** @type {Files} */
     #pending = new Map();
+    /** @type {Entry[]} Of one model, from earlier drops. */
+    #ggufs = [];
 
     forget() {
         this.#pending = new Map();
+        this.#ggufs = [];
     }
 
     /**
@@ -126,10 +184,14 @@ export class ModelFiles {
      */
     async add(entries) {
         const { folders, ignored } = byFolder(entries);
+        const ggufs = entries.filter(({ path }) => isGguf(path) && !path.split('/').at(-1)?.startsWith('.'));
+        if (ggufs.length) {
+            return this.#addGgufs(ggufs, [...[...folders.values()].flatMap((files) => [...files.keys()]), ...ignored]);
+        }
         if (folders.size === 0) {
             throw new Error(ignored.length
                 ? `${listed(ignored)} ${ignored.length > 1 ? 'are' : 'is'} not part of a model: `
-                    + 'config.json, model.safetensors and tokenizer.json are needed.'
+                    + 'a .gguf file is needed, or config.json, model.safetensors and tokenizer.json.'
                 : 'There are no files in what was dropped.');
         }
         const complete = [];
@@ -164,6 +226,31 @@ export class ModelFiles {
     }
 
     /**
+     * @param {Entry[]} entries
+     * @param {string[]} ignored
+     * @returns {{model: WholeModel, waiting?: undefined} | {model?: undefined, waiting: string}}
+     */
+    #addGgufs(entries, ignored) {
+        const [model, ...others] = ggufModels(entries);
+        if (others.length) {
+            const names = [model, ...others].map(({ stem }) => stem);
+            throw new Error(`There are two models or more (${listed(names)}): open one at a time.`);
+        }
+        const earlier = ggufModels(this.#ggufs).at(0);
+        if (earlier?.stem === model.stem && earlier.count === model.count) {
+            model.files = new Map([...earlier.files, ...model.files]);
+        }
+        const missing = missingOf(model);
+        const names = [...model.files.keys()].sort();
+        if (missing.length === 0) {
+            this.forget();
+            return { model: { name: model.stem, files: model.files, weights: names, ignored, gguf: true } };
+        }
+        this.#ggufs = [...model.files].map(([path, file]) => ({ path, file }));
+        return { waiting: `${listed(names)} ${names.length > 1 ? 'are' : 'is'} here; still needed: ${listed(missing)}.` };
+    }
+
+    /**
      * @param {string} name
      * @param {Files} files
      * @param {string[]} ignored
@@ -172,7 +259,7 @@ export class ModelFiles {
     async #describe(name, files, ignored) {
         const weights = (await weightsOf(files)).filter(isWeights);
         const unused = [...files.keys()].filter((file) => isWeights(file) && !weights.includes(file));
-        return { name, files, weights, ignored: [...unused, ...ignored] };
+        return { name, files, weights, ignored: [...unused, ...ignored], gguf: false };
     }
 }
 

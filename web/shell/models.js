@@ -2,6 +2,7 @@
 // The model that is open stays until the new one is complete and valid.
 
 import { Cancelled, chunks, reading } from './file_chunks.js';
+import { createFileTokenizer } from './file_tokenizer.js';
 import { ModelFiles, bytes, listed, sizeOf, tokenizerTexts, unfit } from './model_files.js';
 import { reasonOf } from './reason.js';
 import { createTokenizer } from './tokenizer.js';
@@ -12,7 +13,13 @@ import { createTokenizer } from './tokenizer.js';
  * @import { WholeModel } from './model_files.js'
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
- * @import { Tokens } from './tokens.js'
+ * @import { OpenModel, Tokens } from './tokens.js'
+ */
+
+/**
+ * How one of the hub is named in links and for people; others are named after their folder.
+ *
+ * @typedef {{link: string, shown: string}} Named
  */
 
 /**
@@ -23,6 +30,12 @@ import { createTokenizer } from './tokenizer.js';
  * @property {{vocab_size?: number}} [text_config]
  * @property {string} [_name_or_path]
  * @property {string} [model_type]
+ */
+
+/**
+ * A model as it was read, under its name; `open` is null where the program refused it.
+ *
+ * @typedef {{name: string, open: Pick<OpenModel, 'tokenizer' | 'texts'> | null}} Read
  */
 
 /**
@@ -71,11 +84,12 @@ export class Models {
     }
 
     /**
-     * The answer is whether a model is open then. `site` is its name where it comes with the site.
+     * The answer is whether a model is open then. `site` is its name where it comes with the site. `link` and `shown` name
+     * one of the hub, in links and for people; others are named after their folder.
      *
      * @param {Entry[]} entries
      */
-    async open(entries, { site = '', awaited = false } = {}) {
+    async open(entries, { site = '', awaited = false, link = '', shown = '' } = {}) {
         if (this.#reading?.awaited) {  // what a person opens goes before
             this.#reading.cancelled = true;
             await this.#reading.done;
@@ -86,20 +100,20 @@ export class Models {
         }
         /** @type {Ticket} */
         const ticket = this.#reading = { awaited, cancelled: false };
-        return ticket.done = this.#opened(entries, site, ticket);
+        return ticket.done = this.#opened(entries, { site, link, shown }, ticket);
     }
 
     /**
      * @param {Entry[]} entries
-     * @param {string} site
+     * @param {Named & {site: string}} named
      * @param {Ticket} ticket
      */
-    async #opened(entries, site, ticket) {
+    async #opened(entries, { site, ...named }, ticket) {
         this.#notices.over();
         try {
             const { model, waiting } = await this.#gathered.add(entries);
             this.#notices.pending('files', waiting ?? null, () => this.#gathered.forget());
-            return model ? await this.#read(model, ticket) : false;
+            return model ? await this.#read(model, named, ticket) : false;
         } catch (error) {
             if (!(error instanceof Cancelled)) {
                 const reason = reasonOf(error);
@@ -113,39 +127,88 @@ export class Models {
 
     /**
      * @param {WholeModel} model
+     * @param {Named} named
      * @param {Ticket} ticket
      */
-    async #read(model, ticket) {
+    async #read(model, named, ticket) {
         const problem = unfit(model);
         if (problem) {
             throw new Error(problem);
         }
+        const { name, open } = await (model.gguf ? this.#fromGguf(model, named, ticket) : this.#fromFolder(model, named, ticket));
+        if (!open) {
+            return false;  // the program has said why
+        }
+        const context = this.#program.modelContext();
+        this.#tokens.forEach((each) => each.adopt({ ...open, context }));
+        if (!ticket.awaited) {
+            const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
+            this.#notices.info(`${name} is open.${without}`);
+        }
+        return true;
+    }
+
+    /**
+     * @param {WholeModel} model
+     * @param {Named} named
+     * @param {Ticket} ticket
+     * @returns {Promise<Read>}
+     */
+    async #fromFolder(model, { link, shown }, ticket) {
         const file = fileOf(model, 'config.json');
         const config = await this.#config(file);
         const texts = await reading('The tokenizer', file, tokenizerTexts(model.files));
         const { Tokenizer } = await import('./tokenizers.min.mjs');
         const tokenizer = createTokenizer(texts, Tokenizer, config.vocab_size ?? config.text_config?.vocab_size);
 
-        const name = model.name || config._name_or_path?.split('/').at(-1) || config.model_type || 'model';
-        this.#program.modelName(name, this.#tokens[0].readsAlike(tokenizer));
-        let loaded = false;
+        const name = shown || model.name || config._name_or_path?.split('/').at(-1) || config.model_type || 'model';
+        this.#program.modelName(link || name, this.#tokens[0].readsAlike(tokenizer));
+        return this.#orDiscarded(async () => {
+            const loaded = await this.#transfer(name, model, ticket) && this.#program.modelLoaded();
+            return { name, open: loaded ? { tokenizer, texts } : null };
+        });
+    }
+
+    /**
+     * The file itself says how the model is called and how texts are split.
+     *
+     * @param {WholeModel} model
+     * @param {Named} named
+     * @param {Ticket} ticket
+     */
+    #fromGguf(model, { link, shown }, ticket) {
+        const program = this.#program;
+        const known = shown || model.name;
+        program.modelName(link || known, false);
+        return this.#orDiscarded(async () => {
+            const arrived = await this.#transfer(known, model, ticket);
+            const carried = arrived ? program.modelTokenizer() : null;
+            const tokenizer = carried && createFileTokenizer(carried, (...asked) => program.modelEncode(...asked));
+            const name = shown || carried?.name || known;
+            if (tokenizer) {
+                program.modelName(link || name, this.#tokens[0].readsAlike(tokenizer));
+            }
+            const loaded = arrived && program.modelLoaded();
+            return { name, open: loaded && tokenizer ? { tokenizer, texts: null } : null };
+        });
+    }
+
+    /**
+     * What has arrived of a model that is not open then, the program forgets.
+     *
+     * @param {() => Promise<Read>} read
+     */
+    async #orDiscarded(read) {
+        let open = null;
         try {
-            loaded = await this.#transfer(name, model, ticket) && this.#program.modelLoaded();
+            const answer = await read();
+            open = answer.open;
+            return answer;
         } finally {
-            if (!loaded) {
+            if (!open) {
                 this.#program.modelDiscard();
             }
         }
-        if (!loaded) {
-            return false;  // the program has said why
-        }
-        const context = this.#program.modelContext();
-        this.#tokens.forEach((each) => each.adopt({ tokenizer, texts, context }));
-        if (!ticket.awaited) {
-            const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
-            this.#notices.info(`${name} is open.${without}`);
-        }
-        return true;
     }
 
     /**
@@ -173,9 +236,9 @@ export class Models {
      * @param {Ticket} ticket
      */
     async #transfer(name, model, ticket) {
-        const { files, weights } = model;
+        const { files, weights, gguf } = model;
         const index = 'model.safetensors.index.json';
-        const names = ['config.json', ...files.has('scores.json') ? ['scores.json'] : [], ...weights.includes('model.safetensors') ? [] : [index], ...weights];
+        const names = gguf ? weights : ['config.json', ...files.has('scores.json') ? ['scores.json'] : [], ...weights.includes('model.safetensors') ? [] : [index], ...weights];
         const total = names.reduce((sum, each) => sum + sizeOf(files, each), 0);
         let arrived = 0;
         const progress = this.#notices.progress(`Reading ${name}`, () => { ticket.cancelled = true; });
@@ -187,20 +250,17 @@ export class Models {
                     return false;
                 }
                 let written = 0;
-                let header = each.endsWith('.safetensors') ? null : 0;  // bytes before the tensors; 0: checked
+                let needed = weights.includes(each) ? 1 : 0;  // first bytes, to check the header; 0: it is checked
                 for await (const chunk of chunks(each, file, () => ticket.cancelled)) {
                     this.#program.write(address + written, chunk);
                     written += chunk.length;
                     arrived += chunk.length;
                     progress(`Reading ${name}: ${bytes(arrived)} of ${bytes(total)}`, arrived / total);
-                    if (header === null && written >= 8) {
-                        header = 8 + this.#program.readLength(address);
-                    }
-                    if (header && (written >= header || written === file.size)) {
-                        if (!this.#program.modelHeaderAccepted(each)) {
+                    if (needed && written >= needed) {
+                        needed = this.#program.modelHeaderNeeds(each, written);
+                        if (needed < 0) {
                             return false;
                         }
-                        header = 0;
                     }
                 }
             }

@@ -107,19 +107,19 @@ export const notices = {
 
     /**
      * Shows work with a progress bar and a way out of it, once it takes longer than a moment. The answer tells the work's
-     * next words and its share, and ends it.
+     * next words and its share, and ends it. There is one notice of each kind.
      *
      * @param {string} text
-     * @param {() => void} cancel
+     * @param {() => void} act
      */
-    progress(text, cancel) {
-        only('progress');
+    progress(text, act, kind = 'progress', label = 'Cancel') {
+        only(kind);
         const bar = document.createElement('progress');
         let now = text;
         /** @type {ReturnType<typeof place> | undefined} */
         let shown;
         const timer = setTimeout(() => {
-            shown = place('progress', now, () => button('Cancel', cancel));
+            shown = place(kind, now, () => button(label, act));
             shown.words.after(bar);
             shown.notice.setAttribute('aria-live', 'off');  // its text changes with every slice
         }, moment);

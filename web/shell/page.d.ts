@@ -18,6 +18,37 @@ interface PageElements {
     find: HTMLButtonElement;
     first: HTMLDivElement;
     'folder-input': HTMLInputElement;
+    'hub-asks': HTMLLabelElement;
+    'hub-back': HTMLButtonElement;
+    'hub-bar': HTMLProgressElement;
+    'hub-busy': HTMLParagraphElement;
+    'hub-choice': HTMLSelectElement;
+    'hub-close': HTMLButtonElement;
+    'hub-dialog': HTMLDialogElement;
+    'hub-facts': HTMLElement;
+    'hub-far': HTMLParagraphElement;
+    'hub-fault': HTMLParagraphElement;
+    'hub-fetch': HTMLButtonElement;
+    'hub-files': HTMLElement;
+    'hub-first': HTMLElement;
+    'hub-first-list': HTMLElement;
+    'hub-fits': HTMLParagraphElement;
+    'hub-flow': HTMLElement;
+    'hub-flow-says': HTMLParagraphElement;
+    'hub-flow-title': HTMLHeadingElement;
+    'hub-form': HTMLFormElement;
+    'hub-found': HTMLElement;
+    'hub-found-title': HTMLHeadingElement;
+    'hub-kept': HTMLElement;
+    'hub-kept-list': HTMLElement;
+    'hub-look': HTMLButtonElement;
+    'hub-name': HTMLInputElement;
+    'hub-pause': HTMLButtonElement;
+    'hub-says': HTMLParagraphElement;
+    'hub-secret': HTMLFormElement;
+    'hub-stop': HTMLButtonElement;
+    'hub-token': HTMLInputElement;
+    'hub-token-says': HTMLParagraphElement;
     link: HTMLButtonElement;
     live: HTMLParagraphElement;
     loading: HTMLDivElement;
@@ -29,6 +60,7 @@ interface PageElements {
     notices: HTMLDivElement;
     'open-files': HTMLButtonElement;
     'open-folder': HTMLButtonElement;
+    'open-hub': HTMLButtonElement;
     'open-tensors': HTMLButtonElement;
     redo: HTMLButtonElement;
     semantics: HTMLDivElement;
@@ -52,6 +84,20 @@ interface PageElements {
 
 interface Document {
     getElementById<Id extends keyof PageElements>(id: Id): PageElements[Id];
+}
+
+/** What a worker has of a private file, which the checker's types of a page lack. */
+interface FileSystemSyncAccessHandle {
+    read(buffer: Uint8Array, options: { at: number }): number;
+    write(buffer: Uint8Array, options: { at: number }): number;
+    truncate(size: number): void;
+    getSize(): number;
+    flush(): void;
+    close(): void;
+}
+
+interface FileSystemFileHandle {
+    createSyncAccessHandle(): Promise<FileSystemSyncAccessHandle>;
 }
 
 /** The running program. The browser tests ask it questions. */

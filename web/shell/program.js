@@ -1,6 +1,6 @@
 // The program's exports as calls on plain values: the one module that touches the program's memory.
 
-/** @import { Arguments, Exports, Module, Semantics, Table, Text } from './contract.d.ts' */
+/** @import { Arguments, EncodedText, Exports, FileTokenizer, Module, Semantics, Table, Text } from './contract.d.ts' */
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -89,16 +89,6 @@ export class Program {
     }
 
     /**
-     * The 64-bit length that a safetensors file begins with.
-     *
-     * @param {number} address
-     */
-    readLength(address) {
-        const view = new DataView(this.#module.wasmMemory.buffer, address, 8);
-        return view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
-    }
-
-    /**
      * @param {number} kind
      * @param {Uint8Array} bytes
      */
@@ -149,13 +139,38 @@ export class Program {
     modelName(name, readsAlike) { this.#call('_explorer_model_name', name, readsAlike); }
 
     /**
+     * One sentence where no model with this config.json can be opened, or an empty text.
+     *
+     * @param {Uint8Array} config
+     */
+    modelRefusal(config) { return this.#string(this.#call('_explorer_model_refusal', config, config.length)); }
+
+    /**
      * @param {string} name
      * @param {number} size
      */
     modelBuffer(name, size) { return this.#call('_explorer_model_buffer', name, ...halves(size)) >>> 0; }
 
-    /** @param {string} name */
-    modelHeaderAccepted(name) { return this.#call('_explorer_model_check_header', name) === 0; }
+    /**
+     * How many first bytes of a weight file are needed to check its header; 0: it is checked, -1: it is refused.
+     *
+     * @param {string} name
+     * @param {number} written
+     */
+    modelHeaderNeeds(name, written) { return this.#call('_explorer_model_check_header', name, ...halves(written)); }
+
+    /** @returns {FileTokenizer | null} The one that the files carry that have arrived. */
+    modelTokenizer() { return JSON.parse(this.#string(this.#call('_explorer_model_tokenizer')) || 'null'); }
+
+    /**
+     * @param {string} text
+     * @param {boolean} ends
+     * @returns {EncodedText}
+     */
+    modelEncode(text, ends) {
+        const bytes = encoder.encode(text);
+        return JSON.parse(this.#string(this.#call('_explorer_model_encode', bytes, bytes.length, ends)));
+    }
 
     modelLoaded() { return this.#call('_explorer_model_load') === 0; }
     modelFailed() { this.#call('_explorer_model_failed'); }

@@ -9,10 +9,11 @@ import { describeTokenizer } from './tokenizer_files.js';
 /**
  * @import { Tokenizer as Library } from '@huggingface/tokenizers'
  * @import { SpecialTokens } from './contract.d.ts'
+ * @import { Spelling } from './pieces.js'
  * @import { Description, Part, Texts } from './tokenizer_files.js'
  */
 
-/** @typedef {ReturnType<typeof createTokenizer>} Tokenizer */
+/** @typedef {ReturnType<typeof tokenizerOf>} Tokenizer */
 
 /**
  * With a fault, which is one sentence, there are no ids.
@@ -48,6 +49,82 @@ function quoteList(tokens) {
 }
 
 /**
+ * What a tokenizer is made of. `vocabulary` has the tokens by their ids, some of which may have none; those in `added`
+ * stand in a text as they are spelled, and of these `typed` are special. What begins with `prefix` continues a word.
+ * `fold` is what becomes of a character before the text is split.
+ *
+ * @typedef {object} Parts
+ * @property {(string | undefined)[]} vocabulary
+ * @property {Spelling} bytesOf
+ * @property {string} prefix
+ * @property {{has: (id: number) => boolean}} added
+ * @property {Set<number | null>} typed
+ * @property {SpecialTokens} special
+ * @property {string | undefined} unknownToken
+ * @property {(character: string) => string} fold
+ * @property {(text: string, options?: {special?: boolean}) => Encoded} encode
+ * @property {(known: number[]) => string} decode
+ */
+
+/** @param {Parts} parts */
+export function tokenizerOf({ vocabulary, bytesOf, prefix, added, typed, special, unknownToken, fold, encode, decode }) {
+    /** @param {number} id */
+    function written(id) {
+        const token = vocabulary[id] ?? '';
+        const literal = typed.has(id) ? token : null;
+        const continues = literal === null && token.length > prefix.length && prefix !== '' && token.startsWith(prefix);
+        const bytes = bytesOf(continues ? token.slice(prefix.length) : token);
+        return { bytes, literal, continues, spaced: bytesOf !== plain, unknown: token === unknownToken };
+    }
+
+    return {
+        encode,
+
+        special,
+
+        vocabulary,
+
+        /** @param {number} id */
+        idToToken: (id) => vocabulary[id],
+
+        /**
+         * The text with other tokens in the place of some.
+         *
+         * @param {string} text
+         * @param {Iterable<number>} ids what it was split into
+         * @param {{first: number, count: number}} range
+         * @param {number[]} others
+         */
+        rewrite(text, ids, { first, count }, others) {
+            const places = placesOf(text, Array.from(ids, written), fold);
+            const replaced = { from: places[first].from, to: places[first + count - 1].to };
+            return rewritten(text, replaced, others.map(written));
+        },
+
+        /**
+         * The answer is what to show for each id of a text. Ids that the vocabulary does not name are shown by number.
+         *
+         * @param {Iterable<number>} ids
+         */
+        pieces(ids) {
+            const all = Array.from(ids, (id) => ({ id, token: vocabulary[id] }));
+            const shown = showTokens(all.map(({ id, token }) => (token === undefined || added.has(id) ? divider : bytesOf(token))));
+            return all.map(({ id, token }, i) => (token === undefined ? `#${id}` : added.has(id) ? token : shown[i]));
+        },
+
+        /**
+         * The text of ids. Special tokens are left out, nothing is tidied.
+         *
+         * @param {Iterable<number>} ids
+         */
+        decode(ids) {
+            const known = Array.from(ids).filter((id) => vocabulary[id] !== undefined);
+            return known.length ? decode(known) : '';
+        },
+    };
+}
+
+/**
  * `Tokenizer` is the library's class, `vocabSize` the number of ids that the model knows. Throws an Error of one
  * sentence.
  *
@@ -79,15 +156,6 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
     /** @type {SpecialTokens} The unknown token stands for text. */
     const specialTokens = { mask, separator, all: [...typed].flatMap((id) => (id === null || vocabulary[id] === unknownToken ? [] : [id])) };
 
-    /** @param {number} id */
-    function written(id) {
-        const token = vocabulary[id] ?? '';
-        const literal = typed.has(id) ? token : null;
-        const continues = literal === null && token.length > prefix.length && prefix !== '' && token.startsWith(prefix);
-        const bytes = bytesOf(continues ? token.slice(prefix.length) : token);
-        return { bytes, literal, continues, spaced: bytesOf !== plain, unknown: token === unknownToken };
-    }
-
     /** @param {string[]} tokens */
     function unknown(tokens) {
         const distinct = [...new Set(tokens)];
@@ -96,11 +164,16 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
         return pieces.length ? `${what} (known: ${pieces.join(', ')}).` : `${what}.`;
     }
 
-    return {
-        /**
-         * @param {string} text
-         * @returns {Encoded}
-         */
+    return tokenizerOf({
+        vocabulary,
+        bytesOf,
+        prefix,
+        added,
+        typed,
+        special: specialTokens,
+        unknownToken,
+        fold: (character) => library.normalizer?.normalize(character) ?? character,
+
         encode(text, { special = true } = {}) {
             try {
                 const { ids, tokens } = library.encode(text, { add_special_tokens: special });
@@ -113,49 +186,6 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
             }
         },
 
-        special: specialTokens,
-
-        vocabulary,
-
-        /** @param {number} id */
-        idToToken: (id) => vocabulary[id],
-
-        /**
-         * The text with other tokens in the place of some.
-         *
-         * @param {string} text
-         * @param {Iterable<number>} ids what it was split into
-         * @param {{first: number, count: number}} range
-         * @param {number[]} others
-         */
-        rewrite(text, ids, { first, count }, others) {
-            const fold = (/** @type {string} */ character) => library.normalizer?.normalize(character) ?? character;
-            const places = placesOf(text, Array.from(ids, written), fold);
-            const replaced = { from: places[first].from, to: places[first + count - 1].to };
-            return rewritten(text, replaced, others.map(written));
-        },
-
-        /**
-         * The answer is what to show for each id of a text. Ids that the vocabulary does not name are shown by number.
-         *
-         * @param {Iterable<number>} ids
-         */
-        pieces(ids) {
-            const all = Array.from(ids, (id) => ({ id, token: vocabulary[id] }));
-            const shown = showTokens(all.map(({ id, token }) => (token === undefined || added.has(id) ? divider : bytesOf(token))));
-            return all.map(({ id, token }, i) => (token === undefined ? `#${id}` : added.has(id) ? token : shown[i]));
-        },
-
-        /**
-         * The text of ids. Special tokens are left out, nothing is tidied.
-         *
-         * @param {Iterable<number>} ids
-         */
-        decode(ids) {
-            const known = Array.from(ids).filter((id) => vocabulary[id] !== undefined);
-            return known.length
-                ? library.decode(known, { skip_special_tokens: true, clean_up_tokenization_spaces: false })
-                : '';
-        },
-    };
+        decode: (known) => library.decode(known, { skip_special_tokens: true, clean_up_tokenization_spaces: false }),
+    });
 }

@@ -9,9 +9,10 @@
  */
 
 /**
- * A model that is open: its tokenizer, the files that this is made of, and how many tokens the model takes.
+ * A model that is open: its tokenizer, the files that this is made of, or null where the program has it, and how many
+ * tokens the model takes.
  *
- * @typedef {{tokenizer: Tokenizer, texts: Texts, context: number}} OpenModel
+ * @typedef {{tokenizer: Tokenizer, texts: Texts | null, context: number}} OpenModel
  */
 
 /**
@@ -20,7 +21,7 @@
  * @typedef {{text: string, ids: Int32Array, base: GivenTokens | null}} GivenTokens
  */
 
-const long = 4000;  // characters; longer texts are split in a worker
+const long = 4000;  // characters; longer texts are split in a worker, unless it is the program that splits them
 const remembered = 1000;
 
 /** @param {Texts} texts */
@@ -169,7 +170,7 @@ export class Tokens {
      */
     async #encode(text, { tokenizer, texts }) {
         const special = !this.continued;
-        if (text.length <= long) {
+        if (text.length <= long || !texts) {
             return tokenizer.encode(text, { special });
         }
         const worker = this.#worker ??= startWorker(texts);

@@ -314,6 +314,14 @@ export class Explorer {
         }
     }
 
+    // Lets the likeliest token come next.
+    async greedily() {
+        await this.dismiss();  // a notice may lie over the slider
+        const { left, right } = await this.reveal('next/temperature');
+        await this.drag('next/temperature', (left - right) / 2 - 4);
+        await this.until('temperature 0', () => this.linked('sampling'), (sampling) => sampling?.startsWith('0,'));
+    }
+
     async untilRun(what, holds) {
         await this.untilState(what, holds);
         await this.until(`${what} to be complete`, () => this.ask('busy'), (busy) => !busy);

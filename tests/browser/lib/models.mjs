@@ -190,6 +190,20 @@ export function family(name, config = 'config.json', special, masked) {
     return { model: { folder, ids, vocabulary, text: textOf(typed), tolerance, attention, logits, ...decoder } };
 }
 
+const ggufs = `${shared}/gguf`;
+
+// Models in GGUF files, with what the dequantised weights compute in float64; absent on a user's machine.
+export const gguf = {
+    absent: existsSync(ggufs) ? null : `there is no ${ggufs}`,
+    notModel: `${ggufs}/README.md`,
+    broken: (name) => `${ggufs}/broken/${name}.gguf`,
+    texts: (folder) => readFileSync(`${ggufs}/expect/${folder}.tokens.jsonl`, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line)),
+    model(name) {
+        const { file, text, ids, greedy, npz: numbers } = json(`${ggufs}/expect/${name}.json`);
+        return { files: [file].flat().map((each) => `${ggufs}/${each}`), text, ids, greedy, ...npz(`${ggufs}/expect/${numbers}`) };
+    },
+};
+
 const attn = process.env.ATTN ?? here('../../../build/native/attn');
 export const native = {
     absent: existsSync(attn) ? null : `there is no ${attn}`,

@@ -59,7 +59,10 @@ struct FakePage : app::Page {
         picture = name + " of " + landmark + " at " + std::to_string(scale);
     }
 
-    void set_sentence(const std::string& text, bool enabled, bool tokenized, const std::string&) override {
+    std::string placeholder;
+    void set_sentence(const std::string& text, bool enabled, bool tokenized,
+                      const std::string& said) override {
+        placeholder = said;
         box = text;
         box_enabled = enabled;
         box_tokenized = tokenized;
@@ -82,7 +85,7 @@ struct FakePage : app::Page {
         can_undo = undo;
         can_redo = redo;
     }
-    bool open_bundled(const std::string& name) override {
+    bool open_named(const std::string& name) override {
         if (std::ranges::find(bundled, name) == bundled.end()) return false;
         opened.push_back(name);
         return true;

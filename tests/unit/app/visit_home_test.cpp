@@ -138,3 +138,31 @@ TEST_CASE("a model that does not come leaves the worked example") {
     visit.undo();
     CHECK(page.url == "");
 }
+
+TEST_CASE(
+    "a link to a model of the hub asks for it by the name that stands in links, and people read a shorter "
+    "one") {
+    const std::string commit = "607a30d783dfa663caf39e06633721c8d4cfcd7e",
+                      name = "hub:openai-community/gpt2@" + commit;
+    CHECK(shown_name(name) == "openai-community/gpt2");
+    CHECK(shown_name(name + "/q4/gpt2.gguf") == "openai-community/gpt2/q4/gpt2.gguf");
+    CHECK(shown_name("hub:EleutherAI/pythia-70m@step1000") == "EleutherAI/pythia-70m@step1000");
+    CHECK(shown_name("hub:openai-community/gpt2") == "openai-community/gpt2");
+    CHECK(shown_name("tiny@" + commit) == "tiny@" + commit);
+
+    FakePage page;
+    page.bundled = {name};
+    Visit visit{page};
+    const std::string link = "v=1&subject=sentence&text=ab&model=hub%3Aopenai-community%2Fgpt2%40" + commit;
+    visit.start(link);
+    CHECK(page.opened == std::vector<std::string>{name});
+    CHECK(sentence_in(visit).awaited_model() == name);
+    CHECK(page.placeholder == "Waiting for openai-community/gpt2");
+    visit.intake(FileKind::model)->failed();
+    CHECK(sentence_in(visit).awaited_model().empty());
+    CHECK(sentence_of(visit.state()).model == name);
+    load_files(visit, name, golden_model("gpt2-f32"));
+    CHECK(sentence_in(visit).model_name() == name);
+    CHECK(to_fragment(visit.state()).find("model=hub%3Aopenai-community%2Fgpt2%40" + commit) !=
+          std::string::npos);
+}

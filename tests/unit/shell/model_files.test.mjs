@@ -64,6 +64,29 @@ test('one whole model among parts is taken', async () => {
     assert.equal(model.name, 'm');
 });
 
+test('a .gguf file is a model of its own; what lies beside it is not needed', async () => {
+    const { model } = await new ModelFiles().add(entries('m/x.gguf', 'm/config.json', 'm/README.md'));
+    assert.deepEqual([model.name, model.gguf, model.weights, model.ignored], ['x', true, ['x.gguf'], ['config.json', 'README.md']]);
+    assert.ok(isModelPart('x.GGUF') && !isModelFile('x.gguf'), 'no tensors, and no part of a folder');
+    assert.equal(unfit(model), null);
+    assert.equal(unfit({ files: new Map([['x.gguf', file('', 0)]]), weights: ['x.gguf'] }), 'x.gguf is empty.');
+    assert.match(unfit({ files: new Map([['x.gguf', file('', 5e9)]]), weights: ['x.gguf'] }), /^x\.gguf is 5\.0 GB/);
+});
+
+test('the parts of a split .gguf come in any order, and several models are refused', async () => {
+    const part = (n, stem = 'm/x') => entries(`${stem}-0000${n}-of-00003.gguf`)[0];
+    const files = new ModelFiles();
+    assert.equal((await files.add([part(3), part(1)])).waiting,
+        'x-00001-of-00003.gguf and x-00003-of-00003.gguf are here; still needed: x-00002-of-00003.gguf.');
+    const { model } = await files.add([part(2)]);
+    assert.deepEqual(model.weights, [1, 2, 3].map((n) => `x-0000${n}-of-00003.gguf`));
+    assert.equal(model.name, 'x');
+    assert.match((await files.add([part(2)])).waiting, /still needed: x-00001-of-00003\.gguf and x-00003/, 'those before are used up');
+    assert.match((await files.add([part(1, 'm/y')])).waiting, /^y-00001-of-00003\.gguf is here/, 'of another model');
+    await assert.rejects(files.add(entries('x.gguf', 'y.gguf')), /two models or more \(x and y\)/);
+    assert.match((await files.add(entries('x-00001-of-99999.gguf'))).waiting, /and 9\d\d more\.$/, 'any count');
+});
+
 test('what is no part of a model is refused by name', async () => {
     await assert.rejects(new ModelFiles().add(entries('notes.md')), /^Error: notes\.md is not part of a model/);
     await assert.rejects(new ModelFiles().add([]), /no files/);

@@ -10,9 +10,9 @@ namespace {
 
 using Pieces = std::vector<std::string>;
 
-Pieces pieces(std::string_view text) {
+Pieces pieces(std::string_view text, PreTokenizer by = PreTokenizer::byte_level) {
     Pieces found;
-    for_each_piece(text, [&](std::string_view piece) { found.emplace_back(piece); });
+    for_each_piece(text, [&](std::string_view piece) { found.emplace_back(piece); }, by);
     return found;
 }
 
@@ -42,4 +42,68 @@ TEST_CASE("text is divided as GPT-2's expression does", "[text]") {
     }));
     CAPTURE(text);
     CHECK(pieces(text) == expected);
+}
+
+// The expected pieces are those of text.match(expression) in node 24, with (?i:…) written out; those of single_digits
+// are of the parts between numbers.
+TEST_CASE("text is divided as the expressions of newer tokenizers do", "[text]") {
+    struct Case {
+        std::string text;
+        Pieces single_digits, qwen2, llama3, gpt4o, tekken;
+    };
+    // clang-format off
+    const auto [text, single_digits, qwen2, llama3, gpt4o, tekken] = GENERATE(values<Case>({
+        {"Hello, world!  It's 1234567 I'LL",
+         {"Hello", ",", " world", "!", " ", " It", "'s", " ", "1", "2", "3", "4", "5", "6", "7", " I", "'", "LL"},
+         {"Hello", ",", " world", "!", " ", " It", "'s", " ", "1", "2", "3", "4", "5", "6", "7", " I", "'LL"},
+         {"Hello", ",", " world", "!", " ", " It", "'s", " ", "123", "456", "7", " I", "'LL"},
+         {"Hello", ",", " world", "!", " ", " It's", " ", "123", "456", "7", " I'LL"},
+         {"Hello", ",", " world", "!", " ", " It", "'s", " ", "1", "2", "3", "4", "5", "6", "7", " I", "'LL"}},
+        {"two   spaces\n\n  in\r\n x",
+         {"two", "  ", " spaces", "\n\n ", " in", "\r\n", " x"},
+         {"two", "  ", " spaces", "\n\n", " ", " in", "\r\n", " x"},
+         {"two", "  ", " spaces", "\n\n", " ", " in", "\r\n", " x"},
+         {"two", "  ", " spaces", "\n\n", " ", " in", "\r\n", " x"},
+         {"two", "  ", " spaces", "\n\n", " ", " in", "\r\n", " x"}},
+        {"(a) -b \tc ?!\r\n/d",
+         {"(", "a", ")", " -", "b", " ", "\t", "c", " ?!", "\r", "\n", "/", "d"},
+         {"(a", ")", " -", "b", " ", "\tc", " ?!\r\n", "/d"},
+         {"(a", ")", " -", "b", " ", "\tc", " ?!\r\n", "/d"},
+         {"(a", ")", " -", "b", " ", "\tc", " ?!\r\n/", "d"},
+         {"(a", ")", " -", "b", " ", "\tc", " ?!\r\n/", "d"}},
+        {"camelCase HTMLParser DON'T x're",
+         {"camelCase", " HTMLParser", " DON", "'", "T", " x", "'re"},
+         {"camelCase", " HTMLParser", " DON", "'T", " x", "'re"},
+         {"camelCase", " HTMLParser", " DON", "'T", " x", "'re"},
+         {"camel", "Case", " HTMLParser", " DON'T", " x're"},
+         {"camel", "Case", " HTMLParser", " DON", "'T", " x", "'re"}},
+        {"  12 3",
+         {"  ", "1", "2", " ", "3"},
+         {" ", " ", "1", "2", " ", "3"},
+         {" ", " ", "12", " ", "3"},
+         {" ", " ", "12", " ", "3"},
+         {" ", " ", "1", "2", " ", "3"}},
+        {"日本語 ÄÖü ǅa e\u0301 \u0301A ʰB",
+         {"日本語", " ÄÖü", " ǅa", " e", "\u0301", " \u0301", "A", " ʰB"},
+         {"日本語", " ÄÖü", " ǅa", " e", "\u0301", " \u0301", "A", " ʰB"},
+         {"日本語", " ÄÖü", " ǅa", " e", "\u0301", " \u0301", "A", " ʰB"},
+         {"日本語", " ÄÖü", " ǅa", " e\u0301", " \u0301", "A", " ʰ", "B"},
+         {"日本語", " ÄÖü", " ǅa", " e\u0301", " \u0301", "A", " ʰ", "B"}},
+        {"a \n", {"a", " \n"}, {"a", " \n"}, {"a", " \n"}, {"a", " \n"}, {"a", " \n"}},
+    }));
+    // clang-format on
+    CAPTURE(text);
+    CHECK(pieces(text, PreTokenizer::single_digits) == single_digits);
+    CHECK(pieces(text, PreTokenizer::qwen2) == qwen2);
+    CHECK(pieces(text, PreTokenizer::llama3) == llama3);
+    CHECK(pieces(text, PreTokenizer::gpt4o) == gpt4o);
+    CHECK(pieces(text, PreTokenizer::tekken) == tekken);
+}
+
+TEST_CASE("white space is JavaScript's for a tokenizer.json and Unicode's otherwise", "[text]") {
+    CHECK(pieces("a\u0085b") == Pieces{"a", "\u0085", "b"});
+    CHECK(pieces("a \u0085b") == Pieces{"a", " \u0085", "b"});
+    CHECK(pieces("a \u0085b", PreTokenizer::gpt2) == Pieces{"a", " ", "\u0085", "b"});
+    CHECK(pieces("a \ufeff.", PreTokenizer::gpt2) == Pieces{"a", " \ufeff."});
+    CHECK(pieces("a \ufeff.") == Pieces{"a", " ", "\ufeff", "."});
 }

@@ -39,6 +39,20 @@ std::string change_of(const std::string& was, const std::string& text) {
 
 bool is_model_name(std::string_view text) { return text.size() <= 200 && is_utf8(text); }
 
+bool is_hub_model(std::string_view name) { return name.starts_with("hub:"); }
+
+std::string shown_name(std::string_view name) {
+    if (!is_hub_model(name)) return std::string(name);
+    name.remove_prefix(4);
+    const std::size_t at = name.find('@');
+    const std::string_view revision =
+        at == std::string_view::npos ? "" : name.substr(at + 1, name.find('/', at) - at - 1);
+    const bool commit =
+        revision.size() == 40 && revision.find_first_not_of("0123456789abcdef") == revision.npos;
+    if (!commit) return std::string(name);
+    return std::string(name.substr(0, at)) + std::string(name.substr(at + 1 + revision.size()));
+}
+
 Status SetText::apply(State& state) const {
     if (!is_utf8(text)) return Error{"The text is not UTF-8."};
     state.edit<SentenceState>().text = text;

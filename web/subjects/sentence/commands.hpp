@@ -58,5 +58,10 @@ struct SetSampling {
 
 // Says whether a model may have this name: UTF-8 of at most 200 bytes.
 bool is_model_name(std::string_view text);
+// A model of the hub is named hub:org/name@revision, as in links.
+bool is_hub_model(std::string_view name);
+// How a user reads the name of a model: of the hub's without the prefix, and without a revision that is a
+// commit's hash.
+std::string shown_name(std::string_view name);
 
 }  // namespace attn::app

@@ -31,8 +31,8 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
                 (shown == next_.candidates.end()
                      ? "token " + std::to_string(found->id)
                      : in_quotes(next_.pieces[static_cast<std::size_t>(shown - next_.candidates.begin())]));
-    out.provenance =
-        (continues_text() ? "the next token" : prediction_in_words(*run())) + " · computed by " + model_name_;
+    out.provenance = (continues_text() ? "the next token" : prediction_in_words(*run())) + " · computed by " +
+                     shown_name(model_name_);
     out.f64 = likelihood(logit) / sum;
     out.f32 = static_cast<double>(static_cast<float>(found->probability));
     out.formula = continues_text() ? "exp((logit − best) / temperature) / Σ" : "exp(logit − best) / Σ";

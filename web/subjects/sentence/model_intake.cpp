@@ -1,7 +1,10 @@
 #include "subjects/sentence/model_intake.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
+#include "io/gguf_model.hpp"
 #include "io/safetensors.hpp"
 
 namespace attn::app {
@@ -44,26 +47,75 @@ Result<std::byte*> ModelIntake::buffer(const std::string& file, std::uint64_t si
     return weights.data();
 }
 
-Status ModelIntake::check_header(const std::string& file) const {
+Result<std::uint64_t> ModelIntake::check_header(const std::string& file, std::uint64_t written) {
     const auto found = files_.weights.find(file);
     if (found == files_.weights.end()) return Error{"No bytes of " + file + " have arrived."};
-    auto header = parse_safetensors_header(found->second, found->second.size());
-    if (!header) return Error{file + ": " + header.error().message};
-    return ok();
+    const std::uint64_t size = found->second.size();
+    const auto first_bytes =
+        std::span<const std::byte>(found->second).first(static_cast<std::size_t>(std::min(written, size)));
+    if (is_gguf_name(file)) return check_gguf(file, first_bytes, size);
+    const auto refusal = [&](const Error& error) { return Error{file + ": " + error.message}; };
+    const std::uint64_t of_length = std::min<std::uint64_t>(size, 8);
+    if (written < of_length) return of_length;
+    const auto needed = safetensors_header_size(first_bytes, size);
+    if (!needed) return refusal(needed.error());
+    if (written < *needed) return *needed;
+    const auto header = parse_safetensors_header(first_bytes, size);
+    if (!header) return refusal(header.error());
+    return std::uint64_t{0};
+}
+
+Result<std::uint64_t> ModelIntake::check_gguf(const std::string& file, std::span<const std::byte> first_bytes,
+                                              std::uint64_t size) {
+    const auto refusal = [&](const Error& error) { return Error{file + ": " + error.message}; };
+    const auto header = parse_gguf_header(first_bytes, size);
+    if (!header) return refusal(header.error());
+    if (!*header) return std::min<std::uint64_t>(size, 2 * first_bytes.size() + 8);
+    if ((*header)->shard > 0) return std::uint64_t{0};  // all keys are in the first
+    if (auto status = check_gguf_architecture(file, **header); !status) return status.error();
+    const auto vocabulary = GgufVocabulary::read(**header);
+    if (!vocabulary) return refusal(vocabulary.error());
+    auto tokenizer = GgufTokenizer::make(*vocabulary);
+    if (!tokenizer) return refusal(tokenizer.error());
+    tokenizer_ = std::make_shared<const GgufTokenizer>(*std::move(tokenizer));
+    const GgufValue* name = (*header)->find("general.name");
+    gguf_name_ = name ? name->text().value_or("") : "";
+    return std::uint64_t{0};
+}
+
+std::string ModelIntake::told_tokenizer() const {
+    if (!tokenizer_) return "";
+    std::vector<int> types;
+    for (const TokenType type : tokenizer_->types()) types.push_back(static_cast<int>(type));
+    const nlohmann::json told{{"name", gguf_name_},
+                              {"byteLevel", tokenizer_->is_byte_level()},
+                              {"addsSpace", tokenizer_->adds_space()},
+                              {"tokens", tokenizer_->texts()},
+                              {"types", types}};
+    return told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<ModelIntake::Loaded> ModelIntake::load() {
-    if (!has_config_) return Error{"config.json has not arrived."};
+    const bool in_gguf =
+        std::ranges::any_of(files_.weights, [](const auto& file) { return is_gguf_name(file.first); });
+    if (!has_config_ && !in_gguf) return Error{"config.json has not arrived."};
     auto model = Model::load(std::move(files_));
     auto scores = std::move(scores_);
+    auto tokenizer = std::move(tokenizer_);
     discard();
     if (!model) return model.error();
-    return Loaded{*std::move(model), std::move(scores)};
+    if (tokenizer && tokenizer->vocabulary_size() != (*model)->config().vocab_size)
+        return Error{"The file's tokenizer has " + std::to_string(tokenizer->vocabulary_size()) +
+                     " tokens, but the model's vocabulary has " +
+                     std::to_string((*model)->config().vocab_size) + ": they do not belong together"};
+    return Loaded{*std::move(model), std::move(scores), std::move(tokenizer)};
 }
 
 void ModelIntake::discard() {
     files_ = {};
     scores_.reset();
+    tokenizer_.reset();
+    gguf_name_.clear();
     has_config_ = false;
     total_ = 0;
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "model/model.hpp"
+#include "text/gguf_tokenizer.hpp"
 
 namespace attn::app {
 
@@ -26,21 +27,30 @@ class ModelIntake {
 
     // Returns where to write the `size` bytes of the file; the address is valid until load() or discard().
     Result<std::byte*> buffer(const std::string& file, std::uint64_t size);
-    // Checks a .safetensors file of which the header bytes have been written, before its body is read.
-    Status check_header(const std::string& file) const;
+    // Checks the header of a file of weights of which the first `written` bytes are there, before its body is read: of a
+    // GGUF file, also its architecture and its tokenizer. Returns how many bytes are needed to go on, or 0 when all is done.
+    Result<std::uint64_t> check_header(const std::string& file, std::uint64_t written);
+    // Describes the tokenizer of the GGUF file that arrives, and that file's model, as JSON; empty: there is none.
+    std::string told_tokenizer() const;
     // Takes the bytes. scores.json goes with the model, and is not read yet.
     struct Loaded {
         std::shared_ptr<const Model> model;
         std::optional<Bytes> scores;
+        std::shared_ptr<const GgufTokenizer> tokenizer;  // null: the model is in no GGUF file
     };
     Result<Loaded> load();
     void discard();
 
   private:
+    Result<std::uint64_t> check_gguf(const std::string& file, std::span<const std::byte> first_bytes,
+                                     std::uint64_t size);
+
     std::string folder_;
     bool reads_alike_ = false;
     ModelFiles files_;
     std::optional<Bytes> scores_;
+    std::shared_ptr<const GgufTokenizer> tokenizer_;
+    std::string gguf_name_;  // the model's, in its file
     bool has_config_ = false;
     std::uint64_t total_ = 0;
 };

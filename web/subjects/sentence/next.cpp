@@ -105,7 +105,7 @@ void SentenceSubject::generate() {
     // What a decoder has written has no end token, so that it can go on.
     if (ends && writes_another()) {
         if (!std::exchange(playing_, false))
-            visit().notice(model_name_ + " ends its text here: it drew “" +
+            visit().notice(shown_name(model_name_) + " ends its text here: it drew “" +
                            token_texts(std::array{*id}).front() + "”.");
         return visit().page().draw_now();
     }

@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::string_view aligned_key = "aligned";  // of a head in scores.json
 
+const char* how_to_open(std::string_view model) {
+    return is_hub_model(model) ? "open it from the hub" : "drop its folder onto the page";
+}
+
 }  // namespace
 
 bool sentence_may_select(const State&, const Selection&) { return true; }
@@ -57,13 +61,13 @@ void SentenceSubject::receive(State& state, const State& here, Change how) {
     const SentenceState& before = sentence_of(here);
     if (const auto& beside = sentence_of(state).compared;
         beside && beside->model && !beside->model->empty() && *beside->model != other_name_)
-        visit().notice("Compared with the model '" + *beside->model +
-                       "': drop its folder onto the page to see the same.");
+        visit().notice("Compared with the model '" + shown_name(*beside->model) +
+                       "': " + how_to_open(*beside->model) + " to see the same.");
     if (how == Change::restored) {
         const SentenceState& now = sentence_of(state);
         if (now.model == before.model && now.trained == before.trained) return;
-        if (await_model(now, "The model '" + now.model +
-                                 "' is no longer open: drop its folder onto the page to see the same."))
+        if (await_model(now, "The model '" + shown_name(now.model) +
+                                 "' is no longer open: " + how_to_open(now.model) + " to see the same."))
             return;
         return name_open_model(state.edit<SentenceState>());
     }
@@ -72,7 +76,7 @@ void SentenceSubject::receive(State& state, const State& here, Change how) {
         if (model_trained_) complete_text(wanted.trained->plan, model_trained_->plan);
         if (training_.wanted_plan()) complete_text(wanted.trained->plan, *training_.wanted_plan());
     }
-    await_model(wanted, "This link was made with the model '" + wanted.model +
+    await_model(wanted, "This link was made with the model '" + shown_name(wanted.model) +
                             "'. Drop its folder onto the page to see the same.");
     if (model_ && awaited_.empty()) name_open_model(wanted);
     const State* home = visit().home();
@@ -102,7 +106,7 @@ void SentenceSubject::follow(const State& before, Change how) {
     if (left_alone || !(now().changes == sentence_of(before).changes)) run_shown();
     // A person asked for a model that comes with the page.
     if (how == Change::command && sentence_of(before).model != now().model && now().model != model_name_) {
-        if (await_model(now(), "The model '" + now().model + "' does not come with this page."))
+        if (await_model(now(), "The model '" + shown_name(now().model) + "' does not come with this page."))
             best_wanted_ = true;
         visit().show_boxes();
     }
@@ -151,9 +155,9 @@ void SentenceSubject::fit_selection() {
 std::optional<TextBox> SentenceSubject::text_box() const {
     const bool enabled = model_ && awaited_.empty();
     return TextBox{now().text, enabled, enabled,
-                   enabled ? "Type a sentence for " + model_name_
+                   enabled ? "Type a sentence for " + shown_name(model_name_)
                    : !awaited_.empty()
-                       ? "Waiting for " + awaited_
+                       ? "Waiting for " + shown_name(awaited_)
                        : "Drop a model folder onto the page to see a sentence through a real transformer"};
 }
 
@@ -161,7 +165,8 @@ std::optional<TextBox> SentenceSubject::text_box() const {
 std::optional<LowerBox> SentenceSubject::lower_box(Box which) const {
     if (!model_ || !awaited_.empty()) return std::nullopt;
     if (writes_another() && which == Box::second)
-        return LowerBox{now().written, "What " + model_name_ + " has written: press Play, or type", true};
+        return LowerBox{now().written,
+                        "What " + shown_name(model_name_) + " has written: press Play, or type", true};
     const LensEntry& lens = lens_of(state());
     if (!now().compared || !now().compared->of_text() || !(lens.compares || lens.reads_second))
         return std::nullopt;
@@ -273,17 +278,18 @@ bool SentenceSubject::load_model() {
         return false;
     }
     const bool asked_for = !awaited_.empty() || training_.handover;
-    if (is_open() && compares_models() && !asked_for) return open_beside(std::move(loaded->model));
+    if (is_open() && compares_models() && !asked_for) return open_beside(*std::move(loaded));
     const bool wrote = writes_another();
     model_ = std::move(loaded->model);
     model_name_ = intake_.name();
+    tokenizer_ = std::move(loaded->tokenizer);
     const bool awaited = std::exchange(awaited_, "") == model_name_;
     const auto handover = std::exchange(training_.handover, std::nullopt);
     const bool trained = handover && name_of(handover->network) == model_name_;
     model_trained_ = trained ? std::optional(handover->network) : std::nullopt;
     alphabet_.reset();
     special_ = {};
-    for (const std::string& note : model_->notes()) visit().notice(model_name_ + ": " + note);
+    for (const std::string& note : model_->notes()) visit().notice(shown_name(model_name_) + ": " + note);
     begin_naming(loaded->scores);
     split_.clear();
     sampler_.reset();
@@ -299,26 +305,29 @@ bool SentenceSubject::load_model() {
     } else if (!awaited) {
         model_chosen(!wrote);
     }
-    visit().page().set_title(model_name_);
+    visit().page().set_title(shown_name(model_name_));
     visit().show_boxes(true);
     return true;
 }
 
 // The page's tokenizer is that of both.
-bool SentenceSubject::open_beside(std::shared_ptr<const Model> model) {
+bool SentenceSubject::open_beside(ModelIntake::Loaded loaded) {
+    const auto& model = loaded.model;
     const std::string& name = intake_.name();
     const bool writes = model->config().decoder_layers > 0;
     if (!intake_.reads_alike() || writes != writes_another()) {
-        const std::string why =
-            !intake_.reads_alike()
-                ? name + " has other tokens than " + model_name_ + ", so they cannot be compared word by word"
-                : "Only one of " + name + " and " + model_name_ + " reads one text and writes another";
+        const std::string why = !intake_.reads_alike()
+                                    ? shown_name(name) + " has other tokens than " + shown_name(model_name_) +
+                                          ", so they cannot be compared word by word"
+                                    : "Only one of " + shown_name(name) + " and " + shown_name(model_name_) +
+                                          " reads one text and writes another";
         visit().report_error({why + ". Open a model with the same tokenizer, or end the comparison first."});
         return false;
     }
-    for (const std::string& note : model->notes()) visit().notice(name + ": " + note);
+    for (const std::string& note : model->notes()) visit().notice(shown_name(name) + ": " + note);
     compared_.clear();
-    other_model_ = std::move(model);
+    other_model_ = std::move(loaded.model);
+    tokenizer_ = std::move(loaded.tokenizer);
     other_name_ = name;
     visit().perform(Compare{Comparison{.model = name}});
     visit().show_boxes(true);
@@ -398,7 +407,7 @@ bool SentenceSubject::await_model(const SentenceState& wanted, const std::string
     training_.handover.reset();
     const bool open = wanted.model == model_name_ && wanted.trained == model_trained_;
     if (open || wanted.model.empty()) return true;
-    if (wanted.trained || visit().page().open_bundled(wanted.model)) {
+    if (wanted.trained || visit().page().open_named(wanted.model)) {
         awaited_ = wanted.model;
         return true;
     }
@@ -439,7 +448,7 @@ bool SentenceSubject::prepare_awaited(double until_ms) {
 void SentenceSubject::start(TextJob& job, TokenizedText text, SplitText written) {
     const auto& model = model_of(job);
     if (!model) return;
-    const std::string& name = name_of_model(job);
+    const std::string name = name_of_model(job);
     const Index context = model->config().context;
     if (text.total > context)
         visit().notice("The text has " + std::to_string(text.total) + " tokens; " + name + " reads " +
@@ -534,13 +543,13 @@ void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
         if (read)
             aligned_ = *std::move(read);
         else
-            visit().notice(model_name_ + ": " + read.error().message + ".");
+            visit().notice(shown_name(model_name_) + ": " + read.error().message + ".");
     } else if (scores) {
         auto read = read_role_table(*scores, config.layers, config.heads);
         if (read)
             given = *std::move(read);
         else
-            visit().notice(model_name_ + ": " + read.error().message +
+            visit().notice(shown_name(model_name_) + ": " + read.error().message +
                            ". Heads are named by what is measured here.");
     }
     naming_ = HeadNaming(model_, std::move(given));
@@ -555,7 +564,7 @@ bool SentenceSubject::name_heads(double until_ms) {
         return false;
     while (naming_.step())
         if (now_ms() >= until_ms) return true;
-    if (const auto doubt = naming_.take_doubt()) visit().notice(model_name_ + ": " + *doubt);
+    if (const auto doubt = naming_.take_doubt()) visit().notice(shown_name(model_name_) + ": " + *doubt);
     return false;
 }
 

@@ -48,7 +48,7 @@ class SentenceSubject final : public Subject, private Translating {
     TextRun* compared_run() const;
     // Returns the run that a cell belongs to.
     TextRun* run_of(const CellRef& cell) const { return cell.second ? compared_run() : chosen_run(); }
-    // Names the model that a link or undo asks for while it is loaded from the site or trained again; empty:
+    // Names the model that a link or undo asks for while it is loaded from the site or the hub, or trained again; empty:
     // none.
     const std::string& awaited_model() const { return awaited_; }
     // Says which symbols a network reads that was trained in this page on symbols; empty for other models.
@@ -145,8 +145,13 @@ class SentenceSubject final : public Subject, private Translating {
         Result<std::byte*> buffer(const std::string& file, std::uint64_t size) override {
             return subject.intake_.buffer(file, size);
         }
-        Status check_header(const std::string& file) const override {
-            return subject.intake_.check_header(file);
+        Result<std::uint64_t> check_header(const std::string& file, std::uint64_t written) override {
+            return subject.intake_.check_header(file, written);
+        }
+        std::string tokenizer() const override { return subject.intake_.told_tokenizer(); }
+        Result<std::vector<std::int32_t>> encode(std::string_view text, bool ends) const override {
+            return subject.tokenizer_ ? subject.tokenizer_->encode(text, ends)
+                                      : FileIntake::encode(text, ends);
         }
         bool arrived() override { return subject.load_model(); }
         void discard() override { subject.intake_.discard(); }
@@ -177,13 +182,13 @@ class SentenceSubject final : public Subject, private Translating {
     const std::shared_ptr<const Model>& model_of(const TextJob& job) const {
         return &job == &compared_ && compares_models() ? other_model_ : model_;
     }
-    const std::string& name_of_model(const TextJob& job) const {
-        return &job == &compared_ && compares_models() ? other_name_ : model_name_;
+    std::string name_of_model(const TextJob& job) const {
+        return shown_name(&job == &compared_ && compares_models() ? other_name_ : model_name_);
     }
     std::int64_t model_bytes() const {
         return model_->memory_bytes() + (other_model_ ? other_model_->memory_bytes() : 0);
     }
-    bool open_beside(std::shared_ptr<const Model> model);
+    bool open_beside(ModelIntake::Loaded loaded);
     // Whether the text goes through its model.
     bool computing() const { return sentence_.running() || changed_.running(); }
     bool shows_changed() const { return changed_.run() && now().changes.any_on() && !now().changes.before; }
@@ -236,6 +241,7 @@ class SentenceSubject final : public Subject, private Translating {
     Files files_{*this};
     std::shared_ptr<const Model> model_;
     std::string model_name_;
+    std::shared_ptr<const GgufTokenizer> tokenizer_;  // of a model in a GGUF file; of two, both have it
     // Reads the same sentence beside that, as long as the two are compared.
     std::shared_ptr<const Model> other_model_;
     std::string other_name_;

@@ -63,12 +63,12 @@ std::optional<Offer> SentenceSubject::offer_alone() const {
 std::string SentenceSubject::second_wanted() const {
     if (!compares_models()) return Subject::second_wanted();
     const std::string& name = *now().compared->model;
-    return name.empty() ? "Drop the folder of another model with the same tokenizer onto the page: it reads "
-                          "the sentence "
-                          "beside " +
-                              model_name_ + "."
-                        : "Drop the folder of " + name + " onto the page: it reads the sentence beside " +
-                              model_name_ + ".";
+    const std::string beside = "it reads the sentence beside " + shown_name(model_name_) + ".";
+    if (name.empty())
+        return "Drop the folder of another model with the same tokenizer onto the page: " + beside;
+    return (is_hub_model(name) ? "Open " + shown_name(name) + " from the hub: "
+                               : "Drop the folder of " + name + " onto the page: ") +
+           beside;
 }
 
 // An empty second is none.
@@ -108,13 +108,14 @@ std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
                            : now().compared->before ? ", before the change"
                            : compares_models()      ? ""
                                                     : ", second sentence") +
-                          " · computed by " + (cell.second && compares_models() ? other_name_ : model_name_);
+                          " · computed by " +
+                          shown_name(cell.second && compares_models() ? other_name_ : model_name_);
     return out;
 }
 
 std::string SentenceSubject::status() {
     const TextRun* shown = run();
-    if (!shown) return model_ ? model_name_ : "no model";
+    if (!shown) return model_ ? shown_name(model_name_) : "no model";
     return tokens_told() + "   " + layers_told() + " × " + many(shown->heads(), "head") + "   forward " +
            (sentence_.forward_ms() < 1 ? "under 1" : fixed(sentence_.forward_ms(), 0)) + " ms";
 }

@@ -39,7 +39,11 @@ void invitation() {
     const ui::Theme& t = ui::theme();
     ui::heading("Your sentence through a real transformer");
     ImGui::Dummy({0, 4});
-    ui::paragraph("Drop the folder of a model onto this page, or choose “Open model…” above.", t.text);
+    ui::paragraph(
+        "Drop the folder of a model onto this page, or choose “Open model…” above, which also fetches one "
+        "from "
+        "the hub by its name.",
+        t.text);
     ui::paragraph("It should contain these files, as on a model hub:", t.dim);
     ImGui::Dummy({0, 2});
     ui::list_item("config.json", "of GPT-2, Llama, Gemma, BERT or another of some twenty families");
@@ -48,7 +52,7 @@ void invitation() {
     ImGui::Dummy({0, 6});
     ui::paragraph(
         "Then type, and see every head of every layer, each weight with the numbers behind it, and what "
-        "the model would say next. Nothing leaves this machine: the model runs here, in the page.",
+        "the model would say next. What you type stays on this machine: the model runs here, in the page.",
         t.dim);
     ui::landmark_item("sentence/invitation");
 }
@@ -79,7 +83,8 @@ void SentenceSubject::draw_waiting() const {
     const auto& trained = now().trained;
     ui::heading(trained ? awaited_.c_str() : "A sentence through a real transformer");
     ImGui::Dummy({0, 4});
-    std::string what = "Reading " + awaited_ + ", which comes with this page.";
+    std::string what = is_hub_model(awaited_) ? "Waiting for " + shown_name(awaited_) + " from the hub."
+                                              : "Reading " + awaited_ + ", which comes with this page.";
     if (trained) {
         const TrainingRun* run = training_.prepared();
         what = "Training it again: step " + std::to_string(run ? run->steps_taken() : 0) + " of " +
@@ -96,7 +101,7 @@ void SentenceSubject::draw_alphabet() {
 }
 
 void SentenceSubject::draw_invitation_to_type() {
-    ui::heading(model_name_.c_str());
+    ui::heading(shown_name(model_name_).c_str());
     ImGui::Dummy({0, 4});
     ui::paragraph(alphabet().empty() ? "Type a sentence above." : "Type some of its symbols above.",
                   ui::theme().text);
@@ -218,7 +223,7 @@ void SentenceSubject::draw_comparison(const Drawing&) {
 std::pair<std::string, std::string> SentenceSubject::comparison_names() {
     if (!now().compared) return {now().text, ""};
     if (now().compared->before) return {"changed", "before"};
-    if (compares_models()) return {model_name_, other_name_};
+    if (compares_models()) return {shown_name(model_name_), shown_name(other_name_)};
     // Queries that were written are told by what was written.
     return writes_another() && chosen_run() && chosen_run()->kind == AttentionKind::decoder
                ? std::pair(now().written, now().compared->written)

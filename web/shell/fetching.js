@@ -1,0 +1,249 @@
+// A model on its way from the hub: file by file into what is kept or, where nothing can be kept, straight to whoever
+// reads it. It can be paused and gone on with, also after a failure.
+
+import { arriving, Valve } from './download.js';
+import { Told } from './file_chunks.js';
+import { sizeOfPlan } from './kept.js';
+import { checkOf } from './sha.js';
+
+/**
+ * @import { Entry, SourceFile } from './file_chunks.js'
+ * @import { Hub, Listed } from './hub.js'
+ * @import { Kept, Plan } from './kept.js'
+ */
+
+const recent = 8000;  // ms over which the speed is measured
+const flying = 64;  // chunks that are being written
+
+/** How fast bytes come. */
+class Meter {
+    /** @type {[time: number, bytes: number][]} */
+    #seen = [];
+
+    /** @param {number} bytes that are here */
+    saw(bytes) {
+        const now = performance.now();
+        if (now < (this.#seen.at(-1)?.[0] ?? 0) + 200) {
+            return;
+        }
+        this.#seen = [...this.#seen.filter(([time]) => time > now - recent), [now, bytes]];
+    }
+
+    stop() {
+        this.#seen = [];
+    }
+
+    /** Bytes a second; 0 while it is not known. */
+    get speed() {
+        const [first, last] = [this.#seen[0], this.#seen.at(-1)];
+        return first && last && last[0] > first[0] + 500 ? (1000 * (last[1] - first[1])) / (last[0] - first[0]) : 0;
+    }
+}
+
+/**
+ * @param {Hub} hub
+ * @param {Listed} file
+ */
+const otherThanListed = (hub, { path, sha256 }) => new Told(`${path} did not arrive as ${hub.host} lists it (another ${sha256 ? 'SHA-256' : 'SHA-1'}): nothing of it is kept; go on to fetch it again.`);
+
+/**
+ * A file that is read while it arrives.
+ *
+ * @implements {SourceFile}
+ */
+class ArrivingFile {
+    #bytes;
+
+    /**
+     * @param {Listed} file
+     * @param {() => AsyncGenerator<Uint8Array>} bytes
+     */
+    constructor({ size }, bytes) {
+        this.size = size;
+        this.#bytes = bytes;
+    }
+
+    stream() {
+        const bytes = this.#bytes();
+        return new ReadableStream({
+            async pull(controller) {
+                const { done, value } = await bytes.next();
+                if (done) {
+                    controller.close();
+                } else {
+                    controller.enqueue(value);
+                }
+            },
+            async cancel() {
+                await bytes.return(undefined);
+            },
+        }, { highWaterMark: 0 });
+    }
+
+    async text() {
+        const decoder = new TextDecoder();
+        let text = '';
+        for await (const chunk of this.#bytes()) {
+            text += decoder.decode(chunk, { stream: true });
+        }
+        return text + decoder.decode();
+    }
+}
+
+export class Fetching {
+    #hub;
+    #kept;
+    #valve = new Valve();
+    #meter = new Meter();
+    #report;
+    /** @type {Set<string>} The paths of files that are here and checked. */
+    #checked = new Set();
+    /** @type {Map<string, number>} How much of each file is here. */
+    #here = new Map();
+
+    /** What it waits for. */
+    words = '';
+    /** @type {Told | null} Why it stands still, where no person has paused it. */
+    fault = null;
+    fetched = 0;
+
+    /**
+     * @param {Hub} hub
+     * @param {Kept | null} kept null: nothing can be kept
+     * @param {Plan} plan
+     * @param {() => void} report is called when something has changed.
+     */
+    constructor(hub, kept, plan, report) {
+        this.#hub = hub;
+        this.#kept = kept;
+        this.plan = plan;
+        this.#report = report;
+    }
+
+    get total() { return sizeOfPlan(this.plan); }
+    get arrived() { return [...this.#here.values()].reduce((sum, size) => sum + size, 0); }
+    get paused() { return this.#valve.shut; }
+    get speed() { return this.#meter.speed; }
+
+    /** Seconds, as the speed is now; Infinity where it is not known. */
+    get left() { return (this.total - this.arrived) / this.speed; }
+
+    pause() {
+        this.#valve.pause();
+        this.#meter.stop();
+        this.#report();
+    }
+
+    resume() {
+        this.fault = null;
+        this.words = '';
+        this.#valve.resume();
+        this.#report();
+    }
+
+    /** What has been kept stays, to be gone on with. */
+    end() {
+        this.#valve.end();
+    }
+
+    /**
+     * The model's files, once they are here or, where nothing can be kept, to be read as they arrive. Throws Cancelled where
+     * it is ended.
+     *
+     * @returns {Promise<Entry[]>}
+     */
+    async entries() {
+        const { files, repository } = this.plan;
+        const kept = this.#kept;
+        if (!kept) {
+            const name = repository.split('/').at(-1);
+            return files.map((file) => ({ path: `${name}/${file.path}`, file: new ArrivingFile(file, () => this.#checkedBytes(file)) }));
+        }
+        for (;;) {
+            try {
+                await kept.begin(this.plan);
+                for (const file of files.filter(({ path }) => !this.#checked.has(path))) {
+                    await this.#keep(kept, file);
+                }
+                await kept.finish(this.plan);
+                return await kept.entries(this.plan);
+            } catch (error) {
+                await kept.leaveFile(this.plan).catch(() => {});
+                if (!(error instanceof Told)) {
+                    throw error;
+                }
+                this.fault = error;
+                this.pause();
+                await this.#valve.passes();
+            }
+        }
+    }
+
+    /**
+     * @param {Kept} kept
+     * @param {Listed} file
+     */
+    async #keep(kept, file) {
+        const { plan } = this;
+        const from = await kept.openFile(plan, file);
+        this.#set(file, from);
+        /** @type {Promise<void>[]} */
+        const written = [];
+        for await (const bytes of this.#arriving(file, from)) {
+            const adding = kept.add(plan, bytes);
+            adding.catch(() => {});  // it is awaited below
+            written.push(adding);
+            if (written.length > flying) {
+                await written.shift();
+            }
+        }
+        await Promise.all(written);
+        if (!await kept.closeFile(plan)) {
+            this.#set(file, 0);
+            throw otherThanListed(this.#hub, file);
+        }
+        this.#checked.add(file.path);
+    }
+
+    /** @param {Listed} file */
+    async* #checkedBytes(file) {
+        const check = checkOf(file);
+        for await (const bytes of this.#arriving(file, 0)) {
+            check.update(bytes);
+            yield bytes;
+        }
+        if (!check.holds()) {
+            throw otherThanListed(this.#hub, file);
+        }
+    }
+
+    /**
+     * @param {Listed} file
+     * @param {number} from
+     */
+    async* #arriving(file, from) {
+        const onWait = (/** @type {string} */ reason, /** @type {number} */ wait) => {
+            this.words = `${reason} The next try is in ${Math.ceil(wait / 1000)} s.`;
+            this.#meter.stop();
+            this.#report();
+        };
+        let here = from;
+        for await (const bytes of arriving(this.#hub, this.plan, file, { from, valve: this.#valve, onWait })) {
+            here += bytes.length;
+            this.fetched += bytes.length;
+            this.words = '';
+            this.#set(file, here);
+            yield bytes;
+        }
+    }
+
+    /**
+     * @param {Listed} file
+     * @param {number} bytes
+     */
+    #set({ path }, bytes) {
+        this.#here.set(path, bytes);
+        this.#meter.saw(this.arrived);
+        this.#report();
+    }
+}

@@ -1,0 +1,411 @@
+// The dialog that opens models of the hub: it looks one up, says what would be fetched, and asks; it shows how far that is,
+// and what is kept. Nothing is asked of the hub before the person says so, of links neither.
+
+import { Fetching } from './fetching.js';
+import { Cancelled } from './file_chunks.js';
+import { Hub, HubError, linkOf, nameOf, placeOf, shownNameOf } from './hub.js';
+import { choicesOf, sizeOf, tooLarge } from './hub_choice.js';
+import { choiceOption, facts, fileRows, firstModel, firstModels, howFar, keptModel } from './hub_parts.js';
+import { Kept, sizeOfPlan } from './kept.js';
+import { bytes } from './model_files.js';
+import { reasonOf } from './reason.js';
+
+/**
+ * @import { Choice } from './hub_choice.js'
+ * @import { Place, Repository } from './hub.js'
+ * @import { KeptModel, Plan } from './kept.js'
+ * @import { Models } from './models.js'
+ * @import { Notices } from './notices.js'
+ * @import { Program } from './program.js'
+ */
+
+/**
+ * A link that waits for its model, and how it hears whether that is open or not going to be.
+ *
+ * @typedef {{link: string, place: Place, answer: (open: boolean) => void}} Asked
+ */
+
+/**
+ * What was looked up.
+ *
+ * @typedef {{place: Place, repository: Repository, choices: Choice[]}} Found
+ */
+
+/**
+ * @template {keyof PageElements} Id
+ * @param {Id} id
+ */
+const element = (id) => document.getElementById(id);
+
+const often = 200;  // ms between two pictures of how far it is
+
+/**
+ * Whether the plan is for what the place names.
+ *
+ * @param {Plan} plan
+ * @param {Place} place
+ */
+const isFor = (plan, { repository, revision, file }) => [plan.repository, plan.asked].includes(repository)
+    && [plan.revision, plan.commit].includes(revision) && (file === '' || file === plan.file);
+
+export class HubDialog {
+    #hub = new Hub();
+    #program;
+    #models;
+    #notices;
+    #dialog = element('hub-dialog');
+    /** @type {Promise<Kept | null> | undefined} */
+    #store;
+    /** @type {Asked | null} */
+    #asked = null;
+    /** @type {Found | null} */
+    #found = null;
+    /** @type {Plan | null} What the button fetches. */
+    #plan = null;
+    /** @type {Fetching | null} */
+    #fetching = null;
+    /** @type {ReturnType<Notices['progress']> | null} It stands in for the dialog while that is closed. */
+    #notice = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #timer;
+    #turn = 0;  // an answer to what was asked in an earlier turn is dropped
+
+    /** @param {{program: Program, models: Models, notices: Notices}} parts */
+    constructor({ program, models, notices }) {
+        this.#program = program;
+        this.#models = models;
+        this.#notices = notices;
+        const { host } = this.#hub;
+        element('hub-says').textContent = `${host} is asked only when you look a model up or fetch it here. What you type into the page stays on this machine.`;
+        element('hub-token-says').textContent = `It goes to ${host} alone, and is forgotten when the page is closed.`;
+        element('hub-first-list').replaceChildren(...firstModels.map((model) => firstModel(model, () => {
+            element('hub-name').value = model.name;
+            this.#lookUp();
+        })));
+        const submitted = (/** @type {HTMLFormElement} */ form, /** @type {() => void} */ then) => form.addEventListener('submit', (event) => {
+            event.preventDefault();
+            then();
+        });
+        submitted(element('hub-form'), () => this.#lookUp());
+        submitted(element('hub-secret'), () => this.#useToken());
+        element('hub-close').addEventListener('click', () => this.#dialog.close());
+        element('hub-back').addEventListener('click', () => this.#choose());
+        element('hub-choice').addEventListener('change', () => this.#chosen());
+        element('hub-fetch').addEventListener('click', () => this.#plan && this.#start(this.#plan));
+        element('hub-pause').addEventListener('click', () => (this.#fetching?.paused ? this.#fetching.resume() : this.#fetching?.pause()));
+        element('hub-stop').addEventListener('click', () => this.#fetching?.end());
+        this.#dialog.addEventListener('close', () => this.#closed());
+    }
+
+    /** From the menu, and from the notice that stands in for the dialog. */
+    show() {
+        this.#notice?.end();
+        this.#notice = null;
+        if (!this.#dialog.open) {
+            this.#dialog.showModal();
+        }
+        if (this.#fetching) {
+            this.#flow(this.#fetching);
+        } else {
+            this.#choose();
+        }
+    }
+
+    /**
+     * Opens what a link names: at once where it is kept, else after asking. The answer is false where it is not going to be
+     * open.
+     *
+     * @param {string} link
+     * @param {Place} place
+     * @returns {Promise<boolean>}
+     */
+    async openLink(link, place) {
+        this.#asked?.answer(true);  // the page has gone on to another link, and waits for that one's model
+        const kept = await this.#keeping();
+        const found = (await kept?.list() ?? []).find(({ plan, whole }) => whole && isFor(plan, place));
+        if (kept && found) {
+            return this.#models.open(await kept.entries(found.plan), { awaited: true, link, shown: shownNameOf(place) });
+        }
+        return new Promise((resolve) => {
+            const answer = (/** @type {boolean} */ open) => {
+                this.#asked = null;
+                resolve(open);
+            };
+            this.#asked = { link, place, answer };
+            this.show();
+            element('hub-name').value = nameOf(place);
+            element('hub-look').focus();
+        });
+    }
+
+    /** Null where this browser keeps nothing. */
+    #keeping() {
+        return this.#store ??= Kept.open();
+    }
+
+    #closed() {
+        ++this.#turn;
+        element('hub-token').value = '';
+        if (this.#fetching) {
+            this.#report();
+        } else {
+            this.#asked?.answer(false);
+        }
+    }
+
+    // ---- What is shown ---------------------------------------------------------------------------------------------
+
+    /** @param {'choose' | 'found' | 'flow' | 'token'} part */
+    #part(part) {
+        element('hub-form').hidden = part === 'flow';
+        element('hub-found').hidden = part !== 'found';
+        element('hub-flow').hidden = part !== 'flow';
+        element('hub-secret').hidden = part !== 'token';
+        element('hub-first').hidden = part !== 'choose';
+        element('hub-kept').hidden = part !== 'choose' || element('hub-kept-list').childElementCount === 0;
+        element('hub-busy').hidden = true;
+    }
+
+    /** @param {string} reason */
+    #fault(reason) {
+        element('hub-fault').textContent = reason;
+        element('hub-fault').hidden = reason === '';
+        element('hub-name').setAttribute('aria-invalid', String(reason !== ''));
+    }
+
+    /** @param {string} words */
+    #busy(words) {
+        element('hub-busy').textContent = words;
+        element('hub-busy').hidden = false;
+    }
+
+    #choose() {
+        ++this.#turn;
+        element('hub-asks').textContent = this.#asked
+            ? `This link shows ${shownNameOf(this.#asked.place)}, which is not on this machine. Look it up at ${this.#hub.host}?`
+            : 'Its name, or the address of its page';
+        this.#part('choose');
+        this.#fault('');
+        element('hub-name').focus();
+        element('hub-name').select();
+        this.#listKept();
+    }
+
+    async #listKept() {
+        const models = await (await this.#keeping())?.list() ?? [];
+        element('hub-kept-list').replaceChildren(...models.map((model) => keptModel(model, {
+            open: () => this.#openKept(model),
+            remove: () => this.#remove(model.plan),
+        })));
+        element('hub-kept').hidden = models.length === 0 || element('hub-first').hidden;
+    }
+
+    /** @param {Plan} plan */
+    async #remove(plan) {
+        this.#fault('');
+        try {
+            await (await this.#keeping())?.remove(plan);
+        } catch (error) {
+            this.#fault(reasonOf(error));
+        }
+        await this.#listKept();
+        element('hub-name').focus();
+    }
+
+    // ---- To look a model up ----------------------------------------------------------------------------------------
+
+    async #lookUp() {
+        const turn = ++this.#turn;
+        this.#fault('');
+        try {
+            const place = placeOf(element('hub-name').value);
+            this.#busy(`Asking ${this.#hub.host} for ${nameOf(place)} …`);
+            const repository = await this.#hub.lookUp(place);
+            const found = { place, repository, choices: await choicesOf(this.#hub, repository) };
+            if (turn === this.#turn) {
+                await this.#offer(found);
+            }
+        } catch (error) {
+            if (turn === this.#turn) {
+                this.#fails(error);
+            }
+        }
+    }
+
+    /** @param {unknown} error */
+    #fails(error) {
+        const token = error instanceof HubError && error.token;
+        this.#part(token ? 'token' : 'choose');
+        this.#fault(reasonOf(error));
+        element(token ? 'hub-token' : 'hub-name').focus();
+    }
+
+    #useToken() {
+        this.#hub.token = element('hub-token').value;
+        if (this.#fetching) {
+            this.#fetching.resume();
+        } else {
+            this.#lookUp();
+        }
+    }
+
+    /** @param {Found} found */
+    async #offer(found) {
+        const { place, repository: { repository }, choices } = this.#found = found;
+        const asked = place.file ? choices.findIndex(({ files }) => files.some(({ path }) => path === place.file)) : 0;
+        if (asked < 0) {
+            throw new HubError(`${repository} has no file ${place.file} that opens here: leave it out to choose one.`);
+        }
+        element('hub-choice').replaceChildren(...choices.map(choiceOption));
+        element('hub-choice').hidden = choices.length === 1;
+        element('hub-choice').selectedIndex = asked;
+        element('hub-found-title').textContent = nameOf({ ...place, repository, file: '' });
+        await this.#chosen();
+    }
+
+    /** Says what would be fetched, and whether that can be opened. */
+    async #chosen() {
+        const { place, repository: { files: _, ...repository }, choices } = /** @type {Found} */ (this.#found);
+        const choice = choices[element('hub-choice').selectedIndex];
+        const turn = ++this.#turn;
+        const plan = { ...repository, asked: place.repository, revision: place.revision, file: choice.file, files: choice.files };
+        const refusal = tooLarge(choice) ?? await this.#refusal(plan);
+        const kept = await this.#keeping();
+        const here = (await kept?.list() ?? []).find((each) => each.plan.commit === plan.commit && isFor(each.plan, { ...place, file: plan.file }));
+        const total = sizeOf(choice.files), rest = total - (here?.here ?? 0);
+        const room = await kept?.room() ?? 0;
+        if (turn !== this.#turn) {
+            return;
+        }
+        this.#plan = plan;
+        element('hub-facts').replaceChildren(...facts([
+            ['Licence', plan.licence || 'it names none'],
+            ['Commit', `${plan.commit.slice(0, 7)} of ${place.revision || 'main'}`],
+            ['Fetched', `${bytes(total)} in ${choice.files.length} ${choice.files.length > 1 ? 'files' : 'file'}`],
+        ]));
+        element('hub-files').replaceChildren(...fileRows(choice.files));
+        element('hub-fits').textContent = !kept ? 'A tab can hold it. This browser keeps no files here, as in a private window, so it is fetched anew each time.'
+            : rest > room ? `A tab can hold it. This browser has room for ${bytes(room)} more, so it is opened without being kept: delete kept models to make room.`
+            : 'A tab can hold it. It is kept on this machine and opens without the network from then on.';
+        element('hub-fits').hidden = refusal !== null;
+        element('hub-fetch').textContent = here?.whole ? 'Open' : here && here.here > 0 && rest <= room ? `Fetch the other ${bytes(rest)}` : `Fetch ${bytes(total)}`;
+        element('hub-fetch').disabled = refusal !== null;
+        this.#part('found');
+        this.#fault(refusal ?? '');
+        element('hub-found-title').focus();
+    }
+
+    /**
+     * What the program says of the model's configuration, before its weights are here.
+     *
+     * @param {Plan} plan
+     */
+    async #refusal(plan) {
+        const config = plan.files.find(({ path }) => path === 'config.json');
+        if (!config) {
+            return null;
+        }
+        const response = await this.#hub.get(plan, config);
+        return this.#program.modelRefusal(new Uint8Array(await response.arrayBuffer())) || null;
+    }
+
+    // ---- To open one -----------------------------------------------------------------------------------------------
+
+    /** @param {KeptModel} model */
+    async #openKept({ plan, whole }) {
+        const kept = await this.#keeping();
+        if (!kept || !whole) {
+            await this.#start(plan);
+            return;
+        }
+        this.#open(plan, await kept.entries(plan));
+        this.#dialog.close();
+    }
+
+    /**
+     * @param {Plan} plan
+     * @param {Awaited<ReturnType<Kept['entries']>>} entries
+     */
+    async #open(plan, entries) {
+        const asked = this.#asked;
+        const awaited = asked !== null && isFor(plan, asked.place);
+        const place = awaited ? asked.place : { ...plan, revision: plan.revision || plan.commit };
+        this.#asked = null;
+        const open = await this.#models.open(entries, { awaited, link: awaited ? asked.link : linkOf(place), shown: shownNameOf(place) });
+        asked?.answer(open);
+        return open;
+    }
+
+    /** @param {Plan} plan */
+    async #start(plan) {
+        const { host } = this.#hub;
+        const kept = await this.#keeping();
+        const here = (await kept?.list() ?? []).find((each) => each.plan.commit === plan.commit && isFor(each.plan, { ...plan, revision: plan.commit }));
+        if (here?.whole) {
+            await this.#openKept(here);
+            return;
+        }
+        const keeps = kept && sizeOfPlan(plan) - (here?.here ?? 0) <= await kept.room() ? kept : null;
+        const fetching = this.#fetching = new Fetching(this.#hub, keeps, plan, () => this.#report());
+        this.#flow(fetching);
+        element('hub-pause').focus();
+        try {
+            const open = await this.#open(plan, await fetching.entries());
+            if (open) {
+                const where = keeps ? ' and are kept on this machine' : '';
+                this.#notices.info(`${shownNameOf(plan)} is open: ${bytes(fetching.fetched)} were fetched from ${host}${where}.`);
+            }
+            this.#fetching = null;
+            this.#dialog.close();
+        } catch (error) {
+            this.#fetching = null;
+            if (!(error instanceof Cancelled)) {
+                throw error;
+            }
+            if (this.#dialog.open) {
+                this.#choose();
+            }
+        } finally {
+            this.#notice?.end();
+            this.#notice = null;
+        }
+    }
+
+    /** @param {Fetching} fetching */
+    #flow(fetching) {
+        this.#part('flow');
+        this.#fault('');
+        element('hub-flow-title').textContent = `Fetching ${shownNameOf(fetching.plan)}`;
+        this.#picture(fetching);
+    }
+
+    /** Soon shows how far it is. */
+    #report() {
+        if (this.#timer === undefined) {
+            this.#timer = setTimeout(() => {
+                this.#timer = undefined;
+                if (this.#fetching) {
+                    this.#picture(this.#fetching);
+                }
+            }, often);
+        }
+    }
+
+    /** @param {Fetching} fetching */
+    #picture(fetching) {
+        const { plan, arrived, total, paused, words, fault } = fetching;
+        const share = arrived / total;
+        const far = howFar(fetching) + (paused ? ' · paused' : '');
+        if (this.#dialog.open) {
+            element('hub-bar').value = share;
+            element('hub-far').textContent = far;
+            element('hub-flow-says').textContent = fault ? '' : words;
+            element('hub-pause').textContent = paused ? 'Go on' : 'Pause';
+            element('hub-secret').hidden = !(fault instanceof HubError && fault.token);
+            this.#fault(fault ? fault.message : '');
+        } else {
+            this.#notice ??= this.#notices.progress('', () => this.show(), 'fetching', 'Show');
+            this.#notice(`${fault ? fault.message : `Fetching ${shownNameOf(plan)}: ${far}`}`, share);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// Pieces of the dialog that opens models of the hub: lists, facts, and words for them.
+
+import { shownNameOf } from './hub.js';
+import { sizeOfPlan } from './kept.js';
+import { bytes } from './model_files.js';
+
+/**
+ * @import { Choice } from './hub_choice.js'
+ * @import { Listed } from './hub.js'
+ * @import { KeptModel } from './kept.js'
+ */
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Partial<HTMLElementTagNameMap[Tag]>} given
+ * @param {(Node | string)[]} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function made(tag, given = {}, ...children) {
+    const element = Object.assign(document.createElement(tag), given);
+    element.append(...children);
+    return element;
+}
+
+/**
+ * Models to begin with, the smallest first: their weights as they lie on the hub, and what each shows well.
+ *
+ * @type {{name: string, size: number, shows: string}[]}
+ */
+export const firstModels = [
+    { name: 'EleutherAI/pythia-70m', size: 166e6, shows: 'Six layers. 154 steps of its training are revisions: @step1000' },
+    { name: 'google-t5/t5-small', size: 242e6, shows: 'Reads English and writes German, French or Romanian: cross-attention' },
+    { name: 'HuggingFaceTB/SmolLM2-135M', size: 269e6, shows: 'A small Llama of 30 layers, three query heads to each key head' },
+    { name: 'distilbert/distilgpt2', size: 353e6, shows: 'GPT-2 distilled to six layers, to be compared with GPT-2' },
+    { name: 'google-bert/bert-base-uncased', size: 440e6, shows: 'Looks both ways and fills in [MASK]' },
+    { name: 'openai-community/gpt2', size: 548e6, shows: 'The model of most studies of heads: induction, pronouns, names' },
+    { name: 'Qwen/Qwen3-0.6B', size: 1503e6, shows: 'Many languages; norms of q and k; near to what a tab can hold' },
+];
+
+/**
+ * @param {{name: string, size: number, shows: string}} model
+ * @param {() => void} action
+ */
+export function firstModel({ name, size, shows }, action) {
+    return made('li', {}, made('button', { type: 'button', className: 'row', onclick: action },
+        made('b', {}, name), made('span', { className: 'size' }, bytes(size)), made('span', {}, shows)));
+}
+
+/**
+ * @param {KeptModel} model
+ * @param {{open: () => void, remove: () => void}} calls
+ */
+export function keptModel({ plan, whole, here }, { open, remove }) {
+    const name = shownNameOf(plan);
+    const button = (/** @type {string} */ label, /** @type {() => void} */ action) => made('button', { type: 'button', ariaLabel: `${label} ${name}`, onclick: action }, label);
+    return made('li', { className: 'row', title: `commit ${plan.commit}` }, made('b', {}, name),
+        made('span', { className: 'size' }, whole ? bytes(here) : `${bytes(here)} of ${bytes(sizeOfPlan(plan))}`),
+        made('span', { className: 'choices' }, button(whole ? 'Open' : 'Go on', open), button('Delete', remove)));
+}
+
+/**
+ * @param {[term: string, words: string][]} pairs
+ */
+export const facts = (pairs) => pairs.filter(([, words]) => words).flatMap(([term, words]) => [made('dt', {}, term), made('dd', {}, words)]);
+
+/** @param {Listed[]} files */
+export const fileRows = (files) => files.map(({ path, size }) => made('tr', {}, made('td', {}, path), made('td', {}, bytes(size))));
+
+/** @param {Choice} choice */
+export const choiceOption = ({ name, files }) => new Option(`${name}, ${bytes(files.reduce((sum, { size }) => sum + size, 0))}`);
+
+/** @param {number} seconds */
+function inTime(seconds) {
+    return seconds < 90 ? `${Math.ceil(seconds)} s left` : seconds < 5400 ? `${Math.ceil(seconds / 60)} min left` : `${Math.ceil(seconds / 3600)} h left`;
+}
+
+/**
+ * How far a download is: "120 MB of 551 MB · 12 MB/s · 36 s left".
+ *
+ * @param {{arrived: number, total: number, speed: number, left: number}} fetching
+ */
+export function howFar({ arrived, total, speed, left }) {
+    const pace = speed > 0 ? [`${bytes(speed)}/s`, inTime(left)] : [];
+    return [`${bytes(arrived)} of ${bytes(total)}`, ...pace].join(' · ');
+}

@@ -1,0 +1,221 @@
+// Models that are kept in the browser's private file system: hub/MODEL@COMMIT/ holds a model's files, the plan by which
+// they are fetched and, written when all of them are there and checked, kept.json, without which nothing is opened.
+
+import { Told } from './file_chunks.js';
+import { nameOf } from './hub.js';
+
+/**
+ * @import { Entry } from './file_chunks.js'
+ * @import { Listed } from './hub.js'
+ */
+
+/**
+ * A model and how it is fetched. `asked` is the name that a person gave the repository; `file` is the .gguf file where it
+ * is one, else empty.
+ *
+ * @typedef {{repository: string, asked: string, revision: string, commit: string, file: string, licence: string, files: Listed[]}} Plan
+ */
+
+/**
+ * What is here of a model, all of it or some bytes.
+ *
+ * @typedef {{plan: Plan, whole: boolean, here: number}} KeptModel
+ */
+
+const done = 'kept.json', planned = 'plan.json';
+
+/** @param {Plan} plan */
+const folderOf = ({ repository, commit, file }) => encodeURIComponent(nameOf({ repository, revision: commit, file }));
+
+/** @param {Plan} plan */
+export const sizeOfPlan = ({ files }) => files.reduce((sum, { size }) => sum + size, 0);
+
+/**
+ * @param {string} name of what the browser threw
+ * @param {string} message
+ * @param {string} what
+ */
+function told(name, message, what) {
+    return new Told(name === 'QuotaExceededError'
+        ? `This browser has no more room for ${what}: delete a kept model or free some of the disk, then go on.`
+        : name === 'NoModificationAllowedError' || name === 'InvalidModificationError'
+            ? `${what} is in use in another tab: close it there, then go on.`
+            : `${what} could not be kept: the browser says “${message}”.`);
+}
+
+/**
+ * @param {FileSystemDirectoryHandle} folder
+ * @param {string} name
+ * @returns {Promise<Plan | null>}
+ */
+async function planIn(folder, name) {
+    try {
+        const plan = JSON.parse(await (await (await folder.getFileHandle(name)).getFile()).text());
+        return plan?.files?.length > 0 ? plan : null;
+    } catch {
+        return null;  // it is not there, or half written
+    }
+}
+
+export class Kept {
+    #root;
+    #worker;
+
+    /**
+     * @param {FileSystemDirectoryHandle} root
+     * @param {Worker} worker
+     */
+    constructor(root, worker) {
+        this.#root = root;
+        this.#worker = worker;
+    }
+
+    /** Null where this browser keeps no files, as in some private windows. */
+    static async open() {
+        try {
+            const root = await (await navigator.storage.getDirectory()).getDirectoryHandle('hub', { create: true });
+            const kept = new Kept(root, new Worker(new URL('kept_worker.js', import.meta.url), { type: 'module' }));
+            return await kept.#ask('able', {}, '') ? kept : null;
+        } catch {
+            return null;
+        }
+    }
+
+    /**
+     * @param {string} deed
+     * @param {object} what
+     * @param {string} whom it is about, for the sentence that says what went wrong
+     * @param {Transferable[]} [given]
+     * @returns {Promise<any>}
+     */
+    #ask(deed, what, whom, given = []) {
+        const { port1, port2 } = new MessageChannel();
+        this.#worker.postMessage({ deed, what }, [port2, ...given]);
+        return new Promise((resolve, reject) => {
+            port1.onmessage = ({ data: { answer, failed } }) => {
+                port1.close();
+                if (failed) {
+                    reject(told(failed.name, failed.message, whom));
+                } else {
+                    resolve(answer);
+                }
+            };
+            this.#worker.onerror = () => reject(new Told(`${whom} could not be kept: reload the page, then go on.`));
+        });
+    }
+
+    /** @returns {Promise<KeptModel[]>} by their names */
+    async list() {
+        /** @type {KeptModel[]} */
+        const models = [];
+        for await (const folder of this.#root.values()) {
+            if (folder.kind === 'directory') {
+                const finished = await planIn(folder, done);
+                const plan = finished ?? await planIn(folder, planned);
+                if (plan) {
+                    const sizes = await Promise.all(plan.files.map(async ({ path, size }) => Math.min(await this.#sizeIn(folder, path), size)));
+                    const whole = finished !== null && plan.files.every(({ size }, i) => sizes[i] === size);
+                    models.push({ plan, whole, here: sizes.reduce((sum, size) => sum + size, 0) });
+                }
+            }
+        }
+        return models.sort((a, b) => nameOf(a.plan).localeCompare(nameOf(b.plan)));
+    }
+
+    /**
+     * @param {FileSystemDirectoryHandle} folder
+     * @param {string} path
+     */
+    async #sizeIn(folder, path) {
+        try {
+            return (await (await folder.getFileHandle(encodeURIComponent(path))).getFile()).size;
+        } catch {
+            return 0;
+        }
+    }
+
+    /**
+     * The files of a whole model, as if they had been dropped.
+     *
+     * @param {Plan} plan
+     * @returns {Promise<Entry[]>}
+     */
+    async entries(plan) {
+        const name = plan.repository.split('/').at(-1);
+        const folder = await this.#root.getDirectoryHandle(folderOf(plan));
+        return Promise.all(plan.files.map(async ({ path }) => ({
+            path: `${name}/${path}`,
+            file: await (await folder.getFileHandle(encodeURIComponent(path))).getFile(),
+        })));
+    }
+
+    /** @param {Plan} plan */
+    async remove(plan) {
+        try {
+            const folder = await this.#root.getDirectoryHandle(folderOf(plan));
+            await folder.removeEntry(done).catch(() => {});  // first: what is half deleted is not opened
+            await this.#root.removeEntry(folderOf(plan), { recursive: true });
+        } catch (error) {
+            const { name, message } = /** @type {Error} */ (error);
+            throw told(name, message, plan.repository);
+        }
+    }
+
+    /** The bytes that the browser still takes, as it estimates. */
+    async room() {
+        const { quota = 0, usage = 0 } = await navigator.storage.estimate();
+        return Math.max(quota - usage, 0);
+    }
+
+    /**
+     * Begins to keep a model, or goes on.
+     *
+     * @param {Plan} plan
+     */
+    async begin(plan) {
+        await navigator.storage.persist?.();
+        await this.#ask('note', { path: [folderOf(plan), planned], text: JSON.stringify(plan) }, plan.repository);
+    }
+
+    /**
+     * The answer is how many bytes of the file are here.
+     *
+     * @param {Plan} plan
+     * @param {Listed} file
+     * @returns {Promise<number>}
+     */
+    openFile(plan, file) {
+        return this.#ask('open', { path: [folderOf(plan), encodeURIComponent(file.path)], file }, plan.repository);
+    }
+
+    /**
+     * The bytes are the worker's then.
+     *
+     * @param {Plan} plan
+     * @param {Uint8Array} bytes
+     * @returns {Promise<void>}
+     */
+    add(plan, bytes) {
+        return this.#ask('add', { bytes }, plan.repository, [bytes.buffer]);
+    }
+
+    /**
+     * The answer is whether the file is the one that is listed.
+     *
+     * @param {Plan} plan
+     * @returns {Promise<boolean>}
+     */
+    closeFile(plan) {
+        return this.#ask('close', {}, plan.repository);
+    }
+
+    /** @param {Plan} plan */
+    leaveFile(plan) {
+        return this.#ask('release', {}, plan.repository);
+    }
+
+    /** @param {Plan} plan whose files are all here and checked */
+    finish(plan) {
+        return this.#ask('note', { path: [folderOf(plan), done], text: JSON.stringify(plan) }, plan.repository);
+    }
+}

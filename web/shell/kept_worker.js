@@ -1,0 +1,117 @@
+// Writes what arrives of a model into the browser's private file system and checks it. Only a worker may write there in
+// place, so that nothing is lost when the page ends.
+
+import { checkOf } from './sha.js';
+
+/** @import { Listed } from './hub.js' */
+
+const step = 2 ** 20;  // bytes of a file that are read at once
+
+/**
+ * The file that is being written: how many bytes it has, and whether they have been checked already.
+ *
+ * @type {{handle: FileSystemSyncAccessHandle, file: Listed, at: number, check: ReturnType<typeof checkOf>, checked: boolean} | null}
+ */
+let writing = null;
+
+/**
+ * @param {string[]} path the folder and the file
+ */
+async function handleOf([folder, name]) {
+    const root = await navigator.storage.getDirectory();
+    const hub = await root.getDirectoryHandle('hub', { create: true });
+    const file = await (await hub.getDirectoryHandle(folder, { create: true })).getFileHandle(name, { create: true });
+    return file.createSyncAccessHandle();
+}
+
+const deeds = {
+    async able() {
+        await navigator.storage.getDirectory();
+        return 'createSyncAccessHandle' in FileSystemFileHandle.prototype;
+    },
+
+    /** @param {{path: string[], text: string}} what */
+    async note({ path, text }) {
+        const handle = await handleOf(path);
+        try {
+            handle.truncate(0);
+            handle.write(new TextEncoder().encode(text), { at: 0 });
+            handle.flush();
+        } finally {
+            handle.close();
+        }
+    },
+
+    /**
+     * Opens a file to go on with it. The answer is how many bytes are here; a whole file that is another than listed begins
+     * anew.
+     *
+     * @param {{path: string[], file: Listed}} what
+     */
+    async open({ path, file }) {
+        const handle = await handleOf(path);
+        const check = checkOf(file);
+        writing = { handle, file, at: 0, check, checked: false };
+        const here = handle.getSize();
+        const buffer = new Uint8Array(step);
+        while (here <= file.size && writing.at < here) {
+            const read = handle.read(buffer, { at: writing.at });
+            check.update(buffer.subarray(0, read));
+            writing.at += read;
+        }
+        writing.checked = here === file.size && check.holds();
+        if (here > file.size || (here === file.size && !writing.checked)) {
+            handle.truncate(0);
+            Object.assign(writing, { at: 0, check: checkOf(file), checked: false });
+        }
+        return writing.at;
+    },
+
+    /** @param {{bytes: Uint8Array}} what */
+    add({ bytes }) {
+        if (writing) {
+            const written = writing.handle.write(bytes, { at: writing.at });
+            writing.at += written;
+            if (written < bytes.length) {
+                throw new DOMException('there is no room', 'QuotaExceededError');
+            }
+            writing.check.update(bytes);
+        }
+    },
+
+    /** The answer is whether the file is the one that is listed; if not, its bytes are gone. */
+    close() {
+        if (!writing) {
+            return false;
+        }
+        const { handle, file, at, check, checked } = writing;
+        const holds = checked || (at === file.size && check.holds());
+        if (!holds) {
+            handle.truncate(0);
+        }
+        deeds.release();
+        return holds;
+    },
+
+    /** What has been written stays, to be gone on with. */
+    release() {
+        writing?.handle.flush();
+        writing?.handle.close();
+        writing = null;
+    },
+};
+
+/** @type {Promise<void>} */
+let last = Promise.resolve();
+
+/** @param {MessageEvent<{deed: keyof typeof deeds, what: any}>} message */
+self.onmessage = ({ data: { deed, what }, ports: [port] }) => {
+    last = last.then(async () => {
+        try {
+            port.postMessage({ answer: await deeds[deed](what) });
+        } catch (error) {
+            const { name, message } = /** @type {Error} */ (error);
+            port.postMessage({ failed: { name, message } });
+        }
+    });
+};
