@@ -281,7 +281,7 @@ export class HubDialog {
         element('hub-facts').replaceChildren(...facts([
             ['Licence', plan.licence || 'it names none'],
             ['Commit', `${plan.commit.slice(0, 7)} of ${place.revision || 'main'}`],
-            ['Fetched', `${bytes(total)} in ${choice.files.length} ${choice.files.length > 1 ? 'files' : 'file'}`],
+            ['Size', `${bytes(total)} in ${choice.files.length} ${choice.files.length > 1 ? 'files' : 'file'}`],
         ]));
         element('hub-files').replaceChildren(...fileRows(choice.files));
         element('hub-fits').textContent = !kept ? 'A tab can hold it. This browser keeps no files here, as in a private window, so it is fetched anew each time.'

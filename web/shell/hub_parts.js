@@ -34,7 +34,7 @@ export const firstModels = [
     { name: 'HuggingFaceTB/SmolLM2-135M', size: 269e6, shows: 'A small Llama of 30 layers, three query heads to each key head' },
     { name: 'distilbert/distilgpt2', size: 353e6, shows: 'GPT-2 distilled to six layers, to be compared with GPT-2' },
     { name: 'google-bert/bert-base-uncased', size: 440e6, shows: 'Looks both ways and fills in [MASK]' },
-    { name: 'openai-community/gpt2', size: 548e6, shows: 'The model of most studies of heads: induction, pronouns, names' },
+    { name: 'openai-community/gpt2', size: 548e6, shows: 'Twelve layers, in which heads that copy and heads that move names were found' },
     { name: 'Qwen/Qwen3-0.6B', size: 1503e6, shows: 'Many languages; norms of q and k; near to what a tab can hold' },
 ];
 
