@@ -18,6 +18,8 @@ async function hubTest(title, options, body) {
     const hub = new TestHub();
     const context = await hub.openForBrowser();
     test(title, { ...options, context: { ...options.context, ...context }, expected: [asked, ...options.expected ?? []] }, async (explorer) => {
+        Object.assign(hub, { log: [], fault: () => undefined, offline: false });  // it may run a second time
+        hub.reached.clear();
         const commit = hub.put(name, files, { info: { cardData: { license: 'mit' } } });
         await body(explorer, hub, commit);
         assert.deepEqual([...hub.reached].filter((host) => host !== hubHost && host !== bytesHost), [], 'no other host');
@@ -74,9 +76,9 @@ const written = (explorer) => explorer.page.evaluate(async () => {
     const hub = await (await navigator.storage.getDirectory()).getDirectoryHandle('hub', { create: true });
     for await (const [folder, handle] of hub.entries()) {
         const sizes = folders[decodeURIComponent(folder)] = {};
-        for await (const [name, each] of /** @type {FileSystemDirectoryHandle} */ (handle).entries()) {
+        for await (const [path, each] of /** @type {FileSystemDirectoryHandle} */ (handle).entries()) {
             const file = await /** @type {FileSystemFileHandle} */ (each).getFile();
-            sizes[decodeURIComponent(name)] = file.size;
+            sizes[decodeURIComponent(path)] = file.size;
             all += await file.text();
         }
     }
@@ -109,7 +111,7 @@ await hubTest('kept, it opens without the network, from its link and from the li
     await fetchIt(explorer);
     await isRight(explorer, link);
     hub.unplug();
-    hub.log.length = 0;
+    hub.log = [];
     for (const named of [link, `hub:${name}`]) {
         await explorer.page.goto('about:blank');
         await explorer.open(explorer.variant, `v=1&subject=sentence&model=${encodeURIComponent(named)}`);

@@ -265,34 +265,50 @@ export class HubDialog {
 
     /** Says what would be fetched, and whether that can be opened. */
     async #chosen() {
-        const { place, repository: { files: _, ...repository }, choices } = /** @type {Found} */ (this.#found);
-        const choice = choices[element('hub-choice').selectedIndex];
         const turn = ++this.#turn;
+        try {
+            const say = await this.#judged(/** @type {Found} */ (this.#found));
+            if (turn === this.#turn) {
+                say();
+            }
+        } catch (error) {
+            if (turn === this.#turn) {
+                this.#fails(error);
+            }
+        }
+    }
+
+    /**
+     * Finds out what there is to say of the choice. The answer says it.
+     *
+     * @param {Found} found
+     */
+    async #judged({ place, repository: { files: _, ...repository }, choices }) {
+        const choice = choices[element('hub-choice').selectedIndex];
         const plan = { ...repository, asked: place.repository, revision: place.revision, file: choice.file, files: choice.files };
         const refusal = tooLarge(choice) ?? await this.#refusal(plan);
         const kept = await this.#keeping();
         const here = (await kept?.list() ?? []).find((each) => each.plan.commit === plan.commit && isFor(each.plan, { ...place, file: plan.file }));
         const total = sizeOf(choice.files), rest = total - (here?.here ?? 0);
         const room = await kept?.room() ?? 0;
-        if (turn !== this.#turn) {
-            return;
-        }
-        this.#plan = plan;
-        element('hub-facts').replaceChildren(...facts([
-            ['Licence', plan.licence || 'it names none'],
-            ['Commit', `${plan.commit.slice(0, 7)} of ${place.revision || 'main'}`],
-            ['Size', `${bytes(total)} in ${choice.files.length} ${choice.files.length > 1 ? 'files' : 'file'}`],
-        ]));
-        element('hub-files').replaceChildren(...fileRows(choice.files));
-        element('hub-fits').textContent = !kept ? 'A tab can hold it. This browser keeps no files here, as in a private window, so it is fetched anew each time.'
-            : rest > room ? `A tab can hold it. This browser has room for ${bytes(room)} more, so it is opened without being kept: delete kept models to make room.`
-            : 'A tab can hold it. It is kept on this machine and opens without the network from then on.';
-        element('hub-fits').hidden = refusal !== null;
-        element('hub-fetch').textContent = here?.whole ? 'Open' : here && here.here > 0 && rest <= room ? `Fetch the other ${bytes(rest)}` : `Fetch ${bytes(total)}`;
-        element('hub-fetch').disabled = refusal !== null;
-        this.#part('found');
-        this.#fault(refusal ?? '');
-        element('hub-found-title').focus();
+        return () => {
+            this.#plan = plan;
+            element('hub-facts').replaceChildren(...facts([
+                ['Licence', plan.licence || 'it names none'],
+                ['Commit', `${plan.commit.slice(0, 7)} of ${place.revision || 'main'}`],
+                ['Size', `${bytes(total)} in ${choice.files.length} ${choice.files.length > 1 ? 'files' : 'file'}`],
+            ]));
+            element('hub-files').replaceChildren(...fileRows(choice.files));
+            element('hub-fits').textContent = !kept ? 'A tab can hold it. This browser keeps no files here, as in a private window, so it is fetched anew each time.'
+                : rest > room ? `A tab can hold it. This browser has room for ${bytes(room)} more, so it is opened without being kept: delete kept models to make room.`
+                : 'A tab can hold it. It is kept on this machine and opens without the network from then on.';
+            element('hub-fits').hidden = refusal !== null;
+            element('hub-fetch').textContent = here?.whole ? 'Open' : here && here.here > 0 && rest <= room ? `Fetch the other ${bytes(rest)}` : `Fetch ${bytes(total)}`;
+            element('hub-fetch').disabled = refusal !== null;
+            this.#part('found');
+            this.#fault(refusal ?? '');
+            element('hub-found-title').focus();
+        };
     }
 
     /**
