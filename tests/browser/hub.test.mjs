@@ -328,7 +328,7 @@ await hubTest('without a token in memory any more, a gated model that was cut of
     await isRight(explorer, `hub:org/gated@${commit}`);
 });
 
-await hubTest('where the browser keeps nothing, it says so and opens the model all the same', { start: false }, async (explorer, hub, commit) => {
+await hubTest('where the browser keeps nothing, it says so and opens the model all the same', { start: false, expected: [refused] }, async (explorer, hub, commit) => {
     await explorer.page.addInitScript(() => {
         StorageManager.prototype.getDirectory = async () => { throw new DOMException('no', 'SecurityError'); };
     });

@@ -54,8 +54,9 @@ export function firstModel({ name, size, shows }, action) {
 export function keptModel({ plan, whole, here }, { open, remove }) {
     const name = shownNameOf(plan);
     const button = (/** @type {string} */ label, /** @type {() => void} */ action) => made('button', { type: 'button', ariaLabel: `${label} ${name}`, onclick: action }, label);
-    return made('li', { className: 'row', title: `commit ${plan.commit}` }, made('b', {}, name),
-        made('span', { className: 'size' }, whole ? bytes(here) : `${bytes(here)} of ${bytes(sizeOfPlan(plan))}`),
+    const size = whole ? bytes(here) : `${bytes(here)} of ${bytes(sizeOfPlan(plan))}`;
+    return made('li', { className: 'row' }, made('b', {}, name),
+        made('span', { className: 'size' }, `${size} · commit ${plan.commit.slice(0, 7)}`),
         made('span', { className: 'choices' }, button(whole ? 'Open' : 'Go on', open), button('Delete', remove)));
 }
 
