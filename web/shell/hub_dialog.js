@@ -40,6 +40,18 @@ const element = (id) => document.getElementById(id);
 const often = 200;  // ms between two pictures of how far it is
 
 /**
+ * Words that stay are not written again: a screen reader would say them again.
+ *
+ * @param {'hub-fault' | 'hub-far' | 'hub-flow-says' | 'hub-pause'} id
+ * @param {string} words
+ */
+function say(id, words) {
+    if (element(id).textContent !== words) {
+        element(id).textContent = words;
+    }
+}
+
+/**
  * Whether the plan is for what the place names.
  *
  * @param {Plan} plan
@@ -168,7 +180,7 @@ export class HubDialog {
 
     /** @param {string} reason */
     #fault(reason) {
-        element('hub-fault').textContent = reason;
+        say('hub-fault', reason);
         element('hub-fault').hidden = reason === '';
         element('hub-name').setAttribute('aria-invalid', String(reason !== ''));
     }
@@ -267,9 +279,9 @@ export class HubDialog {
     async #chosen() {
         const turn = ++this.#turn;
         try {
-            const say = await this.#judged(/** @type {Found} */ (this.#found));
+            const tell = await this.#judged(/** @type {Found} */ (this.#found));
             if (turn === this.#turn) {
-                say();
+                tell();
             }
         } catch (error) {
             if (turn === this.#turn) {
@@ -414,9 +426,9 @@ export class HubDialog {
         const far = howFar(fetching) + (paused ? ' · paused' : '');
         if (this.#dialog.open) {
             element('hub-bar').value = share;
-            element('hub-far').textContent = far;
-            element('hub-flow-says').textContent = fault ? '' : words;
-            element('hub-pause').textContent = paused ? 'Go on' : 'Pause';
+            say('hub-far', far);
+            say('hub-flow-says', fault ? '' : words);
+            say('hub-pause', paused ? 'Go on' : 'Pause');
             element('hub-secret').hidden = !(fault instanceof HubError && fault.token);
             this.#fault(fault ? fault.message : '');
         } else {
