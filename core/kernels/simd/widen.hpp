@@ -179,6 +179,37 @@ void widen_each(const std::byte* from, Index elements, Index bytes, Index count,
     for (Index i = 0; i < count; i += elements, from += bytes) widen(from, to + i);
 }
 
+template <class V, class E>
+void widen_elements(const std::byte* from, Index, Index, Index count, float* to) {
+    const Stored<E> row{from, 0};
+    Index i = 0;
+    for (; i + V::width <= count; i += V::width) row.template load<V>(0, i).store(to + i);
+    if (i < count) row.template load<V>(0, i, count - i).store(to + i, count - i);
+}
+
+// Where no instruction widens halves, it is worth a look whether all of them are finite.
+template <class V>
+void widen_halves(const std::byte* from, Index, Index, Index count, float* to) {
+    using Halves = typename V::Lanes::EightHalves;
+    using Signed [[gnu::vector_size(16)]] = std::int16_t;
+    Signed largest{};
+    Index i = 0;
+    for (; i + 8 <= count; i += 8) {
+        Halves halves;
+        __builtin_memcpy(&halves, from + 2 * i, sizeof halves);
+        const Signed magnitude = __builtin_bit_cast(Signed, halves & 0x7fff);
+        largest = magnitude > largest ? magnitude : largest;
+        typename V::Floats wide[2];
+        V::Lanes::widen_finite_f16(halves, wide);
+        V{wide[0]}.store(to + i);
+        V{wide[1]}.store(to + i + 4);
+    }
+    bool finite = true;
+    for (int lane = 0; lane < 8; ++lane) finite &= largest[lane] < 0x7c00;
+    if (!finite) i = 0;
+    widen_elements<V, F16>(from + 2 * i, 1, 2, count - i, to + i);
+}
+
 // How the rows of a matrix [out, in] widen, whatever their type.
 template <class V>
 class Widening {
@@ -210,18 +241,14 @@ class Widening {
             case DType::q4_k: return widen_each<widen_q4_or_q5_k<V, false>>;
             case DType::q5_k: return widen_each<widen_q4_or_q5_k<V, true>>;
             case DType::q6_k: return widen_each<widen_q6_k<V>>;
-            case DType::f16: return widen_elements<F16>;
-            case DType::bf16: return widen_elements<Bf16>;
-            default: return widen_elements<F32>;
+            case DType::f16:
+                if constexpr (V::width == 4)
+                    return widen_halves<V>;
+                else
+                    return widen_elements<V, F16>;
+            case DType::bf16: return widen_elements<V, Bf16>;
+            default: return widen_elements<V, F32>;
         }
-    }
-
-    template <class E>
-    static void widen_elements(const std::byte* from, Index, Index, Index count, float* to) {
-        const Stored<E> row{from, 0};
-        Index i = 0;
-        for (; i + V::width <= count; i += V::width) row.template load<V>(0, i).store(to + i);
-        if (i < count) row.template load<V>(0, i, count - i).store(to + i, count - i);
     }
 
     Function widen_;
