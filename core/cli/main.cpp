@@ -40,7 +40,8 @@ constexpr std::string_view usage = R"(usage:
       Runs recorded cases of ONNX operators, each a folder with a meta.json, and compares their outputs.
 
 MODEL is a folder as it lies on a model hub: config.json, and model.safetensors or
-model.safetensors.index.json with the files that it names.
+model.safetensors.index.json with the files that it names. To trace and generate, also a .gguf file, or the
+first of several in which a model is.
 )";
 
 enum Exit { success = 0, failure = 1, misuse = 2 };
@@ -55,8 +56,8 @@ int refuse(const Error& error) {
     return misuse;
 }
 
-Result<std::shared_ptr<const Model>> load(const std::string& folder) {
-    auto model = load_model_folder(folder);
+Result<std::shared_ptr<const Model>> load(const std::string& path) {
+    auto model = is_gguf_name(path) ? load_gguf(path) : load_model_folder(path);
     if (model)
         for (const std::string& note : (*model)->notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
     return model;

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <sstream>
 
+#include "io/gguf.hpp"
 #include "io/quote.hpp"
 #include "io/safetensors.hpp"
 
@@ -27,6 +29,27 @@ Result<std::int64_t> size_of(const fs::path& path) {
     const auto size = fs::file_size(path, failure);
     if (failure) return Error{path.string() + ": " + failure.message()};
     return static_cast<std::int64_t>(size);
+}
+
+// Reads and checks the header of a GGUF file, and no more than twice as much of the file. Returns the names of all files of
+// its model.
+Result<std::vector<std::string>> read_gguf_start(const std::string& path) {
+    const auto size = size_of(path);
+    if (!size) return size.error();
+    const auto whole = static_cast<std::uint64_t>(*size);
+    std::ifstream file(path, std::ios::binary);
+    Bytes bytes;
+    for (std::uint64_t count = std::min<std::uint64_t>(whole, 1 << 20);;
+         count = std::min<std::uint64_t>(whole, 2 * count)) {
+        const std::size_t before = bytes.size();
+        bytes.resize(static_cast<std::size_t>(count));
+        file.read(reinterpret_cast<char*>(bytes.data() + before),
+                  static_cast<std::streamsize>(bytes.size() - before));
+        if (!file) return Error{path + ": cannot be read"};
+        const auto header = parse_gguf_header(bytes, whole);
+        if (!header) return Error{path + ": " + header.error().message};
+        if (*header) return gguf_shard_names(path, **header);
+    }
 }
 
 }  // namespace
@@ -71,6 +94,31 @@ Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder
         auto bytes = read_file(root / name);
         if (!bytes) return bytes.error();
         files.weights.emplace(name, std::move(*bytes));
+    }
+    return Model::load(std::move(files));
+}
+
+Result<std::shared_ptr<const Model>> load_gguf(const std::string& path) {
+    auto names = read_gguf_start(path);
+    if (!names) return names.error();
+    std::int64_t total = 0;
+    for (const std::string& name : *names) {
+        std::error_code ignored;
+        if (!fs::exists(name, ignored))
+            return Error{quote(name) + " is missing: the model is in " + std::to_string(names->size()) +
+                         " files, and all of them have to be there"};
+        const auto size = size_of(name);
+        if (!size) return size.error();
+        total += *size;
+        if (name != path)
+            if (auto others = read_gguf_start(name); !others) return others.error();
+    }
+    if (auto status = check_memory("the model in " + quote(path), total); !status) return status.error();
+    ModelFiles files;
+    for (const std::string& name : *names) {
+        auto bytes = read_file(name);
+        if (!bytes) return bytes.error();
+        files.weights.emplace(fs::path(name).filename().string(), *std::move(bytes));
     }
     return Model::load(std::move(files));
 }

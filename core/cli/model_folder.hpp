@@ -1,4 +1,4 @@
-// Reads models from folders laid out as on a model hub.
+// Reads models from folders laid out as on a model hub, and from GGUF files.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,9 @@ namespace attn {
 // Reads config.json and model.safetensors, or model.safetensors.index.json and the files that it names. Before
 // reading, it refuses what does not fit into this machine's memory.
 Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder);
+// The same of a GGUF file, or of one of the files that a model is in; the others lie beside it. Headers are read and
+// checked before anything else.
+Result<std::shared_ptr<const Model>> load_gguf(const std::string& path);
 
 // The error names the file.
 Result<Bytes> read_file(const std::string& path);

@@ -48,9 +48,10 @@ struct RopeScaling {
     Index original_context = 0;   // yarn, llama3, longrope
     double beta_fast = 32;        // yarn
     double beta_slow = 1;         // yarn
-    // longrope, for each pair that turns: what divides it in texts of at most original_context tokens, and in longer ones
+    // longrope, for each pair that turns: what divides it in texts of at most original_context tokens, and in longer ones;
+    // no long ones: as in the others
     std::vector<double> short_factor = {}, long_factor = {};
-    std::optional<double> magnitude = {};  // longrope, if the file gives it (attention_factor)
+    std::optional<double> magnitude = {};  // longrope and yarn, if the file gives it (attention_factor)
     bool operator==(const RopeScaling&) const = default;
 };
 

@@ -144,7 +144,7 @@ std::vector<Rotary> rotary_of(const ModelConfig& config) {
                .base = config.rope_theta,
                .magnitude = rotary_magnitude(scaling),
                .interleaved = config.rotary_interleaved};
-    if (scaling.kind == RopeScaling::Kind::longrope)
+    if (scaling.kind == RopeScaling::Kind::longrope && !scaling.long_factor.empty())
         made[0].long_frequencies = long_rotary_frequencies(config.rotary_dim, config.rope_theta, scaling);
     if (config.window_rope_theta > 0)
         made.push_back({.frequencies = rotary_frequencies(config.rotary_dim, config.window_rope_theta, {}),

@@ -10,6 +10,13 @@ Index place_in(const WeightView& weight, Index in, Index out) {
     return weight.layout == WeightView::Layout::in_out ? in * weight.out + out : out * weight.in + in;
 }
 
+StoredAt stored_at(const Weight& weight, Index element) {
+    const Index width = *element_count(weight.shape) / weight.shape.front();
+    const Index in_file = weight.stored_row(element / width) * width + element % width;
+    const Index block = block_elements(weight.dtype);
+    return {&weight, weight.offset + bytes_of(weight.dtype, in_file / block * block), element};
+}
+
 std::span<const float> row_of(const Tensor& tensor, Index row) {
     return {tensor.matrix().row(row), static_cast<std::size_t>(tensor.dim(1))};
 }
@@ -22,19 +29,31 @@ double element(const WeightView& weight, Index in, Index out) {
     return static_cast<double>(value);
 }
 
+WeightBlock StoredAt::block() const {
+    const Index size = block_elements(weight->dtype);
+    return take_apart(weight->dtype, weight->bytes.subspan(bytes_of(weight->dtype, element / size * size),
+                                                           bytes_of(weight->dtype, size)));
+}
+
+float StoredAt::value() const {
+    float value = 0;
+    convert_to_f32(weight->dtype, weight->bytes.data(), element, {&value, 1});
+    return value;
+}
+
 StoredAt stored_at(const Model& model, const WeightView& view, Index in, Index out) {
     for (const Weight& weight : model.weights())
         if (const std::byte* begin = weight.bytes.data();
             view.data >= begin && view.data < begin + weight.bytes.size())
-            return {&weight, weight.offset + static_cast<std::size_t>(view.data - begin) +
-                                 static_cast<std::size_t>(place_in(view, in, out)) * byte_size(view.dtype)};
+            return stored_at(weight, (view.data - begin) / static_cast<Index>(byte_size(weight.dtype)) *
+                                             block_elements(weight.dtype) +
+                                         place_in(view, in, out));
     return {};
 }
 
 StoredAt stored_at(const Model& model, std::string_view vector, Index i) {
     const Weight* weight = model.weight(vector);
-    if (!weight) return {};
-    return {weight, weight->offset + static_cast<std::size_t>(i) * byte_size(weight->dtype)};
+    return weight ? stored_at(*weight, i) : StoredAt{};
 }
 
 double LinearSum::value() const {

@@ -10,14 +10,22 @@
 #include "attention/explain.hpp"
 #include "model/network.hpp"
 #include "model/trace.hpp"
+#include "tensor/blocks.hpp"
 
 namespace attn {
 
 double element(const WeightView& weight, Index in, Index out);
-// The tensor of the model's files that holds these numbers, and the place of the element's first byte in its file.
+// The tensor of the model's files that holds these numbers, and the place in its file of the element's first byte, or of
+// its block's.
 struct StoredAt {
     const Weight* weight = nullptr;  // null: it is in no file
     std::size_t byte = 0;
+    Index element = 0;  // of the weight's bytes
+
+    bool in_block() const { return block_elements(weight->dtype) > 1; }
+    Index place_in_block() const { return element % block_elements(weight->dtype); }
+    WeightBlock block() const;  // where it is in one
+    float value() const;
 };
 StoredAt stored_at(const Model& model, const WeightView& weight, Index in, Index out);
 StoredAt stored_at(const Model& model, std::string_view vector, Index i);

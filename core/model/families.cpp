@@ -136,7 +136,7 @@ std::string name_of(const WeightRule& rule, Index layer, Index expert) {
 
 std::vector<DeclaredWeight> declared_weights(const FamilyRules& rules, const ModelConfig& config) {
     std::vector<DeclaredWeight> declared;
-    Index layers = 0;
+    Index layers = 0, paired_rows = 0;
     const auto declare = [&](const WeightRule& rule, std::string_view what, std::vector<WeightAxis> axes) {
         const bool in_layers = rule.name.find('*') != std::string_view::npos;
         const Index experts = is_of_expert(rule.part) ? std::max<Index>(config.experts, 1) : 1;
@@ -144,6 +144,7 @@ std::vector<DeclaredWeight> declared_weights(const FamilyRules& rules, const Mod
             for (Index expert = 0; expert < experts; ++expert) {
                 DeclaredWeight& weight = declared.emplace_back();
                 weight.name = name_of(rule, layer, expert).append(what);
+                weight.paired_rows = paired_rows;
                 for (const WeightAxis axis : axes) {
                     weight.axes.emplace_back(name(axis));
                     weight.shape.push_back(size(axis, config));
@@ -155,6 +156,8 @@ std::vector<DeclaredWeight> declared_weights(const FamilyRules& rules, const Mod
         const auto [in, out] = axes_of(rule.part);
         const bool in_first = rules.layout == WeightView::Layout::in_out && !is_table(rule.part);
         const bool tied = rule.part == Part::head && config.tie_word_embeddings;
+        paired_rows =
+            rules.paired_rows && (rule.part == Part::q || rule.part == Part::k) ? config.head_dim : 0;
         if (rule.part == Part::head_bias) return declare(rule, ".bias", {in});
         if (out == WeightAxis::none)
             declare(rule, ".weight", {in});

@@ -95,9 +95,12 @@ struct FamilyRules {
     Norm::Kind norm = Norm::Kind::rms;
     WeightView::Layout layout = WeightView::Layout::out_in;  // of all but embeddings and the head
     std::span<const WeightRule> encoder_weights = {};  // of an encoder–decoder; the others are its decoder's
+    // Of q and k, the rows of each head lie in its file in the pairs that turn: 0, d/2, 1, d/2 + 1, …
+    bool paired_rows = false;
 };
 
 const FamilyRules& family_rules(Family family);
+const FamilyRules& gguf_rules(const ModelConfig& config);  // of a GGUF file
 const FamilyRules& gpt2_rules();
 const FamilyRules& llama_rules();
 const FamilyRules& mixtral_rules();
@@ -119,6 +122,7 @@ struct DeclaredWeight {
     std::string name;
     std::vector<std::string> axes;
     Shape shape;
+    Index paired_rows = 0;  // as Weight's
 };
 
 // Lists every tensor that the configuration calls for.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "io/gguf.hpp"
 #include "io/model_config.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/result.hpp"
@@ -20,22 +21,28 @@ namespace attn {
 using Bytes = std::vector<std::byte>;
 
 struct ModelFiles {
-    Bytes config;                // config.json
+    Bytes config;                // config.json; of GGUF files, which have all of it in them, nothing
     std::optional<Bytes> index;  // model.safetensors.index.json, if the weights are in shards
     std::map<std::string, Bytes>
-        weights;  // keyed by file name: model.safetensors, model-00001-of-00002.safetensors, …
+        weights;  // keyed by file name: model.safetensors, model-00001-of-00002.safetensors, …, x.gguf
 };
+bool is_gguf_name(std::string_view file);
 
 // One tensor of the model, still in its file.
 struct Weight {
-    std::string name;               // as its family declares it: "h.0.attn.c_attn.weight"
+    std::string name;               // as its family declares it: "h.0.attn.c_attn.weight", or its GGUF file
     std::vector<std::string> axes;  // {"width", "qkv"}
     Shape shape;                    // sizes of the axes
-    DType dtype = DType::f32;       // f32, f16 or bf16
+    DType dtype = DType::f32;       // f32, f16, bf16 or one in blocks (tensor/blocks.hpp)
     std::string file;               // "model.safetensors"
     std::size_t offset = 0;         // of its first byte in that file
     std::span<const std::byte> bytes;
     std::int64_t nan_count = 0;
+    // Of each head, how many rows lie in the file in pairs that turn (0, d/2, 1, d/2 + 1, …); in `bytes` they have been put
+    // into halves. 0: the rows lie as in the file.
+    Index paired_rows = 0;
+
+    Index stored_row(Index row) const;  // where a row of `bytes` is in the file
 };
 
 struct Network;  // model/network.hpp: the weights in the order in which a run uses them
@@ -43,9 +50,9 @@ struct Network;  // model/network.hpp: the weights in the order in which a run u
 // A Model is immutable and owns its files' bytes. Weights keep their element type.
 class Model {
   public:
-    // Fails with one sentence that names the file and the tensor: if JSON or safetensors do not parse, if the
+    // Fails with one sentence that names the file and the tensor: if JSON, safetensors or GGUF do not parse, if the
     // architecture is outside the families, if tensors or shards are missing, if shapes differ from the
-    // configuration's, or if an element type is not f32, f16 or bf16.
+    // configuration's, or if an element type is none of weights.
     static Result<std::shared_ptr<const Model>> load(ModelFiles&& files);
     // The same model with another network of the same shapes, some of whose numbers are these. It shares the files of the
     // one that it is made of, and weights() are theirs.
@@ -62,11 +69,14 @@ class Model {
     std::span<const Weight> weights() const { return weights_; }
     const Weight* weight(std::string_view name) const;  // null: no tensor has that name
     const Network& network() const { return *network_; }
+    // The keys of the GGUF file that the model was in, its tokenizer's among them; null: it was in none.
+    const GgufHeader* gguf() const { return of_ ? of_->gguf() : gguf_ ? &*gguf_ : nullptr; }
 
   private:
     Model() = default;
     ModelConfig config_;
     std::map<std::string, Bytes> files_;
+    std::optional<GgufHeader> gguf_;
     std::vector<Weight> weights_;
     std::vector<std::string> notes_;
     std::unique_ptr<const Network> network_;

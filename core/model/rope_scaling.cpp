@@ -64,8 +64,8 @@ std::vector<double> long_rotary_frequencies(Index head_dim, double base, const R
 }
 
 double rotary_magnitude(const RopeScaling& scaling) {
+    if (scaling.magnitude) return *scaling.magnitude;
     if (scaling.kind == RopeScaling::Kind::longrope) {
-        if (scaling.magnitude) return *scaling.magnitude;
         const auto original = static_cast<double>(scaling.original_context);
         return scaling.factor > 1 ? std::sqrt(1 + std::log(scaling.factor) / std::log(original)) : 1;
     }

@@ -24,7 +24,7 @@ std::vector<double> rotary_frequencies(Index head_dim, double base, const RopeSc
 std::vector<double> long_rotary_frequencies(Index head_dim, double base, const RopeScaling& scaling);
 
 // Returns the number that cosines and sines are multiplied by, and so both q and k: of YaRN, 0.1 ln s + 1, the root
-// of 1 over its temperature (section 3.4); of LongRoPE, √(1 + ln s / ln original context), unless it is given; else 1.
+// of 1 over its temperature (section 3.4); of LongRoPE, √(1 + ln s / ln original context); else 1; or what is given.
 double rotary_magnitude(const RopeScaling& scaling);
 
 }  // namespace attn

@@ -1,5 +1,6 @@
 #include "tensor/blocks.hpp"
 
+#include <cmath>
 #include <cstring>
 
 namespace attn {
@@ -18,7 +19,7 @@ std::int8_t small(int value) { return static_cast<std::int8_t>(value); }
 
 // Blocks of 32: the low nibbles are the first 16 elements, the high ones the others. `high` has a fifth bit of each
 // element, from bit 0 on; null: there is none.
-void nibbles(Block& block, Bytes8 low, Bytes8 high, int less) {
+void nibbles(WeightBlock& block, Bytes8 low, Bytes8 high, int less) {
     std::uint32_t fifth = 0;
     if (high) std::memcpy(&fifth, high, sizeof fifth);
     for (std::size_t i = 0; i < 16; ++i) {
@@ -29,22 +30,22 @@ void nibbles(Block& block, Bytes8 low, Bytes8 high, int less) {
     }
 }
 
-Block of_32(float d) {
-    Block block;
+WeightBlock of_32(float d) {
+    WeightBlock block;
     block.elements = block.part = 32;
     block.d = block.scale[0] = d;
     return block;
 }
 
-Block of_32(float d, float offset) {
-    Block block = of_32(d);
+WeightBlock of_32(float d, float offset) {
+    WeightBlock block = of_32(d);
     block.has_offsets = true;
     block.offset[0] = offset;
     return block;
 }
 
-Block q8_0(Bytes8 p) {
-    Block block = of_32(half_at(p));
+WeightBlock q8_0(Bytes8 p) {
+    WeightBlock block = of_32(half_at(p));
     std::memcpy(block.quant.data(), p + 2, 32);
     return block;
 }
@@ -53,8 +54,8 @@ Block q8_0(Bytes8 p) {
 constexpr std::array<std::int8_t, 16> iq4_nl_values{-127, -104, -83, -65, -49, -35, -22, -10,
                                                     1,    13,   25,  38,  53,  69,  89,  113};
 
-Block iq4_nl(Bytes8 p) {
-    Block block = of_32(half_at(p));
+WeightBlock iq4_nl(Bytes8 p) {
+    WeightBlock block = of_32(half_at(p));
     for (std::size_t i = 0; i < 16; ++i) {
         block.quant[i] = iq4_nl_values[p[2 + i] & 15];
         block.quant[i + 16] = iq4_nl_values[p[2 + i] >> 4];
@@ -63,8 +64,8 @@ Block iq4_nl(Bytes8 p) {
 }
 
 // Blocks of 256: each part has a scale d · s, and an offset −dmin · m where there are m.
-Block of_256(std::size_t part, float d) {
-    Block block;
+WeightBlock of_256(std::size_t part, float d) {
+    WeightBlock block;
     block.elements = 256;
     block.part = part;
     block.has_small_scales = true;
@@ -72,16 +73,16 @@ Block of_256(std::size_t part, float d) {
     return block;
 }
 
-void scale_parts(Block& block) {
+void scale_parts(WeightBlock& block) {
     for (std::size_t i = 0; i < block.elements / block.part; ++i) {
         block.scale[i] = block.d * static_cast<float>(block.s[i]);
         if (block.has_offsets) block.offset[i] = -(block.dmin * static_cast<float>(block.m[i]));
     }
 }
 
-Block q2_k(Bytes8 p) {
+WeightBlock q2_k(Bytes8 p) {
     const Bytes8 scales = p, q = p + 16;
-    Block block = of_256(16, half_at(p + 80));
+    WeightBlock block = of_256(16, half_at(p + 80));
     block.has_offsets = true;
     block.dmin = half_at(p + 82);
     for (std::size_t i = 0; i < 16; ++i) {
@@ -94,9 +95,9 @@ Block q2_k(Bytes8 p) {
     return block;
 }
 
-Block q3_k(Bytes8 p) {
+WeightBlock q3_k(Bytes8 p) {
     const Bytes8 high = p, q = p + 32, scales = p + 96;
-    Block block = of_256(16, half_at(p + 108));
+    WeightBlock block = of_256(16, half_at(p + 108));
     for (std::size_t i = 0; i < 16; ++i) {
         const int low = scales[i % 8] >> (i < 8 ? 0 : 4) & 15, upper = scales[8 + i % 4] >> (i / 4 * 2) & 3;
         block.s[i] = small((low | upper << 4) - 32);
@@ -110,7 +111,7 @@ Block q3_k(Bytes8 p) {
 }
 
 // The eight scales and minima of 6 bits each that Q4_K and Q5_K keep in 12 bytes.
-void six_bits(Block& block, Bytes8 p) {
+void six_bits(WeightBlock& block, Bytes8 p) {
     for (std::size_t i = 0; i < 4; ++i) {
         block.s[i] = small(p[i] & 63);
         block.m[i] = small(p[i + 4] & 63);
@@ -119,9 +120,9 @@ void six_bits(Block& block, Bytes8 p) {
     }
 }
 
-Block q4_or_q5_k(Bytes8 p, bool fifth) {
+WeightBlock q4_or_q5_k(Bytes8 p, bool fifth) {
     const Bytes8 high = p + 16, q = p + (fifth ? 48 : 16);
-    Block block = of_256(32, half_at(p));
+    WeightBlock block = of_256(32, half_at(p));
     block.has_offsets = true;
     block.dmin = half_at(p + 2);
     six_bits(block, p + 4);
@@ -133,9 +134,9 @@ Block q4_or_q5_k(Bytes8 p, bool fifth) {
     return block;
 }
 
-Block q6_k(Bytes8 p) {
+WeightBlock q6_k(Bytes8 p) {
     const Bytes8 low = p, high = p + 128, scales = p + 192;
-    Block block = of_256(16, half_at(p + 208));
+    WeightBlock block = of_256(16, half_at(p + 208));
     std::memcpy(block.s.data(), scales, 16);
     for (std::size_t i = 0; i < 256; ++i) {
         const std::size_t half = i / 128, in_half = i % 128;
@@ -149,26 +150,26 @@ Block q6_k(Bytes8 p) {
 
 }  // namespace
 
-Block take_apart(DType dtype, std::span<const std::byte> bytes) {
+WeightBlock take_apart(DType dtype, std::span<const std::byte> bytes) {
     const auto p = reinterpret_cast<Bytes8>(bytes.data());
     switch (dtype) {
         case DType::q4_0: {
-            Block block = of_32(half_at(p));
+            WeightBlock block = of_32(half_at(p));
             nibbles(block, p + 2, nullptr, 8);
             return block;
         }
         case DType::q4_1: {
-            Block block = of_32(half_at(p), half_at(p + 2));
+            WeightBlock block = of_32(half_at(p), half_at(p + 2));
             nibbles(block, p + 4, nullptr, 0);
             return block;
         }
         case DType::q5_0: {
-            Block block = of_32(half_at(p));
+            WeightBlock block = of_32(half_at(p));
             nibbles(block, p + 6, p + 2, 16);
             return block;
         }
         case DType::q5_1: {
-            Block block = of_32(half_at(p), half_at(p + 2));
+            WeightBlock block = of_32(half_at(p), half_at(p + 2));
             nibbles(block, p + 8, p + 4, 0);
             return block;
         }
@@ -183,11 +184,30 @@ Block take_apart(DType dtype, std::span<const std::byte> bytes) {
     }
 }
 
+bool has_finite_scales(DType dtype, std::span<const std::byte> block) {
+    constexpr std::size_t none = most_block_elements;
+    std::size_t first = 0, second = none;  // where the halves lie
+    switch (dtype) {
+        case DType::q4_1:
+        case DType::q5_1:
+        case DType::q4_k:
+        case DType::q5_k: second = 2; break;
+        case DType::q2_k: first = 80, second = 82; break;
+        case DType::q3_k: first = 108; break;
+        case DType::q6_k: first = 208; break;
+        default: break;
+    }
+    const auto finite = [&](std::size_t at) {
+        return std::isfinite(half_at(reinterpret_cast<Bytes8>(block.data()) + at));
+    };
+    return finite(first) && (second == none || finite(second));
+}
+
 void widen_blocks(DType dtype, std::span<const std::byte> blocks, std::span<float> out) {
     const auto elements = static_cast<std::size_t>(block_elements(dtype)),
                bytes = bytes_of(dtype, block_elements(dtype));
     for (std::size_t first = 0; first < out.size(); first += elements, blocks = blocks.subspan(bytes)) {
-        const Block block = take_apart(dtype, blocks.first(bytes));
+        const WeightBlock block = take_apart(dtype, blocks.first(bytes));
         for (std::size_t i = 0; i < elements; ++i) out[first + i] = block.value(i);
     }
 }

@@ -16,7 +16,7 @@ inline constexpr std::size_t most_block_elements = 256;
 
 // A block taken apart. Element i is scale[i / part] · quant[i], plus offset[i / part] if there are offsets; a scale is
 // d · s, an offset −dmin · m, or as the block has it where it has no small scales.
-struct Block {
+struct WeightBlock {
     std::size_t elements = 0, part = 0;  // part: how many elements share a scale
     bool has_offsets = false;
     bool has_small_scales = false;  // s and m
@@ -32,7 +32,10 @@ struct Block {
 };
 
 // One block of a type that has blocks; bytes_of(dtype, block_elements(dtype)) bytes of any alignment.
-Block take_apart(DType dtype, std::span<const std::byte> block);
+WeightBlock take_apart(DType dtype, std::span<const std::byte> block);
+
+// Whether the scale of the whole block, and its offset's, are finite; if not, values of it may be infinite or NaN.
+bool has_finite_scales(DType dtype, std::span<const std::byte> block);
 
 // Whole blocks.
 void widen_blocks(DType dtype, std::span<const std::byte> blocks, std::span<float> out);

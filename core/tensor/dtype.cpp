@@ -185,7 +185,7 @@ void convert_to_f32(DType dtype, const std::byte* bytes, std::ptrdiff_t first, s
             first += whole;
             continue;
         }
-        const Block block = take_apart(dtype, from(first - within, elements));
+        const WeightBlock block = take_apart(dtype, from(first - within, elements));
         const std::ptrdiff_t count = std::min(elements - within, std::ssize(out));
         for (std::ptrdiff_t i = 0; i < count; ++i)
             out[static_cast<std::size_t>(i)] = block.value(static_cast<std::size_t>(within + i));

@@ -10,6 +10,7 @@
 #include "app/explained.hpp"
 #include "app/state.hpp"
 #include "attention/explain.hpp"
+#include "model/explain.hpp"
 #include "runs/text_run.hpp"
 
 namespace attn::app {
@@ -34,6 +35,8 @@ struct Places {
 };
 using PlaceOf = std::function<std::optional<CellPlace>(Index)>;
 
+// "at byte 1,234 of model.safetensors", or in which block.
+std::string place_in_file(const StoredAt& place);
 // Writes a number as steps and notes show it.
 std::string four(double value);
 // Writes a number so that it can stand anywhere in an expression of Explained::lines.

@@ -100,23 +100,40 @@ VectorView vector_of(const Around& a) {
 // Returns the place of a number in the model's files, in words.
 std::string place_told(const StoredAt& place) {
     if (!place.weight) return "";
-    return "Stored as " + std::string(attn::name(place.weight->dtype)) + " in " + place.weight->name +
-           ", at byte " + with_commas(static_cast<std::ptrdiff_t>(place.byte)) + " of " + place.weight->file +
-           ".";
+    return "Stored as " + std::string(attn::name(place.weight->dtype)) + " in " + place.weight->name + ", " +
+           place_in_file(place) + ".";
 }
 
-double value_at(const StoredAt& place) {
-    const std::size_t size = byte_size(place.weight->dtype);
-    float value = 0;
-    convert_to_f32(place.weight->dtype, place.weight->bytes.subspan(place.byte - place.weight->offset, size),
-                   {&value, 1});
-    return static_cast<double>(value);
+// What a number in a block is made of: an integer of its own, and scales that it shares with others.
+void add_block_steps(Explained& out, const StoredAt& place) {
+    const WeightBlock block = place.block();
+    const auto i = static_cast<std::size_t>(place.place_in_block()), part = i / block.part;
+    const auto step = [&](const char* name, const std::string& arithmetic, const std::string& value) {
+        out.steps.push_back({name, arithmetic, value});
+    };
+    const std::string of_all = "shared by the " + std::to_string(block.elements) + " numbers of the block",
+                      of_part = "shared by " + std::to_string(block.part) + " of them";
+    step("d", of_all, shortest(block.d));
+    if (block.has_small_scales) step("s", of_part, std::to_string(block.s[part]));
+    if (block.has_offsets && block.has_small_scales) {
+        step("d_min", of_all, shortest(block.dmin));
+        step("m", of_part, std::to_string(block.m[part]));
+    } else if (block.has_offsets) {
+        step("m", of_all, shortest(block.offset[part]));
+    }
+    step("q", "number " + std::to_string(i) + " of the block", std::to_string(block.quant[i]));
+    std::string formula = block.has_small_scales ? "d · s · q" : "d · q";
+    if (block.has_offsets) formula += block.has_small_scales ? " − d_min · m" : " + m";
+    out.steps.push_back({"value", formula, fixed(static_cast<double>(block.value(i)), 6), true});
 }
 
 void stored(const Around& a, double value, const StoredAt& place) {
     a.out.f64 = value;
     a.out.f32 = static_cast<double>(static_cast<float>(value));
-    a.out.steps.push_back({"value", "as stored", fixed(value, 6), true});
+    if (place.weight && place.in_block())
+        add_block_steps(a.out, place);
+    else
+        a.out.steps.push_back({"value", "as stored", fixed(value, 6), true});
     a.out.note = place_told(place);
 }
 
@@ -311,7 +328,7 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
         const auto value =
             static_cast<double>(view.values->values()[static_cast<std::size_t>(view.first + cell.col)]);
         const StoredAt place = stored_at(a.model(), view.name, view.first_stored + cell.col);
-        stored(a, view.adds_one ? value_at(place) : value, place);
+        stored(a, view.adds_one ? static_cast<double>(place.value()) : value, place);
         if (view.adds_one) {
             out.steps.back().current = false;
             out.f64 += 1;
@@ -341,6 +358,11 @@ std::optional<Explained> explain_model_cell(const TextRun& run, const Places& pl
         return out;
     }
     return std::nullopt;
+}
+
+std::string place_in_file(const StoredAt& place) {
+    return (place.in_block() ? "in the block at byte " : "at byte ") +
+           with_commas(static_cast<std::int64_t>(place.byte)) + " of " + place.weight->file;
 }
 
 void explain_projection(Explained& out, const TextRun& run, const Places& places, const CellRef& cell) {

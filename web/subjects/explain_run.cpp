@@ -24,10 +24,7 @@ void add_bias(Explained& out, const TextRun& run, HeadIndex at, const CellRef& c
                std::to_string(bias.buckets.count) + "; its number for this head is " +
                fixed(element(bias.table, at.head, *bucket), 6) + ", " + bias.name + ".weight[" +
                std::to_string(*bucket) + ", " + std::to_string(at.head) + "]" +
-               (stored.weight ? ", at byte " + with_commas(static_cast<std::int64_t>(stored.byte)) + " of " +
-                                    stored.weight->file
-                              : "") +
-               ".";
+               (stored.weight ? ", " + place_in_file(stored) : "") + ".";
 }
 
 }  // namespace

@@ -256,11 +256,9 @@ std::optional<Explained> CircuitsLens::explain_read(Subject& subject, Index firs
         for (Index i = 0; i < table.in; ++i) x.push_back(scale * element(table, i, stored_row));
         const StoredAt at = stored_at(*trace_->model(), table, b, stored_row);
         circuit_step(out, "embedding",
-                     at.weight
-                         ? at.weight->name + "[" + std::to_string(stored_row) + ", " + std::to_string(b) +
-                               "], at byte " + with_commas(static_cast<std::int64_t>(at.byte)) + " of " +
-                               at.weight->file
-                         : "",
+                     at.weight ? at.weight->name + "[" + std::to_string(stored_row) + ", " +
+                                     std::to_string(b) + "], " + place_in_file(at)
+                               : "",
                      x[static_cast<std::size_t>(b)], !norm);
         out.f64 = x[static_cast<std::size_t>(b)];
         add_line(out, "x", in_expression(out.f64), out.f64);
