@@ -4,7 +4,7 @@
 // A contestant has a `name` and
 //   open(task)    ready to run; what `reason` it gives instead, or false where the case is no business of its own
 //   run(seconds)  times in milliseconds of as many calls as fit, one at least
-//   output()      Float32Array of the last run
+//   output()      Float32Array of the last run; missing where it gives none out
 //   close()
 // One of ours also has ceiling(seconds), in operations a second, and its open answers with the operations of a call,
 // the name of its table, and the inputs that the others get, each a piece of `data`.
@@ -43,8 +43,8 @@ export async function contest(task, ours, peers) {
             if (opened === false) return;
             entry.table = opened?.table;
             await contestant.run(0);
-            const output = await contestant.output();
-            entry.difference = entries.length ? difference(entries[0].output, output) : 0;
+            const output = await contestant.output?.();
+            if (output) entry.difference = entries.length ? difference(entries[0].output, output) : 0;
             Object.assign(entry, { contestant, output, times: [], ceilings: [] });
         } catch (error) {
             entry.reason = /** @type {Error} */ (error).message.split('\n')[0].replace(/^.*ERROR_MESSAGE: (\S*\/)?/, '');

@@ -9,6 +9,7 @@
 
 #include "cases.hpp"
 #include "ceiling.hpp"
+#include "gguf_file.hpp"
 #include "kernels/workers.hpp"
 
 namespace attn::bench {
@@ -64,6 +65,14 @@ std::vector<Entry> entries() {
         all.push_back({{{"name", "GPT-2 small n=" + std::to_string(n)}, {"kind", "gpt2"}, {"n", n}},
                        [=] { return gpt2(n); }});
     all.push_back({{{"name", "training 1.9 M, 12×256"}, {"kind", "training"}}, [] { return training(); }});
+    for (const std::string_view kind : gguf_kinds)
+        for (const bool token : {false, true})
+            all.push_back(
+                {{{"name", "GPT-2 small " + std::string(kind) + (token ? ": a token" : ": 512 tokens")},
+                  {"kind", "gguf"},
+                  {"type", kind},
+                  {"token", token}},
+                 [=] { return gguf(kind, token); }});
     return all;
 }
 

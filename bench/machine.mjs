@@ -8,7 +8,7 @@ export const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 const output = (command, ...args) => execFileSync(command, args, { encoding: 'utf8', cwd: here('..') });
 
-const installed = (name) => `${name} ${JSON.parse(readFileSync(here(`node_modules/${name}/package.json`), 'utf8')).version}`;
+export const installed = (name) => `${name} ${JSON.parse(readFileSync(here(`node_modules/${name}/package.json`), 'utf8')).version}`;
 
 function machine() {
     const cores = cpus();

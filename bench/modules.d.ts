@@ -2,3 +2,5 @@
 declare module 'onnxruntime-node';
 declare module '*/ort.wasm.min.mjs';
 declare module '@tensorflow/*';
+declare module 'node-llama-cpp';
+declare module '*/wllama/esm/index.js';

@@ -13,11 +13,11 @@ import { onnxruntime } from './peers/onnxruntime.mjs';
 // Of the core: the table of kernels that the others are compared with first.
 const fastest = { name: 'core', table: '' }, portable = { name: 'core, portable', table: 'portable' };
 const tables = [
-    { threads: 1, ours: [fastest, portable], measured: ({ kind }) => kind !== 'training' },
+    { threads: 1, ours: [fastest, portable], measured: ({ kind }) => !['training', 'gguf'].includes(kind) },
     { threads: 2, ours: [fastest], measured: ({ kind }) => kind === 'training' },
 ];
 
-class Lines {
+export class Lines {
     constructor(command, args, threads) {
         const env = { ...process.env, OMP_NUM_THREADS: `${threads}`, OPENBLAS_CORETYPE: openblasCore() };
         this.process = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -55,7 +55,7 @@ const runAndOutput = (lines, file) => ({
     },
 });
 
-const core = (lines, { name, table }, threads, folder) => ({
+export const core = (lines, { name, table }, threads, folder) => ({
     name,
     ...runAndOutput(lines, join(folder, 'output')),
     async open(task) {

@@ -14,7 +14,8 @@ const tables = [
     { threads: 2, ours: [threaded, { ...relaxed, name: 'core, relaxed, one thread' }] },
 ];
 
-export async function runWeb(part, tell) {
+// Calls use(inPage, version of the browser), where inPage(name, argument) is the answer of a function of web/page.mjs.
+export async function page(use) {
     const server = await serve({ folder: here('..') });
     const browser = await chromium.launch({
         executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -23,28 +24,32 @@ export async function runWeb(part, tell) {
     });
     // A page of its own for every case: the memory of WebAssembly never shrinks.
     const inPage = async (name, argument) => {
-        const page = await browser.newPage();
-        await page.goto(`${server.url}bench/web/index.html`);
+        const fresh = await browser.newPage();
+        await fresh.goto(`${server.url}bench/web/index.html`);
         const wanted = [name, argument, './page.mjs'];
-        const answer = await page.evaluate(async ([f, a, module]) => (await import(module))[f](a), wanted);
-        await page.close();
+        const answer = await fresh.evaluate(async ([f, a, module]) => (await import(module))[f](a), wanted);
+        await fresh.close();
         return answer;
     };
-    const answers = [];
     try {
-        const cases = (await inPage('list', relaxed)).filter(({ name }) => name.includes(part));
-        for (const { threads, ours } of tables) {
-            const title = `In Chromium, ${threads === 1 ? 'one thread' : `${threads} threads`}`;
-            const results = [];
-            for (const task of cases) {
-                results.push(await inPage('run', { ours, threads, task }));
-                tell(title, results.at(-1));
-            }
-            answers.push({ title, results, versions: [`Chromium ${browser.version()}`] });
-        }
+        return await use(inPage, browser.version());
     } finally {
         await browser.close();
         await server.close();
     }
-    return answers;
 }
+
+export const runWeb = (part, tell) => page(async (inPage, version) => {
+    const answers = [];
+    const cases = (await inPage('list', relaxed)).filter(({ kind, name }) => kind !== 'gguf' && name.includes(part));
+    for (const { threads, ours } of tables) {
+        const title = `In Chromium, ${threads === 1 ? 'one thread' : `${threads} threads`}`;
+        const results = [];
+        for (const task of cases) {
+            results.push(await inPage('run', { ours, threads, task }));
+            tell(title, results.at(-1));
+        }
+        answers.push({ title, results, versions: [`Chromium ${version}`] });
+    }
+    return answers;
+});

@@ -28,6 +28,11 @@ async function core({ name, module, threads }) {
 
 export const list = async (build) => (await core(build)).list();
 
+export async function runGguf({ ours, threads, task }) {
+    const { wllama } = await import('../peers/wllama.mjs');
+    return contest(task, [await core(ours)], [wllama(threads)]);
+}
+
 export async function run({ ours: builds, threads, task }) {
     const packages = new URL('../node_modules/', import.meta.url).href;
     ort.env.wasm.wasmPaths = `${packages}onnxruntime-web/dist/`;

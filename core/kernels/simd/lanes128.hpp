@@ -8,7 +8,15 @@
 
 #include "tensor/tensor.hpp"
 
+#if __wasm_simd128__
+#include <wasm_simd128.h>
+#endif
+
 namespace attn::simd {
+
+// Sixteen small integers of a block of weights; signed where they are widened.
+using Quants [[gnu::vector_size(16)]] = std::uint8_t;
+using SignedQuants [[gnu::vector_size(16)]] = std::int8_t;
 
 struct Lanes128 {
     static constexpr Index width = 4;
@@ -44,6 +52,49 @@ struct Lanes128 {
         const Words not_finite = __builtin_bit_cast(Words, magnitude > 0x7bffu) & 0x7f800000u;
         return __builtin_bit_cast(Floats,
                                   __builtin_bit_cast(Words, value) | not_finite | ((bits & 0x8000u) << 16));
+    }
+
+    using EightHalves [[gnu::vector_size(16)]] = std::uint16_t;
+
+    // Widens eight halves in half the steps, if no one is infinite or NaN: the shift copies the sign into bits that are
+    // cleared again.
+    [[gnu::always_inline]] static void widen_finite_f16(EightHalves halves, Floats* to) {
+        constexpr EightHalves zero{};
+        const EightHalves words[] = {__builtin_shufflevector(zero, halves, 0, 8, 1, 9, 2, 10, 3, 11),
+                                     __builtin_shufflevector(zero, halves, 4, 12, 5, 13, 6, 14, 7, 15)};
+        for (int i = 0; i < 2; ++i) {
+            const Words bits = __builtin_bit_cast(Words, __builtin_bit_cast(Ints, words[i]) >> 3);
+            to[i] = __builtin_bit_cast(Floats, bits & 0x8fffe000u) * 0x1p112f;
+        }
+    }
+
+    // Widened in two steps, as the instructions of both machines do it.
+    [[gnu::always_inline]] static void widen_quants(Quants quants, Floats* to) {
+        using Bytes [[gnu::vector_size(8)]] = std::int8_t;
+        using Shorts [[gnu::vector_size(16)]] = std::int16_t;
+        using Four [[gnu::vector_size(8)]] = std::int16_t;
+        const auto q = __builtin_bit_cast(SignedQuants, quants);
+        const Bytes halves[] = {__builtin_shufflevector(q, q, 0, 1, 2, 3, 4, 5, 6, 7),
+                                __builtin_shufflevector(q, q, 8, 9, 10, 11, 12, 13, 14, 15)};
+        for (int i = 0; i < 2; ++i) {
+            const Shorts half = __builtin_convertvector(halves[i], Shorts);
+            const Four low = __builtin_shufflevector(half, half, 0, 1, 2, 3),
+                       high = __builtin_shufflevector(half, half, 4, 5, 6, 7);
+            to[2 * i] = __builtin_convertvector(__builtin_convertvector(low, Ints), Floats);
+            to[2 * i + 1] = __builtin_convertvector(__builtin_convertvector(high, Ints), Floats);
+        }
+    }
+
+    // table[i] of each index 0 … 15.
+    [[gnu::always_inline]] static Quants look_up(Quants table, Quants index) {
+#if __wasm_simd128__
+        return __builtin_bit_cast(
+            Quants, wasm_i8x16_swizzle(__builtin_bit_cast(v128_t, table), __builtin_bit_cast(v128_t, index)));
+#else
+        Quants found;
+        for (int i = 0; i < 16; ++i) found[i] = table[index[i]];
+        return found;
+#endif
     }
 
     [[gnu::always_inline]] static void transpose(Floats* r) {

@@ -34,6 +34,19 @@ struct LanesAvx2 {
         return _mm256_cvtph_ps(__builtin_bit_cast(__m128i, halves));
     }
 
+    [[gnu::always_inline]] static void widen_quants(Quants quants, Floats* to) {
+        using Bytes [[gnu::vector_size(8)]] = std::int8_t;
+        const auto q = __builtin_bit_cast(SignedQuants, quants);
+        const Bytes low = __builtin_shufflevector(q, q, 0, 1, 2, 3, 4, 5, 6, 7),
+                    high = __builtin_shufflevector(q, q, 8, 9, 10, 11, 12, 13, 14, 15);
+        to[0] = __builtin_convertvector(__builtin_convertvector(low, Ints), Floats);
+        to[1] = __builtin_convertvector(__builtin_convertvector(high, Ints), Floats);
+    }
+    [[gnu::always_inline]] static Quants look_up(Quants table, Quants index) {
+        return __builtin_bit_cast(
+            Quants, _mm_shuffle_epi8(__builtin_bit_cast(__m128i, table), __builtin_bit_cast(__m128i, index)));
+    }
+
     [[gnu::always_inline]] static void transpose(Floats* r) {
         Floats pairs[8], quads[8];
         for (int i = 0; i < 8; i += 2) {

@@ -33,6 +33,14 @@ struct LanesAvx512 {
         return _mm512_maskz_cvtph_ps(0xffff, __builtin_bit_cast(__m256i, halves));
     }
 
+    [[gnu::always_inline]] static void widen_quants(Quants quants, Floats* to) {
+        const auto q = __builtin_bit_cast(SignedQuants, quants);
+        to[0] = __builtin_convertvector(__builtin_convertvector(q, Ints), Floats);
+    }
+    [[gnu::always_inline]] static Quants look_up(Quants table, Quants index) {
+        return LanesAvx2::look_up(table, index);
+    }
+
     [[gnu::always_inline]] static void transpose(Floats* r) {
         Floats pairs[16], quads[16];
         for (int i = 0; i < 16; i += 2) {

@@ -3,6 +3,7 @@
 
 #include "kernels/simd/elementwise.hpp"
 #include "kernels/simd/multiply.hpp"
+#include "kernels/simd/widen.hpp"
 #include "kernels/table.hpp"
 #include "kernels/workers.hpp"
 
@@ -44,45 +45,86 @@ void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, flo
     }
 }
 
-// Streams W [out, in] once. Blocks of width × width elements are transposed, so that each output is summed in the
-// order of its inputs. `outputs` is groups · width, or less in the last call.
-template <class V, int groups, class E>
-[[gnu::always_inline]] inline void add_columns(const float* x, Stored<E> w, Index in, Index outputs,
-                                               float* y) {
-    const auto count_of = [&](int g) { return least(V::width, outputs - g * V::width); };
-    V sums[groups];
-    const auto add_block = [&](Index k, Index steps) {
-        for (int g = 0; g < groups; ++g) {
-            V rows[V::width];
-            for (Index i = 0; i < V::width; ++i)
-                rows[i] = i >= count_of(g)    ? V::zero()
-                          : steps == V::width ? w.template load<V>(g * V::width + i, k)
-                                              : w.template load<V>(g * V::width + i, k, steps);
-            V::transpose(rows);
-            for (Index i = 0; i < V::width; ++i)
-                if (i < steps) sums[g] = V::fma(V::broadcast(x[k + i]), rows[i], sums[g]);
-        }
-    };
-    for (Index block = 0; block < in; block += depth_block) {
-        for (int g = 0; g < groups; ++g) sums[g] = V::zero();
-        const Index end = least(block + depth_block, in);
-        Index k = block;
-        for (; k + V::width <= end; k += V::width) add_block(k, V::width);
-        if (k < end) add_block(k, end - k);
-        for (int g = 0; g < groups; ++g) {
-            float* to = y + g * V::width;
-            (V::load(to, count_of(g)) + sums[g]).store(to, count_of(g));
-        }
+// The rows of a W [out, in], of any type.
+template <class V>
+struct WeightRows {
+    const std::byte* data;
+    Index row_bytes;
+    Widening<V> widening;
+
+    WeightRows(const std::byte* at, DType dtype, Index row_stride) : data(at), widening(dtype) {
+        row_bytes = widening.bytes(row_stride);
     }
+
+    // From an input on that begins a block.
+    const std::byte* at(Index row, Index input) const {
+        return data + row * row_bytes + widening.bytes(input);
+    }
+    // Rows [rows, depths] end to end.
+    void widen(Range rows, Range depths, float* to) const {
+        for (Index row = rows.begin; row < rows.end; ++row, to += depths.size())
+            widening(at(row, depths.begin), depths.size(), to);
+    }
+};
+
+// Asks for memory before it is read; WebAssembly has no such instruction.
+[[gnu::always_inline]] inline void fetch(const std::byte* p, Index bytes) {
+    for (Index i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
 }
 
-template <class V, class E>
-void add_vector_times_columns(const float* x, Stored<E> w, Index in, Index out, float* y) {
+// Adds x · rows of `groups` · width outputs to the sums. Blocks of width × width elements are transposed, so that each
+// output is summed in the order of its inputs.
+template <class V, int groups>
+void add_columns(const float* x, const float* rows, Index row_stride, Index depth, float* to) {
+    V sums[groups];
+    for (int g = 0; g < groups; ++g) sums[g] = V::zero();
+    Index k = 0;
+    for (; k + V::width <= depth; k += V::width)
+        for (int g = 0; g < groups; ++g) {
+            V block[V::width];
+            for (Index i = 0; i < V::width; ++i)
+                block[i] = V::load(rows + (g * V::width + i) * row_stride + k);
+            V::transpose(block);
+            for (Index i = 0; i < V::width; ++i) sums[g] = V::fma(V::broadcast(x[k + i]), block[i], sums[g]);
+        }
+    if (k < depth)
+        for (int g = 0; g < groups; ++g) {
+            V block[V::width];
+            for (Index i = 0; i < V::width; ++i)
+                block[i] = V::load(rows + (g * V::width + i) * row_stride + k);
+            V::transpose(block);
+            for (Index i = 0; i < V::width; ++i)
+                if (k + i < depth) sums[g] = V::fma(V::broadcast(x[k + i]), block[i], sums[g]);
+        }
+    for (int g = 0; g < groups; ++g) (V::load(to + g * V::width) + sums[g]).store(to + g * V::width);
+}
+
+// Streams W [out, in] once: a few rows at a time are widened into a piece of the first-level cache, each a block of
+// inputs long, and those that follow are asked for.
+template <class V>
+void add_vector_times_columns(const float* x, const WeightRows<V>& w, Range outputs, Index in, float* y) {
     constexpr int groups = V::width == 4 ? 4 : 2;
     constexpr Index together = groups * V::width;
-    Index o = 0;
-    for (; o + together <= out; o += together) add_columns<V, groups>(x, w.from(o, 0), in, together, y + o);
-    for (; o < out; o += V::width) add_columns<V, 1>(x, w.from(o, 0), in, least(V::width, out - o), y + o);
+    const Index stride = round_up(least(depth_block, in), V::width);
+    const Scratch widened(together * stride);
+    fill_zero(widened.data, together * stride);
+    for (Index o = outputs.begin; o < outputs.end; o += together, y += together) {
+        const Index count = least(together, outputs.end - o);
+        float sums[together]{};
+        for (Index k = 0; k < in; k += depth_block) {
+            const Index depth = least(depth_block, in - k);
+            const bool last = k + depth == in;
+            const Index next = last ? 0 : k + depth,
+                        next_bytes = w.widening.bytes(least(depth_block, in - next));
+            for (Index i = 0; i < count; ++i) {
+                w.widening(w.at(o + i, k), depth, widened.data + i * stride);
+                const Index row = last ? o + i + together : o + i;
+                if (row < outputs.end) fetch(w.at(row, next), next_bytes);
+            }
+            add_columns<V, groups>(x + k, widened.data, stride, depth, sums);
+        }
+        for (Index i = 0; i < count; ++i) y[i] += sums[i];
+    }
 }
 
 // Computes a · b in parts, one per task. b(columns, depths, to) packs a piece of B, and each finished part goes to
@@ -108,22 +150,38 @@ void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) 
     });
 }
 
-// A task has this many columns of a vector's product, enough to be worth a thread.
-inline constexpr Index vector_columns = 1024;
+// A task has this many outputs of a vector's product, enough to be worth a thread. Inputs that lie in rows are read in
+// longer runs than outputs do.
+inline constexpr Index vector_outputs = 128, vector_columns = 384;
 
-// Computes x W.
+// Computes x W for a vector x and a W [in, out].
+template <class V, class E, class Store>
+void vector_times_rows(ConstMatrix x, Stored<E> w, Index out, Store store) {
+    for_each_block(out, vector_columns, [&](Range columns) {
+        float sums[vector_columns]{};
+        add_vector_times_rows<V>(x.data, w.from(0, columns.begin), x.cols, columns.size(), sums);
+        store({sums, 1, columns.size(), columns.size()}, 0, columns.begin);
+    });
+}
+
+// Computes x W for a vector x and a W [out, in].
+template <class V, class Store>
+void vector_times_columns(ConstMatrix x, const WeightRows<V>& w, Index out, Store store) {
+    for_each_block(out, vector_outputs, [&](Range outputs) {
+        float sums[vector_outputs]{};
+        add_vector_times_columns<V>(x.data, w, outputs, x.cols, sums);
+        store({sums, 1, outputs.size(), outputs.size()}, 0, outputs.begin);
+    });
+}
+
+// Computes x W for a W of elements that lie each by itself.
 template <class V, class E, class Store>
 void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, Store store) {
     const bool in_out = layout == WeightView::Layout::in_out;
-    if (x.rows == 1)
-        return for_each_block(out, vector_columns, [&](Range columns) {
-            float sums[vector_columns]{};
-            if (in_out)
-                add_vector_times_rows<V>(x.data, w.from(0, columns.begin), x.cols, columns.size(), sums);
-            else
-                add_vector_times_columns<V>(x.data, w.from(columns.begin, 0), x.cols, columns.size(), sums);
-            store({sums, 1, columns.size(), columns.size()}, 0, columns.begin);
-        });
+    if (x.rows == 1) {
+        if (in_out) return vector_times_rows<V>(x, w, out, store);
+        return vector_times_columns<V>(x, WeightRows<V>(w.data, E::dtype, w.row_stride), out, store);
+    }
     const auto pack_part = [&](Range columns, Range depths, float* to) {
         if (in_out)
             pack<V>(w.from(depths.begin, columns.begin), depths.size(), columns.size(), to);
@@ -133,41 +191,18 @@ void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, S
     multiply_in_blocks<V>(x, out, pack_part, store);
 }
 
-// Computes x W for a W [out, in] whose rows are in blocks. They are widened where they are used: a few rows' share of
-// depth_block elements at a time, which is a whole number of blocks of every type.
+// Computes x W for a W [out, in] whose rows are in blocks; depth_block is a whole number of blocks of every type.
 template <class V, class Store>
-void product_of_blocks(ConstMatrix x, const WeightView& w, Store store) {
-    const auto widen = [&](Range rows, Range depths, float* to) {
-        for (Index row = rows.begin; row < rows.end; ++row, to += depths.size())
-            convert_to_f32(w.dtype, w.data, row * w.in + depths.begin,
-                           {to, static_cast<std::size_t>(depths.size())});
+void product_of_blocks(ConstMatrix x, const WeightView& weight, Store store) {
+    const WeightRows<V> w(weight.data, weight.dtype, weight.in);
+    if (x.rows == 1) return vector_times_columns<V>(x, w, weight.out, store);
+    const auto pack_part = [&](Range columns, Range depths, float* to) {
+        const Scratch widened(columns.size() * depths.size());
+        w.widen(columns, depths, widened.data);
+        pack_transposed<V>(stored({widened.data, columns.size(), depths.size(), depths.size()}),
+                           depths.size(), columns.size(), to);
     };
-    if (x.rows == 1)
-        return for_each_block(w.out, vector_columns, [&](Range columns) {
-            float sums[vector_columns]{};
-            constexpr Index together = 16;
-            const Scratch widened(together * depth_block);
-            for (Index o = 0; o < columns.size(); o += together) {
-                const Range rows{columns.begin + o, least(columns.begin + o + together, columns.end)};
-                for (Index k = 0; k < w.in; k += depth_block) {
-                    const Range depths{k, least(k + depth_block, w.in)};
-                    widen(rows, depths, widened.data);
-                    add_vector_times_columns<V>(
-                        x.data + k, stored({widened.data, rows.size(), depths.size(), depths.size()}),
-                        depths.size(), rows.size(), sums + o);
-                }
-            }
-            store({sums, 1, columns.size(), columns.size()}, 0, columns.begin);
-        });
-    multiply_in_blocks<V>(
-        x, w.out,
-        [&](Range columns, Range depths, float* to) {
-            const Scratch widened(columns.size() * depths.size());
-            widen(columns, depths, widened.data);
-            pack_transposed<V>(stored({widened.data, columns.size(), depths.size(), depths.size()}),
-                               depths.size(), columns.size(), to);
-        },
-        store);
+    multiply_in_blocks<V>(x, weight.out, pack_part, store);
 }
 
 template <class V>

@@ -4,6 +4,7 @@
 
 #include "kernels/simd/outside.hpp"
 #include "kernels/simd/vector.hpp"
+#include "tensor/dtype.hpp"
 
 namespace attn::simd {
 
@@ -17,6 +18,7 @@ constexpr Index packed_size(Index depth, Index cols) {
 
 // The element types that a matrix may have.
 struct F32 {
+    static constexpr DType dtype = DType::f32;
     static constexpr Index bytes = 4;
     template <class V>
     static V load(const std::byte* p) {
@@ -26,6 +28,7 @@ struct F32 {
     }
 };
 struct F16 {
+    static constexpr DType dtype = DType::f16;
     static constexpr Index bytes = 2;
     template <class V>
     static V load(const std::byte* p) {
@@ -33,6 +36,7 @@ struct F16 {
     }
 };
 struct Bf16 {
+    static constexpr DType dtype = DType::bf16;
     static constexpr Index bytes = 2;
     template <class V>
     static V load(const std::byte* p) {

@@ -1,4 +1,6 @@
+#include <array>
 #include <catch_amalgamated.hpp>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -98,6 +100,34 @@ TEST_CASE("A row of linear has the same bits whatever rows are beside it", "[uni
                     Tensor({count, out}, all.values().subspan(static_cast<std::size_t>(first * out),
                                                               static_cast<std::size_t>(count * out))));
         }
+}
+
+TEST_CASE("Halves of a vector's product keep what is infinite or NaN", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    // Among numbers of every size, subnormal ones too, each row has one that is not finite, but the last.
+    const Index in = 43, out = 37;
+    std::vector<std::uint16_t> halves;
+    for (Index i = 0; i < in * out; ++i)
+        halves.push_back(static_cast<std::uint16_t>((i * 977) % 0x7c00 | (i % 2) << 15));
+    const std::array<std::uint16_t, 4> not_finite{0x7c00, 0xfc00, 0x7e00, 0x7c01};
+    for (Index o = 0; o + 1 < out; ++o)
+        halves[static_cast<std::size_t>(o * in + o % in)] = not_finite[static_cast<std::size_t>(o % 4)];
+    const WeightView weight{reinterpret_cast<const std::byte*>(halves.data()), DType::f16, in, out};
+    for (Index k = 0; k < in; ++k) {
+        Tensor x({1, in}), y({1, out});
+        x.data()[k] = 1;
+        kernels.linear(x.matrix(), weight, {}, Activation::none, y.matrix());
+        for (Index o = 0; o < out; ++o) {
+            INFO("input " << k << ", output " << o);
+            // 0 times what is not finite is NaN.
+            const float half = f16_to_f32(halves[static_cast<std::size_t>(o * in + k)]);
+            const bool beside = o + 1 < out && k != o % in;
+            if (beside || std::isnan(half))
+                REQUIRE(std::isnan(y.data()[o]));
+            else
+                REQUIRE(y.data()[o] == half);
+        }
+    }
 }
 
 TEST_CASE("linear of no rows or no inputs", "[unit][kernels]") {

@@ -1,0 +1,77 @@
+// node gguf.mjs [native|web] [PART OF A CASE'S NAME]  The core beside llama.cpp on GGUF files that it writes itself,
+// natively and in one page of headless Chromium. Without a part, the tables go into README.md.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { contest } from './contest.mjs';
+import { here, installed, measuredOn } from './machine.mjs';
+import { core, Lines } from './native.mjs';
+import { llamaCpp } from './peers/llama.mjs';
+import { keep } from './readme.mjs';
+import { page } from './web.mjs';
+
+const wanted = ['native', 'web'].includes(process.argv[2]) ? [process.argv[2]] : ['native', 'web'];
+const part = process.argv[wanted.length === 1 ? 3 : 2] ?? '';
+
+// How many times as fast as the peer the core should be.
+const goals = {
+    native: {
+        'GPT-2 small F16: 512 tokens': 1.4, 'GPT-2 small F16: a token': 1.1,
+        'GPT-2 small Q8_0: a token': 0.9, 'GPT-2 small Q4_K_M: a token': 0.9,
+    },
+    web: { 'GPT-2 small F16: a token': 3, 'GPT-2 small Q8_0: a token': 2 },
+};
+
+const milliseconds = ({ fastest, median }) => `${fastest.toFixed(1)} (${median.toFixed(1)})`;
+
+function row({ name, entries: [ours, peer] }, goal) {
+    const cells = [name, milliseconds(ours)];
+    if (peer.reason) cells.push(`failed: ${peer.reason}`, '', '', '');
+    else
+        cells.push(milliseconds(peer), (peer.fastest / ours.fastest).toFixed(2), goal ? `${goal}` : '',
+            peer.difference === undefined ? '' : peer.difference.toExponential(1));
+    return `| ${cells.join(' | ')} |`;
+}
+
+function table(title, results, goals, note) {
+    const [ours, peer] = results[0].entries;
+    return [`### ${title}`, '',
+        `| | core, ms | ${peer.name}, ms | times as fast | wanted | largest difference |`, '| --- | --- | --- | --- | --- | --- |',
+        ...results.map((result) => row(result, goals[result.name])), '', `Kernels: ${ours.table}. ${note}.`, ''].join('\n');
+}
+
+const chosen = (cases) => cases.filter(({ kind, name }) => kind === 'gguf' && name.includes(part));
+
+async function native() {
+    const threads = 2, folder = await mkdtemp(join(tmpdir(), 'attention-bench-'));
+    const lines = new Lines(here('../build/native/bench/bench-native'), [], threads);
+    const peer = await llamaCpp(threads, join(folder, 'seeded.gguf'));
+    try {
+        const results = [];
+        for (const task of chosen((await lines.ask({ do: 'list' })).cases))
+            results.push(await contest(task, [core(lines, { name: 'core', table: '' }, threads, folder)], [peer]));
+        return table(`Natively, ${threads} threads`, results, goals.native,
+            `${installed('node-llama-cpp')}, llama.cpp ${peer.version}`);
+    } finally {
+        lines.end();
+        await peer.end();
+        await rm(folder, { recursive: true });
+    }
+}
+
+async function web() {
+    const relaxed = { name: 'core, relaxed', module: '/build/web/bench/bench-relaxed.mjs', threads: 1 };
+    return page(async (inPage, version) => {
+        const results = [];
+        for (const task of chosen(await inPage('list', relaxed)))
+            results.push(await inPage('runGguf', { ours: relaxed, threads: 1, task }));
+        return table('In Chromium, one thread', results, goals.web, `${installed('@wllama/wllama')}; Chromium ${version}`);
+    });
+}
+
+const where = measuredOn(`node ${process.versions.node}`);
+const parts = [];
+for (const kind of wanted) parts.push(await { native, web }[kind]());
+const content = [...parts, where].join('\n');
+console.log(content);
+if (part === '' && wanted.length === 2) keep('gguf', content);
