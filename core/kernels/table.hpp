@@ -11,8 +11,8 @@
 
 namespace attn {
 
-// A weight matrix as it is stored in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any float type;
-// in blocks (tensor/blocks.hpp) only [out, in].
+// A weight matrix as it is stored in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any float type,
+// also in blocks (tensor/blocks.hpp), which lie along its rows.
 struct WeightView {
     enum class Layout { in_out, out_in };
     const std::byte* data = nullptr;  // little-endian, row-major, any alignment

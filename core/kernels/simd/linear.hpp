@@ -191,6 +191,21 @@ void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, S
     multiply_in_blocks<V>(x, out, pack_part, store);
 }
 
+// Computes x W for a W [in, out] whose rows are in blocks: a matrix [out, in] on the way back from outputs to inputs.
+template <class V, class Store>
+void product_of_turned_blocks(ConstMatrix x, const WeightView& weight, Store store) {
+    const auto pack_part = [&](Range columns, Range depths, float* to) {
+        const Scratch widened(columns.size() * depths.size());
+        for (Index row = depths.begin; row < depths.end; ++row)
+            convert_to_f32(weight.dtype, weight.data, row * weight.out + columns.begin,
+                           {widened.data + (row - depths.begin) * columns.size(),
+                            static_cast<std::size_t>(columns.size())});
+        pack<V>(stored({widened.data, depths.size(), columns.size(), columns.size()}), depths.size(),
+                columns.size(), to);
+    };
+    multiply_in_blocks<V>(x, weight.out, pack_part, store);
+}
+
 // Computes x W for a W [out, in] whose rows are in blocks; depth_block is a whole number of blocks of every type.
 template <class V, class Store>
 void product_of_blocks(ConstMatrix x, const WeightView& weight, Store store) {
@@ -225,7 +240,9 @@ void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias
         case DType::bf16:
             return product<V>(x, Stored<Bf16>{weight.data, stride}, weight.layout, y.cols, store);
         case DType::f32: return product<V>(x, Stored<F32>{weight.data, stride}, weight.layout, y.cols, store);
-        default: return product_of_blocks<V>(x, weight, store);
+        default:
+            return weight.layout == WeightView::Layout::in_out ? product_of_turned_blocks<V>(x, weight, store)
+                                                               : product_of_blocks<V>(x, weight, store);
     }
 }
 

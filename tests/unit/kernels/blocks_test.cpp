@@ -93,3 +93,24 @@ TEST_CASE("linear over blocks has the bits of linear over their values", "[unit]
         for (Index o = 0; o < out; ++o) REQUIRE(one.matrix()(0, o) == y.matrix()(n - 1, o));
     }
 }
+
+TEST_CASE("On the way back from outputs to inputs, blocks have the bits of their values",
+          "[unit][kernels][blocks]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const DType dtype = GENERATE(from_range(block_types));
+    INFO(kernels.name << ", " << name(dtype));
+    for (const auto [n, blocks, out] : {std::array<Index, 3>{1, 1, 1}, {1, 3, 300}, {70, 2, 33}}) {
+        const Index in = block_elements(dtype) * blocks;
+        const Blocks w(dtype, in, out);
+        const auto back = [&](WeightView view) {
+            view.in = out;
+            view.out = in;
+            view.layout = WeightView::Layout::in_out;
+            Tensor d_x({n, in});
+            kernels.linear(random_tensor({n, out}, 4).matrix(), view, {}, Activation::none, d_x.matrix());
+            return d_x;
+        };
+        INFO(n << " " << in << " " << out);
+        REQUIRE(back(w.view) == back(w.wide_view));
+    }
+}
