@@ -9,37 +9,32 @@ namespace attn {
 
 namespace {
 
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
+std::size_t size_of(const TensorEntry& entry) { return static_cast<std::size_t>(entry.end - entry.begin); }
+
 // What becomes Q8_0: matrices of floats whose rows are whole blocks. Everything else is small, or is refused later.
 bool fits_blocks(const TensorEntry& entry, bool turned) {
     const bool floats = entry.dtype == DType::f32 || entry.dtype == DType::f16 || entry.dtype == DType::bf16;
-    return floats && entry.shape.size() == 2 &&
+    return floats && size_of(entry) > 0 && entry.shape.size() == 2 &&
            entry.shape[turned ? 0 : 1] % block_elements(DType::q8_0) == 0;
 }
 
-// Empty if a block has a number that is not finite, or one that no scale reaches.
-std::vector<std::byte> in_blocks(const TensorEntry& entry, bool turned, std::span<const std::byte> from) {
-    const Index rows = entry.shape[turned ? 1 : 0], cols = entry.shape[turned ? 0 : 1];
-    std::vector<float> all;
-    if (turned) {
-        all.resize(static_cast<std::size_t>(rows * cols));
-        convert_to_f32(*entry.dtype, from, all);
-    }
-    std::vector<float> row(static_cast<std::size_t>(cols));
-    const std::size_t row_bytes = bytes_of(DType::q8_0, cols);
-    std::vector<std::byte> to(static_cast<std::size_t>(rows) * row_bytes);
-    for (Index r = 0; r < rows; ++r) {
-        if (turned)
-            for (Index c = 0; c < cols; ++c)
-                row[static_cast<std::size_t>(c)] = all[static_cast<std::size_t>(c * rows + r)];
-        else
-            convert_to_f32(*entry.dtype, from.data(), r * cols, row);
-        if (!narrow_to_q8_0(row, std::span(to).subspan(static_cast<std::size_t>(r) * row_bytes, row_bytes)))
-            return {};
-    }
-    return to;
+std::size_t held_bytes(const HeldTensor& held) {
+    return held.dtype == DType::q8_0 ? bytes_of(held.dtype, *element_count(held.entry.shape))
+                                     : size_of(held.entry);
 }
 
-std::size_t size_of(const TensorEntry& entry) { return static_cast<std::size_t>(entry.end - entry.begin); }
+std::size_t row_bytes(const HeldTensor& held) {
+    return size_of(held.entry) / static_cast<std::size_t>(held.entry.shape.front());
+}
+
+// How much of a tensor is taken at a time: some of its rows, or all of a matrix that is turned.
+std::size_t piece_of(const HeldTensor& held) {
+    if (held.turned || held.dtype != DType::q8_0) return size_of(held.entry);
+    const std::size_t row = row_bytes(held);
+    return std::max<std::size_t>(piece_bytes / row, 1) * row;
+}
 
 }  // namespace
 
@@ -55,7 +50,7 @@ Status EightBits::add(std::span<const std::byte> bytes) {
     return ok();
 }
 
-// What was wanted has arrived: the first 8 bytes, the whole header, or the next tensor.
+// What was wanted has arrived: the first 8 bytes, the whole header, or the next piece of a tensor.
 Status EightBits::take() {
     if (!has_header_) {
         const auto size = safetensors_header_size(waiting_, file_.file_size);
@@ -66,12 +61,21 @@ Status EightBits::take() {
         }
         if (auto status = read_header(); !status) return status;
     } else {
-        hold(file_.tensors[next_++]);
+        HeldTensor& held = file_.tensors[next_];
+        hold(held);
+        taken_ += waiting_.size();
+        if (taken_ == size_of(held.entry)) ++next_, taken_ = 0;
     }
     waiting_.clear();
-    wanted_ = 0;
-    for (; next_ < file_.tensors.size() && wanted_ == 0; next_ += wanted_ == 0)
-        wanted_ = size_of(file_.tensors[next_].entry);
+    while (next_ < file_.tensors.size() && size_of(file_.tensors[next_].entry) == 0) ++next_;
+    if (next_ == file_.tensors.size()) {
+        wanted_ = 0;
+        return ok();
+    }
+    HeldTensor& next = file_.tensors[next_];
+    next.bytes.reserve(held_bytes(next));
+    wanted_ = std::min(piece_of(next), size_of(next.entry) - taken_);
+    waiting_.reserve(wanted_);
     return ok();
 }
 
@@ -81,31 +85,47 @@ Status EightBits::read_header() {
     has_header_ = true;
     file_.data_offset = header->data_offset;
     for (TensorEntry& entry : header->tensors) {
-        HeldTensor held{.entry = std::move(entry), .dtype = DType::f32, .bytes = {}};
+        HeldTensor held{.entry = std::move(entry), .dtype = DType::q8_0, .bytes = {}};
         held.turned = lies_in_out(*rules_, held.entry.name);
-        const bool in_eight = fits_blocks(held.entry, held.turned);
-        if (!in_eight) held.turned = false;
-        held.dtype = in_eight ? DType::q8_0 : held.entry.dtype.value_or(DType::u8);
+        if (!fits_blocks(held.entry, held.turned)) {
+            held.turned = false;
+            held.dtype = held.entry.dtype.value_or(DType::u8);
+        }
         file_.tensors.push_back(std::move(held));
     }
     std::ranges::sort(file_.tensors, {}, [](const HeldTensor& each) { return each.entry.begin; });
     return ok();
 }
 
-void EightBits::hold(HeldTensor& held) {
-    if (held.dtype == DType::q8_0) held.bytes = in_blocks(held.entry, held.turned, waiting_);
-    if (!held.bytes.empty()) return;
-    held.dtype = held.entry.dtype.value_or(DType::u8);
-    held.turned = false;
-    held.bytes = waiting_;
+void EightBits::hold(HeldTensor& held) const {
+    if (held.dtype != DType::q8_0) {
+        held.bytes.insert(held.bytes.end(), waiting_.begin(), waiting_.end());
+        return;
+    }
+    const Index rows = held.turned ? held.entry.shape.back()
+                                   : static_cast<Index>(waiting_.size() / row_bytes(held)),
+                cols = held.entry.shape[held.turned ? 0 : 1];
+    std::vector<float> row(static_cast<std::size_t>(cols)), all;
+    if (held.turned) {
+        all.resize(static_cast<std::size_t>(rows * cols));
+        convert_to_f32(*held.entry.dtype, waiting_, all);
+    }
+    const std::size_t before = held.bytes.size(), size = bytes_of(DType::q8_0, cols);
+    held.bytes.resize(before + static_cast<std::size_t>(rows) * size);
+    for (Index r = 0; r < rows; ++r) {
+        if (held.turned)
+            for (Index c = 0; c < cols; ++c)
+                row[static_cast<std::size_t>(c)] = all[static_cast<std::size_t>(c * rows + r)];
+        else
+            convert_to_f32(*held.entry.dtype, waiting_.data(), r * cols, row);
+        narrow_to_q8_0(row, std::span(held.bytes).subspan(before + static_cast<std::size_t>(r) * size, size));
+    }
 }
 
 std::optional<std::uint64_t> EightBits::bytes_held() const {
     if (!has_header_) return std::nullopt;
     std::uint64_t sum = 0;
-    for (const HeldTensor& held : file_.tensors)
-        sum += held.dtype == DType::q8_0 ? bytes_of(held.dtype, *element_count(held.entry.shape))
-                                         : size_of(held.entry);
+    for (const HeldTensor& held : file_.tensors) sum += held_bytes(held);
     return sum;
 }
 

@@ -1,6 +1,7 @@
 // Holds a model's weights in 8 bits while its files arrive, for models that would not fit otherwise: the matrices become
 // Q8_0 (tensor/blocks.hpp), which rounds each number to the nearest of 255 steps between the largest magnitude of its block
-// of 32 and its negative. A file is never in memory as a whole.
+// of 32 and its negative. A file is never in memory as a
+// whole, nor a matrix, unless it is one to be turned.
 #pragma once
 
 #include <cstddef>
@@ -47,13 +48,14 @@ class EightBits {
   private:
     Status take();
     Status read_header();
-    void hold(HeldTensor& held);
+    void hold(HeldTensor& held) const;
 
     const FamilyRules* rules_;
     HeldFile file_;
-    std::vector<std::byte> waiting_;  // the header, then one tensor
-    std::size_t wanted_ = 8;          // bytes of it
+    std::vector<std::byte> waiting_;  // the header, then pieces of tensors
+    std::size_t wanted_ = 8;          // bytes of the next
     std::size_t next_ = 0;            // of the tensors, in the order of the file
+    std::size_t taken_ = 0;           // bytes of that one
     bool has_header_ = false;
 };
 

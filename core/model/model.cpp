@@ -340,6 +340,8 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
                                       .subspan(weight.offset, weight.bytes.size()));
     if (const auto names = unused(stored->tensors, declared, rules); !names.empty())
         model->notes_.push_back("not used by this architecture: " + joined(names, ", "));
+    if (model->in_eight_bits())
+        model->notes_.push_back("its matrices are held in 8 bits, rounded as they arrived");
     if (model->gguf_)
         for (std::string& note : gguf_token_notes(*model->gguf_, model->config_.vocab_size))
             model->notes_.push_back(std::move(note));

@@ -204,17 +204,16 @@ bool has_finite_scales(DType dtype, std::span<const std::byte> block) {
     return finite(first) && (second == none || finite(second));
 }
 
-bool narrow_to_q8_0(std::span<const float> values, std::span<std::byte> blocks) {
+void narrow_to_q8_0(std::span<const float> values, std::span<std::byte> blocks) {
     constexpr std::size_t elements = 32;
     for (; !values.empty(); values = values.subspan(elements), blocks = blocks.subspan(2 + elements)) {
         float most = 0;
-        for (const float value : values.first(elements)) {
-            if (!std::isfinite(value)) return false;
-            most = std::max(most, std::abs(value));
-        }
-        const std::uint16_t bits = f32_to_f16(most / 127);
-        const float d = f16_to_f32(bits);
-        if (!std::isfinite(d)) return false;
+        for (const float value : values.first(elements))
+            most =
+                std::isfinite(value) ? std::max(most, std::abs(value)) : value - value;  // NaN, which stays
+        std::uint16_t bits = f32_to_f16(most / 127);
+        float d = f16_to_f32(bits);
+        if (!std::isfinite(d)) d = f16_to_f32(bits = 0x7e00);  // NaN
         std::memcpy(blocks.data(), &bits, sizeof bits);
         for (std::size_t i = 0; i < elements; ++i) {
             const float steps = d > 0 ? std::round(values[i] / d) : 0;
@@ -222,7 +221,6 @@ bool narrow_to_q8_0(std::span<const float> values, std::span<std::byte> blocks) 
                 static_cast<std::byte>(small(static_cast<int>(std::clamp(steps, -127.0f, 127.0f))));
         }
     }
-    return true;
 }
 
 void widen_blocks(DType dtype, std::span<const std::byte> blocks, std::span<float> out) {

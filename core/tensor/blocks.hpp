@@ -41,8 +41,8 @@ bool has_finite_scales(DType dtype, std::span<const std::byte> block);
 void widen_blocks(DType dtype, std::span<const std::byte> blocks, std::span<float> out);
 
 // Rounds values, whole blocks of 32, to Q8_0: d is the largest magnitude / 127, rounded to f16, and each value the nearest
-// multiple of it within ±127 d. So a value moves by at most d / 2, and by 127 times what d itself was rounded by. False if a
-// value is not finite, or d overflows.
-bool narrow_to_q8_0(std::span<const float> values, std::span<std::byte> blocks);
+// multiple of it within ±127 d. So a value moves by at most d / 2, and by 127 times what d itself was rounded by. Where a value
+// is not finite, or d overflows, the whole block is NaN.
+void narrow_to_q8_0(std::span<const float> values, std::span<std::byte> blocks);
 
 }  // namespace attn

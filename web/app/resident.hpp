@@ -82,6 +82,10 @@ class FileIntake {
     virtual Result<std::uint64_t> check_header(const std::string&, std::uint64_t /*written*/) {
         return std::uint64_t{0};
     }
+    // Takes the next bytes of a file of `size` bytes that is rounded as it arrives, in place of buffer().
+    virtual Status add_rounded(const std::string& file, std::uint64_t /*size*/, std::span<const std::byte>) {
+        return Error{file + " cannot be rounded."};
+    }
     // Describes the tokenizer that the files carry, as JSON; empty: they carry none.
     virtual std::string tokenizer() const { return ""; }
     // Returns the ids of a text by the tokenizer that came with the open model's files, with those around it or without.

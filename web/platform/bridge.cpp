@@ -302,6 +302,16 @@ EMSCRIPTEN_KEEPALIVE double explorer_model_check_header(const char* name, unsign
     return -1;
 }
 
+// Takes the next bytes of a file of weights whose matrices are rounded to 8 bits; not 0: it is refused (a notice says why).
+EMSCRIPTEN_KEEPALIVE int explorer_model_rounded(const char* name, unsigned size_low, unsigned size_high,
+                                                const std::byte* bytes, int count) {
+    const auto status = models().add_rounded(name, (std::uint64_t{size_high} << 32) | size_low,
+                                             {bytes, static_cast<std::size_t>(count)});
+    if (status) return 0;
+    visit().report_error(status.error());
+    return 1;
+}
+
 EMSCRIPTEN_KEEPALIVE const char* explorer_model_tokenizer() { return returned(models().tokenizer()); }
 
 EMSCRIPTEN_KEEPALIVE const char* explorer_model_encode(const std::byte* text, int size, int ends) {

@@ -77,6 +77,12 @@ export interface Exports {
      */
     _explorer_model_check_header(name: Text, written_low: number, written_high: number): number;
 
+    /**
+     * Takes the next bytes of a weight file of that size, whose matrices are rounded to 8 bits. The answer is 1 where it is
+     * refused.
+     */
+    _explorer_model_rounded(name: Text, size_low: number, size_high: number, part: Bytes, count: number): Flag;
+
     /** A `FileTokenizer` as JSON where the files that have arrived carry one, as GGUF files do, or an empty text. */
     _explorer_model_tokenizer(): Text;
 

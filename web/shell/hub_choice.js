@@ -2,7 +2,7 @@
 // needs no document.
 
 import { HubError } from './hub.js';
-import { isModelFile, listed, unfit } from './model_files.js';
+import { fitsRounded, isModelFile, listed, unfit } from './model_files.js';
 
 /** @import { Hub, Listed, Repository } from './hub.js' */
 
@@ -113,7 +113,17 @@ export async function choicesOf(hub, repository) {
  *
  * @param {Choice} choice
  */
-export function tooLarge({ files, weights }) {
-    const sized = files.map((file) => /** @type {const} */ ([file.path, { size: file.size, text: async () => '', stream: () => new Blob().stream() }]));
-    return unfit({ files: new Map(sized), weights: weights.map(({ path }) => path) });
+export const tooLarge = (choice) => unfit(sized(choice));
+
+/**
+ * Whether a tab can hold it with its matrices rounded to 8 bits alone, which is asked when it opens.
+ *
+ * @param {Choice} choice
+ */
+export const onlyRounded = (choice) => fitsRounded(sized(choice)) !== null;
+
+/** @param {Choice} choice */
+function sized({ files, weights }) {
+    const all = files.map((file) => /** @type {const} */ ([file.path, { size: file.size, text: async () => '', stream: () => new Blob().stream() }]));
+    return { files: new Map(all), weights: weights.map(({ path }) => path) };
 }

@@ -4,7 +4,7 @@
 import { Fetching } from './fetching.js';
 import { Cancelled } from './file_chunks.js';
 import { Hub, HubError, linkOf, nameOf, placeOf, shownNameOf } from './hub.js';
-import { choicesOf, sizeOf, tooLarge } from './hub_choice.js';
+import { choicesOf, onlyRounded, sizeOf, tooLarge } from './hub_choice.js';
 import { choiceOption, facts, fileRows, firstModel, firstModels, howFar, keptModel } from './hub_parts.js';
 import { Kept, sizeOfPlan } from './kept.js';
 import { bytes } from './model_files.js';
@@ -311,9 +311,10 @@ export class HubDialog {
                 ['Size', `${bytes(total)} in ${choice.files.length} ${choice.files.length > 1 ? 'files' : 'file'}`],
             ]));
             element('hub-files').replaceChildren(...fileRows(choice.files));
-            element('hub-fits').textContent = !kept ? 'A tab can hold it. This browser keeps no files here, as in a private window, so it is fetched anew each time.'
-                : rest > room ? `A tab can hold it. This browser has room for ${bytes(room)} more, so it is opened without being kept: delete kept models to make room.`
-                : 'A tab can hold it. It is kept on this machine and opens without the network from then on.';
+            const holds = onlyRounded(choice) ? 'A tab can hold it with its matrices rounded to 8 bits, which it asks for when the model opens.' : 'A tab can hold it.';
+            element('hub-fits').textContent = !kept ? `${holds} This browser keeps no files here, as in a private window, so it is fetched anew each time.`
+                : rest > room ? `${holds} This browser has room for ${bytes(room)} more, so it is opened without being kept: delete kept models to make room.`
+                : `${holds} It is kept on this machine and opens without the network from then on.`;
             element('hub-fits').hidden = refusal !== null;
             element('hub-fetch').textContent = here?.whole ? 'Open' : here && here.here > 0 && rest <= room ? `Fetch the other ${bytes(rest)}` : `Fetch ${bytes(total)}`;
             element('hub-fetch').disabled = refusal !== null;

@@ -271,20 +271,43 @@ const most = 1.7e9;  // what the program takes
  */
 export const sizeOf = (files, name) => files.get(name)?.size ?? 0;
 
+/** @param {Pick<WholeModel, 'files' | 'weights'>} model */
+const weightBytes = ({ files, weights }) => weights.reduce((sum, name) => sum + sizeOf(files, name), 0);
+
+const rounded = { float32: 34 / 128, other: 34 / 64 };  // of its bytes a matrix takes in 8 bits: 34 for 32 numbers
+
+/**
+ * Where a tab holds the model only with its matrices rounded to 8 bits, the sentence that offers it, else null.
+ *
+ * @param {Pick<WholeModel, 'files' | 'weights'>} model
+ */
+export function fitsRounded(model) {
+    const total = weightBytes(model);
+    if (total <= most || unfit(model)) {
+        return null;
+    }
+    return `${subject(model)} ${bytes(total)}; a browser tab can hold ${bytes(most)}. In 8 bits the model takes about `
+        + `${bytes(total * rounded.other)}, or half of that if its numbers are float32: each is then rounded to one of 255 `
+        + 'steps of its block of 32, and that is what all of the page shows.';
+}
+
+/** @param {Pick<WholeModel, 'weights'>} model */
+const subject = ({ weights }) => (weights.length > 1 ? `The ${weights.length} weight files are` : `${weights[0]} is`);
+
 /**
  * One sentence where sizes say that the model cannot be opened, else null.
  *
  * @param {Pick<WholeModel, 'files' | 'weights'>} model
  */
-export function unfit({ files, weights }) {
+export function unfit(model) {
+    const { files, weights } = model;
     const empty = [...files].find(([name, file]) => name !== scores && file.size === 0);
     if (empty) {
         return `${empty[0]} is empty.`;
     }
-    const total = weights.reduce((sum, name) => sum + sizeOf(files, name), 0);
-    if (total > most) {
-        const what = weights.length > 1 ? `The ${weights.length} weight files are` : `${weights[0]} is`;
-        return `${what} ${bytes(total)}; a browser tab can hold ${bytes(most)}: choose a smaller model.`;
+    const total = weightBytes(model);
+    if (total * (weights.some(isGguf) ? 1 : rounded.float32) > most) {
+        return `${subject(model)} ${bytes(total)}; a browser tab can hold ${bytes(most)}: choose a smaller model.`;
     }
     const long = [...files].find(([name, file]) => !isWeights(name) && file.size > 1e8);
     return long ? `${long[0]} is ${bytes(long[1].size)}, too large for what it should hold.` : null;

@@ -3,7 +3,7 @@
 
 import { Cancelled, chunks, reading } from './file_chunks.js';
 import { createFileTokenizer } from './file_tokenizer.js';
-import { ModelFiles, bytes, listed, sizeOf, tokenizerTexts, unfit } from './model_files.js';
+import { ModelFiles, bytes, fitsRounded, listed, sizeOf, tokenizerTexts, unfit } from './model_files.js';
 import { reasonOf } from './reason.js';
 import { createTokenizer } from './tokenizer.js';
 
@@ -17,9 +17,10 @@ import { createTokenizer } from './tokenizer.js';
  */
 
 /**
- * How one of the hub is named in links and for people; others are named after their folder.
+ * How one of the hub is named in links and for people; others are named after their folder. `rounded`: its matrices are held
+ * in 8 bits.
  *
- * @typedef {{link: string, shown: string}} Named
+ * @typedef {{link: string, shown: string, rounded: boolean}} Named
  */
 
 /**
@@ -85,11 +86,11 @@ export class Models {
 
     /**
      * The answer is whether a model is open then. `site` is its name where it comes with the site. `link` and `shown` name
-     * one of the hub, in links and for people; others are named after their folder.
+     * one of the hub, in links and for people; others are named after their folder. `rounded` asks for 8 bits.
      *
      * @param {Entry[]} entries
      */
-    async open(entries, { site = '', awaited = false, link = '', shown = '' } = {}) {
+    async open(entries, { site = '', awaited = false, link = '', shown = '', rounded = false } = {}) {
         if (this.#reading?.awaited) {  // what a person opens goes before
             this.#reading.cancelled = true;
             await this.#reading.done;
@@ -100,7 +101,7 @@ export class Models {
         }
         /** @type {Ticket} */
         const ticket = this.#reading = { awaited, cancelled: false };
-        return ticket.done = this.#opened(entries, { site, link, shown }, ticket);
+        return ticket.done = this.#opened(entries, { site, link, shown, rounded }, ticket);
     }
 
     /**
@@ -135,6 +136,12 @@ export class Models {
         if (problem) {
             throw new Error(problem);
         }
+        const offered = named.rounded ? null : fitsRounded(model);
+        if (offered) {
+            const entries = [...model.files].map(([name, file]) => ({ path: `${model.name}/${name}`, file }));
+            this.#notices.offer('rounded', offered, 'Open in 8 bits', () => this.open(entries, { ...named, rounded: true }));
+            return false;
+        }
         const { name, open } = await (model.gguf ? this.#fromGguf(model, named, ticket) : this.#fromFolder(model, named, ticket));
         if (!open) {
             return false;  // the program has said why
@@ -154,7 +161,7 @@ export class Models {
      * @param {Ticket} ticket
      * @returns {Promise<Read>}
      */
-    async #fromFolder(model, { link, shown }, ticket) {
+    async #fromFolder(model, { link, shown, rounded }, ticket) {
         const file = fileOf(model, 'config.json');
         const config = await this.#config(file);
         const texts = await reading('The tokenizer', file, tokenizerTexts(model.files));
@@ -164,7 +171,7 @@ export class Models {
         const name = shown || model.name || config._name_or_path?.split('/').at(-1) || config.model_type || 'model';
         this.#program.modelName(link || name, this.#tokens[0].readsAlike(tokenizer));
         return this.#orDiscarded(async () => {
-            const loaded = await this.#transfer(name, model, ticket) && this.#program.modelLoaded();
+            const loaded = await this.#transfer(name, model, ticket, rounded) && this.#program.modelLoaded();
             return { name, open: loaded ? { tokenizer, texts } : null };
         });
     }
@@ -235,7 +242,7 @@ export class Models {
      * @param {WholeModel} model
      * @param {Ticket} ticket
      */
-    async #transfer(name, model, ticket) {
+    async #transfer(name, model, ticket, rounded = false) {
         const { files, weights, gguf } = model;
         const index = 'model.safetensors.index.json';
         const names = gguf ? weights : ['config.json', ...files.has('scores.json') ? ['scores.json'] : [], ...weights.includes('model.safetensors') ? [] : [index], ...weights];
@@ -245,14 +252,19 @@ export class Models {
         try {
             for (const each of names) {
                 const file = fileOf(model, each);
-                const address = this.#program.modelBuffer(each, file.size);
-                if (address === 0) {
+                const inParts = rounded && weights.includes(each);
+                const address = inParts ? 0 : this.#program.modelBuffer(each, file.size);
+                if (address === 0 && !inParts) {
                     return false;
                 }
                 let written = 0;
-                let needed = weights.includes(each) ? 1 : 0;  // first bytes, to check the header; 0: it is checked
+                let needed = weights.includes(each) && !inParts ? 1 : 0;  // first bytes, to check the header; 0: it is checked
                 for await (const chunk of chunks(each, file, () => ticket.cancelled)) {
-                    this.#program.write(address + written, chunk);
+                    if (!inParts) {
+                        this.#program.write(address + written, chunk);
+                    } else if (!this.#program.modelRounded(each, file.size, chunk)) {
+                        return false;
+                    }
                     written += chunk.length;
                     arrived += chunk.length;
                     progress(`Reading ${name}: ${bytes(arrived)} of ${bytes(total)}`, arrived / total);

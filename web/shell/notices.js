@@ -106,6 +106,24 @@ export const notices = {
     },
 
     /**
+     * Asks whether something is to be done that a person may not want. There is one question for each matter.
+     *
+     * @param {string} matter
+     * @param {string} text
+     * @param {string} label
+     * @param {() => void} action
+     */
+    offer(matter, text, label, action) {
+        only(matter);
+        const { notice } = place(`pending ${matter}`, text, dismiss());
+        const accept = button(label, () => {
+            notice.remove();
+            action();
+        });
+        notice.lastElementChild?.before(accept);
+    },
+
+    /**
      * Shows work with a progress bar and a way out of it, once it takes longer than a moment. The answer tells the work's
      * next words and its share, and ends it. There is one notice of each kind.
      *

@@ -159,6 +159,16 @@ export class Program {
      */
     modelHeaderNeeds(name, written) { return this.#call('_explorer_model_check_header', name, ...halves(written)); }
 
+    /**
+     * Hands over the next bytes of a weight file whose matrices are rounded to 8 bits. The answer is false where the program
+     * refuses it.
+     *
+     * @param {string} name
+     * @param {number} size
+     * @param {Uint8Array} part
+     */
+    modelRounded(name, size, part) { return this.#call('_explorer_model_rounded', name, ...halves(size), part, part.length) === 0; }
+
     /** @returns {FileTokenizer | null} The one that the files carry that have arrived. */
     modelTokenizer() { return JSON.parse(this.#string(this.#call('_explorer_model_tokenizer')) || 'null'); }
 

@@ -140,21 +140,22 @@ TEST_CASE("a number in 8 bits tells its place in the file", "[model][eight]") {
     }
 }
 
-TEST_CASE("what is not finite stays as it is, and is told", "[model][eight]") {
+TEST_CASE("a block with a number that is not finite is told", "[model][eight]") {
     ModelFiles files = files_of(wide_families[1]);
     auto tensors = read_safetensors(files.weights.at("model.safetensors"));
     for (StoredTensor& tensor : tensors)
         if (tensor.name == "layers.1.self_attn.q_proj.weight") {
             const float nan = std::numeric_limits<float>::quiet_NaN();
-            std::memcpy(tensor.bytes.data() + 40, &nan, sizeof nan);
+            std::memcpy(tensor.bytes.data() + 160, &nan, sizeof nan);
         }
     files.weights["model.safetensors"] = write_safetensors(tensors);
     const auto model = Model::load(in_eight_bits(files));
     REQUIRE(model);
-    CHECK((*model)->weight("layers.1.self_attn.q_proj.weight")->dtype == DType::f32);
-    CHECK((*model)->weight("layers.0.self_attn.q_proj.weight")->dtype == DType::q8_0);
-    REQUIRE((*model)->notes().size() == 1);
-    CHECK((*model)->notes()[0] == "tensor 'layers.1.self_attn.q_proj.weight' holds 1 NaN value");
+    CHECK((*model)->weight("layers.1.self_attn.q_proj.weight")->nan_count == 32);
+    REQUIRE((*model)->notes().size() == 2);
+    CHECK((*model)->notes()[0] ==
+          "tensor 'layers.1.self_attn.q_proj.weight' holds 1 block whose scale is not finite");
+    CHECK((*model)->notes()[1] == "its matrices are held in 8 bits, rounded as they arrived");
 }
 
 TEST_CASE("a file that breaks off, goes on or is none is refused in one sentence", "[model][eight]") {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { ModelFiles, bytes, isModelFile, isModelPart, listed, tokenizerTexts, unfit } from '../../../web/shell/model_files.js';
+import { ModelFiles, bytes, fitsRounded, isModelFile, isModelPart, listed, tokenizerTexts, unfit } from '../../../web/shell/model_files.js';
 
 // A file may say another size than that of its text.
 const file = (text = '{}', size = text.length) => ({ size, text: async () => text, stream: () => new Blob([text]).stream() });
@@ -98,9 +98,17 @@ test('sizes are judged before anything is read', () => {
         weights: ['model.safetensors'],
     });
     assert.equal(unfit(model(1e9)), null);
-    assert.equal(unfit(model(5e9)), 'model.safetensors is 5.0 GB; a browser tab can hold 1.7 GB: choose a smaller model.');
+    assert.equal(unfit(model(8e9)), 'model.safetensors is 8.0 GB; a browser tab can hold 1.7 GB: choose a smaller model.');
     assert.match(unfit(model(1e9, 3e8)), /^tokenizer\.json is 300 MB/);
     assert.equal(unfit(model(0)), 'model.safetensors is empty.');
+});
+
+test('what a tab holds in 8 bits alone is offered', () => {
+    const sized = (name, size) => ({ files: new Map([[name, file('', size)]]), weights: [name] });
+    assert.equal(fitsRounded(sized('model.safetensors', 1.6e9)), null, 'it fits as it is');
+    assert.match(fitsRounded(sized('model.safetensors', 2.4e9)), /^model\.safetensors is 2\.4 GB; a browser tab can hold 1\.7 GB\. In 8 bits the model takes about 1\.3 GB,/);
+    assert.equal(fitsRounded(sized('model.safetensors', 8e9)), null, 'not even then');
+    assert.equal(fitsRounded(sized('x.gguf', 2.4e9)), null, 'a GGUF file stays as it lies');
 });
 
 test('the tokenizer gets its files and no others', async () => {

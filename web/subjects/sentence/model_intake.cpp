@@ -6,6 +6,7 @@
 
 #include "io/gguf_model.hpp"
 #include "io/safetensors.hpp"
+#include "model/families.hpp"
 
 namespace attn::app {
 
@@ -83,6 +84,35 @@ Result<std::uint64_t> ModelIntake::check_gguf(const std::string& file, std::span
     return std::uint64_t{0};
 }
 
+Status ModelIntake::add_rounded(const std::string& file, std::uint64_t size,
+                                std::span<const std::byte> bytes) {
+    auto found = rounding_.find(file);
+    if (found == rounding_.end()) {
+        if (!has_config_) return Error{"config.json has not arrived."};
+        const auto config = parse_model_config(files_.config);
+        if (!config) return config.error();
+        found = rounding_.emplace(file, Rounding{EightBits(family_rules(config->family), size), size}).first;
+    }
+    Rounding& rounding = found->second;
+    const auto refusal = [&](const Error& error) { return Error{file + ": " + error.message}; };
+    if (auto status = rounding.reader.add(bytes); !status) return refusal(status.error());
+    rounding.arrived += bytes.size();
+    if (const auto held = rounding.reader.bytes_held(); held && !rounding.counted) {
+        rounding.counted = true;
+        total_ += *held;
+        if (total_ > bytes_limit)
+            return Error{"Even with its matrices in 8 bits this model takes more than the " +
+                         gigabytes(bytes_limit) +
+                         " that a browser tab can hold. Use a smaller model, or the native program."};
+    }
+    if (rounding.arrived < rounding.size) return ok();
+    auto whole = rounding.reader.finish();
+    if (!whole) return refusal(whole.error());
+    files_.held[file] = *std::move(whole);
+    rounding_.erase(found);
+    return ok();
+}
+
 std::string ModelIntake::told_tokenizer() const {
     if (!tokenizer_) return "";
     std::vector<int> types;
@@ -99,6 +129,7 @@ Result<ModelIntake::Loaded> ModelIntake::load() {
     const bool in_gguf =
         std::ranges::any_of(files_.weights, [](const auto& file) { return is_gguf_name(file.first); });
     if (!has_config_ && !in_gguf) return Error{"config.json has not arrived."};
+    if (!rounding_.empty()) return Error{rounding_.begin()->first + " did not arrive whole."};
     auto model = Model::load(std::move(files_));
     auto scores = std::move(scores_);
     auto tokenizer = std::move(tokenizer_);
@@ -113,6 +144,7 @@ Result<ModelIntake::Loaded> ModelIntake::load() {
 
 void ModelIntake::discard() {
     files_ = {};
+    rounding_.clear();
     scores_.reset();
     tokenizer_.reset();
     gguf_name_.clear();

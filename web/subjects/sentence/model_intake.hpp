@@ -30,6 +30,9 @@ class ModelIntake {
     // Checks the header of a file of weights of which the first `written` bytes are there, before its body is read: of a
     // GGUF file, also its architecture and its tokenizer. Returns how many bytes are needed to go on, or 0 when all is done.
     Result<std::uint64_t> check_header(const std::string& file, std::uint64_t written);
+    // Takes the next bytes of a .safetensors file of `size` bytes whose matrices are held in 8 bits (model/eight_bits.hpp),
+    // after config.json and in place of buffer().
+    Status add_rounded(const std::string& file, std::uint64_t size, std::span<const std::byte> bytes);
     // Describes the tokenizer of the GGUF file that arrives, and that file's model, as JSON; empty: there is none.
     std::string told_tokenizer() const;
     // Takes the bytes. scores.json goes with the model, and is not read yet.
@@ -45,9 +48,17 @@ class ModelIntake {
     Result<std::uint64_t> check_gguf(const std::string& file, std::span<const std::byte> first_bytes,
                                      std::uint64_t size);
 
+    // A file that is rounded as it arrives.
+    struct Rounding {
+        EightBits reader;
+        std::uint64_t size = 0, arrived = 0;
+        bool counted = false;  // in total_
+    };
+
     std::string folder_;
     bool reads_alike_ = false;
     ModelFiles files_;
+    std::map<std::string, Rounding> rounding_;
     std::optional<Bytes> scores_;
     std::shared_ptr<const GgufTokenizer> tokenizer_;
     std::string gguf_name_;  // the model's, in its file

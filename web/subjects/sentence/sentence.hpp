@@ -148,6 +148,10 @@ class SentenceSubject final : public Subject, private Translating {
         Result<std::uint64_t> check_header(const std::string& file, std::uint64_t written) override {
             return subject.intake_.check_header(file, written);
         }
+        Status add_rounded(const std::string& file, std::uint64_t size,
+                           std::span<const std::byte> bytes) override {
+            return subject.intake_.add_rounded(file, size, bytes);
+        }
         std::string tokenizer() const override { return subject.intake_.told_tokenizer(); }
         Result<std::vector<std::int32_t>> encode(std::string_view text, bool ends) const override {
             return subject.tokenizer_ ? subject.tokenizer_->encode(text, ends)
