@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Tokenizer } from '../../../web/shell/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs';
+import { createTokenizer } from '../../../web/shell/tokenizer.js';
 import { describeTokenizer } from '../../../web/shell/tokenizer_files.js';
 import { shared } from './shared.mjs';
 
@@ -22,6 +23,9 @@ function write(name, content) {
     writeFileSync(join(folder, name), content);
     return join(folder, name);
 }
+
+const encoded = (file, each) => execFileSync(program, ['tokenizer', 'encode', file, write('text', each)], { encoding: 'utf8', maxBuffer: 2 ** 30 })
+    .trim().split(' ').map(Number);
 
 // ---- GGUF, as far as a tokenizer needs it ---------------------------------------------------------------------------------
 
@@ -98,8 +102,7 @@ for (const [pre, { by, whole = false }] of Object.entries(divisions)) {
         let count = 0;
         for (const each of [readFileSync(shared.path('corpora/grimm.txt'), 'utf8').slice(0, 200000), mixture(30000)]) {
             const expected = library.encode(each).ids;
-            const ids = execFileSync(program, ['tokenizer', 'encode', file, write('text', each)], { encoding: 'utf8', maxBuffer: 2 ** 30 })
-                .trim().split(' ').map(Number);
+            const ids = encoded(file, each);
             const different = expected.findIndex((id, i) => id !== ids[i]);
             assert.equal(different, -1, `id ${different} is ${ids[different]}, not ${expected[different]}, after ${JSON.stringify(library.decode(expected.slice(Math.max(0, different - 5), different + 3)))}`);
             assert.equal(ids.length, expected.length);
@@ -108,3 +111,14 @@ for (const [pre, { by, whole = false }] of Object.entries(divisions)) {
         context.diagnostic(`${count} ids`);
     });
 }
+
+test('SentencePiece: a text of the corpora', { skip }, (context) => {
+    const file = shared.path('gguf/babyllama/babyllama-tok105-q4_k_m.gguf');
+    if (!existsSync(file)) {
+        context.skip(`there is no ${file}`);
+        return;
+    }
+    const library = createTokenizer(shared.tokenizer('babyllama-tok105'), Tokenizer);
+    const each = readFileSync(shared.path('corpora/grimm.txt'), 'utf8').slice(0, 100000);
+    assert.deepEqual(encoded(file, each), [...library.encode(each).ids]);
+});
