@@ -33,11 +33,11 @@ function row({ name, entries: [ours, peer] }, goal) {
     return `| ${cells.join(' | ')} |`;
 }
 
-function table(title, results, goals, note) {
+function table(title, results, wantedOf, note) {
     const [ours, peer] = results[0].entries;
     return [`### ${title}`, '',
         `| | core, ms | ${peer.name}, ms | times as fast | wanted | largest difference |`, '| --- | --- | --- | --- | --- | --- |',
-        ...results.map((result) => row(result, goals[result.name])), '', `Kernels: ${ours.table}. ${note}.`, ''].join('\n');
+        ...results.map((result) => row(result, wantedOf[result.name])), '', `Kernels: ${ours.table}. ${note}.`, ''].join('\n');
 }
 
 const chosen = (cases) => cases.filter(({ kind, name }) => kind === 'gguf' && name.includes(part));
