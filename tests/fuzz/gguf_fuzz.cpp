@@ -34,7 +34,7 @@ void check_gguf(std::span<const std::byte> bytes, const GgufHeader& header) {
     }
 }
 
-void check_start(std::span<const std::byte> bytes) {
+void check_gguf_start(std::span<const std::byte> bytes) {
     constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
     const auto whole = parse_gguf(bytes);
     if (!whole) require(!whole.error().message.empty());
@@ -46,7 +46,7 @@ void check_start(std::span<const std::byte> bytes) {
     if (whole) check_gguf(bytes, *whole);
 }
 
-void check_model(std::span<const std::byte> bytes) {
+void check_gguf_model(std::span<const std::byte> bytes) {
     ModelFiles files;
     files.weights["f.gguf"] = {bytes.begin(), bytes.end()};
     const auto model = Model::load(std::move(files));
@@ -64,7 +64,7 @@ void check_model(std::span<const std::byte> bytes) {
 
 FUZZ_TARGET(gguf) {
     const auto bytes = std::as_bytes(std::span(data, size));
-    check_start(bytes);
-    check_model(bytes);
+    check_gguf_start(bytes);
+    check_gguf_model(bytes);
     return 0;
 }
