@@ -211,7 +211,9 @@ std::optional<GgufTensor> read_gguf_tensor(GgufCursor& in) {
             in.refuse("has " + in.where + " with a dimension of 0, which holds nothing" +
                       std::string(broken));
         if (!in.fine()) break;
-        constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / 8;
+        // So that its bytes can be counted as well, of 8 each at most.
+        constexpr auto most =
+            std::min(static_cast<std::uint64_t>(std::numeric_limits<Index>::max()), std::uint64_t{1} << 60);
         if (size > most / elements) {
             in.refuse("has " + in.where + " with more values than there are addresses" + std::string(broken));
             break;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/record.hpp"
 #include "io/gguf_types.hpp"
 #include "unit/model/models.hpp"
 
@@ -38,9 +39,7 @@ class GgufWriter {
     void count(const std::string& key, Index value) {
         number(key, GgufType::u32, static_cast<std::uint32_t>(value));
     }
-    void real(const std::string& key, double value) {
-        number(key, GgufType::f32, static_cast<float>(value));
-    }
+    void real(const std::string& key, double value) { number(key, GgufType::f32, static_cast<float>(value)); }
     void text(const std::string& key, std::string_view value) {
         begin(key, GgufType::text);
         append_text(keys_, value);
@@ -63,8 +62,7 @@ class GgufWriter {
     void tensor(const std::string& name, DType dtype, const Shape& shape, std::span<const std::byte> bytes) {
         append_text(tensors_, name);
         append(tensors_, static_cast<std::uint32_t>(shape.size()));
-        for (std::size_t i = shape.size(); i-- > 0;)
-            append(tensors_, static_cast<std::uint64_t>(shape[i]));
+        for (std::size_t i = shape.size(); i-- > 0;) append(tensors_, static_cast<std::uint64_t>(shape[i]));
         const auto* type = std::ranges::find(ggml_types, std::optional(dtype), &GgmlType::dtype);
         append(tensors_, type->number);
         append<std::uint64_t>(tensors_, data_.size());
@@ -174,7 +172,7 @@ inline void write_gguf_keys(GgufWriter& out, const ModelConfig& config, const st
     out.count(key("block_count"), config.layers);
     out.count(key("context_length"), config.context);
     out.count(key("embedding_length"), config.d_model);
-    out.count(key("feed_forward_length"), config.d_ff);
+    out.count(key("feed_forward_length"), gpt2 ? 4 * config.d_model : config.d_ff);
     out.count(key("attention.head_count"), config.heads);
     if (gpt2) {
         out.real(key("attention.layer_norm_epsilon"), config.norm_epsilon);
@@ -211,9 +209,9 @@ inline std::vector<float> llama3_factors(const ModelConfig& config) {
     const RopeScaling& s = config.rope_scaling;
     std::vector<float> factors;
     for (Index i = 0; i < config.rotary_dim; i += 2) {
-        const double wavelength = 2 * std::numbers::pi *
-                                  std::pow(config.rope_theta, static_cast<double>(i) /
-                                                                  static_cast<double>(config.rotary_dim));
+        const double wavelength =
+            2 * std::numbers::pi *
+            std::pow(config.rope_theta, static_cast<double>(i) / static_cast<double>(config.rotary_dim));
         const auto original = static_cast<double>(s.original_context);
         const double smooth =
             (original / wavelength - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
@@ -224,17 +222,24 @@ inline std::vector<float> llama3_factors(const ModelConfig& config) {
     return factors;
 }
 
-// Of llama, mistral without windows, qwen2, qwen3, gemma2, gemma3_text, phi3 and gpt2: everything in F32.
-inline GgufWriter converted_to_gguf(const ModelFiles& files) {
+// Of llama, mistral without windows, qwen2, qwen3, gemma2, gemma3_text, phi3 and gpt2: everything in F32. Of a
+// model in several files, one of them, which has every so many-th tensor.
+inline GgufWriter converted_to_gguf(const ModelFiles& files, int shard = 0, int shards = 1) {
     const auto config = parse_model_config(files.config);
     REQUIRE(config);
     const auto json = nlohmann::json::parse(
         std::string_view(reinterpret_cast<const char*>(files.config.data()), files.config.size()));
-    const std::string type = config->model_type,
-                      architecture = type == "gemma3_text" ? "gemma3" : type == "mistral" ? "llama" : type;
+    const std::string type = config->model_type, architecture = type == "gemma3_text" ? "gemma3"
+                                                                : type == "mistral"   ? "llama"
+                                                                                      : type;
     const bool gemma = architecture.starts_with("gemma");
     GgufWriter out;
-    write_gguf_keys(out, *config, architecture, json);
+    if (shard == 0) write_gguf_keys(out, *config, architecture, json);
+    if (shards > 1) {
+        out.number("split.no", GgufType::u16, static_cast<std::uint16_t>(shard));
+        out.number("split.count", GgufType::u16, static_cast<std::uint16_t>(shards));
+    }
+    int written = 0;
     if (config->rope_scaling.kind == RopeScaling::Kind::llama3)
         out.tensor("rope_freqs.weight", {config->rotary_dim / 2}, llama3_factors(*config));
     if (config->rope_scaling.kind == RopeScaling::Kind::longrope)
@@ -258,6 +263,7 @@ inline GgufWriter converted_to_gguf(const ModelFiles& files) {
                 values = std::move(turned);
                 std::swap(shape[0], shape[1]);
             }
+            if (written++ % shards != shard) continue;
             if (gemma && name.ends_with("norm.weight"))
                 for (float& value : values) value += 1;
             if (architecture == "llama" && name.find("attn_q.") != std::string::npos)

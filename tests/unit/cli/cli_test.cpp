@@ -6,6 +6,7 @@
 #include "io/npy.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
+#include "support/gguf_writer.hpp"
 #include "support/shared_data.hpp"
 #include "support/small_families.hpp"
 #include "train/piece_vocabulary.hpp"
@@ -141,6 +142,46 @@ TEST_CASE("attn tokenizer encode reads the tokenizer of a GGUF file", "[cli][ggu
     CHECK_THAT(encode("gpt2/gpt2-tiny-q8_0-00002-of-00002.gguf"),
                ContainsSubstring("The file has no tokenizer: it lacks tokenizer.ggml.model"));
     CHECK_THAT(encode("broken/bos-99.gguf"), StartsWith("attn: ") && ContainsSubstring("bos_token_id is 99"));
+}
+
+TEST_CASE("attn runs GGUF files, also one of several", "[cli][gguf]") {
+    Folder folder;
+    std::filesystem::create_directories(folder.path);
+    const auto put = [&](const std::string& name, const test::GgufWriter& writer) {
+        const auto bytes = writer.file();
+        const std::string path = (folder.path / name).string();
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+        return path;
+    };
+    const ModelFiles files = test::files_of(test::small_families[1]);
+    const std::string one = put("x.gguf", test::converted_to_gguf(files)),
+                      first = put("x-00001-of-00002.gguf", test::converted_to_gguf(files, 0, 2));
+    const std::string note =
+        "note: the file lists no tokens (tokenizer.ggml.tokens), so only ids can be given\n";
+    const Outcome traced = run("trace " + one + " --ids 1,2,3 --out " + (folder.path / "out").string());
+    CHECK(traced.text == note);
+    REQUIRE(traced.code == 0);
+    const auto logits = test::read_file(folder.path / "out/logits.npy");
+    const auto array = parse_npy(logits);
+    REQUIRE(array);
+    const auto trace = run_forward(test::small_model(test::small_families[1]), {1, 2, 3});
+    REQUIRE(trace);
+    CHECK(*to_tensor(*array) == (*trace)->logits({0, 3}));
+
+    const Outcome alone = run("generate " + first + " --ids 1,2,3 --steps 4");
+    CHECK(alone.code == 1);
+    CHECK_THAT(alone.text, ContainsSubstring("x-00002-of-00002.gguf' is missing: the model is in 2 files"));
+    const std::string second = put("x-00002-of-00002.gguf", test::converted_to_gguf(files, 1, 2));
+    const std::string expected = run("generate " + one + " --ids 1,2,3 --steps 4").text;
+    CHECK(run("generate " + first + " --ids 1,2,3 --steps 4").text == expected);
+    CHECK(run("generate " + second + " --ids 1,2,3 --steps 4").text == expected);
+
+    std::filesystem::resize_file(second, 100);
+    CHECK_THAT(run("generate " + first + " --ids 1").text,
+               StartsWith("attn: " + second + ": this GGUF file"));
+    CHECK_THAT(run("generate " + (folder.path / "none.gguf").string() + " --ids 1").text,
+               ContainsSubstring("none.gguf: No such file"));
 }
 
 TEST_CASE("attn trace writes every tensor and lists them", "[cli]") {
