@@ -284,7 +284,7 @@ EMSCRIPTEN_KEEPALIVE void explorer_model_name(const char* name, int reads_alike)
 // Returns a sentence if no model with this config.json can be opened.
 EMSCRIPTEN_KEEPALIVE const char* explorer_model_refusal(const std::byte* config, int size) {
     const auto parsed = parse_model_config({config, static_cast<std::size_t>(size)});
-    return returned(parsed ? "" : parsed.error().message);
+    return returned(parsed ? "" : parsed.error().message + ".");
 }
 
 // Returns where to write the file's bytes; null if the file is refused (a notice says why).

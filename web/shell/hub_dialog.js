@@ -40,6 +40,18 @@ const element = (id) => document.getElementById(id);
 const often = 200;  // ms between two pictures of how far it is
 
 /**
+ * Words that stay are not written again: a screen reader would say them again.
+ *
+ * @param {'hub-fault' | 'hub-far' | 'hub-flow-says' | 'hub-pause'} id
+ * @param {string} words
+ */
+function say(id, words) {
+    if (element(id).textContent !== words) {
+        element(id).textContent = words;
+    }
+}
+
+/**
  * Whether the plan is for what the place names.
  *
  * @param {Plan} plan
@@ -168,7 +180,7 @@ export class HubDialog {
 
     /** @param {string} reason */
     #fault(reason) {
-        element('hub-fault').textContent = reason;
+        say('hub-fault', reason);
         element('hub-fault').hidden = reason === '';
         element('hub-name').setAttribute('aria-invalid', String(reason !== ''));
     }
@@ -265,34 +277,50 @@ export class HubDialog {
 
     /** Says what would be fetched, and whether that can be opened. */
     async #chosen() {
-        const { place, repository: { files: _, ...repository }, choices } = /** @type {Found} */ (this.#found);
-        const choice = choices[element('hub-choice').selectedIndex];
         const turn = ++this.#turn;
+        try {
+            const tell = await this.#judged(/** @type {Found} */ (this.#found));
+            if (turn === this.#turn) {
+                tell();
+            }
+        } catch (error) {
+            if (turn === this.#turn) {
+                this.#fails(error);
+            }
+        }
+    }
+
+    /**
+     * Finds out what there is to say of the choice. The answer says it.
+     *
+     * @param {Found} found
+     */
+    async #judged({ place, repository: { files: _, ...repository }, choices }) {
+        const choice = choices[element('hub-choice').selectedIndex];
         const plan = { ...repository, asked: place.repository, revision: place.revision, file: choice.file, files: choice.files };
         const refusal = tooLarge(choice) ?? await this.#refusal(plan);
         const kept = await this.#keeping();
         const here = (await kept?.list() ?? []).find((each) => each.plan.commit === plan.commit && isFor(each.plan, { ...place, file: plan.file }));
         const total = sizeOf(choice.files), rest = total - (here?.here ?? 0);
         const room = await kept?.room() ?? 0;
-        if (turn !== this.#turn) {
-            return;
-        }
-        this.#plan = plan;
-        element('hub-facts').replaceChildren(...facts([
-            ['Licence', plan.licence || 'it names none'],
-            ['Commit', `${plan.commit.slice(0, 7)} of ${place.revision || 'main'}`],
-            ['Fetched', `${bytes(total)} in ${choice.files.length} ${choice.files.length > 1 ? 'files' : 'file'}`],
-        ]));
-        element('hub-files').replaceChildren(...fileRows(choice.files));
-        element('hub-fits').textContent = !kept ? 'A tab can hold it. This browser keeps no files here, as in a private window, so it is fetched anew each time.'
-            : rest > room ? `A tab can hold it. This browser has room for ${bytes(room)} more, so it is opened without being kept: delete kept models to make room.`
-            : 'A tab can hold it. It is kept on this machine and opens without the network from then on.';
-        element('hub-fits').hidden = refusal !== null;
-        element('hub-fetch').textContent = here?.whole ? 'Open' : here && here.here > 0 && rest <= room ? `Fetch the other ${bytes(rest)}` : `Fetch ${bytes(total)}`;
-        element('hub-fetch').disabled = refusal !== null;
-        this.#part('found');
-        this.#fault(refusal ?? '');
-        element('hub-found-title').focus();
+        return () => {
+            this.#plan = plan;
+            element('hub-facts').replaceChildren(...facts([
+                ['Licence', plan.licence || 'it names none'],
+                ['Commit', `${plan.commit.slice(0, 7)} of ${place.revision || 'main'}`],
+                ['Size', `${bytes(total)} in ${choice.files.length} ${choice.files.length > 1 ? 'files' : 'file'}`],
+            ]));
+            element('hub-files').replaceChildren(...fileRows(choice.files));
+            element('hub-fits').textContent = !kept ? 'A tab can hold it. This browser keeps no files here, as in a private window, so it is fetched anew each time.'
+                : rest > room ? `A tab can hold it. This browser has room for ${bytes(room)} more, so it is opened without being kept: delete kept models to make room.`
+                : 'A tab can hold it. It is kept on this machine and opens without the network from then on.';
+            element('hub-fits').hidden = refusal !== null;
+            element('hub-fetch').textContent = here?.whole ? 'Open' : here && here.here > 0 && rest <= room ? `Fetch the other ${bytes(rest)}` : `Fetch ${bytes(total)}`;
+            element('hub-fetch').disabled = refusal !== null;
+            this.#part('found');
+            this.#fault(refusal ?? '');
+            element('hub-found-title').focus();
+        };
     }
 
     /**
@@ -398,9 +426,9 @@ export class HubDialog {
         const far = howFar(fetching) + (paused ? ' · paused' : '');
         if (this.#dialog.open) {
             element('hub-bar').value = share;
-            element('hub-far').textContent = far;
-            element('hub-flow-says').textContent = fault ? '' : words;
-            element('hub-pause').textContent = paused ? 'Go on' : 'Pause';
+            say('hub-far', far);
+            say('hub-flow-says', fault ? '' : words);
+            say('hub-pause', paused ? 'Go on' : 'Pause');
             element('hub-secret').hidden = !(fault instanceof HubError && fault.token);
             this.#fault(fault ? fault.message : '');
         } else {

@@ -34,7 +34,7 @@ export const firstModels = [
     { name: 'HuggingFaceTB/SmolLM2-135M', size: 269e6, shows: 'A small Llama of 30 layers, three query heads to each key head' },
     { name: 'distilbert/distilgpt2', size: 353e6, shows: 'GPT-2 distilled to six layers, to be compared with GPT-2' },
     { name: 'google-bert/bert-base-uncased', size: 440e6, shows: 'Looks both ways and fills in [MASK]' },
-    { name: 'openai-community/gpt2', size: 548e6, shows: 'The model of most studies of heads: induction, pronouns, names' },
+    { name: 'openai-community/gpt2', size: 548e6, shows: 'Twelve layers, in which heads that copy and heads that move names were found' },
     { name: 'Qwen/Qwen3-0.6B', size: 1503e6, shows: 'Many languages; norms of q and k; near to what a tab can hold' },
 ];
 
@@ -54,8 +54,9 @@ export function firstModel({ name, size, shows }, action) {
 export function keptModel({ plan, whole, here }, { open, remove }) {
     const name = shownNameOf(plan);
     const button = (/** @type {string} */ label, /** @type {() => void} */ action) => made('button', { type: 'button', ariaLabel: `${label} ${name}`, onclick: action }, label);
-    return made('li', { className: 'row', title: `commit ${plan.commit}` }, made('b', {}, name),
-        made('span', { className: 'size' }, whole ? bytes(here) : `${bytes(here)} of ${bytes(sizeOfPlan(plan))}`),
+    const size = whole ? bytes(here) : `${bytes(here)} of ${bytes(sizeOfPlan(plan))}`;
+    return made('li', { className: 'row' }, made('b', {}, name),
+        made('span', { className: 'size' }, `${size} · commit ${plan.commit.slice(0, 7)}`),
         made('span', { className: 'choices' }, button(whole ? 'Open' : 'Go on', open), button('Delete', remove)));
 }
 

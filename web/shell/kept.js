@@ -173,7 +173,7 @@ export class Kept {
      * @param {Plan} plan
      */
     async begin(plan) {
-        await navigator.storage.persist?.();
+        navigator.storage.persist?.().catch(() => {});  // some browsers ask the person, for which the download does not wait
         await this.#ask('note', { path: [folderOf(plan), planned], text: JSON.stringify(plan) }, plan.repository);
     }
 

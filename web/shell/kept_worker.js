@@ -24,6 +24,19 @@ async function handleOf([folder, name]) {
     return file.createSyncAccessHandle();
 }
 
+/**
+ * A full disk shows in the count of bytes, which then may be any number: Chromium hands out an error's.
+ *
+ * @param {FileSystemSyncAccessHandle} handle
+ * @param {Uint8Array} bytes
+ * @param {number} at
+ */
+function write(handle, bytes, at) {
+    if (handle.write(bytes, { at }) !== bytes.length) {
+        throw new DOMException('there is no room', 'QuotaExceededError');
+    }
+}
+
 const deeds = {
     async able() {
         await navigator.storage.getDirectory();
@@ -35,7 +48,7 @@ const deeds = {
         const handle = await handleOf(path);
         try {
             handle.truncate(0);
-            handle.write(new TextEncoder().encode(text), { at: 0 });
+            write(handle, new TextEncoder().encode(text), 0);
             handle.flush();
         } finally {
             handle.close();
@@ -70,11 +83,8 @@ const deeds = {
     /** @param {{bytes: Uint8Array}} what */
     add({ bytes }) {
         if (writing) {
-            const written = writing.handle.write(bytes, { at: writing.at });
-            writing.at += written;
-            if (written < bytes.length) {
-                throw new DOMException('there is no room', 'QuotaExceededError');
-            }
+            write(writing.handle, bytes, writing.at);
+            writing.at += bytes.length;
             writing.check.update(bytes);
         }
     },

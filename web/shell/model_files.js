@@ -263,7 +263,7 @@ export class ModelFiles {
     }
 }
 
-const most = 2e9;
+const most = 1.7e9;  // what the program takes
 
 /**
  * @param {Files} files
@@ -284,7 +284,7 @@ export function unfit({ files, weights }) {
     const total = weights.reduce((sum, name) => sum + sizeOf(files, name), 0);
     if (total > most) {
         const what = weights.length > 1 ? `The ${weights.length} weight files are` : `${weights[0]} is`;
-        return `${what} ${bytes(total)}; a browser tab can hold about 2 GB: choose a smaller model.`;
+        return `${what} ${bytes(total)}; a browser tab can hold ${bytes(most)}: choose a smaller model.`;
     }
     const long = [...files].find(([name, file]) => !isWeights(name) && file.size > 1e8);
     return long ? `${long[0]} is ${bytes(long[1].size)}, too large for what it should hold.` : null;

@@ -163,6 +163,6 @@ TEST_CASE(
     CHECK(sentence_of(visit.state()).model == name);
     load_files(visit, name, golden_model("gpt2-f32"));
     CHECK(sentence_in(visit).model_name() == name);
-    CHECK(to_fragment(visit.state()).find("model=hub%3Aopenai-community%2Fgpt2%40" + commit) !=
+    CHECK(to_fragment(visit.state()).find("model=hub:openai-community%2Fgpt2%40" + commit) !=
           std::string::npos);
 }

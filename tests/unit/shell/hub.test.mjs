@@ -7,6 +7,7 @@ import { Valve, arriving } from '../../../web/shell/download.js';
 import { Cancelled } from '../../../web/shell/file_chunks.js';
 import { Hub, HubError, hubAddress, linkOf, nameOf, placeOf, placeOfLink, shownNameOf } from '../../../web/shell/hub.js';
 import { choicesOf, sizeOf, tooLarge } from '../../../web/shell/hub_choice.js';
+import { firstModels, howFar } from '../../../web/shell/hub_parts.js';
 import { checkOf, sha1, sha256 } from '../../../web/shell/sha.js';
 
 // Marsaglia's xorshift of 32 bits: the same numbers in every run.
@@ -283,4 +284,18 @@ test('paused it stands still, goes on where it was, and ended it is over', async
     const ended = new Valve();
     setTimeout(() => ended.end(), 50);
     await assert.rejects(gathered(arriving(hub, repository, file, { valve: ended, onWait: () => {} })), Cancelled);
+});
+
+test('how far it is, in bytes, speed and time', () => {
+    assert.equal(howFar({ arrived: 120e6, total: 551e6, speed: 0, left: Infinity }), '120 MB of 551 MB');
+    assert.equal(howFar({ arrived: 120e6, total: 551e6, speed: 12e6, left: 35.9 }), '120 MB of 551 MB · 12 MB/s · 36 s left');
+    assert.equal(howFar({ arrived: 1e6, total: 1.5e9, speed: 1e6, left: 1499 }), '1.0 MB of 1.5 GB · 1.0 MB/s · 25 min left');
+    assert.equal(howFar({ arrived: 1e6, total: 1.5e9, speed: 1e5, left: 14990 }), '1.0 MB of 1.5 GB · 100 kB/s · 5 h left');
+});
+
+test('the models to begin with are named as the hub names them, the smallest first', () => {
+    for (const { name } of firstModels) {
+        assert.deepEqual(placeOf(name), { repository: name, revision: '', file: '' });
+    }
+    assert.deepEqual(firstModels.map(({ size }) => size), firstModels.map(({ size }) => size).sort((a, b) => a - b));
 });

@@ -98,7 +98,7 @@ test('sizes are judged before anything is read', () => {
         weights: ['model.safetensors'],
     });
     assert.equal(unfit(model(1e9)), null);
-    assert.equal(unfit(model(5e9)), 'model.safetensors is 5.0 GB; a browser tab can hold about 2 GB: choose a smaller model.');
+    assert.equal(unfit(model(5e9)), 'model.safetensors is 5.0 GB; a browser tab can hold 1.7 GB: choose a smaller model.');
     assert.match(unfit(model(1e9, 3e8)), /^tokenizer\.json is 300 MB/);
     assert.equal(unfit(model(0)), 'model.safetensors is empty.');
 });
