@@ -127,6 +127,23 @@ TEST_CASE("attn tokenizer train writes what attn tokenizer encode reads", "[cli]
     CHECK_THAT(run("tokenizer encode /nowhere " + one).text, StartsWith("attn: /nowhere: "));
 }
 
+TEST_CASE("attn tokenizer encode reads the tokenizer of a GGUF file", "[cli][gguf]") {
+    const auto shared = test::shared_data("gguf");
+    if (!shared) SKIP("the shared GGUF files are not here; set ATTN_SHARED to their folder");
+    Folder folder;
+    std::filesystem::create_directories(folder.path);
+    const std::string text = (folder.path / "text").string();
+    std::ofstream(text) << "one<|endoftext|>two";
+    const auto encode = [&](const char* file) {
+        return run("tokenizer encode " + (*shared / file).string() + " " + text).text;
+    };
+    CHECK(encode("gpt2/gpt2-tiny-q8_0.gguf") == "291 68 399 83 86 78\n");
+    CHECK(encode("gpt2/gpt2-tiny-q8_0-00001-of-00002.gguf") == "291 68 399 83 86 78\n");
+    CHECK_THAT(encode("gpt2/gpt2-tiny-q8_0-00002-of-00002.gguf"),
+               ContainsSubstring("The file has no tokenizer: it lacks tokenizer.ggml.model"));
+    CHECK_THAT(encode("broken/bos-99.gguf"), StartsWith("attn: ") && ContainsSubstring("bos_token_id is 99"));
+}
+
 TEST_CASE("attn runs GGUF files, also one of several", "[cli][gguf]") {
     Folder folder;
     std::filesystem::create_directories(folder.path);
@@ -165,23 +182,6 @@ TEST_CASE("attn runs GGUF files, also one of several", "[cli][gguf]") {
                StartsWith("attn: " + second + ": this GGUF file"));
     CHECK_THAT(run("generate " + (folder.path / "none.gguf").string() + " --ids 1").text,
                ContainsSubstring("none.gguf: No such file"));
-}
-
-TEST_CASE("attn tokenizer encode reads the tokenizer of a GGUF file", "[cli][gguf]") {
-    const auto shared = test::shared_data("gguf");
-    if (!shared) SKIP("the shared GGUF files are not here; set ATTN_SHARED to their folder");
-    Folder folder;
-    std::filesystem::create_directories(folder.path);
-    const std::string text = (folder.path / "text").string();
-    std::ofstream(text) << "one<|endoftext|>two";
-    const auto encode = [&](const char* file) {
-        return run("tokenizer encode " + (*shared / file).string() + " " + text).text;
-    };
-    CHECK(encode("gpt2/gpt2-tiny-q8_0.gguf") == "291 68 399 83 86 78\n");
-    CHECK(encode("gpt2/gpt2-tiny-q8_0-00001-of-00002.gguf") == "291 68 399 83 86 78\n");
-    CHECK_THAT(encode("gpt2/gpt2-tiny-q8_0-00002-of-00002.gguf"),
-               ContainsSubstring("The file has no tokenizer: it lacks tokenizer.ggml.model"));
-    CHECK_THAT(encode("broken/bos-99.gguf"), StartsWith("attn: ") && ContainsSubstring("bos_token_id is 99"));
 }
 
 TEST_CASE("attn trace writes every tensor and lists them", "[cli]") {
