@@ -195,17 +195,24 @@ std::vector<std::string> byte_characters() {
     return all;
 }
 
-// After the characters come pairs of them, from the last character on, and the end of a text.
+// Texts are of the first characters, which begin no other token. These, and the others that are ASCII, make up pairs and
+// triples, so that what is generated is UTF-8. The last token is the end of a text.
+constexpr std::size_t letters = 60, ascii = 94;
+
 struct Vocabulary {
     std::vector<std::string> tokens = byte_characters(), merges;
 
     Vocabulary() {
         const std::vector<std::string> characters = tokens;
-        for (std::size_t pair = 0; tokens.size() + 1 < vocabulary; ++pair) {
-            const std::string &first = characters[255 - pair / 256], &second = characters[pair % 256];
-            tokens.push_back(first + second);
-            merges.push_back(first + " " + second);
-        }
+        const auto extend = [&](const std::string& first) {
+            for (std::size_t i = 0; i < ascii && tokens.size() + 1 < vocabulary; ++i) {
+                tokens.push_back(first + characters[i]);
+                merges.push_back(first + " " + characters[i]);
+            }
+        };
+        for (std::size_t first = letters; first < ascii; ++first) extend(characters[first]);
+        for (std::size_t pair = characters.size(); tokens.size() + 1 < vocabulary; ++pair)
+            extend(std::string(tokens[pair]));
         tokens.push_back("<|endoftext|>");
     }
 };
@@ -316,7 +323,7 @@ Bytes gguf_file(std::string_view kind) {
 
 std::vector<std::int32_t> gguf_ids(Index count) {
     Random random(1);
-    return random_integers(random, static_cast<std::size_t>(count), 0, 60);
+    return random_integers(random, static_cast<std::size_t>(count), 0, letters);
 }
 
 std::string gguf_text(const std::vector<std::int32_t>& ids) {
