@@ -219,7 +219,7 @@ TEST_CASE("a cross head, whose queries and keys are of two texts, is saved with 
     const ModelConfig& config = sentence_in(visit).model()->config();
     const Index first = config.layers + config.decoder_layers, layers = config.decoder_layers;
     visit.perform(Select{{first + 1, 1, {}, {}, {}}});
-    const Attention& cross = *subject_in(visit).attention();
+    Attention& cross = *subject_in(visit).attention();
     const Trace& trace = *cross.trace();
     const MapPointer map = cross.map(first + 1, 1, {});
     const Saving::Window window{map, {0, 4}, {1, 5}};  // all queries, and all keys but the first
