@@ -60,7 +60,8 @@ std::string told_of(const FamilyFiles& checkpoint, const nlohmann::json& config)
 
 bool mentions(const std::string& told, const std::string& key) { return told.find(key) != std::string::npos; }
 bool mentions_tensor(const std::string& told) {
-    return mentions(told, "the weights lack tensor") ||
+    return mentions(told, "layers in 'layer_types'") ||  // which says what the layers' tensors do
+           mentions(told, "the weights lack tensor") ||
            (mentions(told, "tensor '") && mentions(told, "by config.json"));
 }
 
