@@ -52,6 +52,8 @@ const std::vector<Listed> listed{
     {"GPT-J", R"({"model_type": "gptj", "vocab_size": 1000, "n_positions": 512, "n_embd": 512, "n_layer": 4,
         "n_head": 8, "n_inner": 1536, "rotary_dim": 32})"},
     {"Falcon", with("falcon", R"(, "multi_query": false, "ffn_hidden_size": 1536)")},
+    {"Falcon, one key/value head", with("falcon", R"(, "ffn_hidden_size": 1536)")},
+    {"Mistral, a window of 128", with("mistral", R"(, "num_key_value_heads": 8, "sliding_window": 128)")},
     {"OPT", with("opt", R"(, "ffn_dim": 1536)")},
     {"BERT", with("bert")},
     {"RoBERTa", with("roberta")},
@@ -80,7 +82,15 @@ double operations(const Model& model) {
     }
     const auto layers = static_cast<double>(config.layers),
                decoders = static_cast<double>(config.decoder_layers);
-    const double behind = n * (n + 1) / 2, all = n * n;
+    const double all = n * n;
+    // Of a window, each query sees as many keys; of the first queries fewer are there.
+    const auto seen_by = [&](Index window) {
+        double keys = 0;
+        for (Index query = 1; query <= tokens; ++query)
+            keys += static_cast<double>(window > 0 ? std::min(query, window) : query);
+        return keys;
+    };
+    const double behind = seen_by(config.windows.front());  // those of every layer, or wider than the text
     const double seen = model.network().encoder  ? layers * all + decoders * (behind + all)
                         : model.network().causal ? layers * behind
                                                  : layers * all;

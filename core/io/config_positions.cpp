@@ -78,7 +78,8 @@ void read_rope(Reader& top, ModelConfig& c, double theta_absent, double share_ab
     }
     c.rotary_dim = static_cast<Index>(static_cast<double>(c.head_dim) * share);
     if (c.rotary_dim < 2 || c.rotary_dim % 2 != 0)
-        return top.refuse("has heads of which " + std::to_string(c.rotary_dim) +
+        return top.refuse("has heads of head_dim = " + std::to_string(c.head_dim) + ", of which " +
+                          std::to_string(c.rotary_dim) +
                           (c.rotary_dim == 1 ? " component turns" : " components turn") +
                           "; rotary positions need an even number of them, from 2 on");
     if (object) read_scaling(top, in, key, c);

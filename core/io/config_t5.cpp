@@ -35,7 +35,8 @@ void read_t5(Reader& in, ModelConfig& c) {
     c.kv_heads = c.heads;
     c.head_dim = in.size("d_kv", max_head_dim);
     c.d_ff = in.size("d_ff", max_hidden);
-    c.context = in.size("n_positions", max_context, 512);  // of its training; v1.1's files do not tell it
+    // Relative positions set no limit. Where the file has none either, as v1.1's, this is what a page can hold.
+    c.context = in.size("n_positions", max_context, 4096);
     c.norm_epsilon = in.number("layer_norm_epsilon", 1e-6, 1e-12, 1);
     read_mlp(in, c);
     // Transformers 5 writes that any T5 is tied, and tells v1.1, which has a head of its own, by the other key.

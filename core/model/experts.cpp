@@ -48,22 +48,28 @@ void run_experts(const Kernels& kernels, const Experts& experts, Activation acti
     for (Index row = 0; row < normalised.rows; ++row)
         for (Index slot = 0; slot < experts.per_token; ++slot)
             taken[static_cast<std::size_t>(of.chosen(row, slot))].push_back({row, slot});
+    // All experts share the memory of the one that takes most.
+    Index most = 0;
+    for (const auto& tokens : taken) most = std::max(most, std::ssize(tokens));
+    Tensor all_x({most, normalised.cols}), all_units({most, d_ff}), all_y({most, output.cols});
     for (std::size_t expert = 0; expert < taken.size(); ++expert) {
         const std::vector<Taken>& tokens = taken[expert];
         if (tokens.empty()) continue;
         const Mlp& mlp = experts.all[expert];
-        Tensor x({std::ssize(tokens), normalised.cols}), units({x.dim(0), d_ff}), y({x.dim(0), output.cols});
-        for (Index i = 0; i < x.dim(0); ++i)
-            std::copy_n(normalised.row(tokens[static_cast<std::size_t>(i)].row), normalised.cols,
-                        x.matrix().row(i));
-        mlp_hidden(kernels, mlp, activation, x.matrix(), units.matrix());
-        apply(kernels, mlp.down, units.matrix(), y.matrix());
-        for (Index i = 0; i < x.dim(0); ++i) {
+        const Range used{0, std::ssize(tokens)};
+        const MatrixView<float> x = rows(all_x.matrix(), used), units = rows(all_units.matrix(), used),
+                                y = rows(all_y.matrix(), used);
+        for (Index i = 0; i < used.end; ++i)
+            std::copy_n(normalised.row(tokens[static_cast<std::size_t>(i)].row), normalised.cols, x.row(i));
+        mlp_hidden(kernels, mlp, activation, x, units);
+        apply(kernels, mlp.down, units, y);
+        for (Index i = 0; i < used.end; ++i) {
             const auto [row, slot] = tokens[static_cast<std::size_t>(i)];
-            std::copy_n(units.matrix().row(i), d_ff, hidden.row(row) + slot * d_ff);
+            std::copy_n(units.row(i), d_ff, hidden.row(row) + slot * d_ff);
             const float weight = of.weights(row, slot);
-            for (Index column = 0; column < output.cols; ++column)
-                output(row, column) += weight * y.matrix()(i, column);
+            float* const to = output.row(row);
+            const float* const from = y.row(i);
+            for (Index column = 0; column < output.cols; ++column) to[column] += weight * from[column];
         }
     }
 }

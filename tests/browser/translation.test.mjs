@@ -1,6 +1,7 @@
 // Encoder–decoders on the page: T5s of other people's code dropped onto it, and the translator that comes with it.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { site } from './lib/bundled.mjs';
 import { family } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
@@ -8,9 +9,9 @@ import { skip, test } from './lib/suite.mjs';
 
 const sentence = 'The cat sat on the mat.', french = 'Le chat s\'est assis sur le tapis.';  // of the grammar
 
-for (const name of ['t5', 't5_v1_1']) {
-    test(`${name}, dropped onto the page, has the three kinds of attention that its authors' code has`, async (explorer) => {
-        const { absent, model } = family(name);
+for (const [name, config] of [['t5', 'config.json'], ['t5', 'config-v5.json'], ['t5_v1_1', 'config.json']]) {
+    test(`${name} with ${config}, dropped onto the page, has the three kinds of attention that its authors' code has`, async (explorer) => {
+        const { absent, model } = family(name, config);
         if (absent) {
             skip(absent);
         }
@@ -102,6 +103,24 @@ test('the translator opens from the menu, shows who looks at whom, and writes th
     await explorer.visit(fragment);
     const linked = await explorer.untilRun('the link', ({ lens, written, tokens }) => lens === 'translation' && written === french && tokens > 1);
     assert.deepEqual([linked.model, linked.text, linked.layer, linked.head, linked.query], ['translator', sentence, layer, head, 1]);
+});
+
+test('the translator, dropped as a folder like anyone\'s T5, writes the same French', async (explorer) => {
+    const folder = fileURLToPath(new URL('../../models/translator', import.meta.url));
+    if (!existsSync(`${folder}/model.safetensors`)) {
+        skip('there is no translator in models/');
+    }
+    await explorer.openModel(folder, sentence);
+    const second = explorer.page.locator('#second-sentence');
+    await second.fill('');
+    await explorer.untilRun('the start token', ({ tokens }) => tokens === 1);
+    await explorer.click('lens/translation');
+    await explorer.until('the lines', () => explorer.rect('translation/lines'));
+    await explorer.reveal('translation/play');
+    await explorer.click('translation/play');
+    await explorer.untilRun('the French', ({ written }) => written === french);
+    const { encoder_pieces: read, model } = await explorer.state();
+    assert.deepEqual([model, read.slice(0, 2)], ['translator', ['·The', '·cat']]);
 });
 
 test('a subject without an encoder–decoder leads to the translator, and the keyboard is enough', async (explorer) => {

@@ -89,6 +89,44 @@ function tokenizerOf(files) {
     return has('vocab.json') ? ['merges.txt'] : has('merges.txt') ? ['vocab.json'] : ['tokenizer.json'];
 }
 
+/**
+ * What older folders have in the place of what is read here, and what to do.
+ *
+ * @type {{names: RegExp, ofWeights: boolean, told: (name: string) => string}[]}
+ */
+const inPlace = [
+    {
+        names: /^(spiece|tokenizer|sentencepiece\.bpe)\.model$/,
+        ofWeights: false,
+        told: (name) => `${name} is a SentencePiece file, which cannot be read here: `
+            + "AutoTokenizer.from_pretrained('DIR').save_pretrained('DIR') of transformers writes a tokenizer.json beside it.",
+    },
+    {
+        names: /\.(bin|pt|pth|ckpt)$/,
+        ofWeights: true,
+        told: (name) => `${name} holds weights as PyTorch pickles them, which cannot be read here: from_pretrained('DIR').save_pretrained('DIR') `
+            + 'of the class that config.json names in "architectures" writes a model.safetensors beside it.',
+    },
+    {
+        names: /\.(h5|msgpack|onnx|ot)$/,
+        ofWeights: true,
+        told: (name) => `${name} holds weights in a form that cannot be read here: take model.safetensors from where it came from.`,
+    },
+];
+
+/**
+ * A sentence for each kind of them that stands in the place of a missing file.
+ *
+ * @param {string[]} ignored
+ * @param {string[]} missing
+ */
+function toldInPlace(ignored, missing) {
+    const weights = missing.some((name) => isWeights(name) || name === index);
+    const tokenizer = missing.some((name) => tokenizerFiles.includes(name));
+    return inPlace.filter(({ ofWeights }) => (ofWeights ? weights : tokenizer))
+        .flatMap(({ names, told }) => ignored.filter((name) => names.test(name)).slice(0, 1).map(told));
+}
+
 /** @param {Files} files */
 async function missingFrom(files) {
     const needed = ['config.json', ...await weightsOf(files), ...tokenizerOf(files)];
@@ -190,8 +228,8 @@ export class ModelFiles {
         }
         if (folders.size === 0) {
             throw new Error(ignored.length
-                ? `${listed(ignored)} ${ignored.length > 1 ? 'are' : 'is'} not part of a model: `
-                    + 'a .gguf file is needed, or config.json, model.safetensors and tokenizer.json.'
+                ? [`${listed(ignored)} ${ignored.length > 1 ? 'are' : 'is'} not part of a model: `
+                    + 'a .gguf file is needed, or config.json, model.safetensors and tokenizer.json.', ...toldInPlace(ignored, ['model.safetensors', 'tokenizer.json'])].join(' ')
                 : 'There are no files in what was dropped.');
         }
         const complete = [];
@@ -220,8 +258,11 @@ export class ModelFiles {
         }
         const here = [...this.#pending.keys()];
         return {
-            waiting: `${listed(here)} ${here.length > 1 ? 'are' : 'is'} here; still needed: ${listed(missing)}.`
-                + (ignored.length ? ` Ignored: ${listed(ignored)}.` : ''),
+            waiting: [
+                `${listed(here)} ${here.length > 1 ? 'are' : 'is'} here; still needed: ${listed(missing)}.`,
+                ...ignored.length ? [`Ignored: ${listed(ignored)}.`] : [],
+                ...toldInPlace(ignored, missing),
+            ].join(' '),
         };
     }
 

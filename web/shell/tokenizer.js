@@ -133,6 +133,8 @@ export function tokenizerOf({ vocabulary, bytesOf, prefix, added, typed, special
  */
 export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
     const { description, config, roles } = describeTokenizer(texts);
+    // Gemma 3's has a token for pictures, which the models that read text alone do not know.
+    description.added_tokens = description.added_tokens.filter(({ id }) => id < vocabSize);
     let library;
     try {
         library = new Tokenizer(description, config);

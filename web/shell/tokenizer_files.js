@@ -17,6 +17,7 @@ import { reasonOf } from './reason.js';
  *
  * @typedef {object} Description
  * @property {Model} model
+ * @property {{id: number}[]} added_tokens
  * @property {Part | null} normalizer
  * @property {Part | null} pre_tokenizer
  * @property {Part | null} decoder
@@ -31,7 +32,7 @@ import { reasonOf } from './reason.js';
 /**
  * A special_tokens_map.json, as far as it is read by name here; all of it is special.
  *
- * @typedef {{cls_token?: Special, sep_token?: Special, unk_token?: Special, mask_token?: Special, additional_special_tokens?: Special[]}} SpecialMap
+ * @typedef {{bos_token?: Special, cls_token?: Special, sep_token?: Special, unk_token?: Special, mask_token?: Special, additional_special_tokens?: Special[]}} SpecialMap
  */
 
 /**
@@ -39,6 +40,9 @@ import { reasonOf } from './reason.js';
  *
  * @typedef {object} Config
  * @property {Record<string, object>} [added_tokens_decoder]
+ * @property {string} [tokenizer_class]
+ * @property {boolean} [add_bos_token]
+ * @property {Special} [bos_token]
  * @property {boolean} [add_prefix_space]
  * @property {boolean} [tokenize_chinese_chars]
  * @property {boolean | null} [strip_accents]
@@ -86,6 +90,41 @@ function addedTokens(vocab, config, map, usual) {
 }
 
 /**
+ * Puts a token before a text, and nothing behind it.
+ *
+ * @param {string} token
+ * @param {number} id
+ */
+function beginWith(token, id) {
+    const first = { SpecialToken: { id: token, type_id: 0 } };
+    const part = (/** @type {string} */ name, /** @type {number} */ type) => ({ Sequence: { id: name, type_id: type } });
+    return {
+        type: 'TemplateProcessing',
+        single: [first, part('A', 0)],
+        pair: [first, part('A', 0), part('B', 1)],
+        special_tokens: { [token]: { id: token, ids: [id], tokens: [token] } },
+    };
+}
+
+/**
+ * The token that texts of OPT begin with; GPT-2's begin with none, though it has one.
+ *
+ * @param {Vocabulary} vocab
+ * @param {Config} config
+ * @param {SpecialMap} map
+ */
+function firstToken(vocab, config, map) {
+    if (config.add_bos_token !== true) {
+        return null;
+    }
+    const token = contentOf(config.bos_token ?? map.bos_token) ?? '<|endoftext|>';
+    if (!Object.hasOwn(vocab, token)) {
+        throw new Error(`tokenizer_config.json lets texts begin with '${token}' (add_bos_token), which vocab.json does not have.`);
+    }
+    return token;
+}
+
+/**
  * GPT-2's byte-level BPE.
  *
  * @param {Vocabulary} vocab
@@ -95,15 +134,18 @@ function addedTokens(vocab, config, map, usual) {
  */
 function fromVocabAndMerges(vocab, merges, config, map) {
     // RoBERTa's vocabulary has a mask, and its texts stand between two more tokens (Liu et al. 2019, arXiv 1907.11692).
-    const around = ['<mask>', '<s>', '</s>'].every((token) => Object.hasOwn(vocab, token));
-    const added = addedTokens(vocab, config, map, ['<|endoftext|>', ...around ? ['<s>', '</s>', '<pad>', '<unk>', '<mask>'] : []]);
+    // OPT has that vocabulary too, but is read as GPT-2 is.
+    const asGpt2 = config.tokenizer_class?.startsWith('GPT2') || config.add_bos_token !== undefined;
+    const around = !asGpt2 && ['<mask>', '<s>', '</s>'].every((token) => Object.hasOwn(vocab, token));
+    const first = firstToken(vocab, config, map);
+    const added = addedTokens(vocab, config, map, ['<|endoftext|>', ...first ? [first] : [], ...around ? ['<s>', '</s>', '<pad>', '<unk>', '<mask>'] : []]);
     return {
         added_tokens: added.map((token) => (token.id === vocab['<mask>'] ? { ...token, lstrip: true } : token)),
         normalizer: null,
         pre_tokenizer: { type: 'ByteLevel', add_prefix_space: config.add_prefix_space ?? false, use_regex: true },
         post_processor: around
             ? { type: 'RobertaProcessing', cls: ['<s>', vocab['<s>']], sep: ['</s>', vocab['</s>']], trim_offsets: true, add_prefix_space: false }
-            : null,
+            : first && beginWith(first, vocab[first]),
         decoder: { type: 'ByteLevel' },
         model: {
             type: 'BPE',

@@ -49,7 +49,8 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 }
 
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
-               const CellRef& cell, Stage current, const std::string& scale_text, std::string score) {
+               const CellRef& cell, Stage current, const std::string& scale_text, std::string score,
+               const std::string& mask_rule) {
     bool reached = false;  // the current stage, with which the lines end
     std::string last;
     const auto line = [&](const char* name, std::string expression, double value) {
@@ -77,8 +78,9 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         line("masked", in_expression(c.masked), c.masked);
         step(Stage::masked, "masked", "changed from " + four(*c.score_before), c.masked);
     } else if (!spec.mask.is_everything() || !spec.bias.empty()) {
-        const std::string how = !c.allowed          ? "masked: −∞"
-                                : spec.bias.empty() ? "the mask allows it"
+        const std::string rule = !mask_rule.empty() ? mask_rule : c.allowed ? "the mask allows it" : "masked";
+        const std::string how = !c.allowed          ? rule + ": −∞"
+                                : spec.bias.empty() ? rule
                                                     : four(c.capped) + " + " + four(c.bias);
         if (c.allowed && spec.bias.zero)
             out.steps.push_back({"bias", "for how far the key is", four(c.bias), false});
@@ -259,10 +261,10 @@ bool explain_cell(Explained& out, const Record& record, const Places& places, co
             out.operands_title = operands_title_of(Stage::raw, names, cell.col);
             add_terms(out, dot_terms(record, head, cell.row, cell.col), each_of(Stage::q, cell.row),
                       each_of(Stage::k, cell.col), {"q", "k"});
-            add_chain(out, why, record.spec(), places, cell, stage, scale_text, "dot(q, k)");
+            add_chain(out, why, record.spec(), places, cell, stage, scale_text, "dot(q, k)", names.mask_rule);
             return true;
         }
-        add_chain(out, why, record.spec(), places, cell, stage, scale_text, "");
+        add_chain(out, why, record.spec(), places, cell, stage, scale_text, "", names.mask_rule);
         if (stage == Stage::projected) {
             const ProjectedValue value = projected(cell.col);
             add_contribution(out, why.weight, value.components, each_of(Stage::value_out, cell.col), true);

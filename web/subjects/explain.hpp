@@ -20,6 +20,7 @@ struct CellNames {
     std::string query;
     std::string key;
     std::function<std::string(Index)> key_at = [](Index key) { return std::to_string(key); };
+    std::string mask_rule = {};  // by which the mask allows the cell or not, as far as it is known
 };
 
 // Says where the numbers around a cell stand: those of its head, in its text.
@@ -46,9 +47,10 @@ void add_line(Explained& out, std::string name, std::string expression, double v
 void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right,
                std::pair<const char*, const char*> names);
 // Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage. `score`
-// is the expression of the raw score, or empty where it is given.
+// is the expression of the raw score, or empty where it is given; `mask_rule` is that of CellNames.
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
-               const CellRef& cell, Stage current, const std::string& scale_text, std::string score);
+               const CellRef& cell, Stage current, const std::string& scale_text, std::string score,
+               const std::string& mask_rule = {});
 // The stage that the softmax takes.
 Stage before_softmax(const AttentionSpec& spec);
 // Explains a stage of the softmax: of `row` in double, and as the record has it.

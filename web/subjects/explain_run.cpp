@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "app/format.hpp"
+#include "model/block.hpp"
 #include "model/explain.hpp"
 #include "subjects/explain.hpp"
 
@@ -20,11 +21,37 @@ void add_bias(Explained& out, const TextRun& run, HeadIndex at, const CellRef& c
     const std::string far = offset == 0 ? "at the query itself"
                                         : many(std::abs(offset), "token") +
                                               (offset < 0 ? " before the query" : " after the query");
+    for (auto& step : out.steps)
+        if (step.name == "bias") step.arithmetic = "of bucket " + std::to_string(*bucket) + ": " + far;
     out.note = "Bias: the key is " + far + ", which is bucket " + std::to_string(*bucket) + " of " +
                std::to_string(bias.buckets.count) + "; its number for this head is " +
                fixed(element(bias.table, at.head, *bucket), 6) + ", " + bias.name + ".weight[" +
                std::to_string(*bucket) + ", " + std::to_string(at.head) + "]" +
                (stored.weight ? ", " + place_in_file(stored) : "") + ".";
+}
+
+// The rules of a model's own mask. One that a person has put in its place, or changed, has others.
+bool has_own_mask(const TextRun& run, Index attention) {
+    const Mask& mask = run.record_at(attention).spec().mask;
+    return !mask.is_everything() && mask == mask_of(run.run->attention(attention).half);
+}
+
+std::string mask_rule(const AttentionHalf& half, const CellRef& cell) {
+    if (cell.col > cell.row) return "after the query";
+    if (half.window == 0) return "not after the query";
+    return (cell.row - cell.col < half.window ? "inside" : "outside") +
+           (" the window of " + many(half.window, "key"));
+}
+
+void add_window(Explained& out, const TextRun& run, Index attention, const CellRef& cell,
+                const CellNames& names) {
+    const Index window = run.run->attention(attention).half.window;
+    if (window == 0) return;
+    const Index first = std::max<Index>(cell.row - window + 1, 0);
+    out.note = "Window: a query of this layer sees " + many(window, "key") + ", itself included. That of " +
+               names.query + " reaches back to " + names.key_at(first) + " at position " +
+               std::to_string(first) + (cell.col < first ? ", behind this key." : ".") +
+               (out.note.empty() ? "" : " " + out.note);
 }
 
 }  // namespace
@@ -54,8 +81,10 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
         return out;
     }
     const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
+    const bool own_mask = is_of_pairs(cell.stage) && has_own_mask(run, layer);
     const CellNames names{in_quotes(label_at(run.query_names(), cell.row)),
-                          key_name(of_keys ? cell.row : cell.col), key_name};
+                          key_name(of_keys ? cell.row : cell.col), key_name,
+                          own_mask ? mask_rule(run.run->attention(layer).half, cell) : ""};
     const auto projected = [&](Index key) {
         const WeightView& w_o = run.run->attention(layer).half.attention_out.weight;
         const ConstMatrix v = record.v().heads().head(record.kv_head(head));
@@ -75,6 +104,7 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
                             places(Stage::weight, cell.row, 0));
     if (cell.stage == Stage::q || of_keys) explain_projection(out, run, places, cell);
     if (is_of_pairs(cell.stage) || cell.stage == Stage::exponential) add_bias(out, run, at, cell);
+    if (own_mask) add_window(out, run, layer, cell, names);
     const bool encoded = of_keys && run.kind == AttentionKind::cross;
     if (cell.stage == Stage::v)
         out.note = encoded ? "A value vector: what the encoder made of this token times W_V."

@@ -240,7 +240,12 @@ class AttentionBlock {
         }
         if (call_.bias.data) {
             const float* bias = call_.bias.head(head).row(query);
-            for (Index j = 0; j < count; ++j) scores[j] += bias[call_.bias_one_column ? 0 : keys.begin + j];
+            const V all = V::broadcast(*bias);
+            // What this adds behind the last key is overwritten below.
+            for_each_vector<V>(count, [&](Index j, Index some) {
+                const V each = call_.bias_one_column ? all : load_some<V>(bias + keys.begin + j, some);
+                (V::load(scores + j) + each).store(scores + j);
+            });
         }
         if (coverage == Coverage::some) {
             std::uint8_t allowed[tile_keys];

@@ -7,12 +7,16 @@
 #include "lenses/masks/masked_run.hpp"
 #include "lenses/order/content.hpp"
 #include "subjects/chosen_row.hpp"
+#include "subjects/sentence/fill_hint.hpp"
 #include "support/small_families.hpp"
 #include "unit/app/visit.hpp"
 
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -125,6 +129,15 @@ TEST_CASE("the page shows what the model puts in place of a mask, in every famil
             }
         }
     }
+}
+
+TEST_CASE("the page says that masks of one word are predicted one by one") {
+    CHECK_THAT(fill_hint(2, 0),
+               StartsWith("A word of several tokens takes as many masks, and each of them is "
+                          "predicted alone."));
+    CHECK_THAT(fill_hint(0, 3), EndsWith("It is masked by 3 masks, each predicted alone."));
+    for (const std::string& plain : {fill_hint(1, 0), fill_hint(0, 1), fill_hint(0, 0)})
+        CHECK_THAT(plain, !ContainsSubstring("alone"));
 }
 
 TEST_CASE("a word is masked by a mask for each of its tokens, and a token is written over a mask") {

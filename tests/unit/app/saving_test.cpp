@@ -8,6 +8,7 @@
 #include "io/csv.hpp"
 #include "io/npy.hpp"
 #include "parts/svg.hpp"
+#include "support/translator.hpp"
 #include "unit/app/saved_heads.hpp"
 #include "unit/app/visit.hpp"
 
@@ -208,4 +209,58 @@ TEST_CASE("a flow as SVG has a path for each edge, from its query to its key") {
         CHECK(cropped.find("<title>&lt;s&gt; → &lt;s&gt; 0.7500</title>") == std::string::npos);
         CHECK(cropped.find("<clipPath") != std::string::npos);
     }
+}
+
+TEST_CASE("a cross head, whose queries and keys are of two texts, is saved with both") {
+    FakePage page;
+    page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
+    Visit visit(page);
+    open_encoder_decoder(visit, small_encoder_decoders.front(), {5, 9, 13, 7, 1}, {4, 11, 6});
+    const ModelConfig& config = sentence_in(visit).model()->config();
+    const Index first = config.layers + config.decoder_layers, layers = config.decoder_layers;
+    visit.perform(Select{{first + 1, 1, {}, {}, {}}});
+    Attention& cross = *subject_in(visit).attention();
+    const Trace& trace = *cross.trace();
+    const MapPointer map = cross.map(first + 1, 1, {});
+    const Saving::Window window{map, {0, 4}, {1, 5}};  // all queries, and all keys but the first
+    const Record& record = trace.attention(first + 1).record();
+    std::vector<float> cells(16);
+    record.stage(Stage::weight, 1, window.queries, window.keys, cells);
+
+    visit.save(Saving::npy(window, "cross"));
+    finish(visit);
+    const auto array = parse_npy(page.downloaded_bytes);
+    REQUIRE(array);
+    CHECK(array->shape == Shape{4, 4});
+    CHECK(std::ranges::equal(array->bytes, std::as_bytes(std::span(cells))));
+
+    visit.save(Saving::csv({map, {0, 4}, {0, 5}}, cross.query_names(), cross.key_names(), "cross"));
+    finish(visit);
+    const auto csv = CsvReading(page.downloaded_bytes).finish();
+    REQUIRE(csv);
+    CHECK(csv->row_labels == cross.query_names());
+    CHECK(csv->column_labels == cross.key_names());
+    CHECK(csv->values.shape() == Shape{4, 5});
+
+    visit.save(Saving::all_heads(all_heads(cross, {})));
+    finish(visit);
+    const SavedHeads archive = read_saved_heads(page.downloaded_bytes);
+    CHECK(archive.shape == Shape{layers, config.heads, 4, 5});
+    std::vector<float> all;
+    for (Index layer = first; layer < first + layers; ++layer)
+        for (Index head = 0; head < config.heads; ++head)
+            for (Index query = 0; query < 4; ++query)
+                for (const float weight : trace.attention(layer).record().weights(head, query))
+                    all.push_back(weight);
+    CHECK(archive.attention == all);
+    CHECK(archive.about["layers"] == "cross 0 to cross 1");
+
+    const std::string svg = svg_of(SvgMap{.queries = cross.query_names(),
+                                          .keys = part(cross.key_names(), window.keys),
+                                          .cells = {cells.data(), 4, 4, 4},
+                                          .colour = [](float) { return 0xf0f0f0u; },
+                                          .title = "cross",
+                                          .ink = {0xffffff, 0x000000, 0x808080}});
+    for (const char* name : {">·w4<", ">·w6<", ">·w9<", ">·w1<"}) CHECK(svg.find(name) != std::string::npos);
+    CHECK(svg.find(">·w5<") == std::string::npos);
 }

@@ -1,6 +1,8 @@
 // The same sentence in two models that have one tokenizer.
 #include "app/link.hpp"
 #include "lenses/lens.hpp"
+#include "support/small_families.hpp"
+#include "support/translator.hpp"
 #include "unit/app/visit.hpp"
 
 using namespace attn;
@@ -140,4 +142,92 @@ TEST_CASE("a model with another tokenizer does not stand beside one") {
     visit.perform(Compare{});
     load_files(visit, "other", with_one_head());
     CHECK(sentence_in(visit).model_name() == "other");
+}
+
+namespace {
+
+Files files_for_page(const SmallFamily& family, std::uint64_t seed) {
+    const ModelFiles files = files_of(family, seed);
+    return {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}};
+}
+
+std::shared_ptr<const Model> with_other_weights(const SmallFamily& family) {
+    auto model = Model::load(files_of(family, 2));
+    REQUIRE(model);
+    return *model;
+}
+
+}  // namespace
+
+TEST_CASE("two masked language models fill in the same mask, each by itself") {
+    const auto family = std::ranges::find(small_families, std::string_view("bert"), &SmallFamily::name);
+    FakePage page;
+    page.special = {.mask = 4, .separator = 3, .all = {2, 3, 4}};
+    Visit visit(page);
+    const std::vector<std::int32_t> ids{2, 7, 4, 3, 9, 3}, segments{0, 0, 0, 0, 1, 1};
+    const auto give = [&] {
+        visit.tokens({Box::first, "a pair", ids, {"[CLS]", "w7", "[MASK]", "[SEP]", "w9", "[SEP]"}, 6});
+        finish(visit);
+    };
+    load_files(visit, "tiny", files_for_page(*family, 1));
+    give();
+    visit.perform(Compare{Comparison{.model = ""}});
+    load_files(visit, "other", files_for_page(*family, 2), true);
+    give();
+    const Attention* second = subject_in(visit).second();
+    REQUIRE(second);
+    const auto expected = run_forward(with_other_weights(*family), ids, default_kernels(), segments);
+    REQUIRE(expected);
+    CHECK(second->trace()->final_residual() == (*expected)->final_residual());
+    CHECK(std::ranges::equal(second->trace()->segments(), segments));
+    CHECK(sentence_in(visit).run()->run->final_residual() != (*expected)->final_residual());
+    CHECK(sentence_in(visit).run()->predicted() == 2);
+    std::optional<Missing> kept;
+    CHECK_FALSE(missing_in(visit, kept));
+    visit.perform(Select{{1, 1, 2, {}, {}}});
+    const auto why = explained(visit, {Stage::weight, 2, 1, true});
+    REQUIRE(why);
+    CHECK(why->f32 == static_cast<double>((*expected)->attention(1).record().weights(1, 2)[1]));
+    CHECK(page.notices.empty());
+}
+
+TEST_CASE("two encoder–decoders read and write the same two texts") {
+    for (const SmallFamily& family : small_encoder_decoders) {
+        CAPTURE(family.name);
+        FakePage page;
+        Visit visit(page);
+        const std::vector<std::int32_t> read{5, 9, 13, 7, 1}, written{4, 11, 6};
+        open_encoder_decoder(visit, family, read, written);
+        visit.perform(Compare{Comparison{.model = ""}});
+        load_files(visit, "other", files_for_page(family, 2), true);
+        const auto give = [&](Box box, const std::string& text, const std::vector<std::int32_t>& ids) {
+            std::vector<std::string> pieces;
+            for (const std::int32_t id : ids) pieces.push_back("·w" + std::to_string(id));
+            visit.tokens({box, text, ids, pieces, std::ssize(ids)});
+        };
+        give(Box::first, "what is read", read);
+        give(Box::second, "what is written", written);
+        finish(visit);
+        const Attention* second = subject_in(visit).second();
+        REQUIRE(second);
+        const auto expected =
+            run_forward(with_other_weights(family), read, default_kernels(), {}, {0, 4, 11, 6});
+        REQUIRE(expected);
+        CHECK(second->trace()->final_residual() == (*expected)->final_residual());
+        CHECK(sentence_in(visit).run()->run->final_residual() != (*expected)->final_residual());
+        // A head of each kind of attention, beside the same one of the other.
+        const ModelConfig& config = sentence_in(visit).model()->config();
+        std::optional<Missing> kept;
+        for (const Index layer : {Index{0}, config.layers, config.layers + config.decoder_layers}) {
+            CAPTURE(layer);
+            visit.perform(Select{{layer, 1, 3, {}, {}}});
+            CHECK_FALSE(missing_in(visit, kept));
+            const auto why = explained(visit, {Stage::weight, 3, 1, true});
+            REQUIRE(why);
+            CHECK(why->f32 == static_cast<double>((*expected)->attention(layer).record().weights(1, 3)[1]));
+            CHECK(why->provenance.ends_with("computed by other"));
+            CHECK(lens_in(visit).tables(subject_in(visit)).size() == 3);
+        }
+        CHECK(page.notices.empty());
+    }
 }

@@ -305,6 +305,56 @@ TEST_CASE("attn train makes a translator, goes on from its checkpoint, and attn 
     fails(command, "a T5 learns from generated pairs alone");
 }
 
+TEST_CASE("attn trace takes the token types of a BERT's two sentences", "[cli]") {
+    Folder folder;
+    const auto place = folder.path / "bert";
+    std::filesystem::create_directories(place);
+    const auto family =
+        std::ranges::find(test::small_families, std::string_view("bert"), &test::SmallFamily::name);
+    REQUIRE(family != test::small_families.end());
+    const ModelFiles files = test::files_of(*family);
+    for (const auto& [name, bytes] :
+         {std::pair("config.json", files.config), {"model.safetensors", files.weights.begin()->second}})
+        std::ofstream(place / name, std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+    const std::string out = (folder.path / "out").string(),
+                      trace = "trace " + place.string() + " --ids 2,7,3,9,3 --out " + out;
+    const auto logits = [&](const std::string& arguments) {
+        const Outcome outcome = run(arguments);
+        CHECK(outcome.text.empty());
+        REQUIRE(outcome.code == 0);
+        const auto bytes = test::read_file(out + "/logits.npy");
+        const auto array = parse_npy(bytes);
+        REQUIRE(array);
+        const auto tensor = to_tensor(*array);
+        REQUIRE(tensor);
+        return *tensor;
+    };
+    const auto expected = [&](std::vector<std::int32_t> segments) {
+        const auto run =
+            run_forward(test::small_model(*family), {2, 7, 3, 9, 3}, default_kernels(), std::move(segments));
+        REQUIRE(run);
+        return (*run)->logits({0, 5});
+    };
+    const Tensor pair = logits(trace + " --token-types 0,0,0,1,1"), alone = logits(trace);
+    CHECK(pair == expected({0, 0, 0, 1, 1}));
+    CHECK(alone == expected({}));
+    CHECK(pair != alone);
+
+    const auto fails = [](const std::string& arguments, int code, const std::string& sentence) {
+        const Outcome outcome = run(arguments);
+        CHECK(outcome.code == code);
+        CHECK(outcome.text == "attn: " + sentence + "\n");
+    };
+    fails(trace + " --token-types 0,0,1", 1, "3 token types are not one for each of 5 tokens");
+    fails(trace + " --token-types 0,0,0,1,2", 1, "token type 2 at position 4 is none of the model's 2");
+    fails(trace + " --token-types 0,a", 2,
+          "--token-types takes token ids with commas between them, not '0,a'; attn --help explains");
+    const Outcome none = run("trace " + golden("gpt2-f32") + " --ids 1,2 --token-types 0,1 --out " + out);
+    CHECK(none.code == 1);
+    CHECK_THAT(none.text, ContainsSubstring("has no segments"));
+}
+
 TEST_CASE("attn trace writes the weights of a T5's three kinds of attention", "[cli]") {
     Folder folder;
     const auto place = folder.path / "t5";

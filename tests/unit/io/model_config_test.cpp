@@ -262,7 +262,8 @@ TEST_CASE("RoPE of another type or with numbers out of range is refused", "[conf
         "has 'rope_parameters' that differ between kinds of layers, which is not supported");
     CHECK(read(with(llama3(), "rope_parameters", {{"partial_rotary_factor", 0.5}})).rotary_dim == 32);
     CHECK(config_refusal(with(llama3(), "rope_parameters", {{"partial_rotary_factor", 0.05}})) ==
-          "has heads of which 3 components turn; rotary positions need an even number of them, from 2 on");
+          "has heads of head_dim = 64, of which 3 components turn; rotary positions need an even number of "
+          "them, from 2 on");
     CHECK(config_refusal(with(llama3(), "rope_theta", 0)) ==
           "should have a number from 1.0 to 1000000000000.0 as 'rope_theta', but has 0");
     CHECK(config_refusal(with(llama3(), "rope_theta", "10000")) ==
@@ -302,7 +303,8 @@ TEST_CASE("every number is checked", "[config]") {
     CHECK(config_refusal(without(with(llama3(), "num_attention_heads", 24), "head_dim")) ==
           "has num_attention_heads = 24, which does not divide hidden_size = 2048");
     CHECK(config_refusal(with(llama3(), "head_dim", 63)) ==
-          "has heads of which 63 components turn; rotary positions need an even number of them, from 2 on");
+          "has heads of head_dim = 63, of which 63 components turn; rotary positions need an even number of "
+          "them, from 2 on");
     CHECK(config_refusal(with(llama3(), "rms_norm_eps", 0)) ==
           "should have a number from 1e-12 to 1.0 as 'rms_norm_eps', but has 0");
     CHECK(config_refusal(with(llama3(), "tie_word_embeddings", 1)) ==

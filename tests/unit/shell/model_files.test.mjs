@@ -92,6 +92,25 @@ test('what is no part of a model is refused by name', async () => {
     await assert.rejects(new ModelFiles().add([]), /no files/);
 });
 
+test('what older folders have in the place of a needed file is named, with what to do', async () => {
+    const waiting = async (...names) => (await new ModelFiles().add(entries(...names.map((name) => `t5/${name}`)))).waiting;
+    assert.equal(await waiting('config.json', 'model.safetensors', 'spiece.model'),
+        'config.json and model.safetensors are here; still needed: tokenizer.json. Ignored: spiece.model. '
+        + 'spiece.model is a SentencePiece file, which cannot be read here: '
+        + "AutoTokenizer.from_pretrained('DIR').save_pretrained('DIR') of transformers writes a tokenizer.json beside it.");
+    assert.match(await waiting('config.json', 'model.safetensors', 'tokenizer.model'), / tokenizer\.model is a SentencePiece file, /);
+    const pickled = await waiting('config.json', 'tokenizer.json', 'spiece.model', 'pytorch_model.bin');
+    assert.match(pickled, /still needed: model\.safetensors\..* pytorch_model\.bin holds weights as PyTorch pickles them, .* writes a model\.safetensors/);
+    assert.doesNotMatch(pickled, /is a SentencePiece file/, 'tokenizer.json is there');
+    const both = await waiting('config.json', 'tokenizer.model', 'pytorch_model-00001-of-00002.bin', 'pytorch_model-00002-of-00002.bin');
+    assert.match(both, /tokenizer\.model is a .*pytorch_model-00001-of-00002\.bin holds/);
+    assert.doesNotMatch(both, /pytorch_model-00002-of-00002\.bin holds/, 'once for all of its kind');
+    assert.match(await waiting('config.json', 'vocab.txt', 'tf_model.h5'), /tf_model\.h5 holds weights in a form that cannot be read here/);
+    await assert.rejects(new ModelFiles().add(entries('m/pytorch_model.bin')), /is not part of a model: .* pytorch_model\.bin holds weights/);
+    const { model } = await new ModelFiles().add([...hub('m'), ...entries('m/pytorch_model.bin', 'm/spiece.model')]);
+    assert.deepEqual(model.ignored, ['pytorch_model.bin', 'spiece.model']);
+});
+
 test('sizes are judged before anything is read', () => {
     const model = (size, json = 10) => ({
         files: new Map([['model.safetensors', file('', size)], ['tokenizer.json', file('', json)]]),

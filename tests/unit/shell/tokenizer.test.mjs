@@ -44,6 +44,41 @@ for (const model of ['babyllama-tok105', 'gpt-nano-sort']) {
     });
 }
 
+test('added tokens beyond the vocabulary are text; a vocabulary that is too large is refused', () => {
+    const gemma3 = (beyond) => ({ 'tokenizer.json': JSON.stringify({
+        added_tokens: [{ id: 0, content: '<bos>', special: true }, { id: 4, content: '<image_soft_token>', special: true }],
+        model: { type: 'BPE', vocab: { '<bos>': 0, '<': 1, i: 2, '>': 3, ...beyond }, merges: [] },
+    }) });
+    const tokenizer = create(gemma3({}), 4);
+    assert.deepEqual([...tokenizer.encode('<bos>i').ids], [0, 2]);
+    assert.ok(!tokenizer.encode('<image_soft_token>').ids.includes(4));
+    assert.equal(tokenizer.vocabulary.length, 4);
+    assert.deepEqual(tokenizer.special.all, [0]);
+    assert.deepEqual([...create(gemma3({}), 5).encode('<image_soft_token>').ids], [4], 'within the vocabulary it is a token');
+    assert.throws(() => create(gemma3({ m: 4 }), 4), /^Error: The tokenizer has ids up to 4, but the model's vocab_size is 4: /);
+});
+
+// OPT's folders have these three files, and the vocabulary of RoBERTa.
+test('texts begin with a token where tokenizer_config.json says so', () => {
+    /** @type {Record<string, number>} */
+    const vocab = { '<s>': 0, '<pad>': 1, '</s>': 2, '<unk>': 3, a: 4, b: 5, '<mask>': 6 };
+    const ids = (config, map, of = vocab) => {
+        const texts = { 'vocab.json': JSON.stringify(of), 'merges.txt': '#version: 0.2', 'tokenizer_config.json': JSON.stringify(config), 'special_tokens_map.json': JSON.stringify(map ?? {}) };
+        const tokenizer = create(texts, 7);
+        return [tokenizer.encode('ab'), tokenizer.encode('ab', { special: false })].map((encoded) => encoded.ids.join());
+    };
+    const opt = { add_bos_token: true, add_prefix_space: false, tokenizer_class: 'GPT2Tokenizer', bos_token: { __type: 'AddedToken', content: '</s>' } };
+    assert.deepEqual(ids(opt), ['2,4,5', '4,5']);
+    assert.deepEqual(ids({ add_bos_token: true }, { bos_token: { content: '</s>' } }), ['2,4,5', '4,5'], 'either file names it');
+    assert.deepEqual(ids({ ...opt, add_bos_token: false }), ['4,5', '4,5']);
+    assert.deepEqual(ids({ tokenizer_class: 'GPT2Tokenizer', bos_token: '</s>' }), ['4,5', '4,5'], 'GPT-2 has the token, and begins with none');
+    assert.deepEqual(ids({}), ['0,4,5,2', '4,5'], 'RoBERTa');
+    const gpt2Like = { a: 0, b: 1, '<|endoftext|>': 2 };
+    assert.deepEqual(ids({}, {}, gpt2Like), ['0,1', '0,1']);
+    assert.deepEqual(ids({ add_bos_token: true }, {}, gpt2Like), ['2,0,1', '0,1']);
+    assert.throws(() => ids({ add_bos_token: true }), /^Error: tokenizer_config\.json lets texts begin with '<\|endoftext\|>' \(add_bos_token\), which vocab\.json does not have\.$/);
+});
+
 test('a word without a token gives one sentence and no ids', { skip }, () => {
     const tokenizer = create(shared.tokenizer('gpt-nano-sort'), 3);
     const { ids, fault } = tokenizer.encode('A D B D');

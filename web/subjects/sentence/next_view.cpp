@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "subjects/sentence/fill_hint.hpp"
 #include "subjects/sentence/sentence.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
@@ -94,14 +95,11 @@ void SentenceSubject::draw_masking() {
 }
 
 void SentenceSubject::draw_fill_hints() {
-    if (!special_.mask)
-        ui::caption("The tokenizer has no mask, so the model sees the word itself.");
-    else if (!masked().empty())
-        ui::caption("Click a token to write it there, a word in the sentence to mask that one, too.");
-    else if (maskable_word())
-        ui::caption("Nothing is masked: the model sees the word itself.");
-    else
-        ui::caption("Nothing is masked. Click a word of the sentence to mask it.");
+    const auto word = maskable_word();
+    const std::string hint = !special_.mask
+                                 ? "The tokenizer has no mask, so the model sees the word itself."
+                                 : fill_hint(std::ssize(masked()), word ? run()->words.of(*word).size() : 0);
+    ui::caption(hint.c_str());
     ui::landmark_item("next/masked");
 }
 

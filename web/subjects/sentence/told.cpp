@@ -6,6 +6,7 @@
 
 #include "app/format.hpp"
 #include "subjects/explain.hpp"
+#include "subjects/sentence/fill_hint.hpp"
 #include "subjects/sentence/sentence.hpp"
 #include "subjects/translation_presets.hpp"
 #include "text/utf8.hpp"
@@ -39,6 +40,19 @@ std::vector<Request> SentenceSubject::requests() {
     const auto word = state().selection.query ? maskable_word() : std::nullopt;
     if (!word) return {};
     return {{mask_label(*word), [this] { mask_word(); }}};
+}
+
+std::string fill_hint(Index masks, Index tokens) {
+    if (masks == 1) return "Click a token to write it there, a word in the sentence to mask that one, too.";
+    if (masks > 1)
+        return "A word of several tokens takes as many masks, and each of them is predicted alone. Click a "
+               "token to "
+               "write it there.";
+    if (tokens == 0) return "Nothing is masked. Click a word of the sentence to mask it.";
+    const std::string plain = "Nothing is masked: the model sees the word itself.";
+    return tokens == 1
+               ? plain
+               : plain + " It is masked by " + std::to_string(tokens) + " masks, each predicted alone.";
 }
 
 std::string SentenceSubject::mask_label(Index word) const {
