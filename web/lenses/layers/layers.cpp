@@ -271,11 +271,17 @@ std::string LayersLens::part_name(const Attention& attention, const LogitShare& 
         case LogitPart::position_embedding: return "position";
         case LogitPart::segment_embedding: return "segment";
         case LogitPart::embedding_norm: return "embedding norm’s bias";
+        case LogitPart::embedding_change: return "change of the embedding";
         case LogitPart::head: return head_text({share.number, share.head}, attention.numbering());
         case LogitPart::attention_bias: return "b_O · " + attention.numbering().name(share.number);
+        case LogitPart::attention_output_change:
+            return "changed output · " + attention.numbering().name(share.number);
         case LogitPart::attention_norm: return "norm’s bias · " + attention.numbering().name(share.number);
+        case LogitPart::attention_change:
+            return "changed stream · " + attention.numbering().name(share.number);
         case LogitPart::mlp: return mlp;
         case LogitPart::mlp_norm: return "norm’s bias · " + mlp;
+        case LogitPart::mlp_change: return "changed stream · " + mlp;
         case LogitPart::final_norm: return "last norm’s bias";
         case LogitPart::transform: return "head’s own biases";
         case LogitPart::bend: return "bend of the head";

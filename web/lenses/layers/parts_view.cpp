@@ -29,16 +29,20 @@ constexpr Index most_tokens = 24, parts_shown = 14;
 
 void LayersLens::draw_sum(const Drawing& drawing, Subject& subject, float width) {
     ui::section(("What adds up to the logit of " + vocabulary_.name(subject, token())).c_str());
-    double embeddings = 0, heads = 0, mlps = 0, rest = 0;
-    for (const LogitShare& share : parts()->shares())
+    double embeddings = 0, heads = 0, mlps = 0, changes = 0, rest = 0;
+    bool changed = false;
+    for (const LogitShare& share : parts()->shares()) {
+        changed |= is_change(share.part);
         (share.part == LogitPart::head            ? heads
          : share.part == LogitPart::mlp           ? mlps
+         : is_change(share.part)                  ? changes
          : share.part < LogitPart::embedding_norm ? embeddings
                                                   : rest) += share.value;
+    }
     const Network& network = trace_->network();
     std::string text = "Embeddings " + fixed(embeddings, 4) + ", heads " + fixed(heads, 4) + ", MLPs " +
-                       fixed(mlps, 4) + ", biases and head " + fixed(rest, 4) + ": together " +
-                       fixed(parts()->sum(), 6);
+                       fixed(mlps, 4) + (changed ? ", what was changed " + fixed(changes, 4) : "") +
+                       ", biases and head " + fixed(rest, 4) + ": together " + fixed(parts()->sum(), 6);
     if (network.logit_cap > 0) text += ", which the cap makes " + fixed(parts()->capped(), 6);
     text += ". The run’s logit is " + fixed(parts()->logit(), 6) + ", off by " +
             fixed(std::abs(parts()->capped() - parts()->logit()), 1) + ".";
@@ -51,6 +55,11 @@ void LayersLens::draw_sum(const Drawing& drawing, Subject& subject, float width)
               "what that leaves."
             : "Every norm is held at the mean and deviation that it had here, so it is a linear map and the "
               "parts add up.");
+    if (changed)
+        ui::caption(
+            "What was changed is the difference between what the stream was made and what the parts before "
+            "it had "
+            "written; those count as if it were still there.");
     const bool beside = width >= ui::two_unequal_columns;
     const float left = beside ? std::floor((width - ui::column_gap) * parts_share) : width;
     ui::column("parts", left, [&](float w) { draw_parts(drawing, subject, w); });
@@ -217,6 +226,14 @@ void LayersLens::draw_tokens(const Drawing& drawing, Subject& subject, float wid
         "others "
         "guess at all ways: rollout by the weights of all layers, attention × gradient by the weights that "
         "help.");
+    double of_heads = 0;
+    for (const LogitShare& share : parts()->shares())
+        if (share.part == LogitPart::head) of_heads += share.value;
+    if (std::ranges::any_of(trace_->interventions(),
+                            [](const Intervention& each) { return each.site == Site::head_output; }))
+        ui::caption(("What was changed in the output of a head comes from no token: of the heads’ " +
+                     fixed(of_heads, 4) + ", the tokens make " + fixed(parts()->tokens().total(), 4) + ".")
+                        .c_str());
     rows(stream_text(subject), false);
     const Attention* encoder = encoder_text(subject);
     if (!encoder) return;
