@@ -93,6 +93,26 @@ std::vector<Effects::Variant> with_patches(Range attentions, Range tokens, Site 
     return variants;
 }
 
+std::vector<Effects::Variant> without_tokens(const Trace& trace, Index row) {
+    std::vector<Effects::Variant> variants;
+    for (const bool encoded : {false, true}) {
+        if (encoded && !trace.encoder()) continue;
+        const Index tokens = encoded                  ? trace.encoder()->tokens()
+                             : trace.network().causal ? row + 1
+                                                      : trace.tokens();
+        for (Index token = 0; token < tokens; ++token) {
+            Effects::Variant& variant = variants.emplace_back();
+            for (Index attention = 0; attention < trace.attentions(); ++attention) {
+                const AttentionKind kind = trace.attention(attention).place.kind;
+                if ((kind == AttentionKind::cross || kind == AttentionKind::encoder) == encoded)
+                    variant.push_back(
+                        {.attention = attention, .site = Site::mask, .edit = {.columns = {token}}});
+            }
+        }
+    }
+    return variants;
+}
+
 LastEdgeEffects::LastEdgeEffects(std::shared_ptr<const Trace> trace, const LogitLoss& target,
                                  const HeadIndex& head, double slice_operations)
     : trace_(std::move(trace)),

@@ -166,8 +166,17 @@ void KnockoutLens::update(Subject& subject) {
     here_.read(trace, row_in(attention));
     there_.read(same_model ? twin_ : nullptr, same_model ? row_in(*second) : 0);
     const auto loss = wanted_loss();
-    const Status fits = !loss ? Error{"The logits here are not finite, so there is no token to ask about."}
-                              : check_loss(*trace, *loss);
+    const auto is_finite = [&] {
+        return std::isfinite(here_.logits.values()[static_cast<std::size_t>(loss->raise)]) &&
+               std::isfinite(
+                   here_.logits.values()[static_cast<std::size_t>(loss->over.value_or(loss->raise))]);
+    };
+    Status fits = !loss ? Error{"The logits here are not finite, so there is no token to ask about."}
+                        : check_loss(*trace, *loss);
+    if (fits && !is_finite())
+        fits = Error{
+            "The logits of the tokens that are asked about are not finite here, so nothing can fall or "
+            "rise."};
     fault_ = fits ? "" : fits.error().message;
     const auto wanted = fits ? std::optional(KnockoutTarget{trace, *loss}) : std::nullopt;
     if (target_ != wanted) {
