@@ -48,14 +48,14 @@ float Effects::progress() const {
 }
 
 std::vector<Effects::Variant> without_heads(const Trace& trace, Operation operation,
-                                            const std::shared_ptr<const Trace>& twin) {
+                                            const std::vector<std::shared_ptr<const Trace>>& from) {
     std::vector<Effects::Variant> variants;
     for (Index attention = 0; attention < trace.attentions(); ++attention)
         for (Index head = 0; head < trace.attention(attention).record().heads(); ++head) {
             Intervention each{.attention = attention,
                               .site = Site::head_output,
                               .edit = {.head = head, .operation = operation}};
-            if (twin) each.from = {twin};
+            if (operation == Operation::patch || operation == Operation::mean_of_texts) each.from = from;
             variants.push_back({std::move(each)});
         }
     return variants;

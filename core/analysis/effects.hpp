@@ -42,9 +42,10 @@ class Effects {
     std::vector<double> effects_;
 };
 
-// One for each head, attention by attention: the head's output is set to zero, to its mean over the tokens, or to the twin's.
+// One for each head, attention by attention: the head's output is set to zero, to its mean over the tokens or over those of
+// other runs, or to another run's.
 std::vector<Effects::Variant> without_heads(const Trace& trace, Operation operation,
-                                            const std::shared_ptr<const Trace>& twin = nullptr);
+                                            const std::vector<std::shared_ptr<const Trace>>& from = {});
 // The query sees this key no more.
 Effects::Variant without_edge(const HeadIndex& head, Index query, Index key);
 // One for each key that the query sees.

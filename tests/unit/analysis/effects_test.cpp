@@ -56,7 +56,7 @@ TEST_CASE("the effect of a head is what its run says, in every family", "[analys
         for (std::size_t i = 0; i < effects.size(); ++i) CHECK(std::abs(effects[i] - in_double[i]) < 1e-4);
         // Everything patched from itself has no effect, and what is added is added to what was changed before.
         for (const double effect : all_of(Effects::start(
-                 trace, seven_over_three, without_heads(*trace, Operation::patch, trace), in_one_go)))
+                 trace, seven_over_three, without_heads(*trace, Operation::patch, {trace}), in_one_go)))
             CHECK(effect == 0);
         const auto changed = Forward::start_with(variants.front(), trace)->finish();
         REQUIRE(changed);

@@ -15,8 +15,8 @@ namespace attn::app {
 namespace {
 
 constexpr Index likeliest_tokens = 20, most_patched = 24;
-constexpr std::array<std::string_view, 3> part_keys{"heads", "edges", "patching"},
-    removal_keys{"zero", "mean", "twin"};
+constexpr std::array<std::string_view, knockout_part_count> part_keys{"heads", "edges", "patching"};
+constexpr std::array<std::string_view, removal_count> removal_keys{"zero", "mean", "texts", "twin"};
 
 // A link row of a part of the State that has its own name.
 template <const auto& names, auto member>
@@ -39,7 +39,7 @@ constexpr LinkRow named_row(std::string_view key, std::string_view expected) {
 
 constexpr LinkRow knockout_link_rows[] = {
     named_row<part_keys, &KnockoutState::part>("knockout.part", "heads, edges or patching"),
-    named_row<removal_keys, &KnockoutState::removal>("knockout.removal", "zero, mean or twin"),
+    named_row<removal_keys, &KnockoutState::removal>("knockout.removal", "zero, mean, texts or twin"),
     {"knockout.target", "the ids of one or two tokens",
      [](State& s, const std::string& text) {
          KnockoutState next = s.of<KnockoutState>();
@@ -76,9 +76,13 @@ constexpr LinkRow knockout_link_rows[] = {
 };
 
 constexpr Operation operation_of(Removal removal) {
-    return removal == Removal::zero   ? Operation::zero
-           : removal == Removal::mean ? Operation::mean
-                                      : Operation::patch;
+    switch (removal) {
+        case Removal::zero: return Operation::zero;
+        case Removal::mean: return Operation::mean;
+        case Removal::texts: return Operation::mean_of_texts;
+        case Removal::twin: break;
+    }
+    return Operation::patch;
 }
 
 }  // namespace
@@ -194,9 +198,23 @@ void KnockoutLens::update(Subject& subject) {
     if (!target_) return;
     switch (now().part) {
         case KnockoutPart::heads: {
-            const RemovalsOf of{now().removal, now().removal == Removal::twin ? twin_ : nullptr};
+            RemovalsOf of{now().removal, {}};
+            if (of.removal == Removal::twin && twin_) of.from = {twin_};
+            if (of.removal == Removal::texts) {
+                const CorpusRun* texts = subject.corpus();
+                if (texts && texts->done()) of.from = texts->traces();
+                if (of.from.empty()) {
+                    removals_ = {};
+                    removals_.refused = !texts ? "There are no other texts for this model to take means of."
+                                        : texts->done()
+                                            ? "None of the texts has a token of this model; type others."
+                                            : "The texts that the means are taken of are being run, " +
+                                                  percent(static_cast<double>(texts->progress())) + ".";
+                    break;
+                }
+            }
             removals_.want(of,
-                           [&] { return HeadRemovals::start(*target_, operation_of(of.removal), of.twin); });
+                           [&] { return HeadRemovals::start(*target_, operation_of(of.removal), of.from); });
             break;
         }
         case KnockoutPart::edges: {

@@ -152,6 +152,8 @@ std::string KnockoutLens::patching_spoken(Subject& subject) const {
     Index layer = all.attentions().begin;
     for (Index each = layer; each <= last_layer; ++each)
         if (size(each, strongest(each)) > size(layer, strongest(layer))) layer = each;
+    if (!std::isfinite(all.other()))
+        return "In the other text the logits are not finite, so nothing can be moved towards it.";
     if (size(layer, strongest(layer)) < 0) return "Whatever is patched, the logits are not finite.";
     const auto at = [&](Index token) { return "at " + query_in_words(patched, token); };
     const std::string from = now().back ? "first" : "second",
@@ -265,7 +267,8 @@ Guide KnockoutLens::guide(Subject&) const {
         "Bright is not the same as important",
         "A weight says where a head looks, not what the answer owes to it. Here parts are taken out and the "
         "model runs again (ablation: Michel, Levy & Neubig 2019). A head can be silenced (zero), made to "
-        "say the same for every token (mean), or made to say what it says in a second text (twin). Zero is "
+        "say the same for every token: its mean over this text, or over many texts; or made to say what it "
+        "says in a second text (twin). Zero is "
         "far from anything that the model has seen; a twin changes only what differs.\n\n"
         "Beside it stands what each head adds to the logit directly. The two differ where a head works "
         "through later ones, and where later ones step in for it.\n\n"

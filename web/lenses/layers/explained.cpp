@@ -207,6 +207,12 @@ Explained LayersLens::explain_state(Subject& subject, Index place, bool of_cosin
         return [&, of](Index c) { return std::optional(stream_cell(subject, of, row(), c)); };
     };
     out.f32 = single(of_cosine ? run.value() : run.first_norm);
+    const CellPlace stream = stream_cell(subject, at, row(), 0);
+    out.part = RunPart{.site = stream.cell.stage == Stage::middle           ? Site::residual_middle
+                               : stream.cell.stage == Stage::final_residual ? Site::residual_out
+                                                                            : Site::residual_in,
+                       .attention = stream.head.layer,
+                       .row = row()};
     if (of_cosine) {
         out.operands_title = "The stream here · the stream at the end";
         explain_cosine(out, terms, cell_at(at), cell_at(end));
@@ -277,6 +283,9 @@ Explained LayersLens::explain_share(Subject& subject, const LogitShare& share) {
     };
     add_terms(out, terms, written_at, PlaceOf(), {"written", "direction"});
     const bool of_head = share.part == LogitPart::head;
+    if (of_head || share.part == LogitPart::mlp)
+        out.part = RunPart{of_head ? Site::head_output : Site::mlp_output, share.number,
+                           of_head ? std::optional(share.head) : std::nullopt, row()};
     out.formula = of_head ? "Σ_b Output[b] · (W_O u)[b]" : "Σ_c written[c] · u[c]";
     out.operands_title = of_head ? "Output of the head · how far the logit grows with it"
                                  : "What is written · the direction that the logit reads";
